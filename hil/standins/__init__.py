@@ -1,4 +1,4 @@
-"""Processes that offer the endpoints of a board that is not there."""
+"""Stand-ins: processes that offer the endpoints of a board that is not attached."""
 
 from hil.standins.process import StandIn
 from hil.standins.qemu import start_qemu

@@ -1,8 +1,8 @@
-"""End a process together with its parent, however the parent ends.
+"""End a process when its parent ends, also if the parent is killed.
 
 A process of this project calls `die_with_parent`. Any other program is run as
-`python parent_watchdog.py PROGRAM ARGUMENTS...`, which ends it when standard input closes: standard input is a pipe that
-the parent never writes to, and that the operating system closes with the parent.
+`python parent_watchdog.py PROGRAM ARGUMENTS...`, which ends the program when standard input closes. Standard input is a
+pipe that the parent never writes to; the operating system closes it when the parent ends.
 """
 
 from __future__ import annotations
@@ -14,17 +14,21 @@ import subprocess
 import sys
 import threading
 
-KILL_AFTER_S = 2.0  # from terminating the program to killing it; less than StandIn waits for this process
+KILL_AFTER_S = 2.0  # from SIGTERM to SIGKILL; shorter than the time that StandIn waits for this process
 PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def die_with_parent(number: int) -> None:
-    """Have the kernel send this process a signal when the thread that started it ends (Linux only)."""
+    """Ask the kernel to send this process a signal when the thread that started it ends (Linux only)."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
 def main(command: list[str]) -> int:
-    """Run a command until it ends or standard input closes; return its exit status, or end by the same signal."""
+    """Run a command until it ends or standard input closes.
+
+    Returns:
+        The exit status of the command. If a signal ended it, this process ends by the same signal.
+    """
     program = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: _end(program))

@@ -1,4 +1,4 @@
-"""A stand-in's process: started, watched, and ended whatever happens to its owner."""
+"""Start, watch and end the process of a stand-in."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from pathlib import Path
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 
-STOP_AFTER_S = 3.0  # between asking a process to end and killing it
+STOP_AFTER_S = 3.0  # from SIGTERM to SIGKILL
 
 
 class StandIn:
     """A running stand-in and the endpoints that it has announced.
 
+    The standard input of the process is a pipe. It closes when this process ends, also if this process is killed. Only
+    `ask` writes to it.
+
     Args:
         command: program and arguments.
-        announce: turns one line of the process's standard output into endpoints, or None while more lines are to come.
-        log: file to which the process's error output is appended.
-        name: of the stand-in, for messages.
-        deadline_s: wall time within which the endpoints must be announced.
-        folder: removed when the process has ended, even where it was killed.
-
-    Its standard input is a pipe, whose end tells the process that we are gone, however we went; only `ask` writes to it.
+        announce: turns one line of standard output into endpoints; returns None if the endpoints come in a later line.
+        log: file to which the standard error of the process is appended.
+        name: name of the stand-in in messages.
+        deadline_s: wall time [s] within which the endpoints must be announced.
+        folder: is removed after the process has ended, also if it was killed.
 
     Raises:
-        Blocked: the process ended or kept silent instead.
+        Blocked: the process ended, or announced no endpoints in time.
     """
 
     def __init__(
@@ -59,13 +60,13 @@ class StandIn:
             raise
 
     def ask(self, request: bytes) -> None:
-        """Write a request to a process that takes some, and take the endpoints that it announces then.
+        """Write a request to the process and wait for the endpoints that it announces in reply.
 
         Raises:
-            Blocked: the process ended or kept silent instead.
+            Blocked: the process ended, or announced no endpoints in time.
         """
         assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it has ended, which is noticed below
+        with contextlib.suppress(BrokenPipeError):  # the process has ended: _await reports it
             self.process.stdin.write(request)
             self.process.stdin.flush()
         self.endpoints = self._await()
@@ -96,13 +97,13 @@ class StandIn:
         return self._log.read_text(errors="replace")
 
     def lines(self) -> list[str]:
-        """Return every line that the process has printed since the endpoints, without waiting."""
+        """Return all lines printed since the endpoints, without waiting."""
         while (line := self._read_line(0)) is not None:
             self._lines.append(line)
         return self._lines
 
     def alive(self, within_s: float = 0.0) -> None:
-        """Raise `Blocked` when the process has ended, or ends within so many seconds."""
+        """Raise `Blocked` if the process has ended, or ends within `within_s` seconds."""
         if within_s:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(within_s)
@@ -112,11 +113,12 @@ class StandIn:
             said = f" ({tail[0]})" if tail else ""
             raise Blocked(
                 "bench",
-                f"the stand-in {self._name} ended with status {status}{said}: run again, and report it if it comes back.",
+                f"the stand-in {self._name} ended with status {status}{said}: "
+                "run again, and report it if it comes back.",
             )
 
     def stop(self) -> None:
-        """End the process: ask first, then kill."""
+        """End the process: SIGTERM first, then SIGKILL."""
         self._end()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -127,7 +129,7 @@ class StandIn:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(STOP_AFTER_S)
         if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)  # its session is its own
+            os.killpg(self.process.pid, signal.SIGKILL)  # start_new_session made it the leader of its own group
             self.process.wait()
         if self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):

@@ -1,4 +1,4 @@
-"""QEMU as a stand-in: it loads the ELF file itself and offers a pseudo-terminal; it has no probe and no meter."""
+"""QEMU as a stand-in: it loads the ELF file and offers a pseudo-terminal, but no probe and no meter."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from hil.standins import parent_watchdog
 from hil.standins.process import StandIn
 
 PROGRAM = "qemu-system-arm"
-FATAL = re.compile(r"^qemu: fatal: (.*)$", re.MULTILINE)  # before it prints the registers and aborts
+FATAL = re.compile(r"^qemu: fatal: (.*)$", re.MULTILINE)  # QEMU then prints the registers and aborts
 PTY = re.compile(r"char device redirected to (\S+) \(label uart0\)")
 
 
 def crash(stand_in: StandIn, image: Image) -> str | None:
-    """Return the fatal error that QEMU logged, with its place in the image, as one sentence; None if there is none."""
+    """Return the fatal error that QEMU logged, with its place in the image, as one sentence; None if it logged none."""
     said = stand_in.said()
     fatal, pc, lr = FATAL.search(said), re.search(r"\bR15=([0-9a-f]{8})", said), re.search(r"\bR14=([0-9a-f]{8})", said)
     if fatal is None or pc is None or lr is None:
         return None
     return (
-        f"the emulated core gave up ({fatal[1]}) at pc {image.place(int(pc[1], 16))}, lr {image.place(int(lr[1], 16))}."
+        f"the emulated core stopped ({fatal[1]}) at pc {image.place(int(pc[1], 16))}, lr {image.place(int(lr[1], 16))}."
     )
 
 
 def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
     """Start QEMU with the board's image and return it with its endpoints.
 
-    Virtual time follows the count of executed instructions (`-icount`), so that SysTick counts are repeatable.
+    Virtual time follows the count of executed instructions (`-icount`): SysTick counts are repeatable.
 
     Raises:
-        Blocked: QEMU is missing or did not come up.
+        Blocked: QEMU is not installed or did not start.
     """
     if shutil.which(PROGRAM) is None:
         raise Blocked(
-            "bench", f"{PROGRAM} is not installed, and {board.name} runs on nothing else: apt install qemu-system-arm."
+            "bench",
+            f"{PROGRAM} is not installed, and it is the only reality of {board.name}: apt install qemu-system-arm.",
         )
     command = [
         sys.executable, "-I", "-S", parent_watchdog.__file__, PROGRAM, "-M", str(board.qemu_machine),

@@ -1,4 +1,4 @@
-"""Start the built-in virtual board as a process of its own."""
+"""Start the virtual board in a process of its own."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def start_virtual(
 
     Args:
         board: catalogue entry.
-        image: only for the names of symbols in messages about faults; the virtual board flashes nothing by itself.
-        log: file for its log.
-        inject: faults to inject in the project's own fault tests (`--inject` of `hil bench-server`).
-        meter: its power meter, by the key of the data sheet (`--meter` of `hil bench-server`, which has a default).
+        image: gives the names of symbols in fault messages; it is not flashed.
+        log: file for the log of the virtual board.
+        inject: faults to inject, for the project's own tests (`--inject` of `hil bench-server`).
+        meter: power meter, as the key of its data sheet (`--meter` of `hil bench-server`); None for the default.
 
     Raises:
-        Blocked: the extra `virtual` is not installed, or the process did not come up.
+        Blocked: the extra `virtual` is not installed, or the process did not start.
     """
     missing = [name for name in NEEDS if importlib.util.find_spec(name) is None]
     if missing:
@@ -63,7 +63,7 @@ def _announced(line: str) -> Endpoints | None:
 
 
 def chip_fault(stand_in: StandIn) -> str | None:
-    """Return the first fault that the virtual chip has reported, as one sentence, or None."""
+    """Return the first fault that the virtual chip reported, as one sentence, or None."""
     for line in stand_in.lines():
         if line.startswith("{"):
             fault = json.loads(line).get("fault")

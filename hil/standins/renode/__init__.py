@@ -1,7 +1,7 @@
-"""Renode as a stand-in: the platform written from the catalogue, the conversation, and a process that ends with its owner.
+"""Renode as a stand-in: platform description, commands to Renode, and the process that runs it.
 
-The facts come from docs/renode.md, which also says what has been run against what. The room is a program of its own
-(`python -m hil.standins.renode`), reached only through its endpoints.
+The facts about Renode come from docs/renode.md, which also lists what has been run on the real program. This package
+runs as a process of its own (`python -m hil.standins.renode`), reached only through its endpoints.
 """
 
 from hil.standins.renode.platform import why_not

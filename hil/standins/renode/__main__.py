@@ -1,4 +1,4 @@
-"""`python -m hil.standins.renode`: a board on Renode."""
+"""`python -m hil.standins.renode`: run a board on Renode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said to Renode, in which order."""
+"""The commands that build a machine in Renode and start its firmware."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from hil.standins.renode.line import Line
 from hil.standins.renode.platform import Platform
 from hil.standins.renode.robot import Robot
 
-TERMINAL_TRIES = 5  # a port that was free may be taken before Renode listens on it
-TAKEN = "Unable to create"  # Renode's word for a socket that it cannot open
+TERMINAL_TRIES = 5  # another program may take a free port before Renode listens on it
+TAKEN = "Unable to create"  # Renode's message about a socket that it cannot open
 
 
 def boot(robot: Robot, board: Board, platform: Platform, image: Image, repl: Path, line: Line) -> None:
-    """Build the machine in the place of the one before, bring the firmware to where it waits for its first byte, and let it run.
+    """Replace the previous machine by a new one, run its firmware until it waits for its first byte, and let it run on.
 
     Args:
-        robot: a Renode.
-        board, platform: what to build.
-        image: the firmware.
-        repl: file that holds the platform's description.
-        line: is connected to the board's UART.
+        robot: connection to Renode.
+        board, platform: board to build, and its platform.
+        image: firmware to load.
+        repl: file that contains the platform description.
+        line: serial line to connect to the board's UART.
 
     Raises:
-        Blocked: Renode refuses a command, or the firmware is not in memory after it has been loaded.
+        Blocked: Renode refused a command, or the firmware is not in memory after loading.
     """
     vectors = image.symbols["__vectors"]
     line.disconnect()
@@ -54,7 +54,7 @@ def boot(robot: Robot, board: Board, platform: Platform, image: Image, repl: Pat
 
 
 def _terminal(robot: Robot) -> int:
-    """Have Renode listen with a terminal for raw bytes; return its port."""
+    """Make Renode listen on a TCP port with a terminal for raw bytes; return the port."""
     for tries in range(TERMINAL_TRIES, 0, -1):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -69,23 +69,24 @@ def _terminal(robot: Robot) -> int:
 
 
 def instructions(robot: Robot) -> int:
-    """Return how many instructions the core has executed (counted by Renode)."""
+    """Return the number of instructions that the core has executed, counted by Renode."""
     return number(robot.execute("cpu ExecutedInstructions"))
 
 
 def number(text: str) -> int:
-    """Read the hexadecimal number that a command has printed."""
+    """Parse the hexadecimal number that a command printed; raise `Blocked` if it printed something else."""
     try:
         return int(text.strip(), 16)
     except ValueError as error:
         raise Blocked(
             "bench",
-            f"Renode answered {text.strip()[:60]!r} where a number was due: run again with a version that docs/renode.md names.",
+            f"Renode answered {text.strip()[:60]!r} instead of a number: "
+            "run again with a version that docs/renode.md names.",
         ) from error
 
 
 def quoted(path: Path) -> str:
-    """Return a path as Renode's monitor takes it."""
+    """Return a path in the syntax of Renode's monitor."""
     return "@" + str(path.resolve()).replace(" ", "\\ ")
 
 
@@ -94,7 +95,10 @@ def _write(address: int, value: int) -> str:
 
 
 def _check_loaded(robot: Robot, image: Image, vectors: int) -> None:
-    """LoadELF reports success for segments that fell into no memory: an address that nobody answers reads 0 without a fault."""
+    """Raise `Blocked` if the first two words of the vector table are not in memory.
+
+    LoadELF reports success for segments outside of any memory. An address without memory reads 0 and causes no fault.
+    """
     base, data = next((start, data) for start, data in image.segments if start <= vectors < start + len(data))
     for address in (vectors, vectors + 4):
         wanted = int.from_bytes(data[address - base : address - base + 4], "little")
@@ -102,6 +106,6 @@ def _check_loaded(robot: Robot, image: Image, vectors: int) -> None:
         if found != wanted:
             raise Blocked(
                 "bench",
-                f"Renode holds 0x{found:08X} at 0x{address:08X} where {image.path.name} has 0x{wanted:08X}: the board's memories in "
-                "the catalogue do not hold the image.",
+                f"Renode holds 0x{found:08X} at 0x{address:08X} where {image.path.name} has 0x{wanted:08X}: "
+                "the board's memories in the catalogue do not hold the image.",
             )

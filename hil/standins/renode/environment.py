@@ -1,4 +1,4 @@
-"""The environment of a Renode of ours."""
+"""Environment variables of the Renode process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def private_environment(folder: Path) -> dict[str, str]:
-    """Return the environment of a Renode that keeps its configuration and temporary files in `folder`."""
+    """Return an environment with which Renode keeps its configuration and temporary files in `folder`."""
     config, scratch = folder / "config", folder / "tmp"
     config.mkdir()
     scratch.mkdir()

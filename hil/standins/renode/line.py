@@ -1,6 +1,7 @@
-"""The board's serial line: a pseudo-terminal for the rig, and at its other end the terminal that Renode offers as a TCP socket.
+"""The board's serial line: connects a pseudo-terminal for the rig to Renode's terminal, which is a TCP socket.
 
-Renode can open a pseudo-terminal itself, but takes one byte from it per task of its thread pool: 11 to 20 kB/s (docs/renode.md).
+Renode can open a pseudo-terminal itself, but needs a task of its thread pool for every byte: 11 to 20 kB/s
+(docs/renode.md).
 """
 
 from __future__ import annotations
@@ -17,17 +18,15 @@ CONNECT_S = 10.0
 
 
 class Line:
-    """A pseudo-terminal that stays, and a connection to the terminal of the present machine.
+    """A permanent pseudo-terminal, and a connection to the terminal of the current machine.
 
     Attributes:
-        path: the device for the rig to open.
+        path: path of the device for the rig to open.
     """
 
     def __init__(self) -> None:
-        self._master, self._slave = os.openpty()  # the slave stays open, so that a client may come and go
-        os.fchmod(
-            self._slave, 0o600
-        )  # the group `tty`, in whose name programs write to terminals of others, has no business here
+        self._master, self._slave = os.openpty()  # the slave stays open while clients open and close the device
+        os.fchmod(self._slave, 0o600)  # without access for the group `tty`, whose programs write to terminals of others
         tty.setraw(self._slave)
         os.set_blocking(self._master, False)
         self.path = os.ttyname(self._slave)
@@ -35,10 +34,10 @@ class Line:
         self._to_board = self._to_host = b""
 
     def connect(self, port: int) -> None:
-        """Connect to a terminal of Renode on the loopback address; what was on its way to or from the machine before is dropped.
+        """Connect to a terminal of Renode on a loopback port, and drop bytes to and from the previous machine.
 
         Raises:
-            OSError: nobody listens there.
+            OSError: the connection failed, for example because nothing listens on the port.
         """
         self.disconnect()
         self._terminal = socket.create_connection(("127.0.0.1", port), timeout=CONNECT_S)
@@ -46,22 +45,24 @@ class Line:
         self._terminal.setblocking(False)
 
     def disconnect(self) -> None:
-        """Leave the terminal of a machine that is to go."""
+        """Disconnect from Renode's terminal and drop all bytes that are not delivered."""
         if self._terminal is not None:
             self._terminal.close()
         self._terminal = None
         self._to_board = self._to_host = b""
         termios.tcflush(self._slave, termios.TCIOFLUSH)
-        with contextlib.suppress(BlockingIOError):  # what the kernel has handed over already
+        with contextlib.suppress(BlockingIOError):  # bytes that the flush does not reach: they are on the master's side
             while os.read(self._master, CHUNK):
                 pass
 
     def carry(self, also: int, within_s: float) -> bool:
-        """Carry bytes in both directions until something has happened; what one end does not take yet keeps the other end waiting.
+        """Wait for one event and move bytes in both directions.
+
+        While one end does not accept its bytes, nothing more is read from the other end.
 
         Args:
-            also: a file descriptor to watch meanwhile.
-            within_s: how long to wait at most.
+            also: another file descriptor to wait for.
+            within_s: timeout in seconds.
 
         Returns:
             Whether `also` can be read.
@@ -88,12 +89,12 @@ class Line:
             if readable:
                 self._to_host = terminal.recv(CHUNK)
                 if not self._to_host:
-                    self.disconnect()  # Renode is ending, and its process will say so
+                    self.disconnect()  # Renode is ending: the end of its process is noticed elsewhere
         except OSError:
             self.disconnect()
 
     def close(self) -> None:
-        """End the line."""
+        """Disconnect and close the pseudo-terminal."""
         with contextlib.suppress(OSError):
             self.disconnect()
         os.close(self._master)

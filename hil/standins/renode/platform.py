@@ -1,4 +1,4 @@
-"""A board as Renode is told of it: memories and clock from the catalogue, the rest from the board's table in `platforms/`."""
+"""Platform of a board for Renode: memories and clock from the catalogue, the rest from a table in `platforms/`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ PLATFORMS = Path(__file__).parent / "platforms"
 
 @dataclass(frozen=True)
 class Stage:
-    """A stretch of virtual time [s], and the words that the hardware would have put into registers at its end (address, value)."""
+    """One stage of the start: run for a time, then write registers.
+
+    Attributes:
+        run_s: virtual time [s] to run.
+        write: (address, value) of the words that the hardware would have set in registers at the end of the stage.
+    """
 
     run_s: float
     write: tuple[tuple[int, int], ...]
@@ -29,16 +34,16 @@ class Stage:
 
 @dataclass(frozen=True)
 class Platform:
-    """One board's table.
+    """The table of one board.
 
     Attributes:
         cpu: Renode's name of the core.
         uart: name of the UART in `peripherals`.
         peripherals: Renode's own models that the port needs, in the language of .repl files.
-        registers: (name, start, size): registers that only hold what is written into them.
+        registers: (name, start, size [bytes]) of register blocks that only store what is written.
         values: (address, value) of registers before the start.
         commands: monitor commands before the start.
-        boot: what happens before the serial line is offered.
+        boot: stages to run before the serial line is offered.
     """
 
     cpu: str
@@ -51,9 +56,12 @@ class Platform:
 
 
 def why_not(board: str) -> str | None:
-    """Return why Renode cannot stand in for a board, or None where it can: a table may hold a reason and nothing else."""
+    """Return why Renode cannot stand in for a board, or None if it can.
+
+    The reason is `cannot` of the board's table, or that the board has no table.
+    """
     file = PLATFORMS / f"{board}.toml"
-    reason = _table(file).get("cannot") if file.is_file() else "nobody has written its platform"
+    reason = _table(file).get("cannot") if file.is_file() else "it has no platform file"
     return None if reason is None else str(reason)
 
 
@@ -66,7 +74,7 @@ def load_platform(board: Board) -> Platform:
     """Return the table of a board.
 
     Raises:
-        Blocked: there is none, or it says why Renode cannot model the board.
+        Blocked: Renode cannot stand in for the board (see `why_not`).
     """
     reason = why_not(board.name)
     if reason is not None:
@@ -88,10 +96,10 @@ def _pairs(rows: list[list[int]]) -> tuple[tuple[int, int], ...]:
 
 
 def description(board: Board, platform: Platform) -> str:
-    """Return the platform in the language of Renode's .repl files; it needs no file of Renode's own and no download.
+    """Return the platform as text of a .repl file, which needs no other file of Renode and no download.
 
-    One instruction is one cycle: with as many million instructions a second as the clock has megahertz, DWT and SysTick
-    count instructions (docs/renode.md).
+    One instruction takes one cycle: PerformanceInMips is the clock in MHz, so DWT and SysTick count instructions
+    (docs/renode.md).
     """
     lines = [
         "cpu: CPU.CortexM @ sysbus",

@@ -1,4 +1,4 @@
-"""Renode's process: own folders, an own group, a deadline for its end, and the kernel's promise that it dies with its owner."""
+"""Start and end Renode's process, which the kernel kills when this process ends."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from hil.errors import Blocked
 from hil.standins.parent_watchdog import die_with_parent
 from hil.standins.renode.robot import Robot
 
-UP_DEADLINE_S = 60.0  # start to ready takes 2 to 3 s (docs/renode.md), on an idle computer
-END_DEADLINE_S = (
-    1.0  # from its consent to end to being killed; with the last words less than StandIn waits for this program
-)
-AFTERTHOUGHT_S = 2.0  # from the last sign of life of a process to its end
+UP_DEADLINE_S = 60.0  # an idle computer needs 2 to 3 s until Renode is ready (docs/renode.md)
+# From the request to end to SIGKILL. Together with server.COUNT_DEADLINE_S less than StandIn waits for this program.
+END_DEADLINE_S = 1.0
+END_NOTICE_S = 2.0  # from a command without an answer to the end of the process
 
 
 class RenodeProcess:
-    """A Renode without windows and without a monitor, whose robot server is awaited by `connect`.
+    """A Renode process without windows and monitor; `connect` waits for its robot server.
 
-    It listens on all interfaces, and no option of Renode changes that (docs/renode.md).
+    The robot server listens on all interfaces, and no option of Renode changes that (docs/renode.md).
 
     Args:
         program: path of the executable.
-        environment: of `private_environment`.
-        output: takes what it prints.
+        environment: result of `private_environment`.
+        output: file for standard output and standard error.
     """
 
     def __init__(self, program: str, environment: dict[str, str], output: IO[bytes]) -> None:
@@ -49,7 +48,7 @@ class RenodeProcess:
         """Wait for the robot server.
 
         Raises:
-            Blocked: Renode ends or stays silent instead.
+            Blocked: Renode ended, or offered no robot server in time.
         """
         end = time.monotonic() + UP_DEADLINE_S
         while time.monotonic() < end:
@@ -60,12 +59,12 @@ class RenodeProcess:
             time.sleep(0.05)
         raise Blocked(
             "bench",
-            f"Renode offered no robot server within {UP_DEADLINE_S:.0f} s: run `renode --disable-xwt --robot-server-port 0` by hand "
-            "to see why, or use another --reality.",
+            f"Renode offered no robot server within {UP_DEADLINE_S:.0f} s: "
+            "run `renode --disable-xwt --robot-server-port 0` by hand to see why, or use another --reality.",
         )
 
     def _robot_port(self) -> int | None:
-        """Renode writes the port that it has chosen to `robot_port` in a folder of its own under the temporary one."""
+        """Return the port from the file `robot_port` that Renode writes in a folder below TMPDIR, or None before."""
         for file in self._scratch.glob("*/robot_port"):
             text = file.read_text(errors="replace").strip()
             if text.isdigit():
@@ -81,13 +80,16 @@ class RenodeProcess:
             )
 
     def ended(self) -> None:
-        """Raise `Blocked` where the process ends within a moment: after a command that got no answer, that is the better reason."""
+        """Raise `Blocked` if the process ends within END_NOTICE_S.
+
+        Call this after a command without an answer: the end of the process is a better reason than the missing answer.
+        """
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(AFTERTHOUGHT_S)
+            self.process.wait(END_NOTICE_S)
         self.alive()
 
     def close(self, robot: Robot | None) -> None:
-        """End it: ask first where that is possible, then kill it and whatever it has started."""
+        """End the process: ask through the robot server if there is one, then kill its process group."""
         if robot is not None and self.process.poll() is None:
             with contextlib.suppress(Blocked):
                 robot.quit()

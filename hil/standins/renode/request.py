@@ -1,4 +1,4 @@
-"""A request on the standard input of the Renode process: a board and the image to run on it."""
+"""A request to `python -m hil.standins.renode`: a board and the image to run on it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Request:
-    """A board of the catalogue and its firmware."""
+    """A board of the catalogue and the ELF file of its firmware."""
 
     board: str
     elf: Path
 
     @classmethod
     def of(cls, line: bytes) -> Request:
-        """Read a line of `to_line`."""
+        """Parse a line made by `to_line`."""
         said = json.loads(line)
         return cls(said["board"], Path(said["elf"]))
 

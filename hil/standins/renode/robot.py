@@ -1,4 +1,4 @@
-"""Renode's robot server: XML-RPC over the loopback address; errors come as errors."""
+"""Client of Renode's robot server: XML-RPC on the loopback address."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import xmlrpc.client
 
 from hil.errors import Blocked
 
-DEADLINE_S = 60.0  # of one command; the longest runs 10 ms of virtual time
+DEADLINE_S = 60.0  # for one command; the longest runs 10 ms of virtual time
 
 
 class _Timed(xmlrpc.client.Transport):
@@ -23,10 +23,10 @@ class _Timed(xmlrpc.client.Transport):
 
 
 class Robot:
-    """Commands to a Renode; every call raises `Blocked` where it refuses or does not answer within `deadline_s`.
+    """Sends commands to Renode. Every call raises `Blocked` if Renode refuses or does not answer in `deadline_s`.
 
     Args:
-        port: where it listens.
+        port: TCP port of the robot server.
     """
 
     def __init__(self, port: int) -> None:
@@ -34,15 +34,15 @@ class Robot:
         self.deadline_s = DEADLINE_S
 
     def execute(self, command: str) -> str:
-        """Execute one monitor command and return what it prints."""
+        """Execute one monitor command and return its output."""
         return self._run("ExecuteCommand", command)
 
     def reset(self) -> None:
-        """Forget every machine."""
+        """Discard all machines."""
         self._run("ResetEmulation")
 
     def start(self) -> None:
-        """Let the virtual time run."""
+        """Start virtual time."""
         self._run("StartEmulation")
 
     def quit(self) -> None:
@@ -52,7 +52,7 @@ class Robot:
     def _run(self, keyword: str, *arguments: str) -> str:
         what = " ".join((keyword, *arguments))
         try:
-            # A connection each: one that was given up in the middle of a command would answer the next with its reply.
+            # One connection for each command: after a timeout, the late reply would be taken for that of the next one.
             with xmlrpc.client.ServerProxy(self._url, transport=_Timed(self.deadline_s)) as server:
                 reply = server.run_keyword(keyword, list(arguments))
         except xmlrpc.client.Fault as fault:
@@ -65,7 +65,7 @@ class Robot:
 
 
 def _reason(reply: object, *arguments: str) -> str:
-    """Return the reason that a refusal gives, on one line; Renode says the command twice before it."""
+    """Return the reason of a refusal on one line, without the command that Renode repeats twice before it."""
     said = str(reply.get("error", "") if isinstance(reply, dict) else reply)
     for argument in arguments:
         for before in (

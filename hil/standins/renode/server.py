@@ -1,4 +1,4 @@
-"""One board after another on one Renode, as a process: prints endpoints, runs until it is told to end or its owner is gone."""
+"""Process that runs one board after another on one Renode, until a signal or the end of its parent."""
 
 from __future__ import annotations
 
@@ -25,44 +25,45 @@ from hil.standins.renode.request import Request
 from hil.standins.renode.robot import DEADLINE_S, Robot
 from hil.standins.renode.start import cure, program, version
 
-CHECK_S = 0.2  # between two looks whether Renode runs
-LAST_WORDS_S = 0.5  # for each of the last two questions: this program is killed 3 s after it is told to end
+CHECK_S = 0.2  # between two checks whether Renode runs
+COUNT_DEADLINE_S = 0.5  # for each of the last two commands: this program is killed 3 s after SIGTERM
 
 
-class _Told(BaseException):
-    """Somebody wants this program to end."""
+class _EndSignal(BaseException):
+    """A signal asked this program to end."""
 
 
 def main(argv: list[str]) -> int:
-    """Run a board on Renode. One line of JSON on standard output names its endpoints, or the reason why there are none.
+    """Run a board on Renode until standard input closes.
 
-    Every line of standard input asks for another machine in the place of the one before (`Request`); its end ends this program.
+    One line of JSON on standard output gives the endpoints, or the reason why there are none. Each line of standard
+    input is a `Request` for a machine that replaces the previous one.
     """
     parser = argparse.ArgumentParser(prog="python -m hil.standins.renode", description="A board on Renode.")
     parser.add_argument("--board", required=True, help="board of the catalogue, e.g. stm32h7b3")
-    parser.add_argument("--elf", type=Path, required=True, help="firmware")
+    parser.add_argument("--elf", type=Path, required=True, help="ELF file of the firmware")
     parser.add_argument("--folder", type=Path, required=True, help="empty folder for everything that Renode writes")
-    parser.add_argument("--parent-pid", type=int, required=True, help="end when this process is gone")
+    parser.add_argument("--parent-pid", type=int, required=True, help="id of the parent process; end when it ends")
     options = parser.parse_args(argv)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _end)
     try:
         die_with_parent(signal.SIGTERM)
         if os.getppid() != options.parent_pid:
-            return 0  # it was gone before the kernel knew that we care
+            return 0  # the parent ended before die_with_parent
         return _serve(Request(options.board, options.elf), options.folder)
     except RigError as error:
         _print({"blocked": error.reason if isinstance(error, Blocked) else str(error)})
         return 2
-    except _Told:
+    except _EndSignal:
         return 0
     finally:
         shutil.rmtree(options.folder, ignore_errors=True)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    _ignore_signals()  # once is enough: what follows is the way out
-    raise _Told
+    _ignore_signals()  # a second signal must not interrupt the shutdown
+    raise _EndSignal
 
 
 def _ignore_signals() -> None:
@@ -87,15 +88,15 @@ def _serve(first: Request, folder: Path) -> int:
             _log(f"Renode {found} runs {request.board}")
             _print({"board": request.board, "reality": "renode", "serial": line.path})
             request = _next_request(renode, line)
-            _last_words(robot)
+            _log_instructions(robot)
         return 0 if renode.process.poll() is None else 3
-    except _Told:
+    except _EndSignal:
         if robot is not None:
-            _last_words(robot)
+            _log_instructions(robot)
         raise
     finally:
         try:
-            _ignore_signals()  # the kernel's signal comes beside the end of standard input, and would cut short the closing
+            _ignore_signals()  # the kernel's signal comes with the end of standard input: it must not interrupt close()
         finally:
             renode.close(robot)
             line.close()
@@ -115,7 +116,7 @@ def _boot(renode: RenodeProcess, robot: Robot, request: Request, folder: Path, l
 
 
 def _next_request(renode: RenodeProcess, line: Line) -> Request | None:
-    """Carry the serial line until another machine is asked for, or Renode or our owner is gone: None."""
+    """Carry the serial line until the next request; return None if Renode ends or standard input closes."""
     said = b""
     while renode.process.poll() is None:
         if line.carry(sys.stdin.fileno(), CHECK_S):
@@ -129,8 +130,8 @@ def _next_request(renode: RenodeProcess, line: Line) -> Request | None:
     return None
 
 
-def _last_words(robot: Robot) -> None:
-    robot.deadline_s = LAST_WORDS_S
+def _log_instructions(robot: Robot) -> None:
+    robot.deadline_s = COUNT_DEADLINE_S
     with contextlib.suppress(Blocked):
         _log(f"the core has executed {instructions(robot):,} instructions")
 

@@ -1,4 +1,4 @@
-"""Find Renode, and start a board on it as a process of its own."""
+"""Find Renode, and start a process that runs a board on it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,14 @@ from hil.standins.renode.environment import private_environment
 from hil.standins.renode.platform import PLATFORMS, why_not
 from hil.standins.renode.request import Request
 
-OLDEST = (1, 16, 0)  # docs/renode.md: before it, DWT counted at synchronisation points only
+OLDEST = (1, 16, 0)  # docs/renode.md: older versions update DWT only at synchronisation points
 VERSION_DEADLINE_S = 30.0
-PEOPLE = range(
-    1000, 60_000
-)  # user ids of people, as systemd draws the line (Users, Groups, UIDs and GIDs on systemd systems)
+PEOPLE = range(1000, 60_000)  # user ids of people (systemd: Users, Groups, UIDs and GIDs on systemd systems)
 _CURE = "unpack the portable archive of Renode {oldest} or later and put it on the PATH, or use another --reality"
 
 
 def program() -> str | None:
-    """Return the path of the installed Renode, if there is one on the PATH."""
+    """Return the path of the program `renode` on the PATH, or None."""
     return shutil.which("renode")
 
 
@@ -40,24 +38,27 @@ def modelled() -> list[str]:
 
 
 def others_here() -> bool:
-    """Return whether people other than this one have processes here: whoever reaches Renode's ports commands it (docs/renode.md)."""
+    """Return whether processes of other people run on this computer.
+
+    Everybody who can reach Renode's ports can command it (docs/renode.md).
+    """
     owners = set()
     for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # the process has ended
             owners.add(entry.stat().st_uid)
     return any(owner in PEOPLE and owner != os.getuid() for owner in owners)
 
 
 def cure() -> str:
-    """Return the end of a sentence about a Renode that is missing or too old."""
+    """Return the cure for a Renode that is missing or too old, as the end of a message."""
     return _CURE.format(oldest=".".join(map(str, OLDEST)))
 
 
 def version(path: str, environment: dict[str, str]) -> tuple[int, int, int]:
-    """Ask a Renode for its version.
+    """Return the version of a Renode.
 
     Raises:
-        Blocked: it does not answer, or is older than `OLDEST`.
+        Blocked: it does not report its version, or is older than `OLDEST`.
     """
     try:
         done = subprocess.run(
@@ -71,11 +72,11 @@ def version(path: str, environment: dict[str, str]) -> tuple[int, int, int]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Blocked("bench", f"{path} does not tell its version ({error}): {cure()}.") from error
+        raise Blocked("bench", f"{path} does not report its version ({error}): {cure()}.") from error
     said = re.search(r"Renode v(\d+)\.(\d+)\.(\d+)", done.stdout)
     if said is None:
         first = (done.stdout + done.stderr).strip().partition("\n")[0][:80]
-        raise Blocked("bench", f"{path} does not tell its version (it says {first!r}): {cure()}.")
+        raise Blocked("bench", f"{path} does not report its version (its output is {first!r}): {cure()}.")
     found = (int(said[1]), int(said[2]), int(said[3]))
     if found < OLDEST:
         raise Blocked("bench", f"{path} is Renode {'.'.join(map(str, found))}, which is too old: {cure()}.")
@@ -83,10 +84,10 @@ def version(path: str, environment: dict[str, str]) -> tuple[int, int, int]:
 
 
 def installed() -> str | None:
-    """Return the version of the installed Renode, e.g. `1.16.1`; None where there is no Renode.
+    """Return the version of the installed Renode, e.g. `1.16.1`, or None if there is no Renode on the PATH.
 
     Raises:
-        Blocked: as `version`.
+        Blocked: see `version`.
     """
     path = program()
     if path is None:
@@ -100,11 +101,11 @@ def start_renode(board: Board, image: Image, log: Path) -> StandIn:
 
     Args:
         board: catalogue entry.
-        image: the firmware; Renode loads it itself.
+        image: firmware, which Renode loads.
         log: file for the log.
 
     Raises:
-        Blocked: Renode is missing, too old, models no such board, or did not come up.
+        Blocked: Renode is missing or too old, cannot stand in for the board, or did not start.
     """
     folder = Path(tempfile.mkdtemp(prefix="trainrig-renode-"))
     command = [
@@ -115,10 +116,10 @@ def start_renode(board: Board, image: Image, log: Path) -> StandIn:
 
 
 def boot_again(stand_in: StandIn, board: Board, image: Image) -> None:
-    """Put a board, fresh from reset, in the place of the one that a Renode of `start_renode` has run.
+    """Replace the machine of a stand-in of `start_renode` by a board after reset.
 
     Raises:
-        Blocked: as `start_renode`.
+        Blocked: see `start_renode`.
     """
     stand_in.ask(Request(board.name, image.path).to_line())
 

@@ -1,4 +1,4 @@
-"""Memory and registers of the chip as its debugger sees them."""
+"""pyOCD's memory interface to the emulated chip."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.runner import Runner
 
-# What a closed memory answers. An RP2040's flash window does not fault while the SSI is set up for commands: pyOCD reads it in
-# that state before it programs a new chip. What silicon answers then is not documented.
-NONSENSE = 0x5A
+# Byte read from a closed memory. The flash window of an RP2040 does not fault while the SSI is set up for commands, and
+# pyOCD reads it in that state before it programs a new chip. The value that silicon returns then is not documented.
+CLOSED_MEMORY_BYTE = 0x5A
 
 
 class ChipMemory(MemoryInterface):
-    """Memory as the debugger sees it, while the core runs or not; raises TransferFaultError where nothing answers.
+    """Memory and registers as the debugger sees them, whether the core runs or not.
+
+    All accesses raise TransferFaultError if nothing answers at the address.
 
     Args:
-        runner: the chip.
-        bus: returns what answers at the addresses of registers; the machine's own bus if not given.
+        runner: runs the chip.
+        bus: returns the bus for register addresses; default: the machine's own bus.
     """
 
     def __init__(self, runner: Runner, bus: Callable[[Machine], Bus] = lambda machine: machine.bus) -> None:
@@ -56,7 +58,7 @@ class ChipMemory(MemoryInterface):
             _answers(machine, address)
             if machine.core.find(address, size):
                 if machine.core.why_closed(address) is not None:
-                    return bytes([NONSENSE]) * size
+                    return bytes([CLOSED_MEMORY_BYTE]) * size
                 return machine.core.peek(address, size)
             return b"".join(self._register(machine, a, n).to_bytes(n, "little") for a, n in _accesses(address, size))
 
@@ -84,7 +86,7 @@ def _answers(machine: Machine, address: int) -> None:
 
 
 def _accesses(address: int, size: int) -> list[tuple[int, int]]:
-    """Cut a range of registers into words where it is aligned to them, and bytes elsewhere."""
+    """Split a range of registers into accesses: words or a half-word if it is aligned, else bytes."""
     unit = 4 if address % 4 == 0 and size % 4 == 0 else 2 if address % 2 == 0 and size == 2 else 1
     return [(a, unit) for a in range(address, address + size, unit)]
 

@@ -1,4 +1,4 @@
-"""A debug port and the memory access port behind it, as registers (ARM IHI 0031, B2.2 and C2)."""
+"""Registers of a debug port and its memory access port (ARM IHI 0031, B2.2 and C2)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ _WRAP = 0x400  # the auto-incremented part of TAR
 
 @dataclass(frozen=True)
 class PortId:
-    """What tells debug ports apart: DPIDR, the access port's IDR and BASE, and TARGETID where several share a wire.
+    """Identification registers of a debug port.
 
-    Bits 31:28 of `target` are the instance, which DLPIDR repeats.
+    Attributes:
+        dpidr: DPIDR.
+        ap_idr: IDR of the access port.
+        rom_table: BASE of the access port.
+        target: TARGETID if several ports share a wire; bits 31:28 are the instance, which DLPIDR repeats.
     """
 
     dpidr: int
@@ -26,7 +30,7 @@ class PortId:
 
 
 class VendorPort(Protocol):
-    """An access port of the chip's maker: registers by their address in the port."""
+    """A vendor-specific access port; registers are addressed by their offset in the port."""
 
     def read(self, register: int) -> int: ...
 
@@ -37,9 +41,9 @@ class DebugPort:
     """A debug port and its access ports, as registers.
 
     Args:
-        memory: what access port 0 reaches.
-        identity: of the port.
-        vendor: access port 1, if there is one; no other access port answers.
+        memory: memory that access port 0 accesses.
+        identity: identification registers.
+        vendor: access port 1, if the chip has one; no other access port answers.
     """
 
     def __init__(self, memory: ChipMemory, identity: PortId, vendor: VendorPort | None = None) -> None:
@@ -50,7 +54,7 @@ class DebugPort:
         self._csw, self._tar = 0x03000042, 0
 
     def line_reset(self) -> None:
-        """A line reset or protocol switch: the port forgets its selection."""
+        """Clear SELECT after a line reset or a protocol switch."""
         self._select = 0
 
     def read_dp(self, address: int) -> int:
@@ -108,7 +112,7 @@ class DebugPort:
             self.memory.write_memory(self._tar & ~0xF | register & 0xC, data)
 
     def _transfer(self, data: int | None) -> int:
-        """One access through DRW: bytes stand in their lanes of the 32-bit word."""
+        """Do one access through DRW; a byte or half-word uses its byte lanes of the 32-bit word."""
         size = (1, 2, 4)[min(self._csw & 7, 2)]
         address, lane = self._tar, 8 * (self._tar & 3 & ~(size - 1))
         if self._csw & 0x30:

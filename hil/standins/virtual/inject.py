@@ -1,5 +1,4 @@
-"""Faults that the project's own tests inject into the real path: damaged serial bytes, flipped memory bits, flash bits that do not take, a latch-up,
-sudden ends."""
+"""Fault injection for the project's own tests: serial bytes, memory bits, flash cells, supply, latch-up, resets."""
 
 from __future__ import annotations
 
@@ -23,19 +22,19 @@ FORMS = {
     "exit_after": "INSTRUCTIONS", "latch_up": "INSTRUCTIONS", "reset": "INSTRUCTIONS", "close_serial_after": "BYTES_TX",
     "supply_fails": "ADDRESS:SIZE:TIMES:BACK",
 }  # fmt: skip
-LOOK = 1000  # instructions between two looks at what the core executes: the supply fails where it was found in a function for so many TIMES
+LOOK = 1000  # instructions between two samples of PC; `supply_fails` counts the samples inside its function
 
 
 @dataclass(frozen=True)
 class Injection:
-    """One fault: its kind and arguments (see FORMS); bytes are counted from 1."""
+    """One fault: its kind and arguments (see FORMS). Serial bytes are counted from 1."""
 
     kind: str
     arguments: tuple[float, ...]
 
 
 def parse_injection(text: str) -> Injection:
-    """Read `kind:argument:...`; raises RigError when it does not fit FORMS."""
+    """Parse `kind:argument:...`; raise RigError if it does not match FORMS."""
     kind, *rest = text.split(":")
     if kind not in FORMS or len(rest) != len(FORMS[kind].split(":")):
         known = ", ".join(f"{name}:{form}" for name, form in FORMS.items())
@@ -52,11 +51,11 @@ def parse_injection(text: str) -> Injection:
 
 @dataclass
 class LineFaults:
-    """The faults of one direction of the serial line.
+    """Faults of one direction of the serial line.
 
     Args:
-        injections: those of this direction.
-        prefix: `uart_rx` (towards the chip) or `uart_tx`.
+        injections: all faults; those whose kind begins with `prefix` are used.
+        prefix: `uart_rx` (to the chip) or `uart_tx` (to the host).
     """
 
     injections: list[Injection]
@@ -67,7 +66,7 @@ class LineFaults:
         self._by_byte = {int(i.arguments[0]): i for i in self.injections if i.kind.startswith(self.prefix)}
 
     def apply(self, data: bytes) -> list[bytes | float]:
-        """Return what becomes of `data`: byte strings, and between them seconds by which all that follows is late."""
+        """Return `data` with the faults applied: byte strings, and between them delays [s] of all that follows."""
         if not self._by_byte:
             return [data]
         out: list[bytes | float] = []
@@ -90,7 +89,10 @@ class LineFaults:
 
 
 def schedule(machine: Chip, injections: list[Injection], log: Callable[[str], None]) -> None:
-    """Put the faults that come at an instruction count into the machine's calendar, and let flash bits stick from the first change on."""
+    """Install all faults except those of the serial line.
+
+    Most faults come at an instruction count. A stuck flash bit is set after every change of the flash.
+    """
     for injection in injections:
         if injection.kind == "ram_flip":
             address, bit, after = (int(a) for a in injection.arguments)
@@ -148,7 +150,7 @@ def _latch_up(machine: Machine, log: Callable[[str], None]) -> None:
 
 
 def _stick(machine: Chip, offset: int, bit: int, log: Callable[[str], None]) -> None:
-    """A worn cell: its bit reads 1 whatever was programmed."""
+    """Set the bit of a worn flash cell, which reads 1 after any programming."""
     if not machine.contents[offset] & 1 << bit:
         machine.contents[offset] |= 1 << bit
         log(f"injected: bit {bit} of the byte at offset 0x{offset:X} of the flash reads 1")

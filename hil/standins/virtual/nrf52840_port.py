@@ -1,4 +1,4 @@
-"""The debug port of an nRF52840: the memory access port, which may be locked, and the CTRL-AP, which never is."""
+"""Debug port of the nRF52840: a memory access port, which may be locked, and the CTRL-AP, which never is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def debug_ports(runner: Runner) -> list[DebugPort]:
 
 
 class LockableMemory(ChipMemory):
-    """Memory as the debugger sees it where access port protection allows it; raises TransferFaultError where not."""
+    """Memory as the debugger sees it; raises TransferFaultError while access port protection is active."""
 
     def _read(self, address: int, size: int) -> bytes:
         self._check(address)
@@ -41,7 +41,7 @@ class ControlPort:
     """The CTRL-AP (debug_port.VendorPort).
 
     Args:
-        runner: the chip.
+        runner: runs the chip.
     """
 
     def __init__(self, runner: Runner) -> None:

@@ -1,4 +1,4 @@
-"""A debug probe for pyOCD whose target is the emulated chip.
+"""A debug probe for pyOCD, connected to the emulated chip.
 
 Sources: ARM IHI 0031 (ADIv5), pyOCD's `DebugProbe` interface.
 """
@@ -19,10 +19,10 @@ class VirtualProbe(DebugProbe):
     """A debug probe of pyOCD, connected to the emulated chip.
 
     Args:
-        runner: the chip.
-        unique_id: the serial number that the probe reports.
-        ports: the chip's debug ports.
-        reset_line: whether the probe's reset is wired to the chip; if not, asserting it does nothing.
+        runner: runs the chip.
+        unique_id: serial number that the probe reports.
+        ports: debug ports of the chip.
+        reset_line: whether the reset output of the probe is wired to the chip; if not, asserting it does nothing.
     """
 
     def __init__(self, runner: Runner, unique_id: str, ports: Sequence[DebugPort], reset_line: bool) -> None:
@@ -44,7 +44,8 @@ class VirtualProbe(DebugProbe):
     wire_protocol = property(lambda self: self._protocol)
     is_open = property(lambda self: self._open)
     capabilities = property(lambda self: {self.Capability.SWJ_SEQUENCE, self.Capability.SWD_SEQUENCE,
-                                          self.Capability.BANKED_DP_REGISTERS, self.Capability.APv2_ADDRESSES})  # fmt: skip
+                                          self.Capability.BANKED_DP_REGISTERS,
+                                          self.Capability.APv2_ADDRESSES})  # fmt: skip
 
     def open(self) -> None:
         self._open = True
@@ -62,11 +63,11 @@ class VirtualProbe(DebugProbe):
         self._wire.sequence(length, bits)
 
     def swd_sequence(self, sequences: Sequence[Sequence[int]]) -> tuple[int, list[list[int]]]:
-        # Lists of bytes, not bytes: the answer goes through the probe server as JSON.
+        # Lists of integers, not bytes: the probe server sends the answer as JSON.
         return self._wire.packets(sequences)
 
     def set_clock(self, frequency: float) -> None:
-        """The virtual wire has no speed."""
+        """Do nothing: the virtual wire has no speed."""
 
     def reset(self) -> None:
         self.assert_reset(True)
@@ -103,5 +104,5 @@ class VirtualProbe(DebugProbe):
         self._wire.port.write_ap_multiple(addr, values)
 
     def get_memory_interface_for_ap(self, ap_address: object) -> MemoryInterface | None:
-        """Blocks of memory at once, instead of word by word through DRW."""
+        """Return the memory of access port 0, for block transfers instead of word accesses through DRW."""
         return self._wire.port.memory if getattr(ap_address, "apsel", None) == 0 else None

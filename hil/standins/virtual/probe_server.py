@@ -1,4 +1,4 @@
-"""pyOCD's server of debug probes, for this user only, and with an end to its lines."""
+"""pyOCD's probe server, limited to connections of this user and to requests of bounded length."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pyocd.probe.tcp_probe_server import DebugProbeRequestHandler, DebugProbeSer
 
 from hil.standins.virtual.peer import same_user_only
 
-LONGEST = 1 << 24  # bytes of a request: a block of 1 MB as JSON has 5
+LONGEST = 1 << 24  # bytes of a request; a block of 1 MB takes 5 MB as JSON
 
 
 class OwnProbeServer(DebugProbeServer):
-    """pyOCD's probe server on a free port of the loopback address.
+    """pyOCD's probe server on a loopback port that the system chooses.
 
     Args:
-        probe: is served on a port of the loopback address that the system chooses.
-        log: receives a line about each connection that is refused.
+        probe: probe to serve.
+        log: receives one line for each refused connection.
     """
 
     def __init__(self, probe: DebugProbe, log: Callable[[str], None]) -> None:
@@ -35,15 +35,15 @@ class _Bounded(DebugProbeRequestHandler):
         self.rfile = _Lines(self.rfile)
 
     def finish(self) -> None:
-        """Give back the locks of a client that is gone: a real probe knows nothing of it any more."""
-        with contextlib.suppress(RuntimeError):  # none of this thread's is left
+        """Release the locks of a client that has disconnected: a real probe would not keep them."""
+        with contextlib.suppress(RuntimeError):  # this thread holds no more locks
             while True:
                 self._probe.unlock()
         super().finish()
 
 
 class _Lines:
-    """Lines of a client; one that is too long is the last."""
+    """Lines of a client. A line longer than LONGEST ends the connection."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

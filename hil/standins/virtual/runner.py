@@ -1,4 +1,4 @@
-"""The thread that runs the chip, and how the other threads of the virtual board access it."""
+"""The thread that runs the chip, and the access of other threads to the chip."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator
 
 from hil.standins.virtual.chip.machine import Machine, Pace
 
-_POLL_S = 0.0001  # how long the runner steps aside for a thread that waits for the chip
+_POLL_S = 0.0001  # pause of the runner while another thread waits for the chip
 _IDLE_S = 0.5
 
 
 class Runner:
-    """Runs a machine flat out while it has work, and sleeps while it has none.
+    """Runs a machine at full speed while it has work, and sleeps while it has none.
 
     Args:
-        machine: the chip; only whoever is inside `paused()` or on the runner's thread may touch it.
-        after_slice: called on the runner's thread behind each slice.
+        machine: the chip; only code inside `paused()` or on the runner's thread may access it.
+        after_slice: called on the runner's thread after each slice.
     """
 
     def __init__(self, machine: Machine, after_slice: Callable[[], None] = lambda: None) -> None:
@@ -34,7 +34,7 @@ class Runner:
 
     @property
     def dead(self) -> bool:
-        """Whether the chip answers to nothing. From any thread."""
+        """Whether the chip does not answer at all. Any thread may call this."""
         return self._machine.dead
 
     def start(self) -> None:
@@ -47,13 +47,13 @@ class Runner:
         self._thread.join()
 
     def notify(self) -> None:
-        """Something has happened outside that the chip should see soon. From any thread."""
+        """End the current slice soon: there is input for the chip. Any thread may call this."""
         self._news.set()
         self._machine.core.break_soon()
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[Machine]:
-        """Hold the chip between two slices. From any thread."""
+        """Stop the chip between two slices while the context is active. Any thread may call this."""
         self._waiting.append(None)
         self._machine.core.break_soon()
         self._chip.acquire()

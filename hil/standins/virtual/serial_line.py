@@ -1,4 +1,4 @@
-"""The line between the host's serial port and the chip's UART: pacing towards the chip, injected faults both ways."""
+"""The line between the host's serial port and the chip's UART, with flow control to the chip and injected faults."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from hil.standins.virtual.inject import Injection, LineFaults
 from hil.standins.virtual.uart import SerialPort
 
 _BATCH = 256
-_ENOUGH = 8192  # bytes on their way to the chip before the terminal is left to hold the rest
+_ENOUGH = 8192  # bytes queued for the chip before the rest stays in the terminal
 
 
 class SerialLine:
-    """A source of virtual time (machine.Source), attached before the UART it feeds.
+    """Serial line; an event source in virtual time (machine.Source), attached before the UART that it feeds.
 
     Args:
-        port: the host's end.
-        injections: faults of either direction, and `close_serial_after`.
+        port: serial port of the host.
+        injections: faults of both directions, and `close_serial_after`.
     """
 
     def __init__(self, port: SerialPort, injections: list[Injection]) -> None:
@@ -28,7 +28,7 @@ class SerialLine:
         self._limit = next((int(i.arguments[0]) for i in injections if i.kind == "close_serial_after"), None)
         self._inbound: deque[bytes | float] = deque()
         self._outbound: deque[bytes | float] = deque()
-        self._free_in = self._free_out = 0  # virtual times before which a late byte holds its direction up
+        self._free_in = self._free_out = 0  # virtual times until which an injected delay blocks each direction
         self._sent = 0
         self._collected = bytearray()
         self._uart: Uart | None = None
@@ -38,16 +38,16 @@ class SerialLine:
         self._uart, self._clock = uart, clock
 
     def lose(self) -> None:
-        """The chip was without power: what the host has sent meanwhile has reached nobody."""
+        """Drop all bytes from the host that the chip has not received: it had no power."""
         self._port.received.clear()
         self._inbound.clear()
 
     def take(self, byte: int) -> None:
-        """The chip has sent a byte."""
+        """Take a byte that the chip has sent."""
         self._collected.append(byte)
 
     def update(self, now: int) -> None:
-        """Let what is due go on in both directions."""
+        """Move bytes that are due in both directions."""
         assert self._uart is not None
         while self._port.received and self._uart.backlog < _ENOUGH:
             self._inbound.extend(self._to_chip.apply(self._port.received.popleft()))
@@ -70,7 +70,7 @@ class SerialLine:
         return min(times + ([self._free_out] if self._outbound else []), default=None)
 
     def flush(self) -> None:
-        """Pass on what the chip has sent, in pieces that are worth the host's attention."""
+        """Send the collected bytes of the chip to the host: at least `_BATCH`, or all after its transmission ends."""
         if not self._collected or self._clock is None or self._uart is None:
             return
         if len(self._collected) < _BATCH and self._uart.transmitting:

@@ -1,4 +1,4 @@
-"""The virtual board as a process: prints its endpoints and runs until it is terminated."""
+"""`hil bench-server`: run a virtual board in this process until it is terminated."""
 
 from __future__ import annotations
 
@@ -19,28 +19,30 @@ _CHECK_S = 0.2
 def main(argv: list[str] | None = None) -> int:
     """Run a virtual board.
 
-    The first line of standard output lists the endpoints as JSON. Without `--leashed` a table for rig.toml follows.
-    Later JSON lines report faults of the chip. The log goes to standard error.
+    The first line of standard output lists the endpoints as JSON. A table for rig.toml follows, except with
+    `--leashed`. Later JSON lines report faults of the chip. The log goes to standard error.
     """
     parser = argparse.ArgumentParser(
         prog="hil bench-server",
-        description="Run a virtual board: an emulated chip with a debug probe, a serial port and a meter. The first line of "
-        "output lists its endpoints as JSON; a [[board]] table for rig.toml follows.",
+        description="Run a virtual board: an emulated chip with a debug probe, a serial port and a meter. The first "
+        "line of output lists its endpoints as JSON; a [[board]] table for rig.toml follows.",
     )
     parser.add_argument("--board", required=True, help="board of the catalogue, e.g. stm32h7b3")
     parser.add_argument("--elf", type=Path, help="ELF file, only for the names of functions in messages")
     parser.add_argument(
-        "--seed", type=int, default=1, help="of SRAM contents, unique id, meter errors and noise (default 1)"
+        "--seed", type=int, default=1, help="seed of SRAM contents, unique id, meter errors and noise (default 1)"
     )
     parser.add_argument("--flash", type=Path, help="file that keeps the flash between runs (default: erased flash)")
     parser.add_argument(
-        "--leashed", action="store_true", help="end when standard input closes, that is when the parent process ends"
+        "--leashed", action="store_true", help="end when standard input closes, for example when the parent ends"
     )
     parser.add_argument(
-        "--meter", default="keithley-2450", help="its power meter, by the key of the data sheet (default keithley-2450)"
+        "--meter", default="keithley-2450", help="power meter, as the key of its data sheet (default keithley-2450)"
     )
-    parser.add_argument("--inject", action="append", default=[], metavar="SPEC",
-                        help="a fault for the project's own tests: " + ", ".join(f"{k}:{v}" for k, v in FORMS.items()))  # fmt: skip
+    known = ", ".join(f"{kind}:{form}" for kind, form in FORMS.items())
+    parser.add_argument(
+        "--inject", action="append", default=[], metavar="SPEC", help=f"a fault for the project's own tests: {known}"
+    )
     options = parser.parse_args(argv)
     try:
         return _serve(options)
@@ -54,14 +56,14 @@ def _serve(options: argparse.Namespace) -> int:
     end = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: end.set())
-    # Unicorn, numba and pyOCD take a second to load: not for a wrong option, and after the signals are handled.
+    # Unicorn, numba and pyOCD take a second to load: load them after the options are checked and signals are handled.
     try:
         from hil.standins.virtual.symbols import Symbols
         from hil.standins.virtual.virtual_board import VirtualBoard
     except ModuleNotFoundError as error:
         raise RigError(f"the virtual board needs {error.name}: pip install 'trainrig[virtual]'.") from error
 
-    # Short turns: the chip's thread and its register callbacks need the interpreter every few microseconds.
+    # A short switch interval: the chip's thread and its register callbacks need the interpreter every few microseconds.
     sys.setswitchinterval(0.0005)
     if options.leashed:
         threading.Thread(target=_await_end_of_input, args=(end,), daemon=True).start()
@@ -74,10 +76,10 @@ def _serve(options: argparse.Namespace) -> int:
     while not end.wait(_CHECK_S):
         if board.failed is not None:
             print(f"bench-server: the chip's thread has ended: {board.failed!r}", file=sys.stderr)
-            os._exit(3)  # its lock may be held: nothing can be closed in good order
+            os._exit(3)  # the thread may hold its lock, so an orderly end could wait forever
     board.keep_flash()
     sys.stderr.flush()
-    os._exit(0)  # what is left are sockets and daemon threads, whose servers take a second to be asked
+    os._exit(0)  # only sockets and daemon threads are left; to stop their servers takes a second
 
 
 def _table(endpoints: dict[str, object]) -> str:
@@ -86,7 +88,7 @@ def _table(endpoints: dict[str, object]) -> str:
     lines = [f"{key} = {json.dumps(endpoints[said])}" for key, said in keys.items()]
     return "\n".join(
         [
-            "# Paste this into rig.toml while the virtual board runs; `hil doctor` then checks it and trials run on it.",
+            "# Paste this into rig.toml while the virtual board runs. `hil doctor` checks it, and trials run on it.",
             "[[board]]",
             *lines,
             "",

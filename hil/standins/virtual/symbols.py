@@ -1,4 +1,4 @@
-"""Names of functions and lines of source in an ELF file, for messages."""
+"""Function names and source lines of an ELF file, for messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ class Symbols:
     """Function names and source lines of an ELF file.
 
     Args:
-        path: ELF file, or None for no names; raises RigError when it cannot be read.
+        path: ELF file, or None for no names.
+
+    Raises:
+        RigError: the file cannot be read.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -40,11 +43,14 @@ class Symbols:
                 self._functions.append((symbol["st_value"] & ~1, symbol["st_size"], symbol.name))
 
     def line(self, address: int) -> str | None:
-        """Return `file.c:line` of an instruction, None where the file does not tell. Reads the file's line tables: once a fault is often enough."""
+        """Return `file.c:line` of an instruction, or None if the file has no line for it.
+
+        Every call reads the line tables of the file, which is slow: call it once for each fault.
+        """
         return None if self._path is None else SourceLines(self._path).at(address)
 
     def name(self, address: int) -> str | None:
-        """Return `function+offset` for an address inside a known function, else None."""
+        """Return `function+offset` if the address is inside a known function, else None."""
         i = bisect.bisect_right(self._functions, (address, 1 << 32, "")) - 1
         if i < 0:
             return None

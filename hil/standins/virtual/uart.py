@@ -14,33 +14,31 @@ from collections.abc import Callable
 
 _CHUNK = 4096
 _SETTLE_S, _DRAIN_S, _DRAIN_POLL_S = 0.05, 1.0, 0.005
-_HELD_BYTES = 1 << 20  # what waits for a host that does not read; a real adapter drops far earlier
+_HELD_BYTES = 1 << 20  # bytes kept for a host that does not read; a real adapter drops bytes far earlier
 
 
 class SerialPort:
     """A pseudo-terminal, served by its own thread.
 
     Args:
-        on_data: called on the port's thread when bytes from the host have been put into `received`.
-        log: receives one line about bytes that had to be dropped.
+        on_data: called on the port's thread after bytes from the host were appended to `received`.
+        log: receives one line when bytes are dropped.
 
     Attributes:
-        path: the device to open.
-        received: byte strings from the host, oldest first; the chip's thread takes them.
+        path: path of the device to open.
+        received: byte strings from the host, oldest first; the chip's thread removes them.
     """
 
     def __init__(self, on_data: Callable[[], None], log: Callable[[str], None]) -> None:
         self._on_data = on_data
         self._log = log
-        self._master, self._slave = os.openpty()  # the slave stays open, so that a client may come and go
-        os.fchmod(
-            self._slave, 0o600
-        )  # the group `tty`, in whose name programs write to terminals of others, has no business here
+        self._master, self._slave = os.openpty()  # the slave stays open while clients open and close the device
+        os.fchmod(self._slave, 0o600)  # without access for the group `tty`, whose programs write to terminals of others
         tty.setraw(self._slave)
         os.set_blocking(self._master, False)
         self.path = os.ttyname(self._slave)
         self.received: deque[bytes] = deque()
-        self._to_host: deque[bytes | None] = deque()  # None: hang up here
+        self._to_host: deque[bytes | None] = deque()  # None: close the port at this point
         self._held = 0
         self._wake_read, self._wake_write = os.pipe()
         self._room = threading.Event()
@@ -52,7 +50,7 @@ class SerialPort:
         self._thread.start()
 
     def send(self, data: bytes) -> None:
-        """Send bytes to the host; from any thread, never waits."""
+        """Queue bytes for the host without waiting. Any thread may call this."""
         if self._held > _HELD_BYTES:
             self._log(f"serial port: {len(data)} bytes dropped, the host does not read")
             return
@@ -61,13 +59,13 @@ class SerialPort:
         self._wake()
 
     def accept_more(self, more: bool) -> None:
-        """Read on from the host, or leave its bytes in the terminal for now."""
+        """Read from the host, or leave its bytes in the terminal."""
         if more != self._room.is_set():
             (self._room.set if more else self._room.clear)()
             self._wake()
 
     def hang_up(self) -> None:
-        """Let the device vanish under its client, once that has read what was sent before; from any thread."""
+        """Remove the device after its client has read what was sent before. Any thread may call this."""
         self._to_host.append(None)
         self._wake()
 
@@ -102,7 +100,7 @@ class SerialPort:
         os.close(self._slave)
 
     def _wait_until_read(self) -> None:
-        # Closing the terminal throws away what its client has not read, and the kernel takes a moment to show what that is.
+        # Closing the terminal discards bytes that its client has not read. The kernel counts them after a short delay.
         time.sleep(_SETTLE_S)
         deadline = time.monotonic() + _DRAIN_S
         unread = bytearray(4)

@@ -32,16 +32,16 @@ class VirtualBoard:
 
     Args:
         board: name of the board.
-        symbols: names for addresses in messages.
+        symbols: names of addresses in messages.
         seed: seed of SRAM contents, unique id, meter errors and noise.
         flash: file that keeps the flash contents between runs, or None.
         injections: faults for the project's own tests.
-        log: receives one line per event, from any thread.
+        log: receives one line for each event, from any thread.
         report: receives the record of each chip fault once.
-        meter: the instrument that supplies or measures the board, by the key of its data sheet.
+        meter: instrument that supplies or measures the board, as the key of its data sheet.
 
     Raises:
-        RigError: there is no such virtual board or no such virtual meter.
+        RigError: the board or the meter does not exist as a virtual one.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class VirtualBoard:
         self._probe_server = OwnProbeServer(self._probe, log)
 
     def start(self) -> dict[str, object]:
-        """Start every thread and return the endpoints, as the server announces them."""
+        """Start all threads and return the endpoints as the server announces them."""
         self._runner.start()
         self._port.start()
         self._meter.start()
@@ -92,7 +92,7 @@ class VirtualBoard:
         return self._runner.error
 
     def close(self) -> None:
-        """End the threads and keep the flash."""
+        """End the threads and save the flash."""
         self.keep_flash()
         self._probe_server.stop()
         self._meter.close()
@@ -100,7 +100,7 @@ class VirtualBoard:
         self._port.close()
 
     def keep_flash(self) -> None:
-        """End the chip and write its flash to the file that keeps it."""
+        """Stop the chip and write its flash to the flash file, if there is one."""
         self._runner.close()
         if self._flash_file is not None:
             self._flash_file.write_bytes(self._chip.contents.tobytes())
@@ -111,7 +111,7 @@ class VirtualBoard:
         data = np.fromfile(self._flash_file, np.uint8)
         if data.size != self._chip.contents.size:
             raise RigError(
-                f"{self._flash_file} holds {data.size} bytes, the flash {self._chip.contents.size}; delete the file"
+                f"{self._flash_file} has {data.size} bytes, the flash {self._chip.contents.size}; delete the file"
             )
         self._chip.contents[:] = data
         self._chip.core.code_changed()
@@ -124,7 +124,7 @@ class VirtualBoard:
             self._note_marker(level, time_ps)
 
     def _note_marker(self, level: int, time_ps: int) -> None:
-        """Pass an edge of the marker pin to the meter; log the true energy of the window that it ends."""
+        """Pass an edge of the marker pin to the meter; at a falling edge, log the true energy of the window."""
         self._supply.edge(time_ps, level)
         if level:
             self._risen = time_ps
@@ -133,7 +133,7 @@ class VirtualBoard:
             self._log(f"true energy while the marker was high: {true:.9f} J ({self._model.currents.source})")
 
     def _switch(self, on: bool) -> None:
-        """Switch the chip with its power supply."""
+        """Switch the power of the chip on or off."""
         with self._runner.paused() as machine:
             machine.switch(on, self._rng)
             self._line.lose()

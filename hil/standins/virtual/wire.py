@@ -1,4 +1,4 @@
-"""The SWD wire between the probe and the chip's debug ports: who listens (ARM IHI 0031, B4 and B5.3; ADIv6 for dormant state)."""
+"""The SWD wire: selects the debug port that answers the probe (ARM IHI 0031, B4 and B5.3; ADIv6 for dormant state)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Wire:
     """The SWD wire with its debug ports.
 
     Args:
-        ports: one that is always selected, or several that share the wire and start dormant.
-        dead: whether the chip is in no state to answer.
+        ports: one port, which is always selected, or several, which share the wire and start dormant.
+        dead: returns whether the chip does not answer at all.
     """
 
     def __init__(self, ports: Sequence[DebugPort], dead: Callable[[], bool] = lambda: False) -> None:
@@ -34,7 +34,7 @@ class Wire:
 
     @property
     def port(self) -> DebugPort:
-        """The selected debug port; raises TransferError when none answers."""
+        """The selected debug port; raises TransferError if none answers."""
         if self._dead():
             raise exceptions.TransferError("no debug port answers: the chip has no power, or is latched up")
         if self._selected is None:
@@ -43,7 +43,7 @@ class Wire:
         return self._selected
 
     def sequence(self, length: int, bits: int) -> None:
-        """Take `length` bits on SWDIO, lowest first."""
+        """Receive `length` bits on SWDIO, lowest first."""
         bits &= (1 << length) - 1
         if not self._shared:
             self._ports[0].line_reset()
@@ -60,9 +60,10 @@ class Wire:
                 port.line_reset()
 
     def packets(self, sequences: Sequence[Sequence[int]]) -> tuple[int, list[list[int]]]:
-        """Take a list of (bits to read,) and (length, bits to send); return a status and the bytes read, all zero.
+        """Handle a list of (bits to read,) and (length, bits to send); return a status and the bytes read, all zero.
 
-        The one packet known is the write of TARGETSEL: the port with that TARGETID listens from then on, if the parity is right.
+        The only packet with an effect is the write of TARGETSEL. If its parity is right, it selects the port with that
+        TARGETID.
         """
         answers = [[0] * ((one[0] + 7) // 8) for one in sequences if len(one) == 1]
         sent = [tuple(one) for one in sequences if len(one) == 2]

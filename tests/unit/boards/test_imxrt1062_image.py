@@ -106,7 +106,7 @@ def test_it_leaves_for_the_loader_chip_once_it_has_answered() -> None:
     before = board.chip.clock.now
     assert board.ask("boot_loader", 1) == [Frame(0x92, 0x42, 1)]
     assert board.chip.halting.halted and board.chip.clock.now - before >= 50e9, "a full queue had the time to leave"
-    assert board.log[-1].endswith("has left for the boot loader (BKPT #251): the board waits in HalfKay")
+    assert board.log[-1].endswith("has started the boot loader (BKPT #251): the board waits in HalfKay")
     assert board.ask("echo", 2) == [], "nobody is there any more"
     board.log.clear()
     board.chip.request_reset()  # what the loader chip does when a program is there
@@ -148,7 +148,7 @@ def test_its_descriptor_survives_more_bytes_than_its_ring() -> None:
 
 
 @pytest.mark.parametrize(("offset", "what"), [(0, "configuration block"), (0x46, "clock"), (0x80, "read sequence"), (0x1000, "vector table"),
-                                              (0x1010, "boot data"), (0x1014, "table says"), (0x1026, "boot data"), (0x102F, "vector table")])  # fmt: skip
+                                              (0x1010, "boot data"), (0x1014, "table gives"), (0x1026, "boot data"), (0x102F, "vector table")])  # fmt: skip
 def test_a_header_with_a_wrong_byte_does_not_boot(offset: int, what: str) -> None:
     def damage(data: bytearray) -> None:
         data[offset] ^= 0xFF

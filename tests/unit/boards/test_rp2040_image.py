@@ -90,7 +90,7 @@ def test_it_leaves_for_usb_boot_once_it_has_answered() -> None:
     assert ask("echo", 1) == [Frame(0x8C, 0x42, 1)]
     assert ask("boot_loader", 2) == [Frame(0x92, 0x42, 2)]
     assert pico.chip.clock.now - before >= 50e9, "a full queue had the time to leave"
-    assert pico.log[-1] == "boot ROM: the program has left for the boot loader: the chip waits in USB boot"
+    assert pico.log[-1] == "boot ROM: the program has started the boot loader: the chip waits in USB boot"
     assert pico.chip.clock.hz == 48_000_000 and pico.chip.fault is None
     assert pico.chip.bus.read(RESETS, 4) & UART0
     assert ask("echo", 3) == [], "nobody is there any more"

@@ -159,7 +159,7 @@ def test_no_robot_server_comes_up(connected: Connect, monkeypatch: pytest.Monkey
 
 def test_what_is_no_number() -> None:
     assert number("0x000000000012D687\n\n") == 0x12D687
-    with pytest.raises(Blocked, match="answered 'nothing' where a number was due"):
+    with pytest.raises(Blocked, match="answered 'nothing' instead of a number"):
         number("nothing\n")
 
 

@@ -40,7 +40,7 @@ def test_the_doctor_without_a_renode(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     ("script", "said"),
     [
         ({"version": "1.15.3"}, "is Renode 1.15.3, which is too old: unpack"),
-        ({"prints": "Segmentation fault"}, "does not tell its version"),
+        ({"prints": "Segmentation fault"}, "does not report its version"),
     ],
 )
 def test_the_doctor_of_a_renode_that_would_block_every_trial(

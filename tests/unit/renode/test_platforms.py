@@ -75,6 +75,6 @@ def test_a_table_may_say_why_there_is_none(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def test_a_board_without_a_table_says_so() -> None:
     with pytest.raises(
-        Blocked, match=r"Renode cannot stand in for mps2-an500 \(nobody has written its platform\): use --reality=qemu"
+        Blocked, match=r"Renode cannot stand in for mps2-an500 \(it has no platform file\): use --reality=qemu"
     ):
         load_platform(boards.load("mps2-an500"))

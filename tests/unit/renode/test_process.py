@@ -77,7 +77,7 @@ def test_the_real_firmware_greets_through_its_platform(install: Install, tmp_pat
     ("script", "said"),
     [
         ({"version": "1.15.3"}, r"bin/renode is Renode 1\.15\.3, which is too old: unpack the portable archive of Renode 1\.16\.0 or later"),
-        ({"prints": "Segmentation fault"}, r"does not tell its version \(it says 'Segmentation fault'\): unpack"),
+        ({"prints": "Segmentation fault"}, r"does not report its version \(its output is 'Segmentation fault'\): unpack"),
         ({"dies_at_start": True}, "Renode ended with status 1: run again"),
         ({"die": "sysbus LoadELF"}, "Renode ended with status 134: run again"),
         ({"refuse": "machine LoadPlatformDescription"}, "Renode refused ExecuteCommand machine LoadPlatformDescription"),

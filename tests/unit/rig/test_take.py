@@ -195,7 +195,7 @@ def test_the_choice_beside_renode(name: str, named: BenchBoard | None, asked: st
 def test_a_board_that_renode_does_not_model_says_so() -> None:
     with pytest.raises(
         Blocked,
-        match=r"mps2-an500 has no renode stand-in \(nobody has written its platform\): use --reality=qemu or --reality=auto",
+        match=r"mps2-an500 has no renode stand-in \(it has no platform file\): use --reality=qemu or --reality=auto",
     ):
         choose(boards.load("mps2-an500"), None, "renode")
 

@@ -125,7 +125,7 @@ def test_another_user_switches_no_supply_off(supply: tuple[Supply, InstrumentSer
 
 def refused(user: str, port: int) -> str:
     """Return the line of the log; without a user for one who had hung up by then."""
-    who = f"user {user}" if user else "nobody that could be found"
+    who = f"user {user}" if user else "an unknown user"
     return f"a connection of {who} to port {port} is refused: the virtual board belongs to user 0"
 
 

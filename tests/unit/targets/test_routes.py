@@ -165,7 +165,7 @@ def test_a_virtual_pico_goes_to_usb_boot_on_request(tmp_path: Path, process: Pro
             target.flash(image)
             assert ask_agent(target.port) is not None
         loader, told = FakeLoader(), []
-        loader.waits = lambda: "the program has left for the boot loader" in log.read_text()  # type: ignore[method-assign]
+        loader.waits = lambda: "the program has started the boot loader" in log.read_text()  # type: ignore[method-assign]
         assert not loader.waits()
         with contextlib.closing(open_serial(str(bench.endpoints.serial), PICO.baud)) as port:
             assert ByBootLoader(PICO, port, loader, told.append).program(image, always=True)

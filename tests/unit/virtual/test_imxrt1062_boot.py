@@ -55,7 +55,7 @@ WRONG_CONFIGS = {
     "3 pads": config(b045=3),
     "clock 0": config(b046=0),
     "0 bytes of flash": config(x050=0),
-    "none that this flash knows": config(x080=0x0A18040B),
+    "not one that this flash supports": config(x080=0x0A18040B),
     "more pads than the 1": config(b045=1),
     "32 address bits": config(x080=0x0A2004EB),
     "166000000 Hz, command EBh": config(b046=9),
@@ -73,11 +73,11 @@ def test_a_wrong_flash_configuration_block_does_not_boot(board: Teensy, message:
 
 @pytest.mark.parametrize(("changes", "message"), [
     ({"x00": 0xFFFFFFFF}, "its header is 0xFFFFFFFF"), ({"x00": 0x412100D1}, "its header"), ({"x00": 0x512000D1}, "its header"),
-    ({"x14": IVT + 4}, "says it is at 0x60001004"), ({"x10": 0x20000000}, "boot data are said to be at 0x20000000"),
-    ({"x20": 0x60002000}, "bytes from 0x60002000"), ({"x24": 0x1000}, "boot data say 4096 bytes"), ({"x24": 3 << 20}, "boot data say"),
+    ({"x14": IVT + 4}, "gives its address as 0x60001004"), ({"x10": 0x20000000}, "boot data are at 0x20000000"),
+    ({"x20": 0x60002000}, "bytes from 0x60002000"), ({"x24": 0x1000}, "boot data give 4096 bytes"), ({"x24": 3 << 20}, "boot data give"),
     ({"x28": 1}, "plug-in 1"), ({"x0c": 0x60000200}, "device configuration data"), ({"x04": 0x20000000}, "entry 0x20000000 is outside"),
     ({"x04": FLASH + (1 << 20)}, "is outside the image"), ({"x2c": 0x30000000}, "where there is no memory"), ({"x2c": STACK + 2}, "where there is"),
-    ({"x30": CODE}, "no instruction of the image"), ({"x30": 0x20000001}, "no instruction of the image"),
+    ({"x30": CODE}, "which is not an instruction of the image"), ({"x30": 0x20000001}, "which is not an instruction of the image"),
 ])  # fmt: skip
 def test_wrong_tables_do_not_boot(board: Teensy, changes: dict[str, int], message: str) -> None:
     board.load(image(REST, **changes))
@@ -101,7 +101,7 @@ def test_a_program_that_leaves_the_watchdog_running_is_stopped(board: Teensy) ->
     board.load(image(b"\xfe\xe7"))  # b .
     for _ in range(30):
         board.chip.advance()
-    assert "RTWDOG runs out 31 ms after the program began" in str(board.chip.fault)
+    assert "RTWDOG expires 31 ms after the program began" in str(board.chip.fault)
 
 
 def test_sleep_that_stops_the_chip_is_found(board: Teensy) -> None:
@@ -112,7 +112,7 @@ def test_sleep_that_stops_the_chip_is_found(board: Teensy) -> None:
 
 def test_nothing_can_be_read_from_the_flash_before_somebody_has_set_up_the_flexspi(board: Teensy) -> None:
     board.load(image(REST))
-    assert "nobody has set up the FlexSPI" in str(board.chip.core.why_closed(FLASH))
+    assert "the FlexSPI has not been set up" in str(board.chip.core.why_closed(FLASH))
     board.run()
     assert board.chip.core.why_closed(FLASH) is None
     board.modify(0x400FC080, 3 << 10, 0)
@@ -185,7 +185,7 @@ def test_a_reset_of_the_core_keeps_peripherals_and_one_of_the_chip_keeps_flexram
     assert CODE <= board.pc < CODE + len(REST) and board.chip.fault is None
     board.write(AIRCR, SYSRESETREQ)
     board.chip.reset()
-    assert "nobody has set up the FlexSPI" in str(board.chip.core.why_closed(FLASH))
+    assert "the FlexSPI has not been set up" in str(board.chip.core.why_closed(FLASH))
     board.run()
     assert (board.read(0x401F8024), board.read(GPR17)) == (5, OURS)
     assert CODE <= board.pc < CODE + len(REST) and board.chip.fault is None

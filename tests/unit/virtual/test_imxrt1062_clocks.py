@@ -148,7 +148,7 @@ def test_rtwdog_takes_a_configuration_behind_its_key_only(board: Teensy) -> None
         board.write(RTWDOG_CNT, 0xD928C520)
     with pytest.raises(ModelFault, match="neither unlocks nor refreshes"):
         board.write(RTWDOG_CNT, 1)
-    with pytest.raises(ModelFault, match="RTWDOG runs out"):
+    with pytest.raises(ModelFault, match="RTWDOG expires"):
         board.pass_time(MS)
 
 

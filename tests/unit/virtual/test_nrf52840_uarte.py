@@ -40,9 +40,9 @@ def test_a_uarte_needs_pins_and_crystal(dk: Dk) -> None:
     with pytest.raises(ModelFault, match="start the crystal first"):
         dk.write(STARTTX, 1)
     dk.start_crystal()
-    with pytest.raises(ModelFault, match=r"PSEL\.RXD names no pin"):
+    with pytest.raises(ModelFault, match=r"PSEL\.RXD selects no pin"):
         dk.write(STARTRX, 1)
-    with pytest.raises(ModelFault, match="EasyDMA reaches the RAM only"):
+    with pytest.raises(ModelFault, match="EasyDMA can only access the RAM"):
         dk.write(UARTE + 0x544, 0x1000)
         dk.write(UARTE + 0x548, 4)
         dk.write(UARTE + 0x524, 0x10000000)

@@ -140,9 +140,9 @@ def test_a_stream_starts_again_only_when_its_flags_are_down(f746: F746) -> None:
 
 
 @pytest.mark.parametrize(("control", "size", "peripheral", "address", "message"), [
-    (SEND ^ 1 << 25, 4, TDR, SENDING, "channel 5, to which the model has nothing wired"), (SEND, 4, RDR, SENDING, "do not fit USART1_TX"),
-    (SEND ^ 1 << 6, 4, TDR, SENDING, "do not fit USART1_TX"), (SEND ^ 1 << 10, 4, TDR, SENDING, "do not fit USART1_TX"),
-    (SEND, 0, TDR, SENDING, "for 0 bytes"), (SEND, 4, TDR, 0x2004FFFE, "no memory of the DMA"), (SEND, 4, TDR, 0x100, "no memory of the DMA"),
+    (SEND ^ 1 << 25, 4, TDR, SENDING, "channel 5, for which the model has no request"), (SEND, 4, RDR, SENDING, "do not match USART1_TX"),
+    (SEND ^ 1 << 6, 4, TDR, SENDING, "do not match USART1_TX"), (SEND ^ 1 << 10, 4, TDR, SENDING, "do not match USART1_TX"),
+    (SEND, 0, TDR, SENDING, "for 0 bytes"), (SEND, 4, TDR, 0x2004FFFE, "not memory of the DMA"), (SEND, 4, TDR, 0x100, "not memory of the DMA"),
 ])  # fmt: skip
 def test_a_stream_that_is_set_up_wrongly_does_not_start(
     f746: F746, control: int, size: int, peripheral: int, address: int, message: str

@@ -99,9 +99,9 @@ def test_what_is_sent_fills_the_fifo_and_leaves_in_order(line: Board) -> None:
     [
         (MUX, 41, RECEIVE & ~(1 << 20), "TRBUFF"),
         (MUX, 40, RECEIVE, "DMAREQ_ID = 40"),
-        (MUX, 42, RECEIVE, "do not fit USART1_TX"),
-        (S0M0AR, 0x20000000, RECEIVE, "no memory of the DMA"),
-        (S0PAR, TDR, RECEIVE, "do not fit USART1_RX"),
+        (MUX, 42, RECEIVE, "do not match USART1_TX"),
+        (S0M0AR, 0x20000000, RECEIVE, "not memory of the DMA"),
+        (S0PAR, TDR, RECEIVE, "do not match USART1_RX"),
         (0x5802453C, 0, RECEIVE, "its clock is off"),
     ],
 )

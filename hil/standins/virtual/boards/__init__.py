@@ -1,6 +1,7 @@
 """The boards that can run as virtual boards, one file each: chip, debug ports and currents.
 
-The file has the board's name, with underscores for dashes, and defines `MODEL`; a new one is found by that (docs/new-board.md).
+A file is named like its board, with underscores for dashes, and defines `MODEL`. A new file is found by its name
+(docs/new-board.md).
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class BoardModel:
-    """One board.
+    """Model of one board.
 
     Args:
-        build: makes the chip from a random generator, a taker of sent bytes, one of pin edges, and a log.
-        ports: its debug ports.
-        reset_line: whether the probe can reset the chip by a wire.
-        pin: format of a pin's name from `port` and `pin`, as the catalogue writes it.
-        currents: what the board draws; assumptions, not measurements.
+        build: makes the chip from a random generator and callbacks for sent bytes, pin edges and log lines.
+        ports: returns the debug ports of the chip.
+        reset_line: whether the reset output of the probe is wired to the chip.
+        pin: format of a pin name from `port` and `pin`, as in the catalogue.
+        currents: currents that the board draws; assumptions, not measurements.
     """
 
     build: Callable[[np.random.Generator, Send, OnPin, Log], Chip]
@@ -44,7 +45,7 @@ class BoardModel:
 
 
 def one_port(identity: PortId) -> Callable[[Runner], list[DebugPort]]:
-    """Return the `ports` of a board whose chip has one debug port that reaches all of its memory."""
+    """Return the `ports` function of a board whose chip has one debug port with access to all memory."""
     return lambda runner: [DebugPort(ChipMemory(runner), identity)]
 
 
@@ -52,7 +53,7 @@ def load(board: str) -> BoardModel:
     """Return the model of a board.
 
     Raises:
-        RigError: there is none.
+        RigError: the board has no model.
     """
     module, modelled = board.replace("-", "_"), [file.name for file in pkgutil.iter_modules(__path__)]
     if module not in modelled:

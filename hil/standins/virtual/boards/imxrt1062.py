@@ -9,9 +9,9 @@ from hil.standins.virtual.chip.imxrt1062.chip import Imxrt1062
 from hil.standins.virtual.debug_port import PortId
 from hil.standins.virtual.meter.supply import Currents
 
-LINE_BAUD = 921_600  # of the adapter at the board's serial port
+LINE_BAUD = 921_600  # baud rate of the serial adapter
 PORT = PortId(dpidr=0x0BD11477, ap_idr=0x04770041, rom_table=0xE00FD003)  # SW-DP version 1 (unverified)
-# About 100 mA at 600 MHz, as PJRC says of Teensy 4.0; that a sleeping core draws 40 mA less is assumed.
+# PJRC gives about 100 mA at 600 MHz for Teensy 4.0. That a sleeping core draws 40 mA less is assumed.
 CURRENTS = Currents(0.100, 0.060, 0.05, 5.0, "awake: PJRC, Teensy 4.0 at 600 MHz; asleep: assumed")
 
 

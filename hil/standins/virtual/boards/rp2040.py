@@ -13,10 +13,10 @@ from hil.standins.virtual.debug_port import DebugPort, PortId
 from hil.standins.virtual.meter.supply import Currents
 from hil.standins.virtual.runner import Runner
 
-LINE_BAUD = 921_600  # of the adapter at the board's serial port
-# RP2040 data sheet, 2.3.4: two debug ports on one wire, told apart by TARGETSEL (the rescue port is not modelled).
+LINE_BAUD = 921_600  # baud rate of the serial adapter
+# RP2040 data sheet, 2.3.4: two debug ports on one wire, selected by TARGETSEL (the rescue port is not modelled).
 PORTS = tuple(PortId(0x0BC12477, 0x04770031, 0xE00FF003, target) for target in (0x01002927, 0x11002927))
-# The idle draw at 133 MHz that the FQT paper gives (table II); that an awake core draws 12 mA more is assumed.
+# Idle current at 133 MHz from the FQT paper (table II). That an awake core draws 12 mA more is assumed.
 CURRENTS = Currents(0.04324, 0.03124, 0.02, 3.3, "idle: FQT paper, table II; awake: assumed")
 
 

@@ -12,7 +12,8 @@ from hil.standins.virtual.meter.supply import Currents
 CRYSTAL_HZ = 24_000_000  # UM2569, clock sources
 # SW-DP version 2 (RM0455, debug support). The other access ports of STM32H7B3 do not answer.
 PORT = PortId(dpidr=0x6BA02477, ap_idr=0x84770001, rom_table=0xE00FE003)
-# Assumptions: of the order of DS13195, typical current in Run and Sleep mode with SMPS, plus 5 mA for the rest of the board.
+# Assumptions: of the order of DS13195, typical current in Run and Sleep mode with SMPS, plus 5 mA for the rest of the
+# board.
 CURRENTS = Currents(0.095, 0.035, 0.008, 3.3, "of the order of DS13195; assumed")
 
 

@@ -1,1 +1,1 @@
-"""The chip: core, memories and peripherals; it faults on whatever the silicon does not have."""
+"""The emulated chips: core, memories and peripherals. An access to anything that the silicon does not have faults."""

@@ -1,4 +1,4 @@
-"""Comparators that break before one halfword or both of a word, as the cores before Cortex-M7 have them."""
+"""Breakpoint comparators of cores before Cortex-M7, which match one or both halfwords of a word."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from collections.abc import Callable
 
 from hil.standins.virtual.chip.registers import Block
 
-_LOWER, _UPPER = (
-    1,
-    2,
-)  # the two highest bits of a comparator (REPLACE, BP_MATCH): break at the lower or the upper halfword, or at both
+# The two highest bits of a comparator (REPLACE, BP_MATCH): break at the lower halfword, the upper one, or both.
+_LOWER, _UPPER = 1, 2
 
 
 class WordBreakpoints(Block):
     """Breakpoints in the code region below 0x20000000.
 
-    A subclass lists `REGISTERS`, among them `{PREFIX}_CTRL` and its comparators `{PREFIX}_COMP0` and on.
+    A subclass defines `PREFIX`, and `REGISTERS` with `{PREFIX}_CTRL` and comparators from `{PREFIX}_COMP0` on.
 
     Args:
-        name: of the unit.
-        comparators: how many of them match instructions.
-        changed: called with the addresses that break from now on.
+        name: name of the unit.
+        comparators: number of comparators that match instructions.
+        changed: called with all breakpoint addresses after a change.
     """
 
     PREFIX = ""
@@ -35,7 +33,7 @@ class WordBreakpoints(Block):
             self._writers[register] = lambda _old, new, _acting, register=register: self._set(register, new)
 
     def _write_control(self, _old: int, new: int, acting: int) -> None:
-        if acting:  # KEY, without which a write has no effect
+        if acting:  # KEY: without it a write has no effect
             self._set(self._control, new)
 
     def _set(self, register: str, value: int) -> None:

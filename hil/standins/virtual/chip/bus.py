@@ -1,4 +1,4 @@
-"""The address decoder for peripherals: finds the block of an address, for the core and for the debugger."""
+"""Address decoder for peripherals, used by the core and by the debugger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LINE = 4  # blocks begin and end on multiples of 16 bytes
 
 
 class Target(Protocol):
-    """What answers at a range of addresses."""
+    """A block of registers at a range of addresses."""
 
     name: str
     base: int
@@ -25,7 +25,7 @@ class Bus:
     """Address decoder for peripheral registers.
 
     Attributes:
-        debugger: true while the debugger, not the core, is the master of the access.
+        debugger: whether the present access comes from the debugger, not from the core.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,11 @@ class Bus:
         self._after_write: Callable[[], None] = lambda: None
 
     def attach(self, block: Target, size: int, offset: int = 0) -> None:
-        """Let `block` answer at [base + offset, base + offset + size), with offsets from its base."""
+        """Map `block` to [base + offset, base + offset + size); it gets offsets from its base.
+
+        Raises:
+            ValueError: another block is mapped there.
+        """
         start = block.base + offset
         for line in range(start >> LINE, start + size >> LINE):
             if line in self._lines:
@@ -42,18 +46,18 @@ class Bus:
             self._lines[line] = block
 
     def on_write(self, action: Callable[[], None]) -> None:
-        """Call `action` after every write, whoever wrote."""
+        """Call `action` after every write of the core or the debugger."""
         self._after_write = action
 
     def read(self, address: int, size: int) -> int:
-        """Read a peripheral; raises ModelFault where there is none."""
+        """Read a peripheral; raise ModelFault if there is none at the address."""
         block = self._lines.get(address >> LINE)
         if block is None:
             raise ModelFault(f"read of 0x{address:08X}: the model has no peripheral there", address, "read")
         return block.read(address - block.base, size)
 
     def write(self, address: int, size: int, value: int) -> None:
-        """Write a peripheral; raises ModelFault where there is none."""
+        """Write a peripheral; raise ModelFault if there is none at the address."""
         block = self._lines.get(address >> LINE)
         if block is None:
             raise ModelFault(f"write of 0x{address:08X}: the model has no peripheral there", address, "write")

@@ -1,4 +1,4 @@
-"""A chip as the virtual board uses it: a machine with a flash that keeps the program, and a UART at the serial port."""
+"""Interface of a chip to the virtual board: a machine with a flash for the program and a UART at the serial port."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hil.standins.virtual.chip.machine import Machine
 
 
 class Uart(Protocol):
-    """The chip's end of the serial line."""
+    """The chip's UART at the serial port."""
 
     @property
     def backlog(self) -> int: ...
@@ -22,11 +22,11 @@ class Uart(Protocol):
 
 
 class Chip(Machine):
-    """What every chip file adds to a machine."""
+    """A machine with flash and serial port; every chip is a subclass."""
 
     @property
     def contents(self) -> np.ndarray:
-        """The flash, uint8[its size in bytes]."""
+        """Contents of the flash, uint8[size in bytes]."""
         raise NotImplementedError
 
     @property

@@ -1,8 +1,8 @@
-"""Virtual time: executed instructions and sleep, turned into picoseconds by the core's clock.
+"""Virtual time in picoseconds, from executed instructions, the core's clock, and sleep.
 
-The model has one cost: an instruction takes one core clock cycle. Cycles and seconds from here are therefore modelled, not
-measured: memory latency, dual issue and branch prediction of a real core are not in them. Times are integers, so that
-turning a deadline into an instruction count and back never falls short of it.
+The model has one cost: an instruction takes one core clock cycle. Cycles and seconds are therefore modelled, not
+measured: they do not include memory latency, dual issue and branch prediction of a real core. Times are integers: a
+deadline converted to an instruction count and back is never too early.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class Clock:
     """Virtual time in integer picoseconds.
 
     Args:
-        count: returns the instructions executed since power-on.
-        hz: frequency of the core.
+        count: returns the number of instructions executed since power-on.
+        hz: clock frequency of the core.
     """
 
     def __init__(self, count: Callable[[], int], hz: int) -> None:
@@ -28,9 +28,8 @@ class Clock:
         self._base_ps = 0
         self._base_count = count()
         self.asleep_ps = 0
-        self.sleeps: deque[tuple[int, int]] = deque(
-            maxlen=SLEEPS_KEPT
-        )  # begin and end of the latest sleeps, for who looks at the current
+        # Begin and end of the latest sleeps: the model of the current needs them.
+        self.sleeps: deque[tuple[int, int]] = deque(maxlen=SLEEPS_KEPT)
 
     @property
     def now(self) -> int:
@@ -38,7 +37,7 @@ class Clock:
         return self._base_ps + (self._count() - self._base_count) * PS_PER_S // self.hz
 
     def set_frequency(self, hz: int) -> None:
-        """The core runs at `hz` from now on."""
+        """Change the clock frequency of the core from now on."""
         self._base_ps, self._base_count = self.now, self._count()
         self.hz = hz
 
@@ -47,14 +46,14 @@ class Clock:
         return self._base_count + -(-(deadline - self._base_ps) * self.hz // PS_PER_S)
 
     def sleep_until(self, deadline: int) -> None:
-        """Let time pass while the core sleeps; a deadline in the past changes nothing."""
+        """Advance time while the core sleeps; a deadline in the past has no effect."""
         begin = self.now
         self._pass_until(deadline)
         if deadline > begin:
             self.sleeps.append((begin, deadline))
 
     def wait_until(self, deadline: int) -> None:
-        """Let time pass without instructions while the core is awake (a stalled bus)."""
+        """Advance time without instructions while the core is awake (a stalled bus)."""
         asleep = self.asleep_ps
         self._pass_until(deadline)
         self.asleep_ps = asleep

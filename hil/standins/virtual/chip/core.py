@@ -1,7 +1,7 @@
 """A Cortex-M core on Unicorn: memories, registers, and runs that end at an instruction count.
 
-Unicorn executes instructions; everything else of the chip (exceptions, sleep, peripherals, time) is modelled around it.
-Memories are NumPy arrays that Unicorn maps in place, so that a debugger or a digest reads them without a copy.
+Unicorn executes instructions. Everything else of the chip (exceptions, sleep, peripherals, time) is modelled around it.
+Memories are NumPy arrays that Unicorn maps in place: a debugger or a digest reads them without a copy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.mapping import MappedMemories, Read, Write
 from hil.standins.virtual.chip.memories import Memory
 
-NOWHERE = 0xFFFFFFFE  # `until` of a run: no instruction can be there, the system space is never executable
+NOWHERE = 0xFFFFFFFE  # `until` of a run: an address that is never executed, because it is in the system space
 EXC_RETURN = 0xFFFFFFE0  # the lowest value of LR that returns from an exception
 _COUNT = int(Slot.COUNT)
 WFE, WFE_WIDE = b"\x20\xbf", b"\xaf\xf3\x02\x80"
@@ -31,8 +31,8 @@ class Core(MappedMemories):
     """A Cortex-M core executed by Unicorn.
 
     Args:
-        memories: what the core can reach besides peripherals; filled with 0xFF where not writable, else left to the chip.
-        peripherals: (base, size) ranges whose accesses go to `read` and `write`.
+        memories: memories of the chip; those that are not writable are filled with 0xFF.
+        peripherals: (base, size) ranges whose accesses call `read` and `write`.
         read: (address, bytes) -> value. write: (address, bytes, value). Both may raise ModelFault.
         cpu: Unicorn's CPU model.
     """
@@ -41,20 +41,19 @@ class Core(MappedMemories):
         self, memories: tuple[Memory, ...], peripherals: tuple[tuple[int, int], ...], read: Read, write: Write,
         cpu: int = reg.UC_CPU_ARM_CORTEX_M33,
     ) -> None:  # fmt: skip
-        # Not UC_MODE_MCLASS, which silently makes every model a Cortex-M33: the model alone decides on the M profile.
+        # Without UC_MODE_MCLASS, which silently makes every model a Cortex-M33. The CPU model sets the M profile.
         uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
         uc.ctl_set_cpu_model(cpu)
         self.handle = uc._uch
         self._shared = np.zeros(STATE_LENGTH, np.int64)
-        self.state = memoryview(self._shared)  # an element of this costs a third of an array's
+        self.state = memoryview(self._shared)  # access to an element takes a third of the time of an array's
         self._one = ctypes.c_uint32()
         self._one_reference = ctypes.byref(self._one)
         self._ended: Ended | None = None
         self._breakpoints: dict[int, object] = {}
         self._stale_code = False
-        self.on_code_changed: list[
-            Callable[[], None]
-        ] = []  # called first: what has a hand in what a memory holds after a change
+        # Called first by code_changed(); they may change the contents of the memory again.
+        self.on_code_changed: list[Callable[[], None]] = []
         self._stepping = False
         super().__init__(uc, memories, peripherals, read, write)
         self._install_hooks()
@@ -62,28 +61,28 @@ class Core(MappedMemories):
     # registers
 
     def registers(self, *ids: int) -> RegisterSet:
-        """Return a set of registers by their numbers in `core_registers`."""
+        """Return a set of registers, given by their numbers in `core_registers`."""
         return RegisterSet(self.handle, ids)
 
     def get(self, register: int) -> int:
-        """Return a register, by its number in `core_registers`."""
+        """Return the value of a register, given by its number in `core_registers`."""
         uclib.uc_reg_read(self.handle, register, self._one_reference)
         return self._one.value
 
     def set(self, register: int, value: int) -> None:
-        """Set a register, by its number in `core_registers`."""
+        """Set a register, given by its number in `core_registers`."""
         self._one.value = value
         uclib.uc_reg_write(self.handle, register, self._one_reference)
 
     # memory
 
     def poke(self, address: int, data: bytes) -> None:
-        """Write memory from outside; it may hold code. Raises ModelFault outside the writable memories."""
+        """Write memory, which may contain code, from outside the core; raise ModelFault if it is not writable."""
         self.store(address, data)
         self._stale_code = True
 
     def code_changed(self) -> None:
-        """Forget what is known about code: a memory that holds some was changed from outside the core."""
+        """Discard cached information about code: a memory was changed from outside the core."""
         for changed in self.on_code_changed:
             changed()
         self._counts[:] = 0
@@ -93,18 +92,18 @@ class Core(MappedMemories):
 
     @property
     def count(self) -> int:
-        """Instructions executed since power-on."""
+        """Number of instructions executed since power-on."""
         return self.state[_COUNT]
 
     def break_soon(self) -> None:
-        """End the run at the next block; may be called from any thread and from register accesses."""
+        """End the run at the next block. Any thread and register accesses may call this."""
         self.state[Slot.LIMIT] = 0
 
     def run(self, limit: int, watch: bool) -> Ended:
-        """Run from the present pc until `limit` instructions have been executed in all, or something needs attention.
+        """Run from the present pc until the instruction count reaches `limit` or another reason in `Ended`.
 
         Args:
-            limit: absolute instruction count.
+            limit: instruction count since power-on.
             watch: also end after a block that may unmask exceptions.
         """
         self.state[Slot.LIMIT] = limit
@@ -113,12 +112,12 @@ class Core(MappedMemories):
         return self._go(0)
 
     def step(self) -> Ended:
-        """Execute one instruction; an IT instruction goes together with those that it makes conditional."""
+        """Execute one instruction; an IT instruction together with its conditional instructions."""
         before = self.count
         together = self._at_once(self.peek(self.get(PC) & ~1, 2))
         self.state[Slot.LIMIT] = before + 1
         self.state[Slot.WATCH] = 0
-        # Unicorn's own count works on blocks that were translated under it only, and slows these down for ever.
+        # Unicorn's own instruction count only works in blocks translated for it, and slows these blocks down for good.
         self._stale_code = self._stepping = True
         ended = self._go(1)
         self._stale_code, self._stepping = True, False
@@ -127,12 +126,12 @@ class Core(MappedMemories):
 
     @staticmethod
     def _at_once(opcode: bytes) -> int:
-        """Return how many instructions a step executes: the mask of IT ends with a 1 behind the last of them (A7.7.38)."""
+        """Return how many instructions a step executes; the lowest 1 in the mask of IT gives its number (A7.7.38)."""
         mask = opcode[0] & 0xF
         return 5 - (mask & -mask).bit_length() + 1 if opcode[1] == 0xBF and mask else 1
 
     def set_breakpoints(self, addresses: set[int]) -> None:
-        """Stop before the instructions at these addresses."""
+        """Set the addresses of all breakpoints; runs end before the instruction there."""
         for address in set(self._breakpoints) - addresses:
             self.uc.hook_del(self._breakpoints.pop(address))
             self._stale_code = True
@@ -171,17 +170,17 @@ class Core(MappedMemories):
         return ended
 
     def _invalid(self, pc: int) -> Ended:
-        """Tell WFE, which Unicorn does not know, a lost Thumb bit and an undefined instruction apart."""
+        """Return the reason of UC_ERR_INSN_INVALID: cleared Thumb bit, WFE (unknown to Unicorn) or undefined."""
         if not self.get(XPSR) & 1 << 24:
             return Ended.INVALID_STATE
-        # After a WFE pc is behind it; a block that begins at pc holds no WFE, so the instruction at pc is the culprit.
+        # After a WFE, pc is at the next instruction. If the block begins at pc, the instruction at pc is undefined.
         block = self.state[Slot.BLOCK]
         if (pc - 2 >= block and self.peek(pc - 2, 2) == WFE) or (pc - 4 >= block and self.peek(pc - 4, 4) == WFE_WIDE):
             return Ended.EVENT_SLEEP
         return Ended.UNDEFINED
 
     def _uncount(self, pc: int) -> None:
-        """Take back the instructions of the last block at and behind pc: they were counted but not executed."""
+        """Subtract the instructions of the last block from pc on: they were counted but not executed."""
         block, size = self.state[Slot.BLOCK], self.state[Slot.BLOCK_SIZE]
         if block <= pc < block + size:
             executed = instructions_in(np.frombuffer(self.peek(block, pc - block), "<u2"))
@@ -208,7 +207,7 @@ class Core(MappedMemories):
             if memory in changing:
                 offset = -1
             elif memory.alias:
-                offset = offsets[memory.alias]  # the same code, the same counts
+                offset = offsets[memory.alias]  # same code, same counts
             else:
                 offset = offsets[memory.name] = cached
                 cached += memory.size // 2
@@ -229,7 +228,7 @@ class Core(MappedMemories):
 
     def _on_exception(self, _uc: unicorn.Uc, number: int, _data: object) -> None:
         if number == PREFETCH_ABORT and self._is_exception_return(self.get(PC)):
-            self.uc.emu_stop()  # a core with an MPU finds that nothing can be executed there before it finds that nothing is there
+            self.uc.emu_stop()  # on a core with an MPU the branch to EXC_RETURN ends here, before the unmapped fetch
             return
         if number not in BY_EXCEPTION:
             why = f"the emulator raised its exception {number} at 0x{self.get(PC):08X}, which this model does not know"
@@ -247,8 +246,8 @@ class Core(MappedMemories):
         self._ended = Ended.LIMIT
 
     def _is_exception_return(self, address: int) -> bool:
-        # Unicorn's cores without the security extension do not notice that a register set from outside made this a handler:
-        # they branch to EXC_RETURN as to any address (B1.5.8).
+        # Unicorn's cores without the security extension do not notice that a register set from outside switched to
+        # handler mode: they branch to EXC_RETURN as to any address (B1.5.8).
         if address < EXC_RETURN or not self.get(XPSR) & 0x1FF:
             return False
         self._ended = Ended.EXCEPTION_RETURN

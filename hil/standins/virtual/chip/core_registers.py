@@ -1,4 +1,4 @@
-"""Core registers by Unicorn's numbers, and sets of them that are read or written in one call."""
+"""Unicorn's numbers of the core registers, and sets of registers that are read or written in one call."""
 
 from __future__ import annotations
 

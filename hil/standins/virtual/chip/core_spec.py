@@ -1,4 +1,4 @@
-"""What a chip says about its core, and what the machine around it expects of blocks that live in virtual time."""
+"""Description of a core, and the interface of peripherals that act in virtual time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """A peripheral with a life of its own in virtual time (picoseconds)."""
+    """A peripheral that acts on its own in virtual time (picoseconds)."""
 
     def update(self, now: int) -> None: ...
 
@@ -21,15 +21,15 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class CoreSpec:
-    """What differs between cores.
+    """Differences between cores.
 
     Args:
         cpu: Unicorn's CPU model.
-        interrupts, priority_bits: of the NVIC.
-        boot_address: where the vector table is at reset.
-        reset_hz: first clock.
-        private: attaches the core's private peripherals to a machine and returns its system control block.
-        refused: flags of `count` for instructions that Unicorn executes and this core does not have.
+        interrupts, priority_bits: number of interrupts and of priority bits of the NVIC.
+        boot_address: address of the vector table at reset.
+        reset_hz: clock frequency after reset.
+        private: attaches the core's private peripherals to a machine and returns the system control block.
+        refused: flags of `count` for instructions that Unicorn executes but this core does not have.
     """
 
     cpu: int

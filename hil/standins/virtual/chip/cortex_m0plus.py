@@ -1,5 +1,7 @@
-"""The private peripherals of Cortex-M0+: system control, breakpoints, watchpoints, ROM tables (ARM DDI 0419E, B3 and C1;
-ARM DDI 0484C). There is no cycle counter, no fault status and no floating point; the system space takes words only.
+"""Private peripherals of Cortex-M0+: system control, breakpoints, watchpoints, ROM tables.
+
+Sources: ARM DDI 0419E, B3 and C1; ARM DDI 0484C. There is no cycle counter, no fault status and no floating point. The
+system space allows word accesses only.
 """
 
 from __future__ import annotations
@@ -21,14 +23,14 @@ CPUID = 0x410CC601  # Cortex-M0+ r0p1
 
 
 class SystemControlBlockV6(SystemControlBlock):
-    """SCB and MPU of Armv6-M (ARM DDI 0419E, B3.2 and B3.5). The MPU's regions are kept but not enforced."""
+    """SCB and MPU of Armv6-M (ARM DDI 0419E, B3.2 and B3.5). The MPU's regions are stored but not enforced."""
 
     SIZES = (4,)
     REGISTERS = (
         Register("ACTLR", 0x008, ID),
         Register("CPUID", 0xD00, ID),
-        Register("ICSR", 0xD04, "VECTACTIVE:0-8/r VECTPENDING:12-20/r ISRPENDING:22/r ISRPREEMPT:23/r PENDSTCLR:25/w PENDSTSET:26/w "
-                 "PENDSVCLR:27/w PENDSVSET:28/w NMIPENDSET:31/w"),
+        Register("ICSR", 0xD04, "VECTACTIVE:0-8/r VECTPENDING:12-20/r ISRPENDING:22/r ISRPREEMPT:23/r PENDSTCLR:25/w "
+                 "PENDSTSET:26/w PENDSVCLR:27/w PENDSVSET:28/w NMIPENDSET:31/w"),
         Register("VTOR", 0xD08, "TBLOFF:8-31"),
         Register("AIRCR", 0xD0C, "VECTCLRACTIVE:1/w SYSRESETREQ:2/w ENDIANNESS:15/r VECTKEY:16-31/w"),
         Register("SCR", 0xD10, "SLEEPONEXIT:1 SLEEPDEEP:2 SEVONPEND:4"),
@@ -48,13 +50,13 @@ class SystemControlBlockV6(SystemControlBlock):
         self._bus = machine.bus
 
     def read(self, offset: int, size: int) -> int:
-        # Debuggers look for registers of later architectures there; reserved words read as zero (B3.2.2).
+        # Debuggers read registers of later architectures there; reserved words read as zero (B3.2.2).
         if self._bus.debugger and offset & ~3 not in self._at:
             return 0
         return super().read(offset, size)
 
     def flag(self, register: str, *names: str) -> None:
-        """Set status flags that this core has: of the fault and debug status registers of Armv7-M only DFSR."""
+        """Set status flags that this core has; of the fault and debug status registers of Armv7-M it has only DFSR."""
         if register in self.value:
             super().flag(register, *names)
 
@@ -73,7 +75,7 @@ class SystemControlBlockV6(SystemControlBlock):
 
 
 class BreakpointUnitV6(WordBreakpoints):
-    """BPU: comparators for the words of the code region below 0x20000000 (ARM DDI 0419E, C1.8)."""
+    """BPU: breakpoint comparators for words below 0x20000000 (ARM DDI 0419E, C1.8)."""
 
     PREFIX = "BP"
     REGISTERS = (
@@ -116,7 +118,7 @@ def private_peripherals(machine: Machine) -> SystemControlBlock:
     attach(debug.Rom("SCS", 0xE000E000, debug.component_ids(0x008, 0xE)), 0x40, 0xFC0)
     attach(BreakpointUnitV6(machine.core.set_breakpoints), 0x1000)
     attach(WatchpointUnitV6(), 0x1000)
-    # The table names SCS, DWT and BPU (ARM DDI 0484C, 8.2): offsets from its own base.
+    # The table lists SCS, DWT and BPU (ARM DDI 0484C, 8.2), as offsets from its own base.
     table = {0: 0xFFF0F003, 4: 0xFFF02003, 8: 0xFFF03003} | debug.component_ids(0x4C0, 0x1)
     attach(debug.Rom("ROM table", 0xE00FF000, table), 0x1000)
     return scb

@@ -1,5 +1,6 @@
-"""The private peripherals of Cortex-M4: system control, breakpoints, the cycle counter, ROM table (ARM DDI 0403E.e, B3 and C1;
-ARM DDI 0439B). There are no caches, and the trace unit has no software lock.
+"""Private peripherals of Cortex-M4: system control, breakpoints, cycle counter, ROM table.
+
+Sources: ARM DDI 0403E.e, B3 and C1; ARM DDI 0439B. There are no caches, and the trace unit has no software lock.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ CPUID = 0x410FC241  # Cortex-M4 r0p1
 MPU_REGIONS = 8
 BREAKPOINTS, LITERALS = 6, 2
 _M7_ONLY = {
-    "CLIDR", "CTR", "CCSIDR", "CSSELR", "MVFR2", "ICIALLU", "ICIMVAU", "DCIMVAC", "DCISW", "DCCMVAU", "DCCMVAC", "DCCSW",
-    "DCCIMVAC", "DCCISW", "BPIALL", "ITCMCR", "DTCMCR", "AHBPCR", "CACR", "AHBSCR", "ABFSR",
+    "CLIDR", "CTR", "CCSIDR", "CSSELR", "MVFR2", "ICIALLU", "ICIMVAU", "DCIMVAC", "DCISW", "DCCMVAU", "DCCMVAC",
+    "DCCSW", "DCCIMVAC", "DCCISW", "BPIALL", "ITCMCR", "DTCMCR", "AHBPCR", "CACR", "AHBSCR", "ABFSR",
 }  # fmt: skip
 
 
 def _own(priority_bits: int, interrupts: int) -> dict[str, Register]:
-    """Return the registers that differ from Cortex-M7's, by name."""
+    """Return the registers that differ from those of Cortex-M7, by name."""
     low = 8 - priority_bits
 
     def priorities(*exceptions: int) -> str:
@@ -34,7 +35,8 @@ def _own(priority_bits: int, interrupts: int) -> dict[str, Register]:
     changed = (
         Register("ICTR", 0x004, ID, (interrupts - 1) // 32),
         Register("ACTLR", 0x008, "DISMCYCINT:0 DISDEFWBUF:1 DISFOLD:2 DISFPCA:8 DISOOFP:9"),
-        Register("CCR", 0xD14, "NONBASETHRDENA:0 USERSETMPEND:1 UNALIGN_TRP:3/x DIV_0_TRP:4/x BFHFNMIGN:8 STKALIGN:9", 0x200),
+        Register("CCR", 0xD14, "NONBASETHRDENA:0 USERSETMPEND:1 UNALIGN_TRP:3/x DIV_0_TRP:4/x BFHFNMIGN:8 STKALIGN:9",
+                 0x200),
         Register("SHPR1", 0xD18, priorities(4, 5, 6)), Register("SHPR2", 0xD1C, priorities(11)),
         Register("SHPR3", 0xD20, priorities(12, 14, 15)),
         Register("ID_ISAR0", 0xD60, ID, 0x01141110), Register("ID_ISAR2", 0xD68, ID, 0x21112231),
@@ -45,10 +47,10 @@ def _own(priority_bits: int, interrupts: int) -> dict[str, Register]:
 
 
 class SystemControlBlockM4(SystemControlBlock):
-    """SCB, MPU and FPU registers. The MPU's regions are kept but not enforced.
+    """SCB, MPU and FPU registers. The MPU's regions are stored but not enforced.
 
     Args:
-        machine: whose core it is; its specification says how many interrupts and bits of priority there are.
+        machine: machine with this core; its `spec` gives the number of interrupts and of priority bits.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -58,14 +60,14 @@ class SystemControlBlockM4(SystemControlBlock):
         super().__init__(machine, CPUID, 0, 0, MPU_REGIONS)
 
     def read(self, offset: int, size: int) -> int:
-        # Debuggers look for registers of later cores there; reserved words read as zero (B3.2.2).
+        # Debuggers read registers of later cores there; reserved words read as zero (B3.2.2).
         if self._bus.debugger and offset & ~3 not in self._at:
             return 0
         return super().read(offset, size)
 
 
 class BreakpointUnitV1(WordBreakpoints):
-    """FPB version 1: comparators for the words of the code region below 0x20000000 (C1.11). Remapping is not modelled."""
+    """FPB version 1: breakpoint comparators for words below 0x20000000 (C1.11). Remapping is not modelled."""
 
     PREFIX = "FP"
     REGISTERS = (
@@ -106,7 +108,7 @@ def private_peripherals(machine: Machine) -> SystemControlBlock:
     attach(debug.scs_ids(), 0x40, 0xFC0)
     attach(BreakpointUnitV1(machine.core.set_breakpoints), 0x1000)
     attach(TraceM4(machine.core, machine.debug, machine.bus), 0x1000)
-    # SCS, DWT and FPB; ITM, TPIU and ETM are not modelled, and the table says so (ARM DDI 0439B, 9.1).
+    # SCS, DWT and FPB; ITM, TPIU and ETM are not modelled and not present in the table (ARM DDI 0439B, 9.1).
     table = {0: 0xFFF0F003, 4: 0xFFF02003, 8: 0xFFF03003, 12: 0xFFF01002} | debug.component_ids(0x4C4, 0x1)
     attach(debug.Rom("ROM table", 0xE00FF000, table), 0x1000)
     return scb

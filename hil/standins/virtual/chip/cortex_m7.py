@@ -1,4 +1,4 @@
-"""The private peripherals of Cortex-M7, attached to a machine (ARM DDI 0403E.e, B3.1; ARM DDI 0489)."""
+"""Private peripherals of Cortex-M7 (ARM DDI 0403E.e, B3.1; ARM DDI 0489)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def private_peripherals(
     mpu_regions: int,
     fixed: dict[str, int] | None = None,
 ) -> SystemControlBlock:
-    """Attach everything at 0xE0000000; `data_cache` and `instruction_cache` are CCSIDR values, `fixed` those of more registers."""
+    """Attach everything at 0xE0000000 to a machine.
+
+    `data_cache` and `instruction_cache` are CCSIDR values; `fixed` has the values of further registers by name.
+    """
     scb = SystemControlBlock(machine, cpuid, data_cache, instruction_cache, mpu_regions, fixed)
     attach = machine.bus.attach
     attach(scb, 0x10, 0x000)

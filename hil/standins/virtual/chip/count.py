@@ -1,10 +1,10 @@
-"""The block hook: counts instructions exactly and ends a run on time, as native code inside Unicorn's own loop.
+"""The block hook: native code inside Unicorn's loop that counts instructions exactly and ends a run at a count.
 
-Unicorn calls the hook at the start of every translation block with the block's address and size. The hook counts the
-Thumb instructions in those bytes (a 16-bit one, or a 32-bit one whose first halfword is 0xE800 or more: ARM DDI 0403E.e,
-A5.1), keeps the count by address for memories whose contents do not change under the core, and asks Unicorn to stop
-before the block when the count has reached the limit. A block that is not executed is not counted. An instruction that a
-condition skips counts, as it passes the pipeline.
+Unicorn calls the hook at the start of every translation block with the address and size of the block. The hook counts
+the Thumb instructions in these bytes. An instruction has 32 bits if its first halfword is 0xE800 or more, else 16 (ARM
+DDI 0403E.e, A5.1). For memories that the core does not change, the hook caches the count by address. If the count has
+reached the limit, it asks Unicorn to stop before the block. A block that is not executed is not counted. An instruction
+that a condition skips is counted, because it passes the pipeline.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Slot(enum.IntEnum):
 
     COUNT = 0  # instructions executed since power-on
     LIMIT = 1  # stop before a block once COUNT >= LIMIT
-    STOPPED = 2  # a Stop, why the hook ended the run
+    STOPPED = 2  # a Stop: why the hook ended the run
     BLOCK = 3  # address of the last block
-    BLOCK_SIZE = 4  # its bytes
-    BLOCK_COUNT = 5  # its instructions
+    BLOCK_SIZE = 4  # its size in bytes
+    BLOCK_COUNT = 5  # its number of instructions
     WATCH = 6  # 1: an exception is pending but masked, stop after a block that may unmask it
-    FLAGS = 7  # what the last block holds (MAY_UNMASK ...)
+    FLAGS = 7  # flags of the last block (MAY_UNMASK ...)
     REFUSED = 8  # flags (HAS_FP, NOT_V6M): stop before a block that has one of them
     EVENT = 9  # set to 1 by SEV
     STOP_CALL = 10  # address of uc_emu_stop
@@ -83,7 +83,7 @@ def _call_stop(typingctx, function, engine):
 
 @numba.njit(cache=True)
 def _scan(code, length):
-    """Count the instructions in `length` halfwords of `code`, and find what the hook must know about them."""
+    """Return the number of instructions in `length` halfwords of `code`, combined with their flags."""
     i = 0
     n = 0
     flags = 0
@@ -105,7 +105,7 @@ def _scan(code, length):
                     flags |= 0x1000
                 if first == 0xBF40:  # SEV
                     flags |= 0x4000
-                # CBZ and CBNZ, IT, CPS with F, SETEND, HLT: later architectures' ones, which Unicorn's Cortex-M0 executes
+                # CBZ and CBNZ, IT, CPS with F, SETEND, HLT: not in Armv6-M, but Unicorn's Cortex-M0 executes them
                 if (
                     (first & 0xF500) == 0xB100
                     or ((first & 0xFF00) == 0xBF00 and (first & 0xF) != 0)

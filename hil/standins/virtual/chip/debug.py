@@ -1,5 +1,7 @@
-"""Debug and trace of Cortex-M7: halting control, breakpoints, the cycle counter, and the ROM tables that lead to them
-(ARM DDI 0403E.e, C1; ARM DDI 0489, debug and trace). The ITM, TPIU, ETM and CTI are not modelled, and the ROM table says so.
+"""Debug and trace of Cortex-M7: halting control, breakpoints, cycle counter, and the ROM tables that list them.
+
+Sources: ARM DDI 0403E.e, C1; ARM DDI 0489, debug and trace. ITM, TPIU, ETM and CTI are not modelled, and not present in
+the ROM table.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ _ARM_JEP106 = 0x23B
 
 
 def component_ids(part: int, kind: int) -> dict[int, int]:
-    """Return the CoreSight identification registers by offset (ARM IHI 0029, B2.2): an Arm part of component class `kind`."""
+    """Return the CoreSight identification registers of an Arm part by offset (ARM IHI 0029, B2.2).
+
+    `kind` is the component class.
+    """
     continuation, code = _ARM_JEP106 >> 7 & 0xF, _ARM_JEP106 & 0x7F
     peripheral = (part & 0xFF, part >> 8 | (code & 0xF) << 4, code >> 4 | 8)
     ids = {0xFE0 + 4 * i: value for i, value in enumerate(peripheral)}
@@ -29,7 +34,7 @@ def component_ids(part: int, kind: int) -> dict[int, int]:
 
 
 class Rom:
-    """A read-only page: words by offset, zero elsewhere."""
+    """A read-only page: words by offset, and zero elsewhere."""
 
     def __init__(self, name: str, base: int, words: dict[int, int]) -> None:
         self.name = name
@@ -44,7 +49,7 @@ class Rom:
 
 
 class Halting(Protocol):
-    """What the debugger asks for through these registers (halting.HaltingDebug)."""
+    """What the debugger does through these registers (halting.HaltingDebug)."""
 
     def status(self) -> int: ...
 
@@ -56,7 +61,7 @@ class Halting(Protocol):
 
 
 class Counter(Protocol):
-    """What counts cycles (core.Core)."""
+    """A counter of core clock cycles (core.Core)."""
 
     @property
     def count(self) -> int: ...
@@ -73,8 +78,8 @@ class DebugControl(Block):
         Register("DHCSR", 0xDF0, "C_DEBUGEN:0 C_HALT:1 C_STEP:2 C_MASKINTS:3 C_SNAPSTALL:5 S_REGRDY_KEY:16-31/w"),
         Register("DCRSR", 0xDF4, "REGSEL:0-6/w REGWnR:16/w"),
         Register("DCRDR", 0xDF8, "DBGTMP:0-31"),
-        Register("DEMCR", 0xDFC, "VC_CORERESET:0 VC_MMERR:4 VC_NOCPERR:5 VC_CHKERR:6 VC_STATERR:7 VC_BUSERR:8 VC_INTERR:9 "
-                 "VC_HARDERR:10 MON_EN:16/x MON_PEND:17/x MON_STEP:18/x MON_REQ:19/x TRCENA:24"),
+        Register("DEMCR", 0xDFC, "VC_CORERESET:0 VC_MMERR:4 VC_NOCPERR:5 VC_CHKERR:6 VC_STATERR:7 VC_BUSERR:8 "
+                 "VC_INTERR:9 VC_HARDERR:10 MON_EN:16/x MON_PEND:17/x MON_STEP:18/x MON_REQ:19/x TRCENA:24"),
     )  # fmt: skip
 
     def __init__(self, halting: Halting, bus: Bus) -> None:
@@ -87,7 +92,7 @@ class DebugControl(Block):
         return value | self._halting.status()
 
     def write_dhcsr(self, _old: int, new: int, acting: int) -> None:
-        # The core itself can neither set C_DEBUGEN nor halt itself without it (C1.6.2); nothing here needs that.
+        # The core can neither set C_DEBUGEN nor halt itself without it (C1.6.2), so only the debugger writes here.
         if acting >> 16 == DBGKEY and self._bus.debugger:
             if not new & C_DEBUGEN:
                 new &= ~(C_HALT | C_STEP | C_MASKINTS)
@@ -104,7 +109,7 @@ class DebugControl(Block):
 
 
 class BreakpointUnit(Block):
-    """FPB version 2: comparators that hold whole addresses (ARM DDI 0403E.e, C1.11)."""
+    """FPB version 2: comparators with full addresses (ARM DDI 0403E.e, C1.11)."""
 
     REGISTERS = (
         Register("FP_CTRL", 0x000, "ENABLE:0 KEY:1/w NUM_CODE:4-7/r NUM_LIT:8-11/r NUM_CODE2:12-14/r REV:28-31/r",
@@ -133,26 +138,26 @@ class BreakpointUnit(Block):
 
 
 class Trace(Block):
-    """DWT: the cycle counter. Its comparators are registers without effect, and the other counters do not count.
+    """DWT: the cycle counter. The comparators are registers without effect, and the other counters do not count.
 
     Args:
-        counter: counts core clock cycles since power-on.
-        control: holds DEMCR.TRCENA.
-        bus: to tell the debugger, which the software lock does not hold, from the core.
+        counter: core clock cycles since power-on.
+        control: block with DEMCR.TRCENA.
+        bus: tells whether an access comes from the debugger, to which the software lock does not apply.
     """
 
     REGISTERS = (
-        Register("CTRL", 0x000, "CYCCNTENA:0 POSTPRESET:1-4 POSTINIT:5-8 CYCTAP:9 SYNCTAP:10-11 PCSAMPLENA:12/x EXCTRCENA:16/x "
-                 "CPIEVTENA:17 EXCEVTENA:18 SLEEPEVTENA:19 LSUEVTENA:20 FOLDEVTENA:21 CYCEVTENA:22/x NOPRFCNT:24/r "
-                 "NOCYCCNT:25/r NOEXTTRIG:26/r NOTRCPKT:27/r NUMCOMP:28-31/r", 0x40000000),
+        Register("CTRL", 0x000, "CYCCNTENA:0 POSTPRESET:1-4 POSTINIT:5-8 CYCTAP:9 SYNCTAP:10-11 PCSAMPLENA:12/x "
+                 "EXCTRCENA:16/x CPIEVTENA:17 EXCEVTENA:18 SLEEPEVTENA:19 LSUEVTENA:20 FOLDEVTENA:21 CYCEVTENA:22/x "
+                 "NOPRFCNT:24/r NOCYCCNT:25/r NOEXTTRIG:26/r NOTRCPKT:27/r NUMCOMP:28-31/r", 0x40000000),
         Register("CYCCNT", 0x004, "CYCCNT:0-31"),
         *(Register(name, 8 + 4 * i, "COUNT:0-7") for i, name in enumerate(
             ("CPICNT", "EXCCNT", "SLEEPCNT", "LSUCNT", "FOLDCNT"))),
         Register("PCSR", 0x01C, "VALUE:0-31/r"),
         *(Register(f"COMP{i}", 0x20 + 16 * i, "COMP:0-31") for i in range(4)),
         *(Register(f"MASK{i}", 0x24 + 16 * i, "MASK:0-4") for i in range(4)),
-        *(Register(f"FUNCTION{i}", 0x28 + 16 * i, "FUNCTION:0-3/x EMITRANGE:5/x CYCMATCH:7/x DATAVMATCH:8/x LNK1ENA:9/r "
-                   "DATAVSIZE:10-11 DATAVADDR0:12-15 DATAVADDR1:16-19 MATCHED:24/r") for i in range(4)),
+        *(Register(f"FUNCTION{i}", 0x28 + 16 * i, "FUNCTION:0-3/x EMITRANGE:5/x CYCMATCH:7/x DATAVMATCH:8/x "
+                   "LNK1ENA:9/r DATAVSIZE:10-11 DATAVADDR0:12-15 DATAVADDR1:16-19 MATCHED:24/r") for i in range(4)),
         Register("LAR", 0xFB0, "KEY:0-31/w"), Register("LSR", 0xFB4, "SLI:0/r SLK:1/r NTT:2/r", 1),
         *(Register(f"ID_{offset:03X}", offset, "VALUE:0-31/r", value)
           for offset, value in component_ids(0x002, 0xE).items()),
@@ -167,7 +172,7 @@ class Trace(Block):
         self._offset = 0
 
     def reset(self) -> None:
-        """Nothing: power-on alone resets the trace units."""
+        """Do nothing: only power-on resets the trace unit."""
 
     def read(self, offset: int, size: int) -> int:
         self._check(offset, "read")
@@ -207,12 +212,12 @@ class Trace(Block):
 
 
 def rom_tables() -> list[Rom]:
-    """Return the processor's ROM table, that of its private peripherals, and the identification of the SCS."""
+    """Return the ROM table of the processor and that of its private peripherals."""
     processor = {0: 0x00001003} | component_ids(0x4C8, 0x1)
     private = {0: 0xFFF0F003, 4: 0xFFF02003, 8: 0xFFF03003, 12: 0xFFF01002} | component_ids(0x4C7, 0x1)
     return [Rom("ROM table", 0xE00FE000, processor), Rom("PPB ROM table", 0xE00FF000, private)]
 
 
 def scs_ids() -> Rom:
-    """Return the identification registers of the system control space, at its last 64 bytes."""
+    """Return the identification registers of the system control space, which are in its last 64 bytes."""
     return Rom("SCS", 0xE000E000, component_ids(0x00C, 0xE))

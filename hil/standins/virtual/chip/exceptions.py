@@ -1,7 +1,7 @@
-"""Exception entry and return of Armv7-M (ARM DDI 0403E.e, B1.5.6 to B1.5.8), on top of the core's registers.
+"""Exception entry and return of Armv7-M (ARM DDI 0403E.e, B1.5.6 to B1.5.8).
 
-The floating-point frame is stacked at entry. Silicon may put that off until the handler uses the FPU (lazy stacking); the
-memory and the registers that a program sees are the same, except in the reserved words of a frame whose handler never does.
+The floating-point frame is stacked at entry. Silicon may delay that until the handler uses the FPU (lazy stacking). A
+program sees the same memory and registers, except for the reserved words of a frame whose handler never uses the FPU.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Exceptions:
     """Exception entry and return.
 
     Args:
-        core: the registers and memories.
-        nvic: who is pending and active.
+        core: registers and memories.
+        nvic: pending and active exceptions.
     """
 
     def __init__(self, core: Core, nvic: Nvic) -> None:
@@ -46,7 +46,7 @@ class Exceptions:
         return self._nvic.execution_priority(*self.masks())
 
     def next(self) -> tuple[int | None, bool]:
-        """Return the exception that is to be taken now or None, and whether one waits that only a mask holds back."""
+        """Return the exception to take now or None, and whether one is pending that only a mask blocks."""
         best = self._nvic.best()
         if best is None:
             return None, False
@@ -55,7 +55,7 @@ class Exceptions:
         return None, self._nvic.group(best) < self._nvic.execution_priority()
 
     def wakes(self) -> bool:
-        """Whether a pending exception ends WFI: PRIMASK does not hold that back (B1.5.19)."""
+        """Return whether a pending exception ends WFI, regardless of PRIMASK (B1.5.19)."""
         best = self._nvic.best()
         if best is None:
             return False
@@ -63,7 +63,15 @@ class Exceptions:
         return self._nvic.group(best) < self._nvic.execution_priority(0, basepri, faultmask)
 
     def enter(self, number: int, vectors: int) -> None:
-        """Stack the frame and go to the handler of `number`; `vectors` is VTOR. Raises ModelFault on a bad stack or vector."""
+        """Stack the frame and go to the handler of an exception.
+
+        Args:
+            number: number of the exception.
+            vectors: value of VTOR.
+
+        Raises:
+            ModelFault: the stack or the vector is invalid.
+        """
         r0, r1, r2, r3, r12, lr, pc, xpsr, sp, control = self._frame.read()
         extended = bool(control & FPCA)
         top = sp - (EXTENDED if extended else BASIC)
@@ -82,11 +90,15 @@ class Exceptions:
                 f"the vector of exception {number} is 0x{target:08X}: bit 0 must be set", vectors + 4 * number
             )
         self._nvic.enter(number)
-        # In this order: the stack pointer of the old mode, then the switch to handler mode, which has MSP in its place.
+        # In this order: first the stack pointer of the old mode, then the switch to handler mode, where SP is MSP.
         self._entry.write([frame, control & 1, xpsr & ~(IT_BITS | 0x1FF) | THUMB | number, back, target])
 
     def leave(self, target: int) -> None:
-        """Return from an exception; `target` is the EXC_RETURN value. Raises ModelFault where B1.5.8 makes it a fault."""
+        """Return from an exception; `target` is the EXC_RETURN value.
+
+        Raises:
+            ModelFault: the return is a fault according to B1.5.8.
+        """
         target |= 1
         ending = self._core.get(c.XPSR) & 0x1FF
         if not self._nvic.leave(ending):
@@ -94,7 +106,7 @@ class Exceptions:
         basic, to_thread, on_psp = bool(target & 0x10), bool(target & 8), bool(target & 4)
         if to_thread == bool(self._nvic.active) or (on_psp and not to_thread) or target & 3 != 1:
             raise ModelFault(
-                f"exception return with 0x{target:08X} does not fit the {len(self._nvic.active)} still active"
+                f"exception return with 0x{target:08X} does not match the {len(self._nvic.active)} active exceptions"
             )
         if ending != NMI:
             self._core.set(c.FAULTMASK, 0)
@@ -109,5 +121,5 @@ class Exceptions:
         sp = frame + size + (4 if xpsr & ALIGNED else 0)
         if not basic:
             self._float.write(words[8:25])
-        # Mode first: SP is then the stack pointer of the mode returned to.
+        # The mode is written first: SP is then the stack pointer of that mode.
         self._exit.write([xpsr & ~ALIGNED, control, sp, r0, r1, r2, r3, r12, lr, pc | 1])

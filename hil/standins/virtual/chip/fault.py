@@ -1,4 +1,4 @@
-"""What the model refuses: one exception for everything that the chip does not have or the manual forbids."""
+"""The exception for everything that the chip does not have or the manual forbids."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from hil.errors import RigError
 
 
 class ModelFault(RigError):
-    """The program did something that the chip does not have, or that the model does not know.
+    """The program used something that the chip or its model does not have.
 
     Args:
-        message: one sentence that names the register or address and the rule.
-        address: the address accessed, if it was an access.
+        message: one sentence with the register or address and the rule.
+        address: accessed address, if the fault is an access.
         access: `read`, `write`, `fetch` or `state`.
     """
 

@@ -1,4 +1,4 @@
-"""The supply of a chip's flash: it may fail in the middle of an erase or of programming, which is then left half done."""
+"""Supply of a chip's flash, which may fail during an erase or programming operation and leave it half done."""
 
 from __future__ import annotations
 
@@ -8,37 +8,38 @@ from dataclasses import dataclass
 
 @dataclass
 class FlashCut:
-    """The supply fails in the middle of the `operation`-th erase or programming at or above an address, counted from 1."""
+    """A supply failure during the `operation`-th erase or programming (from 1) at or above `address`."""
 
     address: int
     operation: int
     supply_fails: Callable[[], None]
 
     def counts(self, address: int) -> bool:
-        """Count an operation; return whether it is the one."""
+        """Count an operation; return whether the supply fails during it."""
         self.operation -= address >= self.address
         return address >= self.address and self.operation == 0
 
 
 class FlashPower:
-    """What every model of a flash asks before it changes its contents."""
+    """Tells a flash model how much of an operation is done before the supply fails."""
 
     def __init__(self) -> None:
         self._cut: FlashCut | None = None
         self._dead = False
 
     def cut_short(self, cut: FlashCut) -> None:
-        """Let the supply fail in the middle of an operation."""
+        """Schedule a supply failure."""
         self._cut = cut
 
     def returns(self) -> None:
-        """The chip is reset, and has its supply."""
+        """The supply is back: the chip is reset."""
         self._dead = False
 
     def lasts_for(self, address: int, size: int) -> int:
-        """Return how many bytes of an operation are carried out: all; none where the supply has failed; half of them where it fails in this one.
+        """Return how many bytes of an operation are done.
 
-        What is left of an operation that was cut is not defined on silicon, where bits may also read now so, now otherwise.
+        All `size` bytes with supply, none after the supply has failed, half of them if it fails during this operation.
+        On silicon the result of an interrupted operation is undefined: a bit may even read differently each time.
         """
         if self._dead:
             return 0

@@ -1,4 +1,4 @@
-"""Halting debug: what DHCSR, DCRSR and DCRDR do to a machine (ARM DDI 0403E.e, C1.5 and C1.6)."""
+"""Halting debug: effects of DHCSR, DCRSR and DCRDR on a machine (ARM DDI 0403E.e, C1.5 and C1.6)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class HaltingDebug:
     """Halting debug of a machine.
 
     Args:
-        machine: what is halted.
+        machine: machine to halt.
 
     Attributes:
-        halted: whether it is.
+        halted: whether the core is halted.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -34,7 +34,7 @@ class HaltingDebug:
         self.halted = False
 
     def reset(self) -> None:
-        """The machine was reset: it runs, and the debugger will be told."""
+        """End the halt after a reset of the machine, and set S_RESET_ST for the next read of DHCSR."""
         self.halted = False
         self._reset_seen = True
         self._machine.debug.value["DHCSR"] &= ~C_HALT
@@ -54,7 +54,7 @@ class HaltingDebug:
         return 1 << 16 | halted << 17 | machine.asleep << 18 | machine.lockup << 19 | (not halted) << 24 | seen << 25
 
     def control(self, wanted: int) -> None:
-        """Carry out a write to DHCSR."""
+        """Handle a write to DHCSR."""
         if wanted & C_DEBUGEN and wanted & C_HALT:
             if not self.halted:
                 self.halt("HALTED")
@@ -66,14 +66,14 @@ class HaltingDebug:
             self._machine.begin()
 
     def read_register(self, number: int) -> int:
-        """Return a core register by its DCRSR number; raises ModelFault for one that does not exist."""
+        """Return a core register by its DCRSR number; raise ModelFault if the core does not have it."""
         core = self._machine.core
         if number == _CFBP:
             return sum((core.get(register) & 0xFF) << 8 * i for i, register in enumerate(_PACKED)) & 0x07FFFFFF
         return core.get(self._find(number))
 
     def write_register(self, number: int, value: int) -> None:
-        """Set a core register by its DCRSR number; raises ModelFault for one that does not exist."""
+        """Set a core register by its DCRSR number; raise ModelFault if the core does not have it."""
         core = self._machine.core
         if number == _CFBP:
             for i, register in enumerate(_PACKED):

@@ -1,6 +1,7 @@
-"""What the UARTs have in common whose other end has a speed of its own: bytes on their way in both directions, in virtual time.
+"""Base of UARTs on a line with a baud rate of its own: bytes in both directions in virtual time.
 
-Both directions are worked out when somebody looks or when an event is due, not byte by byte. What follows without a gap is received together.
+Both directions are updated at register accesses and events, not for every byte. Bytes without a gap between them are
+received together.
 """
 
 from __future__ import annotations
@@ -11,26 +12,27 @@ from collections.abc import Callable
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.registers import Block
 
-TOLERANCE = 0.03  # of the baud rate: the middle of the stop bit, 9.5 bits on, must still be inside it
+TOLERANCE = 0.03  # relative error of the baud rate with which the stop bit is still sampled inside it, 9.5 bits later
 
 
 class LineUart(Block):
-    """A subclass forgets its state in `_forget`, takes bytes in `_take`, and says in the other hooks what it hears, notices, sends and asks for.
+    """A UART; the methods at the end of this class are for subclasses.
 
     Args:
-        name, base: as in the manual.
+        name, base: name and base address as in the manual.
         clock: virtual time.
-        kernel_hz: returns the clock that the baud rate is made of; may raise ModelFault.
-        connected: whether the pins are routed to this UART: (transmit, receive).
+        kernel_hz: returns the frequency of the clock for the baud rate; may raise ModelFault.
+        connected: returns whether the pins are routed to this UART: (transmit, receive).
         drive: called with the level of the interrupt line when it changes.
-        send: takes each byte when its stop bit has left.
-        line_baud: what the other end of the line is set to.
+        send: called with each byte after its stop bit.
+        line_baud: baud rate of the other end of the line.
         log: receives one line about a wrong baud rate.
     """
 
     def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
-        drive: Callable[[bool], None], send: Callable[[int], None], line_baud: int, log: Callable[[str], None],
+        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
+        connected: Callable[[], tuple[bool, bool]], drive: Callable[[bool], None], send: Callable[[int], None],
+        line_baud: int, log: Callable[[str], None],
     ) -> None:  # fmt: skip
         super().__init__(name, base)
         self._clock = clock
@@ -42,17 +44,17 @@ class LineUart(Block):
         self._log = log
         self._line_byte_ps = 10 * PS_PER_S // line_baud
         self._incoming: deque[int] = deque()
-        self._rx_end = 0  # when the first incoming byte will have been received
+        self._rx_end = 0  # time at which the first incoming byte is complete
         self._forget()
 
     def _forget(self) -> None:
         self._received: deque[int] = deque()
         self._queued: deque[int] = deque()
         self._byte_ps = 0
-        self._wrong = ""  # the present speed, if the line's differs too much
+        self._wrong = ""  # the present speed, if it differs too much from that of the line
         self._shifting: int | None = None
-        self._tx_end = 0  # when the byte in the shift register will have left
-        self._silence_from: int | None = None  # end of the last received byte, until the silence behind it is noticed
+        self._tx_end = 0  # time at which the byte in the shift register is sent
+        self._silence_from: int | None = None  # end of the last received byte, until the idle line after it is detected
         self._high = False
 
     def reset(self) -> None:
@@ -63,23 +65,23 @@ class LineUart(Block):
     # the line
 
     def feed(self, data: bytes) -> None:
-        """Put bytes on the receive line, behind those that are still on their way."""
+        """Put bytes on the receive line, after those that are not received yet."""
         if data and not self._incoming:
             self._rx_end = max(self._clock.now, self._rx_end) + self._line_byte_ps
         self._incoming.extend(data)
 
     @property
     def backlog(self) -> int:
-        """Bytes that are still on their way to the receiver."""
+        """Number of bytes on the receive line that are not received yet."""
         return len(self._incoming)
 
     @property
     def transmitting(self) -> bool:
-        """Whether a byte is leaving: more output is about to come."""
+        """Whether a byte is being sent, so that more output follows."""
         return self._shifting is not None
 
     def update(self, now: int) -> None:
-        """Bring both directions up to `now`."""
+        """Update both directions to the time `now`."""
         if self._incoming and now >= self._rx_end:
             self._receive_until(now)
         self._note_silence(now)
@@ -99,11 +101,11 @@ class LineUart(Block):
 
     @property
     def _incoming_since(self) -> int:
-        """When the start bit of the first incoming byte came."""
+        """Time of the start bit of the first incoming byte."""
         return self._rx_end - self._line_byte_ps
 
     def _next_silence(self) -> list[int]:
-        """Return when the silence behind the last byte will be noticed, where no byte ends it before."""
+        """Return the time at which the idle line after the last byte is detected; empty if a byte comes before."""
         if self._silence_from is None or (self._incoming and self._silence_at() > self._incoming_since):
             return []
         return [self._silence_at()]
@@ -111,10 +113,10 @@ class LineUart(Block):
     def _note_silence(self, now: int) -> None:
         if self._silence_from is not None and now >= self._silence_at():
             self._silence_from = None
-            self._silent()
+            self._on_silence()
 
     def _refresh(self) -> None:
-        high = self._asking()
+        high = self._interrupt_level()
         if high != self._high:
             self._high = high
             self._drive(high)
@@ -122,7 +124,7 @@ class LineUart(Block):
     def _is_wrong(self, baud: float) -> bool:
         return abs(baud / self._line_baud - 1) > TOLERANCE
 
-    # what a subclass says
+    # hooks for subclasses
 
     @property
     def _listening(self) -> bool:
@@ -130,21 +132,21 @@ class LineUart(Block):
         raise NotImplementedError
 
     def _take(self, data: bytes) -> None:
-        """Receive bytes that came without a gap."""
+        """Receive bytes that have no gap between them."""
         raise NotImplementedError
 
     def _silence_at(self) -> int:
-        """Return when the silence that began at `_silence_from` is noticed."""
+        """Return the time at which the idle line that began at `_silence_from` is detected."""
         raise NotImplementedError
 
-    def _silent(self) -> None:
-        """Notice a silence."""
+    def _on_silence(self) -> None:
+        """Handle a detected idle line."""
         raise NotImplementedError
 
     def _shift_out(self) -> None:
-        """The byte in the shift register has left."""
+        """Handle the end of the byte in the shift register."""
         raise NotImplementedError
 
-    def _asking(self) -> bool:
+    def _interrupt_level(self) -> bool:
         """Return the level of the interrupt line."""
         raise NotImplementedError

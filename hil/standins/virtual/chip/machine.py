@@ -1,6 +1,6 @@
-"""A Cortex-M machine: the core, its exceptions, sleep and time, and the peripherals that a chip file attaches.
+"""A Cortex-M machine: core, exceptions, sleep, time, and the peripherals that a chip attaches.
 
-One thread at a time calls it. `advance` runs a slice; interrupts are taken between slices, which end at block boundaries.
+It is not thread-safe. `advance` runs a slice. Slices end at block boundaries, and interrupts are taken between slices.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ SLICE_INSTRUCTIONS = 2_000_000  # some 10 ms of wall time
 
 
 class Pace(enum.Enum):
-    """What the caller of `advance` does next."""
+    """What the caller of `advance` should do next."""
 
     AGAIN = enum.auto()
-    WAIT = enum.auto()  # nothing happens until the host or the debugger does something
+    WAIT = enum.auto()  # nothing happens until the host or the debugger acts
 
 
 class Machine(ResetAndPower):
     """A core with its peripherals in virtual time.
 
     Args:
-        spec: the core.
-        memories, peripherals: as for Core.
-        log: receives one line per event.
+        spec: description of the core.
+        memories, peripherals: see Core.
+        log: receives one line for each event.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class Machine(ResetAndPower):
         self.scb = spec.private(self)
         self.sources: list[Source] = [self.systick]
         self.blocks: list[Block] = [self.scb, self.systick]
-        self.at_count: list[tuple[int, Callable[[], None]]] = []  # sorted: instruction count, what to do then
+        self.at_count: list[tuple[int, Callable[[], None]]] = []  # (instruction count, action), sorted
         self._waits_for_event = False
         self.bus.on_write(self._after_write)
 
     def add(self, block: Block, size: int) -> None:
-        """Attach a peripheral; one with `update` also takes part in virtual time."""
+        """Attach a peripheral; if it is a `Source`, it also acts in virtual time."""
         self.bus.attach(block, size)
         self.blocks.append(block)
         if hasattr(block, "next_event"):
@@ -79,7 +79,7 @@ class Machine(ResetAndPower):
     # running
 
     def advance(self, instructions: int = SLICE_INSTRUCTIONS) -> Pace:
-        """Run at most `instructions`; a sleeping core first sleeps to the next event, and on if that does not wake it."""
+        """Run at most `instructions`; a sleeping core first sleeps until the next event, and runs if that wakes it."""
         if self._brown_out is not None:
             rng, self._brown_out = self._brown_out, None
             self.switch(False, rng)
@@ -101,7 +101,7 @@ class Machine(ResetAndPower):
         return Pace.WAIT if self.stopped else Pace.AGAIN
 
     def step(self) -> None:
-        """Take one exception, or execute one instruction."""
+        """Take one exception if one is due, else execute one instruction."""
         if self.fault is not None or self.lockup:
             return
         try:
@@ -112,7 +112,7 @@ class Machine(ResetAndPower):
             self._stop(fault)
 
     def _take_exception(self) -> tuple[bool, bool]:
-        """Enter the exception that is due; return whether there was one, and whether one is held back by a mask only."""
+        """Enter the exception that is due; return whether there was one, and whether only a mask blocks another."""
         number, masked = self.exceptions.next()
         if number is None or self.debug.value["DHCSR"] & debug.C_MASKINTS:
             return False, masked
@@ -126,7 +126,7 @@ class Machine(ResetAndPower):
 
     @property
     def stopped(self) -> bool:
-        """Whether the core executes nothing until somebody outside does something."""
+        """Whether the core executes nothing until an action from outside."""
         return self.halting.halted or self.lockup or self.reset_line or self.fault is not None or self.dead
 
     def _update(self) -> None:
@@ -147,10 +147,10 @@ class Machine(ResetAndPower):
             limit = min(limit, self.clock.count_at(event))
         if self.at_count:
             limit = min(limit, self.at_count[0][0])
-        return max(limit, count + 1)  # an event that is due already must not keep the core from its next block
+        return max(limit, count + 1)  # run at least one block, even if an event is already due
 
     def _sleep(self) -> bool:
-        """Let time pass up to the next event; return whether that has woken the core."""
+        """Advance time to the next event; return whether it woke the core."""
         event = self._next_event()
         if event is None:
             return False
@@ -174,9 +174,10 @@ class Machine(ResetAndPower):
         if ended is Ended.LIMIT:
             return
         handlers = {
-            Ended.SLEEP: self._fall_asleep, Ended.EVENT_SLEEP: self._wait_for_event, Ended.SVC: lambda: self.faults.take(nvic.SVCALL),
-            Ended.BKPT: self.faults.meet_bkpt, Ended.BREAKPOINT: self.faults.meet_bkpt, Ended.REFUSED: self._meet_refused,
-            Ended.UNDEFINED: self._meet_undefined, Ended.UNALIGNED: lambda: self.faults.usage("UNALIGNED"),
+            Ended.SLEEP: self._fall_asleep, Ended.EVENT_SLEEP: self._wait_for_event,
+            Ended.SVC: lambda: self.faults.take(nvic.SVCALL), Ended.BKPT: self.faults.handle_bkpt,
+            Ended.BREAKPOINT: self.faults.handle_bkpt, Ended.REFUSED: self._handle_refused,
+            Ended.UNDEFINED: self._handle_undefined, Ended.UNALIGNED: lambda: self.faults.usage("UNALIGNED"),
             Ended.INVALID_STATE: lambda: self.faults.usage("INVSTATE"), Ended.EXCEPTION_RETURN: self._return,
             Ended.FAULT: self._take_core_fault,
         }  # fmt: skip
@@ -197,11 +198,11 @@ class Machine(ResetAndPower):
         if self.scb.field("SCR", "SLEEPONEXIT") and not self.nvic.active:
             self.asleep = True
 
-    def _meet_undefined(self) -> None:
+    def _handle_undefined(self) -> None:
         self.faults.usage("UNDEFINSTR")
 
-    def _meet_refused(self) -> None:
-        """Run up to the refused instruction of the block, and fault there."""
+    def _handle_refused(self) -> None:
+        """Step to the refused instruction of the block, and fault there."""
         flag = self.faults.refusal()
         if flag is not None:
             self.faults.usage(flag)
@@ -219,7 +220,7 @@ class Machine(ResetAndPower):
         self.fault = fault
         self.log(f"the chip stops: {fault}")
 
-    # what the system control block asks (scb.System)
+    # interface to the system control block (scb.System)
 
     def set_fpu(self, on: bool) -> None:
         self.core.state[Slot.REFUSED] = self.spec.refused | (0 if on else HAS_FP)
@@ -229,7 +230,7 @@ class Machine(ResetAndPower):
         return self.nvic.active[-1] if self.nvic.active else 0
 
     def _after_write(self) -> None:
-        """A register was written: an exception that may now be taken ends the slice; one that a mask holds back, the unmasking."""
+        """After a register write, end the slice if an exception may be taken now, or later when it is unmasked."""
         best = self.nvic.best()
         if best is None:
             self.core.state[Slot.WATCH] = 0

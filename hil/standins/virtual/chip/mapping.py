@@ -1,4 +1,4 @@
-"""The memories and peripherals of a core as Unicorn sees them: mapped in place, opened and closed, guarded."""
+"""Memories and peripherals mapped into Unicorn's address space, with access rights that can change."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class MappedMemories(MemoryMap):
     """Memories and peripherals mapped into Unicorn's address space.
 
     Args:
-        uc: the engine, before its first run.
-        memories: those of the chip.
-        peripherals: (base, size) ranges whose accesses go to `read` and `write`.
+        uc: Unicorn engine, before its first run.
+        memories: memories of the chip.
+        peripherals: (base, size) ranges whose accesses call `read` and `write`.
         read: (address, bytes) -> value. write: (address, bytes, value). Both may raise ModelFault.
 
     Attributes:
-        fault: what a run has met that the chip does not have, until somebody takes it.
+        fault: fault that ended the run; the machine clears it.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class MappedMemories(MemoryMap):
         self._read, self._write = read, write
         self._changes: list[Callable[[], None]] = []
         self._refusals: dict[str, str] = {}
-        self._sizes_open: dict[str, tuple[int, str]] = {}  # of memories that are not open to their end
+        self._sizes_open: dict[str, tuple[int, str]] = {}  # size and reason for memories that are open only in part
         self._guard: Write | None = None
         self._guard_hook: object | None = None
         self._keep: list[object] = []
@@ -61,14 +61,15 @@ class MappedMemories(MemoryMap):
         uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_bad_access)
 
     def guard_writes(self, memory: str, guard: Write | None) -> None:
-        """Let the core write a read-only memory while `guard` is set; it sees each (address, bytes, value) before the store.
+        """Let the core write a read-only memory while `guard` is not None.
 
-        As all changes of access it holds from the next run on; the present one ends at the next block or refused access.
+        `guard` is called with (address, bytes, value) before each store. Like all changes of access, this takes effect
+        at the next run; the present run ends at the next block or refused access.
         """
         self._when_stopped(lambda: self._apply_guard(self._named(memory), guard))
 
     def open(self, memory: str, accessible: bool, why_not: str = "its clock is off") -> None:
-        """Let the core reach a memory or not; `why_not` goes into the message of an access to a closed one."""
+        """Allow or forbid all accesses to a memory; `why_not` is the reason in the message of a forbidden access."""
         one = self._named(memory)
         rights = _rights(one) if accessible else unicorn.UC_PROT_NONE
         if accessible:
@@ -78,7 +79,10 @@ class MappedMemories(MemoryMap):
         self._when_stopped(lambda: self.uc.mem_protect(one.base, one.size, rights))
 
     def resize(self, memory: str, size: int, why_not: str) -> None:
-        """Let the core reach the first `size` bytes of a memory and no more; `why_not` goes into the message of an access behind them."""
+        """Allow accesses to the first `size` bytes of a memory only.
+
+        `why_not` is the reason in the message of an access after them.
+        """
         one = self._named(memory)
         self._sizes_open[memory] = size, why_not
 
@@ -91,7 +95,7 @@ class MappedMemories(MemoryMap):
         self._when_stopped(protect)
 
     def why_closed(self, address: int) -> str | None:
-        """Return why the memory at an address is closed, None when it is open or there is none."""
+        """Return why the memory at an address is closed; None if it is open or there is no memory."""
         place = self.find(address, 1)
         if place is None:
             return None
@@ -109,7 +113,7 @@ class MappedMemories(MemoryMap):
         self.break_soon()
 
     def _make_changes(self) -> bool:
-        """Make the changes of access that have gathered; return whether there were any."""
+        """Apply the pending changes of access; return whether there were any."""
         changes, self._changes = self._changes, []
         for change in changes:
             change()
@@ -156,7 +160,7 @@ class MappedMemories(MemoryMap):
     def _on_bad_access(self, _uc: unicorn.Uc, kind: int, address: int, size: int, _value: int, _data: object) -> bool:
         place = self.find(address, 1)
         if self._changes and place:
-            self._access_again()  # when the change is in place
+            self._access_again()  # after the pending changes are applied
             return False
         access = _ACCESS.get(kind, "access")
         if access == _FETCH and self._is_exception_return(address):

@@ -1,4 +1,4 @@
-"""The memories of a chip as NumPy arrays, which the emulated core and the debugger share."""
+"""The memories of a chip as NumPy arrays, shared by the emulated core and the debugger."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hil.standins.virtual.chip.fault import ModelFault
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory: name, base address, size in bytes, whether the core may write it and execute from it.
+    """A memory: name, base address, size in bytes, and whether the core may write it and execute from it.
 
-    `alias` names an earlier memory whose bytes answer here too.
+    `alias` is the name of an earlier memory with the same bytes.
     """
 
     name: str
@@ -28,10 +28,10 @@ class MemoryMap:
     """The memories of a chip.
 
     Args:
-        memories: those of the chip.
+        memories: memories of the chip.
 
     Attributes:
-        bytes: uint8 array of each memory by name; 0xFF where the core cannot write, else 0.
+        bytes: uint8 array of each memory by name; initially 0 if the core can write the memory, else 0xFF.
     """
 
     def __init__(self, memories: tuple[Memory, ...]) -> None:
@@ -42,7 +42,7 @@ class MemoryMap:
             self.bytes[m.name] = self.bytes[m.alias] if m.alias else new
 
     def find(self, address: int, size: int) -> tuple[Memory, int] | None:
-        """Return the memory that holds all of [address, address + size), and the offset in it."""
+        """Return the memory that contains all of [address, address + size), and the offset in it; None if none does."""
         for memory in self.memories:
             offset = address - memory.base
             if offset >= 0 and offset + size <= memory.size:
@@ -50,7 +50,7 @@ class MemoryMap:
         return None
 
     def peek(self, address: int, size: int) -> bytes:
-        """Read memory without effect; raises ModelFault outside the memories."""
+        """Read memory without side effects; raise ModelFault outside the memories."""
         place = self.find(address, size)
         if place is None:
             raise ModelFault(f"read of 0x{address:08X}: the chip has no memory there", address, "read")
@@ -58,7 +58,7 @@ class MemoryMap:
         return self.bytes[memory.name][offset : offset + size].tobytes()
 
     def store(self, address: int, data: bytes) -> None:
-        """Write memory as the core's own exception logic does; raises ModelFault outside the writable memories."""
+        """Write memory that has no code, e.g. a stack frame; raise ModelFault outside the writable memories."""
         place = self.find(address, len(data))
         if place is None or not place[0].writable:
             raise ModelFault(f"write of 0x{address:08X}: the chip has no writable memory there", address, "write")
@@ -66,6 +66,6 @@ class MemoryMap:
         self.bytes[memory.name][offset : offset + len(data)] = np.frombuffer(data, np.uint8)
 
     def poke(self, address: int, data: bytes) -> None:
-        """Write memory from outside the core, which may put code there; raises as `store`."""
+        """Write memory, which may contain code, from outside the core; raise ModelFault as `store`."""
         self.store(address, data)
         self._stale_code = True

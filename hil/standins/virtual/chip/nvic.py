@@ -1,4 +1,4 @@
-"""Exceptions of Armv7-M: which are pending, active and enabled, and who goes first (ARM DDI 0403E.e, B1.5 and B3.4)."""
+"""NVIC: pending, active and enabled exceptions of Armv7-M and their priorities (ARM DDI 0403E.e, B1.5 and B3.4)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Nvic:
 
     Args:
         interrupts: number of external interrupts.
-        priority_bits: implemented bits of a priority, at the top of its byte.
+        priority_bits: number of implemented bits of a priority, which are the highest bits of its byte.
     """
 
     name = "NVIC"
@@ -38,7 +38,7 @@ class Nvic:
         self.priority = bytearray(FIRST_IRQ + self.interrupts)
         self.group_mask = 0xFF
 
-    # what the rest of the chip asks and tells
+    # interface to the rest of the chip
 
     def pend(self, number: int) -> None:
         self.pending |= 1 << number
@@ -47,7 +47,7 @@ class Nvic:
         self.pending &= ~(1 << number)
 
     def set_line(self, irq: int, high: bool) -> None:
-        """A peripheral drives its interrupt line; a line that stays high pends again after its handler."""
+        """Set the interrupt line of a peripheral; a line that stays high pends again after its handler."""
         bit = 1 << FIRST_IRQ + irq
         self.lines = self.lines | bit if high else self.lines & ~bit
 
@@ -55,17 +55,17 @@ class Nvic:
         self.enabled = self.enabled | 1 << number if on else self.enabled & ~(1 << number)
 
     def set_priority_group(self, prigroup: int) -> None:
-        """PRIGROUP of AIRCR: bits [7:prigroup+1] of a priority pre-empt (B1.5.4)."""
+        """Set PRIGROUP of AIRCR: bits [7:prigroup+1] of a priority pre-empt (B1.5.4)."""
         self.group_mask = 0xFF << prigroup + 1 & 0xFF
 
     def waiting(self) -> int:
-        """Return the pending bits, lines included, whether enabled or not."""
+        """Return the pending bits including interrupt lines, enabled or not."""
         if not self.lines or not self.active:
             return self.pending | self.lines
         return self.pending | self.lines & ~sum(1 << n for n in self.active)
 
     def group(self, number: int) -> int:
-        """Return the group priority of an exception; lower goes first."""
+        """Return the group priority of an exception; lower values have higher priority."""
         return _FIXED[number] if number in _FIXED else self.priority[number] & self.group_mask
 
     def execution_priority(self, primask: int = 0, basepri: int = 0, faultmask: int = 0) -> int:
@@ -80,7 +80,7 @@ class Nvic:
         return current
 
     def best(self) -> int | None:
-        """Return the pending and enabled exception that goes first, or None."""
+        """Return the pending and enabled exception with the highest priority, or None."""
         ready = self.waiting() & self.enabled
         if not ready:
             return None
@@ -94,13 +94,13 @@ class Nvic:
         self.active.append(number)
 
     def leave(self, number: int) -> bool:
-        """Deactivate an exception; false when it was not active."""
+        """Deactivate an exception; return False if it was not active."""
         if number not in self.active:
             return False
         self.active.remove(number)
         return True
 
-    # its registers
+    # registers
 
     def read(self, offset: int, size: int) -> int:
         if _IPR <= offset < _IPR + _IPR_BYTES:

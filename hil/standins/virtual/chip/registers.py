@@ -1,14 +1,14 @@
-"""Registers as the manuals draw them: every field of every register is listed, and every other bit is reserved.
+"""Registers with the fields of the manuals; all other bits are reserved.
 
-A field list is a string such as ``"HSION:0 HSIRDY:2/r HSIDIV:3-4"``: name, bit or bit range, and how software may use it:
+A field list is a string such as ``"HSION:0 HSIRDY:2/r HSIDIV:3-4"``: name, bit or bit range, and access by software:
 
-- nothing: read and write;
-- ``/r``: read only, writes to it have no effect;
-- ``/c``: readable, and writing 1 clears it;
-- ``/w``: write only or write-one-to-act; it is handed to the block and never stored;
-- ``/x``: the chip has it, this model does not: changing it from its reset value is a fault.
+- no suffix: read and write;
+- ``/r``: read only; a write has no effect;
+- ``/c``: readable; writing 1 clears it;
+- ``/w``: write only or write-one-to-act; it is passed to the block and never stored;
+- ``/x``: the chip has it, this model does not; a change from its reset value is a fault.
 
-Bits outside every field are reserved: a write that changes one from its reset value is a fault (RM0455, "Conventions":
+Bits without a field are reserved. A write that changes one from its reset value is a fault (RM0455, "Conventions":
 reserved bits must be kept at reset value).
 """
 
@@ -24,7 +24,7 @@ WORD = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a register: its bits, and how they may be accessed (`rw`, `r`, `w`, `w1c`, ...)."""
+    """One field of a register: its bits and their access (`rw`, `r`, `c`, `w` or `x`, see the module docstring)."""
 
     name: str
     low: int
@@ -37,7 +37,7 @@ class Field:
 
 
 def parse_fields(text: str) -> tuple[Field, ...]:
-    """Read a field list (module docstring). Overlapping fields raise ValueError."""
+    """Parse a field list (module docstring); raise ValueError if it is malformed or fields overlap."""
     fields = []
     used = 0
     for item in text.split():
@@ -57,7 +57,7 @@ class Register:
     """One register.
 
     Args:
-        name: as in the manual.
+        name: name as in the manual.
         offset: bytes from the base of its block, a multiple of 4.
         fields: field list (module docstring).
         reset: value after reset.
@@ -93,10 +93,11 @@ class Register:
 
 
 class Block:
-    """A peripheral: registers at a base address, with a clock (or reset) that may keep them out of reach.
+    """A peripheral: registers at a base address, which are accessible only while its clock is on (or its reset off).
 
-    A subclass lists `REGISTERS` and may define `read_NAME(self, value) -> value` and `write_NAME(self, old, new, acting)`
-    (NAME in small letters) for registers whose access does something; `new` has the stored fields already replaced, `acting` the write-only ones.
+    A subclass lists `REGISTERS`. For a register whose access has an effect it defines `read_NAME(self, value) -> value`
+    or `write_NAME(self, old, new, acting)`, with NAME in lower case. `new` is the value with the stored fields already
+    replaced; `acting` has the written bits of write-only fields.
     """
 
     REGISTERS: tuple[Register, ...] = ()
@@ -107,14 +108,14 @@ class Block:
         self.base = base
         self.clocked = True
         self.clock_name = ""
-        self.off = "its clock is off; set {} first"  # what an access meets while not `clocked`; {} is clock_name
+        self.off = "its clock is off; set {} first"  # message of an access while not `clocked`; {} is clock_name
         self.value = {r.name: r.reset for r in self.REGISTERS}
         self._at = {r.offset: r for r in self.REGISTERS}
         self._named = {r.name: r for r in self.REGISTERS}
         self._readers: dict[str, Callable] = {
             r.name: getattr(self, f"read_{r.name.lower()}", None) for r in self.REGISTERS
         }
-        # Words that a program polls: names and readers by offset, without the checks of other accesses.
+        # Fast path for words that a program polls: names and readers by offset.
         self._reader_at = {
             r.offset: (r.name, self._readers[r.name])
             for r in self.REGISTERS
@@ -125,7 +126,7 @@ class Block:
         }
 
     def reset(self) -> None:
-        """Return every register to its reset value."""
+        """Set every register to its reset value."""
         for register in self.REGISTERS:
             self.value[register.name] = register.reset
 
@@ -137,7 +138,7 @@ class Block:
         return self._named[register].mask(name)
 
     def read(self, offset: int, size: int) -> int:
-        """Read `size` bytes at `offset`; raises ModelFault where the chip has no register or its clock is off."""
+        """Read `size` bytes at `offset`; raise ModelFault if there is no register or its clock is off."""
         quick = self._reader_at.get(offset)
         if quick is not None and size == 4 and self.clocked:
             name, reader = quick
@@ -150,7 +151,7 @@ class Block:
         return value if size == 4 else value >> 8 * (offset & 3) & ((1 << 8 * size) - 1)
 
     def write(self, offset: int, size: int, value: int) -> None:
-        """Write `size` bytes at `offset`; raises ModelFault as `read` does, and for reserved and unmodelled bits."""
+        """Write `size` bytes at `offset`; raise ModelFault as `read`, and for reserved and unmodelled bits."""
         register = self._register(offset, size, "write")
         old = self.value[register.name]
         if size != 4:

@@ -20,7 +20,7 @@ from hil.standins.virtual.chip.scb import SystemControlBlock
 
 
 class ResetAndPower:
-    """The part of a machine that resets it and switches its supply; `Machine` sets the attributes without a value."""
+    """Base class of `Machine` with reset and supply. `Machine` sets the attributes that are only annotated here."""
 
     spec: CoreSpec
     log: Callable[[str], None]
@@ -47,7 +47,7 @@ class ResetAndPower:
 
     @property
     def dead(self) -> bool:
-        """Whether not even the debug port answers: the supply is off, or the chip is latched up until it is."""
+        """Whether even the debug port does not answer: the supply is off, or the chip is latched up."""
         return self.latched_up or not self.powered
 
     def request_reset(self) -> None:
@@ -55,11 +55,11 @@ class ResetAndPower:
         self.core.break_soon()
 
     def request_core_reset(self) -> None:
-        """VECTRESET, the debugger's reset of the core; a chip whose other blocks it leaves alone says so."""
+        """VECTRESET, the debugger's reset of the core. A chip overrides this if it does not reset the other blocks."""
         self.request_reset()
 
     def reset(self) -> None:
-        """System reset (B1.5.5): everything but memories, debug and what a chip keeps until power-off."""
+        """System reset (B1.5.5) of everything except memories, debug, and state that the chip keeps until power-off."""
         self._reset_wanted = False
         self.flash_power.returns()
         self.fault = self.core.fault = None
@@ -73,17 +73,17 @@ class ResetAndPower:
             self.halting.halt("VCATCH")
 
     def latch_up(self) -> None:
-        """Stand still until the supply is switched off and on: no reset helps."""
+        """Stop the chip until its supply is switched off and on; a reset has no effect."""
         self.latched_up = True
         self.core.break_soon()
 
     def brown_out(self, rng: np.random.Generator) -> None:
-        """Switch the supply off and on as soon as what runs can be interrupted."""
+        """Switch the supply off and on as soon as the run has ended."""
         self._brown_out = rng
         self.core.break_soon()
 
     def switch(self, on: bool, rng: np.random.Generator) -> None:
-        """Switch the supply. After it was off memories hold what `rng` draws, and everything is reset."""
+        """Switch the supply on or off. At power-on `rng` fills the writable memories, and everything is reset."""
         if on and not self.powered:
             self.latched_up = False
             for memory in self.core.memories:
@@ -95,11 +95,11 @@ class ResetAndPower:
         self.core.break_soon()
 
     def power_on(self) -> None:
-        """Reset everything; here a system reset, a chip that keeps more through that says so."""
+        """Power-on reset: here a system reset. A chip overrides this if a system reset keeps more state."""
         self.reset()
 
     def _reset_blocks(self) -> None:
-        """What a system reset resets besides the core: here all blocks; a chip may keep some."""
+        """Reset all blocks at a system reset; a chip overrides this to keep some."""
         for block in self.blocks:
             block.reset()
 
@@ -116,7 +116,7 @@ class ResetAndPower:
         self.begin()
 
     def begin(self) -> None:
-        """The core starts or resumes: where there is no memory to execute it locks up, as erased flash makes it do."""
+        """Start or resume the core; it locks up if pc is not in executable memory, for example with erased flash."""
         pc = self.core.get(c.PC)
         place = self.core.find(pc & ~1, 2)
         self.lockup = place is None or not place[0].executable
@@ -124,7 +124,7 @@ class ResetAndPower:
             self.log(f"lockup: there is no instruction at 0x{pc & 0xFFFFFFFF:08X}")
 
     def hold_reset(self, asserted: bool) -> None:
-        """The reset line: the core starts when it is released."""
+        """Set the reset line; the core starts when it is released."""
         if self.reset_line and not asserted:
             self.reset()
         self.reset_line = asserted

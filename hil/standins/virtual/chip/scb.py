@@ -1,6 +1,8 @@
-"""System control block of Cortex-M7: SCB, caches, MPU and FPU registers (ARM DDI 0403E.e, B3.2, B3.5 and B4; ARM DDI 0489,
-system control). The caches are always coherent here, so that their maintenance does nothing; the MPU's registers are kept
-but its regions are not enforced (an address that the chip does not have faults all the same).
+"""System control block of Cortex-M7: SCB, caches, MPU and FPU registers.
+
+Sources: ARM DDI 0403E.e, B3.2, B3.5 and B4; ARM DDI 0489, system control. The caches are always coherent here, and
+their maintenance does nothing. The MPU's registers are stored, but its regions are not enforced. An address that the
+chip does not have faults in any case.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ _REGION = "ENABLE:0 SIZE:1-5 SRD:8-15 B:16 C:17 S:18 TEX:19-21 AP:24-26 XN:28"
 
 
 class System(Protocol):
-    """What the block needs from the machine around it."""
+    """Interface of the machine that this block uses."""
 
     nvic: Nvic
 
@@ -58,7 +60,7 @@ class SystemControlBlock(Block):
         system: the machine.
         cpuid: CPUID value.
         data_cache, instruction_cache: CCSIDR values.
-        fixed: reset values of registers where the chip differs from STM32H7.
+        fixed: reset values of registers that differ from those of STM32H7.
     """
 
     SIZES: tuple[int, ...] = (1, 2, 4)
@@ -103,8 +105,8 @@ class SystemControlBlock(Block):
         Register("MPU_RNR", 0xD98, "REGION:0-7"),
         Register("MPU_RBAR", 0xD9C, "REGION:0-3 VALID:4/w ADDR:5-31"), Register("MPU_RASR", 0xDA0, _REGION),
         Register("STIR", 0xF00, "INTID:0-8/w"),
-        Register("FPCCR", 0xF34, "LSPACT:0/r USER:1/r THREAD:3/r HFRDY:4/r MMRDY:5/r BFRDY:6/r MONRDY:8/r LSPEN:30 ASPEN:31",
-                 0xC0000000),
+        Register("FPCCR", 0xF34, "LSPACT:0/r USER:1/r THREAD:3/r HFRDY:4/r MMRDY:5/r BFRDY:6/r MONRDY:8/r LSPEN:30 "
+                 "ASPEN:31", 0xC0000000),
         Register("FPCAR", 0xF38, "ADDRESS:3-31"), Register("FPDSCR", 0xF3C, "RMODE:22-23 FZ:24 DN:25 AHP:26"),
         Register("MVFR0", 0xF40, ID, 0x10110221), Register("MVFR1", 0xF44, ID, 0x12000011),
         Register("MVFR2", 0xF48, ID, 0x40),
@@ -133,7 +135,7 @@ class SystemControlBlock(Block):
         self._regions = [(0, 0)] * len(self._regions)
 
     def flag(self, register: str, *names: str) -> None:
-        """Set status flags, as the processor does."""
+        """Set status flags of a register."""
         for name in names:
             self.value[register] |= self.mask(register, name)
 

@@ -1,4 +1,4 @@
-"""Faults that silicon takes too, at the instruction that causes them (ARM DDI 0403E.e, B1.5.14)."""
+"""Synchronous faults, taken at the instruction that causes them as on silicon (ARM DDI 0403E.e, B1.5.14)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class SynchronousFaults:
     """Synchronous exceptions of a core.
 
     Args:
-        machine: whose core takes them.
+        machine: machine whose core takes them.
     """
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
 
     def take(self, number: int) -> None:
-        """Take a synchronous exception now, as HardFault if its own priority does not suffice (B1.5.14)."""
+        """Take a synchronous exception now; as HardFault if it is disabled or its priority is too low (B1.5.14)."""
         machine = self._machine
         enabled = bool(machine.nvic.enabled >> number & 1)
         if not enabled or machine.nvic.group(number) >= machine.exceptions.priority():
@@ -42,8 +42,8 @@ class SynchronousFaults:
         self._machine.log(f"fault {flag} at 0x{self._machine.core.get(c.PC):08X}")
         self.take(nvic.USAGE_FAULT)
 
-    def meet_bkpt(self) -> None:
-        """BKPT or a breakpoint: halt for a debugger, else HardFault."""
+    def handle_bkpt(self) -> None:
+        """Handle BKPT or a breakpoint: halt if a debugger is attached, else take HardFault."""
         machine = self._machine
         if machine.debug.value["DHCSR"] & debug.C_DEBUGEN:
             machine.halting.halt("BKPT")
@@ -53,7 +53,7 @@ class SynchronousFaults:
         self.take(nvic.HARD_FAULT)
 
     def refusal(self) -> str | None:
-        """Return the flag of CFSR that the instruction at pc deserves, or None if it is not one of those refused."""
+        """Return the CFSR flag for the instruction at pc, or None if the instruction is not a refused one."""
         core = self._machine.core
         first, second = (int.from_bytes(core.peek(core.get(c.PC) + i, 2), "little") for i in (0, 2))
         refused = flags_of(first, second) & core.state[Slot.REFUSED]

@@ -14,10 +14,10 @@ class SysTick(Block):
 
     Args:
         clock: virtual time.
-        nvic: where it pends.
+        nvic: interrupt controller in which it pends.
 
     Attributes:
-        reference_hz: returns the frequency of the external reference clock, 0 while it stands; the chip may set it.
+        reference_hz: returns the frequency of the external reference clock, 0 while it is stopped; the chip may set it.
     """
 
     REGISTERS = (
@@ -33,7 +33,7 @@ class SysTick(Block):
         self._nvic = nvic
         self.reference_hz: Callable[[], int] = lambda: clock.hz // 8
         self._zero_at: int | None = None  # virtual time of the next 1 -> 0
-        self._held = 0  # where the counter stands while it is not enabled
+        self._held = 0  # value of the counter while it is not enabled
         self._wrapped = False
 
     def reset(self) -> None:
@@ -49,13 +49,13 @@ class SysTick(Block):
         return self._clock.hz if self.value["CSR"] & 4 else self.reference_hz()
 
     def update(self, now: int) -> None:
-        """Let the counter pass through zero as often as it has by `now`."""
+        """Update the counter to the time `now`: set the flag and pend for passes through zero."""
         while self._zero_at is not None and now >= self._zero_at:
             self._wrapped = True
             if self.value["CSR"] & 2:
                 self._nvic.pend(SYSTICK)
             period = self._ticks(self.value["RVR"] + 1)
-            # The flag and the pending bit are single: what was missed is one tick.
+            # The flag and the pending bit are single bits: several missed passes count as one.
             missed = (now - self._zero_at) // period
             self._zero_at = self._zero_at + (missed + 1) * period if self.value["RVR"] else None
 
@@ -63,12 +63,12 @@ class SysTick(Block):
         return self._zero_at if self.value["CSR"] & 3 == 3 else None
 
     def frequency_changed(self) -> None:
-        """Start the running period again at the new clock; silicon would finish it at the new speed."""
+        """Restart the current period with the new clock; silicon would finish it at the new speed."""
         if self._zero_at is not None:
             self._restart()
 
     def _restart(self, left: int = 0) -> None:
-        """Count on from `left` ticks, or from the reload value where none are."""
+        """Continue to count from `left` ticks, or from the reload value if `left` is 0."""
         self._held = left
         running = self.value["CSR"] & 1 and self.value["RVR"] and self._hz()
         self._zero_at = self._clock.now + self._ticks(left or self.value["RVR"] + 1) if running else None
@@ -79,7 +79,7 @@ class SysTick(Block):
         return value | flag << 16
 
     def write_csr(self, old: int, new: int, _acting: int) -> None:
-        """An enabled counter counts down from the value in CVR (B3.3.1), which one that is not enabled keeps."""
+        """When enabled, the counter counts down from the value in CVR (B3.3.1), which it keeps while disabled."""
         left = self.read_cvr(0)
         self.value["CSR"] = new
         if (old ^ new) & 5:

@@ -1,7 +1,7 @@
-"""The Pico's flash, a W25Q16JV of 2 MB in sectors of 4 KB (Winbond's data sheet, from memory: `unverified`).
+"""Flash of the Pico, a W25Q16JV of 2 MB in sectors of 4 KB (Winbond's data sheet, from memory: `unverified`).
 
-Programming clears bits; what is not erased gets the AND of old and new data, as on silicon. Durations are the typical ones.
-A supply that fails in the middle of a call of the boot ROM's leaves it half done.
+Programming only clears bits: bytes that are not erased get the AND of old and new data, as on silicon. Durations are
+the typical ones. If the supply fails during a call of the boot ROM, the operation is left half done.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ READ_HZ, FAST_HZ = 50_000_000, 133_000_000  # SCK for command 03h, and for all o
 JEDEC_ID = (0xEF, 0x40, 0x15)
 PAGE_PS, SECTOR_PS, BLOCK_PS, STATUS_PS = 400_000_000, 45_000_000_000, 150_000_000_000, 10_000_000_000
 BUSY, WEL = 1, 2
-QE = 2  # in status register 2; set at the factory in the versions whose name ends in Q, which the Pico's does
+QE = 2  # in status register 2; set at the factory in versions whose name ends in Q, such as that of the Pico
 
 
 class W25Q16:
@@ -27,13 +27,13 @@ class W25Q16:
 
     Args:
         clock: virtual time.
-        array: the contents, uint8[SIZE].
-        base: address at which the core sees them.
-        power: its supply.
+        array: contents, uint8[SIZE].
+        base: address of the contents for the core.
+        power: supply of the flash.
         changed: called after the contents have changed.
 
     Attributes:
-        continuous: whether it takes an address without a command (EBh with mode bits 5:4 = 10b).
+        continuous: continuous read mode, in which an address comes without a command (EBh with mode bits 5:4 = 10b).
     """
 
     def __init__(
@@ -59,9 +59,9 @@ class W25Q16:
     # serial commands
 
     def exchange(self, byte: int, until: int) -> int:
-        """Take a byte and return the one that comes back; it has passed at virtual time `until`."""
+        """Exchange a byte; return the received one. `until` is the virtual time of its end."""
         if self.continuous:
-            raise ModelFault("the flash is in continuous read mode: it takes the command for an address")
+            raise ModelFault("the flash is in continuous read mode: it interprets the command as an address")
         self._bytes.append(byte)
         command, place = self._bytes[0], len(self._bytes) - 1
         if command not in self._answers and command not in self._silent:
@@ -75,7 +75,7 @@ class W25Q16:
         return self._answers[command](place) if command in self._answers else 0xFF
 
     def deselect(self) -> None:
-        """Chip select rises: what was sent takes effect."""
+        """Execute the command that was sent: chip select rises."""
         sent, self._bytes = self._bytes, []
         if not sent:
             return
@@ -99,11 +99,11 @@ class W25Q16:
         self._busy_until = self._clock.now + STATUS_PS
 
     def read_many(self, command: int | None, mode: int) -> None:
-        """Take the head of a dual or quad read: its command (None in continuous read mode) and mode bits."""
+        """Start a dual or quad read with its command (None in continuous read mode) and mode bits."""
         if command is None and not self.continuous:
             raise ModelFault("an address without a command is sent to the flash, which is not in continuous read mode")
         if command is not None and self.continuous:
-            raise ModelFault("the flash is in continuous read mode: it takes the command for an address")
+            raise ModelFault("the flash is in continuous read mode: it interprets the command as an address")
         if command not in (None, 0xEB):
             raise ModelFault(
                 f"command 0x{command:02X} is sent on several lines, which this model of the flash does not know"
@@ -117,10 +117,10 @@ class W25Q16:
         self.continuous = False
         self._bytes = []
 
-    # what the boot ROM's routines do
+    # operations of the boot ROM's routines
 
     def erase(self, offset: int, count: int, block: int) -> None:
-        """Erase sectors, or blocks of `block` bytes where they fit. Raises ModelFault outside sectors of the chip."""
+        """Erase sectors, with block erases of `block` bytes if they fit; raise ModelFault if not whole sectors."""
         if offset % SECTOR or count % SECTOR or offset + count > SIZE:
             raise ModelFault(
                 f"flash_range_erase of {count} bytes at 0x{offset:X}: not whole sectors of {SECTOR} bytes of the flash"
@@ -134,10 +134,11 @@ class W25Q16:
         self._finish(spent)
 
     def program(self, offset: int, data: bytes) -> None:
-        """Program whole pages. Raises ModelFault outside pages of the chip."""
+        """Program whole pages; raise ModelFault unless they are whole pages of the chip."""
         if offset % PAGE or len(data) % PAGE or offset + len(data) > SIZE:
             raise ModelFault(
-                f"flash_range_program of {len(data)} bytes at 0x{offset:X}: not whole pages of {PAGE} bytes of the flash"
+                f"flash_range_program of {len(data)} bytes at 0x{offset:X}: "
+                f"not whole pages of {PAGE} bytes of the flash"
             )
         done = self._power.lasts_for(self._base + offset, len(data))
         self.array[offset : offset + done] &= np.frombuffer(data[:done], np.uint8)

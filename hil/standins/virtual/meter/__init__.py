@@ -1,1 +1,1 @@
-"""The meter: a SCPI instrument, and the truth that it reads with its own errors."""
+"""Virtual meters: instruments that read the true supply of the virtual board with their own errors."""

@@ -1,4 +1,4 @@
-"""AES-256 in ECB mode, enciphering only, as the TC66C does (FIPS 197, section 5.1)."""
+"""AES-256 encryption in ECB mode, as used by the TC66C (FIPS 197, section 5.1)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Aes:
         self._keys = self._expand(list(key))
 
     def encrypt(self, plain: bytes) -> bytes:
-        """Return whole blocks of 16 bytes, enciphered."""
+        """Return the encrypted bytes; the length must be a multiple of 16."""
         return _enciphered(
             np.frombuffer(plain, np.uint8).reshape(-1, 16), self._keys, self._box, self._double
         ).tobytes()
@@ -46,14 +46,14 @@ class Aes:
 
 @numba.njit(cache=True)
 def _enciphered(plain: np.ndarray, keys: np.ndarray, box: np.ndarray, double: np.ndarray) -> np.ndarray:
-    """Return uint8[n, 16] enciphered; byte 4 c + r of a block is in column c, row r."""
+    """Return uint8[n, 16] encrypted; byte 4 c + r of a block is in column c, row r."""
     blocks = plain ^ keys[0]
     turned = np.empty(16, np.uint8)
     for state in blocks:
         for number in range(1, _ROUNDS + 1):
             for place in range(16):  # SubBytes and ShiftRows
                 turned[place] = box[state[(place + 4 * (place % 4)) % 16]]
-            for place in range(16):  # MixColumns but in the last round, and the round's key
+            for place in range(16):  # MixColumns (not in the last round) and AddRoundKey
                 value = turned[place]
                 if number < _ROUNDS:
                     column, row = place // 4 * 4, place % 4
@@ -68,7 +68,7 @@ def _enciphered(plain: np.ndarray, keys: np.ndarray, box: np.ndarray, double: np
 
 
 def _substitution() -> np.ndarray:
-    """Return the S-box: powers of the generator 3 and of its inverse run through the field together (section 5.1.1)."""
+    """Return the S-box, from the powers of the generator 3 and of its inverse (section 5.1.1)."""
     box = np.zeros(256, np.uint8)
     box[0] = 0x63
     power = inverse = 1

@@ -1,4 +1,4 @@
-"""The errors of one virtual instrument: drawn once within (or, to see a check fail, beyond) limits, and its noise."""
+"""Systematic errors and noise of one virtual instrument."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of error: shares for gains and time base, amperes and volts for offsets; noise as the standard deviation at an aperture of a second."""
+    """Limits of error.
+
+    Gains and time base are relative. Offsets are in A and V, the drift in A/s. Noise is the standard deviation in A and
+    V at an aperture of 1 s.
+    """
 
     gain: float
     offset_a: float
@@ -22,20 +26,23 @@ class Limits:
 
 
 class Errors(Limits):
-    """What one instrument has of them: signed, within the limits it was drawn from."""
+    """Errors of one instrument: signed, drawn once within limits."""
 
     @classmethod
     def draw(cls, limits: Limits, rng: np.random.Generator, beyond: float = 1.0) -> Errors:
-        """Draw them, each uniform within its limits times `beyond`; noise is that of the limits: the rig sees more of it, and takes it into account."""
+        """Draw each error uniformly within its limit times `beyond`.
+
+        With `beyond` above 1 a test can make a check fail. Noise is not drawn: it is that of the limits.
+        """
         one = {name: float(rng.uniform(-limit, limit)) * beyond for name, limit in vars(limits).items()}
         return cls(**one | {"noise_a": limits.noise_a, "noise_v": limits.noise_v})
 
     def current(self, true: np.ndarray, aperture_s: float, t_s: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return what is read of true mean currents: float64[n] amperes, each over an aperture, at times in seconds."""
+        """Return readings of true mean currents over an aperture: float64[n] A; `t_s` is the time of each [s]."""
         noise = rng.normal(0, self.noise_a / np.sqrt(aperture_s), true.shape) if self.noise_a else 0.0
         return true * (1 + self.gain) + self.offset_a + self.drift_a_per_s * t_s + noise
 
     def voltage(self, true: float, n: int, aperture_s: float, rng: np.random.Generator) -> np.ndarray:
-        """Return n readings of a voltage."""
+        """Return n readings of a voltage: float64[n] V."""
         noise = rng.normal(0, self.noise_v / np.sqrt(aperture_s), n) if self.noise_v else np.zeros(n)
         return true * (1 + self.voltage_gain) + self.voltage_offset_v + noise

@@ -1,6 +1,7 @@
-"""What the virtual Keithley instruments share: reading buffers, trigger model, digital line 1, ranges, errors.
+"""Base of the virtual Keithley instruments: reading buffers, trigger model, digital line 1, ranges, errors.
 
-Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6: FORMat (6-30), TRACe (6-107 to 6-124), TRIGger:BLOCk (6-131 to 6-148).
+Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6: FORMat (6-30), TRACe (6-107 to 6-124), TRIGger:BLOCk
+(6-131 to 6-148).
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
 OVERFLOW = 9.9e37  # a reading beyond its range
 EPOCH_S = 1_600_000_000  # time stamps are seconds of UTC
-DEFAULT_BUFFER, MOST_READINGS = 100_000, 6_875_000  # of the style STANdard (2461-901-01 A, 6-165)
+DEFAULT_BUFFER, MOST_READINGS = 100_000, 6_875_000  # buffer style STANdard (2461-901-01 A, 6-165)
 
 
 class KeithleyInstrument(ScpiInstrument):
-    """One instrument.
+    """One Keithley instrument.
 
     Args:
         identity: answer to *IDN?.
-        truth, errors, rng: what it is wired to, its own errors, and its noise.
-        time: passes while it measures on demand; None: by the wall clock.
-        commands: those of the model beside the shared ones.
+        truth, errors, rng: true supply, errors of the instrument, and generator of its noise.
+        time: virtual time that advances during a measurement on demand; None for the wall clock.
+        commands: commands of the model in addition to the shared ones.
 
     Attributes:
-        lost_share: the share of readings, drawn by chance, that never reaches a buffer.
+        lost_share: share of the readings, drawn at random, that never reach a buffer.
     """
 
     ranges: tuple[float, ...]
-    over_range = 1.05  # a range reads to so many times its name
+    over_range = 1.05  # a range reads up to this multiple of its nominal value
     mainframe_hz = 50.0
 
     def __init__(
@@ -50,23 +51,27 @@ class KeithleyInstrument(ScpiInstrument):
         self.lost_share = 0.0
         self.model = TriggerModel(self.readings)
         shared: dict[str, Callable[[str], Answer]] = {
-            ":SYSTem:LFRequency?": lambda _: f"{self.mainframe_hz:.0f}", ":FORMat[:DATA]": self._set_format, ":FORMat[:DATA]?": lambda _: self._format,
+            ":SYSTem:LFRequency?": lambda _: f"{self.mainframe_hz:.0f}", ":FORMat[:DATA]": self._set_format,
+            ":FORMat[:DATA]?": lambda _: self._format,
             ":FORMat:BORDer": self._set_order,
             ":DIGital:LINE1:MODE": self._set_line, ":TRIGger:DIGital1:IN:EDGE": lambda a: self._set_edge("DIG1", a),
             ":TRIGger:EXTernal:IN:EDGE": lambda a: self._set_edge("EXT", a), ":TRACe:MAKE": self._make_buffer,
-            ":TRACe:DELete": self._delete_buffer, ":TRACe:CLEar": lambda a: self._buffer(a).clear(), ":TRACe:FILL:MODE": self._fill,
+            ":TRACe:DELete": self._delete_buffer, ":TRACe:CLEar": lambda a: self._buffer(a).clear(),
+            ":TRACe:FILL:MODE": self._fill,
             ":TRACe:ACTual?": lambda a: str(len(self._buffer(a))),
-            ":TRACe:ACTual:STARt?": lambda a: str(self._buffer(a).start()), ":TRACe:ACTual:END?": lambda a: str(self._buffer(a).end()),
+            ":TRACe:ACTual:STARt?": lambda a: str(self._buffer(a).start()),
+            ":TRACe:ACTual:END?": lambda a: str(self._buffer(a).end()),
             ":TRACe:DATA?": self._data, ":TRIGger:LOAD": lambda _: self.model.load(),
             ":TRIGger:BLOCk:MDIGitize": self._reading_block,
-            ":TRIGger:BLOCk:WAIT": self._wait_block, ":TRIGger:BLOCk:DELay:CONStant": self._delay_block, ":INITiate[:IMMediate]": self._initiate,
+            ":TRIGger:BLOCk:WAIT": self._wait_block, ":TRIGger:BLOCk:DELay:CONStant": self._delay_block,
+            ":INITiate[:IMMediate]": self._initiate,
             ":ABORt": lambda _: self.model.abort(), ":TRIGger:STATe?": self._state,
         }  # fmt: skip
         super().__init__(identity, {**shared, **commands})
         self.preset()
 
     def preset(self) -> None:
-        """Return every setting to its value after *RST; user-defined buffers go."""
+        """Set every setting to its value after *RST, and delete user-defined buffers."""
         self.range, self.auto = self.ranges[-1], True
         self._format, self._order = "ASC", "<"
         self._line_is_trigger = False
@@ -75,15 +80,15 @@ class KeithleyInstrument(ScpiInstrument):
         self.model.buffers = {"defbuffer1": Buffer(DEFAULT_BUFFER, once=False)}
 
     def timing(self) -> tuple[int, int]:
-        """Return aperture (0: an instant) and period of buffered readings, in picoseconds of its own clock.
+        """Return aperture (0 for an instant) and period of buffered readings, in picoseconds of its own clock.
 
         Raises:
-            ScpiError: the model cannot be started as it stands.
+            ScpiError: the trigger model cannot start with the present settings.
         """
         raise NotImplementedError
 
     def readings(self, begin: np.ndarray) -> Readings:
-        """Return the readings of the apertures that begin at int64[n] picoseconds of its own clock, without those that get lost."""
+        """Return the readings, without lost ones, of apertures that begin at int64[n] picoseconds of its own clock."""
         if self.lost_share:
             begin = begin[self.rng.random(len(begin)) >= self.lost_share]
         aperture, _ = self.timing()
@@ -96,21 +101,21 @@ class KeithleyInstrument(ScpiInstrument):
         return Readings(begin, read, self.errors.voltage(self.truth.volt(), len(begin), window_s, self.rng), status)
 
     def noise_aperture_s(self) -> float:
-        """Return the aperture that the noise of a reading is that of."""
+        """Return the aperture [s] that determines the noise of a reading."""
         return self.timing()[0] / PS_PER_S
 
     def delivered(self, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the currents that flow where the board wants others, float64[n] amperes, and the status of the source, int64[n]; an ammeter has none."""
+        """Return the currents that the source delivers, float64[n] A, and its status, int64[n] (0 for an ammeter)."""
         return wanted, np.zeros(len(wanted), np.int64)
 
     def as_read(self, true: np.ndarray, read: np.ndarray) -> np.ndarray:
-        """Return what is shown: overflow beyond the range."""
+        """Return the readings, with OVERFLOW for currents beyond the range."""
         if self.auto:
             return read
         return np.where(np.abs(true) > self.range * self.over_range, OVERFLOW, read)
 
     def set_range(self, argument: str) -> None:
-        """The smallest range that holds the wanted current, fixed."""
+        """Set the smallest range that includes the wanted current; turns automatic ranging off."""
         wanted = number(argument, 0, self.ranges[-1] * self.over_range)
         self.range = next(r for r in self.ranges if wanted <= r * self.over_range)
         self.auto = False
@@ -118,7 +123,7 @@ class KeithleyInstrument(ScpiInstrument):
     # buffers
 
     def advance(self) -> None:
-        """Bring the trigger model up to the present."""
+        """Run the trigger model up to the present."""
         now = self.clock.own(self.truth.now())
         self.model.advance(now, [self.clock.own(time) for time, _ in self.truth.edges()])
 
@@ -232,7 +237,7 @@ _ELEMENTS: dict[str, tuple[Callable[[Readings, int], np.ndarray], str]] = {
 
 
 def _element(word: str) -> str:
-    """Return the name of a buffer element, in its short form or in full (2450-901-01 Rev. B, TRACe:DATA?)."""
+    """Return the key in _ELEMENTS of a buffer element in short or long form (2450-901-01 Rev. B, TRACe:DATA?)."""
     return "SOURSTAT" if word.upper() in ("SOURSTAT", "SOURSTATUS") else word.upper()[:4]
 
 
@@ -240,7 +245,7 @@ def two(argument: str) -> tuple[str, str]:
     """Return the two parameters of a command.
 
     Raises:
-        ScpiError: there are not two.
+        ScpiError: the number of parameters is not two.
     """
     found = words(argument)
     if len(found) != 2:

@@ -1,7 +1,8 @@
-"""A virtual Keithley 2450: the commands that a source meter which feeds a board and measures its supply needs.
+"""A virtual Keithley 2450: the commands to feed a board and to measure its supply.
 
-Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6. What a reading takes beside its aperture (`DEAD_PS`), and that readings with the
-automatic zero take three apertures, are of the instrument's order, and assumed.
+Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6. Two values are assumed, of the order of the real
+instrument: the time of a reading in addition to its aperture (`DEAD_PS`), and three apertures for a reading with
+automatic zero.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from hil.standins.virtual.meter.scpi_instrument import Answer, switch
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
 DEAD_PS = PS_PER_S // 4000
-LIMITED = 1 << 5  # of the source status: its limit holds the current back (2450-901-01 Rev. B, 8-29)
-# The 10 mA range, one year (SPEC-2450 Rev. A, page 2): its offset is within that of every larger range. Voltage: 20 V range.
+LIMITED = 1 << 5  # source status: the current is at its limit (2450-901-01 Rev. B, 8-29)
+# The 10 mA range, one year (SPEC-2450 Rev. A, page 2): its offset is within that of every larger range. Voltage: 20 V
+# range.
 LIMITS = Limits(
     gain=0.0002,
     offset_a=600e-9,
@@ -33,20 +35,26 @@ LIMITS = Limits(
 
 
 class VirtualKeithley2450(KeithleyInstrument):
-    """One instrument, its marker input on digital line 1. Args: see KeithleyInstrument."""
+    """A Keithley 2450 with the marker at digital line 1. Args: see KeithleyInstrument."""
 
     ranges = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
         commands: dict[str, Callable[[str], Answer]] = {
             "[:SENSe]:FUNCtion[:ON]": self._set_function, "[:SENSe]:FUNCtion[:ON]?": lambda _: f'"{self._function}"',
-            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self.set_range, "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": lambda _: f"{self.range:.6E}",
-            "[:SENSe]:CURRent[:DC]:RANGe:AUTO": self._set_auto, "[:SENSe]:CURRent[:DC]:RANGe:AUTO?": lambda _: str(int(self.auto)),
-            "[:SENSe]:CURRent[:DC]:NPLCycles": self._set_nplc, "[:SENSe]:CURRent[:DC]:NPLCycles?": lambda _: f"{self._nplc:.6E}",
+            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self.set_range,
+            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": lambda _: f"{self.range:.6E}",
+            "[:SENSe]:CURRent[:DC]:RANGe:AUTO": self._set_auto,
+            "[:SENSe]:CURRent[:DC]:RANGe:AUTO?": lambda _: str(int(self.auto)),
+            "[:SENSe]:CURRent[:DC]:NPLCycles": self._set_nplc,
+            "[:SENSe]:CURRent[:DC]:NPLCycles?": lambda _: f"{self._nplc:.6E}",
             "[:SENSe]:CURRent[:DC]:AZERo[:STATe]": self._set_autozero, "[:SENSe]:AZERo:ONCE": lambda _: None,
-            "[:SENSe]:CURRent[:DC]:RELative": self._set_relative, "[:SENSe]:CURRent[:DC]:RELative:STATe": self._use_relative,
-            ":MEASure:CURRent[:DC]?": self._measure_current, ":MEASure:VOLTage[:DC]?": self._measure_voltage, ":READ?": self._read,
-            ":SOURce:FUNCtion[:MODE]": self._set_source, ":SOURce:VOLTage[:LEVel][:IMMediate][:AMPLitude]": self._set_level,
+            "[:SENSe]:CURRent[:DC]:RELative": self._set_relative,
+            "[:SENSe]:CURRent[:DC]:RELative:STATe": self._use_relative,
+            ":MEASure:CURRent[:DC]?": self._measure_current, ":MEASure:VOLTage[:DC]?": self._measure_voltage,
+            ":READ?": self._read,
+            ":SOURce:FUNCtion[:MODE]": self._set_source,
+            ":SOURce:VOLTage[:LEVel][:IMMediate][:AMPLitude]": self._set_level,
             ":SOURce:VOLTage:ILIMit[:LEVel]": self._set_limit, ":SOURce:VOLTage:ILIMit[:LEVel]:TRIPped?": self._tripped,
             ":SOURce:VOLTage:READ:BACK": lambda a: ignore(switch(a)),
             ":OUTPut[:STATe]": self._set_output, ":OUTPut[:STATe]?": lambda _: str(int(self._output)),
@@ -55,7 +63,7 @@ class VirtualKeithley2450(KeithleyInstrument):
         super().__init__(f"trainrig,virtual MODEL 2450,{rng.integers(10**8):08d},1", truth, errors, rng, time, commands)
 
     def preset(self) -> None:
-        """Return every setting to its value after *RST; the output goes off."""
+        """Set every setting to its value after *RST, and switch the output off."""
         super().preset()
         self._function, self._nplc, self._autozero = "CURR:DC", 1.0, True
         self._relative, self._output, self._limit = (0.0, False), False, 1e-4
@@ -105,7 +113,7 @@ class VirtualKeithley2450(KeithleyInstrument):
         begin = self.truth.now()
         self.sleep(aperture_s)
         end, at = self.truth.now(), np.array([begin], np.int64)
-        # A board that is stopped lets no time pass.
+        # While the board is stopped, virtual time does not advance.
         true = mean_current(self.truth, at, end - begin) if end > begin else self.truth.current(at)
         if self.auto:
             self.range = next((r for r in self.ranges if true[0] <= r * self.over_range), self.ranges[-1])
@@ -124,7 +132,7 @@ class VirtualKeithley2450(KeithleyInstrument):
 
     def _set_level(self, argument: str) -> None:
         if abs(number(argument, 0, 20) - self.truth.volt()) > 0.05 * self.truth.volt():
-            raise ScpiError(-222)  # the model of the board knows its own voltage only
+            raise ScpiError(-222)  # the model of the board has one fixed voltage
 
     def _set_limit(self, argument: str) -> None:
         self._limit = number(argument, 1e-9, 1.05)
@@ -140,4 +148,4 @@ class VirtualKeithley2450(KeithleyInstrument):
 
 
 def ignore(_checked: object) -> None:
-    """The model of the board does not depend on it."""
+    """Do nothing: the setting has no effect in the model."""

@@ -1,7 +1,7 @@
 """A virtual Keithley DMM6500 or DMM7510: the commands that digitize a current into buffers.
 
-Sources: DMM7510 Reference Manual (DMM7510-901-01 Rev. B), 6-13, 6-158, 8-83; 2461 Reference Manual (2461-901-01 A), 6-53, 6-71; DMM6500 data sheet,
-page 13: 20 % over range.
+Sources: DMM7510 Reference Manual (DMM7510-901-01 Rev. B), 6-13, 6-158, 8-83; 2461 Reference Manual (2461-901-01 A),
+6-53, 6-71; DMM6500 data sheet, page 13: 20 % over range.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from hil.standins.virtual.meter.scpi import ScpiError, number
 from hil.standins.virtual.meter.scpi_instrument import Answer
 from hil.standins.virtual.meter.truth import Truth, VirtualTime
 
-# Of the data sheets in hil/meters/data_sheets for the 10 mA range, which a larger range's hold; assumed as they are there.
+# From the data sheets in hil/meters/data_sheets, 10 mA range; those of larger ranges include them. Assumed, as there.
 LIMITS = Limits(gain=0.001, offset_a=10e-6, voltage_gain=0.0, voltage_offset_v=0.0, timebase=100e-6, noise_a=5e-9)
 SRATE = 100_000  # after *RST
 US = PS_PER_S // 10**6
 
 
 class VirtualKeithleyDmm(KeithleyInstrument):
-    """One instrument, its marker at the external trigger input. Args: see KeithleyInstrument; model: as in the answer to *IDN?."""
+    """A DMM6500 or DMM7510 with the marker at the external trigger input.
+
+    Args: see KeithleyInstrument; `model` is the model in the answer to *IDN?.
+    """
 
     ranges = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 3.0)
     over_range = 1.2
@@ -38,16 +41,19 @@ class VirtualKeithleyDmm(KeithleyInstrument):
         model: str = "DMM6500",
     ) -> None:
         commands: dict[str, Callable[[str], Answer]] = {
-            "[:SENSe]:DIGitize:FUNCtion[:ON]": self._set_function, "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]": self.set_range,
-            "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]?": lambda _: f"{self.range:.6E}", "[:SENSe]:DIGitize:CURRent:SRATe": self._set_rate,
-            "[:SENSe]:DIGitize:CURRent:SRATe?": lambda _: str(self._rate), "[:SENSe]:DIGitize:CURRent:APERture": self._set_aperture,
+            "[:SENSe]:DIGitize:FUNCtion[:ON]": self._set_function,
+            "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]": self.set_range,
+            "[:SENSe]:DIGitize:CURRent:RANGe[:UPPer]?": lambda _: f"{self.range:.6E}",
+            "[:SENSe]:DIGitize:CURRent:SRATe": self._set_rate,
+            "[:SENSe]:DIGitize:CURRent:SRATe?": lambda _: str(self._rate),
+            "[:SENSe]:DIGitize:CURRent:APERture": self._set_aperture,
         }  # fmt: skip
         super().__init__(
             f"trainrig,virtual MODEL {model},{rng.integers(10**8):08d},1", truth, errors, rng, time, commands
         )
 
     def preset(self) -> None:
-        """Return every setting to its value after *RST."""
+        """Set every setting to its value after *RST."""
         super().preset()
         self.auto = False  # a digitizer has no automatic range
         self._function, self._rate, self._aperture_us = "", SRATE, 0

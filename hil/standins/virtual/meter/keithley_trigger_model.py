@@ -1,10 +1,13 @@
-"""The trigger model of Keithley's interactive instruments as far as it times buffered readings by digital edges.
+"""Trigger model of Keithley's interactive instruments: the blocks that time buffered readings by digital edges.
 
-Sources: 2450 Reference Manual (2450-901-01 Rev. B), 6-148, TRIGger:BLOCk:WAIT; 2461 Reference Manual (2461-901-01 A), 6-202 and 6-209: a measure
-or digitize block with an infinite count lets the following blocks run while readings go on, until another such block takes over or stops them
-with the count 0; a wait block lets the model go on at the next edge of a digital line, or at one that it has seen since it left the last.
+Sources: 2450 Reference Manual (2450-901-01 Rev. B), 6-148, TRIGger:BLOCk:WAIT; 2461 Reference Manual (2461-901-01 A),
+6-202 and 6-209.
 
-Times are picoseconds of the instrument's own clock. The model is brought up to the present whenever somebody asks.
+- A measure or digitize block with an infinite count starts readings and continues with the next block. The readings go
+  on until another such block replaces them, or stops them with the count 0.
+- A wait block continues at the next edge of a digital line, or at once if an edge came after the last wait block ended.
+
+Times are picoseconds of the instrument's own clock. The model runs only inside `advance`, up to the given time.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ INFINITE = -1
 
 @dataclass(frozen=True)
 class Readings:
-    """Begin of each aperture, int64[n] picoseconds; amperes and volts, float64[n]; status of the source, int64[n]."""
+    """Begin of each aperture, int64[n] ps; current [A] and voltage [V], float64[n]; source status, int64[n]."""
 
     begin: np.ndarray
     current: np.ndarray
@@ -27,14 +30,16 @@ class Readings:
     status: np.ndarray
 
     def take(self, chosen: slice | np.ndarray) -> Readings:
-        """Return some of them."""
+        """Return the chosen readings."""
         return Readings(self.begin[chosen], self.current[chosen], self.voltage[chosen], self.status[chosen])
 
 
 class Buffer:
-    """A named reading buffer of so many readings. A full one discards what comes (`once`), or else each new reading takes the place of the oldest.
+    """A reading buffer with a size in readings.
 
-    Places are numbered from 1. They go round in a buffer that fills continuously, so that its oldest reading may be at any of them (Keithley's
+    When it is full, it discards new readings (`once`), or each new reading replaces the oldest one.
+
+    Places are numbered from 1. In a buffer that fills continuously, the oldest reading may be at any place (Keithley's
     example of a DMM7510 that streams what it digitizes).
     """
 
@@ -60,15 +65,15 @@ class Buffer:
         self._added += len(readings.begin)
 
     def places(self, first: int, last: int) -> Readings:
-        """Return the readings at some places."""
+        """Return the readings at places `first` to `last`."""
         return self._columns.take(slice(first - 1, last))
 
     def start(self) -> int:
-        """Return the place of the oldest reading; 0 where there is none."""
+        """Return the place of the oldest reading, or 0 if the buffer is empty."""
         return self._added % self.size + 1 if self._added > self.size else min(self._added, 1)
 
     def end(self) -> int:
-        """Return the place of the latest reading; 0 where there is none."""
+        """Return the place of the latest reading, or 0 if the buffer is empty."""
         return (self._added - 1) % self.size + 1 if self._added else 0
 
     def __len__(self) -> int:
@@ -77,7 +82,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Block:
-    """One block: `measure` (buffer, count), `wait` or `delay` (picoseconds)."""
+    """One block: `measure` (buffer, count), `wait`, or `delay` (delay [ps])."""
 
     kind: str
     buffer: str = ""
@@ -89,7 +94,7 @@ class TriggerModel:
     """The trigger model and its reading buffers.
 
     Args:
-        measure: makes the readings of the apertures that begin at int64[n].
+        measure: returns the readings of the apertures that begin at int64[n] ps.
     """
 
     def __init__(self, measure: Callable[[np.ndarray], Readings]) -> None:
@@ -98,24 +103,24 @@ class TriggerModel:
         self.load()
 
     def load(self) -> None:
-        """Begin an empty model."""
+        """Remove all blocks and stop."""
         self.blocks: dict[int, Block] = {}
         self.abort()
 
     def abort(self) -> None:
-        """Stop where it stands."""
+        """Stop; the next start is at the first block."""
         self.running = False
         self._place, self._into, self._next = 1, "", 0
 
     def initiate(self, now: int, aperture: int, period: int) -> None:
-        """Start at the first block; a reading takes `aperture` and the next begins `period` after it."""
+        """Start at the first block. A reading takes `aperture`; `period` is the time between begins of readings."""
         self.abort()
         self.running = True
         self._time = self._seen = self.began = now
         self._aperture, self._period = aperture, period
 
     def advance(self, now: int, edges: Sequence[int]) -> None:
-        """Do all that happens up to `now`, when the digital line had these edges."""
+        """Run up to the time `now`; `edges` are the times of all edges of the digital line until then."""
         self._edges = edges
         while self.running:
             block = self.blocks.get(self._place)
@@ -125,7 +130,7 @@ class TriggerModel:
                 return
 
     def _execute(self, block: Block, now: int) -> bool:
-        """Return whether the block was left."""
+        """Execute one block up to `now`; return whether it has ended."""
         if block.kind == "measure":
             if not self._read_until(self._time, now):
                 return False
@@ -149,12 +154,12 @@ class TriggerModel:
         return True
 
     def _edge(self) -> int | None:
-        """Return when the first edge since the start, or since it last left a wait block, lets the model go on."""
+        """Return when a wait block ends: at the first edge since the start or the last wait block; None before it."""
         found = next((time for time in self._edges if time > self._seen), None)
         return None if found is None else max(found, self._time)
 
     def _read_until(self, end: int, now: int) -> bool:
-        """Make the readings that begin before `end`; return whether none of them reaches beyond `now`."""
+        """Make the readings that begin before `end` and end by `now`; return whether these are all."""
         if not self._into or self._next >= end:
             return True
         wanted = -(-(end - self._next) // self._period)

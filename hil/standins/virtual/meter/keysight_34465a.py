@@ -1,8 +1,11 @@
-"""A virtual Keysight 34465A: current by its sample timer, before and behind an external trigger.
+"""A virtual Keysight 34465A: current readings by its sample timer, before and after an external trigger.
 
-Sources: Keysight Truevolt Series Operating and Service Guide: R? (page 204), SAMPle:COUNt:PRETrigger (page 306), questionable data register (page 386);
-STATus Subsystem, Standard Operation Register (Agilent's edition, page 226); 34410A/11A User's Guide, SAMPle:TIMer: the interval is rounded to steps of 20 us.
-What it takes between two apertures is assumed, and that it says both, measuring and waiting, while it reads before the trigger.
+Sources: Keysight Truevolt Series Operating and Service Guide: R? (page 204), SAMPle:COUNt:PRETrigger (page 306),
+questionable data register (page 386); STATus Subsystem, Standard Operation Register (Agilent's edition, page 226);
+34410A/11A User's Guide, SAMPle:TIMer: the interval is rounded to steps of 20 us.
+
+Two things are assumed: the time between two apertures, and that the operation register shows both measuring and waiting
+during readings before the trigger.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, s
 from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
-# Of the data sheet in hil/meters/data_sheets for the 10 mA range, which a larger range's hold; unverified as they are there.
+# From the data sheet in hil/meters/data_sheets, 10 mA range; those of larger ranges include them. Unverified, as there.
 LIMITS = Limits(gain=0.0005, offset_a=2e-6, voltage_gain=0.0, voltage_offset_v=0.0, timebase=100e-6, noise_a=10e-9)
 RANGES_A = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 3.0)
 OVER_RANGE, OVERFLOW = 1.2, 9.9e37
@@ -29,15 +32,15 @@ MEASURING, WAITING = 1 << 4, 1 << 5
 
 
 class VirtualKeysight34465A(ScpiInstrument):
-    """One instrument, the marker at its external trigger.
+    """A Keysight 34465A with the marker at its external trigger.
 
     Args:
-        truth, errors, rng: what it is wired to, its own errors, and its noise.
-        time: unused; it makes no reading on demand.
+        truth, errors, rng: true supply, errors of the instrument, and generator of its noise.
+        time: unused, because the model makes no reading on demand.
 
     Attributes:
-        memory: how many readings it keeps; when it is full the oldest goes.
-        options: what is installed, as *OPT? says it; without DIG there is nothing before a trigger.
+        memory: number of readings that it keeps; when it is full, the oldest is dropped.
+        options: answer to *OPT?; without DIG there are no readings before a trigger.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
@@ -45,22 +48,29 @@ class VirtualKeysight34465A(ScpiInstrument):
         self._clock = Timebase(errors.timebase)
         self.memory, self.options = MEMORY, "DIG"
         commands: dict[str, Callable[[str], Answer]] = {
-            "*OPT?": lambda _: self.options, ":ABORt": self._abort, ":INITiate[:IMMediate]": self._initiate, ":FORMat[:DATA]": self._set_format,
+            "*OPT?": lambda _: self.options, ":ABORt": self._abort, ":INITiate[:IMMediate]": self._initiate,
+            ":FORMat[:DATA]": self._set_format,
             ":CONFigure:CURRent[:DC]": self._set_range, "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self._set_range,
-            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": lambda _: f"{self._range:+.8E}", "[:SENSe]:CURRent[:DC]:ZERO:AUTO": self._set_autozero,
-            "[:SENSe]:CURRent[:DC]:APERture": self._set_aperture, "[:SENSe]:CURRent[:DC]:APERture?": lambda _: f"{self._aperture_s:+.8E}",
+            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": lambda _: f"{self._range:+.8E}",
+            "[:SENSe]:CURRent[:DC]:ZERO:AUTO": self._set_autozero,
+            "[:SENSe]:CURRent[:DC]:APERture": self._set_aperture,
+            "[:SENSe]:CURRent[:DC]:APERture?": lambda _: f"{self._aperture_s:+.8E}",
             "[:SENSe]:CURRent[:DC]:NULL[:STATe]": self._use_null, "[:SENSe]:CURRent[:DC]:NULL:VALue": self._set_null,
-            ":SAMPle:SOURce": self._set_source, ":SAMPle:TIMer": self._set_timer, ":SAMPle:TIMer?": self._timer, ":SAMPle:COUNt": self._set_count,
-            ":SAMPle:COUNt:PRETrigger": self._set_before, ":TRIGger:SOURce": self._set_trigger, ":TRIGger:SLOPe": self._set_slope,
-            ":TRIGger:COUNt": lambda a: self._one(a, 1), ":TRIGger:DELay": lambda a: self._one(a, 0), ":DATA:POINts?": lambda _: f"{self._held():+d}",
-            ":R?": self._remove, ":STATus:QUEStionable[:EVENt]?": self._event, ":STATus:QUEStionable:CONDition?": lambda _: f"{self._condition():+d}",
+            ":SAMPle:SOURce": self._set_source, ":SAMPle:TIMer": self._set_timer, ":SAMPle:TIMer?": self._timer,
+            ":SAMPle:COUNt": self._set_count,
+            ":SAMPle:COUNt:PRETrigger": self._set_before, ":TRIGger:SOURce": self._set_trigger,
+            ":TRIGger:SLOPe": self._set_slope,
+            ":TRIGger:COUNt": lambda a: self._one(a, 1), ":TRIGger:DELay": lambda a: self._one(a, 0),
+            ":DATA:POINts?": lambda _: f"{self._held():+d}",
+            ":R?": self._remove, ":STATus:QUEStionable[:EVENt]?": self._event,
+            ":STATus:QUEStionable:CONDition?": lambda _: f"{self._condition():+d}",
             ":STATus:OPERation:CONDition?": lambda _: f"{self._operation():+d}",
         }  # fmt: skip
         super().__init__(f"trainrig,virtual 34465A,{rng.integers(10**8):08d},1", commands)
         self.preset()
 
     def preset(self) -> None:
-        """Return every setting to its value after *RST."""
+        """Set every setting to its value after *RST."""
         self._range, self._autozero, self._aperture_s, self._null = 1.0, True, 0.2, (0.0, False)
         self._timed, self._timer_s, self._count, self._before = False, 1.0, 1, 0
         self._external, self._slope = False, 0
@@ -137,19 +147,19 @@ class VirtualKeysight34465A(ScpiInstrument):
 
     def _initiate(self, _argument: str) -> None:
         if not self._timed:
-            raise ScpiError(-224)  # this subset samples by the timer
+            raise ScpiError(-224)  # the model samples only by the timer
         self._abort("")
         self._began = self._clock.own(self._truth.now())
 
     def _trigger(self) -> int | None:
-        """Return when the trigger came behind INITiate, in picoseconds of its own clock; None where it has not."""
+        """Return the time of the trigger after INITiate, in picoseconds of its own clock; None before it."""
         if self._began is None or not self._external:
             return self._began
         wanted = [self._clock.own(time) for time, level in self._truth.edges() if level == self._slope]
         return next((time for time in wanted if time > self._began), None)
 
     def _span(self) -> tuple[int, int]:
-        """Return begin of the first kept reading, in picoseconds of its own clock, and how many are over by now."""
+        """Return the begin of the first kept reading, in ps of its own clock, and the number of complete readings."""
         if self._began is None:
             return 0, 0
         now, period, trigger = self._clock.own(self._truth.now()), round(self._timer_s * PS_PER_S), self._trigger()
@@ -158,15 +168,14 @@ class VirtualKeysight34465A(ScpiInstrument):
             first = trigger if trigger is not None else now + 1
             done = max(0, (now - first - round(self._aperture_s * PS_PER_S)) // period + 1)
             return first, min(done, self._count)
-        until = (
-            over if trigger is None else (trigger - self._began) // period + 1
-        )  # a reading that the trigger falls into came before it
+        # A reading during which the trigger comes counts as one before the trigger.
+        until = over if trigger is None else (trigger - self._began) // period + 1
         dropped = max(0, until - self._before)
         last = over if trigger is None else min(over, until + self._count - self._before)
         return self._began + dropped * period, max(0, last - dropped)
 
     def _readings(self) -> np.ndarray:
-        """Return what has been read so far, in amperes; what was read stays as it is."""
+        """Return all readings so far, in A; earlier readings do not change in later calls, except before a trigger."""
         first, count = self._span()
         period = round(self._timer_s * PS_PER_S)
         if self._memory is None or len(self._memory) < count or self._before:
@@ -186,11 +195,15 @@ class VirtualKeysight34465A(ScpiInstrument):
         return min(self._span()[1], self.memory) - self._removed
 
     def _condition(self) -> int:
-        """The memory overflows when more is read than it keeps."""
+        """Return MEMORY_OVERFLOW if there are more readings than the memory keeps, else 0."""
         return MEMORY_OVERFLOW if self._span()[1] - self._removed > self.memory else 0
 
     def _operation(self) -> int:
-        """Initiated it waits for its trigger, reading before it where it was told to, and measures behind it until it has made all."""
+        """Return the operation register.
+
+        WAITING after INITiate until the trigger, with MEASURING if readings before the trigger are set. MEASURING from
+        the trigger to the last reading. Else 0.
+        """
         if self._began is None:
             return 0
         first, made = self._span()

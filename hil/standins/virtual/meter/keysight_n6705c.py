@@ -1,6 +1,7 @@
-"""A virtual Keysight N6705C with an N678x module at output 1: the external data log, which keeps 20 s, and the digital port.
+"""A virtual Keysight N6705C with an N678x module at output 1: external data log of the last 20 s, and digital port.
 
-Sources: Keysight N6700C Operating and Service Guide, External Data Logging; N6900/N7900 Operating and Service Guide, page 161 (order of a record).
+Sources: Keysight N6700C Operating and Service Guide, External Data Logging; N6900/N7900 Operating and Service Guide,
+page 161 (order of a record).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hil.standins.virtual.meter.scpi_instrument import Answer, ScpiInstrument, b
 from hil.standins.virtual.meter.timebase import Timebase
 from hil.standins.virtual.meter.truth import Truth, VirtualTime, mean_current
 
-# Of the data sheet in hil/meters/data_sheets for the 1 mA range, which the larger ranges' hold.
+# From the data sheet in hil/meters/data_sheets, 1 mA range; those of the larger ranges include them.
 LIMITS = Limits(
     gain=0.0003,
     offset_a=100e-9,
@@ -28,25 +29,24 @@ LIMITS = Limits(
     noise_v=11e-6,
 )
 RANGES_A = (1e-3, 0.1, 3.0)
-OVERLOAD = 9.91e37  # not a number, as SCPI says it
+OVERLOAD = 9.91e37  # "not a number" in SCPI
 STEP_PS = 20_480_000
-LEAST_STEPS = 5  # of each parameter
+LEAST_STEPS = 5  # for each logged parameter
 KEPT_PS = 20 * PS_PER_S
-LIMIT_REACHED = (
-    1 << 7
-)  # questionable status: the output is at its limit of current (N6705C Operating and Service Guide, page 350)
+# Questionable status: the output is at its current limit (N6705C Operating and Service Guide, page 350).
+LIMIT_REACHED = 1 << 7
 
 
 class VirtualKeysightN6705C(ScpiInstrument):
-    """One instrument, the marker at pin 1 of the digital port.
+    """A Keysight N6705C with the marker at pin 1 of the digital port.
 
     Args:
-        truth, errors, rng: what it is wired to, its own errors, and its noise.
-        time: unused; it makes no reading on demand.
+        truth, errors, rng: true supply, errors of the instrument, and generator of its noise.
+        time: unused, because the model makes no reading on demand.
 
     Attributes:
-        lost_share: the share of records, drawn by chance, that is never logged.
-        late_s: how long after its trigger the log begins.
+        lost_share: share of the records, drawn at random, that are never logged.
+        late_s: delay [s] from the trigger to the begin of the log.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None) -> None:
@@ -54,17 +54,25 @@ class VirtualKeysightN6705C(ScpiInstrument):
         self._clock = Timebase(errors.timebase)
         self.lost_share = self.late_s = 0.0
         commands: dict[str, Callable[[str], Answer]] = {
-            "[:SOURce]:VOLTage[:LEVel][:IMMediate][:AMPLitude]": self._set_level, "[:SOURce]:CURRent:LIMit[:POSitive]": self._set_limit,
-            ":OUTPut[:STATe]": self._set_output, ":OUTPut[:STATe]?": lambda _: str(int(self._output)), ":FORMat[:DATA]": self._set_format,
-            ":FORMat:BORDer": self._set_order, ":SENSe:SWEep:TINTerval:RESolution": self._set_resolution, ":SENSe:ELOG:PERiod": self._set_period,
-            ":SENSe:ELOG:PERiod?": lambda _: f"{self._period() / PS_PER_S:.6E}", ":SENSe:ELOG:CURRent:RANGe[:UPPer]": self._set_range,
-            ":SENSe:ELOG:CURRent:RANGe[:UPPer]?": lambda _: f"{self._range:.6E}", ":SENSe:ELOG:CURRent:RANGe:AUTO": self._set_auto,
+            "[:SOURce]:VOLTage[:LEVel][:IMMediate][:AMPLitude]": self._set_level,
+            "[:SOURce]:CURRent:LIMit[:POSitive]": self._set_limit,
+            ":OUTPut[:STATe]": self._set_output, ":OUTPut[:STATe]?": lambda _: str(int(self._output)),
+            ":FORMat[:DATA]": self._set_format,
+            ":FORMat:BORDer": self._set_order, ":SENSe:SWEep:TINTerval:RESolution": self._set_resolution,
+            ":SENSe:ELOG:PERiod": self._set_period,
+            ":SENSe:ELOG:PERiod?": lambda _: f"{self._period() / PS_PER_S:.6E}",
+            ":SENSe:ELOG:CURRent:RANGe[:UPPer]": self._set_range,
+            ":SENSe:ELOG:CURRent:RANGe[:UPPer]?": lambda _: f"{self._range:.6E}",
+            ":SENSe:ELOG:CURRent:RANGe:AUTO": self._set_auto,
             ":SENSe:ELOG:CURRent:RANGe:AUTO?": lambda _: str(int(self._auto)), ":TRIGger:ELOG:SOURce": self._set_source,
-            ":TRIGger:ELOG[:IMMediate]": self._trigger, ":INITiate[:IMMediate]:ELOG": self._initiate, ":ABORt:ELOG": self._abort,
-            ":FETCh:ELOG?": self._fetch, "[:SOURce]:DIGital:PIN1:FUNCtion": self._set_pin, "[:SOURce]:DIGital:PIN1:POLarity": self._set_polarity,
+            ":TRIGger:ELOG[:IMMediate]": self._trigger, ":INITiate[:IMMediate]:ELOG": self._initiate,
+            ":ABORt:ELOG": self._abort,
+            ":FETCh:ELOG?": self._fetch, "[:SOURce]:DIGital:PIN1:FUNCtion": self._set_pin,
+            "[:SOURce]:DIGital:PIN1:POLarity": self._set_polarity,
             "[:SOURce]:DIGital:INPut:DATA?": self._levels, ":STATus:PRESet": lambda _: None,
             ":STATus:OPERation[:EVENt]?": lambda _: "0", ":STATus:OPERation:CONDition?": lambda _: "0",
-            ":STATus:QUEStionable[:EVENt]?": self._event, ":STATus:QUEStionable:CONDition?": lambda _: str(self._condition()),
+            ":STATus:QUEStionable[:EVENt]?": self._event,
+            ":STATus:QUEStionable:CONDition?": lambda _: str(self._condition()),
         }  # fmt: skip
         for name in ("CURRent", "VOLTage"):
             for what in ("", ":MINMax"):
@@ -73,7 +81,7 @@ class VirtualKeysightN6705C(ScpiInstrument):
         self.preset()
 
     def preset(self) -> None:
-        """Return every setting to its value after *RST; the output goes off."""
+        """Set every setting to its value after *RST, and switch the output off."""
         self._output, self._real, self._order = False, False, ">"
         self._steps, self._range, self._auto = LEAST_STEPS * 2, RANGES_A[-1], True
         self._logged = {"CURR": False, "VOLT": False, "CURR:MINMax": False, "VOLT:MINMax": False}
@@ -85,7 +93,7 @@ class VirtualKeysightN6705C(ScpiInstrument):
 
     def _set_level(self, argument: str) -> None:
         if abs(number(_value(argument), 0, 20) - self._truth.volt()) > 0.05 * self._truth.volt():
-            raise ScpiError(-222)  # the model of the board knows its own voltage only
+            raise ScpiError(-222)  # the model of the board has one fixed voltage
 
     def _set_limit(self, argument: str) -> None:
         self._limit = number(_value(argument), 0, 3)
@@ -153,7 +161,7 @@ class VirtualKeysightN6705C(ScpiInstrument):
 
     def _initiate(self, _argument: str) -> None:
         if not self._output or not (self._logged["CURR"] and self._logged["VOLT"]):
-            raise ScpiError(-224)  # this subset logs both
+            raise ScpiError(-224)  # the model only logs both
         self._ready = True
 
     def _trigger(self, _argument: str) -> None:
@@ -168,7 +176,7 @@ class VirtualKeysightN6705C(ScpiInstrument):
         period, now = self._period(), self._clock.own(self._truth.now())
         ended = max((now - self._next) // period, 0)
         kept = KEPT_PS // period
-        if ended > kept:  # overwritten, without a word
+        if ended > kept:  # overwritten without any error
             self._next += (ended - kept) * period
         begin = self._next + period * np.arange(min(wanted, ended, kept), dtype=np.int64)
         self._next += len(begin) * period
@@ -196,10 +204,10 @@ class VirtualKeysightN6705C(ScpiInstrument):
 
 
 def _value(argument: str) -> str:
-    """Return a parameter without the list of outputs behind it.
+    """Return a parameter without the output list that follows it.
 
     Raises:
-        ScpiError: another output than 1.
+        ScpiError: the list is missing or is not output 1.
     """
     value, _, outputs = argument.partition("(@")
     if outputs.rstrip(")").strip() != "1":

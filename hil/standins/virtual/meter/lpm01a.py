@@ -1,4 +1,4 @@
-"""A virtual X-NUCLEO-LPM01A: its dialogue and its text stream (its help text, as printed in mlcommons/tiny; UM2243)."""
+"""A virtual X-NUCLEO-LPM01A: commands and text stream (from its help text, as printed in mlcommons/tiny; UM2243)."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ PROMPT = "PowerShield > "
 OVERCURRENT_A = 0.059
 FREQUENCIES = {"100k", "50k", "20k", "10k", "5k", "2k", "1k", "500", "200", "100", "50", "20", "10", "5", "2", "1"}
 STAMPS = 1000  # readings from one time stamp to the next
-CALIBRATION_PS = PS_PER_S // 2  # that `volt` ends with: assumed
+CALIBRATION_PS = PS_PER_S // 2  # calibration at the end of `volt`; assumed
 
 
 class VirtualLpm01a:
-    """One instrument.
+    """An X-NUCLEO-LPM01A.
 
     Args:
-        truth: what it feeds.
-        errors: its own; its voltage is what it was set to, with their errors.
-        rng: of its noise, and of where an event's line falls.
-        time: goes on while it calibrates; None where time goes on by itself.
-        present: its answer to `powershield`.
-        both: whether its firmware takes `eventsrc d7 both`.
+        truth: true supply.
+        errors: errors of the instrument.
+        rng: generator of its noise and of the place of event lines in the stream.
+        time: virtual time that advances during calibration; None if time advances by itself.
+        present: answer to `powershield`.
+        both: whether the firmware accepts `eventsrc d7 both`.
 
     Attributes:
-        drop: readings to swallow, by number.
-        garble: readings to send damaged, by number.
+        drop: numbers of the readings that are not sent.
+        garble: numbers of the readings that are sent damaged.
     """
 
     def __init__(
-        self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None, present: str = "PowerShield present: trainrig,virtual",
-        both: bool = True,
+        self, truth: Truth, errors: Errors, rng: np.random.Generator, time: VirtualTime | None = None,
+        present: str = "PowerShield present: trainrig,virtual", both: bool = True,
     ) -> None:  # fmt: skip
         self._truth, self._errors, self._rng, self._time = truth, errors, rng, time
         self._present, self._both = present, both
@@ -46,11 +46,13 @@ class VirtualLpm01a:
         self.drop: set[int] = set()
         self.garble: set[int] = set()
         self._words: dict[str, Callable[[str], bool]] = {
-            "acqmode": lambda a: a in ("dyn", "stat"), "funcmode": lambda a: a in ("optim", "high"), "output": lambda a: a in ("current", "energy"),
-            "format": lambda a: a == "ascii_dec", "freq": lambda a: a in FREQUENCIES, "acqtime": lambda a: a in ("inf", "0"),
-            "trigsrc": lambda a: a in ("sw", "d7"), "trigdelay": str.isalnum, "currthres": lambda a: bool(re.fullmatch(r"\d+[num]?", a)),
-            "pwr": lambda a: a in ("on", "off", "auto", "on nostatus", "get"), "pwrend": lambda a: a in ("on", "off"), "volt": self._volt,
-            "eventsrc": lambda a: a in {"d7 fal", "d7 ris"} | ({"d7 both"} if both else set()),
+            "acqmode": lambda a: a in ("dyn", "stat"), "funcmode": lambda a: a in ("optim", "high"),
+            "output": lambda a: a in ("current", "energy"),
+            "format": lambda a: a == "ascii_dec", "freq": lambda a: a in FREQUENCIES,
+            "acqtime": lambda a: a in ("inf", "0"), "trigsrc": lambda a: a in ("sw", "d7"), "trigdelay": str.isalnum,
+            "currthres": lambda a: bool(re.fullmatch(r"\d+[num]?", a)),
+            "pwr": lambda a: a in ("on", "off", "auto", "on nostatus", "get"), "pwrend": lambda a: a in ("on", "off"),
+            "volt": self._volt, "eventsrc": lambda a: a in {"d7 fal", "d7 ris"} | ({"d7 both"} if both else set()),
         }  # fmt: skip
 
     def take(self, data: bytes) -> bytes:
@@ -98,7 +100,7 @@ class VirtualLpm01a:
         self._begin = self._truth.now()
         self._made = self._events = self._stamps = 0
         self._hertz = int(self._settings.get("freq", "100").replace("k", "000"))
-        # Its own clock is off by the time base: an interval of its 1/f takes that much more or less of the true time.
+        # The error of its time base makes its sampling interval 1/f longer or shorter in true time.
         self._interval = PS_PER_S / self._hertz / (1 + self._errors.timebase)
         return "ack start"
 
@@ -106,7 +108,7 @@ class VirtualLpm01a:
         return self._stream().encode("ascii") if self._running else b""
 
     def _stream(self) -> str:
-        """Return all lines between what was sent and now."""
+        """Return all lines since the last one sent, up to now."""
         last = int((self._truth.now() - self._begin) / self._interval)
         numbers = np.arange(self._made, last)
         if not len(numbers):
@@ -114,7 +116,8 @@ class VirtualLpm01a:
         self._made = last
         values, over = self._values(numbers)
         lines: list[tuple[float, str]] = [
-            (float(n), f"{_four_digits(v)[: 5 if n in self.garble else 7]}") for n, v in zip(numbers.tolist(), values, strict=True) if n not in self.drop
+            (float(n), f"{_four_digits(v)[: 5 if n in self.garble else 7]}") for n,
+            v in zip(numbers.tolist(), values, strict=True) if n not in self.drop
         ]  # fmt: skip
         lines += self._event_lines(last) + self._stamp_lines(last)
         text = "".join(f"{line}\r\n" for _, line in sorted(lines, key=lambda one: one[0]))
@@ -141,7 +144,7 @@ class VirtualLpm01a:
         for when in edges[self._events :]:
             place = (when - self._begin) / self._interval
             if place >= last - 1:
-                break  # with the next readings: the line may stand behind the one that the edge fell into
+                break  # send it with the next readings: the line may come after the reading during which the edge came
             self._events += 1
             lines.append((np.floor(place) + self._rng.choice((-0.5, 0.5)), f"event {self._events} ris"))
         return lines
@@ -156,7 +159,7 @@ class VirtualLpm01a:
 
 
 def _four_digits(value: float) -> str:
-    """Return a number as the instrument writes it: four digits and a power of ten."""
+    """Return a number in the instrument's format: four digits and a power of ten."""
     if value <= 0:
         return "0000-09"
     mantissa, _, power = f"{value:.3e}".partition("e")

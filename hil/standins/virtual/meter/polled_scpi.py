@@ -1,4 +1,4 @@
-"""An instrument without a buffer: it answers a query with what it reads at that instant, after a time that is never the same."""
+"""SCPI instruments without a buffer: a query returns one reading after a varying latency."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hil.standins.virtual.meter.truth import Truth
 
 OVERLOAD = "9.90000000E+37"  # SCPI-99, volume 1, 7.2.1: infinity
 RANGES_A = (0.01, 0.1, 1.0)
-OVER = 1.05  # times the range is still read
-LATENCY_S = (0.0005, 0.002)  # from query to answer; the reading is taken at any instant of it
+OVER = 1.05  # a range reads up to this multiple of its nominal value
+LATENCY_S = (0.0005, 0.002)  # from query to answer; the reading is taken at a random instant in between
 
 
 class Waits(Protocol):
-    """A clock that somebody can let go on."""
+    """A clock that `sleep` advances."""
 
     def sleep(self, seconds: float) -> None: ...
 
@@ -30,22 +30,23 @@ class PolledInstrument(ScpiInstrument):
 
     Args:
         identity: answer to *IDN?.
-        commands: besides those that all instruments share.
-        truth: what it is wired to.
-        errors: its own.
-        rng: of noise and latency.
-        time: lets the time of an answer pass; None where the host's own clock does.
+        commands: commands in addition to those of all instruments.
+        truth: true supply.
+        errors: errors of the instrument.
+        rng: generator of noise and latency.
+        time: virtual time that advances by the latency; None if time advances by itself.
 
     Attributes:
-        latency_s: least and most time from query to answer.
-        refresh_s: how often it makes a new reading, which it answers with until the next; 0 for one a query.
+        latency_s: least and greatest time [s] from query to answer.
+        refresh_s: interval [s] between new readings; queries in between return the last one. 0: each query makes one.
     """
 
     latency_s = LATENCY_S
     refresh_s = 0.0
 
     def __init__(
-        self, identity: str, commands: Mapping[str, Callable[[str], Answer]], truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None
+        self, identity: str, commands: Mapping[str, Callable[[str], Answer]], truth: Truth, errors: Errors,
+        rng: np.random.Generator, time: Waits | None
     ) -> None:  # fmt: skip
         super().__init__(identity, commands)
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
@@ -53,15 +54,15 @@ class PolledInstrument(ScpiInstrument):
         self.preset()
 
     def sample(self) -> tuple[float, float]:
-        """Return current and voltage as read at an instant between now and the answer, and let that time pass."""
-        whole = float(self._rng.uniform(*self.latency_s))
-        before = whole * float(self._rng.uniform())
+        """Return current [A] and voltage [V], read at a random instant of the latency, after the latency has passed."""
+        latency = float(self._rng.uniform(*self.latency_s))
+        before = latency * float(self._rng.uniform())
         self._wait(before)
         now = self._truth.now()
         number = int(now // (self.refresh_s * PS_PER_S)) if self.refresh_s else -1
         if number != self._number or number < 0:
             self._number, self._shown = number, self._reading(now)
-        self._wait(whole - before)
+        self._wait(latency - before)
         return self._shown
 
     def _reading(self, now_ps: int) -> tuple[float, float]:
@@ -76,19 +77,20 @@ class PolledInstrument(ScpiInstrument):
 
 
 class VirtualPolledScpi(PolledInstrument):
-    """A plain one: MEASure:CURRent?, MEASure:VOLTage?, MEASure:POWer? and ranges; from *RST on it changes its range by itself."""
+    """A generic meter: MEASure:CURRent?, MEASure:VOLTage?, MEASure:POWer? and ranges; automatic range after *RST."""
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
         commands: dict[str, Callable[[str], Answer]] = {
             ":MEASure:CURRent[:DC]?": lambda _: self._read(0), ":MEASure:VOLTage[:DC]?": lambda _: self._read(1),
             ":MEASure:POWer[:DC]?": lambda _: self._read(2), "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]": self._set_range,
-            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": lambda _: f"{self._range:.6E}", "[:SENSe]:CURRent[:DC]:RANGe:AUTO": self._set_auto,
+            "[:SENSe]:CURRent[:DC]:RANGe[:UPPer]?": lambda _: f"{self._range:.6E}",
+            "[:SENSe]:CURRent[:DC]:RANGe:AUTO": self._set_auto,
             "[:SENSe]:AVERage[:STATe]": self._set_average,
         }  # fmt: skip
         super().__init__("trainrig,virtual polled meter,0,1", commands, truth, errors, rng, time)
 
     def preset(self) -> None:
-        """Automatic range, no averaging."""
+        """Set the automatic range and no averaging."""
         self._range, self._auto, self._average = RANGES_A[-1], True, False
         self._last = 0.0
 
@@ -104,7 +106,7 @@ class VirtualPolledScpi(PolledInstrument):
 
     def _read(self, column: int) -> str:
         current, volt = self.sample()
-        if self._average:  # a moving filter, which smears the edges
+        if self._average:  # a moving filter, which blurs the edges
             self._last += (current - self._last) / 10
             current = self._last
         if self._auto:
@@ -115,10 +117,10 @@ class VirtualPolledScpi(PolledInstrument):
 
 
 def channel(argument: str, known: int) -> int:
-    """Return the number of a channel that is called CH1, CH2, ...
+    """Return the number of a channel from its name CH1, CH2, ...
 
     Raises:
-        ScpiError: there is none of that name.
+        ScpiError: the channel does not exist.
     """
     if argument.upper() not in [f"CH{one}" for one in range(1, known + 1)]:
         raise ScpiError(-224 if argument else -109)

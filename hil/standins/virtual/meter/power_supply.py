@@ -1,6 +1,7 @@
 """A SCPI power supply with one output, which feeds the virtual board: the commands that a rig needs to switch it.
 
-Sources: SCPI-99, volume 2 (OUTPut, SOURce:VOLTage, SOURce:CURRent, INSTrument:NSELect, SYSTem:ERRor). It is no model of a product.
+Sources: SCPI-99, volume 2 (OUTPut, SOURce:VOLTage, SOURce:CURRent, INSTrument:NSELect, SYSTem:ERRor). It does not model
+a product.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from collections.abc import Callable
 from hil.standins.virtual.meter.scpi import ERRORS, ScpiError, number, pattern
 
 _QUEUE = 20
-_TOLERANCE = 0.1  # of the board's voltage
+_TOLERANCE = 0.1  # relative to the board's voltage
 _LIMIT_A = 3.0
 
 
 class PowerSupply:
-    """One instrument; its output is on when the virtual board starts. Not thread-safe.
+    """One power supply; its output is on when the virtual board starts. Not thread-safe.
 
     Args:
-        volt: what the board takes.
+        volt: supply voltage of the board [V].
         switch: switches the board on and off.
     """
 
@@ -33,7 +34,8 @@ class PowerSupply:
             (pattern(header), action) for header, action in (
                 ("*IDN?", lambda _: "trainrig,virtual supply,1,1"), ("*CLS", lambda _: self._errors.clear()),
                 (":SYSTem:ERRor[:NEXT]?", self._next_error),
-                (":INSTrument:NSELect", lambda a: self._ignore(number(a, 1, 1))), (":INSTrument:NSELect?", lambda _: "1"),
+                (":INSTrument:NSELect", lambda a: self._ignore(number(a, 1, 1))),
+                (":INSTrument:NSELect?", lambda _: "1"),
                 ("[:SOURce]:VOLTage[:LEVel][:IMMediate][:AMPLitude]", self._set_level),
                 ("[:SOURce]:VOLTage[:LEVel][:IMMediate][:AMPLitude]?", lambda _: f"{self._level:.4f}"),
                 ("[:SOURce]:CURRent[:LEVel][:IMMediate][:AMPLitude]", self._set_limit),
@@ -43,7 +45,7 @@ class PowerSupply:
         ]  # fmt: skip
 
     def execute(self, line: str) -> str | None:
-        """Carry out one command; return its answer, or None."""
+        """Execute one command; return its answer, or None."""
         header, _, argument = line.strip().partition(" ")
         path = header if header[:1] in ("*", ":") else f":{header}"
         try:
@@ -60,7 +62,7 @@ class PowerSupply:
         return f'{code},"{ERRORS.get(code, "No error")}"'
 
     def _set_level(self, argument: str) -> None:
-        """A voltage that the board does not take would harm it."""
+        """Set the voltage; refuse values that would damage the board."""
         self._level = number(argument, (1 - _TOLERANCE) * self._volt, (1 + _TOLERANCE) * self._volt)
 
     def _set_limit(self, argument: str) -> None:
@@ -73,4 +75,4 @@ class PowerSupply:
         self._switch(self._on)
 
     def _ignore(self, _checked: object) -> None:
-        """There is one output."""
+        """Do nothing: there is one output."""

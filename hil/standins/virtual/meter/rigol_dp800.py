@@ -1,7 +1,7 @@
-"""A Rigol DP832A: three outputs, of which the first feeds the board.
+"""A virtual Rigol DP832A: three outputs; the first one feeds the board.
 
-Commands: DP800 Programming Guide (Dec 2015): :APPLy, :MEASure, :OUTPut[:STATe], :OUTPut:CVCC, :TIMEr[:STATe], :MONItor[:STATe]. A timer that
-runs steps the voltage by itself. Resolution: 1 mV and 0.1 mA.
+Commands: DP800 Programming Guide (Dec 2015): :APPLy, :MEASure, :OUTPut[:STATe], :OUTPut:CVCC, :TIMEr[:STATe],
+:MONItor[:STATe]. A running timer changes the voltage by itself. Resolution: 1 mV and 0.1 mA.
 """
 
 from __future__ import annotations
@@ -22,23 +22,27 @@ LARGEST_V, LARGEST_A = 32.0, 3.2
 
 
 class VirtualRigolDP800(PolledInstrument):
-    """One supply; the truth's voltage is the board's, and an output set to another one is refused."""
+    """A Rigol DP832A; it refuses any voltage other than that of the board."""
 
     latency_s = (0.001, 0.004)
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
         commands: dict[str, Callable[[str], Answer]] = {
-            ":APPLy": self._apply, ":OUTPut[:STATe]": self._switch, ":OUTPut[:STATe]?": lambda a: self._of(a, "ON" if self.output else "OFF", "OFF"),
-            ":OUTPut:CVCC?": lambda a: self._of(a, self._mode(), "UR"), ":OUTPut:MODE?": lambda a: self._of(a, self._mode(), "UR"),
-            ":MEASure:ALL[:DC]?": lambda a: self._read(a, "VIP"), ":MEASure:CURRent[:DC]?": lambda a: self._read(a, "I"),
-            ":MEASure[:VOLTage][:DC]?": lambda a: self._read(a, "V"), ":MEASure:POWEr[:DC]?": lambda a: self._read(a, "P"),
+            ":APPLy": self._apply, ":OUTPut[:STATe]": self._switch,
+            ":OUTPut[:STATe]?": lambda a: self._of(a, "ON" if self.output else "OFF", "OFF"),
+            ":OUTPut:CVCC?": lambda a: self._of(a, self._mode(), "UR"),
+            ":OUTPut:MODE?": lambda a: self._of(a, self._mode(), "UR"),
+            ":MEASure:ALL[:DC]?": lambda a: self._read(a, "VIP"),
+            ":MEASure:CURRent[:DC]?": lambda a: self._read(a, "I"),
+            ":MEASure[:VOLTage][:DC]?": lambda a: self._read(a, "V"),
+            ":MEASure:POWEr[:DC]?": lambda a: self._read(a, "P"),
             ":TIMEr[:STATe]": self._set_timer, ":TIMEr[:STATe]?": lambda _: "ON" if self.timer else "OFF",
             ":DELAY[:STATe]": self._refuse_on, ":MONItor[:STATe]": self._refuse_on,
         }  # fmt: skip
         super().__init__("RIGOL TECHNOLOGIES,DP832A,VIRTUAL,00.01.14", commands, truth, errors, rng, time)
 
     def preset(self) -> None:
-        """Everything off."""
+        """Switch everything off."""
         self.output = self.timer = self._limited = False
         self._limit = 0.0
 
@@ -46,7 +50,7 @@ class VirtualRigolDP800(PolledInstrument):
         name, volt, ampere = (*words(argument), "", "")[:3]
         channel(name, OUTPUTS)
         if abs(number(volt, 0, LARGEST_V) - self._truth.volt()) > 0.05 * self._truth.volt():
-            raise ScpiError(-222)  # the board knows its own voltage only
+            raise ScpiError(-222)  # the model of the board has one fixed voltage
         self._limit, self._limited = number(ampere, 0, LARGEST_A), False
 
     def _switch(self, argument: str) -> None:
@@ -59,7 +63,7 @@ class VirtualRigolDP800(PolledInstrument):
 
     def _refuse_on(self, argument: str) -> None:
         if switch(argument):
-            raise ScpiError(-224)  # this subset neither delays nor monitors
+            raise ScpiError(-224)  # delayer and monitor are not modelled
 
     def _mode(self) -> str:
         return "UR" if not self.output else "CC" if self._limited else "CV"

@@ -1,7 +1,7 @@
-"""A Rohde & Schwarz NGU401: feeds the board, and logs pairs of volts and amperes.
+"""A virtual Rohde & Schwarz NGU401: feeds the board, and logs pairs of volts and amperes.
 
-Commands: NGU User Manual 1179.2531.02 (FLOG, FLOG:DATA?, SENSe:CURRent:RANGe, STATus); the rhythm of the blocks and how long one waits are
-those of the maker's example for the NGM200. Pairs are instants of the truth.
+Commands: NGU User Manual 1179.2531.02 (FLOG, FLOG:DATA?, SENSe:CURRent:RANGe, STATus). The interval of the blocks and
+the time for which a block is kept are those of the maker's example for the NGM200. Each pair is sampled at an instant.
 """
 
 from __future__ import annotations
@@ -32,20 +32,25 @@ class VirtualRsNGU(ScpiInstrument):
     """A Rohde & Schwarz NGU401.
 
     Args:
-        truth: what it is wired to.
-        errors: its own; the time base is that of the log.
-        rng: of noise and latency.
-        time: lets the time of an answer pass; None where the host's own clock does.
+        truth: true supply.
+        errors: errors of the instrument; the time base is that of the log.
+        rng: generator of noise and latency.
+        time: virtual time that advances by the latency; None if time advances by itself.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
         commands: dict[str, Callable[[str], Answer]] = {
-            "[:SOURce]:VOLTage[:LEVel]": self._set_volt, "[:SOURce]:CURRent[:LEVel]": lambda a: self._ignore(number(a, 0, 8)),
-            "[:SENSe]:CURRent:RANGe[:UPPer]": self._set_range, "[:SENSe]:CURRent:RANGe[:UPPer]?": lambda _: f"{self._range:.6e}",
-            "[:SENSe]:CURRent:RANGe:AUTO": self._set_auto, ":OUTPut[:STATe]": self._set_output, ":OUTPut[:STATe]?": lambda _: str(int(self.output)),
-            ":FLOG[:STATe]": self._switch_log, ":FLOG[:STATe]?": lambda _: str(int(self._start is not None)), ":FLOG:TARGet": self._set_target,
-            ":FLOG:SRATe": self._set_rate, ":FLOG:TRIGgered": self._set_triggered, ":FLOG:DATA?": lambda _: self._data(), "*STB?": lambda _: self._status(),
+            "[:SOURce]:VOLTage[:LEVel]": self._set_volt,
+            "[:SOURce]:CURRent[:LEVel]": lambda a: self._ignore(number(a, 0, 8)),
+            "[:SENSe]:CURRent:RANGe[:UPPer]": self._set_range,
+            "[:SENSe]:CURRent:RANGe[:UPPer]?": lambda _: f"{self._range:.6e}",
+            "[:SENSe]:CURRent:RANGe:AUTO": self._set_auto, ":OUTPut[:STATe]": self._set_output,
+            ":OUTPut[:STATe]?": lambda _: str(int(self.output)),
+            ":FLOG[:STATe]": self._switch_log, ":FLOG[:STATe]?": lambda _: str(int(self._start is not None)),
+            ":FLOG:TARGet": self._set_target,
+            ":FLOG:SRATe": self._set_rate, ":FLOG:TRIGgered": self._set_triggered,
+            ":FLOG:DATA?": lambda _: self._data(), "*STB?": lambda _: self._status(),
         }  # fmt: skip
         for register in _REGISTERS:
             for place, level in enumerate(_LEVELS):
@@ -56,7 +61,7 @@ class VirtualRsNGU(ScpiInstrument):
         self.preset()
 
     def preset(self) -> None:
-        """As after *RST: output off, automatic range, no log."""
+        """Set the state after *RST: output off, automatic range, no log."""
         self.output, self._auto, self._range = False, True, RANGES_A[-1]
         self._rate, self.to_scpi, self.triggered = RATES["S500K"], False, False
         self._start: int | None = None
@@ -64,7 +69,7 @@ class VirtualRsNGU(ScpiInstrument):
         self._next = 0
 
     def execute(self, line: str) -> bytes | None:
-        """Let the time of an answer pass, and carry the line out."""
+        """Wait for the latency of a query, then execute the line."""
         if self._time is not None and "?" in line:
             self._time.sleep(float(self._rng.uniform(*LATENCY_S)))
         self._advance()
@@ -72,15 +77,17 @@ class VirtualRsNGU(ScpiInstrument):
 
     def _status_commands(self, register: str, place: int, head: str) -> dict[str, Callable[[str], Answer]]:
         return {
-            f"{head}[:EVENt]?": lambda _: self._event(register, place), f"{head}:ENABle": lambda a: self._enable(register, place, a),
-            f"{head}:PTRansition": lambda a: self._ignore(number(a, 0, 65535)), f"{head}:NTRansition": lambda a: self._ignore(number(a, 0, 65535)),
+            f"{head}[:EVENt]?": lambda _: self._event(register, place),
+            f"{head}:ENABle": lambda a: self._enable(register, place, a),
+            f"{head}:PTRansition": lambda a: self._ignore(number(a, 0, 65535)),
+            f"{head}:NTRansition": lambda a: self._ignore(number(a, 0, 65535)),
         }  # fmt: skip
 
     # settings
 
     def _set_volt(self, argument: str) -> None:
         if abs(number(argument, 0, 20) - self._truth.volt()) > 0.05 * self._truth.volt():
-            raise ScpiError(-222)  # the board knows its own voltage only
+            raise ScpiError(-222)  # the model of the board has one fixed voltage
 
     def _set_range(self, argument: str) -> None:
         wanted = number(argument, 0, RANGES_A[-1])
@@ -106,7 +113,7 @@ class VirtualRsNGU(ScpiInstrument):
         self.triggered = switch(argument)
 
     def _ignore(self, _checked: object) -> None:
-        """Nothing here depends on it."""
+        """Do nothing: the setting has no effect in the model."""
 
     # status
 
@@ -118,7 +125,7 @@ class VirtualRsNGU(ScpiInstrument):
         return str(seen)
 
     def _raise(self, register: str) -> None:
-        """Set the event of the channel, and what sums it up as far as it is enabled."""
+        """Set the event bit of the channel, and the summary bits above it as far as they are enabled."""
         bits, enabled, events = _EVENT[register], self._enabled[register], self._events[register]
         for place in (2, 1, 0):
             events[place] |= bits[place]
@@ -126,8 +133,8 @@ class VirtualRsNGU(ScpiInstrument):
                 return
 
     def _status(self) -> str:
-        told = [_SUMMARY[register] for register in _REGISTERS if self._events[register][0] & self._enabled[register][0]]
-        return str(sum(told) + (4 if self._errors else 0))
+        bits = [_SUMMARY[register] for register in _REGISTERS if self._events[register][0] & self._enabled[register][0]]
+        return str(sum(bits) + (4 if self._errors else 0))
 
     # the log
 
@@ -136,7 +143,7 @@ class VirtualRsNGU(ScpiInstrument):
         self._next, self._waiting = 0, None
 
     def _advance(self) -> None:
-        """Offer the block that is ready by now; one that nobody fetched is gone."""
+        """Offer the block that is complete by now; drop one that was not fetched in time."""
         if self._start is None:
             return
         now = (self._truth.now() - self._start) / (1 + self._off.timebase)  # by its own clock
@@ -150,7 +157,7 @@ class VirtualRsNGU(ScpiInstrument):
             self._raise("QUEStionable")
 
     def _data(self) -> bytes:
-        """Return the pairs of the block that waits, or none."""
+        """Return the pairs of the offered block, or an empty block if none is offered."""
         if self._start is None or self._waiting is None:
             return block(np.empty(0), "<f4")
         begin, self._waiting = self._waiting * BLOCK_PS, None

@@ -1,4 +1,4 @@
-"""SCPI as instruments speak it: headers in long and short form, numbers, numbered errors (SCPI-99, volume 1; IEEE 488.2)."""
+"""SCPI syntax: headers in long and short form, numbers, error codes (SCPI-99, volume 1; IEEE 488.2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ERRORS = {
 
 
 class ScpiError(Exception):
-    """A command was refused; the number goes into the error queue."""
+    """A command was refused; `code` goes into the error queue."""
 
     def __init__(self, code: int) -> None:
         super().__init__(ERRORS[code])
@@ -24,10 +24,10 @@ def words(argument: str) -> list[str]:
 
 
 def number(argument: str, low: float, high: float) -> float:
-    """Return a number within its limits.
+    """Parse a number.
 
     Raises:
-        ScpiError: it is missing, none, or out of range.
+        ScpiError: the number is missing, not a number, or outside `low` to `high`.
     """
     if not argument:
         raise ScpiError(-109)
@@ -41,7 +41,7 @@ def number(argument: str, low: float, high: float) -> float:
 
 
 def pattern(header: str) -> re.Pattern[str]:
-    """Turn a header as manuals print it into a pattern of all its spellings."""
+    """Return a pattern for all spellings of a header in the notation of manuals."""
 
     def token(match: re.Match[str]) -> str:
         text = match[0]

@@ -1,4 +1,4 @@
-"""What all SCPI instruments here share: the table of commands, the error queue, the common commands (IEEE 488.2; SCPI-99, volume 1)."""
+"""Base of the SCPI instruments: command table, error queue, common commands (IEEE 488.2; SCPI-99, volume 1)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ Answer = str | bytes | None
 
 
 class ScpiInstrument:
-    """One instrument; `execute` takes one line. Not thread-safe.
+    """One SCPI instrument. Not thread-safe.
 
     Args:
         identity: answer to *IDN?.
-        commands: headers as manuals print them, optional parts in brackets, to actions that take the argument and return the answer.
+        commands: actions by header; the header in the notation of manuals, with optional parts in brackets. An action
+            takes the argument and returns the answer.
     """
 
     def __init__(self, identity: str, commands: Mapping[str, Callable[[str], Answer]]) -> None:
         self._errors: deque[int] = deque()
         common: dict[str, Callable[[str], Answer]] = {
-            "*IDN?": lambda _: identity, "*RST": self._reset, "*CLS": self._clear, "*OPC?": lambda _: "1", "*OPC": lambda _: None,
-            "*WAI": lambda _: None, "*STB?": lambda _: str(4 if self._errors else 0), ":SYSTem:ERRor[:NEXT]?": self._next_error,
+            "*IDN?": lambda _: identity, "*RST": self._reset, "*CLS": self._clear, "*OPC?": lambda _: "1",
+            "*OPC": lambda _: None, "*WAI": lambda _: None, "*STB?": lambda _: str(4 if self._errors else 0),
+            ":SYSTem:ERRor[:NEXT]?": self._next_error,
             ":SYSTem:CLEar": self._clear, ":SYSTem:ERRor:COUNt?": lambda _: str(len(self._errors)),
         }  # fmt: skip
         self._commands: list[tuple[re.Pattern[str], Callable[[str], Answer]]] = [
@@ -34,11 +36,15 @@ class ScpiInstrument:
         ]
 
     def preset(self) -> None:
-        """Return every setting to its value after *RST."""
+        """Set every setting to its value after *RST."""
         raise NotImplementedError
 
     def execute(self, line: str) -> bytes | None:
-        """Carry out the commands of one line (separated by `;`); return their answers joined by `;`, without the end of line, or None."""
+        """Execute the commands of one line, which are separated by `;`.
+
+        Returns:
+            The answers joined by `;`, without the end of line; None if there are none.
+        """
         answers: list[bytes] = []
         for command in line.split(";"):
             header, _, argument = command.strip().partition(" ")
@@ -84,10 +90,10 @@ def block(values: np.ndarray, dtype: str = ">f4") -> bytes:
 
 
 def switch(argument: str) -> bool:
-    """Return whether an argument says on.
+    """Return whether an argument is `ON` or `1`.
 
     Raises:
-        ScpiError: it says neither.
+        ScpiError: the argument is none of ON, OFF, 1 and 0.
     """
     if argument.upper() not in ("0", "1", "ON", "OFF"):
         raise ScpiError(-104 if argument else -109)

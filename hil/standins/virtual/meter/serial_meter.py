@@ -1,6 +1,7 @@
-"""An instrument on a serial line: bytes in, bytes out, and what it sends on its own as virtual time goes on.
+"""Instruments on a serial line, which also send bytes on their own as virtual time advances.
 
-`SerialServer` puts it on a pseudo-terminal; `Wire` is the same without one, for studies of a thousand windows.
+`SerialServer` connects an instrument to a pseudo-terminal. `Wire` connects it in the same process, for studies of a
+thousand windows.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from hil.standins.virtual.uart import SerialPort
 
 
 class SerialMeter(Protocol):
-    """An instrument. Not thread-safe."""
+    """An instrument on a serial line. Not thread-safe."""
 
     def take(self, data: bytes) -> bytes:
-        """Take bytes from the host; return what it answers at once."""
+        """Receive bytes from the host; return the immediate answer."""
         ...
 
     def due(self) -> bytes:
-        """Return what it has sent on its own up to now."""
+        """Return the bytes that it has sent on its own since the last call, up to now."""
         ...
 
 
@@ -29,7 +30,7 @@ class SerialServer:
 
     Args:
         meter: the instrument.
-        log: receives a line when the host does not read.
+        log: receives one line when bytes are dropped because the host does not read.
     """
 
     def __init__(self, meter: SerialMeter, log: Callable[[str], None] = print) -> None:
@@ -38,7 +39,7 @@ class SerialServer:
 
     @property
     def path(self) -> str:
-        """The device to open."""
+        """Path of the device to open."""
         return self._port.path
 
     def start(self) -> None:
@@ -53,14 +54,14 @@ class SerialServer:
                     self._port.send(answer)
 
     def pump(self) -> None:
-        """Send what the instrument has to say by now; from the thread that lets time go on."""
+        """Send the bytes that are due. Call this from the thread that advances virtual time."""
         with self._lock:
             data = self._meter.due()
             if data:
                 self._port.send(data)
 
     def hang_up(self) -> None:
-        """Let the instrument vanish."""
+        """Remove the device."""
         self._port.hang_up()
 
     def close(self) -> None:
@@ -68,7 +69,7 @@ class SerialServer:
 
 
 class Wire:
-    """The instrument's own end of a line, in one process: write, read, reopen, close. A command and its answer take no time.
+    """A line to an instrument in the same process. A command and its answer take no time.
 
     Args:
         meter: the instrument.

@@ -1,4 +1,4 @@
-"""Serves instruments on a loopback TCP socket, one line a message, as instruments do on their raw socket port."""
+"""Serves an instrument on a loopback TCP socket: one line for each message, like the raw socket port of instruments."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from typing import Protocol
 
 from hil.standins.virtual.peer import same_user_only
 
-LONGEST = 1 << 16  # bytes of a line: the longest command of a driver has a few hundred
-POLL_S = 0.02  # how soon it sees that it is to end
-QUICK = getattr(socket, "TCP_QUICKACK", None)  # of Linux (tcp(7))
+LONGEST = 1 << 16  # bytes of a line; the longest command of a driver has a few hundred
+POLL_S = 0.02  # interval at which the server checks whether it should end
+QUICK = getattr(socket, "TCP_QUICKACK", None)  # Linux only (tcp(7))
 
 
 class Instrument(Protocol):
-    """What carries out a line; text or bytes, without the end of line, or None where there is nothing to say."""
+    """Executes a line; returns text or bytes without the end of line, or None if there is no answer."""
 
     def execute(self, line: str) -> str | bytes | None: ...
 
 
 class InstrumentServer:
-    """A server for the user of this process only (hil/standins/virtual/peer.py).
+    """A server for connections of this process's user only (hil/standins/virtual/peer.py).
+
+    A line of more than LONGEST bytes closes its connection.
 
     Args:
-        instrument: sessions share it, one command line at a time; who sends a line without an end is hung up on.
-        log: receives a line about each connection that is refused.
+        instrument: all connections share it and execute one line at a time.
+        log: receives one line for each refused connection.
     """
 
     def __init__(self, instrument: Instrument, log: Callable[[str], None] = lambda line: None) -> None:
@@ -42,7 +44,10 @@ class InstrumentServer:
                         self.wfile.write((answer if isinstance(answer, bytes) else answer.encode("ascii")) + b"\n")
 
             def _acknowledge(self) -> None:
-                """A command without an answer is acknowledged now: the client holds the next one back for it (RFC 896), 40 ms where that waits."""
+                """Acknowledge a command at once.
+
+                The client delays its next command until the acknowledgement (RFC 896), which otherwise takes 40 ms.
+                """
                 if QUICK is not None:
                     self.connection.setsockopt(socket.IPPROTO_TCP, QUICK, 1)
 
@@ -57,7 +62,7 @@ class InstrumentServer:
 
     @property
     def resource(self) -> str:
-        """The VISA resource name."""
+        """VISA resource name of the instrument."""
         return f"TCPIP0::127.0.0.1::{self._server.server_address[1]}::SOCKET"
 
     def start(self) -> None:

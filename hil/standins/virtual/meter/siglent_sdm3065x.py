@@ -1,7 +1,8 @@
-"""A Siglent SDM3065X: series of current readings after a trigger, in a memory that forgets the oldest.
+"""A virtual Siglent SDM3065X: series of current readings after a trigger; the memory drops the oldest reading.
 
-Commands: SDM series remote manual (CONFigure, SENSe:CURRent:DC, SAMPle, TRIGger, INITiate, *TRG, DATA:POINts?, R?). Above the range that was
-set it takes the next one by itself. Between two apertures it works for a time of its own (assumed).
+Commands: SDM series remote manual (CONFigure, SENSe:CURRent:DC, SAMPle, TRIGger, INITiate, *TRG, DATA:POINts?, R?). For
+a current above the range that was set, it changes to the next range by itself. The time between two apertures is
+assumed.
 """
 
 from __future__ import annotations
@@ -30,27 +31,30 @@ class VirtualSiglentSDM3065X(ScpiInstrument):
     """A Siglent SDM3065X.
 
     Args:
-        truth: what it is wired to.
-        errors: its own; the time base lengthens interval and aperture.
-        rng: of noise and latency.
-        time: lets the time of an answer pass; None where the host's own clock does.
+        truth: true supply.
+        errors: errors of the instrument; the time base scales interval and aperture.
+        rng: generator of noise and latency.
+        time: virtual time that advances by the latency; None if time advances by itself.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
         commands: dict[str, Callable[[str], Answer]] = {
-            ":ABORt": lambda _: self._abort(), ":CONFigure:CURRent:DC": self._configure, "[:SENSe]:CURRent:DC:RANGe": self._set_range,
+            ":ABORt": lambda _: self._abort(), ":CONFigure:CURRent:DC": self._configure,
+            "[:SENSe]:CURRent:DC:RANGe": self._set_range,
             "[:SENSe]:CURRent:DC:RANGe?": lambda _: self._shown_range(), "[:SENSe]:CURRent:DC:NPLC": self._set_nplc,
             "[:SENSe]:CURRent:DC:NULL[:STATe]": self._set_null, "[:SENSe]:CURRent:DC:NULL:VALue": self._set_null_value,
-            ":TRIGger:SOURce": self._set_source, ":TRIGger:COUNt": lambda a: self._ignore(number(a, 1, 1e6)), ":SAMPle:COUNt": self._set_count,
+            ":TRIGger:SOURce": self._set_source, ":TRIGger:COUNt": lambda a: self._ignore(number(a, 1, 1e6)),
+            ":SAMPle:COUNt": self._set_count,
             ":INITiate[:IMMediate]": lambda _: self._initiate(), "*TRG": lambda _: self._trigger(), ":R?": self._remove,
-            ":DATA:POINts?": lambda _: f"{len(self._made())}", ":STATus:QUEStionable:CONDition?": lambda _: str(self._overflowed()),
+            ":DATA:POINts?": lambda _: f"{len(self._made())}",
+            ":STATus:QUEStionable:CONDition?": lambda _: str(self._overflowed()),
         }  # fmt: skip
         super().__init__("Siglent Technologies,SDM3065X,VIRTUAL,1.01.01.25", commands)
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
         self.preset()
 
     def preset(self) -> None:
-        """As after *RST: automatic range, 10 power line cycles, one reading a trigger, no null."""
+        """Set the state after *RST: automatic range, 10 power line cycles, one reading for each trigger, no null."""
         self._range, self._auto, self._nplc, self._count = RANGES_A[-1], True, 10.0, 1
         self._bus, self._armed = False, False
         self.null, self._null_a = False, 0.0
@@ -93,7 +97,7 @@ class VirtualSiglentSDM3065X(ScpiInstrument):
         self._count = int(number(argument, 1, MEMORY))
 
     def _ignore(self, _checked: object) -> None:
-        """Nothing here depends on it."""
+        """Do nothing: the setting has no effect in the model."""
 
     # the series
 
@@ -112,7 +116,7 @@ class VirtualSiglentSDM3065X(ScpiInstrument):
             self._start, self._done, self._armed = self._truth.now(), 0, False
 
     def _made(self) -> list[float]:
-        """Make the readings that are over by now; return the memory."""
+        """Make the readings that are complete by now; return the memory."""
         if self._start is None:
             return self._memory
         stretch = 1 + self._off.timebase

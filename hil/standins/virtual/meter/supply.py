@@ -1,7 +1,7 @@
-"""The truth about the board's supply: a small model of the current that flows, which only the meter sees.
+"""The true supply of the virtual board: a model of its current, which only the meter sees.
 
-A board draws one current while its core is awake and another while it sleeps. The figures are assumptions (see
-hil/standins/virtual/boards/); they make the measuring chain testable and say nothing about silicon.
+A board draws one current while its core is awake and another while it sleeps. The currents are assumptions (see
+hil/standins/virtual/boards/). They make the measuring chain testable and say nothing about silicon.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ EDGES_KEPT = 1000
 
 @dataclass(frozen=True)
 class Currents:
-    """What a board draws at its full clock, in amperes, and at which voltage.
+    """Currents that a board draws at its full clock.
 
     Attributes:
-        awake_a: core awake.
-        asleep_a: core asleep, clocks running.
-        stopped_a: core halted or in reset.
-        volt: of the supply that the meter feeds.
-        source: where the figures come from.
+        awake_a: current with the core awake [A].
+        asleep_a: current with the core asleep and clocks running [A].
+        stopped_a: current with the core halted or in reset [A].
+        volt: voltage of the supply that the meter feeds [V].
+        source: source of these values.
     """
 
     awake_a: float
@@ -39,10 +39,14 @@ class Currents:
 
 @dataclass(frozen=True)
 class Activity:
-    """What the core has done up to now: virtual time in picoseconds, the latest sleeps (begin, end), whether it sleeps now.
+    """Activity of the core up to now. Times are virtual picoseconds.
 
     Attributes:
-        slept_ps: how long it has slept in all; None where `sleeps` are all there were.
+        now: present time.
+        sleeps: (begin, end) of the latest sleeps.
+        asleep: whether the core sleeps now.
+        stopped: whether the core is halted or in reset.
+        slept_ps: total time asleep; None if `sleeps` has all sleeps.
     """
 
     now: int
@@ -53,10 +57,10 @@ class Activity:
 
 
 class Supply:
-    """The truth about a board (hil/standins/virtual/meter/truth.py): `now` looks at it, all else is as of the latest look.
+    """True supply of a board (`Truth`). `now` observes the board; all other methods use the latest observation.
 
     Args:
-        currents: of the board.
+        currents: currents of the board.
         activity: returns the present Activity.
     """
 
@@ -67,7 +71,7 @@ class Supply:
         self._seen: Activity | None = None
 
     def edge(self, time_ps: int, level: int) -> None:
-        """The marker's level changed; from any thread."""
+        """Record an edge of the marker. Any thread may call this."""
         self._edges.append((time_ps, level))
 
     def now(self) -> int:
@@ -99,7 +103,7 @@ class Supply:
         return np.where(times >= seen.now, self.present(seen), level)
 
     def _slept(self, times: np.ndarray) -> np.ndarray:
-        """Return how long the core had slept up to each time, in picoseconds."""
+        """Return the total time asleep up to each time; int64[n] ps."""
         begins, ends, before = self._sleeps_from(int(np.min(times, initial=self._latest().now)))
         if not len(begins):
             return np.full(times.shape, before)
@@ -109,7 +113,7 @@ class Supply:
         return total[place] - np.where(place > 0, np.maximum(ends[last] - times, 0), 0)
 
     def _sleeps_from(self, time: int) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return begins and ends of the sleeps that are not over at a time, and how long the core had slept before them; picoseconds."""
+        """Return begins and ends of sleeps from the last one before `time` on, and the time asleep before them; ps."""
         seen = self._latest()
         at = max(bisect_right(seen.sleeps, (time, time)) - 1, 0)
         rest = np.array(seen.sleeps[at:], np.int64).reshape(-1, 2)
@@ -117,13 +121,13 @@ class Supply:
         return rest[:, 0], rest[:, 1], slept - int(np.sum(rest[:, 1] - rest[:, 0]))
 
     def present(self, seen: Activity) -> float:
-        """Return the current that flows now, in amperes."""
+        """Return the present current, in amperes."""
         if seen.stopped:
             return self.currents.stopped_a
         return self.currents.asleep_a if seen.asleep else self.currents.awake_a
 
     def mean(self, seen: Activity, begin: int, end: int) -> float:
-        """Return the mean current over a past stretch of virtual time (picoseconds), in amperes."""
+        """Return the mean current over a past interval of virtual time (picoseconds), in amperes."""
         asleep, at = 0, max(bisect_right(seen.sleeps, (begin, begin)) - 1, 0)
         for first, last in seen.sleeps[at:]:
             if first >= end:
@@ -133,5 +137,5 @@ class Supply:
         return self.currents.asleep_a * share + self.currents.awake_a * (1 - share)
 
     def energy(self, seen: Activity, begin: int, end: int) -> float:
-        """Return the energy over a past stretch of virtual time, in joules."""
+        """Return the energy over a past interval of virtual time (picoseconds), in joules."""
         return self.currents.volt * self.mean(seen, begin, end) * (end - begin) / PS_PER_S

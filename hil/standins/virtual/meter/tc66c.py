@@ -1,4 +1,4 @@
-"""A virtual TC66C: answers `getva` with an encrypted record of its present readings (sigrok.org/wiki/RDTech_TC66C)."""
+"""A virtual TC66C: answers `getva` with an encrypted record of its readings (sigrok.org/wiki/RDTech_TC66C)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.truth import Truth
 
 MOST_A = 6.5
-ANSWER_PS = 5 * PS_PER_S // 1000  # from the poll to the end of the record: assumed
+ANSWER_PS = 5 * PS_PER_S // 1000  # from the poll to the end of the record; assumed
 LATE_PS = 1200 * PS_PER_S // 1000
 POLL = b"getva"
 SERIAL, RUNS, DEGREES, BELOW_ZERO = 48724, 40, 27, 0
@@ -32,18 +32,18 @@ _CRC = [_shifted_out(byte) for byte in range(256)]
 
 
 class VirtualTc66c:
-    """One instrument.
+    """A TC66C.
 
     Args:
-        truth: what it is wired to.
-        errors: its own; noise as of an aperture of a second, for every reading.
-        rng: of its noise.
-        name: its model, four letters.
+        truth: true supply.
+        errors: errors of the instrument; every reading has the noise of an aperture of 1 s.
+        rng: generator of its noise.
+        name: model name, four letters.
 
     Attributes:
-        silent: how many polls it will not answer yet.
-        late: how many answers will come LATE_PS after their poll.
-        damaged: how many records it will still garble.
+        silent: number of the next polls that get no answer.
+        late: number of the next answers that come LATE_PS after their poll.
+        damaged: number of the next records that are damaged.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, name: str = "TC66") -> None:
@@ -86,7 +86,7 @@ class VirtualTc66c:
 
 
 def _sealed(packet: bytes) -> bytes:
-    """Fill a packet up and append its checksum, the CRC-16 of Modbus."""
+    """Pad a packet to 60 bytes and append its checksum, the CRC-16 of Modbus."""
     packet = packet.ljust(60, b"\0")
     crc = 0xFFFF
     for byte in packet:

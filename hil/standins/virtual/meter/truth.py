@@ -1,6 +1,6 @@
-"""The truth about a supply, which only the instruments see: the current and the voltage at any virtual time, and the edges of the marker.
+"""The true supply, which only the instruments see: current and voltage at any virtual time, and edges of the marker.
 
-`Supply` tells it of a board; a `ScriptedTrace` needs none, and knows its own energy exactly.
+`Supply` is the true supply of a board. A `ScriptedTrace` needs no board, and its energy is known exactly.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from hil.standins.virtual.chip.clock import PS_PER_S
 
 
 class Truth(Protocol):
-    """What an instrument is wired to. Times are virtual picoseconds."""
+    """The supply that an instrument is connected to. Times are virtual picoseconds."""
 
     def now(self) -> int:
-        """Return the present; nothing later is known."""
+        """Return the present time; nothing after it is known."""
         ...
 
     def charge(self, times: np.ndarray) -> np.ndarray:
@@ -44,7 +44,7 @@ def mean_current(truth: Truth, begins: np.ndarray, lengths: np.ndarray | int) ->
 
 
 class VirtualTime:
-    """A clock that goes on only when somebody waits: instruments, their board and the host share it in tests and benchmarks."""
+    """A clock that only `sleep` advances; instruments, board and host share it in tests and benchmarks."""
 
     def __init__(self) -> None:
         self.ps = 0
@@ -60,15 +60,16 @@ class ScriptedTrace:
     """A current that is constant between given times, and the marker's edges.
 
     Args:
-        time: the clock.
-        times_ps: int64[k], ascending, when each level begins; the first also holds before.
-        current_a: float64[k], the levels.
-        edges: (time, new level) of the marker.
-        volt: of the supply.
+        time: clock.
+        times_ps: int64[k], ascending: begin of each level; the first level also holds before its begin.
+        current_a: float64[k]: current of each level [A].
+        edges: (time, new level) of the marker's edges.
+        volt: voltage of the supply [V].
     """
 
     def __init__(
-        self, time: VirtualTime, times_ps: np.ndarray, current_a: np.ndarray, edges: Sequence[tuple[int, int]], volt: float = 3.3
+        self, time: VirtualTime, times_ps: np.ndarray, current_a: np.ndarray, edges: Sequence[tuple[int, int]],
+        volt: float = 3.3
     ) -> None:  # fmt: skip
         self._time, self._volt = time, volt
         self._times, self._levels = np.asarray(times_ps, np.int64), np.asarray(current_a, np.float64)

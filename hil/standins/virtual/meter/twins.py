@@ -1,4 +1,4 @@
-"""The virtual instruments that a virtual board can serve, by the key of the data sheet that they imitate."""
+"""The virtual instruments that a virtual board can serve, by the key of their data sheet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hil.standins.virtual.meter.truth import Truth
 
 @dataclass(frozen=True)
 class Twin:
-    """An instrument and the limits that its errors are drawn within."""
+    """A virtual instrument and the limits of its errors."""
 
     make: Callable[[Truth, Errors, np.random.Generator], Instrument]
     limits: Limits
@@ -43,7 +43,7 @@ def find_twin(key: str) -> Twin:
     """Return a virtual instrument by its key.
 
     Raises:
-        RigError: there is none.
+        RigError: no virtual instrument has this key.
     """
     if key not in TWINS:
         raise RigError(f"there is no virtual meter {key!r}: {close_matches(key, TWINS)}")

@@ -1,7 +1,7 @@
-"""A Yokogawa WT310: updates at a fixed rate, each the mean of power since the last, and an integrator.
+"""A virtual Yokogawa WT310: updates at a fixed rate with the mean power since the last update, and an integrator.
 
-Commands: IM WT310-17EN (communication interface); behaviour on too much current: IM WT310E-01EN, section 2, "Current Range". How finely watt
-hours are told is assumed: a hundred thousand counts of the rated power over an hour.
+Commands: IM WT310-17EN (communication interface). Behaviour if the current is too high: IM WT310E-01EN, section 2,
+"Current Range". The resolution of watt hours is assumed: 1/100,000 of the rated power over an hour.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hil.standins.virtual.meter.truth import Truth, mean_current
 
 RANGES_A = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 RANGES_V = (15.0, 30.0, 60.0, 150.0, 300.0, 600.0)
-SMALL_A = 0.2  # ranges that it leaves for 1 A when they get too much
+SMALL_A = 0.2  # from ranges up to this one it changes to 1 A if the current is too high
 OVER = 1.3
 UPDATES_S = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0)
 LATENCY_S = (0.0005, 0.002)
@@ -33,38 +33,45 @@ class VirtualYokogawaWT310(ScpiInstrument):
     """A Yokogawa WT310.
 
     Args:
-        truth: what it is wired to.
-        errors: its own; the time base is that of its updates.
-        rng: of noise and latency.
-        time: lets the time of an answer pass; None where the host's own clock does.
+        truth: true supply.
+        errors: errors of the instrument; the time base is that of its updates.
+        rng: generator of noise and latency.
+        time: virtual time that advances by the latency; None if time advances by itself.
     """
 
     def __init__(self, truth: Truth, errors: Errors, rng: np.random.Generator, time: Waits | None = None) -> None:
         self._truth, self._off, self._rng, self._time = truth, errors, rng, time
         commands: dict[str, Callable[[str], Answer]] = {
-            ":INTEGrate:STARt": lambda _: self._start(), ":INTEGrate:STOP": lambda _: self._stop(), ":INTEGrate:RESet": lambda _: self._clear_hours(),
+            ":INTEGrate:STARt": lambda _: self._start(), ":INTEGrate:STOP": lambda _: self._stop(),
+            ":INTEGrate:RESet": lambda _: self._clear_hours(),
             ":INTEGrate:STATe?": lambda _: self._state, ":INTEGrate:MODE": lambda a: self._one_of(a, "NORM", "CONT"),
             ":INTEGrate:TIMer": lambda a: self._ignore([number(one, 0, 10_000) for one in words(a)]),
             ":NUMeric:FORMat": lambda a: self._one_of(a, "ASC"), ":NUMeric[:NORMal]:NUMber": self._set_count,
-            ":NUMeric[:NORMal]:VALue?": lambda _: self._values(), ":RATE": self._set_rate, ":RATE?": lambda _: f"{self._update_s:g}",
-            ":INPut:VOLTage:RANGe": self._set_volts, ":INPut:CURRent:RANGe": self._set_amperes, ":INPut:CURRent:RANGe?": lambda _: self._shown(),
+            ":NUMeric[:NORMal]:VALue?": lambda _: self._values(), ":RATE": self._set_rate,
+            ":RATE?": lambda _: f"{self._update_s:g}",
+            ":INPut:VOLTage:RANGe": self._set_volts, ":INPut:CURRent:RANGe": self._set_amperes,
+            ":INPut:CURRent:RANGe?": lambda _: self._shown(),
             ":INPut:VOLTage:AUTO": lambda a: self._ignore(switch(a)), ":INPut:CURRent:AUTO": self._set_auto,
             ":INPut:CURRent:AUTO?": lambda _: str(int(self._auto)), ":INPut:MODE": self._set_mode,
-            ":INPut:SYNChronize": lambda a: self._one_of(a, "OFF", "VOLT", "CURR"), ":INPut:FILTer:LINE": lambda a: self._ignore(switch(a)),
+            ":INPut:SYNChronize": lambda a: self._one_of(a, "OFF", "VOLT", "CURR"),
+            ":INPut:FILTer:LINE": lambda a: self._ignore(switch(a)),
             ":INPut:FILTer:FREQuency": lambda a: self._ignore(switch(a)), ":INPut:SCALing:STATe": self._set_scaling,
             ":INPut:CFACtor": lambda a: self._ignore(number(a, 3, 6)), ":MEASure:AVERaging:STATe": self._set_average,
-            ":MEASure:MHOLd": lambda a: self._ignore(switch(a)), ":STATus:FILTer1": lambda a: self._one_of(a, "FALL", "RISE"),
-            ":STATus:EESR?": lambda _: self._extended(), ":STATus:ERRor?": self._next_error, ":COMMunicate:WAIT": lambda _: self._wait_update(),
-            ":COMMunicate:REMote": lambda a: self._ignore(switch(a)), ":COMMunicate:HEADer": lambda a: self._ignore(switch(a)),
+            ":MEASure:MHOLd": lambda a: self._ignore(switch(a)),
+            ":STATus:FILTer1": lambda a: self._one_of(a, "FALL", "RISE"),
+            ":STATus:EESR?": lambda _: self._extended(), ":STATus:ERRor?": self._next_error,
+            ":COMMunicate:WAIT": lambda _: self._wait_update(),
+            ":COMMunicate:REMote": lambda a: self._ignore(switch(a)),
+            ":COMMunicate:HEADer": lambda a: self._ignore(switch(a)),
             ":COMMunicate:VERBose": lambda a: self._ignore(switch(a)),
         }  # fmt: skip
         commands.update({f":NUMeric[:NORMal]:ITEM{place}": partial(self._set_item, place) for place in range(1, 11)})
         super().__init__("YOKOGAWA,WT310,VIRTUAL,F1.03", commands)
-        self._zero = truth.now()  # updates go on since it was switched on
+        self._zero = truth.now()  # updates begin when it is switched on
         self.preset()
 
     def preset(self) -> None:
-        """As after *RST: automatic range, a quarter of a second, effective values, no average."""
+        """Set the state after *RST: automatic range, update every 0.25 s, RMS values, no averaging."""
         self._update_s, self._amperes, self._volts, self._auto = 0.25, RANGES_A[-1], RANGES_V[-1], True
         self.averaging, self.scaling, self._mode = False, False, "RMS"
         self._items, self._count = list(_ITEMS) + [""] * 5, len(_ITEMS)
@@ -75,7 +82,7 @@ class VirtualYokogawaWT310(ScpiInstrument):
         self._fresh = False
 
     def execute(self, line: str) -> bytes | None:
-        """Let the time of an answer pass, make the updates that are over, and carry the line out."""
+        """Wait for the latency of a query, make the updates that are complete, then execute the line."""
         if self._time is not None and "?" in line:
             self._time.sleep(float(self._rng.uniform(*LATENCY_S)))
         self._advance()
@@ -127,7 +134,7 @@ class VirtualYokogawaWT310(ScpiInstrument):
         self._items[place - 1] = name
 
     def _ignore(self, _checked: object) -> None:
-        """Nothing here depends on it."""
+        """Do nothing: the setting has no effect in the model."""
 
     # updates and integrator
 
@@ -138,7 +145,7 @@ class VirtualYokogawaWT310(ScpiInstrument):
         return (self._truth.now() - self._zero) // self._period()
 
     def _advance(self) -> None:
-        """Make the updates that ended since the last look."""
+        """Make the updates that are complete since the last call."""
         last = self._index()
         if last <= self._seen:
             return
@@ -176,7 +183,7 @@ class VirtualYokogawaWT310(ScpiInstrument):
         return str(int(seen))
 
     def _wait_update(self) -> None:
-        """Hold what follows until the next update ended."""
+        """Wait until the next update has ended."""
         if not self._fresh:
             ends = self._zero + (self._seen + 1) * self._period()
             sleep = self._time.sleep if self._time is not None else wall.sleep

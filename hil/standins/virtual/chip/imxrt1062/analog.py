@@ -1,7 +1,7 @@
 """CCM_ANALOG of i.MX RT1062: PLLs, phase fractional dividers and the references (IMXRT1060RM, CCM: CCM analog).
 
-Most registers stand there four times: as they are, and to set, clear and toggle bits. Of the PLLs those for audio, video and Ethernet are
-registers without effect.
+Most registers have four addresses: for plain access, and to set, clear and toggle bits. The PLLs for audio, video and
+Ethernet are registers without effect.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OTHER = (
 _PFD = " ".join(
     f"PFD{i}_FRAC:{8 * i}-{8 * i + 5} PFD{i}_STABLE:{8 * i + 6}/r PFD{i}_CLKGATE:{8 * i + 7}" for i in range(4)
 )
-_DIVISOR = (12, 35)  # of a PFD, in 18ths
+_DIVISOR = (12, 35)  # lowest and highest FRAC of a PFD, in 18ths
 ONCE = (
     "PLL_SYS_SS",
     "PLL_SYS_NUM",
@@ -45,33 +45,38 @@ class CcmAnalog(Block):
 
     Args:
         clock: virtual time.
-        changed: called after every change that may be one of a clock.
+        changed: called after every change that may affect a clock.
         log: receives one line about a PLL outside its range.
     """
 
     REGISTERS = (
-        Register("PLL_ARM", 0x000, "DIV_SELECT:0-6 POWERDOWN:12 ENABLE:13 BYPASS_CLK_SRC:14-15/x BYPASS:16 PLL_SEL:19/x LOCK:31/r", 0x13063),
+        Register("PLL_ARM", 0x000, "DIV_SELECT:0-6 POWERDOWN:12 ENABLE:13 BYPASS_CLK_SRC:14-15/x BYPASS:16 "
+                 "PLL_SEL:19/x LOCK:31/r", 0x13063),
         Register("PLL_USB1", 0x010, _USB, 0x12000),
         Register("PLL_USB2", 0x020, _USB, 0x12000),
-        Register("PLL_SYS", 0x030, "DIV_SELECT:0 POWERDOWN:12 ENABLE:13 BYPASS_CLK_SRC:14-15/x BYPASS:16 LOCK:31/r", 0x13001),
+        Register("PLL_SYS", 0x030, "DIV_SELECT:0 POWERDOWN:12 ENABLE:13 BYPASS_CLK_SRC:14-15/x BYPASS:16 "
+                 "LOCK:31/r", 0x13001),
         Register("PLL_SYS_SS", 0x040, "STEP:0-14/x ENABLE:15/x STOP:16-31/x"),
         Register("PLL_SYS_NUM", 0x050, "A:0-29/x"), Register("PLL_SYS_DENOM", 0x060, "B:0-29/x", 0x12),
         Register("PLL_AUDIO", 0x070, _OTHER, 0x11006),
-        Register("PLL_AUDIO_NUM", 0x080, "A:0-29/x", 0x05F5E100), Register("PLL_AUDIO_DENOM", 0x090, "B:0-29/x", 0x2964619C),
-        Register("PLL_VIDEO", 0x0A0, _OTHER, 0x1100C),
-        Register("PLL_VIDEO_NUM", 0x0B0, "A:0-29/x", 0x05F5E100), Register("PLL_VIDEO_DENOM", 0x0C0, "B:0-29/x", 0x10A24447),
-        Register("PLL_ENET", 0x0E0, "DIV_SELECT:0-1/x ENET2_DIV_SELECT:2-3/x POWERDOWN:12/x ENABLE:13/x BYPASS_CLK_SRC:14-15/x "
-                 "BYPASS:16/x ENET2_REF_EN:20/x ENET_25M_REF_EN:21/x LOCK:31/r", 0x11001),
+        Register("PLL_AUDIO_NUM", 0x080, "A:0-29/x", 0x05F5E100),
+        Register("PLL_AUDIO_DENOM", 0x090, "B:0-29/x", 0x2964619C), Register("PLL_VIDEO", 0x0A0, _OTHER, 0x1100C),
+        Register("PLL_VIDEO_NUM", 0x0B0, "A:0-29/x", 0x05F5E100),
+        Register("PLL_VIDEO_DENOM", 0x0C0, "B:0-29/x", 0x10A24447),
+        Register("PLL_ENET", 0x0E0, "DIV_SELECT:0-1/x ENET2_DIV_SELECT:2-3/x POWERDOWN:12/x ENABLE:13/x "
+                 "BYPASS_CLK_SRC:14-15/x BYPASS:16/x ENET2_REF_EN:20/x ENET_25M_REF_EN:21/x LOCK:31/r", 0x11001),
         Register("PFD_480", 0x0F0, _PFD, 0x1311100C), Register("PFD_528", 0x100, _PFD, 0x1018101B),
-        Register("MISC0", 0x150, "REFTOP_PWD:0/x REFTOP_SELFBIASOFF:3 REFTOP_VBGADJ:4-6/x REFTOP_VBGUP:7/x STOP_MODE_CONFIG:10-11 "
-                 "DISCON_HIGH_SNVS:12/x OSC_I:13-14/x OSC_XTALOK:15/r OSC_XTALOK_EN:16/x CLKGATE_CTRL:25/x CLKGATE_DELAY:26-28/x "
-                 "RTC_XTAL_SOURCE:29/x XTAL_24M_PWD:30/x", 0x04000000),
+        Register("MISC0", 0x150, "REFTOP_PWD:0/x REFTOP_SELFBIASOFF:3 REFTOP_VBGADJ:4-6/x REFTOP_VBGUP:7/x "
+                 "STOP_MODE_CONFIG:10-11 DISCON_HIGH_SNVS:12/x OSC_I:13-14/x OSC_XTALOK:15/r OSC_XTALOK_EN:16/x "
+                 "CLKGATE_CTRL:25/x CLKGATE_DELAY:26-28/x RTC_XTAL_SOURCE:29/x XTAL_24M_PWD:30/x", 0x04000000),
         Register("MISC1", 0x160, "LVDS1_CLK_SEL:0-4/x LVDSCLK1_OBEN:10/x LVDSCLK1_IBEN:12/x PFD_480_AUTOGATE_EN:16/x "
-                 "PFD_528_AUTOGATE_EN:17/x IRQ_TEMPPANIC:27/c IRQ_TEMPLOW:28/c IRQ_TEMPHIGH:29/c IRQ_ANA_BO:30/c IRQ_DIG_BO:31/c"),
-        Register("MISC2", 0x170, "REG0_BO_OFFSET:0-2/r REG0_BO_STATUS:3/r REG0_ENABLE_BO:5/x REG0_OK:6/r PLL3_DISABLE:7/x "
-                 "REG1_BO_OFFSET:8-10/r REG1_BO_STATUS:11/r REG1_ENABLE_BO:13/x REG1_OK:14/r AUDIO_DIV_LSB:15/x "
-                 "REG2_BO_OFFSET:16-18/r REG2_BO_STATUS:19/r REG2_ENABLE_BO:21/x REG2_OK:22/r AUDIO_DIV_MSB:23/x "
-                 "REG0_STEP_TIME:24-25/x REG1_STEP_TIME:26-27/x REG2_STEP_TIME:28-29/x VIDEO_DIV:30-31/x", 0x272727),
+                 "PFD_528_AUTOGATE_EN:17/x IRQ_TEMPPANIC:27/c IRQ_TEMPLOW:28/c IRQ_TEMPHIGH:29/c IRQ_ANA_BO:30/c "
+                 "IRQ_DIG_BO:31/c"),
+        Register("MISC2", 0x170, "REG0_BO_OFFSET:0-2/r REG0_BO_STATUS:3/r REG0_ENABLE_BO:5/x REG0_OK:6/r "
+                 "PLL3_DISABLE:7/x REG1_BO_OFFSET:8-10/r REG1_BO_STATUS:11/r REG1_ENABLE_BO:13/x REG1_OK:14/r "
+                 "AUDIO_DIV_LSB:15/x REG2_BO_OFFSET:16-18/r REG2_BO_STATUS:19/r REG2_ENABLE_BO:21/x REG2_OK:22/r "
+                 "AUDIO_DIV_MSB:23/x REG0_STEP_TIME:24-25/x REG1_STEP_TIME:26-27/x REG2_STEP_TIME:28-29/x "
+                 "VIDEO_DIV:30-31/x", 0x272727),
     )  # fmt: skip
 
     def __init__(self, clock: Clock, changed: Callable[[], None], log: Callable[[str], None]) -> None:
@@ -90,7 +95,7 @@ class CcmAnalog(Block):
         super().reset()
         self._locked_at = {}
 
-    # the registers that change bits of others
+    # addresses that set, clear and toggle bits
 
     def read(self, offset: int, size: int) -> int:
         return super().read(self._plain(offset), size)
@@ -109,7 +114,7 @@ class CcmAnalog(Block):
     # PLLs
 
     def set_state(self, name: str, value: int) -> None:
-        """Put a PLL or PFD where the boot ROM leaves it: on and locked."""
+        """Set a PLL or PFD to its state after the boot ROM: on and locked."""
         self.value[name] = value & ~(1 << 31)
         if name.startswith("PLL"):
             self._locked_at[name] = 0
@@ -135,7 +140,7 @@ class CcmAnalog(Block):
         self._changed()
 
     def pll_hz(self, name: str) -> int:
-        """Return what a PLL gives, 0 when nothing comes out of it."""
+        """Return the output frequency of a PLL in Hz, or 0 if it has no output."""
         value = self.value[name]
         if value & BYPASS:
             return OSC_HZ
@@ -154,6 +159,9 @@ class CcmAnalog(Block):
         self._changed()
 
     def pfd_hz(self, pll: str, number: int) -> int:
-        """Return a phase fractional divider's output: 18 / FRAC of its PLL (`PLL_SYS` or `PLL_USB1`), 0 while it is gated."""
+        """Return the output of a phase fractional divider in Hz: 18 / FRAC of its PLL, or 0 while it is gated.
+
+        `pll` is `PLL_SYS` or `PLL_USB1`.
+        """
         value = self.value["PFD_528" if pll == "PLL_SYS" else "PFD_480"] >> 8 * number & 0xFF
         return 0 if value & 0x80 else self.pll_hz(pll) * 18 // max(1, value & 0x3F)

@@ -1,7 +1,8 @@
-"""What the boot ROM of i.MX RT1062 wants at the start of a serial NOR flash (IMXRT1060RM, System Boot): the FlexSPI configuration block, the
-image vector table and the boot data, each checked as far as the ROM, or the flash, would notice.
+"""Checks of the headers that the boot ROM of i.MX RT1062 needs in a serial NOR flash (IMXRT1060RM, System Boot).
 
-Offsets and codes: NXP's public driver (flexspi_nor_config_t, ivt, BOOT_DATA_T). Which of the words the real ROM checks is `unverified`.
+The headers are the FlexSPI configuration block, the image vector table and the boot data. Checked is what the ROM or
+the flash would notice. Offsets and codes: NXP's public driver (flexspi_nor_config_t, ivt, BOOT_DATA_T). Which words the
+real ROM checks is `unverified`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Memory = Callable[[int, int], bytes]
 
 
 class Refused(Exception):
-    """The ROM does not boot from this."""
+    """The ROM does not boot from these headers."""
 
 
 def _sequence(config: bytes) -> list[tuple[int, int, int]]:
@@ -38,10 +39,10 @@ def _sequence(config: bytes) -> list[tuple[int, int, int]]:
 
 
 def check_config(config: bytes) -> None:
-    """Check a FlexSPI configuration block, and that its read sequence is one that the flash understands.
+    """Check a FlexSPI configuration block, and that the flash supports its read sequence.
 
     Raises:
-        Refused: with the reason.
+        Refused: a check failed.
     """
     tag, version = struct.unpack_from("<2I", config)
     if tag != TAG:
@@ -52,7 +53,8 @@ def check_config(config: bytes) -> None:
     (size,) = struct.unpack_from("<I", config, 0x50)
     if kind != 1 or pads not in (1, 2, 4) or clock not in _CLOCK_HZ or not size:
         raise Refused(
-            f"the FlexSPI configuration block names device type {kind}, {pads} pads, clock {clock}, {size} bytes of flash"
+            f"the FlexSPI configuration block names device type {kind}, {pads} pads, clock {clock}, "
+            f"{size} bytes of flash"
         )
     _check_read(_sequence(config), pads, _CLOCK_HZ[clock])
 
@@ -66,7 +68,7 @@ def _check_read(sequence: list[tuple[int, int, int]], pads: int, hz: float) -> N
     elif command == 0xEB and _is_quad(sequence[1:]):
         limit = FAST_HZ
     else:
-        raise Refused(f"the read sequence {sequence} is none that this flash knows (03h, EBh)")
+        raise Refused(f"the read sequence {sequence} is not one that this flash supports (03h, EBh)")
     if sequence[1][2] != 24:
         raise Refused(f"the read sequence sends {sequence[1][2]} address bits, the flash takes 24")
     if hz > limit:
@@ -74,7 +76,11 @@ def _check_read(sequence: list[tuple[int, int, int]], pads: int, hz: float) -> N
 
 
 def _is_quad(behind: list[tuple[int, int, int]]) -> bool:
-    """EBh: address and mode on four lines, then four clocks more; or six clocks in which the mode lines float high."""
+    """Return whether a sequence after EBh is a quad read.
+
+    That is: address and mode on four lines, then four dummy clocks; or six dummy clocks while the mode lines float
+    high.
+    """
     kinds = [s[:2] for s in behind]
     if kinds == [(_ADDRESS, 4), (_MODE, 4), (_DUMMY, 4), (_READ, 4)]:
         return behind[2][2] == 4
@@ -82,28 +88,34 @@ def _is_quad(behind: list[tuple[int, int, int]]) -> bool:
 
 
 def check_boot(table: bytes, memory: Memory) -> tuple[int | None, int]:
-    """Check image vector table and boot data; return the stack pointer, if the entry is a vector table, and where the program begins.
+    """Check image vector table and boot data.
+
+    Returns:
+        The stack pointer, or None if the entry is not a vector table, and the address of the first instruction.
 
     Raises:
-        Refused: with the reason.
+        Refused: a check failed.
     """
     header, entry, _, device_configuration, data, self_, _, _ = struct.unpack_from("<8I", table)
     if header & 0xF0FFFFFF != 0x402000D1:
         raise Refused(f"no image vector table at 0x{IVT:08X}: its header is 0x{header:08X}, not 0x4.2000D1")
     if self_ != IVT:
-        raise Refused(f"the image vector table says it is at 0x{self_:08X}, but lies at 0x{IVT:08X}")
+        raise Refused(f"the image vector table gives its address as 0x{self_:08X}, but is at 0x{IVT:08X}")
     if device_configuration:
         raise Refused("the image vector table names device configuration data, which this model does not have")
     if not FLASH <= data <= FLASH + FLASH_SIZE - 12:
-        raise Refused(f"the boot data are said to be at 0x{data:08X}, outside the flash")
+        raise Refused(f"the boot data are at 0x{data:08X}, outside the flash")
     start, length, plugin = struct.unpack("<3I", memory(data, 12))
     if start != FLASH or not IVT - FLASH < length <= FLASH_SIZE or plugin:
-        raise Refused(f"the boot data say {length} bytes from 0x{start:08X}, plug-in {plugin}")
+        raise Refused(f"the boot data give {length} bytes from 0x{start:08X}, plug-in {plugin}")
     return _entry(entry, start + length, memory)
 
 
 def _entry(entry: int, end: int, memory: Memory) -> tuple[int | None, int]:
-    """An even entry is a vector table, as NXP's own images have it; an odd one the first instruction, as the manual says."""
+    """Return stack pointer and first instruction of an entry.
+
+    An even entry is a vector table, as in NXP's own images. An odd entry is the first instruction, as in the manual.
+    """
     if not FLASH <= entry < end - 8:
         raise Refused(f"the entry 0x{entry:08X} is outside the image")
     if entry & 1:
@@ -114,12 +126,14 @@ def _entry(entry: int, end: int, memory: Memory) -> tuple[int | None, int]:
             f"the vector table at 0x{entry:08X} sets the stack pointer to 0x{stack:08X}, where there is no memory"
         )
     if not address & 1 or not FLASH <= address < end:
-        raise Refused(f"the vector table at 0x{entry:08X} begins at 0x{address:08X}, no instruction of the image")
+        raise Refused(
+            f"the vector table at 0x{entry:08X} begins at 0x{address:08X}, which is not an instruction of the image"
+        )
     return stack, address
 
 
 def default_config() -> bytes:
-    """Return what flexspi_nor_get_config finds out about this flash: read by EBh at 100 MHz."""
+    """Return the configuration block that flexspi_nor_get_config makes for this flash: read by EBh at 100 MHz."""
     config = bytearray(CONFIG_SIZE)
     struct.pack_into("<2I", config, 0, TAG, 0x56010000)
     config[0x44:0x47] = bytes((1, 4, 6))

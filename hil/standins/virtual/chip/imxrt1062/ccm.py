@@ -1,7 +1,8 @@
-"""CCM of i.MX RT1062: the tree below the PLLs, and the clock gates (IMXRT1060RM, CCM).
+"""CCM of i.MX RT1062: the clock tree after the PLLs, and the clock gates (IMXRT1060RM, CCM).
 
-What changes without a glitch takes effect at once here and is busy for a while (CDHIPR); another change meanwhile is a fault. So are a clock
-that stops the core, one that the voltage does not allow, and a multiplexer changed while it is in use that has no glitch-free switch.
+A glitch-free change takes effect at once and is busy for a while (CDHIPR). Faults are: another change while it is busy,
+a clock that stops the core, a clock that the voltage does not allow, and a change of a multiplexer in use that has no
+glitch-free switch.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from hil.standins.virtual.chip.imxrt1062.ccm_registers import REGISTERS
 from hil.standins.virtual.chip.registers import Block
 
 BUSY_PS = 1_000_000
-# IMXRT1060CEC, operating ranges: highest core clock by VDD_SOC_IN in millivolts; IMXRT1060RM, CCM: limits of the other roots.
+# IMXRT1060CEC, operating ranges: highest core clock by VDD_SOC_IN in millivolts. IMXRT1060RM, CCM: limits of the other
+# roots.
 CORE_LIMIT_HZ = ((1250, 600_000_000), (1150, 528_000_000), (925, 24_000_000))
 IPG_LIMIT_HZ, PER_LIMIT_HZ, SEMC_LIMIT_HZ = 150_000_000, 75_000_000, 166_000_000
-# Field that is busy after its change: register, field, bit of CDHIPR.
+# Fields that are busy after a change: register, field, bit of CDHIPR.
 _HANDSHAKES = (
     ("CBCDR", "SEMC_PODF", 0),
     ("CBCDR", "AHB_PODF", 1),
@@ -31,9 +33,9 @@ class Ccm(Block):
     """Clock tree and gates.
 
     Args:
-        clock: virtual time; its frequency follows the core's clock.
+        clock: virtual time; its frequency is set to the core's clock.
         analog: the PLLs.
-        millivolt: returns the core's supply.
+        millivolt: returns the core's supply voltage in mV.
         changed: called when a frequency has changed.
         gates_changed: called when a gate may have changed.
     """
@@ -61,7 +63,7 @@ class Ccm(Block):
         self._busy = {}
 
     def gate(self, register: int, number: int) -> bool:
-        """Whether CCGRx.CGy lets its clock run while the core does (IMXRT1060RM, CCM_CCGR0: 01b and 11b)."""
+        """Return whether CCGRx.CGy enables its clock while the core runs (IMXRT1060RM, CCM_CCGR0: 01b and 11b)."""
         return bool(self.value[f"CCGR{register}"] >> 2 * number & 1)
 
     def _set_gates(self, register: int, new: int) -> None:
@@ -109,7 +111,7 @@ class Ccm(Block):
         return source // (self.field("CBCDR", "SEMC_PODF") + 1)
 
     def uart_hz(self) -> int:
-        """Return the root clock of the LPUARTs; raises ModelFault when its source does not run."""
+        """Return the root clock of the LPUARTs in Hz; raise ModelFault if its source does not run."""
         source = OSC_HZ if self.field("CSCDR1", "UART_CLK_SEL") else self._pll3_hz() // 6
         if not source:
             raise ModelFault("the UARTs' root clock comes from PLL3 (CCM_CSCDR1.UART_CLK_SEL is 0), which does not run")
@@ -142,11 +144,12 @@ class Ccm(Block):
             raise ModelFault("CCM_CBCDR.PERIPH_CLK2_PODF changes while the core runs from it")
 
     def settle(self) -> None:
-        """Let the tree follow a change; raises ModelFault for a clock that stops the core or is too fast."""
+        """Apply a change of the clock tree; raise ModelFault if a clock stops the core or is too fast."""
         core = self.core_hz()
         if not core:
             raise ModelFault(
-                "the core's clock stops: its PLL is off, not locked or its divider gated (CCM_CBCDR, CCM_CBCMR, CCM_ANALOG)"
+                "the core's clock stops: its PLL is off, not locked or its divider gated (CCM_CBCDR, CCM_CBCMR, "
+                "CCM_ANALOG)"
             )
         limit = next((hz for millivolt, hz in CORE_LIMIT_HZ if self._millivolt() >= millivolt), 0)
         if core > limit:

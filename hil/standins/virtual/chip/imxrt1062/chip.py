@@ -1,8 +1,9 @@
 """i.MX RT1062 on a Teensy 4.0: memories, peripherals and clock tree wired together (IMXRT1060RM, memory maps).
 
-The flash is the 2 MB of a Teensy 4.0; images for the larger boards are the same. The chip starts in its boot ROM (rom.py). A debugger's VECTRESET reaches
-the core alone: peripherals, clocks and FlexRAM keep their state, and so does FlexRAM through a reset by software, as on silicon. Peripherals that are
-not here (FlexSPI's and SEMC's registers, timers, USB, SPI, I2C, ADC, fast GPIO ports ...) fault when a program touches them.
+The flash is the 2 MB of a Teensy 4.0; images for the larger boards are the same. The chip starts in its boot ROM
+(rom.py). A debugger's VECTRESET resets only the core: peripherals, clocks and FlexRAM keep their state. FlexRAM also
+keeps its state in a reset by software. Both are as on silicon. Accesses to peripherals without a model (registers of
+FlexSPI and SEMC, timers, USB, SPI, I2C, ADC, fast GPIO ports ...) fault.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
 from hil.standins.virtual.chip.w25q16 import W25Q16
 
-# Unicorn's Cortex-M33 executes it, which has the instructions of Armv7E-M and single-precision floating point; to the program it is a
-# Cortex-M7 r1p1 with 32 KB of each cache and 16 MPU regions (IMXRT1060RM, Cortex-M7 configuration).
+# Unicorn's Cortex-M33 executes the program: it has the instructions of Armv7E-M and single-precision floating point.
+# The program sees a Cortex-M7 r1p1 with 32 KB of each cache and 16 MPU regions (IMXRT1060RM, Cortex-M7 configuration).
 CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M33, interrupts=158, priority_bits=4, boot_address=rom.BASE, reset_hz=OSC_HZ,
-    private=partial(private_peripherals, cpuid=0x411FC271, data_cache=0xF01FE019, instruction_cache=0xF03FE009, mpu_regions=16),
+    private=partial(private_peripherals, cpuid=0x411FC271, data_cache=0xF01FE019, instruction_cache=0xF03FE009,
+                    mpu_regions=16),
 )  # fmt: skip
 KB = 1024
 OCRAM2 = 512 * KB
@@ -51,24 +53,26 @@ MEMORIES = (
     Memory("flash", FLASH, FLASH_SIZE, writable=False),
     Memory("itcm", 0x00000000, 512 * KB),
     Memory("dtcm", 0x20000000, 512 * KB),
-    Memory("ocram", 0x20200000, 1024 * KB),  # OCRAM2, and behind it FlexRAM's share
+    Memory("ocram", 0x20200000, 1024 * KB),  # OCRAM2, followed by FlexRAM's share
 )
 PERIPHERALS = (0x40000000, 0x00500000), (0x42000000, 0x00100000), (0xE0000000, 0x00100000)
 LPUART6_IRQ, LPUART6_TX_REQUEST, LPUART6_RX_REQUEST, TX_PAD, RX_PAD, LPUART6_ALT = 25, 70, 71, "AD_B0_02", "AD_B0_03", 2
-_DIGPROG, _RT1060_REVISION_1_0 = 0x400D8260, 0x006C0000  # which chip it is (USB_ANALOG.DIGPROG; MIMXRT1062.xml)
-_SIZES = {"DMA0": 0x2000, "CCM_ANALOG": 0x260}  # of what is not a page; USB_ANALOG lies behind CCM_ANALOG
+_DIGPROG, _RT1060_REVISION_1_0 = 0x400D8260, 0x006C0000  # chip identification (USB_ANALOG.DIGPROG; MIMXRT1062.xml)
+_SIZES = {"DMA0": 0x2000, "CCM_ANALOG": 0x260}  # other than 0x1000; USB_ANALOG follows CCM_ANALOG
 _ROM_TABLE = 0xE00FD000
 # Clock gates: block, register and number of CCGRx.CGy (NXP's device header, kCLOCK_...).
 GATES = {
-    "LPUART6": (3, 3), "GPIO1": (1, 13), "GPIO2": (0, 15), "GPIO3": (2, 13), "GPIO4": (3, 6), "GPIO5": (1, 15), "DMA0": (5, 3),
-    "DMAMUX": (5, 3), "WDOG1": (3, 8), "WDOG2": (5, 5), "RTWDOG": (5, 2), "DCDC": (6, 3), "IOMUXC": (4, 1), "IOMUXC_GPR": (4, 2),
+    "LPUART6": (3, 3), "GPIO1": (1, 13), "GPIO2": (0, 15), "GPIO3": (2, 13), "GPIO4": (3, 6), "GPIO5": (1, 15),
+    "DMA0": (5, 3), "DMAMUX": (5, 3), "WDOG1": (3, 8), "WDOG2": (5, 5), "RTWDOG": (5, 2), "DCDC": (6, 3),
+    "IOMUXC": (4, 1), "IOMUXC_GPR": (4, 2),
 }  # fmt: skip
 FLEXSPI_GATE = 6, 5
-# What the boot ROM leaves behind: dumped from silicon by others (see __init__); CCGR3 there with what its own header had set.
+# Registers after the boot ROM: dumped from silicon by others (see __init__). CCGR3 in that dump includes bits that the
+# header of its image had set.
 HAND_OVER = {
     "CACRR": 0x00000001, "CBCDR": 0x000A8200, "CBCMR": 0x35AE8304, "CSCMR1": 0x64130001, "CSCDR1": 0x06490B03,
-    "CCGR0": 0xC0C00FFF, "CCGR1": 0xFCFCC000, "CCGR2": 0x0C3FF033, "CCGR3": 0xF00FF330, "CCGR4": 0x0000FFFF, "CCGR5": 0xF0033C33,
-    "CCGR6": 0x00FC3FC0,
+    "CCGR0": 0xC0C00FFF, "CCGR1": 0xFCFCC000, "CCGR2": 0x0C3FF033, "CCGR3": 0xF00FF330, "CCGR4": 0x0000FFFF,
+    "CCGR5": 0xF0033C33, "CCGR6": 0x00FC3FC0,
 }  # fmt: skip
 HAND_OVER_PLLS = {
     "PLL_ARM": 0x80002042,
@@ -80,13 +84,14 @@ HAND_OVER_PLLS = {
 
 
 class Imxrt1062(Chip):
-    """The chip.
+    """An i.MX RT1062.
 
     Args:
-        rng: fills what power-on leaves undefined (SRAM).
-        send: takes each byte that LPUART6 has sent.
-        on_pin: called with (port, pin, level, virtual time in picoseconds) when an output pin changes; a port is `GPIO4`.
-        log: receives one line about each noteworthy event.
+        rng: generator of contents that are undefined after power-on (SRAM).
+        send: called with each byte that LPUART6 has sent.
+        on_pin: called with (port, pin, level, virtual time in picoseconds) when an output pin changes; a port is named
+            like `GPIO4`.
+        log: receives one line for each event.
         line_baud: baud rate of the line at LPUART6.
     """
 
@@ -109,8 +114,8 @@ class Imxrt1062(Chip):
         self._wire_serial(send, line_baud)
         self.rtwdog = RtWdog(self.clock)
         self._powered: list[Block] = [
-            self.analog, self.dcdc, self.ccm, self.gpr, self.iomuxc, *self.ports.values(), self.mux, self.dma, self.lpuart6, self.rtwdog,
-            Wdog("WDOG1", 0x400B8000), Wdog("WDOG2", 0x400D0000), Src(),
+            self.analog, self.dcdc, self.ccm, self.gpr, self.iomuxc, *self.ports.values(), self.mux, self.dma,
+            self.lpuart6, self.rtwdog, Wdog("WDOG1", 0x400B8000), Wdog("WDOG2", 0x400D0000), Src(),
         ]  # fmt: skip
         for block in self._powered:
             self.bus.attach(block, _SIZES.get(block.name, 0x1000))
@@ -161,7 +166,7 @@ class Imxrt1062(Chip):
         chosen = self.iomuxc.value["LPUART6_RX_SELECT_INPUT"] == 1
         return self.iomuxc.function(TX_PAD) == LPUART6_ALT, chosen and self.iomuxc.function(RX_PAD) == LPUART6_ALT
 
-    # what changes together
+    # changes that affect several blocks
 
     def _clocks_changed(self) -> None:
         self.systick.frequency_changed()
@@ -180,20 +185,20 @@ class Imxrt1062(Chip):
         self._show_window()
 
     def open_window(self) -> None:
-        """The FlexSPI is set up to read the flash."""
+        """Make the flash readable: the FlexSPI is set up."""
         self._window_open = True
         self._show_window()
 
     def _show_window(self) -> None:
         clocked = self.ccm.gate(*FLEXSPI_GATE)
-        why = "CCM_CCGR6.CG5 is off" if self._window_open else "nobody has set up the FlexSPI since the reset"
+        why = "CCM_CCGR6.CG5 is off" if self._window_open else "the FlexSPI has not been set up since the reset"
         self.core.open("flash", self._window_open and clocked, why)
 
     def _fill(self, memory: str, first: int, size: int) -> None:
         self.core.bytes[memory][first : first + size] = self._rng.integers(0, 256, size, np.uint8)
 
     def _cut_flexram(self) -> None:
-        """FlexRAM has a new cut: what it held is lost or lies elsewhere."""
+        """Apply a new division of FlexRAM: its contents are lost or at other addresses."""
         shares = self.gpr.shares()
         for memory, size, kept in (("itcm", shares.itcm, 0), ("dtcm", shares.dtcm, 0), ("ocram", shares.ocram, OCRAM2)):
             self._fill(memory, kept, size)
@@ -205,10 +210,10 @@ class Imxrt1062(Chip):
     def _reachable(self, address: int, size: int) -> None:
         place = self.core.find(address, size)
         if place is None or self.core.why_closed(address + size - 1) is not None:
-            raise ModelFault(f"the DMA reaches for 0x{address:08X}, where the chip has no memory", address, "access")
+            raise ModelFault(f"the DMA accesses 0x{address:08X}, where the chip has no memory", address, "access")
         if place[0].name in ("itcm", "dtcm") and self.asleep and not self.gpr.field("GPR1", "CM7_FORCE_HCLK_EN"):
             raise ModelFault(
-                f"the DMA reaches for 0x{address:08X} while the core sleeps; set IOMUXC_GPR1.CM7_FORCE_HCLK_EN",
+                f"the DMA accesses 0x{address:08X} while the core sleeps; set IOMUXC_GPR1.CM7_FORCE_HCLK_EN",
                 address,
                 "access",
             )
@@ -227,7 +232,8 @@ class Imxrt1062(Chip):
         in_rom = rom.BASE <= self.core.get(c.PC) < rom.BASE + rom.ROM_SIZE
         if self.ccm.field("CLPCR", "LPM") and not in_rom:
             raise ModelFault(
-                "WFI with CCM_CLPCR.LPM other than 0 stops the chip's clocks, which this model does not have; set LPM to 0 first"
+                "WFI with CCM_CLPCR.LPM other than 0 stops the chip's clocks, which this model does not have; "
+                "set LPM to 0 first"
             )
         super()._fall_asleep()
 
@@ -256,9 +262,9 @@ class Imxrt1062(Chip):
 
     # the boot ROM (rom.Host)
 
-    def _meet_undefined(self) -> None:
+    def _handle_undefined(self) -> None:
         if not self._rom.call(self.core.get(c.PC)):
-            super()._meet_undefined()
+            super()._handle_undefined()
 
     def set_clocks(self) -> None:
         for name, value in HAND_OVER_PLLS.items():

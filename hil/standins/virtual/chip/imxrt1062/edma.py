@@ -1,7 +1,7 @@
-"""The eDMA of i.MX RT1062 and its request multiplexer, for channels that move one byte a request (IMXRT1060RM, eDMA and DMAMUX).
+"""eDMA and DMAMUX of i.MX RT1062, for channels that move one byte for each request (IMXRT1060RM, eDMA and DMAMUX).
 
-Links between channels, scatter and gather, minor loops of more than a byte, modulo addresses and transfers started by software are not modelled:
-a channel that asks for one is a fault when its first request comes.
+Not modelled are links between channels, scatter and gather, minor loops of more than a byte, modulo addresses and
+transfers started by software. A channel that uses one of them faults at its first request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ENABLED = 1 << 31
 
 
 class Memory(Protocol):
-    """What the channels reach."""
+    """Memory that the channels access."""
 
     def dma_read(self, address: int, size: int) -> bytes: ...
 
@@ -27,10 +27,10 @@ class Memory(Protocol):
 
 
 class DmaMux(Block):
-    """Which channel a request goes to.
+    """Request multiplexer: the channel of each request.
 
     Args:
-        changed: called when a request may have got another channel.
+        changed: called when the channel of a request may have changed.
     """
 
     REGISTERS = MUX_REGISTERS
@@ -44,7 +44,7 @@ class DmaMux(Block):
         self._changed()
 
     def channel(self, source: int) -> int | None:
-        """Return the channel that a request goes to, None when there is none."""
+        """Return the channel of a request, or None."""
         return next((n for n in range(CHANNELS) if self.value[f"CHCFG{n}"] == ENABLED | source), None)
 
 
@@ -52,9 +52,9 @@ class Edma(Block):
     """The 32 channels.
 
     Args:
-        memory: what the channels reach.
-        drive: called with (channel, level) when a channel's interrupt changes.
-        changed: called when a channel may have begun or ceased to take requests.
+        memory: memory that the channels access.
+        drive: called with (channel, level) when the interrupt of a channel changes.
+        changed: called when a channel may have started or stopped to take requests.
     """
 
     SIZES = (1, 2, 4)
@@ -75,7 +75,7 @@ class Edma(Block):
                 self._drive(channel, False)
 
     def enabled(self, channel: int) -> bool:
-        """Whether a channel takes requests."""
+        """Return whether a channel takes requests."""
         return self.clocked and bool(self.value["ERQ"] >> channel & 1)
 
     # registers
@@ -87,15 +87,15 @@ class Edma(Block):
         super().write(offset, size, value)
 
     def _command(self, offset: int, size: int, value: int) -> None:
-        """The byte registers that set or clear a bit of a channel, or of all."""
+        """Write a byte register that sets or clears a bit of one channel or of all channels."""
         register = self._register(offset, size, "write")
         if size != 1 or value & 0x20:
             raise self._fault(register, "write", f"{size} bytes, 0x{value:X}: write one byte, a channel of 0 to 31")
         if value & _NOTHING:
             return
         bits = WORD if value & _ALL else 1 << (value & 0x1F)
-        name, on = (("EEI", False), ("EEI", True), ("ERQ", False), ("ERQ", True), ("DONE", False), ("START", True), ("ERR", False),
-                    ("INT", False))[offset - 0x18]  # fmt: skip
+        name, on = (("EEI", False), ("EEI", True), ("ERQ", False), ("ERQ", True), ("DONE", False), ("START", True),
+                    ("ERR", False), ("INT", False))[offset - 0x18]  # fmt: skip
         if name in ("EEI", "START"):
             raise self._fault(
                 register, "write", "this model has no error interrupts and no transfers started by software"
@@ -127,11 +127,11 @@ class Edma(Block):
     # transfers
 
     def left(self, channel: int) -> int:
-        """Return the bytes of a channel's major loop that are still to be moved."""
+        """Return the number of bytes of a channel's major loop that are not moved yet."""
         return self.value[f"TCD{channel}_DOFF_CITER"] >> 16
 
     def until_interrupt(self, channel: int) -> int | None:
-        """Return how many more bytes make a channel interrupt, None when it never will."""
+        """Return the number of bytes until the next interrupt of a channel, or None if there will be none."""
         control, left = self.value[f"TCD{channel}_CSR_BITER"], self.left(channel)
         half = (control >> 16) // 2
         if control & INTHALF and left > half:
@@ -144,16 +144,18 @@ class Edma(Block):
         side, address = peripheral
         control = value[f"TCD{channel}_CSR_BITER"]
         wrong = (
-            value[f"TCD{channel}_SOFF_ATTR"] >> 16 or value[f"TCD{channel}_NBYTES"] != 1 or (source, destination) != steps
-            or value[f"TCD{channel}_{side}"] != address or control & 0xFF31 or not 0 < self.left(channel) <= control >> 16 < 1 << 15
+            value[f"TCD{channel}_SOFF_ATTR"] >> 16 or value[f"TCD{channel}_NBYTES"] != 1
+            or (source, destination) != steps or value[f"TCD{channel}_{side}"] != address or control & 0xFF31
+            or not 0 < self.left(channel) <= control >> 16 < 1 << 15
         )  # fmt: skip
         if wrong:
             raise ModelFault(
-                f"the descriptor of DMA channel {channel} is not one of bytes to or from 0x{address:08X}, the form this model has"
+                f"the descriptor of DMA channel {channel} is not one of bytes to or from 0x{address:08X}, "
+                "the form this model has"
             )
 
     def receive(self, channel: int, data: bytes, address: int) -> int:
-        """Move bytes from a peripheral's data register to memory; return how many the channel took."""
+        """Move bytes from a peripheral's data register to memory; return the number of moved bytes."""
         taken = 0
         while taken < len(data) and self.enabled(channel):
             self._check(channel, (0, 1), ("SADDR", address))
@@ -164,7 +166,11 @@ class Edma(Block):
         return taken
 
     def fetch(self, channel: int, address: int) -> int | None:
-        """Move a byte from memory to a peripheral's data register; return it, None when the channel takes no requests."""
+        """Move a byte from memory to a peripheral's data register.
+
+        Returns:
+            The byte, or None if the channel takes no requests.
+        """
         if not self.enabled(channel):
             return None
         self._check(channel, (1, 0), ("DADDR", address))

@@ -1,6 +1,6 @@
-"""IOMUXC_GPR of i.MX RT1062, as far as it cuts FlexRAM, keeps the core's platform awake and chooses GPIO ports (IMXRT1060RM, IOMUXC GPR; AN12077).
+"""IOMUXC_GPR of i.MX RT1062: division of FlexRAM, clock of the core's platform in sleep, choice of GPIO ports.
 
-The other registers of the block are not modelled: an access to them is a fault.
+Sources: IMXRT1060RM, IOMUXC GPR; AN12077. The other registers of the block are not modelled: an access to them faults.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from hil.standins.virtual.chip.registers import Block, Register
 
 BANK, BANKS = 32 * 1024, 16
 OCRAM, DTCM, ITCM = 1, 2, 3
-BY_FUSES = 0x55AFFA55  # ITCM 128 KB, DTCM 128 KB, OCRAM 256 KB; which bank is which: unverified
-_SIZE = {0: 0} | {code: 4096 << code - 3 for code in range(3, 11)}  # of a TCM by CM7_CFGxTCMSZ, in bytes
+BY_FUSES = 0x55AFFA55  # ITCM 128 KB, DTCM 128 KB, OCRAM 256 KB; the use of each bank is unverified
+_SIZE = {0: 0} | {code: 4096 << code - 3 for code in range(3, 11)}  # size of a TCM in bytes by CM7_CFGxTCMSZ
 _ACMP = " ".join(
     f"ACMP{i + 1}_CMP_IGEN_TRIM_{way}:{4 * j + i}/x" for j, way in enumerate(("DN", "UP")) for i in range(4)
 )
@@ -21,7 +21,7 @@ _ACMP = " ".join(
 
 @dataclass(frozen=True)
 class Shares:
-    """Bytes of FlexRAM that are ITCM, DTCM and OCRAM."""
+    """Sizes in bytes of ITCM, DTCM and OCRAM in FlexRAM."""
 
     itcm: int
     dtcm: int
@@ -32,15 +32,15 @@ class Gpr(Block):
     """The registers of IOMUXC_GPR that are modelled.
 
     Args:
-        shares_changed: called when FlexRAM is cut anew.
-        pins_changed: called when a pad may have gone to another GPIO port.
+        shares_changed: called when FlexRAM is divided anew.
+        pins_changed: called when the GPIO port of a pad may have changed.
     """
 
     REGISTERS = (
         Register("GPR1", 0x04, "SAI1_MCLK1_SEL:0-2/x SAI1_MCLK2_SEL:3-5/x SAI1_MCLK3_SEL:6-7/x SAI2_MCLK3_SEL:8-9/x "
-                 "SAI3_MCLK3_SEL:10-11/x GINT:12/x ENET1_CLK_SEL:13/x ENET2_CLK_SEL:14/x USB_EXP_MODE:15/x ENET1_TX_CLK_DIR:17/x "
-                 "ENET2_TX_CLK_DIR:18/x SAI1_MCLK_DIR:19/x SAI2_MCLK_DIR:20/x SAI3_MCLK_DIR:21/x EXC_MON:22/x "
-                 "ENET_IPG_CLK_S_EN:23/x CM7_FORCE_HCLK_EN:31"),
+                 "SAI3_MCLK3_SEL:10-11/x GINT:12/x ENET1_CLK_SEL:13/x ENET2_CLK_SEL:14/x USB_EXP_MODE:15/x "
+                 "ENET1_TX_CLK_DIR:17/x ENET2_TX_CLK_DIR:18/x SAI1_MCLK_DIR:19/x SAI2_MCLK_DIR:20/x SAI3_MCLK_DIR:21/x "
+                 "EXC_MON:22/x ENET_IPG_CLK_S_EN:23/x CM7_FORCE_HCLK_EN:31"),
         Register("GPR14", 0x38, _ACMP + " ACMP1_SAMPLE_SYNC_EN:8/x ACMP2_SAMPLE_SYNC_EN:9/x ACMP3_SAMPLE_SYNC_EN:10/x "
                  "ACMP4_SAMPLE_SYNC_EN:11/x CM7_CFGITCMSZ:16-19 CM7_CFGDTCMSZ:20-23"),
         Register("GPR16", 0x40, "INIT_ITCM_EN:0/x INIT_DTCM_EN:1/x FLEXRAM_BANK_CFG_SEL:2", 0x200003),
@@ -62,11 +62,11 @@ class Gpr(Block):
 
     @property
     def banks(self) -> int:
-        """The configuration in force, two bits a bank."""
+        """Bank configuration in force, two bits for each bank."""
         return self.value["GPR17"] if self.field("GPR16", "FLEXRAM_BANK_CFG_SEL") else BY_FUSES
 
     def shares(self) -> Shares:
-        """Return how FlexRAM is cut; a TCM is no larger than the core believes (GPR14), once the fuses are out of force."""
+        """Return the division of FlexRAM; without the fuses, GPR14 limits the size of a TCM."""
         kinds = [self.banks >> 2 * i & 3 for i in range(BANKS)]
         itcm, dtcm, ocram = (kinds.count(kind) * BANK for kind in (ITCM, DTCM, OCRAM))
         if self.field("GPR16", "FLEXRAM_BANK_CFG_SEL"):

@@ -1,9 +1,11 @@
-"""PJRC's loader chip (MKL02) beside the processor, as far as a program sees of it.
+"""PJRC's loader chip (MKL02) on the board, as a program sees it.
 
-It is a debugger on the SWD wires: with halting debug switched on it waits for the core to halt at a BKPT, and then offers its boot loader HalfKay on USB.
-Said by PJRC of the Teensy 4 (any number in the BKPT does; 251 is the one to use: forum, thread 74242) and of the Teensy 3 (it sets C_DEBUGEN: thread
-26358); that it does so on a Teensy 4 is concluded from the first: without C_DEBUGEN a BKPT does not halt (ARM DDI 0403E.e, C1.5). A probe on the wires
-is in its place: from then on it does nothing.
+It is a debugger on the SWD wires. It enables halting debug, waits for the core to halt at a BKPT, and then offers its
+boot loader HalfKay on USB. After a debug probe has accessed the core, the loader chip does nothing.
+
+Sources: PJRC on the Teensy 4 (any number in the BKPT works; 251 is the one to use: forum, thread 74242) and on the
+Teensy 3 (it sets C_DEBUGEN: thread 26358). That it also sets C_DEBUGEN on a Teensy 4 is an inference: without it a BKPT
+does not halt (ARM DDI 0403E.e, C1.5).
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ class LoaderChip:
     """The loader chip on the SWD wires.
 
     Args:
-        debug: the core's halting debug, which it switches on.
-        log: receives a line when the board goes to its boot loader; the core stays halted.
+        debug: halting debug of the core; it is enabled here.
+        log: receives one line when the board enters its boot loader; the core stays halted.
     """
 
     def __init__(self, debug: DebugControl, log: Callable[[str], None]) -> None:
@@ -26,8 +28,9 @@ class LoaderChip:
         debug.value["DHCSR"] |= C_DEBUGEN
 
     def see(self, instruction: bytes) -> None:
-        """The core has halted at a BKPT."""
+        """Handle a halt of the core at a BKPT."""
         if not self._debug.taken:
             self._log(
-                f"loader chip: the program has left for the boot loader (BKPT #{instruction[0]}): the board waits in HalfKay"
+                f"loader chip: the program has started the boot loader (BKPT #{instruction[0]}): "
+                "the board waits in HalfKay"
             )

@@ -1,7 +1,7 @@
-"""An LPUART of i.MX RT1062 with its FIFOs of four words and its DMA requests (IMXRT1060RM, LPUART), in virtual time.
+"""LPUART of i.MX RT1062 with its FIFOs of four words and its DMA requests (IMXRT1060RM, LPUART), in virtual time.
 
-At a baud rate too far from the line's, bytes are damaged and framing errors flagged. Parity, 9 and 10 bits, matching, breaks, flow control and
-infrared are not modelled.
+If the baud rate differs too much from that of the line, bytes are damaged and framing errors are flagged. Parity, 9 and
+10 bits, matching, breaks, flow control and infrared are not modelled.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ class Lpuart(LineUart):
     """An LPUART in asynchronous mode.
 
     Args:
-        name, base, clock, kernel_hz, connected, drive, send, line_baud, log: as for LineUart.
-        dma: takes received bytes and gives those to send.
+        name, base, clock, kernel_hz, connected, drive, send, line_baud, log: see LineUart.
+        dma: DMA requests for received bytes and for bytes to send.
     """
 
     SIZES = (1, 2, 4)
     REGISTERS = u.REGISTERS
 
     def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
-        drive: Callable[[bool], None], send: Callable[[int], None], dma: Requests, line_baud: int, log: Callable[[str], None],
+        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
+        connected: Callable[[], tuple[bool, bool]],
+        drive: Callable[[bool], None], send: Callable[[int], None], dma: Requests, line_baud: int,
+        log: Callable[[str], None],
     ) -> None:  # fmt: skip
         self._dma = dma
         super().__init__(name, base, clock, kernel_hz, connected, drive, send, line_baud, log)
@@ -39,7 +41,7 @@ class Lpuart(LineUart):
     # the line
 
     def next_event(self) -> int | None:
-        """Return the virtual time of the next thing that software or the other end would notice, or None."""
+        """Return the virtual time of the next event that software or the other end can notice, or None."""
         times = []
         if self._incoming and self._listening:
             times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._line_byte_ps)
@@ -59,7 +61,7 @@ class Lpuart(LineUart):
         return bool(self.value["CTRL"] & u.RE) and self.clocked and self._connected()[1]
 
     def _bytes_until_interrupt(self) -> int:
-        """Return how many more bytes change what the interrupts see; the last one on its way at the latest."""
+        """Return the number of received bytes until an interrupt may change, at most all incoming bytes."""
         wanted = len(self._incoming)
         if self.value["BAUD"] & u.RDMAE:
             return min(wanted, self._dma.until_interrupt() or wanted)
@@ -85,7 +87,7 @@ class Lpuart(LineUart):
     def _silence_at(self) -> int:
         return (self._silence_from or 0) + (1 << self.field("CTRL", "IDLECFG")) * self._line_byte_ps
 
-    def _silent(self) -> None:
+    def _on_silence(self) -> None:
         self.value["STAT"] |= u.IDLE
 
     def _shift_out(self) -> None:
@@ -99,7 +101,7 @@ class Lpuart(LineUart):
             self._refill()
 
     def _refill(self) -> None:
-        """Let the DMA put bytes into the FIFO as long as it asks for some."""
+        """Fetch bytes through the DMA while the FIFO requests them."""
         while self.value["BAUD"] & u.TDMAE and len(self._queued) <= self.field("WATER", "TXWATER"):
             byte = self._dma.fetch(self.base + _DATA)
             if byte is None:
@@ -114,7 +116,7 @@ class Lpuart(LineUart):
             self._queued.append(byte)
 
     def requests_changed(self) -> None:
-        """The DMA may have begun to take requests."""
+        """Update the transmitter: the DMA may take requests now."""
         if self.value["CTRL"] & u.TE:
             self.update(self._clock.now)
             self._refill()
@@ -130,7 +132,7 @@ class Lpuart(LineUart):
             flags |= u.TDRE
         return flags if self._shifting is not None else flags | u.TC
 
-    def _asking(self) -> bool:
+    def _interrupt_level(self) -> bool:
         control, flags = self.value["CTRL"], self._status()
         return any(flags & flag and control & enable for flag, enable in u.INTERRUPTS)
 
@@ -190,7 +192,7 @@ class Lpuart(LineUart):
             self._log(f"{self.name} runs at {self._wrong} baud, the line at {self._line_baud}: bytes are damaged")
 
     def clock_changed(self) -> None:
-        """The root clock may have changed."""
+        """Update the baud rate: the root clock may have changed."""
         if self.clocked and self.value["CTRL"] & (u.RE | u.TE):
             self._set_speed()
 

@@ -1,7 +1,8 @@
 """Pads and GPIO ports of i.MX RT1062 (IMXRT1060RM, IOMUXC and GPIO; MIMXRT1062.xml).
 
-All 124 pads are here; of the registers that choose among pads for a peripheral's input (`..._SELECT_INPUT`) those of LPUART6 alone, the others
-fault. Of the GPIO ports the five slow ones are modelled, without interrupts; inputs read their pull.
+All 124 pads are modelled. Of the registers that select a pad for a peripheral's input (`..._SELECT_INPUT`) only those
+of LPUART6 are modelled; the others fault. Of the GPIO ports the five slow ones are modelled, without interrupts. Inputs
+read their pull.
 """
 
 from __future__ import annotations
@@ -18,23 +19,24 @@ _FOUR_BITS = {  # pads with more than eight functions
     *(f"SD_B1_{i:02}" for i in range(7)),
 }  # fmt: skip
 _DEBUG = {f"AD_B0_{i:02}" for i in range(4, 12)}  # boot mode and JTAG after reset
-_PAD_RESET = {"EMC_27": 0x30B0, "AD_B0_04": 0x30B0, "AD_B0_05": 0x30B0, "AD_B0_06": 0x70A0, "AD_B0_07": 0x70A0, "AD_B0_08": 0xB0A0,
-              "AD_B0_09": 0x70A0, "AD_B0_10": 0x90B1, "AD_B0_11": 0x70A0}  # fmt: skip
+_PAD_RESET = {"EMC_27": 0x30B0, "AD_B0_04": 0x30B0, "AD_B0_05": 0x30B0, "AD_B0_06": 0x70A0, "AD_B0_07": 0x70A0,
+              "AD_B0_08": 0xB0A0, "AD_B0_09": 0x70A0, "AD_B0_10": 0x90B1, "AD_B0_11": 0x70A0}  # fmt: skip
 _PAD = "SRE:0 DSE:3-5 SPEED:6-7 ODE:11 PKE:12 PUE:13 PUS:14-15 HYS:16"
 ALT_GPIO = 5
 
 
 class Iomuxc(Block):
-    """Function and driver of every pad.
+    """Function and electrical settings of all pads.
 
     Args:
-        changed: called when a pad's function or driver changes.
+        changed: called when function or settings of a pad change.
     """
 
     REGISTERS = (
         *(Register(f"SW_MUX_CTL_PAD_GPIO_{pad}", 0x14 + 4 * i, f"MUX_MODE:0-{3 if pad in _FOUR_BITS else 2} SION:4",
                    0 if pad in _DEBUG else ALT_GPIO) for i, pad in enumerate(PADS)),
-        *(Register(f"SW_PAD_CTL_PAD_GPIO_{pad}", 0x204 + 4 * i, _PAD, _PAD_RESET.get(pad, 0x10B0)) for i, pad in enumerate(PADS)),
+        *(Register(f"SW_PAD_CTL_PAD_GPIO_{pad}", 0x204 + 4 * i, _PAD, _PAD_RESET.get(pad, 0x10B0))
+          for i, pad in enumerate(PADS)),
         Register("LPUART6_RX_SELECT_INPUT", 0x550, "DAISY:0"), Register("LPUART6_TX_SELECT_INPUT", 0x554, "DAISY:0"),
     )  # fmt: skip
 
@@ -47,7 +49,7 @@ class Iomuxc(Block):
         self._changed()
 
     def function(self, pad: str) -> int:
-        """Return a pad's function, by the number of its alternative."""
+        """Return the function of a pad as the number of its alternative."""
         return self.field(f"SW_MUX_CTL_PAD_GPIO_{pad}", "MUX_MODE")
 
     def pulled_up(self, pad: str) -> bool:
@@ -72,9 +74,9 @@ class GpioPort(Block):
     """A slow GPIO port.
 
     Args:
-        number: 1 to 5.
-        pads: the pads.
-        fast: returns the pins that IOMUXC_GPR has given to the fast port on the same pads.
+        number: number of the port, 1 to 5.
+        pads: IOMUXC with the pads.
+        fast: returns the pins that IOMUXC_GPR assigns to the fast port on the same pads.
         on_edge: called with (pin, level) when an output pin changes.
     """
 
@@ -82,7 +84,8 @@ class GpioPort(Block):
         Register("DR", 0x00, "DR:0-31"), Register("GDIR", 0x04, "GDIR:0-31"), Register("PSR", 0x08, "PSR:0-31/r"),
         Register("ICR1", 0x0C, " ".join(f"ICR{i}:{2 * i}-{2 * i + 1}/x" for i in range(16))),
         Register("ICR2", 0x10, " ".join(f"ICR{16 + i}:{2 * i}-{2 * i + 1}/x" for i in range(16))),
-        Register("IMR", 0x14, "IMR:0-31/x"), Register("ISR", 0x18, "ISR:0-31/c"), Register("EDGE_SEL", 0x1C, "GPIO_EDGE_SEL:0-31/x"),
+        Register("IMR", 0x14, "IMR:0-31/x"), Register("ISR", 0x18, "ISR:0-31/c"),
+        Register("EDGE_SEL", 0x1C, "GPIO_EDGE_SEL:0-31/x"),
         Register("DR_SET", 0x84, "DR_SET:0-31/w"), Register("DR_CLEAR", 0x88, "DR_CLEAR:0-31/w"),
         Register("DR_TOGGLE", 0x8C, "DR_TOGGLE:0-31/w"),
     )  # fmt: skip

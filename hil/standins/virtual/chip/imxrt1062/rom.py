@@ -1,8 +1,9 @@
-"""The boot ROM of i.MX RT1062 (IMXRT1060RM, System Boot): its tables at their places, its routines done by the host.
+"""The boot ROM of i.MX RT1062 (IMXRT1060RM, System Boot): tables at their addresses, routines executed by the host.
 
-The ROM holds tables and one undefined instruction for each routine (the chip traps those inside the ROM, chip.Imxrt1062); nothing of the real ROM's
-code is in it. Modelled are the boot from serial NOR flash with its checks, the wait of the serial downloader, and those of the FlexSPI NOR routines that a
-flash algorithm calls; the others are a fault. Where the tables lie inside the ROM is made up, but for the pointer at 0x0020001C.
+The ROM contains tables and one undefined instruction for each routine, which the chip traps (chip.Imxrt1062). It has no
+code of the real ROM. Modelled are the boot from serial NOR flash with its checks, the wait of the serial downloader,
+and the FlexSPI NOR routines that a flash algorithm calls; other routines fault. The places of the tables in the ROM are
+made up, except for the pointer at 0x0020001C.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from hil.standins.virtual.chip.imxrt1062.boot_header import (
 from hil.standins.virtual.chip.w25q16 import BLOCK, PAGE, SECTOR, SIZE, W25Q16
 
 BASE, ROM_SIZE = 0x00200000, 0x20000
-STACK = 0x20208000  # of the ROM itself, in OCRAM2
+STACK = 0x20208000  # initial stack pointer of the ROM, in OCRAM2
 _POINTER, _TREE, _DRIVER, _ENTRIES, WAIT = 0x1C, 0x100, 0x140, 0x200, 0x1F0
 UDF = 0xDE00
 SUCCESS, INVALID_ARGUMENT, OUT_OF_RANGE = 0, 4, 3  # status_t
 
 
 class Host(Protocol):
-    """What the routines need of the chip."""
+    """Interface of the chip that the routines use."""
 
     def set_clocks(self) -> None: ...
 
@@ -53,11 +54,11 @@ class Host(Protocol):
 
 
 class BootRom:
-    """Tables and routines.
+    """The tables and routines of the boot ROM.
 
     Args:
         host: the chip.
-        flash: what the routines work on.
+        flash: flash that the routines use.
     """
 
     def __init__(self, host: Host, flash: W25Q16) -> None:
@@ -83,7 +84,7 @@ class BootRom:
             self._driver.append(place | 1)
 
     def image(self) -> bytes:
-        """Return the bytes of the ROM: vectors, the tree of its interfaces (fsl_romapi), one UDF a routine."""
+        """Return the bytes of the ROM: vectors, the tree of its interfaces (fsl_romapi), one UDF for each routine."""
         rom = bytearray(ROM_SIZE)
         struct.pack_into("<2I", rom, 0, STACK, BASE + _ENTRIES | 1)
         struct.pack_into("<2I", rom, 8, BASE + WAIT | 1, BASE + WAIT | 1)
@@ -96,7 +97,7 @@ class BootRom:
         return bytes(rom)
 
     def call(self, address: int) -> bool:
-        """Run the routine at an address; false when there is none."""
+        """Run the routine at an address; return False if there is none."""
         routine = self._routines.get(address)
         if routine is None:
             return False
@@ -122,7 +123,7 @@ class BootRom:
     # flexspi_nor_driver_interface_t
 
     def _config(self) -> bool:
-        """Whether the arguments name FlexSPI instance 0 and a configuration block that fits this flash."""
+        """Return whether the arguments are FlexSPI instance 0 and a configuration block that this flash supports."""
         try:
             check_config(self._host.memory(self._host.argument(1), CONFIG_SIZE))
         except (Refused, ModelFault):
@@ -131,9 +132,8 @@ class BootRom:
 
     def _get_config(self) -> None:
         option = int.from_bytes(self._host.memory(self._host.argument(2), 4), "little")
-        known = (
-            self._host.argument(0) == 0 and option >> 28 == 0xC and option >> 20 & 0xF == 0
-        )  # quad SPI, described by itself (SFDP)
+        # Quad SPI flash that describes itself (SFDP).
+        known = self._host.argument(0) == 0 and option >> 28 == 0xC and option >> 20 & 0xF == 0
         if known:
             self._host.store(self._host.argument(1), default_config())
         self._host.returns(SUCCESS if known else INVALID_ARGUMENT)
@@ -174,9 +174,7 @@ class BootRom:
 
     def _read(self) -> None:
         self._need_ready("read")
-        (count,) = struct.unpack(
-            "<I", self._host.memory(self._host.argument(13), 4)
-        )  # the fifth argument, on the stack
+        (count,) = struct.unpack("<I", self._host.memory(self._host.argument(13), 4))  # fifth argument, on the stack
         place = self._host.argument(3)
         if place + count > SIZE:
             self._host.returns(OUT_OF_RANGE)

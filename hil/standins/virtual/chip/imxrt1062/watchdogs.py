@@ -1,6 +1,7 @@
-"""The watchdogs of i.MX RT1062: WDOG1 and WDOG2, which start when told to, and RTWDOG, which runs from reset (IMXRT1060RM, WDOG and RTWDOG).
+"""Watchdogs of i.MX RT1062: WDOG1, WDOG2 and RTWDOG, which runs after reset (IMXRT1060RM, WDOG and RTWDOG).
 
-WDOG1 and WDOG2 cannot be started here; their power-down counter (PDE) is a bit without effect, as WDOG_B leads nowhere on a Teensy.
+WDOG1 and WDOG2 cannot be started here. Their power-down counter (PDE) is a bit without effect, because WDOG_B is not
+connected on a Teensy.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from hil.standins.virtual.chip.registers import Block, Register
 
 LPO_HZ = 32_768
 UNLOCK, REFRESH = 0xD928C520, 0xB480A602
-WINDOW_PS = 1_000_000  # 128 bus clocks, at the slowest bus that a program may hurry on
+WINDOW_PS = 1_000_000  # 128 bus clocks at 128 MHz
 EN, UPDATE, CMD32EN = 1 << 7, 1 << 5, 1 << 13
 
 
 class Wdog(Block):
-    """WDOG1 or WDOG2: registers of 16 bits, here two in a word."""
+    """WDOG1 or WDOG2; two registers of 16 bits are combined into a word."""
 
     SIZES = (2,)
     REGISTERS = (
@@ -34,8 +35,8 @@ class RtWdog(Block):
     """
 
     REGISTERS = (
-        Register("CS", 0x0, "STOP:0 WAIT:1 DBG:2 TST:3-4/x UPDATE:5 INT:6/x EN:7 CLK:8-9/x RCS:10/r ULK:11/r PRES:12/x CMD32EN:13/x "
-                 "FLG:14/c WIN:15/x", 0x2980),
+        Register("CS", 0x0, "STOP:0 WAIT:1 DBG:2 TST:3-4/x UPDATE:5 INT:6/x EN:7 CLK:8-9/x RCS:10/r ULK:11/r PRES:12/x "
+                 "CMD32EN:13/x FLG:14/c WIN:15/x", 0x2980),
         Register("CNT", 0x4, "CNTLOW:0-7/w CNTHIGH:8-15/w KEY:16-31/w"),
         Register("TOVAL", 0x8, "TOVALLOW:0-7 TOVALHIGH:8-15", 0x400),
         Register("WIN", 0xC, "WINLOW:0-7/x WINHIGH:8-15/x"),
@@ -47,7 +48,7 @@ class RtWdog(Block):
         self._open_until = 0
         self._configured = False
         self._started = 0
-        self.armed = False  # whether somebody must stop or refresh it: from the hand-over of the boot ROM on
+        self.armed = False  # whether the program must stop or refresh it: after the boot ROM has started the program
 
     def reset(self) -> None:
         super().reset()
@@ -56,7 +57,7 @@ class RtWdog(Block):
         self.armed = False
 
     def hand_over(self) -> None:
-        """A program begins: from here on the time-out counts."""
+        """Start the timeout: the boot ROM starts the program."""
         self._started = self._clock.now
         self.armed = True
 
@@ -64,7 +65,8 @@ class RtWdog(Block):
         due = self.next_event()
         if due is not None and now >= due:
             raise ModelFault(
-                f"RTWDOG runs out {(now - self._started) / PS_PER_S * 1e3:.0f} ms after the program began; stop it (RTWDOG_CS.EN)"
+                f"RTWDOG expires {(now - self._started) / PS_PER_S * 1e3:.0f} ms after the program began; "
+                "stop it (RTWDOG_CS.EN)"
             )
 
     def next_event(self) -> int | None:
@@ -76,7 +78,8 @@ class RtWdog(Block):
         if key == UNLOCK:
             if self._configured and not self.value["CS"] & UPDATE:
                 raise ModelFault(
-                    "RTWDOG is unlocked, but RTWDOG_CS.UPDATE was 0 at its last configuration: it stays as it is until reset"
+                    "RTWDOG is unlocked, but RTWDOG_CS.UPDATE was 0 at its last configuration: "
+                    "it stays as it is until reset"
                 )
             self._open_until = self._clock.now + WINDOW_PS
         elif key == REFRESH:

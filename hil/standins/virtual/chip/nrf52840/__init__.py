@@ -1,1 +1,4 @@
-"""The nRF52840 of an nRF52840 DK (Product Specification v1.7 for registers and behaviour, checked against the SVD that pyOCD carries)."""
+"""The nRF52840 of an nRF52840 DK.
+
+Source of registers and behaviour: Product Specification v1.7, checked against the SVD file in pyOCD.
+"""

@@ -1,6 +1,6 @@
 """nRF52840: memories and peripherals wired together (Product Specification, memory and instantiation).
 
-Peripherals that are not here (radio, RTC, SPI, TWI, ADC, USB, QSPI, UARTE1, GPIOTE, ACL ...) fault when a program touches them. On
+Accesses to peripherals without a model (radio, RTC, SPI, TWI, ADC, USB, QSPI, UARTE1, GPIOTE, ACL ...) fault. On
 silicon SysTick stops while the core sleeps; here it does not.
 """
 
@@ -45,20 +45,20 @@ _RXDRDY = 0x40002108
 
 
 class Nrf52840(Chip):
-    """An nRF52840.
+    """An nRF52840 in the state after `nrfjprog --recover`.
+
+    That is: everything is erased, the debug port is open, and UICR.APPROTECT keeps it open.
 
     Args:
-        rng: fills what power-on leaves undefined (RAM) and makes the unique id.
-        send: takes each byte that UARTE0 has sent.
+        rng: generator of contents that are undefined after power-on (RAM), and of the unique id.
+        send: called with each byte that UARTE0 has sent.
         on_pin: called with (port number, pin, level, virtual time in picoseconds) when an output pin changes.
-        log: receives one line about each noteworthy event.
+        log: receives one line for each event.
         line_baud: baud rate of the line at UARTE0.
-        variant: INFO.VARIANT of the chip, the build code in its last two letters.
-
-    It begins as `nrfjprog --recover` leaves a chip: everything erased, the debug port open and UICR.APPROTECT set to keep it so.
+        variant: INFO.VARIANT of the chip; the last two letters are the build code.
 
     Attributes:
-        RAM: of the chip; a relative with another size says so.
+        RAM: RAM of the chip; a subclass for a related chip overrides it.
     """
 
     RAM = Memory("ram", RAM_BASE, RAM_SIZE)
@@ -95,12 +95,12 @@ class Nrf52840(Chip):
     def _attach(self, rng: np.random.Generator, variant: str) -> None:
         self.bus.attach(Ficr(rng, variant), 0x1000)
         self.bus.attach(self.uicr, UICR_SIZE)
-        # The bytes arrive before the timers notice that there were none.
+        # The UARTE is updated before the timers: they detect that no byte came.
         events: tuple[EventBlock, ...] = (self.power, self.uarte0, *self.timers)
         for block in (*events, self.ppi, Watchdog()):
             self.add(block, 0x1000)
         self.ppi.blocks = {block.base >> 12: block for block in events}
-        self.add(self.nvmc, 0x800)  # ACL is behind it in the same page
+        self.add(self.nvmc, 0x800)  # ACL follows in the same page
         for port in self.ports:
             self.bus.attach(port, 0x300, 0x500)
             self.blocks.append(port)
@@ -126,7 +126,7 @@ class Nrf52840(Chip):
     # virtual time
 
     def _now(self) -> int:
-        """Return virtual time, with the peripherals brought up to it."""
+        """Return virtual time, after all peripherals are updated to it."""
         now = self.clock.now
         for block in (self.power, self.uarte0, *self.timers):
             block.update(now)
@@ -137,7 +137,7 @@ class Nrf52840(Chip):
             timer.update(now)
 
     def _cleared_until(self, i: int) -> int:
-        """Return until when bytes that clear a timer keep arriving."""
+        """Return the time of the last incoming byte that clears a timer, or 0."""
         clear = self.timers[i].base + 0x00C
         return self.uarte0.stream_end if self.ppi.routes(_RXDRDY, clear) else 0
 
@@ -148,12 +148,12 @@ class Nrf52840(Chip):
         super().request_reset()
 
     def power_on(self) -> None:
-        """Begin as when power comes: what a soft reset leaves open is closed."""
+        """Power-on reset: also closes the debug port that a soft reset leaves open."""
         self.protection.power_on()
         self.reset()
 
     def hold_reset(self, asserted: bool) -> None:
-        """The reset pin: without UICR.PSELRESET it is a pin like any other."""
+        """Set the reset pin, which has no effect without UICR.PSELRESET."""
         if not self.uicr.pin_reset:
             self.log("nRESET changes, which UICR.PSELRESET does not connect: nothing happens")
             return

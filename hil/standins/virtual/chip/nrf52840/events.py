@@ -1,6 +1,7 @@
-"""What peripherals of the nRF52 have in common: tasks, events, shortcuts, interrupts (Product Specification, peripheral interface).
+"""Base of nRF52 peripherals: tasks, events, shortcuts, interrupts (Product Specification, peripheral interface).
 
-A task is a register that acts when 1 is written; an event is a register that the peripheral sets to 1 and software clears with 0.
+A task is a register that starts an action when 1 is written. An event is a register that the peripheral sets to 1 and
+software clears by writing 0.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from hil.standins.virtual.chip.registers import Block, Register
 
 @dataclass(frozen=True)
 class Times:
-    """When an event happened: `count` times at equal distances, the first and the last at these virtual times (picoseconds)."""
+    """Virtual times of an event in picoseconds: it happened `count` times at equal intervals from `first` to `last`."""
 
     first: int
     last: int
@@ -34,7 +35,7 @@ def task(name: str, offset: int) -> Register:
 
 
 def absent_task(name: str, offset: int) -> Register:
-    """Return the register of a task that the chip has and the model has not."""
+    """Return the register of a task that the chip has and the model does not have."""
     return Register(f"TASKS_{name}", offset, f"TASKS_{name}:0/x")
 
 
@@ -45,19 +46,20 @@ def event(name: str, offset: int) -> Register:
 
 def interrupt_set_and_clear(fields: str) -> tuple[Register, Register]:
     """Return INTENSET and INTENCLR at their usual offsets; `fields` is a list of NAME:bit."""
-    return tuple(Register(name, offset, fields) for name, offset in (("INTENSET", 0x304), ("INTENCLR", 0x308)))  # type: ignore[return-value]
+    return Register("INTENSET", 0x304, fields), Register("INTENCLR", 0x308, fields)
 
 
 class EventBlock(Block):
     """A peripheral with tasks, events, shortcuts and an interrupt.
 
-    Args:
-        name, base: as in the Product Specification.
-        drive: called with the level of the interrupt line when it changes.
-        fire: told the address of an event's register whenever the event happens: the PPI.
-        now: returns virtual time, with everything that lives in it brought up to date.
+    A subclass defines `task_NAME(times)` for each task, with NAME in lower case, and `SHORTS_TO` as tuples (shortcut,
+    event, task).
 
-    A subclass defines `task_NAME(times)` for each task (NAME in small letters) and `SHORTS_TO`: (shortcut, event, task), ...
+    Args:
+        name, base: name and base address as in the Product Specification.
+        drive: called with the level of the interrupt line when it changes.
+        fire: called with the address of an event's register and its times when the event happens (the PPI).
+        now: returns virtual time, after all peripherals are updated to it.
     """
 
     SHORTS_TO: tuple[tuple[str, str, str], ...] = ()
@@ -87,7 +89,7 @@ class EventBlock(Block):
     # tasks
 
     def trigger(self, offset: int, times: Times) -> None:
-        """Do a task as the PPI asks; raises ModelFault where there is none."""
+        """Do a task for the PPI; raise ModelFault if there is no task at the offset."""
         register = self._at.get(offset)
         if register is None or not register.acting or not register.name.startswith("TASKS_"):
             raise ModelFault(
@@ -102,7 +104,7 @@ class EventBlock(Block):
     # events
 
     def emit(self, name: str, times: Times) -> None:
-        """An event has happened: its register, its interrupt, shortcuts and the PPI."""
+        """Signal an event: set its register and interrupt, trigger shortcuts and the PPI."""
         register = self._named[f"EVENTS_{name}"]
         self.value[register.name] = 1
         self._refresh()
@@ -126,7 +128,7 @@ class EventBlock(Block):
     # interrupts
 
     def enabled(self, name: str) -> bool:
-        """Whether an event interrupts."""
+        """Return whether the interrupt of an event is enabled."""
         return bool(self._enabled & self._interrupt_of.get(f"EVENTS_{name}", 0))
 
     def write_intenset(self, _old: int, new: int, _acting: int) -> None:

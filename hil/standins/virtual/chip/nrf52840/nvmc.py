@@ -1,8 +1,9 @@
-"""NVMC: flash of 1 MB in pages of 4 KB, and UICR beside it (Product Specification, NVMC).
+"""NVMC: flash of 1 MB in pages of 4 KB, and UICR (Product Specification, NVMC).
 
-Programming clears bits only: a word that is not erased gets the AND of old and new. A store to flash without CONFIG.WEN, or of
-less than a word, is a hard fault on silicon and a fault of the model here. Durations are the typical ones; a status read during an
-operation says busy once, then virtual time goes to the operation's end. A supply that fails in the middle of an operation leaves it half done.
+Programming only clears bits: a word that is not erased gets the AND of old and new data. A store to flash without
+CONFIG.WEN, or of less than a word, is a hard fault on silicon and a fault of the model here. Durations are the typical
+ones. The first status read during an operation returns busy; virtual time then advances to the end of the operation. If
+the supply fails during an operation, it is left half done.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hil.standins.virtual.chip.nrf52840.uicr import Uicr
 from hil.standins.virtual.chip.registers import WORD, Block, Register
 
 FLASH_SIZE, PAGE = 0x100000, 0x1000
-# NVMC, electrical specification: tWRITE, tERASEPAGE; tERASEALL from the nRF5340's, whose chapter is the same.
+# NVMC, electrical specification: tWRITE, tERASEPAGE; tERASEALL from that of the nRF5340, whose chapter is the same.
 WRITE_PS, PAGE_PS, ALL_PS = 41_000_000, 85_000_000_000, 173_000_000_000
 READ_ONLY, WRITE, ERASE = 0, 1, 2
 _ERASED = b"\xff" * 4
@@ -28,18 +29,21 @@ class Nvmc(Block):
 
     Args:
         clock: virtual time.
-        core: holds the array as its memory `flash`.
-        uicr: the words beside it.
-        power: their supply.
-        log: receives one line about what silicon would do silently.
+        core: core whose memory `flash` is the array.
+        uicr: UICR.
+        power: supply of flash and UICR.
+        log: receives one line about each mistake that silicon ignores silently.
     """
 
     REGISTERS = (
-        Register("READY", 0x400, "READY:0/r", 1), Register("READYNEXT", 0x408, "READYNEXT:0/r"), Register("CONFIG", 0x504, "WEN:0-1"),
+        Register("READY", 0x400, "READY:0/r", 1), Register("READYNEXT", 0x408, "READYNEXT:0/r"),
+        Register("CONFIG", 0x504, "WEN:0-1"),
         Register("ERASEPAGE", 0x508, "ERASEPAGE:0-31"), Register("ERASEALL", 0x50C, "ERASEALL:0"),
         Register("ERASEPCR0", 0x510, "ERASEPCR0:0-31/x"), Register("ERASEUICR", 0x514, "ERASEUICR:0"),
-        Register("ERASEPAGEPARTIAL", 0x518, "ERASEPAGEPARTIAL:0-31/x"), Register("ERASEPAGEPARTIALCFG", 0x51C, "DURATION:0-6", 0xA),
-        Register("ICACHECNF", 0x540, "CACHEEN:0 CACHEPROFEN:8/x"), Register("IHIT", 0x548, "HITS:0-31"), Register("IMISS", 0x54C, "MISSES:0-31"),
+        Register("ERASEPAGEPARTIAL", 0x518, "ERASEPAGEPARTIAL:0-31/x"),
+        Register("ERASEPAGEPARTIALCFG", 0x51C, "DURATION:0-6", 0xA),
+        Register("ICACHECNF", 0x540, "CACHEEN:0 CACHEPROFEN:8/x"), Register("IHIT", 0x548, "HITS:0-31"),
+        Register("IMISS", 0x54C, "MISSES:0-31"),
     )  # fmt: skip
 
     def __init__(self, clock: Clock, core: Core, uicr: Uicr, power: FlashPower, log: Callable[[str], None]) -> None:
@@ -50,7 +54,7 @@ class Nvmc(Block):
         self._log = log
         self.array = core.bytes["flash"]
         self._busy_until = 0
-        self._pending: tuple[int, bytes] | None = None  # offset and what is to stand there instead of the store itself
+        self._pending: tuple[int, bytes] | None = None  # offset and bytes that replace those of the last store
         self._mode = READ_ONLY
         super().__init__("NVMC", 0x4001E000)
 
@@ -76,7 +80,7 @@ class Nvmc(Block):
             self._mode = mode
 
     def _store(self, address: int, size: int, value: int) -> None:
-        """Take a store of the core. The store itself lands in the array; `_settle` puts that right."""
+        """Handle a store of the core. Unicorn writes the stored value to the array; `_settle` corrects that."""
         self._settle()
         if size != 4 or address % 4:
             raise ModelFault(
@@ -88,7 +92,7 @@ class Nvmc(Block):
         self._pending = address, after[:done] + before[done:]
 
     def write_word(self, address: int, value: int) -> None:
-        """Take a word that does not come as a store of the core: UICR, and a debugger's flash."""
+        """Program a word of UICR, which is not written by a store to memory."""
         if self._mode != WRITE:
             raise ModelFault(f"write of 0x{address:08X} while NVMC_CONFIG.WEN is not set", address, "write")
         before = self._uicr.words[address - self._uicr.base >> 2].to_bytes(4, "little")
@@ -97,7 +101,7 @@ class Nvmc(Block):
         )
 
     def _program(self, address: int, before: bytes, value: int) -> bytes:
-        """Return what a word becomes, and be busy with it."""
+        """Return the contents of a word after programming, and start the busy time."""
         if before != _ERASED:
             self._log(f"the flash word at 0x{address:08X} is programmed without being erased")
         self._busy(WRITE_PS)
@@ -110,7 +114,7 @@ class Nvmc(Block):
                 self.array[address + i] = byte
 
     def settle(self) -> None:
-        """Let the last store be as programmed, for who looks at the array."""
+        """Complete the last store: the array then has the programmed contents."""
         self._settle()
 
     # erasing
@@ -139,7 +143,7 @@ class Nvmc(Block):
             self._busy(PAGE_PS)
 
     def erase_all(self) -> None:
-        """Erase flash and UICR, as ERASEALL here and in the CTRL-AP do."""
+        """Erase flash and UICR, for ERASEALL of the NVMC and of the CTRL-AP."""
         self.array[:] = 0xFF
         self._uicr.erase()
         self._core.code_changed()

@@ -1,4 +1,4 @@
-"""GPIO ports of the nRF52840 (Product Specification, GPIO). Inputs read their pull, as nothing is wired to them but the serial port."""
+"""GPIO ports of the nRF52840 (Product Specification, GPIO). Inputs read their pull: nothing else drives them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Port(Block):
     """A GPIO port.
 
     Args:
-        number: 0 or 1.
-        pins: how many it has.
+        number: number of the port, 0 or 1.
+        pins: number of pins.
         on_edge: called with (pin, level) when an output pin changes.
     """
 
@@ -25,9 +25,11 @@ class Port(Block):
             return " ".join(f"PIN{i}:{i}{suffix}" for i in range(pins))
 
         self.REGISTERS = (
-            *(Register(name, offset, bits()) for name, offset in (("OUT", 0x504), ("OUTSET", 0x508), ("OUTCLR", 0x50C))),
+            *(Register(name, offset, bits())
+              for name, offset in (("OUT", 0x504), ("OUTSET", 0x508), ("OUTCLR", 0x50C))),
             Register("IN", 0x510, bits("/r")),
-            *(Register(name, offset, bits()) for name, offset in (("DIR", 0x514), ("DIRSET", 0x518), ("DIRCLR", 0x51C))),
+            *(Register(name, offset, bits())
+              for name, offset in (("DIR", 0x514), ("DIRSET", 0x518), ("DIRCLR", 0x51C))),
             Register("LATCH", 0x520, bits("/c")), Register("DETECTMODE", 0x524, "DETECTMODE:0/x"),
             *(Register(f"PIN_CNF{i}", 0x700 + 4 * i, _CNF, 2) for i in range(pins)),
         )  # fmt: skip
@@ -45,11 +47,11 @@ class Port(Block):
         self._drive()
 
     def drives(self, pin: int) -> bool:
-        """Whether a pin is an output and high."""
+        """Return whether a pin is an output and high."""
         return bool(self.value["DIR"] & self.value["OUT"] & 1 << pin)
 
     def listens(self, pin: int) -> bool:
-        """Whether a pin is an input whose buffer is connected."""
+        """Return whether a pin is an input with its buffer connected."""
         return not self.value[f"PIN_CNF{pin}"] & (_DIR | _INPUT_OFF)
 
     def read_in(self, _value: int) -> int:
@@ -96,7 +98,7 @@ class Port(Block):
 
 
 class Pins:
-    """The pins of all ports, by the number that PSEL registers have for them: port in bit 5."""
+    """The pins of all ports by their number in PSEL registers: bit 5 is the port."""
 
     def __init__(self, ports: tuple[Port, ...]) -> None:
         self._ports = ports

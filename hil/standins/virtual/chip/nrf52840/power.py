@@ -1,7 +1,7 @@
-"""POWER, CLOCK and access port protection, which share addresses and an interrupt (Product Specification, those chapters).
+"""POWER, CLOCK and APPROTECT, which share addresses and an interrupt (Product Specification, chapters of these names).
 
-The core always runs at 64 MHz: from the RC oscillator, or from the crystal once that has started. Low-frequency clocks, System OFF,
-power failure warnings and the switching of RAM sections are not modelled.
+The core always runs at 64 MHz, from the RC oscillator or, after it has started, from the crystal. Low-frequency clocks,
+System OFF, power failure warnings and the switching of RAM sections are not modelled.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from hil.standins.virtual.chip.nrf52840.events import (
 from hil.standins.virtual.chip.registers import Register
 
 CORE_HZ = 64_000_000
-CRYSTAL_PS = (
-    360_000_000  # typical start-up of a 32 MHz crystal (CLOCK: electrical specification), from memory: `unverified`
-)
+# Typical start-up time of a 32 MHz crystal (CLOCK: electrical specification), from memory: `unverified`.
+CRYSTAL_PS = 360_000_000
 SW_DISABLE = 0x5A
 RESETPIN, DOG, SREQ = 1, 2, 4
 _INTERRUPTS = (
-    "HFCLKSTARTED:0 LFCLKSTARTED:1 POFWARN:2 DONE:3 CTTO:4 SLEEPENTER:5 SLEEPEXIT:6 USBDETECTED:7 USBREMOVED:8 USBPWRRDY:9 "
-    "CTSTARTED:10 CTSTOPPED:11"
+    "HFCLKSTARTED:0 LFCLKSTARTED:1 POFWARN:2 DONE:3 CTTO:4 SLEEPENTER:5 SLEEPEXIT:6 USBDETECTED:7 USBREMOVED:8 "
+    "USBPWRRDY:9 CTSTARTED:10 CTSTOPPED:11"
 )
 _SECTIONS = " ".join(f"S{i}POWER:{i}{{0}} S{i}RETENTION:{16 + i}{{0}}" for i in range(16))
 
@@ -38,29 +37,35 @@ class PowerClock(EventBlock):
 
     Args:
         clock: virtual time.
-        drive, fire, now: as for EventBlock.
-        disable_protection: called with what is written to APPROTECT.DISABLE.
+        drive, fire, now: see EventBlock.
+        disable_protection: called with the value written to APPROTECT.DISABLE.
     """
 
     REGISTERS = (
-        task("HFCLKSTART", 0x000), task("HFCLKSTOP", 0x004), absent_task("LFCLKSTART", 0x008), absent_task("LFCLKSTOP", 0x00C),
-        absent_task("CAL", 0x010), absent_task("CTSTART", 0x014), absent_task("CTSTOP", 0x018), absent_task("CONSTLAT", 0x078),
-        task("LOWPWR", 0x07C),
+        task("HFCLKSTART", 0x000), task("HFCLKSTOP", 0x004), absent_task("LFCLKSTART", 0x008),
+        absent_task("LFCLKSTOP", 0x00C),
+        absent_task("CAL", 0x010), absent_task("CTSTART", 0x014), absent_task("CTSTOP", 0x018),
+        absent_task("CONSTLAT", 0x078), task("LOWPWR", 0x07C),
         *(event(name, offset) for name, offset in (
             ("HFCLKSTARTED", 0x100), ("LFCLKSTARTED", 0x104), ("POFWARN", 0x108), ("DONE", 0x10C), ("CTTO", 0x110),
-            ("SLEEPENTER", 0x114), ("SLEEPEXIT", 0x118), ("USBDETECTED", 0x11C), ("USBREMOVED", 0x120), ("USBPWRRDY", 0x124),
+            ("SLEEPENTER", 0x114), ("SLEEPEXIT", 0x118), ("USBDETECTED", 0x11C), ("USBREMOVED", 0x120),
+            ("USBPWRRDY", 0x124),
             ("CTSTARTED", 0x128), ("CTSTOPPED", 0x12C))),
         *interrupt_set_and_clear(_INTERRUPTS),
-        Register("RESETREAS", 0x400, "RESETPIN:0/c DOG:1/c SREQ:2/c LOCKUP:3/c OFF:16/c LPCOMP:17/c DIF:18/c NFC:19/c VBUS:20/c"),
+        Register("RESETREAS", 0x400, "RESETPIN:0/c DOG:1/c SREQ:2/c LOCKUP:3/c OFF:16/c LPCOMP:17/c DIF:18/c NFC:19/c "
+                 "VBUS:20/c"),
         Register("HFCLKRUN", 0x408, "STATUS:0/r"), Register("HFCLKSTAT", 0x40C, "SRC:0/r STATE:16/r"),
         Register("LFCLKRUN", 0x414, "STATUS:0/r"), Register("LFCLKSTAT", 0x418, "SRC:0-1/r STATE:16/r"),
-        Register("LFCLKSRCCOPY", 0x41C, "SRC:0-1/r"), Register("RAMSTATUS", 0x428, " ".join(f"RAMBLOCK{i}:{i}/r" for i in range(4))),
+        Register("LFCLKSRCCOPY", 0x41C, "SRC:0-1/r"),
+        Register("RAMSTATUS", 0x428, " ".join(f"RAMBLOCK{i}:{i}/r" for i in range(4))),
         Register("USBREGSTATUS", 0x438, "VBUSDETECT:0/r OUTPUTRDY:1/r"), Register("SYSTEMOFF", 0x500, "SYSTEMOFF:0/x"),
-        Register("POFCON", 0x510, "POF:0/x THRESHOLD:1-4 THRESHOLDVDDH:8-11"), Register("LFCLKSRC", 0x518, "SRC:0-1/x BYPASS:16/x EXTERNAL:17/x"),
+        Register("POFCON", 0x510, "POF:0/x THRESHOLD:1-4 THRESHOLDVDDH:8-11"),
+        Register("LFCLKSRC", 0x518, "SRC:0-1/x BYPASS:16/x EXTERNAL:17/x"),
         Register("GPREGRET", 0x51C, "GPREGRET:0-7"), Register("GPREGRET2", 0x520, "GPREGRET:0-7"),
         Register("HFXODEBOUNCE", 0x528, "HFXODEBOUNCE:0-7", 0x10), Register("CTIV", 0x538, "CTIV:0-6/x"),
-        # Not in the SVD, which is of the time before build code F: from Nordic's MDK, nrf52840_bitfields.h.
-        Register("APPROTECT_FORCEPROTECT", 0x550, "FORCEPROTECT:0-7/x"), Register("APPROTECT_DISABLE", 0x558, "DISABLE:0-7"),
+        # Not in the SVD file, which is older than build code F. Source: Nordic's MDK, nrf52840_bitfields.h.
+        Register("APPROTECT_FORCEPROTECT", 0x550, "FORCEPROTECT:0-7/x"),
+        Register("APPROTECT_DISABLE", 0x558, "DISABLE:0-7"),
         Register("TRACECONFIG", 0x55C, "TRACEPORTSPEED:0-1/x TRACEMUX:16-17/x"), Register("DCDCEN", 0x578, "DCDCEN:0"),
         Register("DCDCEN0", 0x580, "DCDCEN:0"), Register("LFRCMODE", 0x5B4, "MODE:0/x STATUS:16/x"),
         Register("MAINREGSTATUS", 0x640, "MAINREGSTATUS:0/r"),
@@ -75,23 +80,23 @@ class PowerClock(EventBlock):
     ) -> None:  # fmt: skip
         self._clock = clock
         self._disable_protection = disable_protection
-        self._crystal_at: int | None = None  # when the crystal has started, or will have
+        self._crystal_at: int | None = None  # time at which the crystal is running, past or future
         self._started = True
         super().__init__("POWER", 0x40000000, drive, fire, now)
 
     def reset(self) -> None:
-        """A reset that is not of power: the reasons and GPREGRET stay."""
+        """Reset other than power-on: RESETREAS and GPREGRET keep their values."""
         kept = {name: self.value[name] for name in ("RESETREAS", "GPREGRET", "GPREGRET2")}
         super().reset()
         self.value.update(kept)
         self._crystal_at, self._started = None, True
 
     def note_reset(self, reason: int) -> None:
-        """Why the chip was reset, in RESETREAS, where reasons gather."""
+        """Add a reason to RESETREAS, which keeps all reasons until software clears them."""
         self.value["RESETREAS"] |= reason
 
     def crystal(self) -> bool:
-        """Whether the fast clock comes from the crystal."""
+        """Return whether HFCLK comes from the crystal."""
         return self._crystal_at is not None and self._clock.now >= self._crystal_at
 
     def update(self, now: int) -> None:
@@ -111,7 +116,7 @@ class PowerClock(EventBlock):
         self._crystal_at, self._started = None, True
 
     def task_lowpwr(self, _times: Times) -> None:
-        """The mode out of reset."""
+        """Do nothing: low power is the mode after reset."""
 
     def read_hfclkrun(self, _value: int) -> int:
         return int(self._crystal_at is not None)

@@ -15,16 +15,19 @@ _BITS = " ".join(f"CH{i}:{i}" for i in range(CHANNELS))
 class Ppi(Block):
     """The programmable peripheral interconnect.
 
-    Args:
-        settle: brings every timer up to a virtual time, before tasks are done at it.
+    The fixed channels 20 to 31 (radio, RTC) cannot be enabled, because their peripherals are not modelled. Channel
+    groups are not modelled.
 
-    The fixed channels 20 to 31 (radio, RTC) cannot be enabled: their peripherals are not modelled. Channel groups neither.
+    Args:
+        settle: updates all timers to a virtual time, before tasks are done at that time.
     """
 
     REGISTERS = (
-        *(Register(f"TASKS_CHG{i}_{what}", 8 * i + 4 * j, f"{what}:0/x") for i in range(GROUPS) for j, what in enumerate(("EN", "DIS"))),
+        *(Register(f"TASKS_CHG{i}_{what}", 8 * i + 4 * j, f"{what}:0/x")
+          for i in range(GROUPS) for j, what in enumerate(("EN", "DIS"))),
         *(Register(name, offset, _BITS) for name, offset in (("CHEN", 0x500), ("CHENSET", 0x504), ("CHENCLR", 0x508))),
-        *(Register(f"CH{i}_{end}", 0x510 + 8 * i + 4 * j, f"{end}:0-31") for i in range(PROGRAMMABLE) for j, end in enumerate(("EEP", "TEP"))),
+        *(Register(f"CH{i}_{end}", 0x510 + 8 * i + 4 * j, f"{end}:0-31")
+          for i in range(PROGRAMMABLE) for j, end in enumerate(("EEP", "TEP"))),
         *(Register(f"CHG{i}", 0x800 + 4 * i, _BITS.replace(" ", "/x ") + "/x") for i in range(GROUPS)),
         *(Register(f"FORK{i}_TEP", 0x910 + 4 * i, "TEP:0-31") for i in range(CHANNELS)),
     )  # fmt: skip
@@ -43,11 +46,11 @@ class Ppi(Block):
         self._routes = {}
 
     def routes(self, event: int, task: int) -> bool:
-        """Whether an event triggers a task, both by the address of their registers."""
+        """Return whether an event triggers a task, both given by the addresses of their registers."""
         return task in self._routes.get(event, ())
 
     def fire(self, event: int, times: Times) -> None:
-        """An event has happened."""
+        """Trigger the tasks of an event, given by the address of its register."""
         tasks = self._routes.get(event)
         if tasks:
             self._settle(times.first)
@@ -57,7 +60,8 @@ class Ppi(Block):
     def write_chen(self, _old: int, new: int, _acting: int) -> None:
         if new >> PROGRAMMABLE:
             raise ModelFault(
-                f"PPI_CHEN enables the fixed channels 0x{new >> PROGRAMMABLE << PROGRAMMABLE:08X}, which this model does not have"
+                f"PPI_CHEN enables the fixed channels 0x{new >> PROGRAMMABLE << PROGRAMMABLE:08X}, which this model "
+                "does not have"
             )
         self.value["CHEN"] = new
         self._route()

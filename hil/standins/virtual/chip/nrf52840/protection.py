@@ -1,8 +1,9 @@
-"""Access port protection, and the CTRL-AP that a debugger has left where it is on (Product Specification, debug and trace).
+"""Access port protection and CTRL-AP, the only port that it leaves open (Product Specification, debug and trace).
 
-Up to build code E UICR.APPROTECT alone decides: 0xFF leaves the port open. From F on two locks must be open: the hardware's, by 0x5A in
-UICR.APPROTECT, and the software's, by 0x5A in APPROTECT.DISABLE. Both are closed again by power-on, pin reset and watchdog, not by a
-soft reset; erasing all through the CTRL-AP opens the port until then (which resets close it: from memory, `unverified`).
+Up to build code E only UICR.APPROTECT decides: 0xFF leaves the port open. From build code F on, two locks must be open:
+the hardware's by 0x5A in UICR.APPROTECT, and the software's by 0x5A in APPROTECT.DISABLE. Power-on, pin reset and
+watchdog close both again; a soft reset does not. ERASEALL of the CTRL-AP opens the port until then. Which resets close
+it is from memory: `unverified`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Protection:
     """The state of access port protection.
 
     Args:
-        uicr: where the user's choice is kept.
+        uicr: UICR with APPROTECT.
         build: build code of the chip, such as F0.
     """
 
@@ -36,18 +37,18 @@ class Protection:
         return not self._erased and not (self._hardware_open and self._software_open)
 
     def power_on(self) -> None:
-        """Power-on or pin reset: the hardware reads UICR."""
+        """Read UICR, as the hardware does at power-on and pin reset."""
         self._erased = False
         self._hardware_open = self._uicr.protection == (HW_DISABLED if self._hardened else ERASED)
         self._software_open = not self._hardened
 
     def disable(self, value: int) -> None:
-        """Software has written APPROTECT.DISABLE."""
+        """Handle a write of software to APPROTECT.DISABLE."""
         if self._hardened:
             self._software_open = value == SW_DISABLE
 
     def all_erased(self) -> None:
-        """Everything was erased through the CTRL-AP: there is nothing left to protect."""
+        """Open the port after ERASEALL of the CTRL-AP."""
         self._erased = True
 
 
@@ -55,10 +56,10 @@ class CtrlAp:
     """The control access port.
 
     Args:
-        protection: what APPROTECTSTATUS tells.
+        protection: state for APPROTECTSTATUS.
         erase_all: erases flash and UICR.
-        hold_reset: called with whether RESET is asserted.
-        log: receives one line about an erase.
+        hold_reset: called with the state of RESET: True while it is asserted.
+        log: receives one line about each ERASEALL.
     """
 
     def __init__(
@@ -75,7 +76,10 @@ class CtrlAp:
         self._reset = 0
 
     def read(self, register: int) -> int:
-        """Return a register: RESET, ERASEALL, ERASEALLSTATUS (always ready), APPROTECTSTATUS (1: open), IDR; others read as zero."""
+        """Return a register: RESET, APPROTECTSTATUS (1: open) or IDR. Others read as zero.
+
+        ERASEALLSTATUS reads as zero, which is ready.
+        """
         return {0x00: self._reset, 0x0C: int(not self._protection.locked), 0xFC: IDR}.get(register, 0)
 
     def write(self, register: int, value: int) -> None:

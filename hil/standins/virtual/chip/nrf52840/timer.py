@@ -9,18 +9,18 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.nrf52840.events import EventBlock, Fire, Times, event, interrupt_set_and_clear, task
 from hil.standins.virtual.chip.registers import Register
 
-HZ = 16_000_000  # the frequency before the prescaler
-_WIDTH = (16, 8, 24, 32)  # of BITMODE
+HZ = 16_000_000  # frequency before the prescaler
+_WIDTH = (16, 8, 24, 32)  # bits of the counter by BITMODE
 
 
 class Timer(EventBlock):
     """A timer/counter.
 
     Args:
-        number: of the instance; 0 to 2 have four registers for comparing, 3 and 4 six.
+        number: number of the instance; 0 to 2 have four CC registers, 3 and 4 have six.
         clock: virtual time.
-        drive, fire, now: as for EventBlock.
-        cleared_until: until when a stream of events that clears this timer will go on, as far as is known; 0 if none does.
+        drive, fire, now: see EventBlock.
+        cleared_until: returns the time of the last known event that will clear this timer, or 0 if there is none.
     """
 
     def __init__(
@@ -29,19 +29,21 @@ class Timer(EventBlock):
     ) -> None:  # fmt: skip
         n = self._n = 6 if number >= 3 else 4
         self.REGISTERS = (
-            task("START", 0x000), task("STOP", 0x004), task("COUNT", 0x008), task("CLEAR", 0x00C), task("SHUTDOWN", 0x010),
+            task("START", 0x000), task("STOP", 0x004), task("COUNT", 0x008), task("CLEAR", 0x00C),
+            task("SHUTDOWN", 0x010),
             *(task(f"CAPTURE{i}", 0x040 + 4 * i) for i in range(n)),
             *(event(f"COMPARE{i}", 0x140 + 4 * i) for i in range(n)),
             Register("SHORTS", 0x200, " ".join(f"COMPARE{i}_CLEAR:{i} COMPARE{i}_STOP:{8 + i}" for i in range(n))),
             *interrupt_set_and_clear(" ".join(f"COMPARE{i}:{16 + i}" for i in range(n))),
             Register("MODE", 0x504, "MODE:0-1"), Register("BITMODE", 0x508, "BITMODE:0-1"),
-            Register("PRESCALER", 0x510, "PRESCALER:0-3", 4), *(Register(f"CC{i}", 0x540 + 4 * i, "CC:0-31") for i in range(n)),
+            Register("PRESCALER", 0x510, "PRESCALER:0-3", 4),
+            *(Register(f"CC{i}", 0x540 + 4 * i, "CC:0-31") for i in range(n)),
         )  # fmt: skip
         self._clock = clock
         self._cleared_until = cleared_until
         self._running = False
         self._value = 0
-        self._since = 0  # the virtual time at which a running timer had this value
+        self._since = 0  # virtual time at which a running timer had this value
         super().__init__(
             f"TIMER{number}",
             0x40008000 + 0x1000 * number if number < 3 else 0x40017000 + 0x1000 * number,
@@ -71,7 +73,7 @@ class Timer(EventBlock):
     # time
 
     def update(self, now: int) -> None:
-        """Let time pass, compare by compare."""
+        """Update the timer to the time `now`, one compare event after the other."""
         while self._running and self._counts_time:
             due = self._due()
             if due is None or due[0] > now:
@@ -80,13 +82,13 @@ class Timer(EventBlock):
             self._value, self._since = self.value[f"CC{i}"], at
             self._compare(i, Times.once(at))
         if self._running and self._counts_time and now > self._since:
-            # The whole ticks that have passed: what is less is kept in `_since`.
+            # Count whole ticks only; the fraction stays in `_since`.
             ticks = (now - self._since) * HZ // (PS_PER_S << min(self.value["PRESCALER"], 9))
             self._value = self._value + ticks & self._mask
             self._since += self._ps(ticks)
 
     def _due(self) -> tuple[int, int] | None:
-        """Return when which compare comes next."""
+        """Return time and number of the next compare event, or None."""
         waits = [
             ((self.value[f"CC{i}"] - self._value & self._mask) or self._mask + 1, i)
             for i in range(self._n)
@@ -96,7 +98,7 @@ class Timer(EventBlock):
         return (self._since + self._ps(ticks), i) if waits else None
 
     def _noticed(self, i: int) -> bool:
-        """Whether software, a shortcut or the PPI can notice a compare."""
+        """Return whether software, a shortcut or the PPI can notice a compare event."""
         return self.value[f"CC{i}"] <= self._mask and (self.value[f"CC{i}"] != 0 or self.enabled(f"COMPARE{i}"))
 
     def next_event(self) -> int | None:
@@ -105,12 +107,12 @@ class Timer(EventBlock):
         due = self._due()
         if due is None:
             return None
-        # While events that clear the timer keep coming, it does not get that far.
+        # While events keep clearing the timer, it does not reach the compare value.
         until = self._cleared_until()
         return max(due[0], until + self._shortest()) if until else due[0]
 
     def _shortest(self) -> int:
-        """Return the time from a clear to the first compare."""
+        """Return the time from a clear to the first compare event in picoseconds."""
         return self._ps(min((self.value[f"CC{i}"] for i in range(self._n) if self._noticed(i)), default=self._mask + 1))
 
     def _compare(self, i: int, times: Times) -> None:
@@ -179,5 +181,5 @@ class Timer(EventBlock):
 
     def write_prescaler(self, old: int, new: int, _acting: int) -> None:
         if new > 9:
-            raise ModelFault(f"{self.name}_PRESCALER is written with {new}; 9 is the most")
+            raise ModelFault(f"{self.name}_PRESCALER is written with {new}; the maximum is 9")
         self._while_stopped("PRESCALER", old, new)

@@ -1,7 +1,7 @@
-"""UARTE: a UART whose bytes EasyDMA takes from and brings to RAM (Product Specification, UARTE), in virtual time.
+"""UARTE: a UART with EasyDMA to and from RAM (Product Specification, UARTE), in virtual time.
 
-Bytes that follow each other without a gap are received together: their events carry the first and the last time and the count. Flow
-control, parity, two stop bits and the legacy UART at the same addresses are not modelled.
+Bytes without a gap between them are received together: their events have the first time, the last time and the count.
+Flow control, parity, two stop bits and the legacy UART at the same addresses are not modelled.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from hil.standins.virtual.chip.memories import MemoryMap
 from hil.standins.virtual.chip.nrf52840 import uarte_registers as u
 from hil.standins.virtual.chip.nrf52840.events import EventBlock, Fire, Times
 
-FIFO = 4  # bytes that wait while the receiver is stopped or between two buffers
-TOLERANCE = 0.03  # of the baud rate: the middle of the stop bit, 9.5 bits on, must still be inside it
+FIFO = 4  # bytes stored while the receiver is stopped or between two buffers
+TOLERANCE = 0.03  # relative error of the baud rate with which the stop bit is still sampled inside it, 9.5 bits later
 RAM_BASE, RAM_SIZE = 0x20000000, 0x40000
 
 
 class Pins(Protocol):
-    """What the UARTE asks about the pins that PSEL names (pins.Pins)."""
+    """State of the pins that PSEL selects (pins.Pins)."""
 
     def drives(self, pin: int) -> bool: ...
 
@@ -33,14 +33,14 @@ class Uarte(EventBlock):
     """A UART with EasyDMA.
 
     Args:
-        name, base: as in the Product Specification.
+        name, base: name and base address as in the Product Specification.
         clock: virtual time.
-        memory: where EasyDMA reads and writes.
-        pins: those of the chip, by the number in PSEL.
-        crystal: whether the clock comes from the crystal; the RC oscillator is too far off for a line.
-        drive, fire, now: as for EventBlock.
-        send: takes each byte when its stop bit has left.
-        line_baud: what the other end of the line is set to.
+        memory: memory that EasyDMA reads and writes.
+        pins: pins of the chip by their number in PSEL.
+        crystal: returns whether the clock comes from the crystal; the RC oscillator is too inaccurate for a line.
+        drive, fire, now: see EventBlock.
+        send: called with each byte after its stop bit.
+        line_baud: baud rate of the other end of the line.
     """
 
     REGISTERS = u.REGISTERS
@@ -59,14 +59,14 @@ class Uarte(EventBlock):
         self._line_byte_ps = 10 * PS_PER_S // line_baud
         self._line_baud = line_baud
         self._incoming: deque[int] = deque()
-        self._rx_end = 0  # when the first incoming byte will have been received
+        self._rx_end = 0  # time at which the first incoming byte is complete
         self._forget()
 
     def _forget(self) -> None:
         self._receiving = False
         self._stopped_at: int | None = None
         self._fifo: list[int] = []
-        self._rx_at = self._rx_left = self._rx_count = 0  # next address, room left, bytes so far of the present buffer
+        self._rx_at = self._rx_left = self._rx_count = 0  # next address, room and bytes so far of the present buffer
         self._tx: bytes | None = None
         self._tx_at = 0
         self._tx_end = self._tx_byte_ps = 0
@@ -78,34 +78,34 @@ class Uarte(EventBlock):
     # the line
 
     def feed(self, data: bytes) -> None:
-        """Put bytes on the receive line, behind those that are still on their way."""
+        """Put bytes on the receive line, after those that are not received yet."""
         if data and not self._incoming:
             self._rx_end = max(self._clock.now, self._rx_end) + self._line_byte_ps
         self._incoming.extend(data)
 
     @property
     def backlog(self) -> int:
-        """Bytes that are still on their way to the receiver."""
+        """Number of bytes on the receive line that are not received yet."""
         return len(self._incoming)
 
     @property
     def transmitting(self) -> bool:
-        """Whether bytes are leaving: more output is about to come."""
+        """Whether bytes are being sent, so that more output follows."""
         return self._tx is not None
 
     @property
     def stream_end(self) -> int:
-        """When the last byte that is on its way will have been received; 0 if there is none or nobody listens."""
+        """Time at which the last incoming byte is complete; 0 if there is none or the receiver is off."""
         return (
             self._rx_end + (len(self._incoming) - 1) * self._line_byte_ps if self._incoming and self._receiving else 0
         )
 
     def damage(self) -> None:
-        """A character arrives whose stop bit is wrong."""
+        """Receive a character with a wrong stop bit."""
         self._fail(u.FRAMING, Times.once(self._clock.now))
 
     def update(self, now: int) -> None:
-        """Bring both directions up to `now`."""
+        """Update both directions to the time `now`."""
         while self._incoming and now >= self._rx_end:
             self._receive(now)
         if self._stopped_at is not None and now >= self._stopped_at:
@@ -115,7 +115,7 @@ class Uarte(EventBlock):
             self._finish_sending(Times.once(self._tx_end))
 
     def next_event(self) -> int | None:
-        """Return the virtual time of the next thing that software or the other end would notice, or None."""
+        """Return the virtual time of the next event that software or the other end can notice, or None."""
         times = [self._stopped_at] if self._stopped_at is not None else []
         if self._incoming and self._receiving:
             one = 1 if self.enabled("RXDRDY") else min(len(self._incoming), self._rx_left)
@@ -127,7 +127,7 @@ class Uarte(EventBlock):
     # receiving
 
     def _receive(self, now: int) -> None:
-        """Take the bytes that have arrived by `now`, as many as go into the present buffer."""
+        """Receive bytes that are complete by `now`, at most as many as fit into the present buffer."""
         complete = min(len(self._incoming), (now - self._rx_end) // self._line_byte_ps + 1)
         count = min(complete, self._rx_left or 1)
         data = bytes(self._incoming.popleft() for _ in range(count))
@@ -222,24 +222,25 @@ class Uarte(EventBlock):
             )
         self.emit("TXSTOPPED", times)
 
-    # what both need
+    # both directions
 
     def _ready(self, name: str, pointer: str) -> None:
         if self.value["ENABLE"] != u.ENABLED:
             raise ModelFault(f"{self.name}_TASKS_{name} is triggered while the UARTE is off; set ENABLE to 8")
         if not self._crystal():
             raise ModelFault(
-                f"{self.name}_TASKS_{name} is triggered while HFCLK comes from the RC oscillator; start the crystal first"
+                f"{self.name}_TASKS_{name} is triggered while HFCLK comes from the RC oscillator; "
+                "start the crystal first"
             )
         if self.value[f"PSEL_{pointer}"] & u.DISCONNECTED:
-            raise ModelFault(f"{self.name}_TASKS_{name} is triggered while PSEL.{pointer} names no pin")
+            raise ModelFault(f"{self.name}_TASKS_{name} is triggered while PSEL.{pointer} selects no pin")
 
     def _buffer(self, which: str) -> tuple[int, int]:
-        """Return address and size of a buffer; raises ModelFault where EasyDMA does not reach."""
+        """Return address and size of a buffer; raise ModelFault if EasyDMA cannot access it."""
         address, size = self.value[f"{which}_PTR"], self.value[f"{which}_MAXCNT"]
         if not RAM_BASE <= address <= address + size <= RAM_BASE + RAM_SIZE:
             raise ModelFault(
-                f"{self.name}_{which}.PTR is 0x{address:08X} for {size} bytes: EasyDMA reaches the RAM only"
+                f"{self.name}_{which}.PTR is 0x{address:08X} for {size} bytes: EasyDMA can only access the RAM"
             )
         return address, size
 
@@ -273,13 +274,14 @@ class Uarte(EventBlock):
         self.value["ENABLE"] = new
 
     def _check_pins(self) -> None:
-        """PSEL is taken while the UARTE is off, and the pins are to be set up before (UARTE: pin configuration)."""
+        """Check that the pins in PSEL are set up before the UARTE is enabled (UARTE: pin configuration)."""
         rx, tx = self.value["PSEL_RXD"], self.value["PSEL_TXD"]
         if not rx & u.DISCONNECTED and not self._pins.listens(rx):
-            raise ModelFault(f"{self.name}_ENABLE is set while the pin of PSEL.RXD is no input; set PIN_CNF first")
+            raise ModelFault(f"{self.name}_ENABLE is set while the pin of PSEL.RXD is not an input; set PIN_CNF first")
         if not tx & u.DISCONNECTED and not self._pins.drives(tx):
             raise ModelFault(
-                f"{self.name}_ENABLE is set while the pin of PSEL.TXD is no output that is high; set OUT and PIN_CNF first"
+                f"{self.name}_ENABLE is set while the pin of PSEL.TXD is not an output that is high; "
+                "set OUT and PIN_CNF first"
             )
 
     def _select(self, name: str, new: int) -> None:

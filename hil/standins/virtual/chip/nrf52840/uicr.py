@@ -1,4 +1,4 @@
-"""FICR and UICR: what the factory and the user keep beside the flash (Product Specification, those chapters)."""
+"""FICR and UICR: factory and user information registers (Product Specification, chapters of these names)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Ficr(Block):
     """The factory information registers.
 
     Args:
-        rng: makes the unique id.
-        variant: INFO.VARIANT, four letters of which the last two are the build code.
+        rng: generator of the unique id.
+        variant: INFO.VARIANT, four letters; the last two are the build code.
     """
 
     def __init__(self, rng: np.random.Generator, variant: str) -> None:
@@ -38,7 +38,7 @@ class Ficr(Block):
 
 
 class Uicr:
-    """Words of flash at a place of their own. They survive every reset; the hardware reads them at a reset only."""
+    """User information registers: flash words that a reset does not change. The hardware reads them only at reset."""
 
     name, base = "UICR", 0x10001000
 
@@ -56,7 +56,7 @@ class Uicr:
 
     @property
     def pin_reset(self) -> bool:
-        """Whether the reset pin works: both registers must name the same pin, connected."""
+        """Whether the reset pin works: both PSELRESET registers must name it, connected."""
         first = _PSELRESET >> 2
         return all(word & 0x8000003F == NRST_PIN for word in self.words[first : first + 2])
 

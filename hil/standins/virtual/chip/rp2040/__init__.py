@@ -1,7 +1,11 @@
 """The RP2040 of a Raspberry Pi Pico.
 
-Registers, bits and reset values were read in the register headers that Raspberry Pi generates with the data sheet (pico-sdk,
-src/rp2040/hardware_regs), the order of events at boot in the boot ROM's published source. Sections of the data sheet are
-cited from memory and `unverified`, but for 2.4.2.9 (reset control), 2.7.2.3 (flash second stage) and 4.8 (watchdog), which
-were read. The flash (w25q16) and the identification words of the debug components are from memory: `unverified`.
+Sources:
+
+- Registers, bits and reset values: the register headers that Raspberry Pi generates with the data sheet (pico-sdk,
+  src/rp2040/hardware_regs).
+- Order of events at boot: the published source of the boot ROM.
+- Sections of the data sheet are cited from memory and `unverified`, except 2.4.2.9 (reset control), 2.7.2.3 (flash
+  second stage) and 4.8 (watchdog), which were read.
+- The flash (w25q16) and the identification words of the debug components are from memory: `unverified`.
 """

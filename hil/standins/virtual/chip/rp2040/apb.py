@@ -1,7 +1,7 @@
-"""Peripherals on the RP2040's APB: each has its registers four times, three of them for atomic changes of bits
-(RP2040 data sheet, 2.1.2 "Atomic register access").
+"""Peripherals on the RP2040's APB: each register has three more addresses for atomic changes of bits.
 
-A write narrower than a word is repeated over the word there (2.1.4), which nobody wants: it is a fault here.
+Source: RP2040 data sheet, 2.1.2 "Atomic register access". The bus repeats a write narrower than a word over the whole
+word (2.1.4). That is never intended, and therefore a fault here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OPERATIONS: tuple[Callable[[int, int], int], ...] = (
 
 
 class ApbBlock(Block):
-    """A block of registers on the APB; reads of any size, writes of words."""
+    """A block of registers on the APB; reads may have any size, writes only the size of a word."""
 
     SIZES: tuple[int, ...] = (1, 2, 4)
 
@@ -32,20 +32,20 @@ class ApbBlock(Block):
         super().write(offset, size, value)
 
     def change(self, offset: int, operation: Callable[[int, int], int], bits: int) -> None:
-        """Change bits of a register at once; bits that act or clear by writing 1 see the ones of `bits`."""
+        """Change bits of a register atomically; write-only and write-1-to-clear fields get the value of `bits`."""
         register = self._register(offset, 4, "write")
-        told = register.acting | register.clearing
+        written = register.acting | register.clearing
         old = self.value[register.name] & (register.stored | register.absent) | register.reset & register.reserved
-        untold = register.stored | register.absent | register.reserved
-        super().write(offset, 4, (operation(old, bits & untold) & untold | bits & told) & WORD)
+        combined = register.stored | register.absent | register.reserved
+        super().write(offset, 4, (operation(old, bits & combined) & combined | bits & written) & WORD)
 
 
 class Alias:
     """One of the three atomic views of a block.
 
     Args:
-        block: whose registers they are.
-        number: 1 XOR, 2 set, 3 clear.
+        block: block with the registers.
+        number: number of the view: 1 XOR, 2 set, 3 clear.
     """
 
     def __init__(self, block: ApbBlock, number: int) -> None:

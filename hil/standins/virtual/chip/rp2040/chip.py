@@ -1,8 +1,8 @@
-"""RP2040 on a Raspberry Pi Pico: memories, peripherals and clock tree wired together (RP2040 data sheet, 2.2 address map).
+"""RP2040 on a Raspberry Pi Pico: memories, peripherals and clock tree wired together.
 
-A debugger's or software's system reset reaches the core alone (2.4.2.9): peripherals and clocks keep their state, as on silicon.
-Core 1 waits in the boot ROM and is not executed. Peripherals that are not here (PIO, USB, SPI, I2C, ADC, PWM, RTC, UART1,
-SYSCFG, BUSCTRL) fault when a program touches them.
+Source: RP2040 data sheet, 2.2 address map. A system reset by a debugger or by software resets only the core (2.4.2.9):
+peripherals and clocks keep their state, as on silicon. Core 1 waits in the boot ROM and is not executed. Accesses to
+peripherals without a model (PIO, USB, SPI, I2C, ADC, PWM, RTC, UART1, SYSCFG, BUSCTRL) fault.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from hil.standins.virtual.chip.w25q16 import W25Q16
 
 # 32 interrupt lines, of which the chip uses 26, and 2 bits of priority (2.4.5, 2.3.2).
 CORE = CoreSpec(
-    cpu=UC_CPU_ARM_CORTEX_M0, interrupts=32, priority_bits=2, boot_address=0, reset_hz=ROSC_HZ, private=private_peripherals,
-    refused=NOT_V6M,
+    cpu=UC_CPU_ARM_CORTEX_M0, interrupts=32, priority_bits=2, boot_address=0, reset_hz=ROSC_HZ,
+    private=private_peripherals, refused=NOT_V6M,
 )  # fmt: skip
 XIP = 0x10000000
 _XIP = "xip", "xip_noalloc", "xip_nocache", "xip_nocache_noalloc"
@@ -51,14 +51,15 @@ MEMORIES = (
     Memory("sram", 0x20000000, 264 * 1024),  # striped banks 0 to 3, and banks 4 and 5 at 0x20040000
 )
 PERIPHERALS = (
-    (0x40000000, 0x70000), (0x50000000, 0x4000), (0x14000000, 0x1000), (0x18000000, 0x1000), (0xD0000000, 0x1000), (0xE0000000, 0x00100000),
+    (0x40000000, 0x70000), (0x50000000, 0x4000), (0x14000000, 0x1000), (0x18000000, 0x1000), (0xD0000000, 0x1000),
+    (0xE0000000, 0x00100000),
 )  # fmt: skip
 TIMER_IRQ, DMA_IRQ, UART0_IRQ, TX_PIN, RX_PIN = 0, 11, 20, 0, 1
 DREQ_UART0_RX, UART0 = 21, 0x40034000  # (2.5.3.1)
 
 
 class SysInfo(ApbBlock):
-    """Who the chip is (2.20): RP2040, version 2."""
+    """Chip identification (2.20): RP2040, version 2."""
 
     REGISTERS = (
         Register("CHIP_ID", 0x0, "MANUFACTURER:0-11/r PART:12-27/r REVISION:28-31/r", 0x20002927),
@@ -81,12 +82,12 @@ class Rp2040(Chip):
     """An RP2040.
 
     Args:
-        rng: fills what power-on leaves undefined (SRAM).
-        send: takes each byte that UART0 has sent.
+        rng: generator of contents that are undefined after power-on (SRAM).
+        send: called with each byte that UART0 has sent.
         on_pin: called with ("GP", pin, level, virtual time in picoseconds) when an output pin changes.
-        log: receives one line about each noteworthy event.
+        log: receives one line for each event.
         line_baud: baud rate of the line at UART0.
-        crystal_hz: crystal on the board.
+        crystal_hz: frequency of the crystal on the board.
     """
 
     clocks: Clocks
@@ -117,8 +118,8 @@ class Rp2040(Chip):
         sysinfo = SysInfo("SYSINFO", 0x40000000)
         self.resets = Resets({
             "IO_BANK0": self.bank, "IO_QSPI": self.qspi_bank, "PADS_BANK0": self.pads, "PADS_QSPI": self.qspi_pads,
-            "PLL_SYS": self.pll_sys, "PLL_USB": self.pll_usb, "SYSINFO": sysinfo, "TIMER": self.timer, "UART0": self.uart0,
-            "DMA": self.dma,
+            "PLL_SYS": self.pll_sys, "PLL_USB": self.pll_usb, "SYSINFO": sysinfo, "TIMER": self.timer,
+            "UART0": self.uart0, "DMA": self.dma,
         })  # fmt: skip
         self._always: list[ApbBlock] = [
             self.rosc,
@@ -192,7 +193,7 @@ class Rp2040(Chip):
         receives = self.bank.function(RX_PIN) == FUNC_UART and self.pads.field(f"GPIO{RX_PIN}", "IE")
         return self.bank.function(TX_PIN) == FUNC_UART, bool(receives)
 
-    # what changes together
+    # changes that affect several blocks
 
     def _clocks_changed(self) -> None:
         self.systick.frequency_changed()
@@ -214,7 +215,7 @@ class Rp2040(Chip):
     # reset
 
     def power_on(self) -> None:
-        """Reset everything, as power-on and a forced reset of the power-on state machine do (2.12, 2.13)."""
+        """Reset everything: power-on or a forced reset of the power-on state machine (2.12, 2.13)."""
         self._power_on_wanted = True
         self.reset()
 
@@ -227,7 +228,7 @@ class Rp2040(Chip):
         if not self._power_on_wanted:
             return
         self._power_on_wanted = False
-        scratch = {f"SCRATCH{i}": self.watchdog.value[f"SCRATCH{i}"] for i in range(8)}  # survives (4.8, SCRATCH0)
+        scratch = {f"SCRATCH{i}": self.watchdog.value[f"SCRATCH{i}"] for i in range(8)}  # kept (4.8, SCRATCH0)
         for block in (*self._always, self.sio, self.ssi, self.xip_control, self.resets):
             block.reset()
         self.watchdog.value.update(scratch)
@@ -235,10 +236,10 @@ class Rp2040(Chip):
 
     # the boot ROM's routines (rom.Host)
 
-    def _meet_undefined(self) -> None:
+    def _handle_undefined(self) -> None:
         pc = self.core.get(c.PC)
         if not self._rom.call(pc):
-            super()._meet_undefined()
+            super()._handle_undefined()
 
     def write(self, address: int, value: int) -> None:
         self.bus.write(address, 4, value)

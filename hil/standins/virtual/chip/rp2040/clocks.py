@@ -1,7 +1,7 @@
 """CLOCKS of the RP2040: the reference, system and peripheral clocks (data sheet, 2.15).
 
-The glitchless multiplexers of clk_ref and clk_sys switch at once here; a source that does not run, which would stop the chip,
-is a fault, as are an auxiliary source changed while it is in use and a clock beyond the chip's limit.
+The glitchless multiplexers of clk_ref and clk_sys switch at once. Faults are: a source that does not run, which would
+stop the chip; a change of an auxiliary source in use; and a clock above the chip's limit.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.rp2040.apb import ApbBlock
 
-LIMIT_HZ = (
-    133_000_000  # data sheet, 2.15.1 and 5.2.3 (as first published; later ones allow 200 MHz at a higher voltage)
-)
+# Data sheet, 2.15.1 and 5.2.3 (first edition; later ones allow 200 MHz at a higher voltage).
+LIMIT_HZ = 133_000_000
 _GPOUT = "AUXSRC:5-8/x KILL:10/x ENABLE:11/x DC50:12/x PHASE:16-17/x NUDGE:20/x"
 _OTHER = "AUXSRC:5-7 KILL:10 ENABLE:11 PHASE:16-17 NUDGE:20"
 _ALL = "BITS:0-31"
@@ -30,14 +29,16 @@ class Clocks(ApbBlock):
     """The clock generators.
 
     Args:
-        clock: virtual time; its frequency follows clk_sys.
-        sources: returns the present frequency in Hz of `rosc`, `xosc`, `pll_sys` or `pll_usb`, 0 when it does not run.
+        clock: virtual time; its frequency is set to clk_sys.
+        sources: returns the present frequency in Hz of `rosc`, `xosc`, `pll_sys` or `pll_usb`, 0 if it does not run.
         changed: called after every change of a clock.
     """
 
     REGISTERS = (
-        *_slice("CLK_GPOUT0", 0x00, _GPOUT, "FRAC:0-7 INT:8-31"), *_slice("CLK_GPOUT1", 0x0C, _GPOUT, "FRAC:0-7 INT:8-31"),
-        *_slice("CLK_GPOUT2", 0x18, _GPOUT, "FRAC:0-7 INT:8-31"), *_slice("CLK_GPOUT3", 0x24, _GPOUT, "FRAC:0-7 INT:8-31"),
+        *_slice("CLK_GPOUT0", 0x00, _GPOUT, "FRAC:0-7 INT:8-31"),
+        *_slice("CLK_GPOUT1", 0x0C, _GPOUT, "FRAC:0-7 INT:8-31"),
+        *_slice("CLK_GPOUT2", 0x18, _GPOUT, "FRAC:0-7 INT:8-31"),
+        *_slice("CLK_GPOUT3", 0x24, _GPOUT, "FRAC:0-7 INT:8-31"),
         *_slice("CLK_REF", 0x30, "SRC:0-1 AUXSRC:5-6", "INT:8-9"),
         *_slice("CLK_SYS", 0x3C, "SRC:0 AUXSRC:5-7", "FRAC:0-7 INT:8-31"),
         Register("CLK_PERI_CTRL", 0x48, "AUXSRC:5-7 KILL:10/x ENABLE:11"),
@@ -77,7 +78,7 @@ class Clocks(ApbBlock):
         return hz * 256 // (divider if divider >> 8 else divider | 1 << 24)
 
     def peri_hz(self) -> int:
-        """Return clk_peri; 0 while it is off."""
+        """Return clk_peri in Hz, or 0 while it is off."""
         if not self.field("CLK_PERI_CTRL", "ENABLE"):
             return 0
         select = self.field("CLK_PERI_CTRL", "AUXSRC")
@@ -87,7 +88,7 @@ class Clocks(ApbBlock):
         return self._source(names[select]) if select < len(names) else 0
 
     def uses(self, source: str) -> bool:
-        """Whether clk_ref, clk_sys or a running clk_peri comes from a source."""
+        """Return whether clk_ref, clk_sys or a running clk_peri comes from a source."""
         reference = {"rosc": 0, "pll_usb": 1, "xosc": 2}.get(source) == self.field("CLK_REF_CTRL", "SRC")
         system = self.field("CLK_SYS_CTRL", "SRC") and self._names(self.field("CLK_SYS_CTRL", "AUXSRC")) == source
         select = self.field("CLK_PERI_CTRL", "AUXSRC")
@@ -99,7 +100,7 @@ class Clocks(ApbBlock):
         return dict(enumerate(("pll_sys", "pll_usb", "rosc", "xosc"))).get(select, "")
 
     def settle(self) -> None:
-        """A source or a setting has changed: run at the new frequency. Raises ModelFault where the chip would stop."""
+        """Apply a change of a source or a setting; raise ModelFault if the chip would stop or a clock is too fast."""
         system = self.sys_hz()
         for name, hz in (("CLK_REF", self.ref_hz()), ("CLK_SYS", system)):
             if not hz:

@@ -1,6 +1,6 @@
-"""Core 1 of the RP2040 as the debugger finds it: asleep in the boot ROM, where it waits to be launched (data sheet, 2.8.2).
+"""Core 1 of the RP2040 for the debugger: asleep in the boot ROM, where it waits to be launched (data sheet, 2.8.2).
 
-It executes nothing. Its debug registers answer, so that a debugger can halt it, look and go on.
+It executes nothing. Its debug registers answer: a debugger can halt it, read its registers and resume it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _REGISTERS = 21
 
 
 class ParkedCore:
-    """The halting debug of a core that sleeps for ever (debug.Halting).
+    """Halting debug of a core that sleeps forever (debug.Halting).
 
     Args:
-        pc: where it waits.
+        pc: address at which the core waits.
     """
 
     def __init__(self, pc: int) -> None:
@@ -48,7 +48,7 @@ class ParkedCore:
 
 
 class _SystemControl(Block):
-    """What a debugger reads of core 1's system control block; other words read as zero."""
+    """Registers of core 1's system control block that a debugger reads; other words read as zero."""
 
     REGISTERS = (
         Register("CPUID", 0xD00, "VALUE:0-31/r", CPUID),
@@ -63,11 +63,11 @@ class _SystemControl(Block):
 
 
 class Core1Bus(Bus):
-    """What core 1's access port reaches: its own private peripherals, and everything else through the shared bus.
+    """Bus of core 1's access port: its own private peripherals, and the shared bus for everything else.
 
     Args:
-        shared: the bus of core 0.
-        pc: where core 1 waits.
+        shared: bus of core 0.
+        pc: address at which core 1 waits.
     """
 
     def __init__(self, shared: Bus, pc: int) -> None:

@@ -1,8 +1,8 @@
-"""The RP2040's DMA, for channels that bring a UART's received bytes to memory (data sheet, 2.5).
+"""The RP2040's DMA, for channels that move a UART's received bytes to memory (data sheet, 2.5).
 
-Every register is there. A channel moves one byte a request, with or without a ring; what else a channel can do (wider transfers, from memory to
-memory or to a peripheral, chains, pacing timers, the sniffer) is not modelled, nor are bus errors: a program that starts such a channel meets a
-fault of the model, and so does one that starts a second channel for the same request (2.5.3.2).
+All registers are modelled. A channel moves one byte for each request, with or without a ring. Not modelled are wider
+transfers, transfers from memory to memory or to a peripheral, chains, pacing timers, the sniffer, and bus errors. The
+start of such a channel faults, and so does the start of a second channel for the same request (2.5.3.2).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ IRQS = 2
 
 @dataclass(frozen=True)
 class Source:
-    """A peripheral's request for its received bytes to be fetched.
+    """Receive request of a peripheral.
 
     Args:
-        name: as in the table of requests (2.5.3.1).
-        address: of the register that the bytes are read from.
-        offer: called when a channel has begun to serve the request, with bytes that may be waiting.
+        name: name as in the table of requests (2.5.3.1).
+        address: address of the data register.
+        offer: called when a channel starts to serve the request; received bytes may already be in the FIFO.
     """
 
     name: str
@@ -38,10 +38,10 @@ class Dma(ApbBlock):
     """The 12 channels.
 
     Args:
-        memory: the chip's memories, whose writable ones the channels reach.
-        sources: the modelled requests, by their number in TREQ_SEL.
+        memory: memories of the chip; the channels can write the writable ones.
+        sources: modelled requests by their number in TREQ_SEL.
         drive: called with (0 or 1, level) when an interrupt line changes.
-        sync: brings the peripherals up to the present before a register is looked at.
+        sync: updates the peripherals to the present before a register access.
     """
 
     REGISTERS = d.REGISTERS
@@ -56,7 +56,7 @@ class Dma(ApbBlock):
         super().__init__("DMA", 0x50000000)
         self._memory, self._sources = memory, sources
         self._drive, self._sync = drive, sync
-        self._left: dict[int, int] = {}  # transfers that are left, of the channels that are busy
+        self._left: dict[int, int] = {}  # remaining transfers of busy channels
         self._high = [False] * IRQS
         for n in range(d.CHANNELS):
             self._readers[f"CH{n}_CTRL"] = lambda value, n=n: value | (d.BUSY if n in self._left else 0)
@@ -67,7 +67,7 @@ class Dma(ApbBlock):
                     n, name, old, new
                 )
         for line in range(IRQS):
-            self._readers[f"INTS{line}"] = lambda _value, line=line: self._asking(line)
+            self._readers[f"INTS{line}"] = lambda _value, line=line: self._status(line)
             self._writers[f"INTS{line}"] = lambda _old, _new, _acting: None  # `write` clears INTR
             for name in (f"INTE{line}", f"INTF{line}"):
                 self._writers[name] = lambda _old, new, _acting, name=name: self._mask(name, new)
@@ -77,10 +77,10 @@ class Dma(ApbBlock):
         self._left.clear()
         self._refresh()
 
-    # what a peripheral asks for
+    # interface to the peripherals
 
     def receive(self, request: int, data: bytes) -> int:
-        """Move bytes from a peripheral to memory; return how many were taken."""
+        """Move bytes from a peripheral to memory; return the number of moved bytes."""
         taken = 0
         channel = self._serving(request)
         while channel is not None and taken < len(data):
@@ -89,12 +89,12 @@ class Dma(ApbBlock):
         return taken
 
     def left(self, request: int) -> int:
-        """Return how many more bytes are taken from a peripheral, 0 when no channel serves it."""
+        """Return the number of remaining transfers for a request, or 0 if no channel serves it."""
         channel = self._serving(request)
         return 0 if channel is None else self._left[channel]
 
     def until_interrupt(self, request: int) -> int | None:
-        """Return how many more bytes make the channel that serves a request interrupt, None when they never will."""
+        """Return the number of bytes until the channel that serves a request interrupts, or None if it will not."""
         channel = self._serving(request)
         if (
             channel is None
@@ -114,7 +114,7 @@ class Dma(ApbBlock):
         return self.field(f"CH{channel}_CTRL", "TREQ_SEL")
 
     def _store(self, channel: int, data: bytes) -> int:
-        """Write what fits up to the end of the ring or of the transfer, and return how much that was."""
+        """Write bytes up to the end of the ring or of the transfer; return the number of written bytes."""
         start, ring = self.value[f"CH{channel}_WRITE_ADDR"], self._ring(channel)
         room = ring - start % ring if ring else WORD
         count = min(len(data), self._left[channel], room)
@@ -128,14 +128,14 @@ class Dma(ApbBlock):
         return count
 
     def _ring(self, channel: int) -> int:
-        """Return the bytes of the ring that a channel writes, 0 when its addresses do not wrap."""
+        """Return the size of a channel's ring in bytes, or 0 if its addresses do not wrap."""
         size = self.field(f"CH{channel}_CTRL", "RING_SIZE")
         return 1 << size if size else 0
 
     # starting
 
     def _start(self, channel: int) -> None:
-        """A trigger: nothing happens where the channel is off or busy already (2.5.2.2)."""
+        """Handle a trigger, which has no effect while the channel is off or busy (2.5.2.2)."""
         control = self._control(channel)
         if not control & d.EN or channel in self._left:
             return
@@ -150,7 +150,7 @@ class Dma(ApbBlock):
             or steps != d.INCR_WRITE
             or self.field(f"CH{channel}_CTRL", "DATA_SIZE")
         ):
-            raise ModelFault(f"{where} for {source.name}, but not to bring bytes from 0x{source.address:08X} to memory")
+            raise ModelFault(f"{where} for {source.name}, but not to move bytes from 0x{source.address:08X} to memory")
         if self.field(f"CH{channel}_CTRL", "CHAIN_TO") != channel or (ring and not control & d.RING_SEL):
             raise ModelFault(
                 f"{where} with a chain to another channel or a ring of the register, which this model does not have"
@@ -159,7 +159,7 @@ class Dma(ApbBlock):
         source.offer()
 
     def _count(self, channel: int, ring: int, where: str) -> int:
-        """Return the transfers that a channel is set up for; there must be some, and memory for them."""
+        """Return the number of transfers of a channel; raise ModelFault if it is 0 or there is no memory for them."""
         start, count = self.value[f"CH{channel}_WRITE_ADDR"], self.value[f"CH{channel}_TRANS_COUNT"]
         first = start - start % ring if ring else start
         place = self._memory.find(first, ring or count)
@@ -175,12 +175,12 @@ class Dma(ApbBlock):
         self.value["INTR"] |= 1 << channel
         self._refresh()
 
-    def _asking(self, line: int) -> int:
+    def _status(self, line: int) -> int:
         return self.value["INTR"] & self.value[f"INTE{line}"] | self.value[f"INTF{line}"]
 
     def _refresh(self) -> None:
         for line in range(IRQS):
-            high = bool(self._asking(line))
+            high = bool(self._status(line))
             if high != self._high[line]:
                 self._high[line] = high
                 self._drive(line, high)
@@ -209,7 +209,7 @@ class Dma(ApbBlock):
         self._written(offset, bits)
 
     def _written(self, offset: int, value: int) -> None:
-        """Do what a write to this register does beside changing it."""
+        """Do the effects of a write to a register other than its new value."""
         if offset < d.CHANNELS * d.CHANNEL_BYTES:
             if offset % 16 == 12:
                 self._trigger(offset // d.CHANNEL_BYTES, value)
@@ -242,7 +242,7 @@ class Dma(ApbBlock):
 
 
 def _plain(offset: int) -> int:
-    """Return where a register of a channel stands beside its aliases."""
+    """Return the plain offset of a register of a channel, given the offset of any of its aliases."""
     if offset >= d.CHANNELS * d.CHANNEL_BYTES:
         return offset
     channel, word = offset // d.CHANNEL_BYTES, offset % d.CHANNEL_BYTES // 4

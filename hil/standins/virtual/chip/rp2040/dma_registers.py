@@ -7,11 +7,11 @@ from hil.standins.virtual.chip.registers import Register
 CHANNELS = 12
 EN, INCR_READ, INCR_WRITE, RING_SEL, IRQ_QUIET, BUSY = 1 << 0, 1 << 4, 1 << 5, 1 << 10, 1 << 21, 1 << 24  # in CTRL
 _CTRL = (
-    "EN:0 HIGH_PRIORITY:1 DATA_SIZE:2-3 INCR_READ:4 INCR_WRITE:5 RING_SIZE:6-9 RING_SEL:10 CHAIN_TO:11-14 TREQ_SEL:15-20 IRQ_QUIET:21 "
-    "BSWAP:22 SNIFF_EN:23/x BUSY:24/r WRITE_ERROR:29/c READ_ERROR:30/c AHB_ERROR:31/r"
+    "EN:0 HIGH_PRIORITY:1 DATA_SIZE:2-3 INCR_READ:4 INCR_WRITE:5 RING_SIZE:6-9 RING_SEL:10 CHAIN_TO:11-14 "
+    "TREQ_SEL:15-20 IRQ_QUIET:21 BSWAP:22 SNIFF_EN:23/x BUSY:24/r WRITE_ERROR:29/c READ_ERROR:30/c AHB_ERROR:31/r"
 )
 
-# What stands in the four words of a channel, and in its three aliases: the last word of each starts the channel (2.5.2.1).
+# Registers in the four words of a channel and of its three aliases. The last word of each starts the channel (2.5.2.1).
 ORDERS = (
     ("READ_ADDR", "WRITE_ADDR", "TRANS_COUNT", "CTRL"), ("CTRL", "READ_ADDR", "WRITE_ADDR", "TRANS_COUNT"),
     ("CTRL", "TRANS_COUNT", "READ_ADDR", "WRITE_ADDR"), ("CTRL", "WRITE_ADDR", "TRANS_COUNT", "READ_ADDR"),
@@ -30,7 +30,8 @@ def _channel(n: int) -> tuple[Register, ...]:
     }
     return (
         *(Register(f"CH{n}_{name}", at + 4 * i, fields[name]) for i, name in enumerate(ORDERS[0])),
-        Register(f"CH{n}_DBG_CTDREQ", debug, "DBG_CTDREQ:0-5/c"), Register(f"CH{n}_DBG_TCR", debug + 4, "DBG_TCR:0-31/r"),
+        Register(f"CH{n}_DBG_CTDREQ", debug, "DBG_CTDREQ:0-5/c"),
+        Register(f"CH{n}_DBG_TCR", debug + 4, "DBG_TCR:0-31/r"),
     )  # fmt: skip
 
 

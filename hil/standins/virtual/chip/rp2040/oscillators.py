@@ -1,4 +1,7 @@
-"""The RP2040's oscillators and PLLs (data sheet, 2.16 XOSC, 2.17 ROSC, 2.18 PLL). Delays are of the data sheet's order."""
+"""The RP2040's oscillators and PLLs (data sheet, 2.16 XOSC, 2.17 ROSC, 2.18 PLL).
+
+Delays are of the order of those in the data sheet.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ _PD, _POSTDIVPD, _VCOPD = 1, 8, 32
 
 
 class Oscillator(ApbBlock):
-    """What XOSC and ROSC have in common: an enable code in CTRL.
+    """Base of XOSC and ROSC: an oscillator with an enable code in CTRL.
 
     Args:
-        name, base: as in the data sheet.
+        name, base: name and base address as in the data sheet.
         clock: virtual time.
-        changed: called when it starts or stops.
+        changed: called when the oscillator starts or stops.
     """
 
     def __init__(self, name: str, base: int, clock: Clock, changed: Callable[[], None]) -> None:
@@ -45,14 +48,14 @@ class Oscillator(ApbBlock):
             self._changed()
 
     def _started(self) -> None:
-        """The oscillator was started or stopped."""
+        """Handle a start or stop of the oscillator."""
 
 
 class Xosc(Oscillator):
     """The crystal oscillator.
 
     Args:
-        crystal_hz: the crystal on the board, 0 for none.
+        crystal_hz: frequency of the crystal on the board, 0 for none.
     """
 
     REGISTERS = (
@@ -78,7 +81,7 @@ class Xosc(Oscillator):
 
     @property
     def hz(self) -> int:
-        """The frequency once stable, else 0."""
+        """Frequency in Hz once stable, else 0."""
         stable = self.enabled and self._crystal_hz and self._clock.now >= self._stable_at
         return self._crystal_hz if stable else 0
 
@@ -121,10 +124,10 @@ class Pll(ApbBlock):
     """A PLL on the crystal.
 
     Args:
-        name, base: as in the data sheet.
+        name, base: name and base address as in the data sheet.
         clock: virtual time.
-        reference: the crystal oscillator.
-        in_use: whether a running clock comes from here.
+        reference: crystal oscillator.
+        in_use: returns whether a running clock comes from this PLL.
         changed: called when the output changes.
     """
 
@@ -160,7 +163,7 @@ class Pll(ApbBlock):
 
     @property
     def hz(self) -> int:
-        """The output once locked and with its post dividers on, else 0."""
+        """Output frequency in Hz once locked and with the post dividers on, else 0."""
         locked = self._locked_at is not None and self._clock.now >= self._locked_at
         if not locked or self.value["PWR"] & _POSTDIVPD:
             return 0

@@ -1,7 +1,7 @@
 """Pins of the RP2040: IO_BANK0 (data sheet, 2.19.6.1), PADS_BANK0 (2.19.6.3), the GPIO of SIO and its divider (2.3.1).
 
-An output pin's edge is reported where SIO drives it; inputs read their pull. Overrides, interrupts of pins, interpolators,
-spinlocks and the mailboxes to core 1 are not modelled.
+Edges of output pins are reported if SIO drives them; inputs read their pull. Overrides, interrupts of pins,
+interpolators, spinlocks and the mailboxes to core 1 are not modelled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ PINS = 30
 ALL = (1 << PINS) - 1
 FUNC_UART, FUNC_SIO = 2, 5
 _CTRL = "FUNCSEL:0-4 OUTOVER:8-9/x OEOVER:12-13/x INOVER:16-17/x IRQOVER:28-29/x"
-_STATUS = "OUTFROMPERI:8/r OUTTOPAD:9/r OEFROMPERI:12/r OETOPAD:13/r INFROMPAD:17/r INTOPERI:19/r IRQFROMPAD:24/r IRQTOPROC:26/r"
+_STATUS = (
+    "OUTFROMPERI:8/r OUTTOPAD:9/r OEFROMPERI:12/r OETOPAD:13/r INFROMPAD:17/r INTOPERI:19/r IRQFROMPAD:24/r "
+    "IRQTOPROC:26/r"
+)
 _PAD = "SLEWFAST:0 SCHMITT:1 PDE:2 PUE:3 DRIVE:4-5 IE:6 OD:7"
 _PAD_RESET = 0x56
 
@@ -24,7 +27,7 @@ class IoBank(ApbBlock):
     """Function selection of the pins of a bank.
 
     Args:
-        name, base, pins: as in the data sheet.
+        name, base, pins: name, base address and number of pins as in the data sheet.
         changed: called when a function changes.
     """
 
@@ -55,7 +58,7 @@ class IoBank(ApbBlock):
 
 
 class Pads(ApbBlock):
-    """Electrical control of the pads of a bank; `names` in the order of their registers, behind VOLTAGE_SELECT."""
+    """Electrical control of the pads of a bank, in the order of their registers after VOLTAGE_SELECT."""
 
     def __init__(self, name: str, base: int, pads: tuple[tuple[str, int], ...], changed: Callable[[], None]) -> None:
         self.REGISTERS = (
@@ -77,10 +80,10 @@ QSPI_PADS = (("SCLK", 0x56), ("SD0", 0x52), ("SD1", 0x52), ("SD2", 0x52), ("SD3"
 
 
 class Sio(Block):
-    """The single-cycle IO block, as core 0 sees it. It has no atomic views and no reset of its own.
+    """The single-cycle IO block of core 0. It has no atomic aliases and no bit in RESETS.
 
     Args:
-        bank, pads: those of bank 0.
+        bank, pads: functions and pads of bank 0.
         on_edge: called with (pin, level) when an output pin changes.
     """
 
@@ -138,7 +141,10 @@ class Sio(Block):
         return self._driven | pulled & ~self.value["GPIO_OE"]
 
     def _divide(self, register: str, value: int) -> None:
-        """Divide at once; silicon takes eight cycles (2.3.1.5). The signed and unsigned operands are the same registers."""
+        """Divide at once; silicon takes eight cycles (2.3.1.5).
+
+        The signed and unsigned operands are the same registers.
+        """
         signed = register.startswith("DIV_S")
         place = register[-8:].lstrip("US")
         for kind in "US":

@@ -1,8 +1,9 @@
 """A PL011 UART of the RP2040 (data sheet, 4.2; ARM DDI 0183G), in virtual time.
 
-The interrupts of the FIFOs come when a level is crossed, not while it holds, and the divisors are taken when LCR_H is written:
-both as on silicon. At a baud rate too far from the line's, bytes are damaged and framing errors flagged. Parity, break, IrDA,
-flow control and sending by DMA are not modelled. The DMA is so much faster than the line that a byte it takes never shows in the FIFO.
+As on silicon, the interrupts of the FIFOs come when a level is crossed, not while it holds, and the divisors take
+effect when LCR_H is written. If the baud rate differs too much from that of the line, bytes are damaged and framing
+errors are flagged. Parity, break, IrDA, flow control and sending by DMA are not modelled. The DMA is much faster than
+the line: a byte that it moves never appears in the FIFO.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _TIMEOUT_BITS = 32
 
 
 class Fetcher(Protocol):
-    """What the DMA does with received bytes (dma.Dma), for a request by its number."""
+    """Interface of the DMA for received bytes (dma.Dma); requests are given by their number."""
 
     def receive(self, request: int, data: bytes) -> int: ...
 
@@ -35,16 +36,17 @@ class Pl011(LineUart, ApbBlock):
     """A PL011 UART.
 
     Args:
-        name, base, clock, connected, drive, send, line_baud, log: as for LineUart.
-        kernel_hz: returns clk_peri, 0 while it is off.
-        dma: takes received bytes.
-        request: the number of the request for that.
+        name, base, clock, connected, drive, send, line_baud, log: see LineUart.
+        kernel_hz: returns clk_peri in Hz, 0 while it is off.
+        dma: DMA for received bytes.
+        request: number of the receive request.
     """
 
     REGISTERS = u.REGISTERS
 
     def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
+        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
+        connected: Callable[[], tuple[bool, bool]],
         drive: Callable[[bool], None], send: Callable[[int], None], dma: Fetcher, request: int, line_baud: int,
         log: Callable[[str], None],
     ) -> None:  # fmt: skip
@@ -56,12 +58,12 @@ class Pl011(LineUart, ApbBlock):
         self._raw = 0
         self._overrun = False
         self._divisor = self._bit_ps = 0
-        self._told = False
+        self._damage_logged = False
 
     # the line
 
     def next_event(self) -> int | None:
-        """Return the virtual time of the next thing that software or the other end would notice, or None."""
+        """Return the virtual time of the next event that software or the other end can notice, or None."""
         times = []
         if self._incoming and self._listening:
             times.append(self._rx_end + (self._bytes_until_interrupt() - 1) * self._line_byte_ps)
@@ -79,9 +81,9 @@ class Pl011(LineUart, ApbBlock):
         return self.value["CR"] & (u.UARTEN | u.RXE) == u.UARTEN | u.RXE and self.clocked and self._connected()[1]
 
     def _bytes_until_interrupt(self) -> int:
-        """Return how many more bytes change what the interrupts see; the last one on its way at the latest."""
+        """Return the number of received bytes until an interrupt may change, at most all incoming bytes."""
         level, wanted = len(self._received), len(self._incoming)
-        fetched = self._dma.left(self._request) if self._fetching else 0  # so many go past the FIFO
+        fetched = self._dma.left(self._request) if self._fetching else 0  # these bytes bypass the FIFO
         if fetched:
             wanted = min(wanted, self._dma.until_interrupt(self._request) or wanted)
         if self.value["IMSC"] & u.RX and level < self._rx_trigger:
@@ -125,19 +127,19 @@ class Pl011(LineUart, ApbBlock):
     def _silence_at(self) -> int:
         return (self._silence_from or 0) + _TIMEOUT_BITS * self._bit_ps
 
-    def _silent(self) -> None:
+    def _on_silence(self) -> None:
         if self._received:
             self._raw |= u.RT
 
     def offer(self) -> None:
-        """Let the DMA take what waits in the FIFO."""
+        """Move bytes from the FIFO by the DMA."""
         if self._fetching and self._received:
             for _ in range(self._dma.receive(self._request, bytes(word & 0xFF for word in self._received))):
                 self._received.popleft()
             self._drained()
 
     def _drained(self) -> None:
-        """Bytes have left the FIFO, and with them the reasons of interrupts."""
+        """Update the interrupts after bytes were removed from the FIFO."""
         if len(self._received) < self._rx_trigger:
             self._raw &= ~u.RX
         if not self._received:
@@ -154,7 +156,7 @@ class Pl011(LineUart, ApbBlock):
             if len(self._queued) == self._tx_trigger:
                 self._raw |= u.TX
 
-    def _asking(self) -> bool:
+    def _interrupt_level(self) -> bool:
         return bool(self._raw & self.value["IMSC"]) and bool(self.value["CR"] & u.UARTEN)
 
     # registers
@@ -192,14 +194,14 @@ class Pl011(LineUart, ApbBlock):
         self._wrong = f"{baud:.0f} baud" if self._is_wrong(baud) else ""
 
     def _damage(self, byte: int) -> int:
-        """Return what becomes of a byte between two ends of different speed."""
-        if not self._told:
-            self._told = True
+        """Return a byte as it is received at a wrong baud rate."""
+        if not self._damage_logged:
+            self._damage_logged = True
             self._log(f"{self.name} runs at {self._wrong}, the line at {self._line_baud}: bytes are damaged")
         return byte * 0x9D & 0xFF
 
     def clock_changed(self) -> None:
-        """clk_peri may have changed under a running UART; while it stands, so does the UART."""
+        """Update the baud rate after clk_peri has changed; while clk_peri is off, the UART is stopped."""
         if self.value["CR"] & u.UARTEN and self.clocked and self._kernel_hz():
             self._set_speed()
 
@@ -232,7 +234,7 @@ class Pl011(LineUart, ApbBlock):
         self.update(self._clock.now)
         if self._fetching and self._dma.left(self._request):
             raise ModelFault(
-                f"{self.name}_DR is read while a DMA channel serves it, and the two fall out of step (2.5.3.2)"
+                f"{self.name}_DR is read while a DMA channel serves it, which breaks the handshake of the two (2.5.3.2)"
             )
         word = self._received.popleft() if self._received else 0
         self._drained()

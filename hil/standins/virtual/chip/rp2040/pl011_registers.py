@@ -21,7 +21,8 @@ REGISTERS = (
     Register("IBRD", 0x024, "BAUD_DIVINT:0-15"),
     Register("FBRD", 0x028, "BAUD_DIVFRAC:0-5"),
     Register("LCR_H", 0x02C, "BRK:0/x PEN:1/x EPS:2 STP2:3 FEN:4 WLEN:5-6 SPS:7/x"),
-    Register("CR", 0x030, "UARTEN:0 SIREN:1/x SIRLP:2/x LBE:7/x TXE:8 RXE:9 DTR:10 RTS:11 OUT1:12 OUT2:13 RTSEN:14/x CTSEN:15/x",
+    Register("CR", 0x030, "UARTEN:0 SIREN:1/x SIRLP:2/x LBE:7/x TXE:8 RXE:9 DTR:10 RTS:11 OUT1:12 OUT2:13 RTSEN:14/x "
+             "CTSEN:15/x",
              0x300),
     Register("IFLS", 0x034, "TXIFLSEL:0-2 RXIFLSEL:3-5", 0x12),
     Register("IMSC", 0x038, _SOURCES.format("")),

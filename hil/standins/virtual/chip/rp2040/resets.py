@@ -1,4 +1,4 @@
-"""RESETS: which peripherals are held in reset (RP2040 data sheet, 2.14), and PSM, the power-on state machine (2.13)."""
+"""RESETS, which holds peripherals in reset (RP2040 data sheet, 2.14), and PSM, the power-on state machine (2.13)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from hil.standins.virtual.chip.rp2040.apb import ApbBlock
 
 NAMES = (
     "ADC", "BUSCTRL", "DMA", "I2C0", "I2C1", "IO_BANK0", "IO_QSPI", "JTAG", "PADS_BANK0", "PADS_QSPI", "PIO0", "PIO1",
-    "PLL_SYS", "PLL_USB", "PWM", "RTC", "SPI0", "SPI1", "SYSCFG", "SYSINFO", "TBMAN", "TIMER", "UART0", "UART1", "USBCTRL",
+    "PLL_SYS", "PLL_USB", "PWM", "RTC", "SPI0", "SPI1", "SYSCFG", "SYSINFO", "TBMAN", "TIMER", "UART0", "UART1",
+    "USBCTRL",
 )  # fmt: skip
 ALL = (1 << len(NAMES)) - 1
 _BITS = " ".join(f"{name}:{i}" for i, name in enumerate(NAMES))
@@ -22,7 +23,7 @@ class Resets(ApbBlock):
     """The reset controller.
 
     Args:
-        held: the modelled peripherals by their name in RESET.
+        held: modelled peripherals by their name in RESET.
     """
 
     REGISTERS = (
@@ -58,11 +59,11 @@ class Resets(ApbBlock):
 
 
 class Psm(ApbBlock):
-    """The power-on state machine, as registers: everything is on."""
+    """The power-on state machine, as registers without effect: everything is on."""
 
     REGISTERS = (
-        Register("FRCE_ON", 0x0, _PSM), Register("FRCE_OFF", 0x4, _PSM.replace(" ", "/x ") + "/x"), Register("WDSEL", 0x8, _PSM),
-        Register("DONE", 0xC, _PSM.replace(" ", "/r ") + "/r", 0x1FFFF),
+        Register("FRCE_ON", 0x0, _PSM), Register("FRCE_OFF", 0x4, _PSM.replace(" ", "/x ") + "/x"),
+        Register("WDSEL", 0x8, _PSM), Register("DONE", 0xC, _PSM.replace(" ", "/r ") + "/r", 0x1FFFF),
     )  # fmt: skip
 
     def __init__(self) -> None:

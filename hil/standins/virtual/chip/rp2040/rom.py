@@ -1,8 +1,9 @@
-"""The RP2040's boot ROM (data sheet, 2.8): its documented tables at their places, its routines done by the host.
+"""The RP2040's boot ROM (data sheet, 2.8): documented tables at their addresses, routines executed by the host.
 
-The ROM holds tables and one undefined instruction for each routine (the chip traps those inside the ROM, chip.Rp2040); nothing
-of the real ROM's code is in it. Modelled are the boot from flash, the wait for USB, and the routines that a flash algorithm
-calls, and the way into USB boot; the table has no entry for the others (float, bit counting, copying), so that a look-up finds 0.
+The ROM contains tables and one undefined instruction for each routine, which the chip traps (chip.Rp2040). It has no
+code of the real ROM. Modelled are the boot from flash, the wait for USB, the start of USB boot, and the routines that a
+flash algorithm calls. Other routines (float, bit counting, copying) have no entry in the table: their look-up returns
+0.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ BOOT2, BOOT2_SIZE = 0x20041F00, 0x100
 _ENTRIES, _TABLE, _TEXT = 0x200, 0x7A, 0x300
 _VERSION = 1
 UDF = 0xDE00
-WAIT = 0x1F0  # where a chip without a valid second stage waits
+WAIT = 0x1F0  # address at which a chip without a valid second stage waits
 _QSPI = 1 << 6 | 1 << 9  # IO_QSPI, PADS_QSPI in RESETS
 _TIMER = 1 << 21
 _PLL_SYS = 1 << 12
 
 
 class Host(Protocol):
-    """What the routines need of the chip."""
+    """Interface of the chip that the routines use."""
 
     clock: Clock
 
@@ -50,7 +51,7 @@ class Host(Protocol):
 
 
 class Ssi(Protocol):
-    """What the routines do to the SSI."""
+    """Interface of the SSI that the routines use."""
 
     def set_serial(self) -> None: ...
 
@@ -58,7 +59,10 @@ class Ssi(Protocol):
 
 
 def crc32(data: bytes) -> int:
-    """CRC-32 of a second stage: polynomial 0x04C11DB7 from 0xFFFFFFFF, not reflected, no final XOR (2.7.2.3.1)."""
+    """Return the CRC-32 of a second stage (2.7.2.3.1).
+
+    Polynomial 0x04C11DB7, initial value 0xFFFFFFFF, not reflected, no final XOR.
+    """
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte << 24
@@ -73,19 +77,20 @@ class BootRom:
 
     Args:
         host: the chip.
-        flash, ssi: what the routines work on.
+        flash, ssi: flash and SSI that the routines use.
     """
 
     def __init__(self, host: Host, flash: W25Q16, ssi: Ssi) -> None:
         self._host = host
         self._flash = flash
         self._ssi = ssi
-        self._serial = False  # connected and out of execute-in-place: what erase and program need
+        self._serial = False  # whether execute-in-place is left, as erase and program need it
         self._usb_asked = False
         self._entries: dict[int, Callable[[], None]] = {}
         self._named: dict[bytes, int] = {}
         for number, (code, routine) in enumerate((
-            (b"", self._boot), (b"", self._look_up), (b"IF", self._connect), (b"EX", self._exit_xip), (b"RE", self._erase),
+            (b"", self._boot), (b"", self._look_up), (b"IF", self._connect), (b"EX", self._exit_xip),
+            (b"RE", self._erase),
             (b"RP", self._program), (b"FC", self._flush), (b"CX", self._enter_xip), (b"UB", self._reset_to_usb_boot),
         )):  # fmt: skip
             self._entries[_ENTRIES + 4 * number] = routine
@@ -93,7 +98,7 @@ class BootRom:
                 self._named[code] = _ENTRIES + 4 * number
 
     def image(self) -> bytes:
-        """Return the bytes of the ROM: vectors, the well-known words (2.8.3), the function table, one UDF a routine."""
+        """Return the bytes of the ROM: vectors, the words of 2.8.3, the function table, one UDF for each routine."""
         rom = bytearray(SIZE)
         boot, look_up = _ENTRIES, _ENTRIES + 4
         struct.pack_into("<4I", rom, 0, BOOT2, boot | 1, (WAIT | 1), (WAIT | 1))
@@ -107,7 +112,7 @@ class BootRom:
         return bytes(rom)
 
     def call(self, address: int) -> bool:
-        """Run the routine at an address; false when there is none."""
+        """Run the routine at an address; return False if there is none."""
         routine = self._entries.get(address)
         if routine is None:
             return False
@@ -129,15 +134,15 @@ class BootRom:
             self._host.store(BOOT2, stage)
             self._host.jump(BOOT2, link=0)
             return
-        why = f"the second stage in flash has CRC32 0x{found:08X}, its last word says 0x{said:08X}"
+        why = f"the second stage in flash has CRC32 0x{found:08X}, its last word is 0x{said:08X}"
         self._host.say(
-            f"boot ROM: {'the program has left for the boot loader' if asked else why}: the chip waits in USB boot"
+            f"boot ROM: {'the program has started the boot loader' if asked else why}: the chip waits in USB boot"
         )
         self._prepare_usb()
         self._host.jump(WAIT, link=WAIT)
 
     def _prepare_usb(self) -> None:
-        """The clocks of USB boot, which a debugger's reset of the core leaves behind: clk_sys from PLL_SYS at 48 MHz."""
+        """Set the clocks of USB boot, clk_sys from PLL_SYS at 48 MHz, which a debugger's reset of the core keeps."""
         write = self._host.write
         write(0x40060000, ENABLE << 12)
         write(0x40008030 + 0x3000, 3)
@@ -161,7 +166,10 @@ class BootRom:
         self._host.clock.wait_until(self._host.clock.now + ps)
 
     def _reset_to_usb_boot(self) -> None:
-        """The ROM resets the chip by its watchdog and finds in its scratch registers what is wanted (2.8.3.1.5, unverified)."""
+        """Reset the chip to USB boot.
+
+        The real ROM resets by the watchdog and stores the request in its scratch registers (2.8.3.1.5, unverified).
+        """
         self._usb_asked = True
         self._host.jump(WAIT, link=WAIT)
         self._host.restart()

@@ -1,7 +1,7 @@
-"""The SSI that the RP2040 reaches its flash through (data sheet, 4.10), and the cache in front of it (2.6.3).
+"""The SSI, the RP2040's interface to its flash (data sheet, 4.10), and the execute-in-place cache (2.6.3).
 
-Serial frames are exchanged with the flash in virtual time; the execute-in-place window is not simulated frame by frame: it
-opens while SSI and flash agree on a way to read, and `why_closed` says what is missing.
+Serial frames are exchanged with the flash in virtual time. The execute-in-place window is not simulated frame by frame:
+it is open while SSI and flash are set up for the same read command. `why_closed` gives the reason if it is closed.
 """
 
 from __future__ import annotations
@@ -26,29 +26,32 @@ class Ssi(Block):
 
     Args:
         clock: virtual time.
-        sys_hz: returns clk_sys, which SCK is divided from.
-        flash: the chip at the other end.
+        sys_hz: returns clk_sys in Hz; SCK is divided from it.
+        flash: the flash chip.
         changed: called when the window may have opened or closed.
     """
 
     SIZES: tuple[int, ...] = (1, 2, 4)
     REGISTERS = (
-        Register("CTRLR0", 0x00, "DFS:0-3 FRF:4-5/x SCPH:6 SCPOL:7 TMOD:8-9 SLV_OE:10/x SRL:11/x CFS:12-15 DFS_32:16-20 SPI_FRF:21-22 "
-                 "SSTE:24"),
-        Register("CTRLR1", 0x04, "NDF:0-15"), Register("SSIENR", 0x08, "SSI_EN:0"), Register("MWCR", 0x0C, "MWMOD:0/x MDD:1/x MHS:2/x"),
+        Register("CTRLR0", 0x00, "DFS:0-3 FRF:4-5/x SCPH:6 SCPOL:7 TMOD:8-9 SLV_OE:10/x SRL:11/x CFS:12-15 "
+                 "DFS_32:16-20 SPI_FRF:21-22 SSTE:24"),
+        Register("CTRLR1", 0x04, "NDF:0-15"), Register("SSIENR", 0x08, "SSI_EN:0"),
+        Register("MWCR", 0x0C, "MWMOD:0/x MDD:1/x MHS:2/x"),
         Register("SER", 0x10, "SER:0"), Register("BAUDR", 0x14, "SCKDV:0-15"),
         Register("TXFTLR", 0x18, _LEVEL), Register("RXFTLR", 0x1C, _LEVEL),
         Register("TXFLR", 0x20, _LEVEL + "/r"), Register("RXFLR", 0x24, _LEVEL + "/r"),
         Register("SR", 0x28, "BUSY:0/r TFNF:1/r TFE:2/r RFNE:3/r RFF:4/r TXE:5/r DCOL:6/r"),
         Register("IMR", 0x2C, _INTERRUPTS.format("")), Register("ISR", 0x30, _INTERRUPTS.format("/r")),
         Register("RISR", 0x34, _INTERRUPTS.format("/r")),
-        *(Register(name, 0x38 + 4 * i, "VALUE:0/r") for i, name in enumerate(("TXOICR", "RXOICR", "RXUICR", "MSTICR", "ICR"))),
-        Register("DMACR", 0x4C, "RDMAE:0/x TDMAE:1/x"), Register("DMATDLR", 0x50, _LEVEL), Register("DMARDLR", 0x54, _LEVEL),
+        *(Register(name, 0x38 + 4 * i, "VALUE:0/r")
+          for i, name in enumerate(("TXOICR", "RXOICR", "RXUICR", "MSTICR", "ICR"))),
+        Register("DMACR", 0x4C, "RDMAE:0/x TDMAE:1/x"), Register("DMATDLR", 0x50, _LEVEL),
+        Register("DMARDLR", 0x54, _LEVEL),
         Register("IDR", 0x58, "VALUE:0-31/r", 0x51535049), Register("SSI_VERSION_ID", 0x5C, "VALUE:0-31/r", 0x3430312A),
         Register("DR0", 0x60, "DR:0-31/w"),
         Register("RX_SAMPLE_DLY", 0xF0, "RSD:0-7"),
-        Register("SPI_CTRLR0", 0xF4, "TRANS_TYPE:0-1 ADDR_L:2-5 INST_L:8-9 WAIT_CYCLES:11-15 SPI_DDR_EN:16/x INST_DDR_EN:17/x "
-                 "SPI_RXDS_EN:18/x XIP_CMD:24-31", 0x03000000),
+        Register("SPI_CTRLR0", 0xF4, "TRANS_TYPE:0-1 ADDR_L:2-5 INST_L:8-9 WAIT_CYCLES:11-15 SPI_DDR_EN:16/x "
+                 "INST_DDR_EN:17/x SPI_RXDS_EN:18/x XIP_CMD:24-31", 0x03000000),
         Register("TXD_DRIVE_EDGE", 0xF8, "TDE:0-7"),
     )  # fmt: skip
 
@@ -63,8 +66,8 @@ class Ssi(Block):
         self._forget()
 
     def _forget(self) -> None:
-        self._received: deque[tuple[int, int]] = deque()  # (when, word)
-        self._command: list[int] = []  # of a dual or quad frame: instruction and address
+        self._received: deque[tuple[int, int]] = deque()  # (virtual time, word)
+        self._command: list[int] = []  # instruction and address of a dual or quad frame
         self._free_at = 0
 
     def reset(self) -> None:
@@ -72,13 +75,13 @@ class Ssi(Block):
         self._forget()
 
     def set_serial(self) -> None:
-        """As the boot ROM leaves the SSI: enabled, eight bits a frame, both directions, no window."""
+        """Set the state after the boot ROM: enabled, frames of eight bits, both directions, no window."""
         self._forget()
         self.value.update(CTRLR0=7 << 16, CTRLR1=0, BAUDR=6, SER=1, SSIENR=1)
         self._changed()
 
     def set_read_command(self) -> None:
-        """As the boot ROM's flash_enter_cmd_xip does: the window reads with command 03h, slowly."""
+        """Set the state after the boot ROM's flash_enter_cmd_xip: the window reads with command 03h, slowly."""
         self._forget()
         self.value.update(CTRLR0=31 << 16 | EEPROM_READ << 8, CTRLR1=0, BAUDR=6, SER=1, SSIENR=1)
         self.value["SPI_CTRLR0"] = 0x03 << 24 | 2 << 8 | 6 << 2
@@ -87,11 +90,11 @@ class Ssi(Block):
     # the window
 
     def why_closed(self) -> str | None:
-        """Return why the window cannot be read now, or None when it can."""
+        """Return why the window cannot be read now, or None if it can."""
         if not self.value["SSIENR"] or not self.value["SER"]:
             return "the SSI is disabled or selects no flash"
         if self.field("CTRLR0", "TMOD") != EEPROM_READ or self.field("CTRLR0", "DFS_32") != 31 or self.value["CTRLR1"]:
-            return "SSI_CTRLR0 does not describe reads of 32 bits behind an address (TMOD 3, DFS_32 31, NDF 0)"
+            return "SSI_CTRLR0 does not describe reads of 32 bits after an address (TMOD 3, DFS_32 31, NDF 0)"
         command = self.field("SPI_CTRLR0", "XIP_CMD")
         shape = tuple(self.field("SPI_CTRLR0", name) for name in ("INST_L", "ADDR_L", "WAIT_CYCLES", "TRANS_TYPE"))
         limit = FAST_HZ
@@ -133,7 +136,7 @@ class Ssi(Block):
 
     def _settle(self) -> None:
         if self._clock.now >= self._free_at:
-            self._flash.deselect()  # the SSI releases chip select when its FIFO runs dry (4.10.5)
+            self._flash.deselect()  # the SSI releases chip select when its FIFO is empty (4.10.5)
 
     def write_dr0(self, _old: int, _new: int, acting: int) -> None:
         if not self.value["SSIENR"]:
@@ -182,7 +185,7 @@ class Ssi(Block):
 
 
 class XipControl(Block):
-    """XIP_CTRL: the cache's switches. The cache is always coherent here, and always hits."""
+    """XIP_CTRL: control of the cache, which is always coherent here and always hits."""
 
     SIZES: tuple[int, ...] = (1, 2, 4)
     REGISTERS = (

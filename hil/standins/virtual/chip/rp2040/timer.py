@@ -1,4 +1,4 @@
-"""TIMER of the RP2040: 64 bits counting the watchdog's tick, and four alarms (data sheet, 4.6)."""
+"""TIMER of the RP2040: a 64-bit counter of the watchdog's tick, with four alarms (data sheet, 4.6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Timer(ApbBlock):
 
     Args:
         clock: virtual time.
-        tick_hz: returns the frequency of the tick, 0 while it stands.
+        tick_hz: returns the frequency of the tick in Hz, 0 while it is stopped.
         drive: called with (alarm, level) when an interrupt line changes.
     """
 
@@ -29,8 +29,8 @@ class Timer(ApbBlock):
         Register("ARMED", 0x20, "ARMED:0-3/c"),
         Register("TIMERAWH", 0x24, _TIME + "/r"), Register("TIMERAWL", 0x28, _TIME + "/r"),
         Register("DBGPAUSE", 0x2C, "RESERVED:0 DBG0:1 DBG1:2", 0x7), Register("PAUSE", 0x30, "PAUSE:0"),
-        Register("INTR", 0x34, _EACH.replace(" ", "/c ") + "/c"), Register("INTE", 0x38, _EACH), Register("INTF", 0x3C, _EACH),
-        Register("INTS", 0x40, _EACH.replace(" ", "/r ") + "/r"),
+        Register("INTR", 0x34, _EACH.replace(" ", "/c ") + "/c"), Register("INTE", 0x38, _EACH),
+        Register("INTF", 0x3C, _EACH), Register("INTS", 0x40, _EACH.replace(" ", "/r ") + "/r"),
     )  # fmt: skip
 
     def __init__(self, clock: Clock, tick_hz: Callable[[], int], drive: Callable[[int, bool], None]) -> None:
@@ -46,7 +46,7 @@ class Timer(ApbBlock):
         self._base, self._base_ps, self._hz = 0, self._clock.now, self._rate()
         self._latched_high = self._low_written = 0
         self._driven = 0
-        self._due: dict[int, int] = {}  # alarm -> the 64-bit time at which it fires
+        self._due: dict[int, int] = {}  # alarm -> 64-bit time at which it fires
 
     def reset(self) -> None:
         super().reset()
@@ -62,7 +62,7 @@ class Timer(ApbBlock):
         return self._base + (self._clock.now - self._base_ps) * self._hz // PS_PER_S
 
     def rate_changed(self) -> None:
-        """The tick's frequency may have changed."""
+        """Apply a change of the tick's frequency."""
         if self._rate() != self._hz:
             self._base, self._base_ps, self._hz = self.time(), self._clock.now, self._rate()
 
@@ -95,7 +95,7 @@ class Timer(ApbBlock):
         self.value[f"ALARM{alarm}"] = value
         self.value["ARMED"] |= 1 << alarm
         time = self.time()
-        # It fires when the low words are equal: a time that has just passed is 71 minutes away (4.6.3).
+        # It fires when the low words are equal: for a time that has just passed that is after 71 minutes (4.6.3).
         self._due[alarm] = time + (value - time & WORD)
 
     def write_armed(self, old: int, new: int, _acting: int) -> None:

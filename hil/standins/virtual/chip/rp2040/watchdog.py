@@ -1,4 +1,4 @@
-"""WATCHDOG of the RP2040: the tick that the timer and SysTick count, scratch registers, the forced reset (data sheet, 4.8).
+"""WATCHDOG of the RP2040: tick for timer and SysTick, scratch registers, forced reset (data sheet, 4.8).
 
 The watchdog's own countdown is not modelled.
 """
@@ -15,9 +15,9 @@ class Watchdog(ApbBlock):
     """The watchdog block.
 
     Args:
-        ref_hz: returns clk_ref.
+        ref_hz: returns clk_ref in Hz.
         tick_changed: called when the tick's frequency changes.
-        trigger: called when software asks for a reset.
+        trigger: called when software forces a reset.
     """
 
     REGISTERS = (
@@ -39,7 +39,7 @@ class Watchdog(ApbBlock):
         self._trigger = trigger
 
     def tick_hz(self) -> int:
-        """Return the frequency of the tick; 0 while it stands."""
+        """Return the frequency of the tick in Hz, or 0 while it is stopped."""
         cycles = self.field("TICK", "CYCLES")
         return self._ref_hz() // cycles if cycles and self.field("TICK", "ENABLE") else 0
 

@@ -1,8 +1,10 @@
-"""A DMA controller of STM32F7 and STM32H7: streams between a peripheral that asks for them and memory, byte by byte in direct mode, in one turn
-or circular (RM0385 and RM0455, DMA: functional description, DMA registers). How a peripheral's request comes to a stream differs.
+"""DMA controller of STM32F7 and STM32H7: streams of bytes between a peripheral and memory.
 
-Every register is there. Wider transfers, the FIFOs, double buffers, memory-to-memory transfers and the peripheral as flow controller
-are not modelled, nor are errors: a program that sets a stream up wrongly meets a fault of the model.
+Sources: RM0385 and RM0455, DMA: functional description, DMA registers. Streams are in direct mode, once or circular.
+The chips differ in how a request is routed to a stream.
+
+All registers are modelled. Not modelled are wider transfers, the FIFOs, double buffers, memory-to-memory transfers, the
+peripheral as flow controller, and errors: a stream with a wrong setup faults.
 """
 
 from __future__ import annotations
@@ -19,13 +21,13 @@ from hil.standins.virtual.chip.registers import Block, Register
 STREAMS = 8
 EN, HTIE, TCIE, CIRC, MINC = 1 << 0, 1 << 3, 1 << 4, 1 << 8, 1 << 10
 HTIF, TCIF, FLAGS = 1 << 4, 1 << 5, 0x3D
-_FLAGS_AT = (0, 6, 16, 22)  # of streams 0 to 3 in the low registers, of 4 to 7 in the high ones
+_FLAGS_AT = (0, 6, 16, 22)  # lowest bit of the flags of streams 0 to 3 in LISR, and of 4 to 7 in HISR
 _EVENTS = "FEIF{0}:{1} DMEIF{0}:{2} TEIF{0}:{3} HTIF{0}:{4} TCIF{0}:{5}"
 _NEVER = 1 << 31
 
 
 def _flags(first: int, access: str) -> str:
-    """Return the fields of a flag register of four streams, the lowest of which is `first`."""
+    """Return the fields of a flag register of four streams from `first` on."""
     fields = " ".join(
         _EVENTS.format(first + i, *(at + bit for bit in (0, 2, 3, 4, 5))) for i, at in enumerate(_FLAGS_AT)
     )
@@ -35,7 +37,8 @@ def _flags(first: int, access: str) -> str:
 def _stream(i: int, more: str) -> tuple[Register, ...]:
     at = 0x10 + 0x18 * i
     return (
-        Register(f"S{i}CR", at, "EN:0 DMEIE:1/x TEIE:2/x HTIE:3 TCIE:4 PFCTRL:5/x DIR:6-7 CIRC:8 PINC:9/x MINC:10 PSIZE:11-12/x MSIZE:13-14/x "
+        Register(f"S{i}CR", at, "EN:0 DMEIE:1/x TEIE:2/x HTIE:3 TCIE:4 PFCTRL:5/x DIR:6-7 CIRC:8 PINC:9/x MINC:10 "
+                 "PSIZE:11-12/x MSIZE:13-14/x "
                  f"PINCOS:15/x PL:16-17 DBM:18/x CT:19/x PBURST:21-22/x MBURST:23-24/x {more}"),
         Register(f"S{i}NDTR", at + 0x04, "NDT:0-15"),
         Register(f"S{i}PAR", at + 0x08, "PAR:0-31"),
@@ -46,7 +49,7 @@ def _stream(i: int, more: str) -> tuple[Register, ...]:
 
 
 def registers(more: str) -> tuple[Register, ...]:
-    """Return the registers of a controller whose SxCR have the fields `more` beside the common ones."""
+    """Return the registers of a controller; `more` are fields of SxCR in addition to the common ones."""
     flags = (
         Register("LISR", 0x00, _flags(0, "r")), Register("HISR", 0x04, _flags(4, "r")),
         Register("LIFCR", 0x08, _flags(0, "w")), Register("HIFCR", 0x0C, _flags(4, "w")),
@@ -56,7 +59,7 @@ def registers(more: str) -> tuple[Register, ...]:
 
 @dataclass(frozen=True)
 class Request:
-    """What a peripheral asks for: the address of its data register, and whether bytes go to it."""
+    """Request of a peripheral: its name, the address of the data register, and whether bytes go to the peripheral."""
 
     name: str
     address: int
@@ -64,13 +67,13 @@ class Request:
 
 
 class Stream:
-    """One turn of an enabled stream.
+    """Transfers of an enabled stream.
 
     Args:
-        memory: what it reads or writes, uint8[bytes to transfer].
-        circular: whether it begins again at the end.
-        events: called with the flags (HTIF, TCIF) that come up.
-        half, complete: whether each of them interrupts.
+        memory: memory to read or write, uint8[bytes to transfer].
+        circular: whether it starts again at the end.
+        events: called with the flags (HTIF, TCIF) that are set.
+        half, complete: whether HTIF and TCIF interrupt.
     """
 
     def __init__(
@@ -86,18 +89,18 @@ class Stream:
 
     @property
     def left(self) -> int:
-        """Bytes up to the end of this turn; 0 where a stream that is not circular has ended."""
+        """Number of bytes up to the end of memory; 0 if a stream that is not circular has ended."""
         return self.memory.size - self.done
 
     def until_interrupt(self) -> int:
-        """Return how many bytes from now on the next interrupt comes."""
+        """Return the number of bytes until the next interrupt."""
         ahead = [stop - self.done for stop in self._stops if stop > self.done]
         if not ahead and self._circular:
             ahead = [stop + self.left for stop in self._stops]
         return min(ahead, default=_NEVER)
 
     def put(self, data: bytes) -> int:
-        """Write bytes to memory; return how many were taken."""
+        """Write bytes to memory; return the number of written bytes."""
         taken = 0
         while taken < len(data) and self.left:
             n = min(len(data) - taken, self.left)
@@ -107,7 +110,7 @@ class Stream:
         return taken
 
     def get(self) -> int:
-        """Read the next byte of memory; there must be one."""
+        """Return the next byte of memory; `left` must not be 0."""
         byte = int(self.memory[self.done])
         self._advance(1)
         return byte
@@ -127,16 +130,17 @@ class Dma(Block):
     """A DMA controller with eight streams.
 
     Args:
-        name, base: as in the manual.
-        memory: the chip's memories; the DMA reaches those in `reachable`.
-        request: returns what asks for a stream whose SxCR is given; raises ModelFault where nothing is wired to it.
+        name, base: name and base address as in the manual.
+        memory: memories of the chip; the DMA can access those in `reachable`.
+        request: (stream, SxCR) -> Request that is connected to the stream; raises ModelFault if there is none.
         drive: called with stream and level of an interrupt line when it changes.
-        sync: brings the peripherals up to the present before a register is looked at.
-        started: called with the name of the request whose stream has been enabled.
+        sync: updates the peripherals to the present before a register access.
+        started: called with the name of a request after its stream was enabled.
     """
 
     def __init__(
-        self, name: str, base: int, memory: MappedMemories, reachable: tuple[str, ...], request: Callable[[int, int], Request],
+        self, name: str, base: int, memory: MappedMemories, reachable: tuple[str, ...],
+        request: Callable[[int, int], Request],
         drive: Callable[[int, bool], None], sync: Callable[[], None], started: Callable[[str], None],
     ) -> None:  # fmt: skip
         super().__init__(name, base)
@@ -160,7 +164,7 @@ class Dma(Block):
             self._drive(i, False)
 
     def stream(self, request: str) -> Stream | None:
-        """Return the stream that serves a request now and has bytes left, or None."""
+        """Return the stream that serves a request and has bytes left, or None."""
         number = self._serving.get(request)
         stream = self._running.get(number) if number is not None else None
         return stream if stream is not None and stream.left else None
@@ -229,7 +233,7 @@ class Dma(Block):
             or self.value[f"S{i}PAR"] != request.address
             or not control & MINC
         ):
-            raise ModelFault(f"{where} with direction, address or increment that do not fit {request.name}")
+            raise ModelFault(f"{where} with direction, address or increment that do not match {request.name}")
         memory = self._window(i, where)
         self._serving[request.name] = i
         self._running[i] = Stream(
@@ -242,12 +246,12 @@ class Dma(Block):
         self._started(request.name)
 
     def _window(self, i: int, where: str) -> np.ndarray:
-        """Return the bytes of memory that stream `i` is set up for."""
-        # A stream that has ended and is enabled again without a new count takes the old one (RM0385, DMA_SxNDTR).
+        """Return the memory of stream `i` according to its registers, uint8[bytes to transfer]."""
+        # If a stream that has ended is enabled again without a new count, the old count is used (RM0385, DMA_SxNDTR).
         size, start = self.value[f"S{i}NDTR"], self.value[f"S{i}M0AR"]
         place = self._memory.find(start, max(size, 1))
         if not size or place is None or place[0].name not in self._reachable:
-            raise ModelFault(f"{where} for {size} bytes at 0x{start:08X}, which no memory of the DMA has", start)
+            raise ModelFault(f"{where} for {size} bytes at 0x{start:08X}, which is not memory of the DMA", start)
         closed = self._memory.why_closed(start)
         if closed:
             raise ModelFault(f"{where} for 0x{start:08X}, memory {place[0].name}: {closed}", start)

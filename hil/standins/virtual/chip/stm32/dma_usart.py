@@ -1,4 +1,4 @@
-"""A USART of STM32 whose bytes a DMA can move (RM0455, USART: continuous communication using DMA)."""
+"""USART of STM32 with DMA requests (RM0455, USART: continuous communication using DMA)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ class DmaUsart(Usart):
     """A USART with DMA requests.
 
     Args:
-        name, base, clock, kernel_hz, connected, drive, send: as for Usart.
-        stream: returns the DMA stream that serves `NAME_RX` or `NAME_TX` now and has bytes left, or None.
+        name, base, clock, kernel_hz, connected, drive, send: see Usart.
+        stream: returns the DMA stream that serves `NAME_RX` or `NAME_TX` and has bytes left, or None.
     """
 
     def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
+        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
+        connected: Callable[[], tuple[bool, bool]],
         drive: Callable[[bool], None], send: Callable[[int], None], stream: Callable[[str], Stream | None],
     ) -> None:  # fmt: skip
         self._stream = stream
         super().__init__(name, base, clock, kernel_hz, connected, drive, send)
 
     def serve(self) -> None:
-        """Let the DMA take what was received and give what can be sent."""
+        """Move received bytes and bytes to send by the DMA."""
         receiver = self._receiver()
         while receiver is not None and self._received and receiver.left:
             receiver.put(bytes([self._received.popleft()]))
@@ -49,7 +50,7 @@ class DmaUsart(Usart):
         while sender is not None and sender.left and len(self._queued) < room:
             self._give(sender.get())
 
-    # what the lines do
+    # the lines
 
     def _take(self, arrived: bytes) -> None:
         receiver = self._receiver()
@@ -70,7 +71,7 @@ class DmaUsart(Usart):
         sender = self._sender()
         if sender is None:
             return super()._bytes_until_sent()
-        # Behind the byte that leaves all room is taken; the DMA gives another byte whenever one has moved on.
+        # The queue is full while a byte is sent; the DMA writes another byte whenever one moves to the shift register.
         return min(len(self._queued) + sender.left, sender.until_interrupt() - 1)
 
     # registers

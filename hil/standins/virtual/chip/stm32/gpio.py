@@ -1,4 +1,7 @@
-"""GPIO ports of STM32H7A3/7B3 and STM32F746 (RM0455 and RM0385, GPIO registers). Inputs read their pull, as nothing is wired to them but the serial port."""
+"""GPIO ports of STM32H7A3/7B3 and STM32F746 (RM0455 and RM0385, GPIO registers).
+
+Inputs read their pull: nothing else drives them.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,10 @@ class GpioPort(Block):
     """A GPIO port.
 
     Args:
-        letter: A to K.
+        letter: letter of the port, A to K.
         on_edge: called with (pin, level) when an output pin changes.
-        first: base of port A.
-        resets: what differs from the reset values of the other ports of STM32H7; its own ports' if not given.
+        first: base address of port A.
+        resets: reset values that differ from those of REGISTERS; default: those of STM32H7.
     """
 
     SIZES = (1, 2, 4)
@@ -60,7 +63,7 @@ class GpioPort(Block):
         self._driven = 0
 
     def alternate(self, pin: int) -> int | None:
-        """Return the alternate function of a pin, None when the pin is not in that mode."""
+        """Return the alternate function of a pin, or None if the pin is not in that mode."""
         if self.value["MODER"] >> 2 * pin & 3 != ALTERNATE:
             return None
         return self.value["AFRH" if pin >= 8 else "AFRL"] >> 4 * (pin % 8) & 0xF

@@ -152,7 +152,7 @@ class Usart(UsartLine):
     def read_rdr(self, _value: int) -> int:
         self.update(self._clock.now)
         byte = self._received.popleft() if self._received else 0
-        if self._high:  # taking a byte can only lower the interrupt line
+        if self._high:  # reading a byte can only lower the interrupt line
             self._refresh()
         return byte
 
@@ -162,13 +162,13 @@ class Usart(UsartLine):
         if self.value["CR1"] & (u.UE | u.TE) != u.UE | u.TE:
             raise ModelFault(f"{self.name}_TDR is written while the transmitter is off")
         self._give(acting & 0xFF)
-        if self._high:  # and so can giving one
+        if self._high:  # writing a byte can only lower the interrupt line
             self._refresh()
         elif self._tx_end < self._due:
             self._due = self._tx_end
 
     def _give(self, byte: int) -> None:
-        """Take a byte to send; one that finds no room is lost."""
+        """Queue a byte to send; it is lost if the queue is full."""
         self._flags &= ~u.TC
         if self._shifting is None:
             self._shifting = byte

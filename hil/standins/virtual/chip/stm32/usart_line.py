@@ -1,8 +1,8 @@
 """The lines of a USART of STM32 in asynchronous mode (RM0455, USART functional description).
 
-Bytes take their time in virtual time: start bit, data bits and stop bits at the programmed baud rate. Both directions are
-computed when a register is accessed or an event is due, not byte by byte. The other end of the line is assumed to have the
-same speed and format: a wrong baud rate is not modelled, nor are parity, break, LIN, smartcard and flow control.
+A byte takes virtual time for start bit, data bits and stop bits at the programmed baud rate. Both directions are
+updated at register accesses and events, not for every byte. The other end of the line is assumed to have the same speed
+and format. A wrong baud rate, parity, break, LIN, smartcard and flow control are not modelled.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ class UsartLine(Block):
     """The receive and transmit lines of a USART.
 
     Args:
-        name, base: as in the manual.
+        name, base: name and base address as in the manual.
         clock: virtual time.
         kernel_hz: returns the kernel clock's frequency in Hz; may raise ModelFault.
         connected: returns whether the pins are routed to this USART: (transmit, receive).
         drive: called with the level of the interrupt line when it changes.
-        send: called with each byte at the end of its stop bit.
+        send: called with each byte after its stop bit.
     """
 
     _rx_threshold: int
     _tx_threshold: int
 
     def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int], connected: Callable[[], tuple[bool, bool]],
-        drive: Callable[[bool], None], send: Callable[[int], None],
+        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
+        connected: Callable[[], tuple[bool, bool]], drive: Callable[[bool], None], send: Callable[[int], None],
     ) -> None:  # fmt: skip
         super().__init__(name, base)
         self._clock = clock
@@ -51,12 +51,10 @@ class UsartLine(Block):
         self._received: deque[int] = deque()
         self._queued: deque[int] = deque()
         self._byte_ps = self._bit_ps = self._timeout_ps = 0
-        self._rx_end = 0  # when the first incoming byte will have been received
-        self._tx_end = 0  # when the byte in the shift register will have left
+        self._rx_end = 0  # time at which the first incoming byte is complete
+        self._tx_end = 0  # time at which the byte in the shift register is sent
         self._shifting: int | None = None
-        self._silence_from: int | None = (
-            None  # end of the last received byte, until a time-out or idle line is reported
-        )
+        self._silence_from: int | None = None  # end of the last received byte, until its timeout is reported
         self._idle_from: int | None = None
         self._due = 0
         self._high = False
@@ -70,7 +68,7 @@ class UsartLine(Block):
     # the line
 
     def feed(self, data: bytes) -> None:
-        """Put bytes on the receive line, behind those that are still on their way."""
+        """Put bytes on the receive line, after those that are not received yet."""
         if not data:
             return
         if not self._incoming:
@@ -80,16 +78,16 @@ class UsartLine(Block):
 
     @property
     def backlog(self) -> int:
-        """Bytes that are still on their way to the receiver."""
+        """Number of bytes on the receive line that are not received yet."""
         return len(self._incoming)
 
     @property
     def transmitting(self) -> bool:
-        """Whether a byte is leaving: more output is about to come."""
+        """Whether a byte is being sent, so that more output follows."""
         return self._shifting is not None
 
     def update(self, now: int) -> None:
-        """Bring both directions up to `now`."""
+        """Update both directions to the time `now`."""
         if now < self._due:
             return
         if self._incoming and now >= self._rx_end:
@@ -100,7 +98,7 @@ class UsartLine(Block):
         self._refresh()
 
     def _next_change(self) -> int:
-        """Return the virtual time before which neither direction changes anything."""
+        """Return the virtual time of the next change in either direction."""
         due = self._rx_end if self._incoming else _NEVER
         if self._shifting is not None and self._tx_end < due:
             due = self._tx_end
@@ -115,7 +113,7 @@ class UsartLine(Block):
         listening = control & (u.UE | u.RE) == u.UE | u.RE and self._connected()[1]
         byte_ps = max(self._byte_ps, 1)
         complete = min(len(self._incoming), (now - self._rx_end) // byte_ps + 1)
-        self._note_silence(self._rx_end - self._byte_ps)  # the others follow the first without a gap
+        self._note_silence(self._rx_end - self._byte_ps)  # there is no gap between the other bytes
         arrived = bytes(self._incoming.popleft() for _ in range(complete))
         if listening:
             self._take(arrived)
@@ -157,7 +155,7 @@ class UsartLine(Block):
             self._flags |= u.TC
 
     def next_event(self) -> int | None:
-        """Return the virtual time of the next thing that software or the other end would notice, or None."""
+        """Return the virtual time of the next event that software or the other end can notice, or None."""
         times = []
         control = self.value["CR1"]
         if self._incoming and control & u.RE:
@@ -172,14 +170,14 @@ class UsartLine(Block):
         return min(times, default=None)
 
     def _bytes_until_sent(self) -> int:
-        """Return how many bytes leave behind the present one until the interrupts or the other end see a difference."""
+        """Return the number of bytes after the present one until an interrupt or the end of transmission."""
         queued = len(self._queued)
         if self.value["CR3"] & u.TXFTIE:
             return min(queued, max(0, queued + self._tx_threshold - FIFO - 1))
         return 0 if self.value["CR1"] & u.TXEIE else queued
 
     def _bytes_until_interrupt(self) -> int:
-        """Return how many more bytes change what the interrupts see; the last one on its way at the latest."""
+        """Return the number of received bytes until an interrupt may change, at most all incoming bytes."""
         wanted = len(self._incoming)
         control = self.value["CR1"]
         if control & u.RXNEIE:
@@ -190,7 +188,7 @@ class UsartLine(Block):
             wanted = min(wanted, max(1, FIFO + 1 - len(self._received)))
         return wanted
 
-    # set by a subclass
+    # hooks for subclasses
 
     def _set_thresholds(self) -> None:
         """Read the FIFO thresholds from CR3."""

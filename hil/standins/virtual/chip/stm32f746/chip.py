@@ -1,6 +1,6 @@
 """STM32F746: memories, peripherals and clock tree wired together (RM0385, memory organization; DS10916).
 
-Peripherals that are not here (DMA1, timers, ADC, SYSCFG, EXTI, LTDC, ...) fault when a program touches them.
+Accesses to peripherals without a model (DMA1, timers, ADC, SYSCFG, EXTI, LTDC, ...) fault.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from hil.standins.virtual.chip.stm32f746.rcc_registers import PORTS
 from hil.standins.virtual.chip.stm32f746.usart import PlainUsart
 
 KB = 1024
-# RM0385, boot configuration: with BOOT0 low and the option bytes of a new chip the core starts in the flash as the ITCM bus sees it.
+# RM0385, boot configuration: with BOOT0 low and the option bytes of a new chip, the core starts at the address of the
+# flash on the ITCM bus.
 BOOT_ADDRESS = 0x00200000
-# Unicorn's Cortex-M33 executes it; to the program it is a Cortex-M7 r0p1 with 4 KB of each cache, 8 MPU regions, TCMs of 16 and 64 KB
-# and single-precision floating point (RM0385, system architecture; PM0253; values: ARM DDI 0489, system control).
+# Unicorn's Cortex-M33 executes the program, which sees a Cortex-M7 r0p1 with 4 KB of each cache, 8 MPU regions, TCMs of
+# 16 and 64 KB and single-precision floating point (RM0385, system architecture; PM0253; values: ARM DDI 0489, system
+# control).
 _SINGLE_PRECISION = {"MVFR0": 0x10110021, "MVFR1": 0x11000011}
 _TCMS = {"ITCMCR": 5 << 3 | 1, "DTCMCR": 7 << 3 | 1}
 CORE = CoreSpec(
@@ -43,7 +45,7 @@ MEMORIES = (
     Memory("flash", 0x08000000, 1024 * KB, writable=False),
     Memory("flash on ITCM", BOOT_ADDRESS, 1024 * KB, writable=False, alias="flash"),
     Memory("itcm", 0x00000000, 16 * KB),
-    Memory("ram", 0x20000000, 320 * KB),  # DTCM 64 KB, SRAM1 240 KB and SRAM2 16 KB, one behind the other
+    Memory("ram", 0x20000000, 320 * KB),  # DTCM 64 KB, SRAM1 240 KB and SRAM2 16 KB at consecutive addresses
 )
 PERIPHERALS = (0x40000000, 0x20000000), (0xE0000000, 0x00100000), (0x1FF0F000, 0x1000)
 USART1_IRQ, USART1_AF, TX_PIN, RX_PIN = 37, 7, ("A", 9), ("B", 7)
@@ -58,11 +60,11 @@ class Stm32F746(Chip):
     """An STM32F746.
 
     Args:
-        rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
-        send: takes each byte that USART1 has sent.
+        rng: generator of contents that are undefined after power-on (SRAM), and of the unique id.
+        send: called with each byte that USART1 has sent.
         on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
-        log: receives one line about each noteworthy event.
-        hse_hz: crystal on the board, 0 for none.
+        log: receives one line for each event.
+        hse_hz: frequency of the crystal on the board, 0 for none.
     """
 
     def __init__(
@@ -81,8 +83,8 @@ class Stm32F746(Chip):
             lambda: self.usart1.update(self.clock.now), lambda _request: self.usart1.serve(),
         )  # fmt: skip
         self.usart1 = PlainUsart(
-            "USART1", dma.USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high),
-            send, self.dma2.stream,
+            "USART1", dma.USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins,
+            lambda high: self.nvic.set_line(USART1_IRQ, high), send, self.dma2.stream,
         )  # fmt: skip
         for block in (self.flash, self.pwr, self.rcc, self.dma2, self.usart1, Iwdg(), *self.ports.values()):
             self.add(block, 0x400)
@@ -134,18 +136,22 @@ class Stm32F746(Chip):
                 block.reset()
 
     def _check_over_drive(self) -> None:
-        """RM0385, PWR: entering and exiting over-drive mode: on HSI or HSE, with no peripheral's clock on but that of PWR."""
+        """Raise ModelFault if over-drive may not be switched (RM0385, PWR: entering and exiting over-drive mode).
+
+        The system clock must be HSI or HSE, and no peripheral clock may be on except that of PWR.
+        """
         if self.rcc.source() == PLL:
-            raise ModelFault("over-drive is switched while the PLL is the system clock; go to HSI or HSE first")
+            raise ModelFault("over-drive is switched while the PLL is the system clock; switch to HSI or HSE first")
         quiet = {"AHB1ENR": 1 << 20, "APB1ENR": self.rcc.mask("APB1ENR", "PWR")}
         for register in ("AHB1ENR", "AHB2ENR", "AHB3ENR", "APB1ENR", "APB2ENR"):
             if self.rcc.value[register] & ~quiet.get(register, 0):
                 raise ModelFault(
-                    f"over-drive is switched while RCC_{register} is 0x{self.rcc.value[register]:08X}; enable peripherals after it"
+                    f"over-drive is switched while RCC_{register} is 0x{self.rcc.value[register]:08X}; "
+                    "enable peripherals after it"
                 )
 
     def _check_speed(self) -> None:
-        """Fault where clocks, voltage and flash timing do not go together."""
+        """Raise ModelFault if voltage or flash timing do not allow the present clocks."""
         core = self.rcc.core_hz()
         self.systick.frequency_changed()
         if core > self.pwr.limit_hz():

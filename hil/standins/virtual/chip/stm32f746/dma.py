@@ -1,4 +1,4 @@
-"""DMA2 of STM32F746: which request serves a stream is said by the channel in its SxCR (RM0385, DMA2 request mapping)."""
+"""DMA2 of STM32F746: the channel in SxCR selects the request of a stream (RM0385, DMA2 request mapping)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _REQUESTS = {(2, 4): _RX, (5, 4): _RX, (7, 4): _TX}
 
 
 class Dma2(dma.Dma):
-    """Its SxCR have a channel; TRBUFF is not there."""
+    """DMA2, whose SxCR has CHSEL and no TRBUFF."""
 
     REGISTERS = dma.registers("CHSEL:25-27")
 
 
 def request(stream: int, control: int) -> Request:
-    """Return what is wired to a stream and the channel in its SxCR.
+    """Return the request that is connected to a stream with the channel in its SxCR.
 
     Raises:
-        ModelFault: nothing that the model has.
+        ModelFault: the model has no such request.
     """
     channel = control >> 25 & 7
     if (stream, channel) not in _REQUESTS:
-        raise ModelFault(f"DMA2_S{stream}CR.EN is set with channel {channel}, to which the model has nothing wired")
+        raise ModelFault(f"DMA2_S{stream}CR.EN is set with channel {channel}, for which the model has no request")
     return _REQUESTS[stream, channel]

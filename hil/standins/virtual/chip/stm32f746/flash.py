@@ -1,10 +1,10 @@
-"""Embedded flash of STM32F746 (RM0385, FLASH: program and erase operations, FLASH registers): one bank of 8 sectors, programmed in
-units of the parallelism that PSIZE selects.
+"""Embedded flash of STM32F746: one bank of 8 sectors, programmed in units of the parallelism that PSIZE selects.
 
-Programming clears bits only. A store to flash without PG or of another size than PSIZE, which silicon drops with an error flag, is a
-fault of the model, as is a wrong key, which silicon answers with a bus error. Durations are the data sheet's, and modelled: a status
-read during an operation says busy once, then virtual time goes to the operation's end. A supply that fails in the middle of an operation leaves it half
-done.
+Source: RM0385, FLASH: program and erase operations, FLASH registers. Programming only clears bits. These are faults of
+the model: a store to flash without PG or of another size than PSIZE, which silicon ignores with an error flag, and a
+wrong key, which causes a bus error on silicon. Durations are modelled, from the data sheet. The first status read
+during an operation returns busy; virtual time then advances to the end of the operation. If the supply fails during an
+operation, it is left half done.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KEYS = (0x45670123, 0xCDEF89AB)
 SECTORS = (0x8000,) * 4 + (0x20000,) + (0x40000,) * 3
 PG, SER, MER, STRT, LOCK, EOPIE = 1, 2, 4, 1 << 16, 1 << 31, 1 << 24
 EOP, ERSERR, BSY = 1, 1 << 7, 1 << 16
-# DS10916, flash memory programming, x32: one unit, and a sector by its size.
+# DS10916, flash memory programming, x32: one unit, mass erase, and a sector by its size.
 UNIT_PS, MASS_PS = 16_000_000, 8_000_000_000_000
 SECTOR_PS = {0x8000: 250_000_000_000, 0x20000: 1_000_000_000_000, 0x40000: 2_000_000_000_000}
 HZ_PER_WAIT_STATE = 30_000_000  # RM0385, FLASH: number of wait states, 2.7 to 3.6 V
@@ -35,9 +35,9 @@ class Flash(Block):
 
     Args:
         clock: virtual time.
-        core: holds the array as its memory `flash`.
-        power: its supply.
-        log: receives one line about what silicon would do silently.
+        core: core whose memory `flash` is the array.
+        power: supply of the flash.
+        log: receives one line about each mistake that silicon ignores silently.
     """
 
     REGISTERS = (
@@ -46,8 +46,8 @@ class Flash(Block):
         Register("OPTKEYR", 0x08, "OPTKEY:0-31/x"),
         Register("SR", 0x0C, "EOP:0/c OPERR:1/c WRPERR:4/c PGAERR:5/c PGPERR:6/c ERSERR:7/c BSY:16/r"),
         Register("CR", 0x10, "PG:0 SER:1 MER:2 SNB:3-6 PSIZE:8-9 STRT:16 EOPIE:24 ERRIE:25/x LOCK:31", LOCK),
-        Register("OPTCR", 0x14, "OPTLOCK:0 OPTSTRT:1/x BOR_LEV:2-3/x WWDG_SW:4/x IWDG_SW:5/x NRST_STOP:6/x NRST_STDBY:7/x RDP:8-15/x "
-                 "NWRP:16-23/x IWDG_STDBY:30/x IWDG_STOP:31/x", 0xC0FFAAFD),
+        Register("OPTCR", 0x14, "OPTLOCK:0 OPTSTRT:1/x BOR_LEV:2-3/x WWDG_SW:4/x IWDG_SW:5/x NRST_STOP:6/x "
+                 "NRST_STDBY:7/x RDP:8-15/x NWRP:16-23/x IWDG_STDBY:30/x IWDG_STOP:31/x", 0xC0FFAAFD),
         Register("OPTCR1", 0x18, "BOOT_ADD0:0-15/x BOOT_ADD1:16-31/x", 0x00400080),
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ class Flash(Block):
         self.timing_changed: Callable[[], None] = lambda: None
         self._keys = 0
         self._busy_until = 0
-        self._stored: tuple[int, np.ndarray] | None = None  # offset of the last store, and what it leaves in the array
+        self._stored: tuple[int, np.ndarray] | None = None  # offset of the last store, and contents after it
 
     def reset(self) -> None:
         self._settle()
@@ -70,7 +70,7 @@ class Flash(Block):
         self._keys = self._busy_until = 0
 
     def timing_is_enough(self, hz: int) -> bool:
-        """Whether the wait states suffice for an AHB clock of `hz`."""
+        """Return whether there are enough wait states for an AHB clock of `hz`."""
         return hz <= HZ_PER_WAIT_STATE * (self.field("ACR", "LATENCY") + 1)
 
     def write_acr(self, _old: int, new: int, _acting: int) -> None:
@@ -88,7 +88,7 @@ class Flash(Block):
         if self._keys == len(KEYS):
             self._keys = 0
             self.value["CR"] &= ~LOCK
-            # For as long as it is unlocked, not from PG to PG: each change of access makes the emulator forget its translations.
+            # While it is unlocked, not only while PG is set: after each change of access the emulator translates anew.
             self._core.guard_writes("flash", self._store)
 
     def _set_lock(self) -> None:
@@ -125,7 +125,7 @@ class Flash(Block):
     # programming
 
     def _store(self, address: int, size: int, value: int) -> None:
-        """Take a store of the core. The store itself lands in the array; `_settle` puts that right."""
+        """Handle a store of the core. Unicorn writes the stored value to the array; `_settle` corrects that."""
         self._settle()
         control = self.value["CR"]
         if not control & PG:
@@ -148,7 +148,7 @@ class Flash(Block):
         self._take(UNIT_PS)
 
     def _settle(self) -> None:
-        """Leave in the array what the last store makes of it."""
+        """Complete the last store: the array then has the programmed contents."""
         if self._stored is not None:
             offset, data = self._stored
             self.array[offset : offset + data.size] = data
@@ -156,7 +156,7 @@ class Flash(Block):
 
     def _take(self, duration: int) -> None:
         self._busy_until = max(self._clock.now, self._busy_until) + duration
-        if self.value["CR"] & EOPIE:  # without it the flag does not come up (RM0385, FLASH_SR)
+        if self.value["CR"] & EOPIE:  # without it the flag is not set (RM0385, FLASH_SR)
             self.value["SR"] |= EOP
 
     def read_sr(self, _value: int) -> int:

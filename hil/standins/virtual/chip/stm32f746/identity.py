@@ -1,4 +1,4 @@
-"""What tells chips apart: DBGMCU, unique id and flash size, the chip's ROM table; and the watchdog that a flash algorithm feeds."""
+"""Identification of STM32F746: DBGMCU, unique id, flash size, ROM table; and the watchdog for flash algorithms."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Block, Register
 
 DEV_ID, REV_ID = 0x449, 0x1001  # RM0385, DBGMCU_IDCODE: STM32F74x and STM32F75x
-SYSTEM_PAGE, UNIQUE_ID, FLASH_SIZE = (
-    0x1FF0F400,
-    0x20,
-    0x40,
-)  # RM0385, device electronic signature; the size in the upper half word
+# RM0385, device electronic signature; the flash size is in the upper half-word.
+SYSTEM_PAGE, UNIQUE_ID, FLASH_SIZE = 0x1FF0F400, 0x20, 0x40
 ROM_TABLE = 0xE00FD000
 
 
@@ -23,8 +20,8 @@ class DbgMcu(Block):
     REGISTERS = (
         Register("IDCODE", 0x00, "DEV_ID:0-11/r REV_ID:16-31/r", REV_ID << 16 | DEV_ID),
         Register("CR", 0x04, "DBG_SLEEP:0 DBG_STOP:1 DBG_STANDBY:2 TRACE_IOEN:5/x TRACE_MODE:6-7/x"),
-        Register("APB1_FZ", 0x08, "TIM2:0 TIM3:1 TIM4:2 TIM5:3 TIM6:4 TIM7:5 TIM12:6 TIM13:7 TIM14:8 WWDG:11 IWDG:12 I2C1:21 I2C2:22 "
-                 "I2C3:23 CAN1:25 CAN2:26"),
+        Register("APB1_FZ", 0x08, "TIM2:0 TIM3:1 TIM4:2 TIM5:3 TIM6:4 TIM7:5 TIM12:6 TIM13:7 TIM14:8 WWDG:11 IWDG:12 "
+                 "I2C1:21 I2C2:22 I2C3:23 CAN1:25 CAN2:26"),
         Register("APB2_FZ", 0x0C, "TIM1:0 TIM8:1 TIM9:16 TIM10:17 TIM11:18"),
     )  # fmt: skip
 
@@ -32,7 +29,7 @@ class DbgMcu(Block):
         super().__init__("DBGMCU", 0xE0042000)
 
     def reset(self) -> None:
-        """Nothing: power-on alone resets it."""
+        """Do nothing: only power-on resets it."""
 
 
 class Iwdg(Block):
@@ -52,13 +49,13 @@ class Iwdg(Block):
 
 
 def signature(rng: np.random.Generator, flash_bytes: int) -> Rom:
-    """Return the page with the unique id (96 bits, random) and the size of the flash in KB."""
+    """Return the page with a random unique id of 96 bits and the size of the flash in KB."""
     words = {UNIQUE_ID + i: int(rng.integers(0, 1 << 32)) for i in (0, 4, 8)}
     return Rom("device signature", SYSTEM_PAGE, words | {FLASH_SIZE: flash_bytes // 1024 << 16})
 
 
 def rom_table() -> Rom:
-    """Return the chip's ROM table, which leads to the processor's behind it (part 0x449 of STMicroelectronics, JEP106 0x20)."""
+    """Return the chip's ROM table, which lists that of the processor (STMicroelectronics, JEP106 0x20, part 0x449)."""
     ids = {
         0xFE0: DEV_ID & 0xFF,
         0xFE4: DEV_ID >> 8,

@@ -1,6 +1,6 @@
 """PWR of STM32F746: voltage scale and over-drive (RM0385, PWR: voltage regulator, over-drive mode, PWR registers).
 
-The delays are of the data sheet's order, so that a program that does not wait for a flag is caught; they are modelled.
+Delays are modelled, of the order of those in the data sheet: a program that does not wait for a flag is detected.
 """
 
 from __future__ import annotations
@@ -13,25 +13,24 @@ from hil.standins.virtual.chip.registers import Block, Register
 
 OVER_DRIVE_PS = SWITCH_PS = 45_000_000  # DS10916, over-drive switching characteristics
 ODEN, ODSWEN = 1 << 16, 1 << 17
-# DS10916, general operating conditions: highest HCLK by voltage scale, without and with over-drive; 0: there is none.
+# DS10916, general operating conditions: highest HCLK by voltage scale, without and with over-drive; 0 for not allowed.
 CORE_LIMIT_HZ = {1: (180_000_000, 216_000_000), 2: (168_000_000, 180_000_000), 3: (144_000_000, 0)}
 
 
 class Pwr(Block):
-    """The power controller.
+    """The power controller. Its wake-up flags are those of a chip that was never in Standby.
 
     Args:
         clock: virtual time.
-        pll_is_on: whether the main PLL is on.
-        may_switch: raises ModelFault where the clock tree does not allow that over-drive is switched on or off.
-
-    The flags of the wake-up pins are those of a chip that was never in Standby.
+        pll_is_on: returns whether the main PLL is on.
+        may_switch: raises ModelFault if the clock tree does not allow to switch over-drive on or off.
     """
 
     REGISTERS = (
-        Register("CR1", 0x00, "LPDS:0 PDDS:1/x CSBF:3/w PVDE:4/x PLS:5-7 DBP:8 FPDS:9 LPUDS:10 MRUDS:11 ADCDC1:13/x VOS:14-15 ODEN:16 "
-                 "ODSWEN:17 UDEN:18-19/x", 0x0000C000),
-        Register("CSR1", 0x04, "WUIF:0/r SBF:1/r PVDO:2/r BRR:3/r EIWUP:8/x BRE:9/x VOSRDY:14/r ODRDY:16/r ODSWRDY:17/r UDRDY:18-19/c"),
+        Register("CR1", 0x00, "LPDS:0 PDDS:1/x CSBF:3/w PVDE:4/x PLS:5-7 DBP:8 FPDS:9 LPUDS:10 MRUDS:11 ADCDC1:13/x "
+                 "VOS:14-15 ODEN:16 ODSWEN:17 UDEN:18-19/x", 0x0000C000),
+        Register("CSR1", 0x04, "WUIF:0/r SBF:1/r PVDO:2/r BRR:3/r EIWUP:8/x BRE:9/x VOSRDY:14/r ODRDY:16/r "
+                 "ODSWRDY:17/r UDRDY:18-19/c"),
         Register("CR2", 0x08, "CWUPF:0-5/w WUPP:8-13"),
         Register("CSR2", 0x0C, "WUPF:0-5/r EWUP:8-13/x"),
     )  # fmt: skip
@@ -45,11 +44,11 @@ class Pwr(Block):
         self.changed: Callable[[], None] = lambda: None
 
     def limit_hz(self) -> int:
-        """Return the highest clock of the core that voltage scale and over-drive allow now."""
+        """Return the highest core clock in Hz that voltage scale and over-drive allow now."""
         return CORE_LIMIT_HZ[4 - max(1, self.field("CR1", "VOS"))][self.over_drive()]
 
     def over_drive(self) -> bool:
-        """Whether the regulator has been switched to over-drive."""
+        """Return whether the regulator is in over-drive."""
         return bool(self.value["CR1"] & ODSWEN) and self._clock.now >= self._switched
 
     def read_csr1(self, value: int) -> int:

@@ -1,6 +1,6 @@
-"""RCC of STM32F746: oscillators, the main PLL, the clock tree and the clock gates (RM0385, RCC: clocks, RCC registers).
+"""RCC of STM32F746: oscillators, main PLL, clock tree and clock gates (RM0385, RCC: clocks, RCC registers).
 
-Ready flags come after modelled delays of the data sheet's order.
+Ready flags are set after modelled delays, of the order of those in the data sheet.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.stm32f746.rcc_registers import REGISTERS
 
 HSI_HZ = 16_000_000
-HSI, HSE, PLL = 0, 1, 2  # as SW numbers them
+HSI, HSE, PLL = 0, 1, 2  # values of SW
 _NAME = ("HSI", "HSE", "PLL")
 _ON_BIT = (0, 16, 24)  # of CR; the ready flag is the next bit
 _START_PS = (2_200_000, 2_000_000_000, 200_000_000)  # DS10916: HSI, HSE and main PLL characteristics
 _HPRE = {8: 2, 9: 4, 10: 8, 11: 16, 12: 64, 13: 128, 14: 256, 15: 512}
 _PPRE = {4: 2, 5: 4, 6: 8, 7: 16}
-# RM0385, RCC_PLLCFGR, and DS10916, main PLL characteristics: input and VCO in Hz, and the factors that software may write.
+# RM0385, RCC_PLLCFGR, and DS10916, main PLL characteristics: ranges of input and VCO in Hz, and of the factors.
 _INPUT, _VCO, _M, _N, _Q = (950_000, 2_100_000), (100_000_000, 432_000_000), (2, 63), (50, 432), (2, 15)
 
 
@@ -27,7 +27,7 @@ class Rcc(Block):
     """The reset and clock controller.
 
     Args:
-        clock: virtual time; its frequency follows the clock tree.
+        clock: virtual time; its frequency is set to the core clock.
         hse_hz: frequency of the crystal on the board, 0 for none.
     """
 
@@ -57,18 +57,18 @@ class Rcc(Block):
         return self.system_hz() // _HPRE.get(self.field("CFGR", "HPRE"), 1)
 
     def apb_hz(self, bus: int) -> int:
-        """Return the clock of APB 1 or 2."""
+        """Return the clock of APB 1 or 2 in Hz."""
         return self.core_hz() // _PPRE.get(self.field("CFGR", f"PPRE{bus}"), 1)
 
     def system_hz(self) -> int:
         return (HSI_HZ, self._hse_hz, self.pll_hz())[self.source()]
 
     def source(self) -> int:
-        """Return what the system clock comes from."""
+        """Return the source of the system clock: HSI, HSE or PLL."""
         return self.field("CFGR", "SW")
 
     def pll_hz(self) -> int:
-        """Return the frequency of the PLL's output P, whether it runs or not."""
+        """Return the frequency of the PLL's output P in Hz, whether it runs or not."""
         return self._vco_hz() // (2 * (self.field("PLLCFGR", "PLLP") + 1))
 
     def _vco_hz(self) -> int:
@@ -81,7 +81,7 @@ class Rcc(Block):
         return HSE if self.field("PLLCFGR", "PLLSRC") else HSI
 
     def usart1_hz(self) -> int:
-        """Return USART1's kernel clock (DCKCFGR2.USART1SEL); raises ModelFault for a source that does not run."""
+        """Return USART1's kernel clock in Hz (DCKCFGR2.USART1SEL); raise ModelFault if its source does not run."""
         select = self.field("DCKCFGR2", "USART1SEL")
         if select == 3 or (select == 2 and not self.is_ready(HSI)):
             raise ModelFault(f"the kernel clock of USART1 does not run (RCC_DCKCFGR2.USART1SEL is {select})")
@@ -109,13 +109,13 @@ class Rcc(Block):
 
     def _start(self, source: int) -> None:
         if source == HSE and not self._hse_hz:
-            raise ModelFault("RCC_CR.HSEON is set, but this board has no crystal there")
+            raise ModelFault("RCC_CR.HSEON is set, but this board has no HSE crystal")
         if source == PLL:
             self._check_pll()
         self._ready_at[source] = self._clock.now + _START_PS[source]
 
     def _check_pll(self) -> None:
-        """The PLL's factors, input and VCO must be inside their ranges (RM0385, RCC_PLLCFGR)."""
+        """Raise ModelFault if the PLL's factors, input or VCO are outside their ranges (RM0385, RCC_PLLCFGR)."""
         if not self.is_ready(self._pll_source()):
             raise ModelFault(f"the PLL is started while its source, the {_NAME[self._pll_source()]}, does not run")
         for name, (low, high) in (("PLLM", _M), ("PLLN", _N), ("PLLQ", _Q)):

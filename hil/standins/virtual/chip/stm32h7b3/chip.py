@@ -1,6 +1,6 @@
 """STM32H7B3: memories, peripherals and clock tree wired together (RM0455, memory organization; DS13195).
 
-Peripherals that are not here (DMA2, MDMA, BDMA, timers, ADC, crypto, graphics ...) fault when a program touches them.
+Accesses to peripherals without a model (DMA2, MDMA, BDMA, timers, ADC, crypto, graphics ...) fault.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from hil.standins.virtual.chip.stm32h7b3.identity import DbgMcu, SysCfg
 from hil.standins.virtual.chip.stm32h7b3.pwr import Pwr
 from hil.standins.virtual.chip.stm32h7b3.rcc import HSI_HZ, Rcc
 
-# Unicorn's Cortex-M33 executes it, which has the instructions of Armv7E-M and single-precision floating point; to the program
-# it is a Cortex-M7 r1p1 with 16 KB of each cache, 16 MPU regions (RM0455, Cortex-M7 configuration).
+# Unicorn's Cortex-M33 executes the program: it has the instructions of Armv7E-M and single-precision floating point.
+# The program sees a Cortex-M7 r1p1 with 16 KB of each cache and 16 MPU regions (RM0455, Cortex-M7 configuration).
 CORE = CoreSpec(
     cpu=UC_CPU_ARM_CORTEX_M33, interrupts=155, priority_bits=4, boot_address=0x08000000, reset_hz=HSI_HZ,
-    private=partial(private_peripherals, cpuid=0x411FC271, data_cache=0xF00FE019, instruction_cache=0xF01FE009, mpu_regions=16),
+    private=partial(private_peripherals, cpuid=0x411FC271, data_cache=0xF00FE019, instruction_cache=0xF01FE009,
+                    mpu_regions=16),
 )  # fmt: skip
 KB = 1024
 MEMORIES = (
@@ -54,11 +55,11 @@ class Stm32H7B3(Chip):
     """An STM32H7B3.
 
     Args:
-        rng: fills what power-on leaves undefined (SRAM) and makes the unique id.
-        send: takes each byte that USART1 has sent.
+        rng: generator of contents that are undefined after power-on (SRAM), and of the unique id.
+        send: called with each byte that USART1 has sent.
         on_pin: called with (port letter, pin, level, virtual time in picoseconds) when an output pin changes.
-        log: receives one line about each noteworthy event.
-        hse_hz: crystal on the board, 0 for none.
+        log: receives one line for each event.
+        hse_hz: frequency of the crystal on the board, 0 for none.
     """
 
     def __init__(
@@ -77,12 +78,13 @@ class Stm32H7B3(Chip):
         }
         self.dmamux1 = Dmamux1("DMAMUX1", 0x40020800)
         self.dma1 = Dma1(
-            "DMA1", 0x40020000, self.core, DMA_REACHES, self.dmamux1.request, lambda i, high: self.nvic.set_line(DMA1_IRQS[i], high),
+            "DMA1", 0x40020000, self.core, DMA_REACHES, self.dmamux1.request,
+            lambda i, high: self.nvic.set_line(DMA1_IRQS[i], high),
             lambda: self.usart1.update(self.clock.now), lambda _request: self.usart1.serve(),
         )  # fmt: skip
         self.usart1 = DmaUsart(
-            "USART1", USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high),
-            send, self.dma1.stream,
+            "USART1", USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins,
+            lambda high: self.nvic.set_line(USART1_IRQ, high), send, self.dma1.stream,
         )  # fmt: skip
         self.syscfg = SysCfg("SYSCFG", 0x58000400)
         for block in (
@@ -150,7 +152,7 @@ class Stm32H7B3(Chip):
                     port.reset()
 
     def _check_speed(self) -> None:
-        """Fault where clocks, voltage and flash timing do not go together."""
+        """Raise ModelFault if voltage or flash timing do not allow the present clocks."""
         scale = self.pwr.scale
         core, ahb = self.rcc.core_hz(), self.rcc.ahb_hz()
         self.systick.frequency_changed()
@@ -167,4 +169,4 @@ class Stm32H7B3(Chip):
                 f"flash at {ahb} Hz and voltage scale {scale} needs more than FLASH_ACR = 0x{acr:02X} allows"
             )
         if core > CORE_LIMIT_HZ[3] and not self.pwr.scale_is_stable():
-            raise ModelFault(f"the core goes to {core} Hz before the new voltage is ready; wait for PWR_SRDCR.VOSRDY")
+            raise ModelFault(f"the core changes to {core} Hz before the voltage is ready; wait for PWR_SRDCR.VOSRDY")

@@ -1,6 +1,6 @@
-"""DMA1 and DMAMUX1 of STM32H7A3/7B3: the multiplexer's channel says which request serves a stream (RM0455, DMAMUX; DMA registers).
+"""DMA1 and DMAMUX1 of STM32H7A3/7B3: the channel of the multiplexer selects the request of a stream.
 
-Synchronisation and the request generators are not modelled.
+Source: RM0455, DMAMUX; DMA registers. Synchronisation and the request generators are not modelled.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TRBUFF = 1 << 20
 
 
 class Dmamux1(Block):
-    """Channels 0 to 7 belong to the streams of DMA1, 8 to 15 to those of DMA2."""
+    """The request multiplexer. Channels 0 to 7 belong to the streams of DMA1, 8 to 15 to those of DMA2."""
 
     REGISTERS = (
         *(Register(f"C{i}CR", 4 * i, _CHANNEL) for i in range(CHANNELS)),
@@ -31,17 +31,19 @@ class Dmamux1(Block):
     )  # fmt: skip
 
     def request(self, stream: int, control: int) -> Request:
-        """Return what is wired to a stream of DMA1 whose SxCR is `control`.
+        """Return the request that is connected to a stream of DMA1 whose SxCR is `control`.
 
         Raises:
-            ModelFault: nothing that the model has, or a stream that the errata forbid.
+            ModelFault: the model has no such request, or the errata forbid the settings of the stream.
         """
         number = self.field(f"C{stream}CR", "DMAREQ_ID")
         if number not in _REQUESTS:
             raise ModelFault(
-                f"DMA1_S{stream}CR.EN is set with DMAMUX1_C{stream}CR.DMAREQ_ID = {number}, to which the model has nothing wired"
+                f"DMA1_S{stream}CR.EN is set with DMAMUX1_C{stream}CR.DMAREQ_ID = {number}, "
+                "for which the model has no request"
             )
-        # ES0478 (errata of STM32H7A3/7B3), DMA: a stream may be locked when it moves bytes of a USART without bufferable transfers.
+        # ES0478 (errata of STM32H7A3/7B3), DMA: a stream may be locked if it moves bytes of a USART without bufferable
+        # transfers.
         if not control & _TRBUFF:
             raise ModelFault(
                 f"DMA1_S{stream}CR.TRBUFF is 0 with {_REQUESTS[number].name}: the stream may be locked (errata); set it"
@@ -50,6 +52,6 @@ class Dmamux1(Block):
 
 
 class Dma1(dma.Dma):
-    """Its SxCR have no channel; bufferable transfers are there."""
+    """DMA1, whose SxCR has TRBUFF (bufferable transfers) and no channel."""
 
     REGISTERS = dma.registers("TRBUFF:20")

@@ -1,11 +1,13 @@
-"""Embedded flash of STM32H7A3/7B3 (RM0455, FLASH: program and erase operations, FLASH registers): two banks of 1 MB in
-sectors of 8 KB, programmed in flash words of 16 bytes.
+"""Embedded flash of STM32H7A3/7B3: two banks of 1 MB in sectors of 8 KB, programmed in flash words of 16 bytes.
 
-Programming clears bits only. A word that is not erased gets the AND of old and new data and its error flag (the ECC of such a
-word is wrong on silicon: DBECCERR). A store to flash without PG, which silicon ignores with PGSERR, is a fault of the model,
-as is a wrong key, which silicon answers with a bus error. Durations are the datasheet's order and modelled: a status read
-during an operation says busy once, then virtual time goes to the operation's end. A supply that fails in the middle of an operation leaves it half
-done; that reading such a word is a bus fault on silicon, for its ECC is wrong, is not modelled.
+Source: RM0455, FLASH: program and erase operations, FLASH registers. Programming only clears bits. A word that is not
+erased gets the AND of old and new data, and DBECCERR is set (on silicon the ECC of such a word is wrong). These are
+faults of the model: a store to flash without PG, which silicon ignores with PGSERR, and a wrong key, which causes a bus
+error on silicon.
+
+Durations are modelled, of the order of those in the data sheet. The first status read during an operation returns busy;
+virtual time then advances to the end of the operation. If the supply fails during an operation, it is left half done.
+On silicon the ECC of such a word is wrong, and reading it causes a bus fault; that is not modelled.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ WORD_PS, SECTOR_PS, BANK_PS = 140_000_000, 2_200_000_000, 10_000_000_000
 LOCK, PG, SER, BER, FW, START = 1, 2, 4, 8, 16, 32
 BSY, WBNE, QW, EOP = 1, 2, 4, 1 << 16
 WRPERR, PGSERR, STRBERR, INCERR, DBECCERR = 1 << 17, 1 << 18, 1 << 19, 1 << 21, 1 << 26
-# RM0455, FLASH: recommended wait states and programming delay. By voltage scale: highest Hz of each number of wait states,
-# and the programming delay that goes with it.
+# RM0455, FLASH: recommended wait states and programming delay. By voltage scale: highest Hz for each number of wait
+# states, and the programming delay for the same number.
 WAIT_STATES = {
     0: (42e6, 84e6, 126e6, 168e6, 210e6, 252e6, 280e6),
     1: (38e6, 76e6, 114e6, 152e6, 190e6, 225e6),
@@ -44,10 +46,10 @@ _SR = (
     "BSY:0/r WBNE:1/r QW:2/r CRC_BUSY:3/r EOP:16/r WRPERR:17/r PGSERR:18/r STRBERR:19/r INCERR:21/r RDPERR:23/r "
     "RDSERR:24/r SNECCERR:25/r DBECCERR:26/r CRCEND:27/r CRCRDERR:28/r"
 )
-# CLR_OPERR is not in RM0455, but the flash algorithm that pyOCD carries for this family writes it, and silicon bears it.
+# CLR_OPERR is not in RM0455, but pyOCD's flash algorithm for this family writes it, and silicon accepts that.
 _CCR = (
-    "CLR_EOP:16/w CLR_WRPERR:17/w CLR_PGSERR:18/w CLR_STRBERR:19/w CLR_INCERR:21/w CLR_OPERR:22/w CLR_RDPERR:23/w CLR_RDSERR:24/w "
-    "CLR_SNECCERR:25/w CLR_DBECCERR:26/w CLR_CRCEND:27/w CLR_CRCRDERR:28/w"
+    "CLR_EOP:16/w CLR_WRPERR:17/w CLR_PGSERR:18/w CLR_STRBERR:19/w CLR_INCERR:21/w CLR_OPERR:22/w CLR_RDPERR:23/w "
+    "CLR_RDSERR:24/w CLR_SNECCERR:25/w CLR_DBECCERR:26/w CLR_CRCEND:27/w CLR_CRCRDERR:28/w"
 )
 _OPTIONS = (
     "OPT_BUSY:0/r BOR_LEV:2-3/{0} IWDG_SW:4/{0} NRST_STOP:6/{0} NRST_STDY:7/{0} RDP:8-15/{0} VDDMMC_HSLV:16/{0} "
@@ -72,9 +74,9 @@ class Flash(Block):
 
     Args:
         clock: virtual time.
-        core: holds the array as its memory `flash`.
-        power: its supply.
-        log: receives one line about what silicon would do silently.
+        core: core whose memory `flash` is the array.
+        power: supply of the flash.
+        log: receives one line about each mistake that silicon ignores silently.
     """
 
     REGISTERS = (
@@ -119,7 +121,7 @@ class Flash(Block):
         self._forget()
 
     def timing_is_enough(self, hz: int, scale: int) -> bool:
-        """Whether the wait states and the programming delay suffice for an AXI clock of `hz` at a voltage scale."""
+        """Return whether wait states and programming delay are enough for an AXI clock of `hz` at a voltage scale."""
         latency = self.field("ACR", "LATENCY")
         limits = WAIT_STATES[scale]
         if hz > limits[min(latency, len(limits) - 1)]:
@@ -182,7 +184,10 @@ class Flash(Block):
         return 1 + offset // BANK_SIZE
 
     def _store(self, address: int, size: int, value: int) -> None:
-        """Take a store of the core into the write buffer. The store itself lands in the array; `settle` puts that right."""
+        """Put a store of the core into the write buffer.
+
+        Unicorn writes the stored value to the array; `settle` corrects that.
+        """
         self.settle()
         offset = address - BASE
         bank = self._bank_of(offset)
@@ -196,9 +201,7 @@ class Flash(Block):
         elif self._word != word:
             self._drop_buffer()
             self._raise(bank, INCERR)
-            raise ModelFault(
-                f"write of 0x{address:08X} while another flash word waits for its missing bytes", address, "write"
-            )
+            raise ModelFault(f"write of 0x{address:08X} while another flash word is incomplete", address, "write")
         place = offset - word
         lanes = (1 << size) - 1 << place
         if self._filled & lanes:
@@ -207,7 +210,7 @@ class Flash(Block):
         self._filled |= lanes
 
     def settle(self) -> None:
-        """Program the flash word that the last store has completed."""
+        """Program the flash word if the last store has completed it."""
         if self._word is not None and self._filled == (1 << WORD_SIZE) - 1:
             self._program()
 

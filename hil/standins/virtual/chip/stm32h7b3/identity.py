@@ -1,4 +1,4 @@
-"""What tells chips apart, and the system configuration: DBGMCU, unique id, SYSCFG (RM0455, those chapters)."""
+"""Identification and system configuration of STM32H7A3/7B3: DBGMCU, SYSCFG (RM0455, chapters of these names)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class DbgMcu(Block):
 
     REGISTERS = (
         Register("IDCODE", 0x00, "DEV_ID:0-11/r REV_ID:16-31/r", REV_ID << 16 | DEV_ID),
-        Register("CR", 0x04, "DBGSLEEP_CD:0 DBGSTOP_CD:1 DBGSTBY_CD:2 DBGSTOP_SRD:7 DBGSTBY_SRD:8 TRACECLKEN:20 CDDBGCKEN:21 "
-                 "SRDDBGCKEN:22 TRGOEN:28"),
+        Register("CR", 0x04, "DBGSLEEP_CD:0 DBGSTOP_CD:1 DBGSTBY_CD:2 DBGSTOP_SRD:7 DBGSTBY_SRD:8 TRACECLKEN:20 "
+                 "CDDBGCKEN:21 SRDDBGCKEN:22 TRGOEN:28"),
         Register("APB3FZ1", 0x34, "WWDG:6"),
         Register("APB1LFZ1", 0x3C, "TIM2:0 TIM3:1 TIM4:2 TIM5:3 TIM6:4 TIM7:5 TIM12:6 TIM13:7 TIM14:8 LPTIM1:9 I2C1:21 "
                  "I2C2:22 I2C3:23"),
@@ -23,7 +23,7 @@ class DbgMcu(Block):
     )  # fmt: skip
 
     def reset(self) -> None:
-        """Nothing: power-on alone resets it."""
+        """Do nothing: only power-on resets it."""
 
 
 class SysCfg(Block):

@@ -1,6 +1,7 @@
-"""PWR of STM32H7A3/7B3: supply choice and voltage scale (RM0455, PWR: power supply control, voltage scaling, PWR registers).
+"""PWR of STM32H7A3/7B3: supply choice and voltage scale.
 
-The delays are typical orders of magnitude, so that a program that does not wait for a flag is caught; they are modelled.
+Source: RM0455, PWR: power supply control, voltage scaling, PWR registers.
+Delays are modelled with typical orders of magnitude: a program that does not wait for a flag is detected.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ BYPASS, LDOEN, SMPSEN, SMPSEXTHP, SMPSLEVEL = 1, 2, 4, 8, 0x30
 SUPPLY = BYPASS | LDOEN | SMPSEN | SMPSEXTHP | SMPSLEVEL
 VOS_SHIFT = 14
 
-# RM0455, PWR: supply configuration control; (bits of CR3 that may stand together).
+# RM0455, PWR: supply configuration control: allowed combinations of bits of CR3.
 _VALID_SUPPLIES = frozenset(
     {LDOEN, SMPSEN, BYPASS}
     | {SMPSEN | LDOEN | level << 4 for level in (1, 2)}
@@ -32,8 +33,8 @@ class Pwr(Block):
 
     REGISTERS = (
         Register("CR1", 0x00, "LPDS:0 PVDE:4/x PLS:5-7 DBP:8 FLPS:9 BOOSTE:12/x AVD_READY:13/x SVOS:14-15 AVDEN:16/x "
-                 "ALS:17-18 AXIRAM1SO:19 AXIRAM2SO:20 AXIRAM3SO:21 AHBRAM1SO:22 AHBRAM2SO:23 ITCMSO:24 GFXSO:25 HSITFSO:26 "
-                 "SRDRAMSO:27", 0x0000C000),
+                 "ALS:17-18 AXIRAM1SO:19 AXIRAM2SO:20 AXIRAM3SO:21 AHBRAM1SO:22 AHBRAM2SO:23 ITCMSO:24 GFXSO:25 "
+                 "HSITFSO:26 SRDRAMSO:27", 0x0000C000),
         Register("CSR1", 0x04, "PVDO:4/r ACTVOSRDY:13/r ACTVOS:14-15/r AVDO:16/r MMCVDO:17/r"),
         Register("CR2", 0x08, "BREN:0/x MONEN:4/x BRRDY:16/r VBATL:20/r VBATH:21/r TEMPL:22/r TEMPH:23/r"),
         Register("CR3", 0x0C, "BYPASS:0 LDOEN:1 SMPSEN:2 SMPSEXTHP:3 SMPSLEVEL:4-5 VBE:8/x VBRS:9/x SMPSEXTRDY:16/r "
@@ -54,24 +55,24 @@ class Pwr(Block):
         self.scale_changed = lambda: None
 
     def reset(self) -> None:
-        """System reset: CR3 keeps its value, only power-on resets it (RM0455, PWR_CR3)."""
+        """System reset; CR3 keeps its value, because only power-on resets it (RM0455, PWR_CR3)."""
         supply = self.value["CR3"]
         super().reset()
         self.value["CR3"] = supply
 
     @property
     def scale(self) -> int:
-        """The voltage scale: 0 (fastest) to 3. VOS 0b11 is scale 0."""
+        """Voltage scale, 0 (fastest) to 3. VOS 0b11 is scale 0."""
         return 3 - self.field("SRDCR", "VOS")
 
     def write_cr3(self, old: int, new: int, _acting: int) -> None:
         if self.supply_chosen:
-            new = new & ~SUPPLY | old & SUPPLY  # written once after power-on, ignored from then on
+            new = new & ~SUPPLY | old & SUPPLY  # only the first write after power-on has an effect
         else:
             self.supply_chosen = True
             if new & SUPPLY not in _VALID_SUPPLIES:
                 raise ModelFault(
-                    f"PWR_CR3 is set to 0x{new:08X}, not a supply configuration; only a power cycle helps then"
+                    f"PWR_CR3 is set to 0x{new:08X}, not a supply configuration; only a power cycle can change it"
                 )
             self._supply_ready = self._clock.now + SUPPLY_DELAY_PS
         self.value["CR3"] = new
@@ -93,12 +94,12 @@ class Pwr(Block):
         before, after = 3 - (old >> VOS_SHIFT & 3), 3 - (new >> VOS_SHIFT & 3)
         if 0 in (before, after) and {before, after} != {0, 1}:
             raise ModelFault(
-                f"PWR_SRDCR.VOS goes from scale {before} to {after}; scale 0 is reached from and left to scale 1"
+                f"PWR_SRDCR.VOS changes from scale {before} to {after}; scale 0 is only allowed from and to scale 1"
             )
         self.value["SRDCR"] = new
         self._scale_ready = self._clock.now + SCALE_DELAY_PS
         self.scale_changed()
 
     def scale_is_stable(self) -> bool:
-        """Whether the voltage has settled since the scale was changed."""
+        """Return whether the voltage has settled since the scale was changed."""
         return self._clock.now >= self._scale_ready

@@ -1,8 +1,8 @@
-"""RCC of STM32H7A3/7B3: oscillators, PLLs, the clock tree and the clock gates (RM0455, RCC: clocks, RCC registers).
+"""RCC of STM32H7A3/7B3: oscillators, PLLs, clock tree and clock gates (RM0455, RCC: clocks, RCC registers).
 
-Ready flags come after modelled delays of the datasheet's order. A clock tree that the voltage scale or the flash latency
-does not allow is a fault of the model at the moment it comes about (RM0455, FLASH: recommended wait states; DS13195,
-general operating conditions).
+Ready flags are set after modelled delays, of the order of those in the data sheet. A change to a clock that the voltage
+scale or the flash latency does not allow faults at once (RM0455, FLASH: recommended wait states; DS13195, general
+operating conditions).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.stm32h7b3.rcc_registers import REGISTERS
 
 HSI_HZ, CSI_HZ = 64_000_000, 4_000_000
-# Microseconds until ready, by the bit of CR that starts the source.
+# Picoseconds until ready, by the bit of CR that starts the source.
 _START_PS = {
     0: 2_000_000,
     7: 2_000_000,
@@ -35,7 +35,7 @@ class Rcc(Block):
     """The reset and clock controller.
 
     Args:
-        clock: virtual time; its frequency follows the clock tree.
+        clock: virtual time; its frequency is set to the core clock.
         hse_hz: frequency of the crystal on the board, 0 for none.
     """
 
@@ -68,7 +68,7 @@ class Rcc(Block):
         return self.core_hz() // _HPRE.get(self.field("CDCFGR1", "HPRE"), 1)
 
     def apb_hz(self, bus: int) -> int:
-        """Return the clock of APB 1 to 4."""
+        """Return the clock of APB 1 to 4 in Hz."""
         register, name = {
             1: ("CDCFGR2", "CDPPRE1"),
             2: ("CDCFGR2", "CDPPRE2"),
@@ -85,7 +85,7 @@ class Rcc(Block):
         return HSI_HZ >> self.field("CR", "HSIDIV")
 
     def pll_hz(self, pll: int, output: str) -> int:
-        """Return the frequency of output P, Q or R of a PLL, whether it runs or not; 0 without a source."""
+        """Return the frequency of output P, Q or R of a PLL in Hz, whether it runs or not; 0 without a source."""
         source = self.field("PLLCKSELR", "PLLSRC")
         reference = (self.hsi_hz(), CSI_HZ, self._hse_hz, 0)[source]
         divider = self.field("PLLCKSELR", f"DIVM{pll}")
@@ -96,7 +96,7 @@ class Rcc(Block):
         return multiplied // (self.field(f"PLL{pll}DIVR", output) + 1)
 
     def usart1_hz(self) -> int:
-        """Return USART1's kernel clock (CDCCIP2R.USART16910SEL); raises ModelFault for a source that does not run."""
+        """Return USART1's kernel clock in Hz (CDCCIP2R.USART16910SEL); raise ModelFault if its source does not run."""
         select = self.field("CDCCIP2R", "USART16910SEL")
         sources = {
             0: (self.apb_hz(2), True),
@@ -134,13 +134,13 @@ class Rcc(Block):
 
     def _start(self, start: int) -> None:
         if start == 16 and not self._hse_hz:
-            raise ModelFault("RCC_CR.HSEON is set, but this board has no crystal there")
+            raise ModelFault("RCC_CR.HSEON is set, but this board has no HSE crystal")
         if start in (24, 26, 28):
             self._check_pll((start - 22) // 2)
         self._ready_at[start] = self._clock.now + _START_PS[start]
 
     def _check_pll(self, pll: int) -> None:
-        """The PLL's input and VCO must be inside the ranges that PLLCFGR selects (RM0455, RCC: PLLs description)."""
+        """Raise ModelFault if the PLL's input or VCO is out of range by PLLCFGR (RM0455, RCC: PLLs description)."""
         source = self.field("PLLCKSELR", "PLLSRC")
         start = (0, 7, 16, None)[source]
         if start is None or not self._is_ready(start):
