@@ -106,13 +106,13 @@ def test_a_port_that_does_not_come_back(switch: Switch, terminals: list[str], mo
     monkeypatch.setattr(serial.tools.list_ports, "comports", list)
     with pytest.raises(
         Blocked,
-        match="has not come back within 1 s after its power was switched: the serial port DF60.* is not attached",
+        match="did not come back within 1 s after its power was switched: the serial port DF60.* is not attached",
     ):
         power_cycle.power_cycle(BOARD, endpoints(terminals[0]), Process(after=1))
 
 
 def test_a_probe_that_does_not_come_back(switch: Switch, terminals: list[str]) -> None:
-    with pytest.raises(Blocked, match=f"the probe {PROBE} has not come back within 1 s after its power was switched"):
+    with pytest.raises(Blocked, match=f"the probe {PROBE} did not come back within 1 s after its power was switched"):
         power_cycle.power_cycle(BOARD, endpoints(terminals[0]), Process(after=1_000_000_000))
 
 
