@@ -56,7 +56,7 @@ def test_the_nightly_tier_is_the_quick_one_and_more(rig):
 def test_hardware_alone_never_takes_a_stand_in(rig):
     done = rig("--board=stm32h7b3", "--reality=hardware", rig_toml="")
     assert done.returncode == 75
-    assert "rig.toml names no stm32h7b3" in done.stdout
+    assert "rig.toml does not name stm32h7b3" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_hardware_alone_never_takes_a_stand_in(rig):
         (
             ["--board=stm32h7b3", "--reality=hardware"],
             None,
-            "blocked: --reality=hardware, but rig.toml names no stm32h7b3",
+            "blocked: --reality=hardware, but rig.toml does not name stm32h7b3",
         ),
     ],
 )
@@ -83,7 +83,7 @@ def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options,
     (tmp_path / "bin/renode").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     if others_here() and said.startswith("renode"):
-        said = "blocked: others work on this computer"
+        said = "blocked: other users work on this computer"
     assert said in rig(*options, "--collect-only", rig_toml=rig_toml).stdout.splitlines()[2]
 
 

@@ -117,7 +117,7 @@ def test_a_probe_that_does_not_come_back(switch: Switch, terminals: list[str]) -
 
 
 def test_what_rig_toml_does_not_name_is_not_switched(switch: Switch, terminals: list[str]) -> None:
-    with pytest.raises(Blocked, match="rig.toml names nothing that feeds rp2040: add `power`"):
+    with pytest.raises(Blocked, match="rig.toml names no power switch for rp2040: add `power`"):
         power_cycle.power_cycle(BOARD, replace(endpoints(terminals[0]), power=None), Process(after=0))
     assert switch.did == []
 

@@ -215,7 +215,7 @@ def test_a_file_that_goes_on_ends_at_the_cap(tmp_path: Path) -> None:
     path = tmp_path / "rig.toml"
     path.write_text("# \n" * (1 << 19))
     with pytest.raises(
-        RigError, match=r"rig\.toml has more than 1 MB, the most that is read of it: mend it, or name another file\."
+        RigError, match=r"rig\.toml has more than 1 MB, the most that is read of it: correct it, or name another file\."
     ):
         read_bench(path)
 
