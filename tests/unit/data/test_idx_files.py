@@ -57,14 +57,14 @@ def test_too_long(tmp_path: Path) -> None:
 def test_other_types_of_the_format(tmp_path: Path, kind: int) -> None:
     path = tmp_path / "floats"
     path.write_bytes(bytes([0, 0, kind, 1]) + struct.pack(">I", 1) + bytes(8))
-    with pytest.raises(RigError, match="is no IDX file of bytes"):
+    with pytest.raises(RigError, match="is not an IDX file of bytes"):
         read_idx(path)
 
 
 def test_no_idx_file(tmp_path: Path) -> None:
     path = tmp_path / "picture.png"
     path.write_bytes(b"\x89PNG\r\n\x1a\n")
-    with pytest.raises(RigError, match=r"picture\.png is no IDX file"):
+    with pytest.raises(RigError, match=r"picture\.png is not an IDX file"):
         read_idx(path)
 
 
