@@ -95,7 +95,7 @@ def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options,
         (["--board=stm32h7b3"], '[[board]]\nname = "stm32h7b3"\nserial = 5\n', "rig.toml, line 3, key serial:"),
         (["--board=stm32h7b3", "--rig=typo.toml"], None, "--rig=typo.toml: there is no such file"),
         (["--board=stm32h7b3", "--elf=missing.elf"], None, "missing.elf cannot be read"),
-        (["--board=stm32h7b3", "--elf=rig.toml"], "", "rig.toml is no ELF file"),
+        (["--board=stm32h7b3", "--elf=rig.toml"], "", "rig.toml is not an ELF file"),
         (["--board=stm32h7b3", f"--elf={image_of('stm32f746').path}"], None, "is built for stm32f746, not for stm32h7b3"),
     ],
 )  # fmt: skip
