@@ -151,7 +151,9 @@ def test_an_answer_without_an_end_ends_at_the_cap(
 ) -> None:
     monkeypatch.setattr(download_routes, "LARGEST", 1 << 20)
     (site[0] / file_name(PARTS[0])).write_bytes(bytes((1 << 20) + 1))
-    with pytest.raises(RigError, match=r"train-images-idx3-ubyte\.gz has more than 1 MB, the most that is read of it"):
+    with pytest.raises(
+        RigError, match=r"train-images-idx3-ubyte\.gz has more than 1 MB, the largest size that is read"
+    ):
         fetch(known(site[1]), tmp_path)
 
 
