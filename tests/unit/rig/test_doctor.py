@@ -88,7 +88,7 @@ def test_the_doctor_ends_well_on_an_erased_board(
         f'[[board]]\nname = "{BOARD.name}"\nprobe = "{bare.probe}"\nserial = "{bare.serial}"\n'
     )
     assert main(["doctor", "--rig", str(tmp_path / "rig.toml")]) == 0
-    assert "the first run flashes it" in capsys.readouterr().out
+    assert "the first run programs the firmware" in capsys.readouterr().out
 
 
 def test_another_program_in_the_flash_is_no_erased_board(bare: Endpoints) -> None:
