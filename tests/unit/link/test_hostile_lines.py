@@ -206,7 +206,7 @@ def test_swallowed_flow_control_is_named(line, clock, values, directions):
         with pytest.raises(Blocked) as blocked:
             session.hello()
             session.check_line()
-        assert f"the line swallows the bytes {named}" in str(blocked.value), str(blocked.value)
+        assert f"the line removes the bytes {named}" in str(blocked.value), str(blocked.value)
         assert clock.now - started < LONGEST_S and port.to_board.sent < 20_000
 
 
