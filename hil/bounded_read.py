@@ -1,7 +1,8 @@
-"""Whatever comes from outside is read up to a cap: files, what a packed file unpacks to, answers of servers.
+"""Read files, archives and server answers up to a size limit.
 
-A bomb then ends at the cap, in a sentence, and not in the memory of this computer. Where a stream unpacks as it is read (gzip, a member of a zip file,
-a package in a pipe), the cap is that of the unpacked bytes, and no more than that is ever unpacked.
+An oversized input, such as a decompression bomb, ends in an error message and does not exhaust memory. For a stream
+that decompresses while it is read (gzip, a member of a zip file, a package in a pipe), the limit is on the decompressed
+bytes, and no more than that is decompressed.
 """
 
 from __future__ import annotations
@@ -22,41 +23,41 @@ else:
 
 PIECE = 1 << 20
 MB = 1 << 20
-SMALL_TEXT = 1 * MB  # a file that people write: rig.toml, a specification
+SMALL_TEXT = 1 * MB  # limit for a file written by hand: rig.toml, a specification
 
 
 class Readable(Protocol):
-    """What bytes are read from: at most `size` of them; fewer are no end, none is one."""
+    """A stream of bytes. It may return fewer bytes than requested; an empty result means the end."""
 
     def read(self, size: int, /) -> bytes:
-        """Return some bytes, none at the end."""
+        """Return at most `size` bytes, none at the end."""
         ...
 
 
 def take(stream: Readable, most: int, name: str, cure: str) -> bytes:
-    """Return everything that a stream has.
+    """Return all bytes of a stream.
 
     Args:
-        stream: as for `up_to`.
-        most: bytes that it may have.
-        name: of what is read, for a sentence.
-        cure: what to do about it, for a sentence.
+        stream: to read from.
+        most: largest number of bytes allowed.
+        name: of the stream, for messages.
+        cure: how to correct an error, for messages.
 
     Raises:
-        RigError: it has more.
-        OSError, EOFError, zlib.error: whatever the stream raises.
+        RigError: the stream has more than `most` bytes.
+        OSError, EOFError, zlib.error: raised by the stream.
     """
     data = up_to(stream, most + 1)
     if len(data) > most:
-        raise RigError(f"{name} has more than {_size(most)}, the most that is read of it: {cure}.")
+        raise RigError(f"{name} has more than {_size(most)}, the largest size that is read: {cure}.")
     return data
 
 
 def up_to(stream: Readable, count: int) -> bytes:
-    """Return the next `count` bytes of a stream, fewer only where it ends before; it is read in pieces of 1 MB, so that a large `count` costs nothing.
+    """Return the next `count` bytes of a stream, or fewer if it ends. Reads pieces of 1 MB: a large `count` is cheap.
 
     Raises:
-        OSError, EOFError, zlib.error: whatever the stream raises.
+        OSError, EOFError, zlib.error: raised by the stream.
     """
     pieces = []
     while count and (piece := stream.read(min(PIECE, count))):
@@ -69,20 +70,19 @@ def read_file(path: Path, most: int, cure: str) -> bytes:
     """Return the bytes of a file.
 
     Args:
-        path: of a regular file: a device or a pipe could go on for ever.
-        most: bytes that it may have.
-        cure: what to do about it, for a sentence.
+        path: of a regular file; a device or a pipe may never end.
+        most: largest number of bytes allowed.
+        cure: how to correct an error, for messages.
 
     Raises:
-        RigError: it is missing, no regular file, unreadable or too long.
+        RigError: the file is missing, not a regular file, unreadable or too long.
     """
     try:
-        descriptor = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-        )  # to open a pipe must not wait for who writes to it
+        # Non-blocking: opening a pipe must not wait for its writer.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise RigError(f"{path} cannot be read (it is no regular file): {cure}.")
+                raise RigError(f"{path} cannot be read (it is not a regular file): {cure}.")
             with open(descriptor, "rb", buffering=0, closefd=False) as file:
                 return take(file, most, str(path), cure)
         finally:
@@ -94,29 +94,29 @@ def read_file(path: Path, most: int, cure: str) -> bytes:
 
 
 def read_text(path: Path, most: int, cure: str) -> str:
-    """Return the text of a UTF-8 file; as for `read_file`.
+    """Return the text of a UTF-8 file. Arguments as for `read_file`.
 
     Raises:
-        RigError: also where it is not UTF-8.
+        RigError: as `read_file`, or the file is not UTF-8.
     """
     return _utf8(read_file(path, most, cure), str(path), cure)
 
 
 def read_json(path: Path, most: int, cure: str, infinite: bool = False) -> Any:
-    """Return what a JSON file holds.
+    """Return the content of a JSON file.
 
     Args:
         path, most, cure: as for `read_file`.
-        infinite: whether it may hold NaN and infinities, which JSON has not and Python writes.
+        infinite: accept NaN and infinities, which Python writes although JSON does not have them.
 
     Raises:
-        RigError: as for `read_file`; it is no JSON, or too deeply nested.
+        RigError: as `read_file`, or the file is not JSON or is nested too deeply.
     """
     return parse_json(read_file(path, most, cure), str(path), cure, infinite)
 
 
 def parse_json(data: bytes, name: str, cure: str, infinite: bool = False) -> Any:
-    """Return what JSON text says; as for `read_json`. Of an object that gives a key twice the last counts."""
+    """Parse JSON text, as `read_json` does. If an object has a key twice, the last one counts."""
     text = _utf8(data, name, cure)
     try:
         return json.loads(text) if infinite else json.loads(text, parse_constant=_no_number, parse_float=_finite)
@@ -127,10 +127,10 @@ def parse_json(data: bytes, name: str, cure: str, infinite: bool = False) -> Any
 
 
 def read_toml(path: Path, most: int, cure: str) -> tuple[str, dict[str, Any]]:
-    """Return the text of a TOML file and what it says; as for `read_file`.
+    """Return the text of a TOML file and its parsed content. Arguments as for `read_file`.
 
     Raises:
-        RigError: also where it is no TOML.
+        RigError: as `read_file`, or the file is not TOML.
     """
     text = read_text(path, most, cure)
     try:
@@ -158,7 +158,7 @@ def _utf8(data: bytes, name: str, cure: str) -> str:
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"it holds {word}, which is no number of JSON")
+    raise ValueError(f"it holds {word}, which is not a JSON number")
 
 
 def _finite(text: str) -> float:
@@ -173,6 +173,6 @@ def _size(most: int) -> str:
 
 
 def _shown(path: Path) -> str:
-    """A path with a NUL in it is shown as Python writes it."""
+    """Return the path for a message, with unprintable characters (such as NUL) escaped."""
     text = str(path)
     return text if text.isprintable() else repr(text)

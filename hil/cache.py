@@ -1,4 +1,4 @@
-"""Where this user's programs keep what they can make or fetch again."""
+"""The user's cache folder, for files that can be made or downloaded again."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Return the rig's folder in the user's cache, by the platform's convention.
+    """Return the rig's folder in the user's cache folder of this platform.
 
-    On Linux that is in XDG_CACHE_HOME (XDG Base Directory Specification 0.8: ~/.cache where it is unset, empty or not absolute).
+    On Linux this is XDG_CACHE_HOME, or ~/.cache if that is unset, empty or not absolute (XDG Base Directory
+    Specification 0.8).
     """
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")

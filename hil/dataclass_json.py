@@ -1,4 +1,4 @@
-"""Dataclasses from what a JSON file says of their fields, which anybody may have written."""
+"""Build dataclasses from untrusted JSON objects, with a check of names and types."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ T = TypeVar("T")
 
 
 def rebuilt(kind: type[T], said: Any, place: str, cure: str) -> T:
-    """Return a dataclass with the fields that JSON gives it.
+    """Return a dataclass with fields from a JSON object.
 
     Args:
-        kind: of the dataclass; its annotations decide which values are right.
+        kind: the dataclass; its annotations say which values are valid.
         said: the JSON object.
-        place: where it stands, for a sentence.
-        cure: what to do about a wrong one, for a sentence.
+        place: where the object is, for messages.
+        cure: how to correct an error, for messages.
 
     Raises:
-        RigError: it is no object, has an unknown field or lacks one, or a field holds another type.
+        RigError: it is not an object, has an unknown field or lacks one, or a field has another type.
     """
-    from pydantic import ValidationError  # a quarter of a second, which a command that reads no such file does without
+    from pydantic import ValidationError  # imported here: takes a quarter of a second, and many commands do not need it
 
     if not isinstance(said, dict):
-        raise RigError(f"{place} is damaged (it is no JSON object): {cure}.")
+        raise RigError(f"{place} is damaged (it is not a JSON object): {cure}.")
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for name in said:
         if name not in known:

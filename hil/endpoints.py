@@ -1,4 +1,4 @@
-"""Endpoints: what any reality offers the rig. What is behind them, the rig does not care."""
+"""Endpoints: the addresses of a board's probe, serial port and meter. The rig uses every reality through them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import TypeAlias
 
 @dataclass(frozen=True)
 class HubPort:
-    """A port of a USB hub that feeds a board: the hub's location and the port's number, as uhubctl counts them."""
+    """A port of a USB hub that powers a board: location of the hub and number of the port, as in uhubctl."""
 
     uhubctl: str
     port: int
 
     @property
     def device(self) -> str:
-        """What nobody else may switch meanwhile."""
+        """Name to lock, so that no other session uses it."""
         return f"port {self.port} of hub {self.uhubctl}"
 
 
 @dataclass(frozen=True)
 class SupplyOutput:
-    """An output of a power supply that feeds a board.
+    """An output of a power supply that powers a board.
 
     Attributes:
         supply: VISA resource name.
-        volts, amps: what the output is set to before it is switched on.
-        channel: number of the output; None for a supply that has one and knows no numbers.
+        volts, amps: voltage and current limit that are set before the output is switched on.
+        channel: number of the output; None for a supply with a single output without a number.
     """
 
     supply: str
@@ -36,7 +36,7 @@ class SupplyOutput:
 
     @property
     def device(self) -> str:
-        """What nobody else may switch meanwhile."""
+        """Name to lock, so that no other session uses it."""
         return f"output {self.channel or 1} of {self.supply}"
 
 
@@ -52,15 +52,16 @@ class Endpoints:
         reality: `hardware`, `renode`, `qemu` or `virtual`.
         probe: unique id of the probe for pyOCD (a full serial number, or `remote:host:port`).
         serial: path of the serial port.
-        serial_number: USB serial number of that port, where it is found by one: its path may change.
-        meter: VISA resource name.
-        pack: CMSIS pack that describes the chip to pyOCD, where its own target does not do.
-        loader: serial number of the board in its boot loader.
-        power: what feeds the board, where it may be switched.
-        meter_model: key of the meter's data sheet; None: the usual one.
-        measuring_point: where in the board's supply the meter is; None: nobody said.
-        ambient_c: temperature about the board in degrees, as somebody wrote it down; None: nobody did.
-        supply_error: limit of the error of the board's supply, under load too, as a share of its voltage; None: nobody declares one.
+        serial_number: USB serial number of that port, if rig.toml names it; the port is found by it, even under
+            another path.
+        meter: VISA resource name of the meter.
+        pack: CMSIS pack that describes the chip to pyOCD, used instead of pyOCD's own target.
+        loader: USB serial number of the board in its boot loader.
+        power: the switch of the board's power; None if it cannot be switched.
+        meter_model: key of the meter's data sheet; None for the default model.
+        measuring_point: where in the board's supply the meter is; None if not stated.
+        ambient_c: declared ambient temperature in degrees Celsius; None if not stated.
+        supply_error: largest deviation of the supply voltage, also under load, as a fraction; None if not stated.
     """
 
     board: str

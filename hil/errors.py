@@ -1,4 +1,4 @@
-"""The errors of the rig: each message is one sentence that names the thing, the place and the cure."""
+"""The errors of the rig. Each message is one sentence that names the thing, the place and the cure."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from typing import Any
 
 LONGEST_SHOWN = 120  # characters of a value in a message
-UNPRINTABLE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
-)  # control characters but tab and newline; halves of surrogate pairs
+# Control characters except tab and newline; lone halves of surrogate pairs.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class RigError(Exception):
-    """Something the user can put right: a bad name, a wrong file, a setting out of range.
+    """Something the user can correct: a bad name, a wrong file, a setting out of range.
 
     Args:
-        message: one sentence; what no terminal, XML or UTF-8 takes of it is escaped, such as a path whose bytes are no UTF-8.
+        message: one sentence. Characters that are invalid in a terminal, XML or UTF-8 are escaped, such as those of a
+            path that is not UTF-8.
     """
 
     def __init__(self, message: str) -> None:
@@ -25,10 +25,10 @@ class RigError(Exception):
 
 
 class Blocked(RigError):
-    """The rig could not tell: a fault of the bench, the port, the probe or the tool, never of the device under test.
+    """The rig could not decide, because of the bench, the port, the probe or a tool, not of the device under test.
 
     Args:
-        stage: where it happened: `bench`, `flash`, `link`, `load`, `train`, `probe`, ...
+        stage: stage that failed: `bench`, `flash`, `link`, `load`, `train`, `probe`, ...
         reason: one sentence.
     """
 
@@ -39,35 +39,37 @@ class Blocked(RigError):
 
 
 class DeviceFault(RigError):
-    """The device under test is wrong: it faulted, refused what it must take, or its arithmetic differs."""
+    """The device under test is wrong: it faulted, refused a valid request, or its arithmetic differs."""
 
 
 def said_by(error: BaseException) -> str:
-    """Return what an error says, or else its type, as a part of a sentence: its first line, printable, 200 characters at most."""
+    """Return the message of an error for use in a sentence: first line, printable, at most 200 characters.
+
+    An error without a message gives its type.
+    """
     first = (str(error).strip() or type(error).__name__).splitlines()[0]
     return printable(first[:200]).rstrip(".")
 
 
 def printable(text: str) -> str:
-    """Return the text with control characters and lone surrogates as the escapes that Python writes them by."""
+    """Return the text with control characters and lone surrogates replaced by their Python escapes."""
     return UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
 def shown(value: Any) -> str:
-    """Return a value as a message shows it: its `repr`, of a long one the beginning; never an error."""
-    if (
-        isinstance(value, int) and value.bit_length() > 4 * LONGEST_SHOWN
-    ):  # Python refuses to write one of more than 4300 digits
+    """Return a value for a message: its `repr`, cut if it is long. Never raises."""
+    # Python refuses to convert an integer of more than 4300 digits.
+    if isinstance(value, int) and value.bit_length() > 4 * LONGEST_SHOWN:
         return f"a whole number of {value.bit_length():,} bits"
     try:
         text = repr(value)
-    except Exception:  # whatever an object of the user's raises
+    except Exception:  # the `repr` of a user's object may raise anything
         return f"of type {type(value).__name__}"
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def close_matches(name: str, known: Iterable[str]) -> str:
-    """Return the tail of an error message: the close matches of `name`, or all that is known."""
+    """Return the end of an error message: close matches of `name`, or all known names."""
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     if close:

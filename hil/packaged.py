@@ -1,4 +1,4 @@
-"""Folders that a wheel has inside of the package and a checkout has elsewhere."""
+"""Find data folders that are inside the package in a wheel, and elsewhere in a checkout."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def packaged_folder(installed: str, checkout: str) -> Path:
-    """Return a folder of data.
+    """Return the path of a data folder.
 
     Args:
-        installed: its path below the installed package (pyproject.toml, force-include).
-        checkout: its path below the top of a checkout.
+        installed: path relative to the installed package (pyproject.toml, force-include).
+        checkout: path relative to the top of a checkout.
     """
     folder = PACKAGE / installed
     return folder if folder.is_dir() else PACKAGE.parent / checkout

@@ -103,7 +103,7 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give all trials of an attached board to one worker; every worker has stand-ins of its own."""
+    """Give all trials of an attached board to one worker; every worker has its own stand-ins."""
     if RECORDER not in config.stash or config.option.dist != "load":
         return None
     from hil.session.xdist import ByBoard
@@ -122,7 +122,7 @@ def _bench_of(config: pytest.Config) -> Bench:
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Name the boards and what stands in for them."""
+    """Name the boards, and their stand-ins if they are not attached."""
     lines = []
     for name in config.getoption("board"):
         board = boards.load(name)

@@ -1,4 +1,4 @@
-"""What pyserial raises when a port has gone, on each system."""
+"""Exceptions that pyserial raises on each system when a port is gone."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ try:
     import termios
 
     PORT_ERRORS: tuple[type[Exception], ...] = (serial.SerialException, OSError, termios.error)
-except ImportError:  # Windows has none
+except ImportError:  # Windows has no termios
     PORT_ERRORS = (serial.SerialException, OSError)
 
-WRITE_TIMEOUT: type[Exception] = (
-    serial.SerialTimeoutException
-)  # nothing took the bytes within the port's `write_timeout`
+# Raised if the other end does not accept the bytes within the port's `write_timeout`.
+WRITE_TIMEOUT: type[Exception] = serial.SerialTimeoutException

@@ -1,4 +1,4 @@
-"""A figure with its unit, its uncertainty and the word for where it comes from."""
+"""A figure with its unit, its uncertainty and its provenance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hil.errors import RigError
 
 
 class Provenance(str, Enum):
-    """Where a figure comes from.
+    """The origin of a figure.
 
     - measured: read from silicon or from an instrument;
     - counted: events or bytes counted exactly, on any reality;
@@ -33,12 +33,12 @@ class Quantity:
     Attributes:
         value: in `unit`.
         unit: symbol of the unit, `1` for a plain fraction or count.
-        provenance: a `Provenance` or its word.
-        uncertainty: standard uncertainty in `unit` (GUM, JCGM 100:2008, section 2.3.1), None where none was evaluated.
-        note: what the reader must know beside it.
+        provenance: a `Provenance` or its value.
+        uncertainty: standard uncertainty in `unit` (GUM, JCGM 100:2008, section 2.3.1); None if not evaluated.
+        note: what the reader must also know.
 
     Raises:
-        RigError: the provenance is none of the five words.
+        RigError: the provenance is not one of the five values.
     """
 
     value: int | float
@@ -56,7 +56,7 @@ class Quantity:
         object.__setattr__(self, "provenance", Provenance(self.provenance))
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON takes them."""
+        """Return the fields for JSON."""
         return {
             "value": self.value,
             "unit": self.unit,

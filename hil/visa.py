@@ -1,8 +1,8 @@
-"""A session with an instrument through PyVISA: every failure is `Blocked` and says which command met it.
+"""Sessions with instruments through PyVISA. Every failure raises `Blocked` with the command that failed.
 
-After a time-out the late answer would be taken for that of the next query, and a device clear cures it only if it has already arrived. So
-whatever failed, the connection is dropped, and the next command opens another: what the instrument still sends goes to the closed one.
-One session is for one thread.
+After a time-out, a late answer would be read as the answer to the next query. A device clear removes it only if it has
+already arrived. Therefore the connection is closed after every failure, and the next command opens a new one; late
+answers go to the closed connection. A session must be used by one thread only.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pyvisa.resources import MessageBasedResource, TCPIPSocket
 from hil.errors import Blocked, RigError
 
 TIMEOUT_MS = 5000
-END = "\n"  # of a line
-LONGEST = 1 << 24  # bytes of a line: the longest that a driver asks for, readings as text, has a tenth of that
-LONGEST_BLOCK = 1 << 28  # bytes of a block: all that a digitising multimeter holds, 27 million readings, has 110 MB
+END = "\n"  # terminates a line
+LONGEST = 1 << 24  # bytes of a line; the longest that a driver requests, readings as text, has a tenth of that
+LONGEST_BLOCK = 1 << 28  # bytes of a block; the full memory of a digitising multimeter, 27 million readings, has 110 MB
 EXAMPLE = "TCPIP0::192.168.1.7::5025::SOCKET"
 
 
@@ -33,14 +33,15 @@ class VisaSession:
 
     Args:
         address: VISA resource name.
-        name: the instrument's, for messages.
-        timeout_ms: of every answer.
-        stage: of `Blocked`.
-        options: more attributes of the resource, such as `baud_rate` of a serial one.
+        name: name of the instrument, for messages.
+        timeout_ms: time-out for each answer, in milliseconds.
+        stage: stage of the `Blocked` errors.
+        options: more attributes of the resource, such as `baud_rate` of a serial port.
 
     Raises:
-        RigError: the address is that of a USB instrument, and what speaks USB is not installed.
-        Blocked: the address is none, or has nothing to be opened; a socket where nobody listens is only seen by the first command.
+        RigError: the address is that of a USB instrument, and USB support is not installed.
+        Blocked: the address is invalid or cannot be opened. A socket on which nothing listens fails at the first
+            command only.
     """
 
     def __init__(
@@ -57,30 +58,31 @@ class VisaSession:
         try:
             rname.ResourceName.from_string(address)
         except rname.InvalidResourceName:
-            raise Blocked(stage, f"{address!r} is no VISA resource name: name the {name} as in {EXAMPLE}.") from None
+            raise Blocked(stage, f"{address!r} is not a VISA resource name: name the {name} as in {EXAMPLE}.") from None
         if address.upper().startswith("USB"):
             _require_usb(name)
         with self._blocked("open"):
             self._resource()
 
     def _resource(self) -> MessageBasedResource:
-        """Return the open resource; after a failure it is opened again."""
+        """Return the resource; open it on first use and after a failure."""
         if self._opened is None:
             try:
                 resource = self._manager.open_resource(self.address, **self._options)
-            except Exception as error:  # pyvisa-py: plain Exception where a host name is not known
+            except Exception as error:  # pyvisa-py raises a plain Exception for an unknown host name
                 raise OSError(error) from error
             if not isinstance(resource, MessageBasedResource):
                 resource.close()
-                raise ValueError("its address is not that of an instrument that takes commands")
-            self._hurry(resource)
+                raise ValueError("its address is not that of an instrument that accepts commands")
+            self._set_no_delay(resource)
             self._opened = resource
         return self._opened
 
-    def _hurry(self, resource: MessageBasedResource) -> None:
-        """Let a socket send every command at once: one behind another would else wait 40 ms (RFC 896 and delayed acknowledgements).
+    def _set_no_delay(self, resource: MessageBasedResource) -> None:
+        """Make a socket send every command at once. Otherwise consecutive commands wait 40 ms (RFC 896, delayed ACK).
 
-        VISA's attribute for it is on by default (VPP-4.3, VI_ATTR_TCPIP_NODELAY); pyvisa-py 0.8 leaves it off, and refuses to set it.
+        VISA's attribute for this is on by default (VPP-4.3, VI_ATTR_TCPIP_NODELAY), but pyvisa-py 0.8 leaves it off and
+        refuses to set it.
         """
         opened = getattr(self._manager.visalib, "sessions", {}).get(resource.session)
         wire = getattr(opened, "interface", None)
@@ -88,7 +90,7 @@ class VisaSession:
             wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def tell(self, *commands: str) -> None:
-        """Send commands that have no answer."""
+        """Send commands that return no answer."""
         for command in commands:
             with self._blocked(command):
                 self._resource().write(command)
@@ -97,37 +99,36 @@ class VisaSession:
         """Return the answer to a query.
 
         Raises:
-            Blocked: none comes, or one that does not end.
+            Blocked: no answer arrives, or it does not end.
         """
         with self._blocked(query):
             resource = self._resource()
             resource.write(query)
-            line = resource.read_bytes(
-                LONGEST, break_on_termchar=True
-            )  # PyVISA's own reading of a line goes on as long as somebody sends
+            # PyVISA's own `read` has no limit on the length of a line.
+            line = resource.read_bytes(LONGEST, break_on_termchar=True)
             if len(line) == LONGEST:
                 raise ValueError(f"its answer does not end within {LONGEST:,} bytes")
             return line.decode("ascii").strip()
 
     def ask_number(self, query: str) -> float:
-        """Return the one number of an answer; what is none, not finite, or more than one is `Blocked`."""
+        """Return the answer as a number. Raises `Blocked` if it is not a single finite number."""
         answer = self.ask(query)
         with self._blocked(query):
             number = float(answer)
             if not math.isfinite(number):
-                raise ValueError(f"{answer!r} is no number")
+                raise ValueError(f"{answer!r} is not a number")
             return number
 
     def ask_whole(self, query: str) -> int:
-        """Return the one whole number of an answer; anything else is `Blocked`."""
+        """Return the answer as a whole number. Raises `Blocked` if it is not a single whole number."""
         number = self.ask_number(query)
         with self._blocked(query):
             if not number.is_integer():
-                raise ValueError(f"{number:g} is no whole number")
+                raise ValueError(f"{number:g} is not a whole number")
             return int(number)
 
     def ask_floats(self, query: str, count: int | None = None) -> np.ndarray:
-        """Return the comma-separated numbers of an answer, float64[n]; `count`: how many there must be."""
+        """Return the comma-separated numbers of an answer, float64[n]. Raises `Blocked` if they are not `count`."""
         answer = self.ask(query)
         with self._blocked(query):
             values = np.array(answer.split(","), np.float64) if answer else np.empty(0)
@@ -140,17 +141,18 @@ class VisaSession:
         """Return the numbers of a binary block (IEEE 488.2, 8.7.9 and 8.7.10), float64[n].
 
         Args:
-            query: what to ask.
-            datatype: of a number, as in `struct`.
-            big_endian: order of its bytes.
-            count: how many there must be; a block that begins with #0 does not say so itself, and on a socket nothing else tells its end.
+            query: the query to send.
+            datatype: type of a number, as in `struct`.
+            big_endian: byte order.
+            count: expected number of values; 0 accepts any. Needed for a block that begins with #0 on a socket, because
+                nothing else gives its length.
 
         Raises:
-            Blocked: no block comes, or a part of one.
+            Blocked: no block arrives, or an incomplete one.
         """
         with self._blocked(query):
             resource = self._resource()
-            array: Any = np.array  # a type that PyVISA reads the bytes into as they are
+            array: Any = np.array  # PyVISA then converts the bytes without a list
             if isinstance(resource, TCPIPSocket):
                 data = _block_by_socket(resource, query, count * np.dtype(datatype).itemsize)
                 found = np.frombuffer(data, f"{'>' if big_endian else '<'}{datatype}").astype(np.float64)
@@ -164,32 +166,32 @@ class VisaSession:
             return found
 
     def ask_text_block(self, query: str) -> np.ndarray:
-        """Return the comma-separated numbers of a definite-length block of text, float64[n].
+        """Return the comma-separated numbers of a definite-length text block, float64[n].
 
         Raises:
-            Blocked: the answer is no block, or not as long as it says.
+            Blocked: the answer is not a block, or does not have the length in its header.
         """
         answer = self.ask(query)
         with self._blocked(query):
             if answer[:1] != "#" or not answer[1:2].isdigit():
-                raise ValueError(f"{answer[:20]!r} is no block")
+                raise ValueError(f"{answer[:20]!r} is not a block")
             start = 2 + int(answer[1])
             text = answer[start:]
             if len(text) != int(answer[2:start]):
-                raise ValueError(f"{len(text)} of {answer[2:start]} characters came")
+                raise ValueError(f"{len(text)} of {answer[2:start]} characters arrived")
             return np.array(text.split(","), np.float64) if text else np.empty(0)
 
     def check(
         self, query: str = ":SYST:ERR?", cure: str = "power it off and on, and update its firmware if it stays"
     ) -> None:
-        """Ask for an error: an instrument goes on after a refused command and measures something else.
+        """Query the error queue, because an instrument that refused a command continues with other settings.
 
         Args:
-            query: what tells the oldest error.
-            cure: what to do about one, for people.
+            query: query for the oldest error.
+            cure: how to correct an error, for messages.
 
         Raises:
-            Blocked: it reports one.
+            Blocked: the instrument reports an error.
         """
         answer = self.ask(query)
         with self._blocked(query):
@@ -198,19 +200,20 @@ class VisaSession:
             raise Blocked(self._stage, f"the {self.name} reports {answer}: {cure}.")
 
     def identify(self, expected: str) -> str:
-        """Return its answer to *IDN?.
+        """Return the answer to *IDN?.
 
         Raises:
-            Blocked: `expected` is not in it.
+            Blocked: the answer does not contain `expected`.
         """
         identity = self.ask("*IDN?")
         if expected not in identity:
-            cure = "put its address or its model right, in rig.toml or on the command line"
-            raise Blocked(self._stage, f"what answers at {self.address} is {identity!r}, not a {self.name}: {cure}.")
+            cure = "correct its address or its model, in rig.toml or on the command line"
+            reason = f"the instrument at {self.address} is {identity!r}, not a {self.name}: {cure}."
+            raise Blocked(self._stage, reason)
         return identity
 
     def close(self) -> None:
-        """Let go of the instrument."""
+        """Close the session."""
         opened, self._opened = self._opened, None
         if opened is not None:
             with contextlib.suppress(pyvisa.Error, OSError):
@@ -228,16 +231,16 @@ class VisaSession:
 
 
 class _Count:
-    """Counts what PyVISA reads of an answer, and ends it at the cap (its protocol `SupportsUpdate`)."""
+    """Limits the bytes that PyVISA reads of an answer (its protocol `SupportsUpdate`)."""
 
     def __init__(self) -> None:
         self._bytes = 0
 
     def update(self, count: int) -> None:
-        """Take so many bytes more.
+        """Count more bytes.
 
         Raises:
-            ValueError: they are more than any driver asks for.
+            ValueError: the answer is longer than any that a driver requests.
         """
         self._bytes += count
         if self._bytes > LONGEST_BLOCK:
@@ -245,12 +248,12 @@ class _Count:
 
 
 def _block_by_socket(resource: TCPIPSocket, query: str, unsized: int) -> bytes:
-    """Return the bytes of a block; `unsized` are how many there are where it does not say so.
+    """Return the bytes of a block; `unsized` is their number if the block begins with #0.
 
-    PyVISA would look for the end of a line within the block, and stop at each of its bytes that looks like one: a third of the speed.
+    PyVISA would stop at every byte of the block that equals the line terminator, at a third of the speed.
 
     Raises:
-        ValueError: the answer is no block.
+        ValueError: the answer is not a block.
     """
     resource.write(query)
     resource.read_termination = None
@@ -261,22 +264,22 @@ def _block_by_socket(resource: TCPIPSocket, query: str, unsized: int) -> bytes:
         digits = int(head[1:])
         size = int(resource.read_bytes(digits)) if digits else unsized
         if not 0 <= size <= LONGEST_BLOCK:
-            raise ValueError(f"a block of {size:,} bytes is longer than any that is asked for")
+            raise ValueError(f"a block of {size:,} bytes is longer than any that is requested")
         data = resource.read_bytes(size + 1, chunk_size=size + 1)
     finally:
         resource.read_termination = END
     if data[-1:] != END.encode():
-        raise ValueError(f"a block of {size} bytes goes on behind its end")
+        raise ValueError(f"a block of {size} bytes continues after its end")
     return data[:-1]
 
 
 def _require_count(values: np.ndarray, count: int | None) -> None:
     if count is not None and len(values) != count:
-        raise ValueError(f"{len(values):,} of {count:,} numbers came")
+        raise ValueError(f"{len(values):,} of {count:,} numbers arrived")
 
 
 def _require_usb(name: str) -> None:
-    """See that pyvisa-py can speak USBTMC, whose own message without PyUSB names no cure of this project."""
+    """Check that pyvisa-py can use USBTMC. Its own message without PyUSB does not name the extra to install."""
     try:
         usb = importlib.import_module("usb.core")
     except ImportError as error:
@@ -287,5 +290,6 @@ def _require_usb(name: str) -> None:
         usb.find()
     except usb.NoBackendError as error:
         raise RigError(
-            f"the {name} is at a USB address, and PyUSB finds no libusb ({error}): install it, such as by apt install libusb-1.0-0."
+            f"the {name} is at a USB address, and PyUSB finds no libusb ({error}): "
+            "install it, for example with apt install libusb-1.0-0."
         ) from error

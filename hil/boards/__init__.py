@@ -1,4 +1,4 @@
-"""The catalogue of boards: chip, memories, clock, flash route, counter, marker pin and budgets, each with its source."""
+"""The catalogue of boards: chip, memories, clock, flash routes, cycle counter, marker pin and budgets, with sources."""
 
 from hil.boards.catalogue import Board, Region, load, names
 

@@ -1,4 +1,4 @@
-"""Read the catalogue: one TOML file a board, beside this module."""
+"""Read the catalogue of boards: one TOML file for each board, in this folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ else:
 
 @dataclass(frozen=True)
 class Region:
-    """One memory of the chip, addresses and size in bytes; `kind` is `flash` or `ram`."""
+    """One memory of the chip: start address, and size in bytes. `kind` is `flash` or `ram`."""
 
     name: str
     kind: str
@@ -31,7 +31,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Identity:
-    """What the chip says of itself in a register: the word at `address`, taken through `mask`, is `value`."""
+    """Identity register of the chip: the word at `address`, masked with `mask`, is `value`."""
 
     register: str
     address: int
@@ -41,11 +41,11 @@ class Identity:
 
 @dataclass(frozen=True)
 class Board:
-    """A catalogue entry.
+    """A catalogue entry (docs/new-board.md describes all keys).
 
-    `stand_in` names the reality that stands in when no board is attached, `routes` the ways an image gets onto the board, the best one first: `pyocd`
-    (a debug probe), `halfkay` and `uf2` (boot loaders on USB), `kernel` (the stand-in loads the file itself). `connect_mode` and `reset_type` are options of
-    pyOCD: how it halts the chip and how it resets it.
+    `stand_in` is the reality used when no board is attached. `routes` are the flash routes, the preferred one first:
+    `pyocd` (a debug probe), `halfkay` and `uf2` (USB boot loaders), `kernel` (the stand-in loads the file itself).
+    `connect_mode` and `reset_type` are pyOCD options: how it halts and how it resets the chip.
     """
 
     name: str
@@ -71,23 +71,26 @@ class Board:
 
     @property
     def room_for_data(self) -> Region | None:
-        """The flash behind its first quarter, which no program of ours fills: for a network file; None where nothing can be flashed."""
+        """Flash region for a network file, None if nothing can be flashed.
+
+        It is the largest flash without its first quarter, which is reserved for the program.
+        """
         if "kernel" in self.routes:
             return None
         flash = max((region for region in self.memory if region.kind == "flash"), key=lambda region: region.size)
         return Region(flash.name, "flash", flash.start + flash.size // 4, flash.size - flash.size // 4)
 
     def sram_budget(self, variant: str, batch: int, scope: str) -> int | None:
-        """Return the limit on SRAM in bytes for a variant of the method; None where the catalogue states none.
+        """Return the SRAM limit in bytes for a variant of the method, None if the catalogue has none.
 
-        A budget is stated for batches up to `batch` whose samples stream through the activations (scope `sample`).
+        A budget holds for batches up to `budget["batch"]` in scope `sample` (samples stream through the activations).
         """
         if batch > self.budget["batch"] or scope != "sample":
             return None
         return int(self.budget.get(f"sram_bytes_{variant}", self.budget["sram_bytes"]))
 
     def latency_budget_ms(self, variant: str, batch: int, scope: str) -> float | None:
-        """Return the limit on a step's latency on silicon in ms, under the terms of `sram_budget`; None where the catalogue states none."""
+        """Return the latency limit of a step on silicon in ms, None if there is none; see `sram_budget`."""
         if batch > self.budget["batch"] or scope != "sample":
             return None
         return self.budget.get(f"latency_ms_{variant}", self.budget.get("latency_ms"))
@@ -97,7 +100,7 @@ _CHOICES = {
     "kind": ("flash", "ram"),
     "stand_in": ("virtual", "qemu"),
     "counter": ("none", "dwt", "systick"),
-    "connect_mode": ("halt", "pre-reset", "under-reset"),  # not `attach`: what is flashed must stand still
+    "connect_mode": ("halt", "pre-reset", "under-reset"),  # not `attach`: the core must be halted for flashing
     "reset_type": ("default", "hardware", "sysresetreq", "vectreset", "emulated"),
 }
 
@@ -113,14 +116,14 @@ def load(name: str) -> Board:
     """Return the catalogue entry of a board.
 
     Raises:
-        RigError: the catalogue has no board of that name, or its file is not as docs/new-board.md says.
+        RigError: the catalogue has no such board, or its file does not have the form that docs/new-board.md describes.
     """
     if name not in names():
         raise RigError(f"the catalogue has no board {name!r}: {close_matches(name, names())}")
     try:
         raw = tomllib.loads((resources.files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise RigError(f"{name}.toml: {error}: mend the TOML syntax there.") from error
+        raise RigError(f"{name}.toml: {error}: correct the TOML syntax there.") from error
     _check(f"{name}.toml", raw, Board, but="name")
     for region, facts in raw["memory"].items():
         _check(f"{name}.toml, memory {region}", facts, Region, but="name")
@@ -132,15 +135,19 @@ def load(name: str) -> Board:
 
 
 def _check(place: str, raw: dict[str, Any], kind: type, but: str = "") -> None:
-    """Raise RigError when the keys of a table are not the fields of a dataclass (without `but`), or a value is none of its choices."""
+    """Check the keys of a table against the fields of a dataclass, except `but`, and its values against `_CHOICES`.
+
+    Raises:
+        RigError: an unknown or missing key, or a value that is not one of its choices.
+    """
     known = {field.name: field.default is MISSING for field in fields(kind) if field.name != but}
     for key in raw:
         if key not in known:
             raise RigError(f"{place}: unknown key {key}: {close_matches(key, known)}")
     for key, needed in known.items():
         if needed and key not in raw:
-            raise RigError(f"{place}: the key {key} is missing: docs/new-board.md says what it means.")
+            raise RigError(f"{place}: the key {key} is missing: add it (docs/new-board.md describes it).")
         if key in _CHOICES and raw.get(key, _CHOICES[key][0]) not in _CHOICES[key]:
             raise RigError(
-                f"{place}, key {key}: {raw[key]!r} is none of {', '.join(_CHOICES[key])}: choose one of these."
+                f"{place}, key {key}: {raw[key]!r} is not one of {', '.join(_CHOICES[key])}: choose one of these."
             )

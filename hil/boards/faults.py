@@ -1,4 +1,4 @@
-"""What a Cortex-M says of a fault, in its own words (ARM DDI 0403E.e, B1.5.2 and B3.2.15; ARM DDI 0419E, B1.5.2)."""
+"""Decode Cortex-M faults (ARM DDI 0403E.e, B1.5.2 and B3.2.15; ARM DDI 0419E, B1.5.2)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CAUSES = {
 
 
 def kind_of(exception: int) -> str:
-    """Return the name of an exception by its number."""
+    """Return the name of an exception, given its number."""
     return KINDS.get(exception) or (
         f"interrupt {exception - EXTERNAL}" if exception >= EXTERNAL else f"exception {exception}"
     )
@@ -26,17 +26,17 @@ def causes(cfsr: int) -> list[str]:
 
 
 def describe(exception: int, cfsr: int, address: int, armv6m: bool) -> str:
-    """Return the kind of a fault and its causes, such as `HardFault (CFSR 0x00008200: PRECISERR, BFARVALID; address 0x2400DEAD)`.
+    """Return a fault and its causes: `HardFault (CFSR 0x00008200: PRECISERR, BFARVALID; address 0x2400DEAD)`.
 
     Args:
         exception: its number.
         cfsr: Configurable Fault Status Register.
-        address: of the access; it counts only where CFSR says that it is valid.
-        armv6m: the core has no CFSR, and every fault of it is a HardFault.
+        address: of the faulting access; ignored unless CFSR says that it is valid.
+        armv6m: whether the core is Armv6-M, which has no CFSR and reports every fault as a HardFault.
     """
     kind = kind_of(exception)
     if armv6m:
-        return f"{kind} (an ARMv6-M core does not say why)"
+        return f"{kind} (an ARMv6-M core does not report the cause)"
     if not cfsr:
         return kind
     valid = cfsr >> MMARVALID & 1 or cfsr >> BFARVALID & 1

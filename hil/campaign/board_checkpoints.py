@@ -55,7 +55,7 @@ def fetch_checkpoint(
     A checkpoint is usable if it is of this campaign and has the digest that the journal has for its step.
 
     Args:
-        spec: the trial from the step at which the campaign stands.
+        spec: the trial from the current step of the campaign on.
         rig: gives the board.
         folder: of the campaign, for the log.
         campaign: its number.

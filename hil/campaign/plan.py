@@ -104,9 +104,9 @@ class Plan:
         """
         if prepared.data.sha256 != self.data_sha256:
             cure = "restore the files that it had then"
-            raise RigError(f"the data set {self.asked.data} is another than the campaign was begun with: {cure}.")
+            raise RigError(f"the data set {self.asked.data} is not the one that the campaign started with: {cure}.")
         if prepared.network_sha256 != self.network_sha256:
-            cure = "use the version of trainrig that began it"
+            cure = "use the version of trainrig that started it"
             raise RigError(
                 f"the network {self.asked.network} has other weights than the campaign started with: {cure}."
             )
@@ -172,4 +172,4 @@ def check_resumable(prepared: Prepared) -> None:
         raise RigError(f"a campaign trains one variant: {cure}.")
     changes = (0, *(step for step, _ in prepared.spec.schedule))
     if any(getattr(prepared.settings_at(step), "momentum", 0) for step in changes):
-        raise RigError("momentum is a state beside the weights, which a checkpoint does not have: set momentum to 0.")
+        raise RigError("momentum is state in addition to the weights, which a checkpoint lacks: set momentum to 0.")

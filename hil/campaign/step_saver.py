@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StopRequested(KeyboardInterrupt):
-    """The campaign was asked to stop, and stops between two steps with everything saved."""
+    """Stops the campaign between two steps, with everything saved, because the user requested it."""
 
 
 class StepSaver:
@@ -30,7 +30,7 @@ class StepSaver:
         checkpoints: get the weights.
         every: steps between two checkpoints.
         end: index of the step after the last one of the campaign.
-        stop_requested: returns whether the campaign shall stop.
+        stop_requested: returns whether the campaign must stop.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class StepSaver:
         """Save a step on which board and reference agree: on this computer, and on the board if due.
 
         Raises:
-            StopRequested: the campaign shall stop.
+            StopRequested: the campaign must stop.
             Blocked, OSError: as for `save`.
         """
         stop = self.save(trial.outcome.steps[-1], trial.reference.weights)
@@ -53,7 +53,7 @@ class StepSaver:
             raise StopRequested
 
     def save(self, row: StepRow, weights: Sequence[np.ndarray]) -> bool:
-        """Save a step on this computer, and a checkpoint if one is due or the campaign shall stop.
+        """Save a step on this computer, and a checkpoint if one is due or the campaign must stop.
 
         The journal is synced before a checkpoint is written, so a journal that ends before its newest checkpoint has
         lost lines.
@@ -63,7 +63,7 @@ class StepSaver:
             weights: the trained tensors after it.
 
         Returns:
-            Whether the campaign shall stop.
+            Whether the campaign must stop.
 
         Raises:
             Blocked: the step was computed before, with another digest.
@@ -87,6 +87,6 @@ class StepSaver:
         return stop
 
     def stage(self, _name: str) -> None:
-        """Stop between two stages of a trial, if the campaign shall stop."""
+        """Stop between two stages of a trial, if the campaign must stop."""
         if self._stop_requested():
             raise StopRequested

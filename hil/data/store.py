@@ -1,4 +1,4 @@
-"""Where the full data sets lie on this computer, and what their files must be."""
+"""Locate the full data sets on this computer, and verify their files."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Known:
     """A full data set as sources.toml describes it.
 
     Attributes:
-        name, title, licence: what it is and what may be done with it.
-        by_hand: where a person finds the files.
-        sha256, md5: by part, of the decompressed IDX bytes.
-        sources: where to look, in order, each with its `kind`.
+        name, title, licence: of the set.
+        by_hand: URL for a download by hand.
+        sha256, md5: digests of the decompressed IDX bytes, by part.
+        sources: download sources in order of preference, each with its `kind`.
     """
 
     name: str
@@ -60,7 +60,7 @@ def find_set(name: str) -> Known:
     """Return a full data set by name.
 
     Raises:
-        RigError: no such set.
+        RigError: there is no such set.
     """
     known = known_sets()
     if name not in known:
@@ -69,13 +69,13 @@ def find_set(name: str) -> Known:
 
 
 def data_folder() -> Path:
-    """Return the folder that holds one folder a data set: TRAINRIG_DATA, else the rig's in the user's cache."""
+    """Return the folder that holds one folder for each data set: TRAINRIG_DATA, else the rig's cache folder."""
     chosen = os.environ.get(FOLDER_VARIABLE)
     return Path(chosen) if chosen else cache_folder()
 
 
 def file_name(part: str) -> str:
-    """Return the name under which a part is kept."""
+    """Return the file name of a part."""
     return f"{part}-ubyte.gz"
 
 
@@ -83,7 +83,7 @@ def verify(known: Known, part: str, data: bytes, origin: str) -> None:
     """Check the IDX bytes of one part.
 
     Raises:
-        RigError: they are not those of the data set.
+        RigError: the bytes are not those of the data set.
     """
     digest = hashlib.sha256(data).hexdigest()
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
@@ -94,10 +94,10 @@ def verify(known: Known, part: str, data: bytes, origin: str) -> None:
 
 
 def read_set(known: Known, folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the four arrays of a set, every one verified: train images and labels, test images and labels.
+    """Return the four verified arrays of a set: training images and labels, test images and labels.
 
     Raises:
-        RigError: a file is missing, damaged or another one.
+        RigError: a file is missing, damaged or not the expected one.
     """
     arrays = []
     for part in PARTS:
@@ -106,6 +106,6 @@ def read_set(known: Known, folder: Path) -> tuple[np.ndarray, np.ndarray, np.nda
         try:
             verify(known, part, idx_bytes(array), str(path))
         except RigError as error:
-            raise RigError(f"{error}: run `hil data fetch {known.name}` to put the right file there.") from error
+            raise RigError(f"{error}: run `hil data fetch {known.name}` to replace it.") from error
         arrays.append(array)
     return arrays[0], arrays[1], arrays[2], arrays[3]

@@ -1,4 +1,4 @@
-"""Firmware images: ELF files, their symbols, source lines and call frames, and the user's own firmware."""
+"""Firmware images: ELF files with symbols, source lines and call frames; prebuilt or the user's own."""
 
 from hil.images.images import Image, image_of
 

@@ -1,4 +1,4 @@
-"""Instructions that a Cortex-M0+ does not have, found in a firmware image: emulators may accept them.
+"""Find instructions in a firmware image that a Cortex-M0+ does not have. Emulators may execute them.
 
 Source: ARM DDI 0419 (Armv6-M Architecture Reference Manual), A5.2 and A5.3, the encoding tables.
 """
@@ -16,21 +16,22 @@ from elftools.elf.sections import Section
 from hil.errors import RigError
 from hil.images.symbols import symbols_of
 
-CODE, DATA = "$t", "$d"  # mapping symbols: from here on instructions, from here on data (Arm ELF ABI, 5.5.5)
+CODE, DATA = "$t", "$d"  # mapping symbols: start of instructions, start of data (Arm ELF ABI, 5.5.5)
 
 
 def foreign_instructions(path: Path) -> Iterator[tuple[int, int]]:
     """Yield (address, first halfword) of every instruction in an ELF file that Armv6-M does not define.
 
     Raises:
-        RigError: the file does not tell its code from its data.
+        RigError: the file has no mapping symbols, which distinguish code from data.
     """
     with path.open("rb") as file:
         elf = ELFFile(file)
         marks = sorted((each.value, each.name[:2]) for each in symbols_of(elf) or () if each.name[:2] in (CODE, DATA))
         if not marks:
             raise RigError(
-                f"{path} has no mapping symbols ($t, $d), so its code cannot be checked: link it without `strip --strip-all`."
+                f"{path} has no mapping symbols ($t, $d), so its code cannot be checked: "
+                "link it without `strip --strip-all`."
             )
         for section in elf.iter_sections():
             if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and section["sh_type"] == "SHT_PROGBITS":
@@ -50,17 +51,17 @@ def _in_section(section: Section, marks: list[tuple[int, str]]) -> Iterator[tupl
 
 
 def is_wide(first: int) -> bool:
-    """Whether a halfword begins a 32-bit instruction (A5.1)."""
+    """Return whether a halfword begins a 32-bit instruction (A5.1)."""
     return first >> 11 in (0b11101, 0b11110, 0b11111)
 
 
 def is_armv6m(first: int, second: int) -> bool:
-    """Whether Armv6-M defines the instruction that these halfwords begin; `second` counts for a 32-bit one only."""
+    """Return whether Armv6-M defines the instruction at two halfwords; `second` matters for 32-bit instructions."""
     return _is_wide_armv6m(first, second) if is_wide(first) else first >> 12 != 0xB or _is_miscellaneous(first)
 
 
 def _is_wide_armv6m(first: int, second: int) -> bool:
-    """A5.3: BL, MSR, MRS, the barriers and UDF.W; nothing else has 32 bits."""
+    """Return whether a 32-bit instruction is one of the few of Armv6-M (A5.3): BL, MSR, MRS, barriers, UDF.W."""
     branch_with_link = first >> 11 == 0b11110 and second & 0xD000 == 0xD000
     to_special = first & 0xFFF0 == 0xF380 and second & 0xFF00 == 0x8800
     from_special = first == 0xF3EF and second & 0xF000 == 0x8000
@@ -70,12 +71,15 @@ def _is_wide_armv6m(first: int, second: int) -> bool:
 
 
 def _is_miscellaneous(first: int) -> bool:
-    """A5.2.5: the halfwords that begin with 0xB. Armv7-M has CBZ, CBNZ, IT and more forms of CPS here."""
+    """Return whether Armv6-M defines a halfword that begins with 0xB (A5.2.5).
+
+    Armv7-M also has CBZ, CBNZ, IT and more forms of CPS there.
+    """
     kind = first >> 8 & 0xF
     if kind == 0x6:
         return first in (0xB662, 0xB672)  # CPSIE i, CPSID i
     if kind == 0xA:
         return first >> 6 & 3 != 2  # REV, REV16, REVSH
     if kind == 0xF:
-        return first & 0xF == 0  # hints; anything else is IT
+        return first & 0xF == 0  # a hint; all others are IT
     return kind in (0x0, 0x2, 0x4, 0x5, 0xC, 0xD, 0xE)

@@ -1,4 +1,4 @@
-"""The prebuilt firmware images and their manifest, in the checkout or in an installed wheel."""
+"""Load firmware images: prebuilt ones, verified against their manifest, or the user's own ELF file."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-LARGEST = 256 << 20  # bytes of an ELF file, with all that debuggers read in it
+LARGEST = 256 << 20  # bytes of an ELF file, including debug information
 CURE = "give the path of an ELF file"
 PREBUILT = packaged_folder("prebuilt", "firmware/prebuilt")
 
 
 @dataclass(frozen=True)
 class Image:
-    """An ELF file of the firmware, read once: bytes of the loaded segments and addresses of symbols.
+    """An ELF file of the firmware. Segments, symbols and line tables are read on first use.
 
     Attributes:
-        own: whether it is the user's own, which no manifest lists.
-        cargo: (address, bytes) that go into the flash beside the program: a network file that stays there.
+        path: of the ELF file.
+        sha256: of the ELF file.
+        own: whether it is the user's own firmware, which is not in the manifest.
+        cargo: (address, bytes) to program in addition to the firmware, such as a network file that stays in flash.
     """
 
     path: Path
@@ -47,12 +49,12 @@ class Image:
     cargo: tuple[tuple[int, bytes], ...] = ()
 
     def carrying(self, address: int, data: bytes) -> Image:
-        """Return the same program with data beside it in the flash."""
+        """Return the same firmware with additional data for the flash."""
         return replace(self, cargo=((address, data),))
 
     @property
     def flashed(self) -> list[tuple[int, bytes]]:
-        """(address, bytes) of everything that goes into the flash, lowest address first."""
+        """(address, bytes) of everything to program into the flash, lowest address first."""
         return sorted([*self.segments, *self.cargo])
 
     @cached_property
@@ -64,20 +66,20 @@ class Image:
 
     @cached_property
     def table(self) -> list[Symbol]:
-        """Every named symbol; none where there is no table."""
+        """Every named symbol; empty if the file has no symbol table."""
         with self.path.open("rb") as file:
             return symbols_of(ELFFile(file)) or []
 
     @cached_property
     def symbols(self) -> dict[str, int]:
-        """Address of every named symbol, of functions without the Thumb bit."""
+        """Address of every named symbol, without the Thumb bit of functions. Raises RigError without a symbol table."""
         if not self.table:
             raise RigError(f"{self.path} has no symbol table: build it without `strip`.")
         return {symbol.name: symbol.address for symbol in self.table}
 
     @property
     def digest(self) -> int:
-        """XXH32 over the loaded bytes, as the agent computes it over its own memory (docs/link.md, `hello`)."""
+        """XXH32 over the loaded bytes, gaps filled with 0xFF; the agent computes the same (docs/link.md, `hello`)."""
         base = self.segments[0][0]
         end = max(address + len(data) for address, data in self.segments)
         flat = bytearray(b"\xff" * (end - base))
@@ -87,16 +89,16 @@ class Image:
 
     @property
     def arena_size(self) -> int:
-        """Bytes of RAM that the firmware trains in."""
+        """Size in bytes of the RAM that the firmware uses for training."""
         return self.symbols["__arena_end"] - self.symbols["__arena_start"]
 
     @cached_property
     def functions(self) -> list[tuple[int, str]]:
-        """Address and name of every function, ascending; static ones of one name are each there."""
+        """Address and name of every function, ascending. Static functions may share a name."""
         return sorted((symbol.address, symbol.name) for symbol in self.table if symbol.is_function)
 
     def function_at(self, address: int) -> str:
-        """Return `name+offset` of the function that holds `address`, or the address itself."""
+        """Return `name+offset` of the function that contains `address`; the address itself if there is none."""
         place = bisect_right(self.functions, (address & ~1, "\uffff")) - 1
         if place < 0:
             return f"0x{address:08X}"
@@ -105,15 +107,15 @@ class Image:
 
     @cached_property
     def lines(self) -> SourceLines:
-        """The line tables."""
+        """The line tables of the file."""
         return SourceLines(self.path)
 
     def place(self, address: int, call: bool = False) -> str:
-        """Return `0xADDRESS in function+offset (file.c:line)`, as much of it as the file tells.
+        """Return `0xADDRESS in function+offset (file.c:line)`, without the parts that the file does not contain.
 
         Args:
-            address: of an instruction; a Thumb bit is ignored.
-            call: it is a return address, and the line wanted is that of the call before it.
+            address: of an instruction; the Thumb bit is ignored.
+            call: the address is a return address; report the line of the call before it.
         """
         words = f"0x{address & ~1:08X}"
         if not any(base <= (address & ~1) < base + len(data) for base, data in self.segments):
@@ -123,11 +125,11 @@ class Image:
 
 
 def image_of(board: str, elf: Path | None = None) -> Image:
-    """Return the prebuilt image of a board, checked against the manifest; or the user's own `elf`.
+    """Return the prebuilt image of a board, verified against the manifest, or the user's own `elf`.
 
     Raises:
-        RigError: the file is missing, is no ELF file, differs from the manifest, is not for the board (own_image.py), or holds instructions
-            that the board's core does not have.
+        RigError: the file is missing, is not an ELF file, differs from the manifest, is not for the board
+            (own_image.py), or has instructions that the board's core does not have.
     """
     image = _prebuilt(board) if elf is None else _own(elf, board)
     if load(board).core == "cortex-m0plus":
@@ -136,7 +138,7 @@ def image_of(board: str, elf: Path | None = None) -> Image:
 
 
 def kernel_image(core: str) -> Image:
-    """Return the prebuilt image that holds every kernel for a core, checked against the manifest.
+    """Return the prebuilt image with all kernels for a core, verified against the manifest.
 
     Raises:
         RigError: as `image_of`.
@@ -148,10 +150,10 @@ def kernel_image(core: str) -> Image:
 
 
 def _check_armv6m(image: Image, board: str) -> None:
-    """An emulator may run what the silicon refuses, so the image is refused first."""
+    """Raise RigError if the image has instructions that the silicon does not have; an emulator may execute them."""
     for address, halfword in foreign_instructions(image.path):
         raise RigError(
-            f"{image.path} holds an instruction that the Cortex-M0+ of {board} does not have (0x{halfword:04X} at "
+            f"{image.path} has an instruction that the Cortex-M0+ of {board} does not have (0x{halfword:04X} at "
             f"0x{address:08X}, {image.function_at(address)}): compile it with -mcpu=cortex-m0plus."
         )
 
@@ -177,7 +179,8 @@ def _prebuilt(name: str) -> Image:
     image = _read(PREBUILT / f"{name}.elf")
     if image.sha256 != manifest[name]["sha256"]:
         raise RigError(
-            f"{image.path} does not match MANIFEST.toml (sha256 {image.sha256[:12]}, expected {manifest[name]['sha256'][:12]}): "
+            f"{image.path} does not match MANIFEST.toml (sha256 {image.sha256[:12]}, "
+            f"expected {manifest[name]['sha256'][:12]}): "
             "restore both from version control, or run `make -C firmware prebuilt`."
         )
     return image
@@ -191,5 +194,5 @@ def _read(path: Path) -> Image:
     except OSError as error:
         raise RigError(f"{path} cannot be read ({error.strerror}): {CURE}.") from error
     except ELFError as error:
-        raise RigError(f"{path} is no ELF file ({error}): give the linked firmware, not a .bin or .hex.") from error
+        raise RigError(f"{path} is not an ELF file ({error}): give the linked firmware, not a .bin or .hex.") from error
     return Image(path, hashlib.sha256(data).hexdigest())

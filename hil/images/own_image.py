@@ -1,4 +1,4 @@
-"""A firmware of the user's own, looked through before anything is flashed: is it for this board, and has it what the rig needs of it?"""
+"""Check the user's own firmware before flashing: built for this board, with the symbols that the rig needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hil.boards.catalogue import Board, names
 from hil.errors import RigError
 from hil.images.symbols import symbols_of
 
-OF_BOARD = "__board_"  # symbol that every port's memory.ld defines, with the board's name behind it
+OF_BOARD = "__board_"  # prefix of a symbol that every port's memory.ld defines; the board's name follows
 AREAS = tuple(f"__{area}" for area in (
     "image_start", "image_end", "static_start", "static_end", "arena_start", "arena_end", "stack_bottom", "stack_top",
 ))  # fmt: skip
@@ -36,7 +36,8 @@ def check(path: Path, board: Board) -> None:
     """Check an ELF file against a board of the catalogue.
 
     Raises:
-        RigError: it is for another processor or board, is not linked, loads nothing or loads it elsewhere, or lacks symbols that the host reads.
+        RigError: the file is for another processor or board, is not linked, has no loadable segment, loads outside the
+            flash, or lacks symbols that the host reads.
     """
     with path.open("rb") as file:
         elf = ELFFile(file)
@@ -51,7 +52,8 @@ def check(path: Path, board: Board) -> None:
         missing = [name for name in AREAS if name not in symbols]
         if missing:
             raise RigError(
-                f"{path} does not define {', '.join(missing)}: link it with ports/common/sections.ld, or define them, {DOCS}."
+                f"{path} does not define {', '.join(missing)}: "
+                f"link it with ports/common/sections.ld, or define them, {DOCS}."
             )
 
 
@@ -69,27 +71,29 @@ def _check_kind(elf: ELFFile, path: Path, board: Board) -> None:
 
 
 def _check_board(symbols: set[str], path: Path, board: Board) -> None:
-    """The ports say whose image theirs is; a firmware with a port of its own need not."""
+    """Check the board symbol. Images of the project's ports have one; a firmware with its own port need not."""
     built = [name for name in names() if OF_BOARD + name.replace("-", "_") in symbols]
     if built and board.name not in built:
         raise RigError(
-            f"{path} is built for {' and '.join(built)}, not for {board.name}: give the image of this board, or --board={built[0]}."
+            f"{path} is built for {' and '.join(built)}, not for {board.name}: "
+            f"give the image of this board, or --board={built[0]}."
         )
 
 
 def _check_architecture(elf: ELFFile, path: Path, board: Board) -> None:
-    said = _attributes(elf)
-    architecture = said.get("TAG_CPU_ARCH")
+    attributes = _attributes(elf)
+    architecture, profile = attributes.get("TAG_CPU_ARCH"), attributes.get("TAG_CPU_ARCH_PROFILE")
     known = ARCHITECTURES[board.core]
-    if architecture is not None and (architecture not in known or said.get("TAG_CPU_ARCH_PROFILE") not in PROFILE_M):
+    if architecture is not None and (architecture not in known or profile not in PROFILE_M):
         name = NAMES.get(architecture, f"Tag_CPU_arch {architecture}")
         raise RigError(
-            f"{path} is compiled for {name}, which the {board.core} of {board.name} does not execute: compile it with -mcpu={board.core}."
+            f"{path} is compiled for {name}, which the {board.core} of {board.name} cannot execute: "
+            f"compile it with -mcpu={board.core}."
         )
 
 
 def _attributes(elf: ELFFile) -> dict[str, int]:
-    """Return the build attributes of the whole file; none where the section is missing."""
+    """Return the build attributes of the file; empty if the section is missing."""
     section = elf.get_section_by_name(".ARM.attributes")
     if not isinstance(section, ARMAttributesSection):
         return {}
@@ -112,5 +116,6 @@ def _check_segments(elf: ELFFile, path: Path, board: Board) -> None:
         if not any(region.start <= start and start + size <= region.start + region.size for region in flash):
             there = " and ".join(f"0x{region.start:08X}..0x{region.start + region.size - 1:08X}" for region in flash)
             raise RigError(
-                f"{path} loads {size:,} bytes at 0x{start:08X}, outside the flash of {board.name} ({there}): link it with the board's memory.ld, {DOCS}."
+                f"{path} loads {size:,} bytes at 0x{start:08X}, outside the flash of {board.name} ({there}): "
+                f"link it with the board's memory.ld, {DOCS}."
             )

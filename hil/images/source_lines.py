@@ -1,4 +1,4 @@
-"""Which line of the source an instruction comes from, by the line tables of an ELF file (DWARF 5, section 6.2)."""
+"""Find the source line of an instruction in the line tables of an ELF file (DWARF 5, section 6.2)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Row = tuple[int, str, int]  # first address, file, line; an empty file ends a se
 
 
 class SourceLines:
-    """The line tables of one file; an image without any knows no line.
+    """The line tables of one ELF file, which may have none.
 
     Args:
         path: ELF file.
@@ -30,12 +30,12 @@ class SourceLines:
                     program = dwarf.line_program_for_CU(unit)
                     if program is not None:
                         rows += _rows(program)
-        # Where one sequence ends another may begin: the end goes first.
+        # A sequence may begin at the address at which another ends: sort the end first.
         self._rows = sorted(rows, key=lambda row: (row[0], bool(row[1])))
         self._starts = [row[0] for row in self._rows]
 
     def at(self, address: int) -> str | None:
-        """Return `folder/file.c:line` of the instruction that an address lies in, None where no table has it."""
+        """Return `folder/file.c:line` of the instruction at an address, None if no table contains it."""
         place = bisect.bisect_right(self._starts, address) - 1
         if place < 0 or not self._rows[place][1]:
             return None
@@ -44,7 +44,10 @@ class SourceLines:
 
 
 def _rows(program: Any) -> list[Row]:
-    """Return the rows of a unit. A function that the linker has dropped keeps its sequence, at address 0, where no image has code: it is left out."""
+    """Return the rows of a compilation unit, without those of functions that the linker has dropped.
+
+    A dropped function keeps its sequence at address 0, where no image has code.
+    """
     rows: list[Row] = []
     sequence: list[Row] = []
     for entry in program.get_entries():
@@ -59,9 +62,9 @@ def _rows(program: Any) -> list[Row]:
 
 
 def _file(program: Any, number: int) -> str:
-    """Return the name of a file as the compiler was given it, a library's without the way to where it was built.
+    """Return the path of a file as given to the compiler, without leading `../` (a library's build folder).
 
-    Files are counted from 0 since version 5, from 1 before (6.2.4).
+    File numbers start at 0 in DWARF 5 and at 1 in earlier versions (6.2.4).
     """
     header = program.header
     first = 0 if header.version >= 5 else 1

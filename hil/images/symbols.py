@@ -1,4 +1,4 @@
-"""The symbols of an ELF file, read in one go: pyelftools takes 0.1 ms for each, of which an image has a thousand.
+"""Read all symbols of an ELF file at once. pyelftools needs 0.1 ms for each, and an image has a thousand.
 
 Source: Tool Interface Standard, ELF Specification 1.2, figure 1-15 (symbol table entry).
 """
@@ -17,7 +17,7 @@ FUNCTION = 2  # type in the low four bits of `info` (figure 1-17)
 
 
 class Symbol(NamedTuple):
-    """One entry: its name, its value (of a function with the Thumb bit), and whether it is a function."""
+    """One entry of the symbol table. The value of a function includes the Thumb bit."""
 
     name: str
     value: int
@@ -25,12 +25,12 @@ class Symbol(NamedTuple):
 
     @property
     def address(self) -> int:
-        """Where it lies: the value without the Thumb bit."""
+        """The value without the Thumb bit."""
         return self.value & ~1 if self.is_function else self.value
 
 
 def symbols_of(elf: ELFFile) -> list[Symbol] | None:
-    """Return the named symbols of a little-endian 32-bit file in the order of its table; None where it has no table.
+    """Return the named symbols of a little-endian 32-bit file in table order; None if it has no symbol table.
 
     Raises:
         ELFError: the table is damaged.
@@ -45,7 +45,7 @@ def symbols_of(elf: ELFFile) -> list[Symbol] | None:
             (names[at : names.index(0, at)], value, info) for at, value, _, info, _, _ in ENTRY.iter_unpack(entries)
         ]
     except (struct.error, ValueError):
-        raise ELFError("its symbol table is cut short, or names what its strings do not hold") from None
+        raise ELFError("its symbol table is truncated, or names a string that its string table lacks") from None
     return [
         Symbol(name.decode("utf-8", "replace"), value, info & 0xF == FUNCTION) for name, value, info in found if name
     ]

@@ -1,4 +1,4 @@
-"""Who called whom on a Cortex-M that stands still, by the call frame information of an ELF file (DWARF 5, section 6.4)."""
+"""Unwind the call stack of a halted Cortex-M with the call frame information of an ELF file (DWARF 5, section 6.4)."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from typing import Any
 from elftools.dwarf.callframe import FDE
 from elftools.elf.elffile import ELFFile
 
-SP, LR = 13, 14  # DWARF numbers of the registers: those of the core (AADWARF32, section 4.1)
+SP, LR = 13, 14  # DWARF register numbers, the same as those of the core (AADWARF32, section 4.1)
 DEEPEST = 16
-EXCEPTION_RETURN = 0xF0000000  # from here on LR holds EXC_RETURN (ARM DDI 0403E.e, B1.5.8)
+EXCEPTION_RETURN = 0xF0000000  # a value of LR at or above this is EXC_RETURN (ARM DDI 0403E.e, B1.5.8)
 
 Read = Callable[[int], "int | None"]
 
 
 def return_addresses(path: Path, pc: int, registers: Mapping[int, int], read: Read) -> list[int]:
-    """Return the return addresses of the functions that are on the stack, innermost first, without their Thumb bit.
+    """Return the return addresses of the functions on the stack, innermost first, without the Thumb bit.
 
-    A function without frame information (assembly, a library's) is taken for one that has saved nothing, and only as the innermost.
+    A function without frame information (assembly or a library) is assumed to have saved nothing. This is only done for
+    the innermost function.
 
     Args:
         path: ELF file.
-        pc: address of the instruction.
-        registers: values of the core's registers 0 to 14 by number, as many as are known.
-        read: returns the 32-bit word at an address of the stack, None where it is not known.
+        pc: address of the current instruction.
+        registers: known values of the core registers 0 to 14, by number.
+        read: returns the 32-bit word at an address of the stack, None if it is unknown.
     """
     with path.open("rb") as file:
         elf = ELFFile(file)
         if not elf.has_dwarf_info() or not (dwarf := elf.get_dwarf_info()).has_CFI():
             return []
-        # What the linker has dropped keeps its frames, at address 0, where no image has code.
+        # Functions that the linker has dropped keep their frames at address 0, where no image has code.
         frames = [entry for entry in dwarf.CFI_entries() if isinstance(entry, FDE) and entry["initial_location"]]
         return _walk(frames, pc, dict(registers), read)
 
@@ -47,14 +48,14 @@ def _walk(frames: list[Any], pc: int, registers: dict[int, int], read: Read) -> 
         if caller is None or back is None or back >= EXCEPTION_RETURN or not back & 1:
             break
         found.append(back & ~1)
-        lookup = (back & ~1) - 1  # within the call: behind it another function may begin
+        lookup = (back & ~1) - 1  # inside the call instruction: another function may begin after it
         registers = caller
-        del registers[LR]  # was the caller's own before it made the call
+        del registers[LR]  # the call overwrote the caller's LR
     return found
 
 
 def _row(frames: list[Any], address: int) -> dict[Any, Any] | None:
-    """Return the rules that hold at an address."""
+    """Return the unwind rules for an address, None if there are none."""
     for frame in frames:
         start = frame["initial_location"]
         if start <= address < start + frame["address_range"]:
@@ -64,7 +65,7 @@ def _row(frames: list[Any], address: int) -> dict[Any, Any] | None:
 
 
 def _caller(row: dict[Any, Any] | None, registers: dict[int, int], read: Read) -> dict[int, int] | None:
-    """Return the caller's registers, None where they cannot be known."""
+    """Return the caller's registers, None if they cannot be determined."""
     if row is None or row["cfa"].reg not in registers:
         return None
     cfa = registers[row["cfa"].reg] + row["cfa"].offset

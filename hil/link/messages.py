@@ -87,7 +87,7 @@ def encode(fields: Fields, values: dict[str, Any]) -> bytes:
         MessageError: a field is missing, unknown or out of range.
     """
     if set(values) != {name for name, _ in fields}:
-        raise MessageError(f"fields {sorted(values)} given where {[name for name, _ in fields]} are described")
+        raise MessageError(f"fields {sorted(values)} were given, but {[name for name, _ in fields]} are described")
     try:
         return b"".join(_pack(kind, values[name]) for name, kind in fields)
     except struct.error as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 POLL_AFTER_S = 1.0  # from the agent's acknowledgement to the first poll, and from poll to poll
-MUTE_AFTER_S = 10.0  # of unanswered polls before a new hello; then twice as long, and so on: a long step may be silent
+MUTE_AFTER_S = 10.0  # of unanswered polls before a new hello; then twice as long, because a long step may not answer
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Replies of the agent as checked data classes.
 
 Every function here raises ImplausibleReply if a value is impossible or a count is wrong. The CRC-32 guarantees that a
-reply arrives as it was sent, so an impossible value is the firmware's fault. Other checks (hil/trial/second_sources) decide
-whether a possible value is true.
+reply arrives as it was sent, so an impossible value is the firmware's fault. Other checks (hil/trial/second_sources)
+decide whether a possible value is true.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ImplausibleReply(DeviceFault):
     """A field of a reply has an impossible value."""
 
     def __init__(self, reply: str, name: str, value: object, wanted: str) -> None:
-        super().__init__(f"the firmware's reply to {reply!r} has {f'{name} {value}'.strip()}, where {wanted}.")
+        super().__init__(f"the firmware's reply to {reply!r} has {f'{name} {value}'.strip()}, but {wanted}.")
         self.reply, self.field, self.value = reply, name, value
 
     @property
@@ -115,12 +115,12 @@ class Stepped:
         """Check a decoded reply against the index of the (last) step and the number of tensors."""
         for name in ("loss_plus", "loss_minus"):
             if not math.isfinite(values[name]):
-                raise ImplausibleReply(reply, name, values[name], "a loss is a number")
+                raise ImplausibleReply(reply, name, values[name], "a loss must be a number")
         cycles = {name.removeprefix("cycles_"): value for name, value in values.items() if name.startswith("cycles_")}
         for name, value in cycles.items():
             _in_range(reply, f"cycles_{name}", value, *CYCLES)
         if values["step"] != step:
-            raise ImplausibleReply(reply, "step", values["step"], f"step {step} was asked for")
+            raise ImplausibleReply(reply, "step", values["step"], f"step {step} was requested")
         found = _checked(cls, reply, {**values, "cycles": cycles})
         digests_of(reply, found.digests, tensors)
         return found
@@ -214,11 +214,11 @@ def checkpoints_of(values: Mapping[str, Any]) -> tuple[int, list[BoardCheckpoint
     found = [BoardCheckpoint(*words[at : at + SLOT_WORDS]) for at in range(0, len(words), SLOT_WORDS)]
     slots = [checkpoint.slot for checkpoint in found]
     if slots not in ([], [0], [1], [0, 1]):
-        raise ImplausibleReply("checkpoints", "slots", slots, f"they are 0 to {SLOTS - 1}, each once")
+        raise ImplausibleReply("checkpoints", "slots", slots, f"they must be 0 to {SLOTS - 1}, each once")
     if len(found) == SLOTS:
         ahead = (found[1].sequence - found[0].sequence) & 0xFFFFFFFF  # numbers wrap
         if ahead == 0:
-            raise ImplausibleReply("checkpoints", "sequence", found[0].sequence, "no two slots have the same")
+            raise ImplausibleReply("checkpoints", "sequence", found[0].sequence, "two slots cannot have the same")
         found = found[::-1] if ahead < 1 << 31 else found
     return room, found
 
@@ -247,7 +247,7 @@ def bookings_of(values: Mapping[str, Any]) -> tuple[int, ...]:
     """Return the cycles between consecutive readings of the counter; their number is odd."""
     cycles: tuple[int, ...] = values["cycles"]
     if len(cycles) % 2 == 0:
-        raise ImplausibleReply("bookings", "cycles", f"of {len(cycles)} readings", "their number is odd")
+        raise ImplausibleReply("bookings", "cycles", f"of {len(cycles)} readings", "their number must be odd")
     return cycles
 
 
@@ -271,13 +271,13 @@ def digests_of(reply: str, digests: tuple[int, ...], tensors: int) -> tuple[int,
 def sized(reply: str, name: str, data: bytes, size: int) -> bytes:
     """Return the data if it has the requested number of bytes."""
     if len(data) != size:
-        raise ImplausibleReply(reply, name, f"of {len(data):,} bytes", f"{size:,} were asked for")
+        raise ImplausibleReply(reply, name, f"of {len(data):,} bytes", f"{size:,} were requested")
     return data
 
 
 def _counts(reply: str, cycles: Sequence[int], count: int, high: int = CYCLES[1]) -> tuple[int, ...]:
     if len(cycles) != count:
-        raise ImplausibleReply(reply, f"{len(cycles)} counts", "", f"there should be {count}")
+        raise ImplausibleReply(reply, f"{len(cycles)} counts", "", f"there must be {count}")
     for value in cycles:
         _in_range(reply, "a count", value, 0, high)
     return tuple(cycles)
@@ -285,13 +285,13 @@ def _counts(reply: str, cycles: Sequence[int], count: int, high: int = CYCLES[1]
 
 def _word(reply: str, name: str, value: int, words: Mapping[int, str], wanted: str) -> str:
     if value not in words:
-        raise ImplausibleReply(reply, name, value, wanted if wanted.startswith("a ") else f"it is {wanted}")
+        raise ImplausibleReply(reply, name, value, wanted if wanted.startswith("a ") else f"it must be {wanted}")
     return words[value]
 
 
 def _in_range(reply: str, name: str, value: float, low: float, high: float) -> None:
     if not low <= value <= high:
-        raise ImplausibleReply(reply, name, f"{value:,}", f"{low:,} to {high:,} can be")
+        raise ImplausibleReply(reply, name, f"{value:,}", f"only {low:,} to {high:,} is possible")
 
 
 def _checked(kind: type[T], reply: str, values: Mapping[str, Any]) -> T:

@@ -36,7 +36,7 @@ class Session(Transport):
         """Open the session and return the fields of the reply to `hello`.
 
         Raises:
-            Blocked: the agent does not answer, or speaks another protocol version.
+            Blocked: the agent does not answer, or uses another protocol version.
         """
         self._seq = 0
         self._wire.send(b"\0")  # ends any noise that came before
@@ -56,7 +56,7 @@ class Session(Transport):
         """Send all 256 byte values to the board and back. An agent that does not know `echo` passes.
 
         Raises:
-            Blocked: they do not come back; the reason names XON and XOFF if the line swallows them.
+            Blocked: they do not come back; the reason names XON and XOFF if the line removes them.
         """
         with self._explain_swallowed_bytes(), contextlib.suppress(Refused):
             self.request("echo", data=EVERY_BYTE)
@@ -77,7 +77,7 @@ class Session(Transport):
 
     @contextlib.contextmanager
     def _explain_swallowed_bytes(self) -> Iterator[None]:
-        """Replace silence by the reason that the line swallows XON or XOFF, if that is proved."""
+        """Replace `Silent` by the reason that the line removes XON or XOFF, if that is proved."""
         before = self.counters.bytes_received
         try:
             yield
@@ -86,12 +86,12 @@ class Session(Transport):
             if lost:
                 raise Blocked(
                     "link",
-                    f"the line swallows the bytes {' and '.join(lost)}, which it takes for software flow control: "
-                    "switch that off in the serial adapter or its driver.",
+                    f"the line removes the bytes {' and '.join(lost)} as software flow control: "
+                    "disable this in the serial adapter or its driver.",
                 ) from None
             raise
 
     def _version_error(self, number: int) -> Blocked:
         ours = self._messages.protocol
-        reason = f"the agent speaks protocol {number}, this trainrig speaks {ours}: "
-        return Blocked("link", reason + "flash the firmware that belongs to this version.")
+        reason = f"the agent uses protocol {number}, this trainrig uses {ours}: "
+        return Blocked("link", reason + "flash the firmware of this version.")

@@ -128,14 +128,14 @@ class Transport:
             now = time.monotonic()
             if in_flight.frames and self._flow.is_over(now):
                 waited = f"{self._flow.waited(now):.0f} s"
-                sentence = f"the agent has taken nothing new for {waited} in the middle of {name!r}"
+                sentence = f"the agent has accepted nothing new for {waited} during {name!r}"
                 self._give_up(in_flight.frames[0], sentence, before)
             if in_flight.frames and self._flow.is_due(now):
                 again = list(in_flight.frames) if self._flow.repeat_all else [in_flight.frames[0]]
                 self._flow.repeated(now, [sent.seq for sent in again])
                 for sent in again:
                     self._transmit(sent, again=True)
-        if refusal is not None:  # only now: all frames in flight had to arrive, or the numbers would be out of step
+        if refusal is not None:  # raised here because all frames in flight must arrive to keep the numbers in sequence
             raise refusal
 
     def _no_progress(self, frame: Frame, single: bool) -> None:

@@ -49,16 +49,16 @@ class Counters:
     bytes_received: int = 0
 
     def received_since(self, before: Counters) -> str:
-        """Return what arrived instead of an answer, as part of a sentence; empty if nothing unusual did."""
+        """Return what was received instead of an answer, as part of a sentence; empty if nothing unusual was."""
         fields = ("frames_received", "naks", "stale", "damaged", "bytes_received")
         frames, naks, stale, damaged, data = (getattr(self, name) - getattr(before, name) for name in fields)
         if not self.frames_received and data:
             doubt = "is the port at another speed, or another program on the line?"
-            return f", while {data:,} bytes came and not one whole frame ({doubt})"
+            return f"; {data:,} bytes were received, but no undamaged frame ({doubt})"
         if not naks + stale + damaged:
             return ""
-        kinds = f"{naks:,} asked for a repeat, {stale:,} told nothing new"
-        return f", while {frames:,} whole frames came ({kinds}) and {damaged:,} damaged ones"
+        kinds = f"{naks:,} requested a repeat, {stale:,} acknowledged nothing new"
+        return f"; {frames:,} undamaged frames were received ({kinds}), and {damaged:,} damaged ones"
 
 
 class Wire:
@@ -109,7 +109,7 @@ class Wire:
         except WRITE_TIMEOUT as error:
             self._alive()
             raise Silent(
-                "the serial port takes no more bytes (its other end has stopped, or flow control holds it): "
+                "the serial port accepts no more bytes (its other end has stopped, or flow control holds it): "
                 "check the adapter and the board."
             ) from error
         except OSError as error:
@@ -119,7 +119,7 @@ class Wire:
             ) from error
 
     def _await_exit(self) -> None:
-        """Wait a moment for the news that the other end has exited: that is the better reason."""
+        """Wait until the exit of the other end is known, because that is the better reason."""
         until = time.monotonic() + EXIT_KNOWN_S
         while time.monotonic() < until:
             self._alive()

@@ -1,4 +1,4 @@
-"""Find out whether the line swallows XON and XOFF: software flow control removes these bytes from any data."""
+"""Detect a line that removes the bytes XON and XOFF from the data, because it uses software flow control."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from hil.link.messages import REPLY_BIT
 from hil.link.wire import Wire
 
 NAMES = {0x11: "0x11 (XON)", 0x13: "0x13 (XOFF)"}
-ANSWER_S = 0.5  # an agent answers `hello` within milliseconds, a slow line takes a tenth of a second
-SURE = 10  # greetings without a value answered, and none with it: by chance once in 2^10, whatever the line loses
-MOST_ROUNDS = 20  # of a greeting with a value and one without, in random order
+ANSWER_S = 0.5  # an agent answers `hello` within milliseconds; a slow line needs a tenth of a second
+# Proof: so many greetings without a value are answered, and none with it. A line that loses frames at random does this
+# once in 2^10 at most.
+SURE = 10
+MOST_ROUNDS = 20  # a round is a greeting with the value and one without, in random order
 DEAF_ROUNDS = 3  # unanswered rounds after which greeting stops
-MOST_PUT_BACK, LONGEST = 2, 100  # bytes put back into a damaged frame, and the longest frame that is tried
+MOST_PUT_BACK, LONGEST = 2, 100  # bytes inserted into a damaged frame; length of the longest frame that is tried
 
 
 def swallowed(wire: Wire, hello: Callable[[int], bytes]) -> tuple[str, ...]:
-    """Return the names of the bytes that the line swallows in either direction; empty without proof.
+    """Return the names of the bytes that the line removes in either direction; empty without proof.
 
-    Proof is: a damaged frame is whole after the bytes are put back, and no byte of this value has ever arrived; or
-    greetings without the value are answered and none with it. The session cannot continue after this, because the
-    agent has been greeted with other nonces.
+    There are two proofs. Either a damaged frame becomes valid when the bytes are inserted again, and no byte of this
+    value was ever received. Or greetings without the value are answered and none with it. The session cannot continue
+    after this check, because it has greeted the agent with other nonces.
 
     Args:
         wire: connection to an agent that does not answer as it should.
@@ -50,7 +52,7 @@ def _stops(wire: Wire, hello: Callable[[int], bytes], value: int) -> bool:
 
 
 def put_back(encoded: bytes) -> set[int]:
-    """Return the values that make a damaged frame whole when they are put back; empty if none do."""
+    """Return the values that make a damaged frame valid when they are inserted; empty if none do."""
     if len(encoded) > LONGEST:
         return set()
     for count in range(1, MOST_PUT_BACK + 1):

@@ -1,4 +1,4 @@
-"""The rig: rig.toml, the choice of reality, locks, taking a board and giving it back."""
+"""The rig of this computer: rig.toml, the choice of reality, device locks, and access to boards."""
 
 from hil.rig.config import Bench, read_bench
 from hil.rig.reality import REALITIES, choose, is_attached

@@ -1,4 +1,4 @@
-"""Find what rig.toml names among what is attached: by full serial numbers, never by order."""
+"""Find the devices of a rig.toml entry by full serial number, never by their order."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def endpoints_of(named: BenchBoard) -> Endpoints:
     """Return the endpoints of an attached board.
 
     Raises:
-        Blocked: its serial port is not there, or not the only one of that serial number; where the board's power can be switched the port
-            is left to be found, for that may bring it back.
+        Blocked: no serial port, or more than one, has the serial number. Not raised if the board's power can be
+            switched: the path is then None, because a power cycle may bring the port back.
     """
     path, number = named.serial, None
     if path is not None and not is_path(path):
@@ -32,7 +32,7 @@ def endpoints_of(named: BenchBoard) -> Endpoints:
 
 
 def cycles_of(named: BenchBoard) -> int:
-    """Return how often this computer has programmed a board of rig.toml, which need not be attached."""
+    """Return how often this computer has programmed a board of rig.toml, whether it is attached or not."""
     by_path = named.serial is not None and is_path(named.serial)
     number, path = (None, named.serial) if by_path else (named.serial, None)
     ends = Endpoints(named.name, "hardware", named.probe, path, serial_number=number, loader=named.loader)
@@ -40,5 +40,5 @@ def cycles_of(named: BenchBoard) -> int:
 
 
 def is_path(serial_port: str) -> bool:
-    """Whether a `serial` of rig.toml is the name of a port and not a USB serial number."""
+    """Return whether a `serial` of rig.toml is the path of a port and not a USB serial number."""
     return serial_port.startswith("/") or serial_port.upper().startswith("COM")

@@ -1,4 +1,4 @@
-"""Read rig.toml: every mistake is named with file, line and key."""
+"""Read rig.toml. Errors name file, line and key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hil.errors import RigError, close_matches
 
 
 class PowerEntry(BaseModel):
-    """The way to a board's power: a port of a USB hub, or an output of a supply."""
+    """How to switch a board's power: a port of a USB hub, or an output of a power supply."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -28,7 +28,7 @@ class PowerEntry(BaseModel):
 
     @property
     def way(self) -> Power | None:
-        """What the keys name, None where they do not go together."""
+        """The hub port or supply output, None if the keys are not a valid combination."""
         named = {name for name in PowerEntry.model_fields if getattr(self, name) is not None}
         if self.uhubctl is not None and self.port is not None and named == {"uhubctl", "port"}:
             return HubPort(self.uhubctl, self.port)
@@ -43,7 +43,7 @@ class PowerEntry(BaseModel):
 
 
 class BenchBoard(BaseModel):
-    """One attached board, as rig.toml names it."""
+    """One `[[board]]` table of rig.toml."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -61,12 +61,12 @@ class BenchBoard(BaseModel):
 
     @property
     def switch(self) -> Power | None:
-        """What feeds the board, where rig.toml allows to switch it."""
+        """The switch of the board's power, None if rig.toml names none."""
         return self.power.way if self.power is not None else None
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """What the board occupies; no two boards may name the same."""
+        """Identities of the devices that the board uses; two boards may not share a device."""
         fed_by = self.switch.device if self.switch is not None else None
         return tuple(
             dict.fromkeys(
@@ -76,26 +76,27 @@ class BenchBoard(BaseModel):
 
 
 class Bench(BaseModel):
-    """The whole of rig.toml."""
+    """The contents of rig.toml."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     board: list[BenchBoard] = Field(default_factory=list)
 
     def find(self, name: str) -> BenchBoard | None:
-        """Return the entry of a board, or None when the bench does not name it."""
+        """Return the entry of a board, None if rig.toml does not name it."""
         return next((entry for entry in self.board if entry.name == name), None)
 
 
 def read_bench(path: Path) -> Bench:
-    """Return the bench that a rig.toml describes; a missing file is the empty bench.
+    """Return the bench that a rig.toml describes; a missing file gives an empty bench.
 
     Raises:
-        RigError: it cannot be read, a syntax error, an unknown key, a wrong type, an unknown board or one that is named twice.
+        RigError: the file cannot be read, or has a syntax error, an unknown key, a wrong type, an unknown board or a
+            board that is named twice.
     """
     if not os.path.lexists(path):
-        return Bench()  # only then: boards that a file names must not fall back to stand-ins because it cannot be read
-    text, raw = read_toml(path, SMALL_TEXT, "mend it, or name another file")
+        return Bench()  # an unreadable file is an error: its boards must not fall back to stand-ins
+    text, raw = read_toml(path, SMALL_TEXT, "correct it, or name another file")
     try:
         bench = Bench.model_validate(raw)
     except ValidationError as error:
@@ -121,15 +122,16 @@ def _check(path: Path, text: str, bench: Bench) -> None:
             raise RigError(f"{place}: the board {entry.name!r} is named twice: keep one of the two [[board]] tables.")
         if entry.power is not None and entry.switch is None:
             raise RigError(
-                f"{path.name}, line {_line_of(text, 'power', table)}, key power: these keys do not go together: write {{ uhubctl, port }} or "
-                "{ supply, channel, volts, amps } (without channel where the supply has one output)."
+                f"{path.name}, line {_line_of(text, 'power', table)}, key power: these keys do not go together: "
+                "write { uhubctl, port } or { supply, channel, volts, amps } "
+                "(without channel if the supply has one output)."
             )
         for key in ("probe", "serial", "meter", "loader", "power"):
             device = (entry.switch.device if entry.switch else None) if key == "power" else getattr(entry, key)
             if device is not None and owners.setdefault(device, entry.name) != entry.name:
                 raise RigError(
-                    f"{path.name}, line {_line_of(text, key, table)}, key {key}: {device} is named for {owners[device]} already: "
-                    "a device serves one board."
+                    f"{path.name}, line {_line_of(text, key, table)}, key {key}: "
+                    f"{device} is named for {owners[device]} already: a device serves one board."
                 )
 
 
@@ -147,13 +149,14 @@ def _explain(path: Path, text: str, error: ValidationError) -> str:
             else Bench.model_fields
         )
         return f"{path.name}, line {line}, key {key}: unknown key: {close_matches(key, known)}"
-    return f"{path.name}, line {line}, key {key}: {first['msg'][0].lower()}{first['msg'][1:]}: mend the value ({first['input']!r} was found)."
+    problem = f"{first['msg'][0].lower()}{first['msg'][1:]}"
+    return f"{path.name}, line {line}, key {key}: {problem}: correct the value ({first['input']!r} was found)."
 
 
 def _line_of(text: str, key: str, table: int | None) -> int:
-    """Return the line of a key of the table-th [[board]], or of the whole file; TOML parsers keep no positions.
+    """Return the line number of a key in the [[board]] table of this index, or in the whole file if `table` is None.
 
-    A key that is not there is looked for where its table begins.
+    A key that is missing gets the line at which its table begins. (The TOML parser does not report positions.)
     """
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*board\s*\]\]", line)]

@@ -1,4 +1,4 @@
-"""What is attached to this computer: probes, serial ports, meters and boot loaders, by USB serial number and physical path."""
+"""List attached probes, serial ports, meters and boot loaders, with USB serial number and physical path."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ TEST_AND_MEASUREMENT = (0xFE, 0x03)  # USB interface class and subclass of USBTM
 
 @dataclass(frozen=True)
 class Device:
-    """One thing that is attached.
+    """One attached device.
 
     Attributes:
         kind: one of `KINDS`.
-        name: what it calls itself.
-        identity: what rig.toml names it by: a full USB serial number, a path where it has none, or a VISA resource name.
-        path: where it is plugged in: the USB bus and ports, or a mount point; empty where the system does not tell.
-        device: name of the port; empty for all others.
-        target: chip that the probe says it sits on, as pyOCD names it; empty where it does not say.
+        name: name that the device reports.
+        identity: its name in rig.toml: full USB serial number, path if it has none, or VISA resource name.
+        path: USB bus and ports at which it is plugged in, or mount point; empty if unknown.
+        device: path of a serial port; empty for other devices.
+        target: pyOCD's target name for the chip on the probe's board; empty if the probe does not report it.
     """
 
     kind: str
@@ -42,13 +42,13 @@ class Device:
 
 
 def attached() -> list[Device]:
-    """Return everything that is attached, in the order of `KINDS`."""
+    """Return all attached devices, in the order of `KINDS`."""
     return [*probes(), *ports(), *meters(), *boot_loaders()]
 
 
 def probes() -> list[Device]:
     """Return the debug probes that pyOCD finds."""
-    from pyocd.core.helpers import ConnectHelper  # slow to import, and not needed by who looks for a port
+    from pyocd.core.helpers import ConnectHelper  # imported here because it is slow and only probes need it
 
     logging.getLogger("pyocd").setLevel(logging.ERROR)
     places = {usb.get("serial", ""): usb["path"] for usb in _usb_devices()}
@@ -71,7 +71,7 @@ def _target_of(probe: Any) -> str:
 
 
 def ports() -> list[Device]:
-    """Return the serial ports of USB devices; a port without a USB device behind it has no identity to go by."""
+    """Return the serial ports of USB devices; other ports have no identity."""
     return [
         Device("port", _name_of(port), port.serial_number or port.device, port.location or "", port.device)
         for port in sorted(serial.tools.list_ports.comports())
@@ -85,7 +85,7 @@ def _name_of(port: ListPortInfo) -> str:
 
 
 def meters() -> list[Device]:
-    """Return the USBTMC instruments; those on a network do not announce themselves and are named in rig.toml."""
+    """Return the USBTMC instruments; instruments on a network cannot be discovered and are named in rig.toml."""
     return [
         Device("meter", usb["name"], _resource_name(usb), usb["path"])
         for usb in _usb_devices()
@@ -99,7 +99,7 @@ def _resource_name(usb: dict[str, Any]) -> str:
 
 
 def boot_loaders(mounts: Path = uf2_drives.MOUNTS) -> list[Device]:
-    """Return the UF2 drives that are mounted and the Teensy boot loaders (HalfKay) that wait for a program."""
+    """Return the mounted UF2 drives and the Teensys in their boot loader (HalfKay)."""
     found = [
         Device("boot loader", f"Teensy HalfKay {usb['name']}".strip(), usb.get("serial", ""), usb["path"])
         for usb in _usb_devices()
@@ -111,7 +111,7 @@ def boot_loaders(mounts: Path = uf2_drives.MOUNTS) -> list[Device]:
 
 
 def _usb_devices(root: Path = Path("/sys/bus/usb/devices")) -> list[dict[str, Any]]:
-    """Return what Linux's sysfs says of every USB device; nothing on other systems, which pyusb would be needed for."""
+    """Return the properties of every USB device in Linux's sysfs; empty on other systems, which would need pyusb."""
     found = []
     for folder in sorted(root.glob("*")) if root.is_dir() else []:
         if not (folder / "idVendor").is_file():

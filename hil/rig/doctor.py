@@ -1,4 +1,4 @@
-"""Check what rig.toml names, one device after the other, and say the cure of what is wrong."""
+"""Check every device that rig.toml names, and say how to correct what is wrong."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hil.targets.probe import Probe
 from hil.targets.serial_port import open_serial
 
 OK, WRONG, NOTE = "ok", "wrong", "note"
-ERASED, FIRST_BYTES = 0xFF, 256  # of NOR flash; what is read of it, a vector table or a boot stage
+ERASED, FIRST_BYTES = 0xFF, 256  # erased NOR flash; bytes read from its start (a vector table or a boot stage)
 VENDORS = {
     "0483": "ST-LINK",
     "1366": "J-Link",
@@ -36,13 +36,13 @@ VENDORS = {
 
 @dataclass(frozen=True)
 class Check:
-    """What one look gave.
+    """The result of one check.
 
     Attributes:
-        board: name in the catalogue; empty for what concerns all.
-        subject: what was looked at.
+        board: name in the catalogue; empty if the check concerns no single board.
+        subject: what was checked.
         state: `ok`, `wrong` or `note`.
-        said: one sentence, with the cure where it is wrong.
+        said: one sentence, with the cure if the state is `wrong`.
     """
 
     board: str
@@ -56,19 +56,22 @@ class Check:
 
 
 class Note(str):
-    """What a look gave that is neither in order nor wrong."""
+    """A result that is neither ok nor wrong."""
 
 
 def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
-    """Yield the checks of a bench as they are made.
+    """Yield the checks of a bench one by one.
 
     Args:
-        bench: what rig.toml says.
-        devices: what is attached.
+        bench: contents of rig.toml.
+        devices: attached devices.
     """
     if not bench.board:
         yield Check(
-            "", "rig.toml", NOTE, "rig.toml names no board: `hil init` adds what is attached; until then stand-ins run."
+            "",
+            "rig.toml",
+            NOTE,
+            "rig.toml names no board, so trials run on stand-ins: `hil init` adds attached devices.",
         )
     yield _renode()
     for named in bench.board:
@@ -76,16 +79,14 @@ def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
 
 
 def _renode() -> Check:
-    """Whether Renode may stand in for boards; one on the PATH that does not do blocks every trial that would take it."""
+    """Check Renode. An unsuitable Renode on the PATH blocks every trial that would use it."""
     models = ", ".join(renode.modelled())
     try:
         version = renode.installed()
     except Blocked as blocked:
         return Check("", "renode", WRONG, blocked.reason)
     if version is None:
-        return Check(
-            "", "renode", NOTE, f"Renode, which could stand in for {models}, is not installed: {renode.cure()}."
-        )
+        return Check("", "renode", NOTE, f"Renode is not installed; it could stand in for {models}: {renode.cure()}.")
     return Check("", "renode", OK, f"Renode {version} at {renode.program()} can stand in for {models}.")
 
 
@@ -107,13 +108,13 @@ def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Che
         except RigError as error:
             yield Check(named.name, subject, WRONG, str(error))
             if subject in ("probe", "port opens"):
-                return  # what comes next needs it
+                return  # the following checks need it
 
 
 def _attached(named: BenchBoard, devices: Sequence[Device]) -> str:
     probe = named.probe or ""
     if probe.startswith("remote:"):
-        return f"{probe} is on another computer or a stand-in's."
+        return f"{probe} is a remote probe, on another computer or of a stand-in."
     found = [device for device in devices if device.kind == "probe"]
     exact = [device for device in found if device.identity == probe]
     if exact:
@@ -124,11 +125,15 @@ def _attached(named: BenchBoard, devices: Sequence[Device]) -> str:
             f"{probe} is only a part of {' and of '.join(like)}: write the full serial number into rig.toml."
         )
     others = ", ".join(device.identity for device in found) or "no probe at all"
-    raise RigError(f"the probe {probe} is not attached (found: {others}): plug it in, or put rig.toml right.")
+    raise RigError(f"the probe {probe} is not attached (found: {others}): plug it in, or correct rig.toml.")
 
 
 def _permitted(device: Device) -> str:
-    """Say whether this user may open the USB device (Linux: /dev/bus/usb)."""
+    """Return a sentence if this user may open the USB device (Linux: /dev/bus/usb).
+
+    Raises:
+        RigError: the user may not.
+    """
     folder = Path("/sys/bus/usb/devices") / device.path
     if not device.path or not (folder / "busnum").is_file():
         return f"{device.name} is attached."
@@ -140,7 +145,7 @@ def _permitted(device: Device) -> str:
     rule = f'SUBSYSTEM=="usb", ATTR{{idVendor}}=="{vendor}", MODE="0660", TAG+="uaccess"'
     raise RigError(
         f"you may not open {VENDORS.get(vendor, device.name)} at {node}: put the line {rule} into "
-        "/etc/udev/rules.d/70-trainrig.rules, run `udevadm control --reload`, and plug it out and in."
+        "/etc/udev/rules.d/70-trainrig.rules, run `udevadm control --reload`, then unplug it and plug it in again."
     )
 
 
@@ -148,8 +153,8 @@ def _probe_opens(named: BenchBoard) -> str:
     board = boards.load(named.name)
     probe = Probe(board, named.probe or "", named.pack)
     probe.close()
-    who = f", whose {board.identity.register} is right" if board.identity is not None else ""
-    return f"pyOCD connects to the chip as {board.pyocd_target}{who}."
+    identity = f"; its {board.identity.register} is as expected" if board.identity is not None else ""
+    return f"pyOCD connects to the chip as {board.pyocd_target}{identity}."
 
 
 def _port_opens(named: BenchBoard) -> str:
@@ -167,40 +172,50 @@ def _agent_answers(named: BenchBoard) -> str:
         start, program = image.segments[0]
         there = target.probe.read(start, min(len(program), FIRST_BYTES)) if target.probe is not None else None
         if there is not None and set(there) == {ERASED}:
-            return Note("the flash is erased: there is no firmware of ours yet, the first run flashes it.")
+            return Note("the flash is erased: the first run programs the firmware.")
         target.route.start()  # a probe halts the core when it connects
         identity = Session(target.port, fresh_nonce()).hello()
     except Silent as silent:
-        return _of_silence(named, silent, None if there is None else program.startswith(there))
+        return _no_answer(named, silent, None if there is None else program.startswith(there))
     finally:
         target.close()
     name = board_name(identity)
     if name != named.name:
-        raise RigError(f"the board says it is {name!r}: change the name in rig.toml, or the probe and the port.")
+        raise RigError(f"the board reports the name {name!r}: change the name in rig.toml, or the probe and the port.")
     if identity["image_digest"] != image.digest:
-        return f"the agent answers; its image {identity['image_digest']:08X} is not {image.path.name} ({image.digest:08X}) and will be replaced."
+        return (
+            f"the agent answers; its image {identity['image_digest']:08X} is not {image.path.name} "
+            f"({image.digest:08X}) and will be replaced."
+        )
     return f"the agent answers and runs {image.path.name}."
 
 
-def _of_silence(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:
-    """Tell a board that was never flashed from one that should answer; `ours`: whether the flash begins with our image, None without a probe.
+def _no_answer(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:
+    """Return a note for a board that was never flashed.
+
+    Args:
+        named: entry of the board.
+        silent: the error of the agent that did not answer.
+        ours: whether the flash begins with the rig's image; None without a probe.
 
     Raises:
-        RigError: it should answer.
+        RigError: the board should have answered.
     """
     if ours:
         raise RigError(
-            f"the flash holds our firmware, but its agent is silent: look at serial = {named.serial!r} in rig.toml, and reset the board."
+            "the flash holds the rig's firmware, but its agent does not answer: "
+            f"check serial = {named.serial!r} in rig.toml, and reset the board."
         )
     if ours is False:
         raise RigError(
-            f"another program is in the flash of {named.name} and no agent of ours answers: if you can do without that program, "
-            f"`pytest --board={named.name}` replaces it; else put the probe or the port right in rig.toml."
+            f"the flash of {named.name} holds another program, and no agent answers: if that program may be lost, "
+            f"`pytest --board={named.name}` replaces it; otherwise correct the probe or the port in rig.toml."
         )
     if cycles_of(named):
         raise silent
     return Note(
-        "no agent answers, and this computer has never programmed the board: the first run flashes it; if it holds our firmware, look at its port."
+        "no agent answers, and this computer has never programmed the board: the first run flashes it; "
+        "if it already holds the rig's firmware, check its port."
     )
 
 

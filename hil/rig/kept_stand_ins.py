@@ -1,4 +1,7 @@
-"""Stand-ins that outlive a trial: a virtual board, as an attached board does, with the image in its flash; a Renode, for one board after another."""
+"""Stand-ins that are kept between trials.
+
+A virtual board keeps the image in its flash, like an attached board. A Renode process serves one board after another.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ class _Kept:
     image: Path
 
     def serves(self, reality: str, board: Board, image: Image) -> bool:
-        """Whether it still runs and is ready: a virtual board with this image's symbols, a Renode with this board booted anew."""
+        """Return whether it runs and is usable: a virtual board with this image's symbols, or Renode after a reboot."""
         with contextlib.suppress(Blocked):
             self.stand_in.alive()
             if reality == "renode":
@@ -32,10 +35,10 @@ class _Kept:
 
 
 class KeptStandIns:
-    """Lends a stand-in to one trial after another.
+    """Provides stand-ins to one trial after another.
 
     Args:
-        folder: takes a log for each virtual board, and one for Renode.
+        folder: folder for the log of each virtual board, and for that of Renode.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -44,26 +47,26 @@ class KeptStandIns:
 
     @contextlib.contextmanager
     def lend(self, reality: str, board: Board, image: Image, log: Path) -> Iterator[StandIn]:
-        """Lend a stand-in with a board; one that a trial has left by an exception is not lent again.
+        """Provide a stand-in for a `with` block. It is stopped, and not used again, if the block raises an exception.
 
         Args:
             reality: one of `KEPT`.
             board, image: as for `start_virtual` and `start_renode`.
-            log: takes what the stand-in says meanwhile.
+            log: file for the stand-in's output during the block.
 
         Raises:
-            Blocked: it did not come up.
+            Blocked: it did not start.
         """
         name = board.name if reality == "virtual" else reality
-        whole = self._folder / f"{name}.log"
-        before = whole.stat().st_size if whole.exists() else 0
+        full_log = self._folder / f"{name}.log"
+        before = full_log.stat().st_size if full_log.exists() else 0
         kept = self._kept.pop(name, None)
         if kept is not None and not kept.serves(reality, board, image):
             kept.stand_in.stop()
             kept = None
         start = start_virtual if reality == "virtual" else start_renode
         try:
-            kept = kept or _Kept(start(board, image, whole), image.path)
+            kept = kept or _Kept(start(board, image, full_log), image.path)
             yield kept.stand_in
         except BaseException:
             if kept is not None:
@@ -72,9 +75,9 @@ class KeptStandIns:
         else:
             self._kept[name] = kept
         finally:
-            log.write_bytes(whole.read_bytes()[before:] if whole.exists() else b"")
+            log.write_bytes(full_log.read_bytes()[before:] if full_log.exists() else b"")
 
     def close(self) -> None:
-        """End every stand-in that is left."""
+        """Stop every stand-in."""
         while self._kept:
             self._kept.popitem()[1].stand_in.stop()

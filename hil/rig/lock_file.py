@@ -1,8 +1,10 @@
-"""A lock on one file: the operating system's, so that it ends with its holder, and on the very file that the next comer will find.
+"""A file lock of the operating system, which ends with the process that holds it.
 
-The folder is one in which nobody but root and this user can move or remove the file: theirs, and with the sticky bit if others write to it, as the
-system's temporary folder has. A lock is only held on a file that is root's or this user's own: whoever owns a file may move it away, and a second
-session would lock another one in its place. So each session makes its file, and removes it when it gives the lock back.
+The lock is only safe if the next session opens the same file. So the folder must be one in which only root and this
+user can move or remove the file: it belongs to one of them and, if others can write to it, has the sticky bit, like the
+system's temporary folder. The file itself must belong to root or to this user, because the owner of a file may move it
+away, and a second session would then lock a new file. Each session creates its file and removes it when it releases the
+lock.
 """
 
 from __future__ import annotations
@@ -19,15 +21,15 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 POLL_S = 0.05
-FILE_MODE = 0o644  # others look who holds it, and lock it for a look
+FILE_MODE = 0o644  # other users read who holds the lock, and try to lock the file
 FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-FAR = 1 << 20  # on Windows a locked byte cannot be read: one beyond the note
+FAR = 1 << 20  # offset of the locked byte on Windows, past the note, because a locked byte cannot be read
 MOST_NOTE = 4096  # bytes
-MOST_MOVES = 100  # how often a file may vanish between being opened and being locked
+MOST_MOVES = 100  # how often the file may disappear between being opened and being locked
 
 
 class Held(Exception):
-    """Another process holds the lock; `note` is what it has left, `user` the number of the user whose file it is."""
+    """Another process holds the lock; `note` is the content of the file, `user` the numeric id of its owner."""
 
     def __init__(self, note: bytes, user: int) -> None:
         super().__init__()
@@ -35,12 +37,14 @@ class Held(Exception):
 
 
 class Untrusted(Exception):
-    """The lock would not keep others out; the message says why and has the cure, as two parts of a sentence."""
+    """The lock would not be safe. The message has two parts: the reason, a colon, the cure."""
 
 
 class LockFile:
-    """Args:
-    path: of the file.
+    """A lock on a file that exists while the lock is held.
+
+    Args:
+        path: of the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -51,13 +55,13 @@ class LockFile:
         """Take the lock.
 
         Args:
-            wait_s: how long to wait for who has it; infinity waits as long as it takes.
-            note: says who we are, to others.
+            wait_s: how long to wait for another holder, in seconds; infinity waits for ever.
+            note: content of the file, which tells others who holds the lock.
 
         Raises:
-            Held: it was not given back in time.
-            Untrusted: folder or file belong to somebody who could let others in.
-            OSError: the file cannot be made, or is a link.
+            Held: it was not released in time.
+            Untrusted: another user could move the folder or the file.
+            OSError: the file cannot be created, or is a symbolic link.
         """
         check_folder(self.path.parent)
         end = time.monotonic() + wait_s
@@ -71,19 +75,19 @@ class LockFile:
             finally:
                 if self._descriptor is None:
                     os.close(descriptor)
-        raise Untrusted(f"{self.path} is moved away again and again: look who does it")
+        raise Untrusted(f"another program keeps moving {self.path} away: find and stop it")
 
     def release(self) -> None:
-        """Give the lock back, if it is held."""
+        """Release the lock if it is held."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
-            with contextlib.suppress(OSError):  # Windows removes no open file; there the next session takes it over
+            with contextlib.suppress(OSError):  # Windows cannot remove an open file; the next session reuses it
                 if _is_at(descriptor, self.path):
                     self.path.unlink()
             os.close(descriptor)
 
     def _wait_for(self, end: float) -> int:
-        """Return the locked file, whichever is at the path at the moment."""
+        """Return the descriptor of the locked file; raise Held at time `end`."""
         while True:
             descriptor = _open(self.path)
             try:
@@ -101,14 +105,14 @@ class LockFile:
                 return descriptor
 
     def _is_ours(self, descriptor: int) -> bool:
-        """Return whether a locked file is one to hold; one that somebody else has left is removed where we may, and another is made.
+        """Return True if a locked file belongs to root or this user; as root, remove another user's and return False.
 
         Raises:
-            Untrusted: it is not, and stays.
+            Untrusted: it belongs to another user, or is not a regular file.
         """
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-            raise Untrusted(f"{self.path} is no plain file with one name: remove it")
+            raise Untrusted(f"{self.path} is not a regular file with one name: remove it")
         if not hasattr(os, "geteuid") or found.st_uid in (0, os.geteuid()):
             return True
         if os.geteuid() == 0:
@@ -120,11 +124,11 @@ class LockFile:
 
 
 def check_folder(folder: Path) -> None:
-    """See that nobody but root and this user can move or remove files of this user in a folder; one that is missing is made.
+    """Check that only root and this user can move or remove this user's files in a folder. Create a missing folder.
 
     Raises:
-        Untrusted: others can.
-        OSError: it cannot be made, or is none.
+        Untrusted: other users can.
+        OSError: it cannot be created, or is not a folder.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.stat()
@@ -132,16 +136,18 @@ def check_folder(folder: Path) -> None:
         return  # Windows: the temporary folder is the user's own
     if found.st_uid not in (0, os.geteuid()):
         raise Untrusted(
-            f"the folder {folder} belongs to {user_name(found.st_uid)}, who could move it: set TMPDIR to a folder of root's or of your own"
+            f"the folder {folder} belongs to {user_name(found.st_uid)}, who could move it: "
+            "set TMPDIR to a folder that belongs to root or to you"
         )
     if found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
         raise Untrusted(
-            f"others may move files in the folder {folder}: set its sticky bit (chmod +t), or take their right to write (chmod go-w)"
+            f"others may move files in the folder {folder}: "
+            "set its sticky bit (chmod +t), or remove their write permission (chmod go-w)"
         )
 
 
 def user_name(number: int) -> str:
-    """Return the name of a user, or the number where it has none."""
+    """Return `the user NAME`, with the numeric id if the user has no name."""
     try:
         import pwd
 
@@ -151,11 +157,11 @@ def user_name(number: int) -> str:
 
 
 def _open(path: Path) -> int:
-    """Open the file, or make it. A file of another user's is opened for reading, which is enough to lock it."""
+    """Open or create the file. Another user's file is opened for reading only, which is enough to lock it."""
     while True:
         with contextlib.suppress(FileExistsError):
             return os.open(path, FLAGS | os.O_CREAT | os.O_EXCL, FILE_MODE)
-        with contextlib.suppress(FileNotFoundError):  # gone again
+        with contextlib.suppress(FileNotFoundError):  # removed meanwhile
             try:
                 return os.open(path, FLAGS)
             except PermissionError:
@@ -163,7 +169,7 @@ def _open(path: Path) -> int:
 
 
 def _lock(descriptor: int) -> None:
-    """Lock an open file, or raise OSError at once."""
+    """Lock an open file. Raises OSError at once if it is locked already."""
     if fcntl is not None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     else:
@@ -174,14 +180,14 @@ def _lock(descriptor: int) -> None:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Return whether an open file is the one that a path leads to now."""
+    """Return whether an open file is the one that the path names now."""
     with contextlib.suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     return False
 
 
 def _write(descriptor: int, note: bytes) -> None:
-    with contextlib.suppress(OSError):  # root's file, or a full disk: the lock holds all the same
+    with contextlib.suppress(OSError):  # a file of root or a full disk: the lock holds without a note
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
         os.write(descriptor, note)

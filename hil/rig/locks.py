@@ -1,4 +1,4 @@
-"""A lock for each device: it dies with its holder, and names the holder to whoever comes second."""
+"""A lock for each device, which ends with its holder and tells other sessions who holds it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from hil.bounded_read import parse_json
 from hil.errors import Blocked, RigError
 from hil.rig.lock_file import Held, LockFile, Untrusted, user_name
 
-FOLDER = Path(tempfile.gettempdir())  # the same for every user of this computer, and root's
+FOLDER = Path(tempfile.gettempdir())  # shared by all users of this computer; belongs to root
 
 
 class Locks:
-    """The devices that this session holds.
+    """The devices that this session has locked.
 
-    The lock is the operating system's on an open file (hil/rig/lock_file.py), so that it ends with the process that holds it, however that ends.
-    What the file holds tells who that is; without a lock it means nothing.
+    Each is a lock of the operating system on an open file (hil/rig/lock_file.py), so it ends with its process, even if
+    that is killed. The content of the file names the holder; it has no meaning unless the file is locked.
 
     Args:
-        wait_s: how long to wait for a device that another session holds; infinity waits as long as it takes.
-        folder: holds the lock files; by default the temporary folder that all users of this computer share.
+        wait_s: how long to wait for a device that another session holds, in seconds; infinity waits for ever.
+        folder: folder of the lock files; by default the temporary folder that all users of this computer share.
     """
 
     def __init__(self, wait_s: float = 0.0, folder: Path | None = None) -> None:
@@ -36,20 +36,19 @@ class Locks:
         self._held: dict[str, LockFile] = {}
 
     def hold(self, board: str, devices: Iterable[str]) -> None:
-        """Hold devices until `release`; those that are held already stay so.
+        """Lock devices until `release`. Devices that this session holds already stay locked.
 
         Args:
-            board: what they are for, for messages.
-            devices: their identities as rig.toml names them.
+            board: board that uses the devices, for messages.
+            devices: their identities as in rig.toml.
 
         Raises:
-            Blocked: another session holds one of them, or no lock can be made. None of them is held then.
+            Blocked: another session holds one of them, or a lock cannot be made; none of the new ones is locked then.
         """
         before = set(self._held)
         try:
-            for device in sorted(
-                set(devices) - before
-            ):  # in one order for all sessions, so that no two wait for each other
+            # All sessions lock in the same order, so no two sessions wait for each other.
+            for device in sorted(set(devices) - before):
                 self._held[device] = self._lock(board, device)
         except BaseException:
             for device in set(self._held) - before:
@@ -57,7 +56,7 @@ class Locks:
             raise
 
     def release(self) -> None:
-        """Give every device back."""
+        """Release all devices."""
         while self._held:
             self._held.popitem()[1].release()
 
@@ -68,24 +67,25 @@ class Locks:
         except Held as held:
             raise Blocked(
                 "lock",
-                f"{board} is in use: {device} is held by {_holder(held)}: wait for it with --wait=SECONDS, or end that program.",
+                f"{board} is in use: {device} is held by {_holder(held)}: "
+                "wait for it with --wait=SECONDS, or end that program.",
             ) from None
         except Untrusted as untrusted:
             raise Blocked("lock", f"{device} of {board} cannot be locked: {untrusted}.") from None
         except OSError as error:
             raise Blocked(
-                "lock", f"{device} of {board} cannot be locked ({error}): make {lock.path} writable for you."
+                "lock", f"{device} of {board} cannot be locked ({error}): make {lock.path} writable for your user."
             ) from error
         return lock
 
 
 def _name(device: str) -> str:
-    """Return a file name for a device: what can be read of it, and a digest that keeps two apart."""
+    """Return a file name for a device: its readable characters and a digest that makes the name unique."""
     return f"{re.sub(r'[^A-Za-z0-9]+', '-', device).strip('-')[:60]}-{hashlib.sha256(device.encode()).hexdigest()[:8]}"
 
 
 def _note() -> bytes:
-    """Return who we are, for others; the user is known by the file's owner."""
+    """Return the note that names this process to other sessions; the owner of the file gives the user."""
     since = datetime.now().astimezone().isoformat(timespec="seconds")
     return json.dumps({"process": os.getpid(), "command": _command(), "since": since}).encode()
 
@@ -97,7 +97,7 @@ def _command() -> str:
 
 
 def _holder(held: Held) -> str:
-    """Say who holds a lock, as far as its note tells; another user may have written anything into it."""
+    """Return the holder of a lock for a message. The note is untrusted: another user may have written anything."""
     who = user_name(held.user)
     try:
         note = parse_json(held.note, "the note", "")

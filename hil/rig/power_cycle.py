@@ -1,4 +1,4 @@
-"""Switch a board's power off and on, and wait for its devices to come back."""
+"""Power-cycle a board and wait until its devices are back."""
 
 from __future__ import annotations
 
@@ -15,31 +15,34 @@ from hil.targets.probe_process import Ended, Failed, ProbeProcess, TimedOut
 from hil.targets.serial_port import come_back
 
 BACK_WITHIN_S = 15.0  # for USB devices to enumerate
-LOOK_S = 10.0  # for one look at what is attached
-SHARED_WITHIN_S = 60.0  # for another session to be done with another output of the same supply
+LOOK_S = 10.0  # for listing the attached probes once
+SHARED_WITHIN_S = 60.0  # for another session that switches another output of the same supply
 POLL_S = 0.5
-REMOTE = "remote:"  # a probe that another program offers does not enumerate here
+REMOTE = "remote:"  # a remote probe does not enumerate on this computer
 
 
 def power_cycle(board: Board, endpoints: Endpoints, process: ProbeProcess) -> str:
-    """Switch the power of a board off and on, and return when its probe and its port are there again. Its port and its probe must be let go of before.
+    """Switch the power of a board off and on, and wait until its probe and its serial port are back.
+
+    The caller must have closed probe and port.
 
     Args:
         board: catalogue entry.
-        endpoints: what the bench has of it, with `power`.
-        process: looks for the probe.
+        endpoints: of the board on this bench, with `power`.
+        process: probe process, used to look for the probe.
 
     Returns:
-        What was switched, for a sentence.
+        What was switched, for messages.
 
     Raises:
-        Blocked: rig.toml names nothing, it cannot be switched, or a device did not come back.
+        Blocked: rig.toml names no switch, the power cannot be switched, or a device did not come back.
     """
     if endpoints.power is None:
         raise Blocked(
-            "power", f"rig.toml names nothing that feeds {board.name}: add `power` to its table, or switch it by hand."
+            "power",
+            f"rig.toml names no power switch for {board.name}: add `power` to its table, or switch its power by hand.",
         )
-    with _alone(board, endpoints.power), open_power(endpoints.power) as switch:
+    with _supply_locked(board, endpoints.power), open_power(endpoints.power) as switch:
         cycle(switch)
         name = switch.name
     if endpoints.probe is not None and not endpoints.probe.startswith(REMOTE):
@@ -49,8 +52,8 @@ def power_cycle(board: Board, endpoints: Endpoints, process: ProbeProcess) -> st
 
 
 @contextlib.contextmanager
-def _alone(board: Board, power: Power) -> Iterator[None]:
-    """Keep other sessions from the same supply meanwhile: an output is selected first and switched then."""
+def _supply_locked(board: Board, power: Power) -> Iterator[None]:
+    """Lock a supply against other sessions, because an output is selected and then switched in two steps."""
     locks = Locks(SHARED_WITHIN_S)
     locks.hold(board.name, [power.supply] if isinstance(power, SupplyOutput) else [])
     try:
@@ -65,7 +68,8 @@ def _await_probe(unique_id: str, process: ProbeProcess) -> None:
         if time.monotonic() > until:
             raise Blocked(
                 "power",
-                f"the probe {unique_id} has not come back within {BACK_WITHIN_S:.0f} s after its power was switched: plug it out and in.",
+                f"the probe {unique_id} did not come back within {BACK_WITHIN_S:.0f} s after its power was switched: "
+                "unplug it and plug it in again.",
             )
         time.sleep(POLL_S)
 
@@ -73,5 +77,5 @@ def _await_probe(unique_id: str, process: ProbeProcess) -> None:
 def _attached(unique_id: str, process: ProbeProcess) -> bool:
     try:
         return bool(process.ask(LOOK_S, "attached", unique_id))
-    except (TimedOut, Ended, Failed):  # a device in the middle of enumerating: the next look is by a new process
+    except (TimedOut, Ended, Failed):  # a device that is enumerating; the next attempt uses a new process
         return False

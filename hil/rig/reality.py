@@ -1,4 +1,4 @@
-"""Which reality a trial runs on: the attached board, or what stands in for it."""
+"""Choose the reality of a trial: the attached board or a stand-in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REALITIES = ("auto", "hardware", "renode", "qemu", "virtual")
 
 
 def is_attached(named: BenchBoard | None, asked: str) -> bool:
-    """Whether a trial runs on the attached board: rig.toml names it, and no stand-in is asked for."""
+    """Return whether a trial runs on the attached board: rig.toml names it, and no stand-in is requested."""
     return named is not None and asked in ("auto", "hardware")
 
 
@@ -23,15 +23,17 @@ def choose(board: Board, named: BenchBoard | None, asked: str) -> str:
 
     Args:
         board: catalogue entry.
-        named: its table in rig.toml, if there is one: a board that somebody claims to have never falls back to a stand-in.
-        asked: one of `REALITIES`.
+        named: its table in rig.toml, None if there is none. A board with a table never falls back to a stand-in.
+        asked: requested reality, one of `REALITIES`.
 
     Raises:
-        Blocked: hardware is asked for and rig.toml names none; the board has no such stand-in; or Renode is asked for and not
-            installed, or installed on a computer where it has to be asked for.
+        Blocked: hardware is requested but rig.toml names none; the board has no such stand-in; Renode is requested but
+            not installed; or Renode would be chosen but must be requested, because others work on this computer.
     """
     if asked == "hardware" and named is None:
-        raise Blocked("bench", f"--reality=hardware, but rig.toml names no {board.name}: add a [[board]] table for it.")
+        raise Blocked(
+            "bench", f"--reality=hardware, but rig.toml does not name {board.name}: add a [[board]] table for it."
+        )
     if is_attached(named, asked):
         return "hardware"
     if asked == "auto":
@@ -47,23 +49,23 @@ def choose(board: Board, named: BenchBoard | None, asked: str) -> str:
 
 
 def _stand_in_for(board: Board) -> str:
-    """Renode where it is installed and models the board: it is a model that others have written."""
+    """Return `renode` if it is installed and models the board (an independent model), else the board's stand-in."""
     if board.name not in renode.modelled() or renode.program() is None:
         return board.stand_in
     if renode.others_here():
         raise Blocked(
             "bench",
-            "others work on this computer, and Renode takes commands from whoever reaches its ports: agree with --reality=renode, or "
-            f"use --reality={board.stand_in}.",
+            "other users work on this computer, and Renode executes commands from anyone who can reach its ports: "
+            f"accept this with --reality=renode, or use --reality={board.stand_in}.",
         )
     return "renode"
 
 
 def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str, ...]) -> StandIn:
-    """Start a stand-in of a kind that `choose` has returned.
+    """Start a stand-in of the reality that `choose` returned.
 
     Raises:
-        Blocked: it did not come up.
+        Blocked: it did not start.
     """
     if reality == "virtual":
         return start_virtual(board, image, log, inject)

@@ -1,4 +1,4 @@
-"""The rig of this computer for one session: boards are taken for a trial and given back; what one session holds no other gets."""
+"""The rig of one session: provides boards to trials and locks them against other sessions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hil.targets.probe_process import ProbeProcess
 
 @dataclass
 class Taken:
-    """A board in our hands until the end of the `with` block."""
+    """A board reserved for one trial, until the end of the `with` block."""
 
     board: Board
     endpoints: Endpoints
@@ -33,20 +33,20 @@ class Taken:
     stand_in: StandIn | None = None
 
     def alive(self, within_s: float = 0.0) -> None:
-        """Raise `Blocked` when what is behind the endpoints is known to be gone, or is so within some seconds."""
+        """Raise `Blocked` if the stand-in has ended, or ends within `within_s` seconds. Ignores attached boards."""
         if self.stand_in is not None:
             self.stand_in.alive(within_s)
 
     def power_cycle(self) -> str:
-        """Switch the board's power off and on; return what was switched, for a sentence.
+        """Switch the board's power off and on; return what was switched, for messages.
 
         Raises:
-            Blocked: rig.toml names nothing that could be, it cannot be switched, or a device did not come back.
+            Blocked: rig.toml names no switch, the power cannot be switched, or a device did not come back.
         """
         return power_cycle(self.board, self.endpoints, self.probe_process)
 
     def chip_fault(self, image: Image) -> str | None:
-        """Return what a stand-in has said of a wrong access or a lockup of its processor, if anything, as one sentence."""
+        """Return a sentence about an invalid access or a lockup that the stand-in has logged, None if there is none."""
         if self.stand_in is None:
             return None
         if self.endpoints.reality == "virtual":
@@ -55,11 +55,13 @@ class Taken:
 
 
 class Rig:
-    """Args:
-    bench: what rig.toml says.
-    folder: takes the logs of stand-ins that stay up between trials; without it each trial has its own.
-    reality: `auto`, or one reality and no other.
-    wait_s: how long to wait for a board that another session holds; infinity waits as long as it takes.
+    """The boards and stand-ins of one session.
+
+    Args:
+        bench: contents of rig.toml.
+        folder: folder for the logs of stand-ins that are kept between trials; None starts a stand-in for each trial.
+        reality: one of `REALITIES`.
+        wait_s: how long to wait for a board that another session holds, in seconds; infinity waits for ever.
     """
 
     def __init__(self, bench: Bench, folder: Path | None = None, reality: str = "auto", wait_s: float = 0.0) -> None:
@@ -79,18 +81,19 @@ class Rig:
 
     @contextlib.contextmanager
     def take(self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = ()) -> Iterator[Taken]:
-        """Take a board: the attached one if rig.toml names it, else its stand-in; give it back at the end.
+        """Reserve a board for a `with` block: the attached one if rig.toml names it, else a stand-in.
 
         An attached board stays locked for other sessions until `close`.
 
         Args:
             board: catalogue entry.
             image: the firmware (a stand-in without a probe loads it itself).
-            log: file for a stand-in's log.
-            inject: faults, in the project's own fault tests; only the virtual board takes them, so nothing else is taken.
+            log: file for the stand-in's log.
+            inject: faults for the project's own fault tests. They require the virtual board, which is then used.
 
         Raises:
-            Blocked: the board is named and gone or held by another session, or the wanted reality is not to be had.
+            Blocked: a board of rig.toml is missing or held by another session, or the requested reality is not
+                available.
         """
         named = self.bench.find(board.name)
         reality = choose(board, named, "virtual" if inject else self.reality)
@@ -101,7 +104,7 @@ class Rig:
             yield Taken(board, endpoints_of(named), self._probe_process)
             return
         if "pyocd" in board.routes:
-            self._probe_process.start()  # pyOCD loads while the stand-in comes up
+            self._probe_process.start()  # pyOCD loads while the stand-in starts
         if reality in KEPT and self._kept is not None and not inject:
             with self._kept.lend(reality, board, image, log) as stand_in:
                 yield Taken(board, stand_in.endpoints, self._probe_process, stand_in)
@@ -113,7 +116,7 @@ class Rig:
             stand_in.stop()
 
     def close(self) -> None:
-        """Give everything back."""
+        """Stop stand-ins and the probe process, and release all locks."""
         if self._kept is not None:
             self._kept.close()
         self._probe_process.stop()

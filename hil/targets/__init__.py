@@ -1,4 +1,4 @@
-"""How to use endpoints: a target is a board made live."""
+"""Flash routes, serial ports and power switches. A target is a board with open endpoints."""
 
 from hil.targets.target import Target, open_target
 

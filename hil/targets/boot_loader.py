@@ -1,4 +1,4 @@
-"""The routes without a probe: the agent tells what the flash holds, and a boot loader on USB takes what it does not hold."""
+"""Flash route without a probe: the agent reports the digest of its image; a USB boot loader programs a new one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hil.link.session import Session, board_name, fresh_nonce
 from hil.targets.serial_port import SerialPort
 
 ANSWER_S = 2.5  # an agent that runs answers within milliseconds
-LEAVE_S = 2.0  # for the agent to say that it goes; what has gone cannot say it again
-APPEAR_S = 15.0  # for a boot loader that was asked for to enumerate, and for the system to mount its drive
-ENTER_S = 60.0  # for a person to reach the button
+LEAVE_S = 2.0  # for the agent to acknowledge `boot_loader`; once it has left, it cannot repeat the acknowledgement
+APPEAR_S = 15.0  # for the requested boot loader to enumerate, and for the system to mount its drive
+ENTER_S = 60.0  # for a person to press the button
 POLL_S = 0.25
 
 Tell = Callable[[str], None]
@@ -26,15 +26,15 @@ class BootLoader(Protocol):
     """One kind of boot loader on USB.
 
     Attributes:
-        name: as the catalogue writes it.
-        button: how a person gets the board into it, as the end of a sentence.
+        name: its name in the catalogue.
+        button: what a person does to enter it, as the end of a sentence.
     """
 
     name: str
     button: str
 
     def waits(self) -> bool:
-        """Whether the board waits in its boot loader. Raises `Blocked` when it cannot be told which of several is the board."""
+        """Return whether the board waits in its boot loader. Raises `Blocked` if several boards wait."""
         ...
 
     def program(self, image: Image) -> None:
@@ -43,11 +43,13 @@ class BootLoader(Protocol):
 
 
 class ByBootLoader:
-    """Args:
-    board: catalogue entry.
-    port: its open serial port.
-    loader: its boot loader; None for a board that can only be measured as it is.
-    tell: takes a sentence for the person at the bench.
+    """Flash route through a boot loader.
+
+    Args:
+        board: catalogue entry.
+        port: its open serial port.
+        loader: its boot loader; None if the board cannot be flashed here and must already run the image.
+        tell: callback for sentences addressed to the operator.
     """
 
     def __init__(self, board: Board, port: SerialPort, loader: BootLoader | None, tell: Tell) -> None:
@@ -55,35 +57,39 @@ class ByBootLoader:
         self.name = loader.name if loader is not None else "agent"
 
     def program(self, image: Image, always: bool = False) -> bool:
-        """Program the image, unless the agent says that it runs it; return whether it was programmed.
+        """Program the image, unless the agent reports that it runs this image; return whether it was programmed.
 
-        What the agent says afterwards is compared when the trial greets it.
+        The new image is verified when the trial greets the agent.
 
         Raises:
-            Blocked: another board answers or waits, nobody brings the board into its boot loader, or there is none.
+            Blocked: another board answers or waits, the board did not enter its boot loader, or it has none.
         """
-        said = ask_agent(self._port)
-        if said is not None:
-            _check_board(self._board, said)
-            if said["image_digest"] == image.digest and not always:
+        hello = ask_agent(self._port)
+        if hello is not None:
+            _check_board(self._board, hello)
+            if hello["image_digest"] == image.digest and not always:
                 return False
         if self._loader is None:
-            raise Blocked("flash", self._no_way(image, said))
-        self._enter(self._loader, runs=said is not None)
+            raise Blocked("flash", self._no_route(image, hello))
+        self._enter(self._loader, runs=hello is not None)
         self._loader.program(image)
         return True
 
-    def _no_way(self, image: Image, said: dict[str, Any] | None) -> str:
-        state = "does not answer" if said is None else f"runs another image (digest {said['image_digest']:08X})"
-        return f"{self._board.name} has no probe in rig.toml and its agent {state}: name its probe (`probe = ...`), or flash {image.path.name} by hand."
+    def _no_route(self, image: Image, hello: dict[str, Any] | None) -> str:
+        state = "does not answer" if hello is None else f"runs another image (digest {hello['image_digest']:08X})"
+        return (
+            f"{self._board.name} has no probe in rig.toml and its agent {state}: "
+            f"name its probe (`probe = ...`), or flash {image.path.name} by hand."
+        )
 
     def _enter(self, loader: BootLoader, runs: bool) -> None:
-        """Bring the board into its boot loader: by its agent where that runs and can, else by a person; and wait for it."""
+        """Enter the boot loader and wait for it: through the agent if it runs and can, else by asking the operator."""
         if runs:
             if loader.waits():
                 raise Blocked(
                     "identity",
-                    f"a board waits in its boot loader while the agent of {self._board.name} answers: it is another one, unplug it; nothing was flashed.",
+                    f"another board waits in its boot loader while the agent of {self._board.name} answers: "
+                    "unplug the other board; nothing was flashed.",
                 )
             if leave_for_boot_loader(self._port) and _appears(loader, APPEAR_S):
                 return
@@ -93,31 +99,30 @@ class ByBootLoader:
         if not _appears(loader, ENTER_S):
             raise Blocked(
                 "flash",
-                f"{self._board.name} was not in its boot loader within {ENTER_S:.0f} s: {loader.button}, and run again.",
+                f"{self._board.name} did not enter its boot loader within {ENTER_S:.0f} s: "
+                f"{loader.button}, and run again.",
             )
 
     def start(self) -> None:
-        """The boot loader has started the image."""
+        """Do nothing: the boot loader has already started the image."""
 
     def close(self) -> None:
-        """There is nothing to let go of: the port is the target's."""
+        """Do nothing: the port belongs to the target."""
 
 
 def ask_agent(port: SerialPort, deadline_s: float = ANSWER_S) -> dict[str, Any] | None:
-    """Return what an agent says of itself (`hello`), None when none answers that speaks this protocol."""
+    """Return the agent's reply to `hello`; None if no agent of this protocol version answers."""
     try:
         return Session(port, fresh_nonce()).hello(deadline_s)
-    except (
-        Blocked,
-        DeviceFault,
-    ):  # nothing there, another version, or a processor that has faulted: all of them are replaced
+    except (Blocked, DeviceFault):  # no agent, another version, or a processor fault: all of them are flashed anew
         return None
 
 
 def leave_for_boot_loader(port: SerialPort) -> bool:
-    """Ask the agent to leave for the board's own boot loader; return whether it goes, as far as can be told.
+    """Ask the agent to start the board's own boot loader; return whether it probably does.
 
-    False: the agent says that there is none, is older than the request, or faulted. Silence may be the answer of one that has gone: True.
+    False: the agent reports that there is none, is older than this request, or has faulted. No answer counts as True,
+    because an agent that has already left does not answer.
     """
     session = Session(port, fresh_nonce())
     try:
@@ -131,7 +136,7 @@ def leave_for_boot_loader(port: SerialPort) -> bool:
 
 
 def _appears(loader: BootLoader, within_s: float) -> bool:
-    """Wait for the board in its boot loader; return whether it came."""
+    """Wait until the board is in its boot loader; return False after `within_s` seconds."""
     until = time.monotonic() + within_s
     while not loader.waits():
         if time.monotonic() > until:
@@ -140,10 +145,11 @@ def _appears(loader: BootLoader, within_s: float) -> bool:
     return True
 
 
-def _check_board(board: Board, said: dict[str, Any]) -> None:
-    name = board_name(said)
+def _check_board(board: Board, hello: dict[str, Any]) -> None:
+    name = board_name(hello)
     if name != board.name:
         raise Blocked(
             "identity",
-            f"the board says it is {name!r}, not {board.name!r}: put its serial port right in rig.toml; nothing was flashed.",
+            f"the board reports the name {name!r}, not {board.name!r}: correct its serial port in rig.toml; "
+            "nothing was flashed.",
         )

@@ -1,4 +1,4 @@
-"""Who has a device open, for messages."""
+"""Find the programs that have a device open, for messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def holders(device: str, processes: Path = Path("/proc")) -> list[str]:
-    """Return the other programs that have a device open, as `name (process id)`; none where the system does not tell (Linux does)."""
+    """Return the other programs that have a device open, as `name (process id)`; empty on systems other than Linux."""
     wanted = os.path.realpath(device)
     found = []
     for process in sorted(processes.glob("[0-9]*"), key=lambda folder: int(folder.name)):
@@ -19,7 +19,7 @@ def holders(device: str, processes: Path = Path("/proc")) -> list[str]:
 def _open_files(process: Path) -> set[str]:
     try:
         return {str(entry.readlink()) for entry in (process / "fd").iterdir()}
-    except OSError:  # it has ended, or is another user's
+    except OSError:  # it has ended, or belongs to another user
         return set()
 
 

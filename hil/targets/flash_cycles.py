@@ -1,4 +1,4 @@
-"""How often this computer has programmed the flash of each board: a flash wears, and nobody else keeps count."""
+"""Count how often this computer has programmed the flash of each board, because flash wears out."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ LOCK_S = 10.0
 
 
 def identity_of(endpoints: Endpoints) -> str:
-    """Return the name under which a board is counted: its own, and that of the first that is known of probe, boot loader and port."""
+    """Return the key of a board's count: its name and the first known id of probe, boot loader or serial port."""
     known = (endpoints.probe, endpoints.loader, endpoints.serial_number, endpoints.serial)
     return f"{endpoints.board} at {next((device for device in known if device), 'an unknown place')}"
 
 
 def cycles(identity: str, folder: Path | None = None) -> int:
-    """Return how often the board has been programmed."""
+    """Return how often this computer has programmed the board."""
     return _read((folder or data_folder()) / FILE).get(identity, 0)
 
 
 def count(identity: str, folder: Path | None = None) -> int:
-    """Count one more and return how often it has been now; several programs may count at a time.
+    """Add one to the count and return it; safe when several programs count at the same time.
 
     Raises:
         OSError: the folder cannot be written.
@@ -43,7 +43,7 @@ def count(identity: str, folder: Path | None = None) -> int:
 
 
 def _read(path: Path) -> dict[str, int]:
-    """Return the counts; a file that is missing or damaged counts from zero, for no trial is worth failing for it."""
+    """Return the counts. A missing or damaged file counts from zero: it is no reason to fail a trial."""
     try:
         known = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -52,6 +52,6 @@ def _read(path: Path) -> dict[str, int]:
 
 
 def data_folder() -> Path:
-    """Return the user's folder for data that is kept: XDG_DATA_HOME (XDG Base Directory Specification 0.8)."""
+    """Return the user's folder for persistent data: XDG_DATA_HOME (XDG Base Directory Specification 0.8)."""
     home = Path(os.environ.get("XDG_DATA_HOME", ""))
     return (home if home.is_absolute() else Path.home() / ".local" / "share") / "trainrig"

@@ -1,4 +1,4 @@
-"""How an image gets onto a board: the protocol of a flash route, and which of the catalogue's routes a bench has."""
+"""Flash routes: the protocol that each implements, and the choice of one for a board."""
 
 from __future__ import annotations
 
@@ -20,71 +20,73 @@ BOOT_LOADERS: dict[str, Callable[[Board, str | None], BootLoader]] = {"halfkay":
 
 
 class FlashRoute(Protocol):
-    """Brings images onto one board.
+    """Programs images into one board.
 
     Attributes:
-        name: `pyocd`, `halfkay`, `uf2`, `agent` (nothing can be flashed here, the agent tells what is there) or `kernel`.
+        name: `pyocd`, `halfkay`, `uf2`, `kernel` (a stand-in loads the image itself) or `agent` (the board cannot be
+            flashed here; its agent reports the digest of its image).
     """
 
     name: str
 
     def program(self, image: Image, always: bool = False) -> bool:
-        """Program the image, unless the flash already holds it and `always` is false; return whether it was programmed."""
+        """Program the image unless the flash holds it already (`always`: even then); return whether it did."""
         ...
 
     def start(self) -> None:
-        """Start what the flash holds."""
+        """Start the image in the flash."""
         ...
 
     def close(self) -> None:
-        """Let go; the board keeps running."""
+        """Release the route; the board keeps running."""
         ...
 
 
 class AlreadyLoaded:
-    """A stand-in without a probe has loaded the image itself."""
+    """Flash route of a stand-in without a probe, which loads the image itself."""
 
     name = "kernel"
 
     def program(self, image: Image, always: bool = False) -> bool:
-        """Nothing was programmed.
+        """Return False: nothing was programmed.
 
         Raises:
-            Blocked: data is to lie beside the program.
+            Blocked: the image carries data beside the program.
         """
         if image.cargo:
             raise Blocked(
-                "flash", "this stand-in loads the program alone, and no network beside it: train on another board."
+                "flash", "this stand-in loads the program only, without a network in flash: train on another board."
             )
         return False
 
     def start(self) -> None:
-        """It runs."""
+        """Do nothing: the image runs."""
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing."""
 
 
 def route_of(
     board: Board, endpoints: Endpoints, port: SerialPort, process: ProbeProcess | None, tell: Tell
 ) -> FlashRoute:
-    """Return the route: through the probe where the bench names one, else the first boot loader of the catalogue.
+    """Return the route: the probe if rig.toml names one, else the first boot loader in the catalogue entry.
 
     Args:
         board: catalogue entry.
-        endpoints: what the bench has of it.
+        endpoints: of the board on this bench.
         port: its open serial port.
-        process: does the work with a probe; None for one of the route's own.
-        tell: takes a sentence for the person at the bench.
+        process: process for the work with a probe; None to start one.
+        tell: callback for sentences addressed to the operator.
 
     Raises:
-        Blocked: the probe cannot be opened, or the board has no use for one.
+        Blocked: the probe cannot be opened, or the board cannot be flashed through one.
     """
     if endpoints.probe is not None:
         if "pyocd" not in board.routes:
             raise Blocked(
                 "bench",
-                f"rig.toml names a probe for {board.name}, which is not flashed through one: take `probe` out of its table.",
+                f"rig.toml names a probe for {board.name}, which is not flashed through one: "
+                "remove `probe` from its table.",
             )
         return Probe(board, endpoints.probe, endpoints.pack, process)
     if endpoints.reality != "hardware":

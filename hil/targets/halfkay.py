@@ -1,8 +1,8 @@
 """HalfKay, the boot loader of a Teensy: USB HID reports, through the package `hidapi` (extra `teensy`).
 
-Facts: PJRC's teensy_loader_cli (ids, report: 3 bytes of address, 64 bytes of header, 1024 bytes of data; the first block erases, and each is repeated
-while HalfKay is busy; address 0xFFFFFF starts the program); Koromix's TyTools, class_teensy.c (usages by model, limits of the flash). Written anew from
-these; no Teensy has seen it.
+Sources: PJRC's teensy_loader_cli (ids; a report is 3 bytes of address in a header of 64 bytes, then 1024 bytes of data;
+the first block erases; each block is repeated while HalfKay is busy; address 0xFFFFFF starts the program) and Koromix's
+TyTools, class_teensy.c (HID usages by model, flash limits). No code was copied. Never run on a Teensy.
 """
 
 from __future__ import annotations
@@ -18,25 +18,26 @@ from hil.errors import Blocked
 from hil.images import Image
 
 VENDOR, PRODUCT = 0x16C0, 0x0478
+# An operating system that does not report the usage gives 0.
 USAGE_PAGE, TEENSY_4 = (
     0xFF9C,
     {0x24: "Teensy 4.0", 0x25: "Teensy 4.1", 0x26: "Teensy MicroMod"},
-)  # what the operating system may not tell: 0
-BASE, LIMIT = 0x6000_0000, 0x1F_0000  # bytes that HalfKay leaves on the smallest of the three, the Teensy 4.0
+)
+BASE, LIMIT = 0x6000_0000, 0x1F_0000  # bytes free for programs on the smallest of the three, the Teensy 4.0
 BLOCK, HEADER = 1024, 64
 START = 0xFF_FFFF
 ERASE_S, WRITE_S, RETRY_S = 25.0, 5.0, 0.02
 
 
 class HidDevice(Protocol):
-    """A device, as hidapi gives it."""
+    """A HID device of hidapi."""
 
     def open_path(self, path: bytes) -> None:
-        """Open it; raises OSError."""
+        """Open the device. Raises OSError."""
         ...
 
     def write(self, data: bytes) -> int:
-        """Send an output report; return the bytes that were taken, -1 or OSError when it was refused."""
+        """Send an output report; return the bytes accepted. Returns -1 or raises OSError if it was refused."""
         ...
 
     def close(self) -> None:
@@ -45,14 +46,14 @@ class HidDevice(Protocol):
 
 
 class Hid(Protocol):
-    """What is needed of the module `hid`."""
+    """The functions used from the module `hid`."""
 
     def enumerate(self, vendor_id: int, product_id: int) -> list[dict[str, Any]]:
         """Return the devices of a vendor and product."""
         ...
 
     def device(self) -> HidDevice:
-        """Return a device that is not open yet."""
+        """Return a new device, not yet open."""
         ...
 
 
@@ -61,8 +62,9 @@ class HalfKay:
 
     Args:
         board: catalogue entry.
-        serial_number: of the Teensy in its boot loader, as rig.toml names it (`loader`); None where only one can wait.
-        hid: module of hidapi; loaded when it is first needed.
+        serial_number: USB serial number of the Teensy in its boot loader (`loader` in rig.toml); None if only one
+            Teensy is attached.
+        hid: module of hidapi; None to import it on first use.
     """
 
     name = "halfkay"
@@ -72,10 +74,10 @@ class HalfKay:
         self._board, self._serial, self._hid = board, serial_number, hid
 
     def waits(self) -> bool:
-        """Whether the board waits in its boot loader.
+        """Return whether the board waits in its boot loader.
 
         Raises:
-            Blocked: two wait and rig.toml does not say which, it is another model, or hidapi is missing.
+            Blocked: two Teensys wait and rig.toml does not name one, it is another model, or hidapi is missing.
         """
         return self._find() is not None
 
@@ -88,7 +90,8 @@ class HalfKay:
             numbers = " and ".join(sorted(each.get("serial_number") or "no number" for each in found))
             raise Blocked(
                 "flash",
-                f"{len(found)} Teensys wait in their boot loader ({numbers}): name the one of {self._board.name} in rig.toml (`loader = ...`).",
+                f"{len(found)} Teensys wait in their boot loader ({numbers}): "
+                f"name the one of {self._board.name} in rig.toml (`loader = ...`).",
             )
         if not found:
             return None
@@ -96,7 +99,8 @@ class HalfKay:
         if usage and usage not in TEENSY_4:
             raise Blocked(
                 "identity",
-                f"the Teensy that waits in its boot loader is no Teensy 4 (usage 0x{usage:02X}): attach {self._board.title}; nothing was flashed.",
+                f"the Teensy that waits in its boot loader is not a Teensy 4 (usage 0x{usage:02X}): "
+                f"attach {self._board.title}; nothing was flashed.",
             )
         return found[0]
 
@@ -104,7 +108,7 @@ class HalfKay:
         """Program the image and start it.
 
         Raises:
-            Blocked: the image does not fit, or the Teensy does not take it.
+            Blocked: the image does not fit, or the Teensy does not accept it.
         """
         blocks = list(blocks_of(image))
         found = self._find()
@@ -117,7 +121,8 @@ class HalfKay:
         except OSError as error:
             raise Blocked(
                 "flash",
-                f"the Teensy's boot loader cannot be opened ({error}): install PJRC's udev rule 00-teensy.rules, and plug it out and in.",
+                f"the Teensy's boot loader cannot be opened ({error}): install PJRC's udev rule 00-teensy.rules, "
+                "then unplug the Teensy and plug it in again.",
             ) from error
         with contextlib.closing(device):
             for number, (offset, data) in enumerate(blocks):
@@ -126,7 +131,9 @@ class HalfKay:
 
 
 def blocks_of(image: Image) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, 1024 bytes) of an image, the first block always (it makes HalfKay erase), later ones that are blank never.
+    """Yield (offset, 1024 bytes) of an image, without blank blocks.
+
+    The first block is always sent, because it makes HalfKay erase the flash.
 
     Raises:
         Blocked: the image lies outside the flash.
@@ -136,7 +143,8 @@ def blocks_of(image: Image) -> Iterator[tuple[int, bytes]]:
         if not BASE <= address <= address + len(data) <= BASE + LIMIT:
             raise Blocked(
                 "flash",
-                f"{image.path.name} has bytes at 0x{address:08X}, outside of HalfKay's flash (0x{BASE:08X}, {LIMIT:,} bytes): link it for a Teensy 4.",
+                f"{image.path.name} has bytes at 0x{address:08X}, outside HalfKay's flash "
+                f"(0x{BASE:08X}, {LIMIT:,} bytes): link it for a Teensy 4.",
             )
         for place, byte in enumerate(data, address - BASE):
             pages.setdefault(place // BLOCK, bytearray(b"\xff" * BLOCK))[place % BLOCK] = byte
@@ -146,13 +154,13 @@ def blocks_of(image: Image) -> Iterator[tuple[int, bytes]]:
 
 
 def report(offset: int, data: bytes) -> bytes:
-    """Return one output report, with the report number 0 that hidapi wants in front."""
+    """Return one output report, preceded by the report number 0 that hidapi expects."""
     return b"\0" + offset.to_bytes(3, "little").ljust(HEADER, b"\0") + data.ljust(BLOCK, b"\0")
 
 
 def _write(device: HidDevice, data: bytes, deadline_s: float) -> None:
-    """Send a report, again and again while HalfKay is busy with the one before."""
-    until, problem = time.monotonic() + deadline_s, "no bytes were taken"
+    """Send a report; retry while HalfKay is busy with the previous one."""
+    until, problem = time.monotonic() + deadline_s, "no bytes were accepted"
     while True:
         try:
             if device.write(data) == len(data):
@@ -162,7 +170,8 @@ def _write(device: HidDevice, data: bytes, deadline_s: float) -> None:
         if time.monotonic() > until:
             raise Blocked(
                 "flash",
-                f"the Teensy's boot loader did not take a block within {deadline_s:.0f} s ({problem}): press its button again, and run again.",
+                f"the Teensy's boot loader did not accept a block within {deadline_s:.0f} s ({problem}): "
+                "press its button, and run again.",
             )
         time.sleep(RETRY_S)
 

@@ -1,4 +1,4 @@
-"""Switch a board's power where rig.toml names a way: a port of a USB hub by uhubctl, or an output of a SCPI power supply by PyVISA."""
+"""Switch a board's power as rig.toml says: a USB hub port through uhubctl, or a SCPI supply output through PyVISA."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from typing import Protocol
 from hil.endpoints import HubPort, Power
 from hil.targets.uhubctl import UhubctlPort
 
-OFF_S = 2.0  # for a board's capacitors; uhubctl's own `cycle` waits as long
+OFF_S = 2.0  # seconds for a board's capacitors to discharge; the same as in uhubctl's own `cycle`
 
 
 class PowerSwitch(Protocol):
     """The power of one board.
 
     Attributes:
-        name: what is switched, for a sentence.
+        name: what is switched, for messages.
     """
 
     name: str
 
     def check(self) -> str:
-        """Return one sentence that says that it could be switched. Raises `Blocked` when it could not."""
+        """Return a sentence that says that it can be switched. Raises `Blocked` if it cannot."""
         ...
 
     def off(self) -> None:
-        """Switch it off; raises `Blocked` when it is not off then."""
+        """Switch off. Raises `Blocked` if it stays on."""
         ...
 
     def on(self) -> None:
-        """Switch it on; raises `Blocked` when it is not on then."""
+        """Switch on. Raises `Blocked` if it stays off."""
         ...
 
 
 def cycle(switch: PowerSwitch, off_s: float = OFF_S) -> None:
-    """Switch off, wait, switch on.
+    """Switch off, wait `off_s` seconds, switch on.
 
     Raises:
-        Blocked: it is not off, or not on again.
+        Blocked: it stayed on, or did not come on again.
     """
     switch.off()
     time.sleep(off_s)
@@ -48,7 +48,7 @@ def cycle(switch: PowerSwitch, off_s: float = OFF_S) -> None:
 
 @contextlib.contextmanager
 def open_power(power: Power) -> Iterator[PowerSwitch]:
-    """Open what rig.toml names, and let go of it at the end; nothing is switched by that.
+    """Open the power switch that rig.toml names, and close it at the end. This does not switch anything.
 
     Raises:
         Blocked: uhubctl is not installed, or the supply does not answer.
@@ -56,9 +56,8 @@ def open_power(power: Power) -> Iterator[PowerSwitch]:
     if isinstance(power, HubPort):
         yield UhubctlPort(power)
         return
-    from hil.targets.scpi_supply import (
-        open_supply,  # PyVISA takes a while to load, and `hil devices` is to answer at once
-    )
+    # Imported here: PyVISA loads slowly, and `hil devices` should answer at once.
+    from hil.targets.scpi_supply import open_supply
 
     with open_supply(power) as supply:
         yield supply

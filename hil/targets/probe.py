@@ -1,4 +1,7 @@
-"""The route through a debug probe: pyOCD in a process of its own, a deadline for every stage, the chip's identity before anything is erased."""
+"""Flash route through a debug probe, with pyOCD in a separate process and a deadline for each stage.
+
+The identity of the chip is checked before anything is erased.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ DEADLINES_S = {
     "sample": 10.0,
     "close": 3.0,
 }
-VIRTUAL = "trainrig"  # the maker of a virtual board's probe
-SLOWEST_READ = 20_000  # bytes a second, of a CMSIS-DAP probe on HID; a longer read has longer
-SAMPLES, SAMPLES_APART_S = 5, 0.05  # enough to tell one instruction from a loop
-STACK_BYTES = 1024  # some ten frames of this firmware
+VIRTUAL = "trainrig"  # vendor name of a virtual board's probe
+SLOWEST_READ = 20_000  # bytes a second of a CMSIS-DAP probe on HID; extends the deadline of long reads
+SAMPLES, SAMPLES_APART_S = 5, 0.05  # enough to distinguish a single instruction from a loop
+STACK_BYTES = 1024  # about ten frames of this firmware
 
 
 class Probe:
@@ -34,15 +37,15 @@ class Probe:
 
     Args:
         board: catalogue entry.
-        unique_id: the full id of the probe; nothing is chosen by order.
-        pack: CMSIS pack that describes the chip in the place of pyOCD's own target.
-        process: does the work; by default one of its own, which ends with `close`.
+        unique_id: the full id of the probe; a probe is never chosen by its position.
+        pack: CMSIS pack that describes the chip, used instead of pyOCD's own target.
+        process: process that runs pyOCD; by default a new one, which `close` ends.
 
     Attributes:
-        virtual: whether the probe says that it is a virtual board's, whatever rig.toml says.
+        virtual: whether the probe reports that it belongs to a virtual board, regardless of rig.toml.
 
     Raises:
-        Blocked: no such probe, it cannot connect, or the chip is not the board's.
+        Blocked: the probe is not attached, cannot connect, or the chip is not the board's.
     """
 
     name = "pyocd"
@@ -71,12 +74,12 @@ class Probe:
         self.virtual: bool = maker == VIRTUAL
 
     def _look(self) -> int | None:
-        """Return the identity that a chip which does not connect as the board's has all the same, None where it has none."""
+        """Return the identity of a chip to which the board's connection failed, None if it cannot be read."""
         identity = self._board.identity
         if identity is None:
             return None
         with contextlib.suppress(Blocked):
-            return int(self._ask("identify", "tell who its chip is", "look", self._id, identity.address))
+            return int(self._ask("identify", "identify the chip", "look", self._id, identity.address))
         return None
 
     def _ask_identity(self) -> int | None:
@@ -89,63 +92,69 @@ class Probe:
             return
         raise Blocked(
             "identity",
-            f"the chip at the probe {self._id} says 0x{word & identity.mask:X} in {identity.register}, the {self._board.chip} of {self._board.name} says "
-            f"0x{identity.value:X}: put the board or the probe right in rig.toml; nothing was erased.",
+            f"the chip at the probe {self._id} has 0x{word & identity.mask:X} in {identity.register}, "
+            f"but the {self._board.chip} of {self._board.name} has 0x{identity.value:X}: "
+            "correct the board or the probe in rig.toml; nothing was erased.",
         )
 
     def _ask(self, stage: str, words: str, request: str, *arguments: Any, deadline_s: float | None = None) -> Any:
-        """Have something done, within the deadline of its stage."""
+        """Send a request to the probe process and return its result, within the deadline of its stage."""
         deadline_s = deadline_s or DEADLINES_S[stage]
         try:
             return self._process.ask(deadline_s, request, *arguments)
         except TimedOut:
             raise Blocked(
                 stage,
-                f"the probe {self._id} did not {words} within {deadline_s:.0f} s and its process was ended: plug it out and in, and run again.",
+                f"the probe {self._id} did not {words} within {deadline_s:.0f} s and its process was killed: "
+                "unplug the probe, plug it in again, and run again.",
             ) from None
         except Ended as ended:
             raise Blocked(
                 stage,
-                f"the process that works with the probe {self._id} ended in the middle ({ended}): run again, and report it if it comes back.",
+                f"the process of the probe {self._id} ended during a request ({ended}): "
+                "run again, and report it if it happens again.",
             ) from None
         except Failed as failed:
             raise ChipUnreachable(
                 stage,
-                f"the probe {self._id} failed to {words} ({failed}): check its cable, the board's power and that no other program uses it.",
+                f"the probe {self._id} failed to {words} ({failed}): "
+                "check its cable, the board's power and that no other program uses it.",
             ) from None
 
     def program(self, image: Image, always: bool = False) -> bool:
-        """Program the image unless the flash already holds it, and read it back; return whether it was programmed.
+        """Program the image unless the flash already holds it, and verify it; return whether it was programmed.
 
-        Where something else resets the board meanwhile, it is programmed once more.
+        If something other than the probe resets the board meanwhile, the image is programmed once more.
 
         Args:
             image: the firmware.
-            always: program it even when the flash holds it.
+            always: program even if the flash already holds the image.
 
         Raises:
-            Blocked: the probe failed, what was read back differs, or the board was reset both times.
+            Blocked: the probe failed, the flash differs from the image after programming, or the board was reset
+                both times.
         """
-        told = self._program(image, always)
-        again = told == "reset"
+        outcome = self._program(image, always)
+        again = outcome == "reset"
         if again:
             LOG.warning(
                 "something other than the probe reset the board while its flash was written: it is written again."
             )
             self._connect(self._pack)
-            told = self._program(image, always)
-        if told == "reset":
+            outcome = self._program(image, always)
+        if outcome == "reset":
             raise Blocked(
                 "flash",
-                "the board was reset twice while its flash was written: look at its supply, its reset line and its watchdog.",
+                "the board was reset twice while its flash was written: "
+                "check its supply, its reset line and its watchdog.",
             )
-        if told == "differs":
+        if outcome == "differs":
             raise Blocked(
                 "flash",
-                f"what the probe {self._id} reads back differs from {image.path.name}: run again; "
-                "if it stays, the flash is worn or locked.",
+                f"the flash that the probe {self._id} reads back differs from {image.path.name}: run again; "
+                "if the difference remains, the flash is worn or locked.",
             )
-        return again or told == "programmed"
+        return again or outcome == "programmed"
 
     def _program(self, image: Image, always: bool) -> str:
         return str(self._ask("flash", "flash the image", "program", image.flashed, always))
@@ -163,16 +172,16 @@ class Probe:
         return data
 
     def sample(self) -> list[Sample]:
-        """Halt the core for a moment, several times, and return where it was; the last look has a piece of the stack."""
+        """Return several samples of the core, halted for a moment each; only the last sample contains stack memory."""
         samples: list[Sample] = self._ask("sample", "halt the core", "sample", SAMPLES, SAMPLES_APART_S, STACK_BYTES)
         return samples
 
     def detach(self) -> None:
-        """Let go of the chip for a while; the board keeps running, and its debug logic rests."""
-        self._ask("close", "let go", "rest")
+        """Disconnect from the chip until `attach`; the board keeps running, with its debug logic off."""
+        self._ask("close", "disconnect", "rest")
 
     def attach(self) -> None:
-        """Take the chip again as it runs."""
+        """Connect to the chip again without halting it."""
         board = self._board
         self._ask(
             "connect",
@@ -187,13 +196,13 @@ class Probe:
         )
 
     def close(self) -> None:
-        """Let go of the probe; the board keeps running."""
+        """Release the probe; the board keeps running."""
         if self._process.pid is not None:
             with contextlib.suppress(Blocked):
-                self._ask("close", "let go", "close")
+                self._ask("close", "disconnect", "close")
         if self._own:
             self._process.stop()
 
 
 class ChipUnreachable(Blocked):
-    """The library reported a failure: the probe itself still answers, and the chip may not."""
+    """pyOCD reported a failure: the probe still answers, but the chip may not."""

@@ -1,4 +1,4 @@
-"""The process that works with a probe: takes one request after the other from a pipe, and ends with its parent.
+"""The probe process: executes requests from a pipe one at a time, and ends with its parent.
 
 `python -m hil.targets.probe_child DESCRIPTOR`; started by probe_process.py.
 """
@@ -18,11 +18,12 @@ from hil.targets.pyocd_session import ERRORS, PyocdSession
 
 
 def main(descriptor: int) -> None:
-    """Answer requests `(name of a method, arguments)` with `("done", result)`, `("blocked", stage, reason)` or `("failed", text)`.
+    """Serve requests `(method name, arguments)` until the pipe closes.
 
-    What pyOCD says in between goes before the answer, `("log", line)`: a request that hangs has told how far it came.
+    The answer is `("done", result)`, `("blocked", stage, reason)` or `("failed", text)`. Log lines of pyOCD are sent
+    before it as `("log", line)`, so the log of a request that hangs shows how far it came.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's: it closes the probe in good order
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl+C and closes the probe properly
     threading.Thread(target=_end_with_parent, daemon=True).start()
     pipe, session = Connection(descriptor), PyocdSession()
     pyocd = logging.getLogger("pyocd")
@@ -42,14 +43,14 @@ def main(descriptor: int) -> None:
 
 
 class _Sender(logging.Handler):
-    """Sends each line down the pipe, one message at a time: pyOCD may log from threads of its own."""
+    """Sends log lines through the pipe. Its lock keeps messages whole, because pyOCD may log from several threads."""
 
     def __init__(self, pipe: Connection) -> None:
         super().__init__()
         self._pipe = pipe
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Send a line."""
+        """Send one log line."""
         self._pipe.send(("log", f"{record.name}: {record.getMessage()}"))
 
 
@@ -59,18 +60,18 @@ def _answer(session: PyocdSession, name: str, arguments: tuple[Any, ...]) -> tup
     except Blocked as blocked:
         return "blocked", blocked.stage, blocked.reason
     except ERRORS as error:
-        return "failed", _said(error)
+        return "failed", _message(error)
 
 
-def _said(error: BaseException) -> str:
-    """Return the words of an error; of one without any, those of the one that it came upon."""
+def _message(error: BaseException) -> str:
+    """Return the message of an error; if it is empty, that of the error during whose handling it was raised."""
     while not str(error) and error.__context__ is not None:
         error = error.__context__
     return f"{type(error).__name__}: {error}" if isinstance(error, LookupError) or not str(error) else str(error)
 
 
 def _end_with_parent() -> None:
-    """Wait for the end of standard input, which the parent never writes to: it comes when the parent is gone, however it went."""
+    """Exit at the end of standard input. The parent never writes to it, so the end comes when the parent is gone."""
     os.read(0, 1)
     os._exit(1)
 

@@ -1,7 +1,7 @@
-"""A process of its own for the work with a probe, that can be killed while it does it.
+"""Run pyOCD in a separate process, which can be killed when it hangs.
 
-pyOCD and the USB libraries below it may wait, or spin, for ever on a probe that is gone; a thread that does so cannot be ended and keeps the
-device open. A process can, and the operating system then gives the device back.
+pyOCD and its USB libraries may wait or spin for ever on a probe that is gone. A hanging thread cannot be ended and
+keeps the device open. A process can be killed, and the operating system then releases the device.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class TimedOut(Exception):
 
 
 class Ended(Exception):
-    """The process ended in the middle of a request; the message is its exit status."""
+    """The process ended during a request; the message is its exit status."""
 
 
 class Failed(Exception):
-    """The request failed; the message is that of the library."""
+    """The request failed; the message is that of pyOCD."""
 
 
 class ProbeProcess:
-    """Starts when it is first needed, or before by `start`; a new one is started after one that had to be killed.
+    """The probe process, started on the first request or earlier by `start`, and started again after it was killed.
 
-    The process ends with the program that started it, in whatever way that ends.
+    The process ends with the program that started it, even if that program is killed.
     """
 
     def __init__(self) -> None:
@@ -46,18 +46,19 @@ class ProbeProcess:
 
     @property
     def pid(self) -> int | None:
-        """Process id, None while there is none."""
+        """Process id, None if the process is not running."""
         return self._process.pid if self._process is not None else None
 
     def start(self) -> None:
-        """Start the process, unless it runs, and do not wait for it: it takes half a second to load pyOCD."""
+        """Start the process unless it runs. Does not wait until pyOCD is loaded, which takes half a second."""
         if self._process is not None and self._process.poll() is None:
             return
         self.stop()
         if sys.platform == "win32":
             raise Blocked(
                 "connect",
-                "debug probes are not driven on Windows: run the rig in WSL 2, and pass the probe through with usbipd-win.",
+                "debug probes are not supported on Windows: run the rig in WSL 2, "
+                "and pass the probe through with usbipd-win.",
             )
         self._pipe, theirs = Pipe()
         with contextlib.closing(theirs):
@@ -67,38 +68,38 @@ class ProbeProcess:
             )  # fmt: skip
 
     def ask(self, deadline_s: float, request: str, *arguments: Any) -> Any:
-        """Have a method of `PyocdSession` called in the process and return its result.
+        """Call a method of `PyocdSession` in the process and return its result.
 
         Raises:
-            Blocked: what the method has raised.
-            Failed, TimedOut, Ended: see there.
+            Blocked: raised by the method.
+            Failed, TimedOut, Ended: see these classes.
         """
         self.start()
         assert self._process is not None and self._pipe is not None
         until = time.monotonic() + deadline_s
-        # Wherever it hangs, even in the middle of its answer: the pipe breaks.
-        watch = threading.Timer(deadline_s, self._process.kill)
-        watch.start()
+        # Killing the process breaks the pipe wherever it hangs, even in the middle of an answer.
+        timer = threading.Timer(deadline_s, self._process.kill)
+        timer.start()
         try:
             self._pipe.send((request, arguments))
-            kind, *told = self._pipe.recv()
+            kind, *values = self._pipe.recv()
             while kind == "log":
-                LOG.info("%s", *told)
-                kind, *told = self._pipe.recv()
+                LOG.info("%s", *values)
+                kind, *values = self._pipe.recv()
         except (EOFError, OSError):
             late = time.monotonic() >= until
             status = self.stop()
             raise TimedOut if late else Ended(f"status {status}") from None
         finally:
-            watch.cancel()
+            timer.cancel()
         if kind == "blocked":
-            raise Blocked(*told)
+            raise Blocked(*values)
         if kind == "failed":
-            raise Failed(*told)
-        return told[0]
+            raise Failed(*values)
+        return values[0]
 
     def stop(self) -> int | None:
-        """End the process and return its exit status: it ends by itself when its pipes are closed, and is killed when it does not."""
+        """Close the pipes of the process, kill it unless it then ends by itself, and return its exit status."""
         process, self._process = self._process, None
         pipe, self._pipe = self._pipe, None
         if pipe is not None:

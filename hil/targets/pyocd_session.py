@@ -1,4 +1,4 @@
-"""What is done with pyOCD. Runs in the probe's own process (child.py), the only place that imports pyOCD: nothing here knows of deadlines."""
+"""Operations on a chip through pyOCD. Runs in the probe process (probe_child.py); deadlines are kept by its parent."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from hil.targets.core_sample import REGISTERS, Sample
 from hil.targets.reset_catch import CORE_RESET, ResetCatch
 
 Segments = Sequence[tuple[int, bytes]]
-ANY_CORTEX_M = "cortex_m"  # pyOCD's target without a chip: it finds the core and its memory, and writes to nothing
+ANY_CORTEX_M = "cortex_m"  # pyOCD's generic target: it discovers the core and its memory, and writes nothing
 
 DHCSR, S_SLEEP, S_LOCKUP = 0xE000EDF0, 1 << 18, 1 << 19  # ARM DDI 0403E.e, C1.6.2; the same on ARMv6-M
 
 
 class PyocdSession:
-    """At most one pyOCD session at a time. Every method may raise whatever pyOCD and the USB libraries below it raise."""
+    """At most one open pyOCD session. Every method may also raise the exceptions of pyOCD and its USB libraries."""
 
     def __init__(self) -> None:
         remote_probe.install()
@@ -35,18 +35,18 @@ class PyocdSession:
     def connect(
         self, unique_id: str, target: str, options: dict[str, Any], pack_file: str | None = None, chip: str = "", running: bool = False
     ) -> str:  # fmt: skip
-        """Connect a probe, named by its full id, to a chip; return who made the probe.
+        """Connect a probe to a chip; return the vendor name of the probe.
 
         Args:
-            unique_id: the probe's.
-            target: pyOCD's name of the chip; another is taken from the pack, where there is one.
-            options: of the session (connect_options.options); not with a pack.
+            unique_id: full id of the probe.
+            target: pyOCD's target name; not used with a pack, which gives its own.
+            options: session options (connect_options.options); not used with a pack.
             pack_file: CMSIS pack that describes the chip.
-            chip: its order code, to find it in the pack.
-            running: neither halt nor reset it.
+            chip: order code of the chip, to find it in the pack.
+            running: neither halt nor reset the chip.
 
         Raises:
-            Blocked: no such probe, two of them, or a pack that is missing or does not have the chip.
+            Blocked: the probe is not attached, two have this id, or the pack is missing or does not contain the chip.
         """
         if pack_file is None:
             pyocd_targets.register(target)
@@ -60,22 +60,23 @@ class PyocdSession:
         return str(self._session.probe.vendor_name)
 
     def _catch_no_reset(self) -> None:
-        """Clear the catch of the reset vector: a probe that was gone in the middle of a reset has left it, and only power-on would end it (Armv7-M, C1.6.5).
+        """Clear the reset vector catch, which a probe that was unplugged during a reset leaves set (Armv7-M, C1.6.5).
 
-        pyOCD keeps what it finds there when it connects, and the core would halt at every reset.
+        Only power-on would clear it otherwise. pyOCD keeps the setting that it finds when it connects, and the core
+        would halt at every reset.
         """
         found = self._target.get_vector_catch()
         if found & CORE_RESET:
             self._target.set_vector_catch(found & ~CORE_RESET)
 
     def attached(self, unique_id: str) -> bool:
-        """Return whether a probe of exactly this id is there."""
+        """Return whether a probe with exactly this id is attached."""
         return any(
             probe.unique_id.lower() == unique_id.lower() for probe in DebugProbeAggregator.get_all_connected_probes()
         )
 
     def look(self, unique_id: str, address: int) -> int:
-        """Return a word of whatever chip there is, through a session of its own that expects none: for the reason of a failed connection."""
+        """Return a word of memory of an unknown chip through a generic session, to explain a failed connection."""
         self._open(unique_id, ANY_CORTEX_M, connect_options.COMMON | {"connect_mode": "attach"})
         try:
             return self.word(address)
@@ -88,9 +89,7 @@ class PyocdSession:
         try:
             session.open()
         except BaseException:
-            with contextlib.suppress(
-                Exception
-            ):  # what failed to open may fail to close; the first failure is the reason
+            with contextlib.suppress(Exception):  # closing may fail too; the first failure is the reason
                 _end(session)
             raise
         self._session = session
@@ -98,7 +97,7 @@ class PyocdSession:
     @property
     def _target(self) -> Any:
         if self._session is None:
-            raise Blocked("connect", "the probe was given up before: run again.")
+            raise Blocked("connect", "the connection of the probe was closed after a failure: run again.")
         return self._session.target
 
     def word(self, address: int) -> int:
@@ -106,14 +105,15 @@ class PyocdSession:
         return int(self._target.read32(address))
 
     def program(self, segments: Segments, always: bool) -> str:
-        """Bring bytes into the flash.
+        """Program bytes into the flash and verify them.
 
-        Return `held` when it held them already, `programmed`, `differs` when what is read back is not what was written, or `reset` when something
-        else reset the chip meanwhile: then connect again, since pyOCD believes that its flash algorithm is ready as it was.
+        Return `held` if the flash already held them, `programmed`, `differs` if the verification failed, or `reset` if
+        something other than the debugger reset the chip meanwhile. After `reset` connect again, because pyOCD still
+        believes that its flash algorithm is ready.
 
         Args:
-            segments: (address, bytes).
-            always: program even what the flash holds already.
+            segments: pairs (address, bytes).
+            always: program even if the flash already holds the bytes.
         """
         self._target.reset_and_halt()
         if not always and self._holds(segments):
@@ -141,19 +141,19 @@ class PyocdSession:
         self._target.reset()
 
     def read(self, address: int, size: int) -> bytes:
-        """Return bytes of memory, read while the chip runs."""
+        """Return `size` bytes of memory, read while the chip runs."""
         start, end = address & ~3, (address + size + 3) & ~3
         words = self._target.read_memory_block32(start, (end - start) // 4)
         flat = b"".join(word.to_bytes(4, "little") for word in words)
         return flat[address - start : address - start + size]
 
     def sample(self, times: int, apart_s: float, stack_bytes: int) -> list[Sample]:
-        """Halt the core for a moment, several times, and return where it was each time.
+        """Sample the core several times, halting it for a moment each time.
 
         Args:
-            times: how many samples.
-            apart_s: seconds between two of them.
-            stack_bytes: how much of the stack the last one reads, from the stack pointer on, as far as there is memory.
+            times: number of samples.
+            apart_s: seconds between two samples.
+            stack_bytes: bytes that the last sample reads from the stack pointer on, up to the end of the memory.
         """
         samples = []
         for number in range(times):
@@ -174,9 +174,9 @@ class PyocdSession:
         return self.read(start, end - start) if end > start else b""
 
     def rest(self) -> None:
-        """Let go of the probe with the debug logic off, the cycle counter excepted: the firmware counts by it.
+        """Release the probe with all debug logic off except the cycle counter, which the firmware uses.
 
-        pyOCD's own disconnection clears DEMCR, and with it the enable of the DWT that the firmware has set (Armv7-M, C1.6.5).
+        pyOCD's own disconnection clears DEMCR, including the DWT enable that the firmware has set (Armv7-M, C1.6.5).
         """
         target = self._target
         if hasattr(target, "rest_hook"):
@@ -184,18 +184,18 @@ class PyocdSession:
         target.write32(CortexM.DEMCR, target.read32(CortexM.DEMCR) & CortexM.DEMCR_TRCENA)
         target.write32(CortexM.DHCSR, CortexM.DBGKEY)
         assert self._session is not None
-        self._session.options.set("resume_on_disconnect", False)  # what pyOCD would do beside that is done
+        self._session.options.set("resume_on_disconnect", False)  # pyOCD would clear DEMCR; the rest is done above
         self.close()
 
     def close(self) -> None:
-        """Let go of the probe; the chip keeps running."""
+        """Release the probe; the chip keeps running."""
         session, self._session = self._session, None
         if session is not None:
             _end(session)
 
 
 def _end(session: Session) -> None:
-    """Close a session; whatever becomes of that, nothing of its probe stays open."""
+    """Close a session; even if this fails, the connection of its probe is closed."""
     try:
         session.close()
     finally:
@@ -203,7 +203,7 @@ def _end(session: Session) -> None:
 
 
 def _the_probe(unique_id: str) -> DebugProbe:
-    """Return the probe of exactly this id; pyOCD itself would be content with a part of one."""
+    """Return the probe with exactly this id; pyOCD itself would also accept a part of an id."""
     like = DebugProbeAggregator.get_all_connected_probes(unique_id=unique_id)
     exact = [probe for probe in like if probe.unique_id.lower() == unique_id.lower()]
     if len(exact) == 1:
@@ -211,7 +211,7 @@ def _the_probe(unique_id: str) -> DebugProbe:
     if len(exact) > 1:
         raise Blocked(
             "connect",
-            f"{len(exact)} probes that are attached say they are {unique_id}: unplug all but the board's own.",
+            f"{len(exact)} attached probes report the id {unique_id}: unplug all but the board's own.",
         )
     if like:
         names = " and of ".join(sorted(probe.unique_id for probe in like))
@@ -219,19 +219,20 @@ def _the_probe(unique_id: str) -> DebugProbe:
             "connect", f"{unique_id} is only a part of {names}: write the probe's full serial number into rig.toml."
         )
     raise Blocked(
-        "connect", f"the probe {unique_id} is not attached: plug it in, or put its serial number right in rig.toml."
+        "connect", f"the probe {unique_id} is not attached: plug it in, or correct its serial number in rig.toml."
     )
 
 
 def _quiet(progress: float) -> None:
-    """Take pyOCD's progress and draw no bar: the terminal is pytest's."""
+    """Ignore pyOCD's progress: a progress bar would disturb the output of pytest."""
 
 
+# What pyOCD raises when a chip is not the expected one.
 ERRORS = (
     PyocdError,
     OSError,
     ValueError,
     KeyError,
     IndexError,
-    AssertionError,  # of its own state, where a connection has ended in the middle
-)  # what pyOCD raises when a chip is not the one it expects
+    AssertionError,  # about its own state, after a connection broke during a request
+)

@@ -1,4 +1,4 @@
-"""pyOCD's client of a probe that another program offers (`remote:HOST:PORT`), with an end to its wait."""
+"""Fix pyOCD's client for remote probes (`remote:HOST:PORT`), which hangs when the server closes the connection."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pyocd.utility.sockets import ClientSocket
 
 
 class EndingSocket(ClientSocket):  # type: ignore[misc]
-    """pyOCD (seen in 0.46) reads on, without a pause and for ever, where the other end has closed the connection."""
+    """Reports a closed connection. pyOCD's own socket (seen in 0.46) then reads for ever without a pause."""
 
     def read(self, packet_size: int | None = None) -> bytes:
-        """Return bytes that have come.
+        """Return received bytes.
 
         Raises:
-            ConnectionResetError: the other end has closed the connection.
-            TimeoutError: none have come yet.
+            ConnectionResetError: the server has closed the connection.
+            TimeoutError: nothing received yet.
         """
         data: bytes = super().read(packet_size)
         if not data:
@@ -26,7 +26,10 @@ class EndingSocket(ClientSocket):  # type: ignore[misc]
         return data
 
     def close(self) -> None:
-        """Close the connection, also where the other end has: pyOCD shuts it down first, which fails there, and its descriptor stays open."""
+        """Close the connection, even if the server has closed it.
+
+        pyOCD calls `shutdown` first, which fails on a closed connection and leaves the descriptor open.
+        """
         end, self._socket = self._socket, None
         if end is not None:
             with contextlib.suppress(OSError):
@@ -35,14 +38,15 @@ class EndingSocket(ClientSocket):  # type: ignore[misc]
 
 
 def let_go(probe: DebugProbe) -> None:
-    """Close the connection of a remote probe whatever became of its session; other probes have none.
+    """Close the connection of a remote probe, also after its session failed; do nothing for other probes.
 
-    pyOCD closes it only after an answer to its last request, and else leaves it to the garbage collector, which may take hours.
+    pyOCD closes it only after an answer to its last request. Otherwise it stays open until garbage collection, which
+    may take hours.
     """
     if isinstance(probe, tcp_client_probe.TCPClientProbe):
         probe._socket.close()
 
 
 def install() -> None:
-    """Let pyOCD use it."""
+    """Make pyOCD use `EndingSocket`."""
     tcp_client_probe.ClientSocket = EndingSocket

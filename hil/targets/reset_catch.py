@@ -1,7 +1,8 @@
-"""Tells whether something other than the debugger reset the chip while a flash algorithm ran on it.
+"""Detect a reset by something other than the debugger while a flash algorithm runs on the chip.
 
-The catch of the reset vector (Armv7-M and Armv6-M, DEMCR.VC_CORERESET: ARM DDI 0403E.e, C1.6.5) halts the core there, instead of letting it run
-what is half programmed, and DFSR.VCATCH says so (C1.6.3). DHCSR.S_RESET_ST would say it too, but pyOCD clears it with every look at the core's state.
+The reset vector catch (Armv7-M and Armv6-M, DEMCR.VC_CORERESET: ARM DDI 0403E.e, C1.6.5) halts the core after a reset,
+so that it does not run a half-programmed image, and sets DFSR.VCATCH (C1.6.3). DHCSR.S_RESET_ST cannot be used, because
+pyOCD clears it whenever it reads the state of the core.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ CORE_RESET = Target.VectorCatch.CORE_RESET
 
 
 class ResetCatch:
-    """Catches resets of a session's chip between `with` and its end, which leaves the catch off.
+    """Context manager that detects resets of a session's chip. The catch is off afterwards.
 
     Args:
-        session: one that is open, its core halted.
+        session: open session with a halted core.
 
     Attributes:
-        seen: whether there was a reset. It is up to date after the `with`.
+        seen: whether there was a reset; valid after the `with` block.
     """
 
     def __init__(self, session: Session) -> None:
@@ -32,9 +33,9 @@ class ResetCatch:
         self.seen = False
 
     def __enter__(self) -> Self:
-        self._target.write32(CortexM.DFSR, CortexM.DFSR_VCATCH)  # of an earlier reset; write one to clear
+        self._target.write32(CortexM.DFSR, CortexM.DFSR_VCATCH)  # write one to clear the flag of an earlier reset
         self._target.set_vector_catch(self._target.get_vector_catch() | CORE_RESET)
-        # pyOCD clears DFSR when it lets the core run again: the next call of a flash algorithm.
+        # pyOCD clears DFSR when it resumes the core for the next call of a flash algorithm.
         self._session.subscribe(self._look, Target.Event.PRE_RUN)
         return self
 
@@ -46,7 +47,7 @@ class ResetCatch:
             self._look()
             self._target.set_vector_catch(self._target.get_vector_catch() & ~CORE_RESET)
         except Exception:
-            if error is None:  # else the first failure is the reason, and the next connection clears the catch
+            if error is None:  # otherwise report the first failure; the next connection clears the catch
                 raise
 
     def _look(self, *_: object) -> None:

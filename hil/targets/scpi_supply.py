@@ -12,7 +12,7 @@ from hil.visa import VisaSession
 
 @contextlib.contextmanager
 def open_supply(power: SupplyOutput) -> Iterator[ScpiSupply]:
-    """Open a supply, and let go of it at the end; nothing is switched by that.
+    """Open a supply and close it at the end. This does not switch anything.
 
     Raises:
         Blocked: it does not answer.
@@ -28,11 +28,13 @@ def open_supply(power: SupplyOutput) -> Iterator[ScpiSupply]:
 
 
 class ScpiSupply:
-    """An output of a power supply (SCPI-99, volume 2: OUTPut, INSTrument:NSELect, SOURce). It is never sent `*RST`: its other outputs feed others.
+    """An output of a power supply (SCPI-99, volume 2: OUTPut, INSTrument:NSELect, SOURce).
+
+    `*RST` is never sent, because other outputs of the supply may feed other devices.
 
     Args:
-        session: with the supply.
-        power: which output, and what it is to give.
+        session: session with the supply.
+        power: the output, its voltage and its current limit.
 
     Raises:
         Blocked: it does not answer.
@@ -41,10 +43,10 @@ class ScpiSupply:
     def __init__(self, session: VisaSession, power: SupplyOutput) -> None:
         self._session, self._power = session, power
         self.name = f"the {session.name}" if power.channel is None else session.name
-        session.tell("*CLS")  # what others have left in the error queue
+        session.tell("*CLS")  # clear old entries of the error queue
 
     def check(self) -> str:
-        """Return who the supply says it is, and whether the output is on."""
+        """Return a sentence with the supply's identity and whether the output is on."""
         identity = self._session.ask("*IDN?")
         self._select()
         state = "on" if self._is_on() else "off"
@@ -56,10 +58,10 @@ class ScpiSupply:
         self._switch(False)
 
     def on(self) -> None:
-        """Set voltage and limit, and switch the output on."""
+        """Set voltage and current limit, then switch the output on."""
         self._select()
         self._session.tell(f"VOLT {self._power.volts:g}", f"CURR {self._power.amps:g}")
-        self._no_error()  # before it feeds anything
+        self._no_error()  # before the output is on
         self._switch(True)
 
     def _switch(self, on: bool) -> None:
@@ -69,16 +71,17 @@ class ScpiSupply:
         if self._is_on() is not on:
             raise Blocked(
                 "power",
-                f"{self.name} is still {'off' if on else 'on'}: look at its front panel (a protection that has tripped, a lock).",
+                f"{self.name} is still {'off' if on else 'on'}: "
+                "look at its front panel for a tripped protection or a lock.",
             )
 
     def _select(self) -> None:
         if self._power.channel is not None:
             self._session.tell(f"INST:NSEL {self._power.channel}")
-            self._no_error()  # another output would be switched in its place
+            self._no_error()  # if the selection failed, another output would be switched
 
     def _is_on(self) -> bool:
         return self._session.ask("OUTP?").upper() in ("1", "ON")
 
     def _no_error(self) -> None:
-        self._session.check("SYST:ERR?", "put `power` right in rig.toml (channel, volts, amps)")
+        self._session.check("SYST:ERR?", "correct `power` in rig.toml (channel, volts, amps)")

@@ -1,4 +1,4 @@
-"""Open a serial port through pyserial, and open it again when it has gone and come back."""
+"""Open a serial port through pyserial, and open it again after its device was gone."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from hil.port_errors import PORT_ERRORS
 from hil.targets.device_holders import holders
 
 READ_TIMEOUT_S = 0.02
-WRITE_TIMEOUT_S = 20.0  # for one frame: the longest takes 1.2 s at 9,600 baud; a stand-in on a crowded computer was seen to need more than 8
+# For one frame. The longest takes 1.2 s at 9,600 baud; a stand-in on a busy computer was seen to need more than 8 s.
+WRITE_TIMEOUT_S = 20.0
 BACK_WITHIN_S = 10.0  # for a USB device that enumerates again after flashing or power-on
 POLL_S = 0.1
-PSEUDO_TERMINALS = "/dev/pts/"  # a stand-in's own process has its end of the line open
+PSEUDO_TERMINALS = "/dev/pts/"  # always open in the process of the stand-in, so open files say nothing here
 
 SerialPort: TypeAlias = serial.Serial
 
 
 def open_serial(path: str, baud: int) -> SerialPort:
-    """Open a port with a short read time-out, a deadline for every write, and empty buffers.
+    """Open a port with a short read time-out, a write time-out, and empty buffers.
 
     Raises:
-        Blocked: the port is missing or another program has it open, with a lock or without.
+        Blocked: the port is missing, or another program has it open (with or without a lock).
     """
     others = [] if os.path.realpath(path).startswith(PSEUDO_TERMINALS) else holders(path)
     if others:
@@ -39,28 +40,29 @@ def open_serial(path: str, baud: int) -> SerialPort:
     except (serial.SerialException, OSError) as error:
         raise Blocked(
             "link",
-            f"the serial port {path} cannot be opened ({error}): plug the board in, or end the program that holds the port.",
+            f"the serial port {path} cannot be opened ({error}): "
+            "plug the board in, or end the program that holds the port.",
         ) from error
     return port
 
 
 def let_go(port: SerialPort) -> None:
-    """Close a port, and what was not sent with it: else the system waits half a minute for a line that is held."""
+    """Close a port and discard unsent data; while flow control holds the line, the system would wait half a minute."""
     with contextlib.suppress(*PORT_ERRORS):
         port.reset_output_buffer()
     port.close()
 
 
 def emptied(port: SerialPort, endpoints: Endpoints, within_s: float = BACK_WITHIN_S) -> SerialPort:
-    """Return the port with empty buffers; one that has gone is waited for and opened again, under whatever name it comes back.
+    """Return the port with empty buffers. If its device was gone, wait for it and open it again, even under a new name.
 
     Args:
-        port: as it was opened.
-        endpoints: where it is: by its USB serial number where there is one, else by its path.
-        within_s: how long to wait.
+        port: the open port.
+        endpoints: where to find it: by its USB serial number if rig.toml has one, else by its path.
+        within_s: time-out in seconds.
 
     Raises:
-        Blocked: it did not come back.
+        Blocked: the device did not come back.
     """
     try:
         port.reset_input_buffer()
@@ -72,16 +74,16 @@ def emptied(port: SerialPort, endpoints: Endpoints, within_s: float = BACK_WITHI
 
 
 def come_back(endpoints: Endpoints, baud: int, after: str, within_s: float = BACK_WITHIN_S) -> SerialPort:
-    """Wait for a board's port and open it, under whatever name it comes back.
+    """Wait for a board's port and open it, even under a new name.
 
     Args:
-        endpoints: where it is: by its USB serial number where there is one, else by its path.
-        baud: as for `open_serial`.
-        after: what has taken it away, for a sentence.
-        within_s: how long to wait.
+        endpoints: where to find it: by its USB serial number if rig.toml has one, else by its path.
+        baud: baud rate.
+        after: what made the port disappear, for a message.
+        within_s: time-out in seconds.
 
     Raises:
-        Blocked: it did not come back.
+        Blocked: the port did not come back.
     """
     until = time.monotonic() + within_s
     while True:
@@ -91,16 +93,16 @@ def come_back(endpoints: Endpoints, baud: int, after: str, within_s: float = BAC
             if time.monotonic() > until:
                 raise Blocked(
                     "link",
-                    f"the serial port has not come back within {within_s:.0f} s after {after}: {blocked.reason}",
+                    f"the serial port did not come back within {within_s:.0f} s after {after}: {blocked.reason}",
                 ) from blocked
         time.sleep(POLL_S)
 
 
 def path_of(endpoints: Endpoints) -> str:
-    """Return the path of a board's serial port as it is now.
+    """Return the current path of a board's serial port.
 
     Raises:
-        Blocked: there is none, or more than one.
+        Blocked: there is no such port, or more than one.
     """
     if endpoints.serial_number is not None:
         return port_of(endpoints.serial_number, endpoints.board)
@@ -110,16 +112,17 @@ def path_of(endpoints: Endpoints) -> str:
 
 
 def port_of(serial_number: str, board: str) -> str:
-    """Return the port whose USB device has a serial number.
+    """Return the path of the port whose USB device has a serial number.
 
     Raises:
-        Blocked: there is none, or more than one.
+        Blocked: there is no such port, or more than one.
     """
     ports = [port.device for port in serial.tools.list_ports.comports() if port.serial_number == serial_number]
     if len(ports) != 1:
         found = "is not attached" if not ports else f"is found {len(ports)} times ({', '.join(sorted(ports))})"
         raise Blocked(
             "bench",
-            f"the serial port {serial_number} that rig.toml names for {board} {found}: plug the board in, or put rig.toml right.",
+            f"the serial port {serial_number} that rig.toml names for {board} {found}: "
+            "plug the board in, or correct rig.toml.",
         )
     return ports[0]

@@ -1,4 +1,4 @@
-"""A target: a board made live through its endpoints."""
+"""A target: a board with open endpoints."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from hil.targets.serial_port import SerialPort, emptied, let_go, open_serial, pa
 
 @dataclass
 class Target:
-    """An open serial port and the route by which images get onto the board.
+    """A board with its open serial port and flash route.
 
     Attributes:
-        cycles: how often this computer has programmed the board's flash, where it is silicon.
+        cycles: how often this computer has programmed the board's flash; None for a stand-in and before `flash`.
     """
 
     board: Board
@@ -32,18 +32,18 @@ class Target:
 
     @property
     def probe(self) -> Probe | None:
-        """The open probe, where the board has one."""
+        """The open probe, None if the board has none."""
         return self.route if isinstance(self.route, Probe) else None
 
     def flash(self, image: Image, always: bool = False) -> bool:
-        """Bring the image onto the board and start it; return whether anything was programmed.
+        """Program the image unless the board already holds it, and start it; return whether it was programmed.
 
         Args:
             image: the firmware.
-            always: program it even when the board holds it already.
+            always: program even if the board already holds the image.
 
         Raises:
-            Blocked: the route failed, the chip or the board is another, or the port did not come back.
+            Blocked: the route failed, it is another chip or board, or the serial port did not come back.
         """
         programmed = self.route.program(image, always)
         if self.endpoints.reality == "hardware":
@@ -54,11 +54,11 @@ class Target:
 
     def _count(self, programmed: bool) -> None:
         identity = flash_cycles.identity_of(self.endpoints)
-        with contextlib.suppress(OSError):  # a folder that cannot be written is no reason to give a trial up
+        with contextlib.suppress(OSError):  # a folder that cannot be written is no reason to stop a trial
             self.cycles = flash_cycles.count(identity) if programmed else flash_cycles.cycles(identity)
 
     def close(self) -> None:
-        """Give port and route back."""
+        """Close the port and the route."""
         let_go(self.port)
         self.route.close()
 
@@ -70,9 +70,9 @@ def open_target(
 
     Args:
         board: catalogue entry.
-        endpoints: what the bench has of it.
-        process: does the work with a probe; by default one that ends with the target.
-        tell: takes a sentence for the person at the bench (a button to be pressed).
+        endpoints: of the board on this bench.
+        process: process for the work with a probe; by default a new one, which ends with the target.
+        tell: callback for sentences addressed to the operator (a button to press).
 
     Raises:
         Blocked: an endpoint is missing or cannot be opened.

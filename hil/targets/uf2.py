@@ -1,7 +1,7 @@
-"""The boot ROM of an RP2040 on USB: its mass storage drive takes a UF2 file, or picotool an ELF file where the drive is not mounted.
+"""Flash an RP2040 through its USB boot ROM: a UF2 file copied to its drive, or picotool if the drive is not mounted.
 
-Sources: RP2040 data sheet, 2.8.4 (USB mass storage) and 2.8.5 (PICOBOOT, which picotool speaks); `picotool help load`. Every RP2040 gives the same
-USB serial number in its boot ROM, so one of two that wait cannot be told from the other. No Pico has seen this code.
+Sources: RP2040 data sheet, 2.8.4 (USB mass storage) and 2.8.5 (PICOBOOT, used by picotool); `picotool help load`. In
+the boot ROM, every RP2040 has the same USB serial number, so two of them cannot be distinguished. Never run on a Pico.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hil.targets.uf2_file import uf2_of
 
 FAMILY, BOARD_ID = 0xE48BFF56, "RPI-RP2"  # RP2040
 FILE = "TRAINRIG.UF2"
-GONE_S = 20.0  # the drive goes when the boot ROM has programmed the last block
+GONE_S = 20.0  # the drive disappears when the boot ROM has programmed the last block
 PICOTOOL_S = 60.0
 POLL_S = 0.05
 
@@ -31,11 +31,11 @@ class Uf2:
 
     Args:
         board: catalogue entry.
-        serial_number: must be None: an RP2040 has none of its own in its boot ROM.
-        mounts, usb: where Linux tells what is mounted and attached.
+        serial_number: must be None, because an RP2040 has no unique serial number in its boot ROM.
+        mounts, usb: paths at which Linux lists mounted drives and attached USB devices.
 
     Raises:
-        Blocked: rig.toml names a boot loader by a number.
+        Blocked: rig.toml names a boot loader by its serial number.
     """
 
     name = "uf2"
@@ -51,22 +51,24 @@ class Uf2:
         if serial_number is not None:
             raise Blocked(
                 "bench",
-                f"rig.toml names a boot loader for {board.name}, but those of RP2040s have no number of their own: take `loader` out of its table.",
+                f"rig.toml names a boot loader for {board.name}, but RP2040s have no serial number in their boot ROM: "
+                "remove `loader` from its table.",
             )
         self._board, self._mounts, self._usb = board, mounts, usb
 
     def waits(self) -> bool:
-        """Whether the board waits in its boot ROM.
+        """Return whether the board waits in its boot ROM and can be flashed (mounted drive or picotool).
 
         Raises:
-            Blocked: two wait, or it waits and nothing here can reach it.
+            Blocked: two RP2040s wait.
         """
         found = self._drives()
         count = max(len(found), uf2_drives.waiting(self._usb))
         if count > 1:
             raise Blocked(
                 "flash",
-                f"{count} RP2040s wait in their boot ROM, which cannot be told apart there: leave only {self._board.name} in it.",
+                f"{count} RP2040s wait in their boot ROM, where they cannot be distinguished: "
+                f"leave only {self._board.name} in it.",
             )
         return bool(found) or (count == 1 and shutil.which("picotool") is not None)
 
@@ -77,7 +79,7 @@ class Uf2:
         """Program the image; the boot ROM starts it.
 
         Raises:
-            Blocked: the image does not fit, or the boot ROM does not take it.
+            Blocked: the image does not fit, or the boot ROM does not accept it.
         """
         flash = next(region for region in self._board.memory if region.name == "flash")
         blocks = uf2_of(image, FAMILY, flash.start, flash.size)
@@ -96,16 +98,18 @@ class Uf2:
         except PermissionError as error:
             raise Blocked(
                 "flash",
-                f"the drive {place} cannot be written ({error.strerror}): mount it for your user, with `udisksctl mount`.",
+                f"the drive {place} cannot be written ({error.strerror}): "
+                "mount it for your user with `udisksctl mount`.",
             ) from error
         except OSError:
-            pass  # the drive may go in the middle of the last write's acknowledgement: whether it goes is what counts
+            pass  # the drive may disappear before the last write is acknowledged; its disappearance is checked below
         until = time.monotonic() + GONE_S
         while any(drive.place == place for drive in self._drives()):
             if time.monotonic() > until:
                 raise Blocked(
                     "flash",
-                    f"the drive {place} is still there {GONE_S:.0f} s after it was written: {self.button}, and run again.",
+                    f"the drive {place} is still mounted {GONE_S:.0f} s after it was written: "
+                    f"{self.button}, and run again.",
                 )
             time.sleep(POLL_S)
 
@@ -118,10 +122,11 @@ def _picotool(image: Image) -> None:
     except subprocess.TimeoutExpired:
         raise Blocked(
             "flash",
-            f"picotool was not done within {PICOTOOL_S:.0f} s: plug the Pico out and in with BOOTSEL held, and run again.",
+            f"picotool did not finish within {PICOTOOL_S:.0f} s: "
+            "unplug the Pico, plug it in with BOOTSEL held, and run again.",
         ) from None
     except (OSError, subprocess.CalledProcessError) as error:
-        said = (getattr(error, "stderr", None) or getattr(error, "stdout", None) or str(error)).strip().splitlines()[-1]
+        text = (getattr(error, "stderr", None) or getattr(error, "stdout", None) or str(error)).strip().splitlines()[-1]
         raise Blocked(
-            "flash", f"picotool could not load {image.path.name} ({said}): run `picotool info` to see what it lacks."
+            "flash", f"picotool could not load {image.path.name} ({text}): run `picotool info` to see what it lacks."
         ) from error

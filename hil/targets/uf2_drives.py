@@ -1,4 +1,4 @@
-"""UF2 drives that are mounted, and RP2040s that wait in their boot ROM, as Linux tells of them."""
+"""Find mounted UF2 drives, and RP2040s in their boot ROM (Linux)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from hil.bounded_read import up_to
 
-NOTE, LONGEST_NOTE = "INFO_UF2.TXT", 1 << 12  # UF2, "Files exposed by bootloaders"; some lines
+NOTE, LONGEST_NOTE = "INFO_UF2.TXT", 1 << 12  # UF2, "Files exposed by bootloaders"; size limit in bytes
 MOUNTS, USB = Path("/proc/mounts"), Path("/sys/bus/usb/devices")
 RP2040_BOOT = ("2e8a", "0003")  # USB vendor and product of the boot ROM (RP2040 data sheet, 2.8.4.1)
 
 
 @dataclass(frozen=True)
 class Drive:
-    """A mounted drive: its place, and what its note says of the board."""
+    """A mounted UF2 drive: its mount point, and board id and model from its INFO_UF2.TXT."""
 
     place: Path
     board_id: str
@@ -22,7 +22,7 @@ class Drive:
 
 
 def drives(mounts: Path = MOUNTS) -> list[Drive]:
-    """Return the mounted drives that are boot loaders."""
+    """Return the mounted drives that belong to UF2 boot loaders."""
     return [_drive(place) for place in _mount_points(mounts) if (place / NOTE).is_file()]
 
 
@@ -36,12 +36,12 @@ def _mount_points(mounts: Path) -> list[Path]:
 def _drive(place: Path) -> Drive:
     with (place / NOTE).open("rb") as note:
         lines = up_to(note, LONGEST_NOTE).decode(errors="replace").splitlines()
-    said = dict(line.split(":", 1) for line in lines if ":" in line)
-    return Drive(place, said.get("Board-ID", "").strip(), said.get("Model", "UF2 drive").strip())
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    return Drive(place, fields.get("Board-ID", "").strip(), fields.get("Model", "UF2 drive").strip())
 
 
 def waiting(usb: Path = USB) -> int:
-    """Return how many RP2040s wait in their boot ROM, mounted or not."""
+    """Return the number of RP2040s in their boot ROM, whether their drives are mounted or not."""
     return sum((_line(folder / "idVendor"), _line(folder / "idProduct")) == RP2040_BOOT for folder in usb.glob("*"))
 
 

@@ -1,4 +1,7 @@
-"""A UF2 file from an image. Source: Microsoft, USB Flashing Format (UF2), "File format"; RP2040 data sheet, 2.8.4.2 (what its boot ROM takes)."""
+"""Make a UF2 file from an image.
+
+Sources: Microsoft, USB Flashing Format (UF2), "File format"; RP2040 data sheet, 2.8.4.2 (what its boot ROM accepts).
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,17 @@ from hil.images import Image
 
 MAGIC, MAGIC_2, MAGIC_END = 0x0A324655, 0x9E5D5157, 0x0AB16F30
 FAMILY_IS_PRESENT = 0x2000
-PAYLOAD, DATA = 256, 476  # bytes used in a block, and its room
-SECTOR = 4096  # RP2040-E14: a sector that is only partly filled may be erased again behind its first pages, so all of it is sent
+PAYLOAD, DATA = 256, 476  # bytes used of a block's data field, and the size of that field
+SECTOR = 4096  # whole sectors are sent: a partly filled one may be erased again after its first pages (RP2040-E14)
 
 
 def uf2_of(image: Image, family: int, start: int, size: int) -> bytes:
-    """Return the blocks of an image, 512 bytes each, in order of addresses; what the image leaves of a sector is 0xFF.
+    """Return the UF2 blocks of an image, 512 bytes each, in order of addresses. Unused bytes of a sector are 0xFF.
 
     Args:
         image: the firmware.
-        family: the chips that are to take it.
-        start, size: the flash.
+        family: UF2 family id of the chip.
+        start, size: address and bytes of the flash.
 
     Raises:
         Blocked: the image lies outside the flash.
@@ -29,7 +32,8 @@ def uf2_of(image: Image, family: int, start: int, size: int) -> bytes:
         if not start <= address <= address + len(data) <= start + size:
             raise Blocked(
                 "flash",
-                f"{image.path.name} has bytes at 0x{address:08X}, outside of the flash (0x{start:08X}, {size:,} bytes): link it for this board.",
+                f"{image.path.name} has bytes at 0x{address:08X}, outside the flash "
+                f"(0x{start:08X}, {size:,} bytes): link it for this board.",
             )
         for place, byte in enumerate(data, address):
             sectors.setdefault(place - place % SECTOR, bytearray(b"\xff" * SECTOR))[place % SECTOR] = byte

@@ -1,8 +1,9 @@
-"""A port of a USB hub that switches each port by itself, through the program uhubctl.
+"""A port of a USB hub with per-port power switching, through the program uhubctl.
 
-Source: uhubctl's own manual page and program (version 2.x): it lists only hubs that switch ports singly, prints `Current status for hub
-LOCATION [...]` and, after a change, `New status for hub LOCATION [...]`, each followed by a line `  Port N: STATUS FLAGS` a port, with the
-flag `power` for one that is on; a USB 3 hub is two hubs to it. It ends with status 0 also where a hub has refused a change.
+Source: manual page and code of uhubctl 2.x. It lists only hubs with per-port power switching. It prints
+`Current status for hub LOCATION [...]` and, after a change, `New status for hub LOCATION [...]`. Each is followed by a
+line `  Port N: STATUS FLAGS` for each port; the flag `power` means on. A USB 3 hub appears as two hubs. The exit status
+is 0 even if a hub refused a change.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from hil.endpoints import HubPort
 from hil.errors import Blocked
 
 PROGRAM = "uhubctl"
-BESIDE_THE_PATH = "/usr/sbin:/sbin"  # where Debian puts it, and no user's PATH looks
+BESIDE_THE_PATH = "/usr/sbin:/sbin"  # Debian installs it there, outside a user's PATH
 DEADLINE_S = 20.0
 HUB = re.compile(r"(Current|New) status for hub (\S+)(?: \[(.*)\])?")
-PORT = re.compile(r"\s+Port (\d+): [0-9a-fA-F]{4}\b([^\[]*)")  # behind a bracket a device describes itself
+PORT = re.compile(r"\s+Port (\d+): [0-9a-fA-F]{4}\b([^\[]*)")  # a device's description follows in brackets
 
 
 class UhubctlPort:
-    """Args:
+    """Power switch of one USB hub port.
+
+    Args:
         power: location of the hub and number of the port, as uhubctl counts them.
 
     Raises:
@@ -40,7 +43,7 @@ class UhubctlPort:
         self._program = program
 
     def check(self) -> str:
-        """Return whether the port is on."""
+        """Return a sentence that says whether the port is on."""
         return f"{self.name} can be switched, and is {'on' if self._states('Current') else 'off'}."
 
     def off(self) -> None:
@@ -55,15 +58,15 @@ class UhubctlPort:
         if self._states("New", "-a", wanted) != (wanted == "on"):
             raise Blocked(
                 "power",
-                f"{self.name} is not {wanted} after `{PROGRAM} -a {wanted}`: the hub claims to switch its ports and does not; use another "
-                "hub, or take `power` out of rig.toml.",
+                f"{self.name} is not {wanted} after `{PROGRAM} -a {wanted}`: the hub claims to switch its ports but "
+                "does not; use another hub, or remove `power` from rig.toml.",
             )
 
     def _states(self, which: str, *arguments: str) -> bool:
-        """Run uhubctl and return whether the port has power, on either of the two hubs that a USB 3 hub is."""
-        said = self._run(*arguments)
+        """Run uhubctl and return whether the port has power on any listed hub (a USB 3 hub is listed as two)."""
+        output = self._run(*arguments)
         states, inside = [], False
-        for line in said.splitlines():
+        for line in output.splitlines():
             hub, port = HUB.match(line), PORT.match(line)
             if hub:
                 inside = hub[1] == which
@@ -72,7 +75,8 @@ class UhubctlPort:
         if not states:
             raise Blocked(
                 "power",
-                f"the USB hub {self._power.uhubctl} tells nothing of its port {self._power.port}: `{PROGRAM}` lists them; put rig.toml right.",
+                f"{PROGRAM} reports no port {self._power.port} of the USB hub {self._power.uhubctl}: "
+                f"`{PROGRAM}` without arguments lists hubs and ports; correct rig.toml.",
             )
         return any(states)
 
@@ -93,11 +97,11 @@ class UhubctlPort:
                 "power", f"{PROGRAM} could not switch {self.name} ({error}): run `{' '.join(command)}` by hand."
             ) from error
         if done.returncode:
-            said = (done.stderr or done.stdout).strip()
+            text = (done.stderr or done.stdout).strip()
             cure = (
-                "give yourself access by uhubctl's udev rules"
-                if "ermission" in said
-                else f"`{PROGRAM}` alone lists the hubs that can; put rig.toml right"
+                "give yourself access with uhubctl's udev rules"
+                if "ermission" in text
+                else f"`{PROGRAM}` without arguments lists the hubs that it can switch; correct rig.toml"
             )
-            raise Blocked("power", f"{PROGRAM} cannot switch {self.name} ({said.partition(chr(10))[0]}): {cure}.")
+            raise Blocked("power", f"{PROGRAM} cannot switch {self.name} ({text.partition(chr(10))[0]}): {cure}.")
         return done.stdout

@@ -39,7 +39,7 @@ def run(board: str, defect: str, folder: Path) -> Outcome:
     [
         ("stm32h7b3", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)"),
         pytest.param("stm32h7b3", ARM_STATE, r"UsageFault \(CFSR 0x00020000: INVSTATE\)", marks=NIGHTLY),
-        pytest.param("rp2040", TRAP, r"HardFault \(an ARMv6-M core does not say why\)", marks=NIGHTLY),
+        pytest.param("rp2040", TRAP, r"HardFault \(an ARMv6-M core does not report the cause\)", marks=NIGHTLY),
         pytest.param(
             "mps2-an386", TRAP, r"UsageFault \(CFSR 0x00010000: UNDEFINSTR\)", marks=NIGHTLY
         ),  # on QEMU, which has no probe

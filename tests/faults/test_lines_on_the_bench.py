@@ -62,4 +62,4 @@ def test_endless_answers_are_the_lines_fault(over, kind):
 def test_swallowed_flow_control_is_named(over):
     outcome = over(to_board=[Swallow(b"\x11\x13")], to_host=[Swallow(b"\x11\x13")])
     assert (outcome.verdict, outcome.stage) == ("blocked", "link"), outcome.reason
-    assert "swallows the bytes 0x11 (XON) and 0x13 (XOFF)" in outcome.reason
+    assert "removes the bytes 0x11 (XON) and 0x13 (XOFF)" in outcome.reason

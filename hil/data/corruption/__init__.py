@@ -1,1 +1,1 @@
-"""Corruptions of images after Hendrycks and Dietterich (2019), in integers: four families, one file each."""
+"""Image corruptions after Hendrycks and Dietterich (2019), in integers: four families, one file each."""

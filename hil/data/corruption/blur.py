@@ -1,4 +1,4 @@
-"""Blur: gaussian, defocus, motion, zoom. Lengths are in pixels of an image of 32; beyond the edge is the nearest pixel."""
+"""Blur: gaussian, defocus, motion, zoom. Lengths are in pixels of a 32-pixel image; edge pixels pad the border."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hil.data.corruption.grid import FRACTION, ONE, divided, fixed, length, posi
 
 GAUSSIAN = (0.5, 0.7, 0.9, 1.2, 1.6)  # standard deviation
 DEFOCUS = (0.9, 1.2, 1.5, 2.0, 2.6)  # radius
-MOTION = (2.0, 3.0, 4.0, 5.5, 7.0)  # length of the way
-ZOOM = (1.06, 1.11, 1.16, 1.21, 1.31)  # largest of the zoom factors, in hundredths from 1.01
-DIRECTIONS, STEPS = 32, 8  # of half a turn; steps on either half of the way
-SUPER = 16  # a disk is counted on 16 x 16 points a pixel
+MOTION = (2.0, 3.0, 4.0, 5.5, 7.0)  # length of the motion
+ZOOM = (1.06, 1.11, 1.16, 1.21, 1.31)  # largest zoom factor; the factors go from 1.00 up to it in steps of 0.01
+DIRECTIONS, STEPS = 32, 8  # directions in half a turn; steps on either half of the motion
+SUPER = 16  # a disk is sampled at 16 x 16 points for each pixel
 
 
 def gaussian_blur(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
-    """Blur with a normal kernel of three standard deviations, height and width one after the other."""
+    """Blur with a Gaussian kernel cut at three standard deviations, first along one axis, then along the other."""
     sigma = length(images, GAUSSIAN[severity - 1]) / ONE
     reach = math.ceil(3 * sigma)
     line = np.array([[fixed(math.exp(-((at / sigma) ** 2) / 2)) for at in range(-reach, reach + 1)]], np.int64)
@@ -25,7 +25,7 @@ def gaussian_blur(images: np.ndarray, severity: int, rng: np.random.Generator) -
 
 
 def defocus_blur(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
-    """Blur with a disk; a pixel on its rim counts as much as is covered."""
+    """Blur with a disk; a pixel on its rim is weighted by its covered area."""
     radius = length(images, DEFOCUS[severity - 1])
     reach = (radius >> FRACTION) + 1
     points = (2 * np.arange((2 * reach + 1) * SUPER, dtype=np.int64) + 1) * ONE // (2 * SUPER) - reach * ONE - ONE // 2
@@ -35,7 +35,7 @@ def defocus_blur(images: np.ndarray, severity: int, rng: np.random.Generator) ->
 
 
 def _filtered(images: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """Return the sums of kernel times image, not divided."""
+    """Return the image filtered with an integer kernel, not divided by the sum of the kernel."""
     rows, columns = kernel.shape[0] // 2, kernel.shape[1] // 2
     padded = np.pad(images, ((0, 0), (rows, rows), (columns, columns), (0, 0)), "edge")
     height, width = images.shape[1:3]
@@ -46,13 +46,19 @@ def _filtered(images: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 def motion_blur(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
-    """Blur along a line, every image in a direction of its own."""
+    """Blur along a line, each image in its own random direction."""
     directions = rng.integers(0, DIRECTIONS, len(images))
     return along(images, length(images, MOTION[severity - 1]), directions)
 
 
 def along(images: np.ndarray, way: int, directions: np.ndarray) -> np.ndarray:
-    """Return the mean over a way (16 bits of fraction) about every pixel, each image's in its direction, in 32nds of half a turn."""
+    """Return the mean along a line through every pixel.
+
+    Args:
+        images: int64 [n, height, width, channels].
+        way: length of the line in pixels, with 16 bits of fraction.
+        directions: direction for each image, in 32nds of half a turn.
+    """
     out = np.empty_like(images)
     for direction in np.unique(directions):
         kernel = _line(way, math.pi * int(direction) / DIRECTIONS)
@@ -61,7 +67,7 @@ def along(images: np.ndarray, way: int, directions: np.ndarray) -> np.ndarray:
 
 
 def _line(way: int, angle: float) -> np.ndarray:
-    """Return the kernel of 17 points on a line, each shared by the four pixels about it as bilinear interpolation does."""
+    """Return the kernel of 17 points on a line; bilinear interpolation distributes each over four pixels."""
     reach = (way >> (FRACTION + 1)) + 1
     kernel = np.zeros((2 * reach + 1, 2 * reach + 1), np.int64)
     for step in range(-STEPS, STEPS + 1):

@@ -1,7 +1,8 @@
-"""Corrupted images by name: four families after Hendrycks and Dietterich, for small images.
+"""Corrupt images by name: four families after Hendrycks and Dietterich, for small images.
 
-"Benchmarking Neural Network Robustness to Common Corruptions and Perturbations" (2019). NumPy only and in integers, with generators of
-our own, so that every computer makes the same bytes; docs/data.md says where they differ from ImageNet-C and CIFAR-10-C.
+Source: "Benchmarking Neural Network Robustness to Common Corruptions and Perturbations" (2019). Implemented with NumPy
+in integers and with its own generators, so every computer gives the same bytes. docs/data.md lists the differences from
+ImageNet-C and CIFAR-10-C.
 """
 
 from __future__ import annotations
@@ -37,24 +38,24 @@ FAMILIES: dict[str, dict[str, Corruption]] = {
 }
 CORRUPTIONS = {name: corruption for family in FAMILIES.values() for name, corruption in family.items()}
 SEVERITIES = (1, 2, 3, 4, 5)
-DRAW = 2019  # first word of the seed; then the corruption's place, the severity, the caller's words
+DRAW = 2019  # first word of the seed; then the index of the corruption, the severity, the caller's seed
 IMAGES_AT_A_TIME = 1000
 
 
 def corrupted(images: np.ndarray, name: str, severity: int, seed: int) -> np.ndarray:
-    """Corrupt images; the numbers drawn depend on name, severity, seed and the images' shape alone.
+    """Corrupt images. The random numbers depend only on name, severity, seed and the shape of the images.
 
     Args:
         images: uint8 [n, height, width] or [n, height, width, channels].
         name: one of `CORRUPTIONS`.
         severity: 1..5.
-        seed: of the generator, for example the split.
+        seed: last word of the seed, for example the split.
 
     Returns:
-        uint8, in the shape given.
+        uint8, in the same shape.
 
     Raises:
-        RigError: no such corruption or severity.
+        RigError: there is no such corruption or severity.
     """
     if name not in CORRUPTIONS:
         raise RigError(f"there is no corruption {name!r}: {close_matches(name, CORRUPTIONS)}")

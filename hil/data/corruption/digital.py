@@ -1,4 +1,4 @@
-"""Digital: contrast, elastic, pixelate, jpeg."""
+"""Digital corruptions: contrast, elastic, pixelate, jpeg."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from hil.data.corruption.grid import FRACTION, ONE, divided, fixed, length, positions, read_at, smooth_field
 
-CONTRAST = (0.75, 0.5, 0.4, 0.3, 0.15)  # what is left of it
-ELASTIC = (0.8, 1.2, 1.6, 2.1, 2.7)  # largest displacement, in pixels of an image of 32
-PIXELATE = (0.6, 0.5, 0.4, 0.3, 0.25)  # part of the side
+CONTRAST = (0.75, 0.5, 0.4, 0.3, 0.15)  # remaining fraction of the contrast
+ELASTIC = (0.8, 1.2, 1.6, 2.1, 2.7)  # largest displacement, in pixels of a 32-pixel image
+PIXELATE = (0.6, 0.5, 0.4, 0.3, 0.25)  # new side length as a fraction of the old one
 JPEG = (25, 18, 15, 10, 7)  # quality
-CELLS = 4  # of the displacements
-SIDE, BASIS_BITS = 8, 13  # of a block, of the cosines
+CELLS = 4  # cells on each side of the displacement field
+SIDE, BASIS_BITS = 8, 13  # side of a block; bits of fraction of the cosines
 # ITU-T T.81, table K.1: luminance
 LUMINANCE = np.array([
     [16, 11, 10, 16, 24, 40, 51, 61], [12, 12, 14, 19, 26, 58, 60, 55], [14, 13, 16, 24, 40, 57, 69, 56],
@@ -23,7 +23,7 @@ LUMINANCE = np.array([
 
 
 def contrast(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw every pixel towards the mean of its image and channel."""
+    """Move every pixel towards the mean of its image and channel."""
     pixels, left = images.shape[1] * images.shape[2], fixed(CONTRAST[severity - 1])
     total = images.sum((1, 2), keepdims=True)
     return divided(left * pixels * images + (ONE - left) * total, ONE * pixels)
@@ -50,13 +50,16 @@ def pixelate(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.
 
 
 def _overlaps(few: int, many: int) -> np.ndarray:
-    """Return how much of each of `few` large pixels each of `many` small ones covers, int64 [few, many]; every row sums to `many`."""
+    """Return the overlap of each of `few` large pixels with each of `many` small ones, int64 [few, many].
+
+    Every row sums to `many`.
+    """
     large, small = np.arange(few)[:, None] * many, np.arange(many)[None] * few
     return np.maximum(np.minimum(large + many, small + few) - np.maximum(large, small), 0)
 
 
 def jpeg(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
-    """Round the cosine transform of blocks of 8 x 8 as JPEG does its luminance, every channel by itself."""
+    """Quantize the cosine transform of 8 x 8 blocks as JPEG does for luminance, each channel separately."""
     count, height, width, channels = images.shape
     padded = np.pad(images, ((0, 0), (0, -height % SIDE), (0, -width % SIDE), (0, 0)), "edge")
     rows, columns = padded.shape[1] // SIDE, padded.shape[2] // SIDE
@@ -71,7 +74,7 @@ def jpeg(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndar
 
 
 def _cosines() -> np.ndarray:
-    """Return the orthonormal cosine basis with 13 bits of fraction, int64 [frequency, place]."""
+    """Return the orthonormal cosine basis with 13 bits of fraction, int64 [frequency, position]."""
     return np.array([
         [round(2**BASIS_BITS * math.sqrt((1 if k == 0 else 2) / SIDE) * math.cos((2 * n + 1) * k * math.pi / (2 * SIDE))) for n in range(SIDE)]
         for k in range(SIDE)
@@ -79,5 +82,5 @@ def _cosines() -> np.ndarray:
 
 
 def _table(quality: int) -> np.ndarray:
-    """Return the steps of a quality below 50 as the Independent JPEG Group scales them."""
+    """Return the quantization table of a quality below 50, scaled as by the Independent JPEG Group."""
     return np.clip((LUMINANCE * (5000 // quality) + 50) // 100, 1, 255)

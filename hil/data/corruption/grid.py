@@ -1,4 +1,4 @@
-"""What the corruptions share: rounding, lengths that scale with the image, pictures read between pixels, smooth random fields."""
+"""Shared by the corruptions: rounding, lengths relative to the image size, interpolation, smooth random fields."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 FRACTION = 16  # bits of fraction of a position, a weight or a factor
 ONE = 1 << FRACTION
-REFERENCE_SIDE = 32  # lengths are given in pixels of an image of 32 and scale with its shorter side
+REFERENCE_SIDE = 32  # lengths are given in pixels of a 32-pixel image and scale with the shorter side of the image
 
 
 def fixed(value: float) -> int:
@@ -20,12 +20,12 @@ def length(images: np.ndarray, pixels: float) -> int:
 
 
 def divided(total: np.ndarray, divisor: int) -> np.ndarray:
-    """Return total / divisor rounded to the nearest integer, halves up, held in 0..255: int64."""
+    """Return total / divisor as int64, rounded to the nearest integer, halves up, and clipped to 0..255."""
     return np.clip((2 * total + divisor) // (2 * divisor), 0, 255)
 
 
 def read_at(images: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Read images between their pixels, bilinearly; what lies outside is the nearest pixel.
+    """Interpolate images bilinearly at given positions; outside the image, the nearest pixel counts.
 
     Args:
         images: int64 [n, height, width, channels].
@@ -35,7 +35,7 @@ def read_at(images: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
         int64 [n, height', width', channels] with 32 bits of fraction.
     """
     count, height, width, _ = images.shape
-    same = len(y) == 1  # positions for all images, which are then read as a whole
+    same = len(y) == 1  # the same positions for all images, which are then read together
     which = slice(None) if same else np.arange(count)[:, None, None]
     y, x = np.clip(y, 0, (height - 1) * ONE), np.clip(x, 0, (width - 1) * ONE)
     top, left = y >> FRACTION, x >> FRACTION
@@ -57,7 +57,7 @@ def positions(images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def smooth_field(rng: np.random.Generator, shape: tuple[int, int, int], cells: int) -> np.ndarray:
-    """Draw a field for each image, uniform on a lattice of `cells` x `cells` squares and bilinear between.
+    """Draw a field for each image: uniform at the nodes of `cells` x `cells` squares, bilinear in between.
 
     Returns:
         int64 [n, height, width] in 0..2^16.
@@ -71,7 +71,10 @@ def smooth_field(rng: np.random.Generator, shape: tuple[int, int, int], cells: i
 
 
 def nearly_normal(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Draw numbers of mean 0 and variance 1 with 16 bits of fraction: sums of twelve uniform ones, so that no logarithm is taken."""
+    """Draw approximately normal numbers of mean 0 and variance 1, with 16 bits of fraction.
+
+    Each is the sum of twelve uniform numbers, which avoids a floating-point logarithm.
+    """
     total = np.full(shape, -6 * (ONE - 1), np.int64)
     for _ in range(12):
         total += rng.integers(0, ONE, shape, np.uint16)

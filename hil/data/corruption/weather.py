@@ -1,4 +1,4 @@
-"""Weather: fog, snow, brightness. (ImageNet-C's frost is photographs of ice, which are not part of this project.)"""
+"""Weather: fog, snow, brightness. (Without ImageNet-C's frost, which uses photographs of ice.)"""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ import numpy as np
 from hil.data.corruption.blur import DIRECTIONS, along
 from hil.data.corruption.grid import FRACTION, ONE, divided, fixed, length, nearly_normal, smooth_field
 
-FOG = ((0.3, 1.0), (0.6, 1.0), (0.9, 0.8), (1.3, 0.7), (1.8, 0.6))  # how much, and how fast finer clouds fade
+FOG = ((0.3, 1.0), (0.6, 1.0), (0.9, 0.8), (1.3, 0.7), (1.8, 0.6))  # density; how fast the weights of octaves fall
+# Threshold of a flake, length of its fall in pixels of a 32-pixel image, whitening.
 SNOW = (
     (2.2, 2.0, 0.1),
     (2.0, 2.5, 0.15),
     (1.8, 3.0, 0.2),
     (1.6, 3.5, 0.25),
     (1.4, 4.0, 0.3),
-)  # threshold of a flake, way it falls, whitening
-BRIGHTNESS = (0.1, 0.2, 0.3, 0.4, 0.5)  # part of white
-CLOUDS = (2, 4, 8, 16)  # cells of the octaves
-FALLING = (DIRECTIONS // 4, 3 * DIRECTIONS // 4)  # directions of snow: from one diagonal over down to the other
+)
+BRIGHTNESS = (0.1, 0.2, 0.3, 0.4, 0.5)  # fraction of white
+CLOUDS = (2, 4, 8, 16)  # cells on each side, by octave
+FALLING = (DIRECTIONS // 4, 3 * DIRECTIONS // 4)  # range of the snow's direction: diagonal, vertical, other diagonal
 
 
 def fog(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
-    """Lay clouds of four octaves over the image; white stays white."""
+    """Blend clouds of four octaves over the image; white stays white."""
     much, fading = FOG[severity - 1]
     clouds, weights = np.zeros(images.shape[:3], np.int64), 0
     for octave, cells in enumerate(CLOUDS):
@@ -34,7 +35,7 @@ def fog(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarr
 
 
 def snow(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
-    """Let flakes fall, every image in a direction of its own, over a whitened image."""
+    """Add motion-blurred flakes to a whitened image; each image has its own random direction."""
     threshold, way, whitening = SNOW[severity - 1]
     drawn = nearly_normal(rng, (*images.shape[:3], 1))
     flakes = np.where(drawn > fixed(threshold), 255, 0)
@@ -45,6 +46,6 @@ def snow(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndar
 
 
 def brightness(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
-    """Add light to every pixel and channel."""
+    """Add a constant to every pixel and channel."""
     light = (255 * fixed(BRIGHTNESS[severity - 1]) + ONE // 2) >> FRACTION
     return np.minimum(images + light, 255)

@@ -1,4 +1,7 @@
-"""Chips that pyOCD does not have, or not as the rig needs them: a module each, named as the target, which derives it from pyOCD's own as `TARGET`."""
+"""pyOCD targets that pyOCD lacks or that the rig changes.
+
+Each module has the name of its target and defines `TARGET`, a class derived from one of pyOCD's targets.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,6 @@ from pyocd import target as pyocd_target
 
 
 def register(name: str) -> None:
-    """Make a target known to pyOCD in this process, in the place of its own of that name; one that has no module here stays as pyOCD has it."""
+    """Register the target with pyOCD in this process, replacing pyOCD's own; do nothing if it has no module here."""
     if name in (file.name for file in pkgutil.iter_modules(__path__)):
         pyocd_target.TARGET[name] = import_module(f"{__name__}.{name}").TARGET

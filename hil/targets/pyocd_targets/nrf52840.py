@@ -1,6 +1,7 @@
-"""The nRF52840 as a pyOCD target: the one that pyOCD has built in, which says so where the debug port is locked.
+"""The nRF52840 as a pyOCD target: pyOCD's built-in target, which here also reports a locked debug port.
 
-Left to itself pyOCD unlocks such a chip by erasing all of it, or, forbidden to, fails later for want of a core.
+By default pyOCD unlocks such a chip by erasing all of it. With `auto_unlock` off it fails later, because it finds no
+core.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ class NRF52840(BUILT_IN):  # type: ignore[misc]
     """Refuses a chip whose access port protection is on."""
 
     def check_flash_security(self) -> None:
-        """Called by pyOCD before it looks for cores.
+        """Refuse a locked chip. pyOCD calls this before it discovers cores.
 
         Raises:
             Blocked: the chip is locked.
@@ -22,8 +23,8 @@ class NRF52840(BUILT_IN):  # type: ignore[misc]
         if self.is_locked() and not self.session.options.get("auto_unlock"):
             raise Blocked(
                 "probe",
-                "the debug port of the nRF52840 is locked (APPROTECT): if nothing in it is worth keeping, erase and unlock it by "
-                "`nrfjprog --recover` or `pyocd erase --mass --target nrf52840`, and run again.",
+                "the debug port of the nRF52840 is locked (APPROTECT): if its contents may be lost, erase and "
+                "unlock it with `nrfjprog --recover` or `pyocd erase --mass --target nrf52840`, and run again.",
             )
         super().check_flash_security()
 

@@ -1,8 +1,8 @@
-"""The STM32F746 as a pyOCD target: the relative that pyOCD has built in, with this chip's flash map.
+"""The STM32F746 as a pyOCD target: pyOCD's built-in STM32F767 with this chip's memory map.
 
-Source of the map: RM0385, section 3.3.2 (one bank: 4 sectors of 32 Kbytes, one of 128 Kbytes, 3 of 256 Kbytes), and the memory map for
-the RAM. The flash algorithm, which numbers the sectors of a single bank the same way and programs words, and the way to a halt under
-reset are pyOCD's own for STM32F767.
+Source of the map: RM0385, section 3.3.2 (one bank: 4 sectors of 32 Kbytes, one of 128 Kbytes, 3 of 256 Kbytes), and its
+memory map for the RAM. The flash algorithm and the halt under reset are pyOCD's own for STM32F767; the algorithm
+programs words and numbers the sectors of a single bank the same way.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyocd.core.memory_map import FlashRegion, MemoryMap, RamRegion
 from pyocd.target.builtin.target_STM32F767xx import DBGMCU, FLASH_ALGO, STM32F767xx
 
-PAGE_SIZE = 0x400  # what the algorithm's buffer takes at a time
+PAGE_SIZE = 0x400  # bytes in the buffer of the flash algorithm
 
 
 def _sectors(start: int, number: int, size: int) -> FlashRegion:
@@ -25,7 +25,7 @@ def _sectors(start: int, number: int, size: int) -> FlashRegion:
 
 
 class STM32F746xG(STM32F767xx):  # type: ignore[misc]
-    """1 Mbyte of flash and 320 Kbytes of RAM in the place of the F767's."""
+    """1 Mbyte of flash and 320 Kbytes of RAM instead of the F767's memories."""
 
     MEMORY_MAP = MemoryMap(
         _sectors(0x0800_0000, 4, 0x8000),
@@ -36,11 +36,11 @@ class STM32F746xG(STM32F767xx):  # type: ignore[misc]
     )
 
     def post_connect_hook(self) -> None:
-        """Let the debugger reach memory while the core sleeps. The F767's hook also asks for its number of banks; here is one."""
+        """Allow the debugger to access memory during sleep. Unlike the F767's hook, do not read the number of banks."""
         self.write32(DBGMCU.CR, DBGMCU.CR_VALUE)
 
     def rest_hook(self) -> None:
-        """Let the core's clocks stop while it sleeps, as without a debugger: the bits outlast the connection (DBGMCU_CR)."""
+        """Let the core's clocks stop during sleep, as without a debugger (DBGMCU_CR outlasts the connection)."""
         self.write32(DBGMCU.CR, 0)
 
 

@@ -1,6 +1,7 @@
-"""The STM32H7B3 as a pyOCD target: the relative that pyOCD has built in, with this chip's flash map.
+"""The STM32H7B3 as a pyOCD target: pyOCD's built-in STM32H7B0 with this chip's flash map.
 
-Source of the map: RM0455, section 4.3.4 (2 banks of 1 Mbyte, 128 sectors of 8 Kbytes each). The flash algorithm is pyOCD's own.
+Source of the map: RM0455, section 4.3.4 (2 banks of 1 Mbyte, 128 sectors of 8 Kbytes each). The flash algorithm is
+pyOCD's own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from pyocd.target.builtin.target_STM32H7B0xx import DBGMCU, FLASH_ALGO, STM32H7B
 
 BANK_SIZE = 0x10_0000
 SECTOR_SIZE = 0x2000
-PAGE_SIZE = 0x8000  # what the algorithm's buffer takes at a time
+PAGE_SIZE = 0x8000  # bytes in the buffer of the flash algorithm
 
 
 def _bank(name: str, start: int, boot: bool) -> FlashRegion:
@@ -26,7 +27,7 @@ def _bank(name: str, start: int, boot: bool) -> FlashRegion:
 
 
 class STM32H7B3xx(STM32H7B0xx):  # type: ignore[misc]
-    """Two banks of 1 Mbyte in the place of the H7B0's."""
+    """Two banks of 1 Mbyte instead of the H7B0's flash."""
 
     MEMORY_MAP = MemoryMap(
         _bank("bank_1", 0x0800_0000, True),
@@ -35,7 +36,7 @@ class STM32H7B3xx(STM32H7B0xx):  # type: ignore[misc]
     )
 
     def rest_hook(self) -> None:
-        """Let the core's clocks stop while it sleeps, as without a debugger: the bits outlast the connection (DBGMCU_CR)."""
+        """Let the core's clocks stop during sleep, as without a debugger (DBGMCU_CR outlasts the connection)."""
         self.write32(DBGMCU.CR, 0)
 
 

@@ -136,14 +136,14 @@ def test_a_name_like_nothing_gets_the_whole_list() -> None:
         (
             '"under-reset"',
             '"attach"',
-            r"mine\.toml, key connect_mode: 'attach' is none of halt, pre-reset, under-reset",
+            r"mine\.toml, key connect_mode: 'attach' is not one of halt, pre-reset, under-reset",
         ),
-        ("connect_mode", 'reset_type = "hw"\nconnect_mode', r"mine\.toml, key reset_type: 'hw' is none of default"),
-        ("marker = ", "# ", r"mine\.toml: the key marker is missing: docs/new-board\.md"),
+        ("connect_mode", 'reset_type = "hw"\nconnect_mode', r"mine\.toml, key reset_type: 'hw' is not one of default"),
+        ("marker = ", "# ", r"mine\.toml: the key marker is missing: add it \(docs/new-board\.md"),
         ('"ram", start = 0x2400_0000, ', '"ram", ', r"mine\.toml, memory axi_sram: the key start is missing"),
-        ('"flash", start', '"rom", start', r"mine\.toml, memory flash, key kind: 'rom' is none of flash, ram"),
+        ('"flash", start', '"rom", start', r"mine\.toml, memory flash, key kind: 'rom' is not one of flash, ram"),
         ("mask = ", "maks = ", r"mine\.toml, \[identity\]: unknown key maks: did you mean mask"),
-        ('title = "', "title = ", r"mine\.toml: .*line \d+.*: mend the TOML syntax there"),
+        ('title = "', "title = ", r"mine\.toml: .*line \d+.*: correct the TOML syntax there"),
     ],
 )
 def test_a_mistake_in_a_catalogue_file_is_named(
@@ -172,5 +172,5 @@ def test_a_missing_firmware_names_path_and_cure(tmp_path: Path) -> None:
 def test_firmware_that_is_no_elf_file_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "firmware.hex"
     path.write_bytes(content)
-    with pytest.raises(RigError, match=r"firmware\.hex is no ELF file"):
+    with pytest.raises(RigError, match=r"firmware\.hex is not an ELF file"):
         image_of("stm32h7b3", path)

@@ -23,7 +23,7 @@ def test_every_bit_has_a_name_unless_it_is_reserved() -> None:
         (5, 0x8200, 0x2400DEAD, False, "BusFault (CFSR 0x00008200: PRECISERR, BFARVALID; address 0x2400DEAD)"),
         (3, 0x0400, 0x1234, False, "HardFault (CFSR 0x00000400: IMPRECISERR)"),  # an address that is not valid is none
         (4, 0x82, 0, False, "MemManage (CFSR 0x00000082: DACCVIOL, MMARVALID; address 0x00000000)"),
-        (3, 0, 0, True, "HardFault (an ARMv6-M core does not say why)"),
+        (3, 0, 0, True, "HardFault (an ARMv6-M core does not report the cause)"),
         (53, 0, 0, False, "interrupt 37"),
     ],
 )

@@ -128,7 +128,7 @@ def test_another_refusal_is_no_reason_to_go_on(tmp_path: Path) -> None:
 def test_a_reply_that_cannot_be_ends_the_trial(tmp_path: Path) -> None:
     run = Run(tmp_path, Board())
     run.board.said_bytes = BYTES - 1
-    with pytest.raises(ImplausibleReply, match="'save_checkpoint' has bytes 63, where the tensors have 64"):
+    with pytest.raises(ImplausibleReply, match="'save_checkpoint' has bytes 63, but the tensors have 64"):
         run.steps(2)
     assert run.kept() is None
 

@@ -55,7 +55,7 @@ def test_a_wrong_request_is_one_sentence_and_makes_no_folder(
 def test_momentum_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--method", "mcutrain", "--network", "resnet-tiny", "--batch", "1"]
     assert main(["campaign", "start", *options]) == 2
-    assert "momentum is a state beside the weights, which a checkpoint does not have" in capsys.readouterr().err
+    assert "momentum is state in addition to the weights, which a checkpoint lacks" in capsys.readouterr().err
 
 
 def test_a_spec_file_s_mistake_is_named_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,7 +119,7 @@ def test_other_data_than_it_was_begun_with_are_refused(capsys: pytest.CaptureFix
     plan(Path("mine"))
     Path("rig.toml").write_text("")
     assert main(["campaign", "resume", "mine"]) == 2
-    assert "the data set fashion-mnist-1k is another than the campaign was begun with" in capsys.readouterr().err
+    assert "the data set fashion-mnist-1k is not the one that the campaign started with" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

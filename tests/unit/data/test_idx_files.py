@@ -49,7 +49,7 @@ def test_truncated_at_every_length(tmp_path: Path, packed: bool) -> None:
 def test_too_long(tmp_path: Path) -> None:
     path = tmp_path / "long-ubyte"
     path.write_bytes(idx_bytes(SOME) + b"\0")
-    with pytest.raises(RigError, match=r"holds more bytes where its header \(3, 4, 5\) says 60"):
+    with pytest.raises(RigError, match=r"holds more bytes, but its header \(3, 4, 5\) says 60"):
         read_idx(path)
 
 
@@ -57,14 +57,14 @@ def test_too_long(tmp_path: Path) -> None:
 def test_other_types_of_the_format(tmp_path: Path, kind: int) -> None:
     path = tmp_path / "floats"
     path.write_bytes(bytes([0, 0, kind, 1]) + struct.pack(">I", 1) + bytes(8))
-    with pytest.raises(RigError, match="is no IDX file of bytes"):
+    with pytest.raises(RigError, match="is not an IDX file of bytes"):
         read_idx(path)
 
 
 def test_no_idx_file(tmp_path: Path) -> None:
     path = tmp_path / "picture.png"
     path.write_bytes(b"\x89PNG\r\n\x1a\n")
-    with pytest.raises(RigError, match=r"picture\.png is no IDX file"):
+    with pytest.raises(RigError, match=r"picture\.png is not an IDX file"):
         read_idx(path)
 
 
@@ -89,7 +89,7 @@ def test_a_bomb_ends_where_its_header_does(tmp_path: Path) -> None:
     path = tmp_path / "bomb.gz"
     gzip_bomb(path, idx_bytes(SOME))
     said = in_little_memory("from hil.data.idx import read_idx; read_idx(path)", path)
-    assert said.endswith("holds more bytes where its header (3, 4, 5) says 60: fetch it again.")
+    assert said.endswith("holds more bytes, but its header (3, 4, 5) says 60: fetch it again.")
 
 
 def test_a_header_that_promises_too_much_is_not_believed(tmp_path: Path) -> None:

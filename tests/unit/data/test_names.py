@@ -58,8 +58,11 @@ def test_the_user_s_own_files(tmp_path: Path, test: str, packed: bool) -> None:
     "arrays, said",
     [
         ((OWN[0][:6], *OWN[1:]), "holds 6 train images and 7 labels"),
-        ((OWN[0], OWN[1] + 4, *OWN[2:]), r"train label 10: number the classes 0\.\.9"),
-        ((*OWN[:2], OWN[2][:, :4], OWN[3]), "images of 5x4 and 4x4: make them one size"),
+        (
+            (OWN[0], OWN[1] + 4, *OWN[2:]),
+            r"train label 10, but the networks have 10 classes: number the classes 0\.\.9",
+        ),
+        ((*OWN[:2], OWN[2][:, :4], OWN[3]), "images of 5x4 and 4x4: give them the same size"),
         ((*OWN[:2], OWN[2][:0], OWN[3][:0]), "holds 0 test images and 0 labels"),
         ((OWN[0].reshape(7, 20), *OWN[1:]), "images in 2 and labels in 1 dimensions"),
     ],

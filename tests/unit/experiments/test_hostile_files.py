@@ -190,6 +190,6 @@ def test_json_that_is_none(tmp_path: Path, text: bytes) -> None:
 
 def test_a_long_file_ends_at_the_cap(tmp_path: Path) -> None:
     (tmp_path / CURVE_FILE).write_bytes(b" " * (17 << 20))
-    assert "curve.json has more than 16 MB, the most that is read of it" in sentence(
+    assert "curve.json has more than 16 MB, the largest size that is read" in sentence(
         lambda: read_curve(tmp_path), CURVE_FILE
     )

@@ -72,7 +72,7 @@ def test_an_image_that_was_built_for_the_board_is_taken_as_the_users_own(name: s
     [
         (at(18, "H", 62), r"for another processor \(x64, 32 bits, little-endian\): compile it with arm-none-eabi-gcc"),
         (at(16, "H", 1), r"is not linked for fixed addresses \(ET_REL\)"),
-        (architecture(14), "compiled for Armv8-A, which the cortex-m7 of stm32h7b3 does not execute: compile it with -mcpu=cortex-m7"),
+        (architecture(14), "compiled for Armv8-A, which the cortex-m7 of stm32h7b3 cannot execute: compile it with -mcpu=cortex-m7"),
         (architecture(99), "compiled for Tag_CPU_arch 99"),
         (every_load(16, 0), "has no loadable segment"),
         (every_load(12, 0x2400_0000), r"bytes at 0x24000000, outside the flash of stm32h7b3 \(0x08000000\.\.0x081FFFFF\)"),

@@ -34,6 +34,7 @@ def test_a_name_outside_the_strings_is_damage(name: int, tmp_path: Path) -> None
     struct.pack_into("<I", data, at + 16 * 5, name)
     (tmp_path / "mine.elf").write_bytes(data)
     with pytest.raises(
-        RigError, match=r"mine\.elf is damaged \(its symbol table is cut short, or names what its strings do not hold\)"
+        RigError,
+        match=r"mine\.elf is damaged \(its symbol table is truncated, or names a string that its string table lacks\)",
     ):
         image_of("rp2040", tmp_path / "mine.elf")

@@ -108,8 +108,8 @@ def test_endless_answers_without_news_are_no_progress(line, clock, kind):
     port = line(to_host=[Only(kind, after=6)])
     session = Session(port, NONCE)
     error = ends(session, clock)
-    assert isinstance(error, Silent) and "whole frames came" in str(error), error
-    assert ("asked for a repeat" if kind == NAK else "told nothing new") in str(error)
+    assert isinstance(error, Silent) and "undamaged frames were received" in str(error), error
+    assert ("requested a repeat" if kind == NAK else "acknowledged nothing new") in str(error)
     assert samples_of(port) == executed(BODIES)[: len(samples_of(port))]
     assert port.to_board.sent < 40 * 5 * FRAME, "the line is not flooded"
 
@@ -206,7 +206,7 @@ def test_swallowed_flow_control_is_named(line, clock, values, directions):
         with pytest.raises(Blocked) as blocked:
             session.hello()
             session.check_line()
-        assert f"the line swallows the bytes {named}" in str(blocked.value), str(blocked.value)
+        assert f"the line removes the bytes {named}" in str(blocked.value), str(blocked.value)
         assert clock.now - started < LONGEST_S and port.to_board.sent < 20_000
 
 
@@ -244,7 +244,7 @@ def test_every_value_crosses_a_good_line(line):
 
 def test_gibberish_of_another_speed_is_named(line, clock):
     rng = random.Random(1)
-    with pytest.raises(Silent, match="not one whole frame"):
+    with pytest.raises(Silent, match="but no undamaged frame"):
         Session(line(to_board=[Gibberish(rng)], to_host=[Gibberish(rng), Chatter(b"x\0")]), NONCE).hello()
 
 

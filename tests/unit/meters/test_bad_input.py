@@ -42,7 +42,7 @@ def test_another_instrument_is_refused(key):
     bench.line.fault = fault
     with (
         pytest.raises(
-            Blocked, match=rf"is 'ACME,MODEL 1,1,1', not a {bench.sheet.name}: put its address or its model right"
+            Blocked, match=rf"is 'ACME,MODEL 1,1,1', not a {bench.sheet.name}: correct its address or its model"
         ),
         bench.open(),
     ):

@@ -225,5 +225,5 @@ def test_an_answer_that_is_cut_short_blocks(monkeypatch):
         whole = twin.execute
         monkeypatch.setattr(twin, "execute", lambda line: whole(line)[:-5] if line.startswith("R?") else whole(line))
 
-    with pytest.raises(Blocked, match="characters came"):
+    with pytest.raises(Blocked, match="characters arrived"):
         captured(board, before=cut)

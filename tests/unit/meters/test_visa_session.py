@@ -130,7 +130,7 @@ def test_nobody_at_the_address():
         port = taken.getsockname()[1]
     with pytest.raises(Blocked, match="did not take"):
         VisaSession(f"TCPIP0::127.0.0.1::{port}::SOCKET", "thing", SHORT_MS).identify("thing")
-    with pytest.raises(Blocked, match="'no address' is no VISA resource name: name the thing as in TCPIP0::"):
+    with pytest.raises(Blocked, match="'no address' is not a VISA resource name: name the thing as in TCPIP0::"):
         VisaSession("no address", "thing", SHORT_MS)
     for address in (
         "TCPIP0::no.such.host.invalid::5025::SOCKET",
@@ -191,7 +191,7 @@ def test_an_error_that_is_none_blocks(serve):
 def test_identity(serve):
     server = serve(lambda _: b"ACME,MODEL 1,0,0\n")
     assert VisaSession(server.resource, "thing").identify("MODEL 1") == "ACME,MODEL 1,0,0"
-    with pytest.raises(Blocked, match=r"is 'ACME,MODEL 1,0,0', not a Keithley: put its address or its model right"):
+    with pytest.raises(Blocked, match=r"is 'ACME,MODEL 1,0,0', not a Keithley: correct its address or its model"):
         VisaSession(server.resource, "Keithley").identify("MODEL 2450")
 
 
@@ -251,7 +251,7 @@ def test_a_block_that_says_it_is_larger_than_any_is_not_waited_for(serve):
         serve(lambda line: b"#9999999999" + bytes(100) if line == "B?" else b"ok\n").resource, "thing", 2000
     )
     with pytest.raises(
-        Blocked, match=r"did not take 'B\?' \(a block of 999,999,999 bytes is longer than any that is asked for\)"
+        Blocked, match=r"did not take 'B\?' \(a block of 999,999,999 bytes is longer than any that is requested\)"
     ):
         session.ask_block("B?")
     assert session.ask("A?") == "ok"

@@ -283,7 +283,7 @@ def test_a_file_that_goes_on_ends_at_the_cap(tmp_path, monkeypatch):
     path = tmp_path / "trace.csv"
     path.write_bytes(b"t_s,power_w\n" + b"0,1\n" * (1 << 18))
     with pytest.raises(
-        RigError, match=r"trace\.csv has more than 1 MB, the most that is read of it: export a shorter stretch\."
+        RigError, match=r"trace\.csv has more than 1 MB, the largest size that is read: export a shorter stretch\."
     ):
         csv_text.CsvText(path)
     assert len(list(csv_text.CsvText(shorter(path)).lines())) == 1 << 17

@@ -56,7 +56,7 @@ def test_the_nightly_tier_is_the_quick_one_and_more(rig):
 def test_hardware_alone_never_takes_a_stand_in(rig):
     done = rig("--board=stm32h7b3", "--reality=hardware", rig_toml="")
     assert done.returncode == 75
-    assert "rig.toml names no stm32h7b3" in done.stdout
+    assert "rig.toml does not name stm32h7b3" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_hardware_alone_never_takes_a_stand_in(rig):
         (
             ["--board=stm32h7b3", "--reality=hardware"],
             None,
-            "blocked: --reality=hardware, but rig.toml names no stm32h7b3",
+            "blocked: --reality=hardware, but rig.toml does not name stm32h7b3",
         ),
     ],
 )
@@ -83,7 +83,7 @@ def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options,
     (tmp_path / "bin/renode").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     if others_here() and said.startswith("renode"):
-        said = "blocked: others work on this computer"
+        said = "blocked: other users work on this computer"
     assert said in rig(*options, "--collect-only", rig_toml=rig_toml).stdout.splitlines()[2]
 
 
@@ -95,7 +95,7 @@ def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options,
         (["--board=stm32h7b3"], '[[board]]\nname = "stm32h7b3"\nserial = 5\n', "rig.toml, line 3, key serial:"),
         (["--board=stm32h7b3", "--rig=typo.toml"], None, "--rig=typo.toml: there is no such file"),
         (["--board=stm32h7b3", "--elf=missing.elf"], None, "missing.elf cannot be read"),
-        (["--board=stm32h7b3", "--elf=rig.toml"], "", "rig.toml is no ELF file"),
+        (["--board=stm32h7b3", "--elf=rig.toml"], "", "rig.toml is not an ELF file"),
         (["--board=stm32h7b3", f"--elf={image_of('stm32f746').path}"], None, "is built for stm32f746, not for stm32h7b3"),
     ],
 )  # fmt: skip

@@ -32,7 +32,7 @@ def test_the_doctor_without_a_renode(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     check = look()
     assert (
         check.state,
-        check.said.startswith(f"Renode, which could stand in for {MODELLED}, is not installed: unpack"),
+        check.said.startswith(f"Renode is not installed; it could stand in for {MODELLED}: unpack"),
     ) == (NOTE, True)
 
 

@@ -77,7 +77,7 @@ def test_an_erased_board_is_ready_for_its_first_run(bare: Endpoints) -> None:
         BOARD.name,
         "agent answers",
         NOTE,
-        "the flash is erased: there is no firmware of ours yet, the first run flashes it.",
+        "the flash is erased: the first run programs the firmware.",
     )
 
 
@@ -88,7 +88,7 @@ def test_the_doctor_ends_well_on_an_erased_board(
         f'[[board]]\nname = "{BOARD.name}"\nprobe = "{bare.probe}"\nserial = "{bare.serial}"\n'
     )
     assert main(["doctor", "--rig", str(tmp_path / "rig.toml")]) == 0
-    assert "the first run flashes it" in capsys.readouterr().out
+    assert "the first run programs the firmware" in capsys.readouterr().out
 
 
 def test_another_program_in_the_flash_is_no_erased_board(bare: Endpoints) -> None:
@@ -98,7 +98,7 @@ def test_another_program_in_the_flash_is_no_erased_board(bare: Endpoints) -> Non
     check = agent_of(bare)
     assert check.state == WRONG
     assert (
-        "another program is in the flash of stm32h7b3" in check.said
+        "the flash of stm32h7b3 holds another program" in check.said
         and "`pytest --board=stm32h7b3` replaces it" in check.said
     )
 
@@ -110,7 +110,7 @@ def test_our_firmware_that_is_silent_is_wrong(endpoints: Endpoints) -> None:
     finally:
         os.close(master)
         os.close(slave)
-    assert check.state == WRONG and "the flash holds our firmware, but its agent is silent" in check.said
+    assert check.state == WRONG and "the flash holds the rig's firmware, but its agent does not answer" in check.said
 
 
 def test_a_virtual_bench_that_rig_toml_calls_attached_is_no_hardware(endpoints: Endpoints, tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_another_board_than_rig_toml_says(endpoints: Endpoints) -> None:
     ]
     (wrong,) = (check for check in checks if check.state == WRONG)
     assert wrong.subject == "agent answers"
-    assert "the board says it is 'stm32h7b3': change the name in rig.toml" in wrong.said
+    assert "the board reports the name 'stm32h7b3': change the name in rig.toml" in wrong.said
 
 
 def test_a_meter_that_is_not_there(endpoints: Endpoints) -> None:
@@ -143,9 +143,7 @@ def test_a_part_of_a_serial_number_is_not_enough() -> None:
 
 def test_a_probe_that_is_gone() -> None:
     (check,) = look([PROBE], probe="066DFF")
-    assert (
-        check.said == f"the probe 066DFF is not attached (found: {PROBE.identity}): plug it in, or put rig.toml right."
-    )
+    assert check.said == f"the probe 066DFF is not attached (found: {PROBE.identity}): plug it in, or correct rig.toml."
 
 
 def test_an_empty_bench_is_told_how_to_begin() -> None:

@@ -66,7 +66,7 @@ def test_what_is_only_a_comment_is_added_once(rig: Path) -> None:
     write_initial(rig, [J_LINK, *J_LINK_PORTS])
     once = rig.read_text()
     assert once.startswith("# mine\n") and '# probe = "683123456"' in once
-    assert "stays as it is" in write_initial(rig, [J_LINK, *J_LINK_PORTS])
+    assert "is unchanged" in write_initial(rig, [J_LINK, *J_LINK_PORTS])
     assert rig.read_text() == once
 
 

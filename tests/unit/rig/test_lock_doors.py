@@ -55,7 +55,7 @@ def test_a_planted_link_is_not_written_through(shared: Path) -> None:
     path, victim = lock_path(shared), shared / "victim"
     victim.write_text("mine")
     path.symlink_to(victim)
-    assert re.search(r"cannot be locked .*: make .* writable for you\.", refusal(shared))
+    assert re.search(r"cannot be locked .*: make .* writable for your user.", refusal(shared))
     path.unlink()
     path.symlink_to(shared / "new")
     assert refusal(shared) and not (shared / "new").exists() and victim.read_text() == "mine"
@@ -65,7 +65,7 @@ def test_a_second_name_of_a_file_is_not_written_to(shared: Path) -> None:
     path, victim = lock_path(shared), shared / "victim"
     victim.write_text("mine")
     path.hardlink_to(victim)
-    assert "is no plain file with one name: remove it" in refusal(shared)
+    assert "is not a regular file with one name: remove it" in refusal(shared)
     assert victim.read_text() == "mine"
 
 

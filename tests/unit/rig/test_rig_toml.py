@@ -215,14 +215,15 @@ def test_a_file_that_goes_on_ends_at_the_cap(tmp_path: Path) -> None:
     path = tmp_path / "rig.toml"
     path.write_text("# \n" * (1 << 19))
     with pytest.raises(
-        RigError, match=r"rig\.toml has more than 1 MB, the most that is read of it: mend it, or name another file\."
+        RigError,
+        match=r"rig\.toml has more than 1 MB, the largest size that is read: correct it, or name another file\.",
     ):
         read_bench(path)
 
 
 def test_a_pipe_is_no_rig_toml_and_nothing_waits_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "rig.toml")
-    with pytest.raises(RigError, match=r"rig.toml cannot be read \(it is no regular file\)"):
+    with pytest.raises(RigError, match=r"rig.toml cannot be read \(it is not a regular file\)"):
         read_bench(tmp_path / "rig.toml")
-    with pytest.raises(RigError, match="no regular file"):
+    with pytest.raises(RigError, match="not a regular file"):
         read_file(tmp_path / "rig.toml", 1, "give another")

@@ -129,7 +129,7 @@ def test_two_ports_of_one_serial_number_block(
 
 def test_hardware_without_an_entry_blocks(started: list[FakeStandIn], tmp_path: Path) -> None:
     with (
-        pytest.raises(Blocked, match=r"--reality=hardware, but rig\.toml names no stm32h7b3"),
+        pytest.raises(Blocked, match=r"--reality=hardware, but rig\.toml does not name stm32h7b3"),
         Rig(Bench(), reality="hardware").take(BOARD, IMAGE, tmp_path / "log"),
     ):
         pytest.fail("there was nothing to take")
@@ -202,7 +202,7 @@ def test_a_board_that_renode_does_not_model_says_so() -> None:
 
 @pytest.mark.usefixtures("renode")
 def test_hardware_never_takes_renode() -> None:
-    with pytest.raises(Blocked, match="rig.toml names no stm32h7b3"):
+    with pytest.raises(Blocked, match="rig.toml does not name stm32h7b3"):
         choose(BOARD, None, "hardware")
 
 
@@ -215,7 +215,7 @@ def test_faults_are_injected_where_they_can_be(started: list[FakeStandIn], tmp_p
 @pytest.mark.usefixtures("renode")
 def test_among_others_renode_has_to_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hil.standins.renode.others_here", lambda: True)
-    with pytest.raises(Blocked, match="agree with --reality=renode, or use --reality=virtual"):
+    with pytest.raises(Blocked, match="accept this with --reality=renode, or use --reality=virtual"):
         choose(BOARD, None, "auto")
     assert choose(BOARD, None, "renode") == "renode"
     assert choose(boards.load("mps2-an500"), None, "auto") == "qemu"

@@ -98,7 +98,7 @@ def test_a_teensy_that_takes_nothing_is_blocked(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(halfkay, "ERASE_S", 0.1)
     teensy = FakeTeensy(stalls=1 << 30)
     teensy.left = 1 << 30
-    with pytest.raises(Blocked, match="did not take a block within"):
+    with pytest.raises(Blocked, match="did not accept a block within"):
         HalfKay(TEENSY, None, teensy).program(image_of((BASE, b"x")))
     assert teensy.closed and not teensy.erased
 
@@ -116,7 +116,7 @@ def test_the_right_one_of_several_by_its_full_number() -> None:
 
 
 def test_another_model_is_not_flashed() -> None:
-    with pytest.raises(Blocked, match=r"no Teensy 4 \(usage 0x21\).*nothing was flashed") as refused:
+    with pytest.raises(Blocked, match=r"not a Teensy 4 \(usage 0x21\).*nothing was flashed") as refused:
         HalfKay(TEENSY, None, FakeTeensy(usage=0x21)).waits()
     assert refused.value.stage == "identity"
     assert HalfKay(TEENSY, None, FakeTeensy(usage=0)).waits(), "an operating system that does not tell"
@@ -125,7 +125,7 @@ def test_another_model_is_not_flashed() -> None:
 @pytest.mark.parametrize("address", [BASE - 1, BASE + LIMIT - 1, 0x0800_0000])
 def test_bytes_outside_of_the_flash_are_refused_before_anything_is_erased(address: int) -> None:
     teensy = FakeTeensy()
-    with pytest.raises(Blocked, match="outside of HalfKay's flash"):
+    with pytest.raises(Blocked, match="outside HalfKay's flash"):
         HalfKay(TEENSY, None, teensy).program(image_of((address, bytes(2))))
     assert not teensy.erased
 

@@ -80,7 +80,9 @@ def test_a_hub_that_does_not_do_what_it_says(hub: Path) -> None:
 def test_a_hub_that_is_not_there(hub: Path) -> None:
     with (
         open_power(HubPort("3-2", 1)) as switch,
-        pytest.raises(Blocked, match=r"No compatible devices detected at location 3-2!\): `uhubctl` alone lists"),
+        pytest.raises(
+            Blocked, match=r"No compatible devices detected at location 3-2!\): `uhubctl` without arguments lists"
+        ),
     ):
         switch.check()
 
@@ -148,7 +150,7 @@ def test_a_supply_without_numbers_is_not_asked_for_one(supply: Supply) -> None:
 def test_what_a_supply_refuses_ends_the_cycle(supply: Supply, volts: float, channel: int, switched: list[bool]) -> None:
     with (
         open_power(supply.output(volts, channel)) as switch,
-        pytest.raises(Blocked, match=r'reports -222,"Parameter data out of range": put `power` right'),
+        pytest.raises(Blocked, match=r'reports -222,"Parameter data out of range": correct `power`'),
     ):
         cycle(switch, off_s=0)
     assert supply.switched == switched, "a voltage that was refused is not switched on, another channel is not touched"

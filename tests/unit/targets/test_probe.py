@@ -77,7 +77,7 @@ def test_the_chip_is_asked_before_anything_is_erased(benches: Benches, process: 
     probe = benches("stm32h7b3").probe
     with pytest.raises(
         Blocked,
-        match=r"says 0x480 in DBGMCU_IDC.DEV_ID, the STM32H7B3LIH6Q of stm32h7b3 says 0x481.*nothing was erased",
+        match=r"has 0x480 in DBGMCU_IDC.DEV_ID, but the STM32H7B3LIH6Q of stm32h7b3 has 0x481.*nothing was erased",
     ) as refused:
         Probe(another_chip(H7), str(probe), None, process)
     assert refused.value.stage == "identity"
@@ -87,7 +87,7 @@ def test_the_chip_is_asked_before_anything_is_erased(benches: Benches, process: 
 
 def test_a_chip_that_does_not_connect_as_the_boards_is_asked_who_it_is(benches: Benches, process: ProbeProcess) -> None:
     wrong = another_chip(H7, pyocd_target="nrf52840")
-    with pytest.raises(Blocked, match="says 0x480") as refused:
+    with pytest.raises(Blocked, match="has 0x480") as refused:
         Probe(wrong, str(benches("stm32h7b3").probe), None, process)
     assert refused.value.stage == "identity"
     right = dataclasses.replace(H7, pyocd_target="nrf52840")
@@ -105,7 +105,7 @@ def test_a_probe_that_is_not_there(process: ProbeProcess) -> None:
 
 
 def test_a_pack_that_is_missing(process: ProbeProcess, tmp_path: Path) -> None:
-    with pytest.raises(Blocked, match=r"the pack .*DFP\.pack that rig\.toml names is missing: put its path right"):
+    with pytest.raises(Blocked, match=r"the pack .*DFP\.pack that rig\.toml names is missing: correct its path"):
         Probe(H7, "remote:127.0.0.1:9", str(tmp_path / "DFP.pack"), process)
 
 
@@ -123,7 +123,7 @@ def test_a_process_that_hangs_is_killed_and_its_stage_named(
         os.kill(process.pid, signal.SIGSTOP)
         stopped, started = process.pid, time.monotonic()
         with pytest.raises(
-            Blocked, match=f"the probe {unique_id} did not .* within .* and its process was ended"
+            Blocked, match=f"the probe {unique_id} did not .* within .* and its process was killed"
         ) as refused:
             {
                 "connect": lambda: Probe(H7, unique_id, None, process),

@@ -71,7 +71,7 @@ def test_one_reset_is_made_good(
 
 def test_a_second_reset_is_the_reason(resetting: Boards) -> None:
     with resetting("stm32h7b3", 30_000, 60_000) as probe:
-        with pytest.raises(Blocked, match=r"reset twice while its flash was written: look at its supply") as told:
+        with pytest.raises(Blocked, match=r"reset twice while its flash was written: check its supply") as told:
             probe.program(an_image("stm32h7b3"))
         assert told.value.stage == "flash"
         assert probe.program(an_image("stm32h7b3")), "the third time all is well"

@@ -99,7 +99,9 @@ def test_the_agents_digest_decides(
 def test_another_board_is_not_flashed(agent: Callable[..., None]) -> None:
     agent(said(1, b"rp2040"))
     loader = FakeLoader()
-    with pytest.raises(Blocked, match="the board says it is 'rp2040', not 'stm32h7b3'.*nothing was flashed") as refused:
+    with pytest.raises(
+        Blocked, match="the board reports the name 'rp2040', not 'stm32h7b3'.*nothing was flashed"
+    ) as refused:
         ByBootLoader(H7, None, loader, lambda sentence: None).program(IMAGE)  # type: ignore[arg-type]
     assert (refused.value.stage, loader.programmed) == ("identity", 0)
 
@@ -138,7 +140,7 @@ def test_who_waits_while_the_agent_answers_is_another_board(agent: Callable[...,
     agent(said(1))
     loader = FakeLoader()
     with pytest.raises(
-        Blocked, match="a board waits in its boot loader while the agent of stm32h7b3 answers"
+        Blocked, match="another board waits in its boot loader while the agent of stm32h7b3 answers"
     ) as refused:
         ByBootLoader(H7, None, loader, lambda sentence: None).program(IMAGE)  # type: ignore[arg-type]
     assert (refused.value.stage, loader.programmed) == ("identity", 0)
@@ -151,7 +153,7 @@ def test_a_person_is_told_once_and_waited_for(agent: Callable[..., None], monkey
     assert ByBootLoader(H7, None, loader, told.append).program(IMAGE)  # type: ignore[arg-type]
     assert told == ["stm32h7b3 needs its boot loader: press the button (within 60 s)."]
     monkeypatch.setattr(boot_loader, "ENTER_S", 0.05)
-    with pytest.raises(Blocked, match="was not in its boot loader within .* s: press the button, and run again"):
+    with pytest.raises(Blocked, match="did not enter its boot loader within .* s: press the button, and run again"):
         ByBootLoader(H7, None, FakeLoader(after=1 << 40), told.append).program(IMAGE)  # type: ignore[arg-type]
 
 
@@ -205,7 +207,7 @@ def test_the_bench_decides_the_route() -> None:
     assert [route(board).name for board in (H7, PICO, QEMU)] == ["agent", "uf2", "agent"]
     assert isinstance(route(QEMU, reality="qemu"), AlreadyLoaded)
     assert route(dataclasses.replace(PICO, routes=("halfkay", "uf2"))).name == "halfkay"
-    with pytest.raises(Blocked, match="take `probe` out of its table"):
+    with pytest.raises(Blocked, match="remove `probe` from its table"):
         route(QEMU, probe="066FFF")
 
 
@@ -302,7 +304,7 @@ def test_a_pack_describes_the_chip_to_pyocd(benches: Benches, process: ProbeProc
     with contextlib.closing(Probe(H7, str(benches("stm32h7b3").probe), str(pack), process)) as probe:
         assert len(probe.read(0x2400_0000, 64)) == 64
     (tmp_path / "broken.pack").write_bytes(b"no zip file")
-    with pytest.raises(Blocked, match=r"broken\.pack is no CMSIS pack .*download"):
+    with pytest.raises(Blocked, match=r"broken\.pack is not a CMSIS pack .*download"):
         target_in(str(tmp_path / "broken.pack"), H7.chip)
 
 
@@ -359,5 +361,5 @@ def test_a_port_that_went_and_came_back_is_opened_again(tmp_path: Path) -> None:
         assert os.read(again[0], 5) == b"hello"
         os.close(again[0])
         link.unlink()
-        with pytest.raises(Blocked, match="has not come back within 0 s after flashing"):
+        with pytest.raises(Blocked, match="did not come back within 0 s after flashing"):
             emptied(fresh, ends, within_s=0)

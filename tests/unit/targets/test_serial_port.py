@@ -42,7 +42,7 @@ def test_every_port_has_a_deadline_for_writes() -> None:
 def test_a_reader_that_stops_ends_a_stream(unread: SerialPort) -> None:
     session = Session(unread, 1)
     session._window = 1 << 20  # more than a terminal holds
-    with pytest.raises(Silent, match="takes no more bytes .its other end has stopped"):
+    with pytest.raises(Silent, match="accepts no more bytes .its other end has stopped"):
         session.stream("samples", ({"slot": slot, "label": 0, "pixels": bytes(784)} for slot in range(1000)))
 
 
@@ -51,7 +51,7 @@ def test_a_reader_that_stops_ends_a_request(unread: SerialPort) -> None:
         with contextlib.suppress(serial.SerialTimeoutException):
             while True:
                 unread.write(bytes(size))
-    with pytest.raises(Silent, match="takes no more bytes"):
+    with pytest.raises(Silent, match="accepts no more bytes"):
         Session(unread, 1).hello()
 
 

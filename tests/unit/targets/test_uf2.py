@@ -68,7 +68,7 @@ def test_a_file_holds_the_image_and_whole_sectors(seed: int) -> None:
 
 @pytest.mark.parametrize("address", [XIP - 1, XIP + SIZE - 1, 0x2000_0000])
 def test_bytes_outside_of_the_flash_are_refused(address: int) -> None:
-    with pytest.raises(Blocked, match=f"bytes at 0x{address:08X}, outside of the flash"):
+    with pytest.raises(Blocked, match=f"bytes at 0x{address:08X}, outside the flash"):
         uf2_of(image_with((address, bytes(2))), 1, XIP, SIZE)
 
 
@@ -132,18 +132,18 @@ def test_the_drive_takes_the_file_and_goes(tmp_path: Path, no_usb: Path) -> None
 def test_a_drive_that_stays_is_blocked(tmp_path: Path, no_usb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uf2, "GONE_S", 0.2)
     loader = Uf2(PICO, None, mounted(tmp_path, "RPI-RP2"), no_usb)
-    with pytest.raises(Blocked, match="is still there .* after it was written: hold BOOTSEL"):
+    with pytest.raises(Blocked, match="is still mounted .* after it was written: hold BOOTSEL"):
         loader.program(image_of("rp2040"))
 
 
 def test_two_in_their_boot_rom_cannot_be_told_apart(tmp_path: Path, no_usb: Path) -> None:
     with pytest.raises(
-        Blocked, match="2 RP2040s wait in their boot ROM, which cannot be told apart there: leave only rp2040"
+        Blocked, match="2 RP2040s wait in their boot ROM, where they cannot be distinguished: leave only rp2040"
     ):
         Uf2(PICO, None, mounted(tmp_path, "A", "B"), no_usb).waits()
     with pytest.raises(Blocked, match="2 RP2040s wait"):
         Uf2(PICO, None, tmp_path / "none", attached(no_usb, 2)).waits()
-    with pytest.raises(Blocked, match="take `loader` out of its table"):
+    with pytest.raises(Blocked, match="remove `loader` from its table"):
         Uf2(PICO, "E0C9125B0D9B")
 
 
