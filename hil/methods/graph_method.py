@@ -51,7 +51,7 @@ class GraphMethod(Method):
         """
         cls.check_variant(variant)
         GraphSettings.check_names(others)
-        return GraphSettings(**{"method": cls.loop, **cls.variants[variant], **others})
+        return GraphSettings.of_loop(cls.loop, **{**cls.variants[variant], **others})
 
     @classmethod
     def on(cls, network: Graph, variant: str, **settings: Any) -> GraphMethod:
@@ -123,6 +123,11 @@ class GraphMethod(Method):
     def kept_queries(self) -> int:
         """Queries of a layer whose seeds and losses are kept."""
         return 0
+
+    @property
+    def sums_gradients(self) -> bool:
+        """Whether the gradients of a step's samples are summed, so that every trained number has a sum."""
+        return bool(self.settings.batch > 1)
 
     @property
     def has_velocity(self) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from hil.errors import RigError
+from hil.errors import RigError, shown
 from hil.graph.graph import Graph, Node, Op
-from hil.methods.settings import MethodSettings, described
+from hil.methods.settings import MethodSettings, described, loops
 
+LOOPS = loops()
 TABLE = described("graphs")
 WORDS = {name: setting.words for name, setting in TABLE.items() if setting.words}
 LIMITS = {name: setting.limits for name, setting in TABLE.items() if setting.limits}
@@ -51,10 +53,17 @@ class GraphSettings(MethodSettings):
                 f"setting difference is 'central' with perturb = {self.perturb!r}: it goes with perturb = 'weight' "
                 "only."
             )
-        if self.method == "deepzero" and self.wise == "model":
-            raise RigError("setting wise is 'model' with deepzero: it raises one coordinate at a time, choose 'layer'.")
-        if self.direction == "batch" and self.method != "poor-mans":
-            raise RigError(f"setting direction is 'batch' with {self.method}: it draws no directions, choose 'sample'.")
+        for name, (value, reason) in LOOPS[self.method].items():
+            if getattr(self, name) != value:
+                raise RigError(
+                    f"setting {name} is {shown(getattr(self, name))} with {self.method}: {reason}, choose "
+                    f"{shown(value)}."
+                )
+
+    @classmethod
+    def of_loop(cls, loop: str, **others: Any) -> GraphSettings:
+        """Return the settings of a training loop; what the loop takes one value of has this value unless given."""
+        return cls(**{"method": loop, **{name: value for name, (value, _) in LOOPS[loop].items()}, **others})
 
     def trains(self, graph: Graph, index: int) -> bool:
         """Return whether a layer is trained (section 2)."""

@@ -51,6 +51,7 @@ class Method(ABC):
         name: in `TrialSpec.method`.
         docs: the page that defines it.
         loop: name of the training loop in the reference and in the firmware; several methods may share one.
+        reference: module and class of the loop in `hil.reference.methods`, as `module:Class`.
         format: of the networks that it trains.
         kind: class of its settings; its `table` describes each (methods.toml).
         variants: the settings of each variant in which it differs from the defaults.
@@ -70,6 +71,7 @@ class Method(ABC):
     name: ClassVar[str]
     docs: ClassVar[str]
     loop: ClassVar[str]
+    reference: ClassVar[str]
     format: ClassVar[Format]
     kind: ClassVar[Any]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]]

@@ -72,12 +72,29 @@ class Setting:
 @cache
 def described(table: str) -> dict[str, Setting]:
     """Return the settings of a table of methods.toml by name."""
-    _, tables = read_toml(FILE, SMALL_TEXT, "install trainrig again")
     found = {}
-    for name, its in tables[table].items():
+    for name, its in _tables()[table].items():
         fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in its.items()}
-        found[name] = Setting(name, **fields)
+        found[name] = Setting(name, **fields | ({"words": tuple(loops())} if its.get("words") == "loops" else {}))
     return found
+
+
+@cache
+def loops() -> dict[str, dict[str, tuple[Any, str]]]:
+    """Return the training loops of `configure_graph` by name, in the order of their numbers.
+
+    Each has the settings of which it takes one value: this value, and the reason.
+    """
+    return {
+        loop: {name: (value, reason) for name, (value, reason) in its.get("only", {}).items()}
+        for loop, its in _tables()["loops"].items()
+    }
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    """Return methods.toml."""
+    return read_toml(FILE, SMALL_TEXT, "install trainrig again")[1]
 
 
 class MethodSettings:
