@@ -1,5 +1,4 @@
-#include "methods/back_propagation.h"
-
+/* INT8 back-propagation with straight-through gradients on tflite8: docs/arithmetic-backward.md. */
 #include <string.h>
 
 #include "arith/float32.h"
@@ -221,10 +220,21 @@ static void demand(placing_t *placing, const model_t *model, start_t start) {
     tflite8_demand_backward(placing, model);
 }
 
+static failure_t check(const settings_t *settings, const graph_file_t *file) {
+    static const tflite8_only_t only[] = {{FIELD_DIRECTION, DIRECTION_SAMPLE}};
+    const failure_t failure = tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
+    if (failure.code != 0) {
+        return failure;
+    }
+    const training_t training = tflite8_training(settings, file);
+    return tflite8_pools_pass_errors(file, &training) ? no_failure()
+                                                      : refusal(FAILURE_BAD_SETTING, FIELD_METHOD, METHOD_BP);
+}
+
 const method_t back_propagation = {
     .format = FORMAT_TFLITE8,
     .settings_bytes = sizeof(tflite8_settings_t),
-    .check = tflite8_check,
+    .check = check,
     .training = tflite8_training,
     .stand = stand,
     .demand = demand,

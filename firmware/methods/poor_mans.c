@@ -1,4 +1,5 @@
-#include "methods/poor_mans.h"
+/* Poor Man's Training and its relatives on tflite8: docs/arithmetic-zeroth-order.md. */
+#include <stddef.h>
 
 #include "arith/rademacher.h"
 #include "kernels/losses.h"
@@ -226,10 +227,14 @@ static void demand(placing_t *placing, const model_t *model, start_t start) {
     tflite8_demand_nodes(placing, model, start);
 }
 
+static failure_t check(const settings_t *settings, const graph_file_t *file) {
+    return tflite8_check(settings, file, NULL, 0);
+}
+
 const method_t poor_mans = {
     .format = FORMAT_TFLITE8,
     .settings_bytes = sizeof(tflite8_settings_t),
-    .check = tflite8_check,
+    .check = check,
     .training = tflite8_training,
     .stand = stand,
     .demand = demand,

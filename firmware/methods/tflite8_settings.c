@@ -13,20 +13,21 @@ static range_t float_field(float value, bool allowed) {
     return (range_t){.value = float32_bits(value), .least = allowed ? 0 : 1, .most = allowed ? UINT32_MAX : 0};
 }
 
-failure_t tflite8_check(const settings_t *settings_of_all, const graph_file_t *file) {
+failure_t tflite8_check(const settings_t *settings_of_all, const graph_file_t *file, const tflite8_only_t *only,
+                        uint32_t n) {
     const tflite8_settings_t *settings = (const void *)settings_of_all;
     const training_t training = tflite8_training(settings_of_all, file);
-    const bool poor_mans = settings->method == METHOD_POOR_MANS, some = training.layers != 0;
-    const range_t fields[] = {
-        {settings->method, METHOD_POOR_MANS, METHOD_BP},
+    const bool some = training.layers != 0;
+    range_t fields[] = {
+        {settings->method, 0, UINT8_MAX}, /* by its number the method was found */
         {settings->train, TRAIN_ALL, TRAIN_POINTWISE},
         {settings->blocks, some ? 0 : ALL_BLOCKS + 1, ALL_BLOCKS},
         {settings->train_bias, settings->train == TRAIN_BIAS, 1},
         {settings->perturb, PERTURB_WEIGHT, PERTURB_ADAPTIVE},
-        {settings->wise, WISE_LAYER, settings->method == METHOD_DEEPZERO ? WISE_LAYER : WISE_MODEL},
+        {settings->wise, WISE_LAYER, WISE_MODEL},
         {settings->difference, DIFFERENCE_FORWARD,
          settings->perturb == PERTURB_WEIGHT ? DIFFERENCE_CENTRAL : DIFFERENCE_FORWARD},
-        {settings->direction, DIRECTION_SAMPLE, poor_mans ? DIRECTION_BATCH : DIRECTION_SAMPLE},
+        {settings->direction, DIRECTION_SAMPLE, DIRECTION_BATCH},
         {settings->gns, 0, 1},
         {settings->qas, 0, 1},
         {settings->sparsity, 0, UINT8_MAX},
@@ -39,11 +40,10 @@ failure_t tflite8_check(const settings_t *settings_of_all, const graph_file_t *f
         {settings->first_step, 0, UINT32_MAX},
         float_field(settings->momentum, settings->momentum >= 0.0f && settings->momentum < 1.0f),
     };
-    const failure_t failure = ranges_check(fields, sizeof fields / sizeof fields[0]);
-    if (failure.code == 0 && settings->method == METHOD_BP && !tflite8_pools_pass_errors(file, &training)) {
-        return refusal(FAILURE_BAD_SETTING, 0, settings->method);
+    for (uint32_t i = 0; i < n; i++) {
+        fields[only[i].field].least = fields[only[i].field].most = only[i].value;
     }
-    return failure;
+    return ranges_check(fields, sizeof fields / sizeof fields[0]);
 }
 
 static bool is_last_with_weights(const graph_file_t *file, uint8_t l) {

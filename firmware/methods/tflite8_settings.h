@@ -29,8 +29,31 @@ static inline const tflite8_settings_t *tflite8_settings(const model_t *model) {
     return (const tflite8_settings_t *)(const void *)&model->settings;
 }
 
-/* The functions `check` and `training` of these methods. */
-failure_t tflite8_check(const settings_t *settings, const graph_file_t *file);
+/* The first fields of the request `configure_graph`, in its order. */
+enum tflite8_field {
+    FIELD_METHOD,
+    FIELD_TRAIN,
+    FIELD_BLOCKS,
+    FIELD_TRAIN_BIAS,
+    FIELD_PERTURB,
+    FIELD_WISE,
+    FIELD_DIFFERENCE,
+    FIELD_DIRECTION,
+    FIELD_GNS,
+    FIELD_QAS,
+    FIELD_SPARSITY,
+    FIELD_QUERIES,
+};
+
+/* A field of which a method takes one value: `only` in hil/methods/methods.toml. */
+typedef struct {
+    enum tflite8_field field;
+    uint8_t value;
+} tflite8_only_t;
+
+/* What the function `check` of these methods returns, with the `n` fields of which the method takes one value; and
+   their function `training`. */
+failure_t tflite8_check(const settings_t *settings, const graph_file_t *file, const tflite8_only_t *only, uint32_t n);
 training_t tflite8_training(const settings_t *settings, const graph_file_t *file);
 
 static inline bool tflite8_has_velocities(const tflite8_settings_t *settings) {

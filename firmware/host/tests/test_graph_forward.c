@@ -153,7 +153,7 @@ static void test_damage(void) {
         settings.flags = (uint8_t)draw(0, 3);
         if (failure.code != 0) {
             refused++;
-        } else if (tflite8_check((const settings_t *)(const void *)&settings, &file).code == 0) {
+        } else if (tflite8_check((const settings_t *)(const void *)&settings, &file, NULL, 0).code == 0) {
             graph_trainee_t trainee = graph_trainee_new(&made, &settings, true);
             step_result_t result;
             (void)graph_trainee_step(&trainee, 0, 1, 1, &result);
