@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from engine.graph_engine import GraphEngine, engine_settings
 from engine.host_engine import EngineRefused
 from golden.c_side import CTrainer, engine_library
@@ -24,6 +25,9 @@ from hil.errors import RigError
 from hil.methods import GraphMethod, graph_method
 from hil.methods.graph_settings import GraphSettings
 from hil.networks import NETWORKS, build
+from hil.reference.formats.tflite8.loss import cross_entropy, summed
+from hil.reference.methods import reference_of
+from hil.reference.methods.trained_graph import NO_EXPONENT
 
 NETWORK, STEPS, EVALUATED = "lenet5-tflite", 3, range(2)
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {  # method, variant and settings
@@ -87,6 +91,20 @@ def in_parts(library: ctypes.CDLL, of: GraphMethod, slots: int) -> dict[str, Any
     return {"digests": found, "work": work}
 
 
+def losses_of_passes(of: GraphMethod) -> list[list[float]]:
+    """Return the losses of the first step from the weights that the reference names for its passes, and as it reports them."""
+    data, reference = load(NETWORKS[NETWORK].data), reference_of(of)
+    images, labels = data.train_images[batch_of(of, 0)], data.train_labels[batch_of(of, 0)]
+    found = []
+    for weights in reference.passes(reference.weights, 0):
+        stages = [reference.trace(weights, images, labels, slot)[-1] for slot in range(len(images))]
+        logits = np.stack([np.frombuffer(stage.data[: -len(NO_EXPONENT)], np.int8) for stage in stages])
+        losses = cross_entropy(logits, labels.astype(np.intp), of.network.layers[-1].scale)
+        found.append(float(summed(losses, np.float32(0))))
+    done = reference.step(images, labels)
+    return [found, [done.loss_plus, done.loss_minus]]
+
+
 def refused(library: ctypes.CDLL, of: GraphMethod) -> dict[str, Sequence[Any]]:
     """Return what host and engine say of each setting that the method does not take."""
     engine, found = GraphEngine(library, of.file(), 4 << 20), {}
@@ -127,6 +145,7 @@ def main(firmware: Path, folder: Path) -> None:
         "c": {case: trained(c_trainer, method_of(case)) for case in CASES},
         "numpy": {case: trained(NumpyTrainer(), method_of(case)) for case in CASES},
         "parts": in_parts(library, batch, 2),
+        "passes": losses_of_passes(batch),
         "plans": plans(library, batch),
         "refused": refused(library, batch),
     }

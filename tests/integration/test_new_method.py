@@ -134,6 +134,12 @@ def test_a_batch_may_come_in_parts(said: dict[str, Any]) -> None:
     assert said["parts"]["digests"] == [step["digests"] for step in said["c"]["a batch"][1:]]
 
 
+def test_the_reference_names_the_weights_of_both_passes(said: dict[str, Any]) -> None:
+    """A trial looks for the place of a difference with them."""
+    from_weights, reported = said["passes"]
+    assert from_weights == reported
+
+
 def test_host_and_engine_agree_on_memory_and_work(said: dict[str, Any]) -> None:
     assert said["plans"] and all(by_host == by_engine for by_host, by_engine in said["plans"])
     by_host, by_engine = said["parts"]["work"]
