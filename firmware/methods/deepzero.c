@@ -79,7 +79,7 @@ static void demand(placing_t *placing, const model_t *model, start_t start) {
 
 const method_t deepzero = {
     .format = FORMAT_TFLITE8,
-    .settings_bytes = sizeof(tflite8_settings_t),
+    .settings = &tflite8_settings_table,
     .check = tflite8_check,
     .training = tflite8_training,
     .stand = stand,

@@ -9,38 +9,17 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.graph.graph import Graph, Node, Op
-from hil.methods.settings import MethodSettings, described
+from hil.methods.settings_fields import Tflite8Fields
 
-TABLE = described("graphs")
+TABLE = Tflite8Fields.table
 WORDS = {name: setting.words for name, setting in TABLE.items() if setting.words}
 LIMITS = {name: setting.limits for name, setting in TABLE.items() if setting.limits}
 LARGEST_ETA: float = TABLE["eta"].most or 0.0
 
 
 @dataclass(frozen=True)
-class GraphSettings(MethodSettings):
+class GraphSettings(Tflite8Fields):
     """Settings of a method that trains graphs; methods.toml describes each."""
-
-    table = TABLE
-
-    method: str = TABLE["method"].default
-    train: str = TABLE["train"].default
-    blocks: int = TABLE["blocks"].default
-    train_bias: int = TABLE["train_bias"].default
-    perturb: str = TABLE["perturb"].default
-    wise: str = TABLE["wise"].default
-    difference: str = TABLE["difference"].default
-    direction: str = TABLE["direction"].default
-    gns: int = TABLE["gns"].default
-    qas: int = TABLE["qas"].default
-    sparsity: int = TABLE["sparsity"].default
-    queries: int = TABLE["queries"].default
-    eta: float = TABLE["eta"].default
-    batch: int = TABLE["batch"].default
-    seed: int = TABLE["seed"].default
-    consumed: int = TABLE["consumed"].default
-    fused: int = TABLE["fused"].default
-    momentum: float = TABLE["momentum"].default
 
     def check_together(self) -> None:
         """Raise RigError for settings that do not go together."""
