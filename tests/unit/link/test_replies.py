@@ -32,7 +32,7 @@ from hil.link.replies import (
 )  # fmt: skip
 
 HELLO = {
-    "protocol": 4, "board": b"stm32h7b3\0\0\0\0\0\0\0", "clock_hz": 280_000_000, "cpuid": 1, "image_base": 2, "image_size": 3, "image_digest": 4,
+    "protocol": 5, "board": b"stm32h7b3\0\0\0\0\0\0\0", "clock_hz": 280_000_000, "cpuid": 1, "image_base": 2, "image_size": 3, "image_digest": 4,
     "rx_window": 4096, "counter": 1,
 }  # fmt: skip
 CYCLES = dict.fromkeys(("perturb", "forward", "backward", "update", "digest", "total"), 5)
