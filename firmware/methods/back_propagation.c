@@ -220,20 +220,19 @@ static void demand(placing_t *placing, const model_t *model, start_t start) {
     tflite8_demand_backward(placing, model);
 }
 
-static failure_t check(const settings_t *settings, const graph_file_t *file) {
-    static const tflite8_only_t only[] = {{FIELD_DIRECTION, DIRECTION_SAMPLE}};
-    const failure_t failure = tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
-    if (failure.code != 0) {
-        return failure;
+static uint8_t check(const settings_t *settings, const graph_file_t *file) {
+    static const tflite8_only_t only[] = {{SETTING_TFLITE8_DIRECTION, DIRECTION_SAMPLE}};
+    const uint8_t refused = tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
+    if (refused != METHOD_TAKES_ALL) {
+        return refused;
     }
     const training_t training = tflite8_training(settings, file);
-    return tflite8_pools_pass_errors(file, &training) ? no_failure()
-                                                      : refusal(FAILURE_BAD_SETTING, FIELD_METHOD, METHOD_BP);
+    return tflite8_pools_pass_errors(file, &training) ? METHOD_TAKES_ALL : SETTING_METHOD;
 }
 
 const method_t back_propagation = {
     .format = FORMAT_TFLITE8,
-    .settings_bytes = sizeof(tflite8_settings_t),
+    .settings = &tflite8_settings_table,
     .check = check,
     .training = tflite8_training,
     .stand = stand,

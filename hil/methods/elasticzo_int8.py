@@ -32,7 +32,6 @@ class ElasticZoInt8(Method):
     learning_variants = ("cls1", "full-bp")
     chosen = False
     in_flash_too = False
-    request = "configure"
     cell: ClassVar[Mapping[str, Any]] = {"steps": 2}
 
     settings: Settings

@@ -36,7 +36,6 @@ class GraphMethod(Method):
     kind = GraphSettings
     chosen = True
     in_flash_too = True
-    request = "configure_graph"
     cell: ClassVar[Mapping[str, Any]] = {"batch": 1, "steps": 2, "settings": {"queries": 2}}
     coordinate_wise: ClassVar[bool] = False
 

@@ -36,14 +36,6 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Configuration:
-    """The request that sets a method: its name on the link, and its fields."""
-
-    request: str
-    fields: dict[str, Any]
-
-
-@dataclass(frozen=True)
 class Method(ABC):
     """A training method on a network.
 
@@ -59,7 +51,6 @@ class Method(ABC):
         learning_variants: those whose accuracy must rise in a long trial.
         chosen: whether the settings choose what is trained; else every tensor of the network file is.
         in_flash_too: whether its networks may stay in flash.
-        request: on the link.
         cell: batch, steps and settings of a cell of the matrix.
 
     Attributes:
@@ -79,7 +70,6 @@ class Method(ABC):
     learning_variants: ClassVar[tuple[str, ...]] = ()
     chosen: ClassVar[bool]
     in_flash_too: ClassVar[bool]
-    request: ClassVar[str]
     cell: ClassVar[Mapping[str, Any]]
 
     network: Graph
@@ -160,9 +150,9 @@ class Method(ABC):
     def places(self, plan: Plan) -> tuple[int, ...]:
         """Return where each trained tensor lies, as an offset in the arena."""
 
-    def configuration(self, settings: MethodSettings, slots: int, first_step: int) -> Configuration:
-        """Return the request that sets the method."""
-        return Configuration(self.request, settings.request_fields() | {"slots": slots, "first_step": first_step})
+    def configuration(self, settings: MethodSettings, slots: int, first_step: int) -> dict[str, Any]:
+        """Return the fields of the request `configure` that sets the method."""
+        return settings.request_fields(self.loop, slots, first_step)
 
     @abstractmethod
     def passes(self) -> int:

@@ -9,11 +9,12 @@ import ctypes
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from engine.graph_engine import GraphEngine, engine_settings
+from engine.graph_engine import GraphEngine
 from engine.host_engine import EngineRefused
 from golden.c_side import CTrainer, engine_library
 from golden.numpy_side import NumpyTrainer
@@ -24,6 +25,7 @@ from hil.data import load
 from hil.errors import RigError
 from hil.methods import GraphMethod, graph_method
 from hil.methods.graph_settings import GraphSettings
+from hil.methods.settings import configure_fields, sent
 from hil.networks import NETWORKS, build
 from hil.reference.formats.tflite8.loss import cross_entropy, summed
 from hil.reference.methods import reference_of
@@ -109,11 +111,10 @@ def refused(library: ctypes.CDLL, of: GraphMethod) -> dict[str, Sequence[Any]]:
     """Return what host and engine say of each setting that the method does not take."""
     engine, found = GraphEngine(library, of.file(), 4 << 20), {}
     for name, value in REFUSED.items():
-        fields = engine_settings(of.settings, of.settings.batch)
-        words = GraphSettings.table[name].words
-        setattr(fields, name, words.index(value) if words else value)
+        chosen = asdict(of.settings) | {"slots": 1, "first_step": 0, name: value}
+        numbers = {one: setting.number(chosen[one]) for one, setting in sent(GraphSettings.table).items()}
         try:
-            engine.configure_raw(fields)
+            engine.configure_by(configure_fields(GraphSettings.table, numbers))
             by_engine: list[int] = []
         except EngineRefused as error:
             by_engine = [error.code, error.a, error.b]

@@ -1,6 +1,7 @@
 """Plain SPSA, a method that the project does not have, is added to a copy of the tree by the steps of docs/new-method.md:
 
-four files, its table in methods.toml and two registry lines. C and NumPy then agree, and nothing else was changed.
+four files, its table in methods.toml and two registry lines. C and NumPy then agree, and nothing else was changed but
+what is generated.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ LINES = {  # registry: the new line, and the line that it stands before
     Path("hil/methods/__init__.py"): ('    "spsa:Spsa",', ")"),
     Path("firmware/trainer/registry.c"): (f"{'    METHOD(spsa)':<119}\\", "    /* the next method */"),
 }
+GENERATE = ("-m", "hil.methods.generate")
+GENERATED = {Path("firmware/methods/settings.c"), Path("firmware/methods/settings.h")}
 BAD_SETTING = 13  # FAILURE_BAD_SETTING of firmware/graph/failure.h
-FIELDS = {"perturb": 4, "wise": 5, "difference": 6, "direction": 7, "gns": 8, "queries": 11}  # of `configure_graph`
+FIELDS = {"perturb": 8, "wise": 9, "difference": 10, "direction": 11, "gns": 12, "queries": 15}  # of `configure`
 
 
 def files(root: Path) -> dict[Path, bytes]:
@@ -57,6 +60,7 @@ def add_method(tree: Path) -> None:
         lines = (tree / path).read_text().split("\n")
         lines.insert(lines.index(before), line)
         (tree / path).write_text("\n".join(lines))
+    subprocess.run([sys.executable, *GENERATE], cwd=tree, env=os.environ | {"PYTHONPATH": str(tree)}, check=True)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +92,7 @@ def said(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]
 def test_nothing_else_was_added_or_changed(tree: Path) -> None:
     ours, theirs = files(ROOT), files(tree)
     assert theirs.keys() - ours.keys() == set(FOUR)
-    assert {path for path in ours if theirs.get(path) != ours[path]} == {SETTINGS, *LINES}
+    assert {path for path in ours if theirs.get(path) != ours[path]} == {SETTINGS, *LINES, *GENERATED}
     for path, (line, _) in LINES.items():
         left = theirs[path].decode().split("\n")
         left.remove(line)
@@ -104,6 +108,7 @@ def test_the_page_has_the_steps() -> None:
         assert f"`{step}`" in page, f"docs/new-method.md does not name {step}"
     for line, _ in LINES.values():
         assert line.strip(" \\") in page
+    assert " ".join(("python", *GENERATE)) in page
 
 
 def test_c_and_numpy_agree_in_every_step(said: dict[str, Any]) -> None:

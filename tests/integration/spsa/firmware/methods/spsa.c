@@ -100,10 +100,14 @@ static void stand(plan_t *plan, const model_t *model) {
     plan_stand(plan, PLAN_SAMPLES, slots * graph_elements(&model->file, 0));
 }
 
-static failure_t check(const settings_t *settings, const graph_file_t *file) {
+static uint8_t check(const settings_t *settings, const graph_file_t *file) {
     static const tflite8_only_t only[] = {
-        {FIELD_PERTURB, PERTURB_WEIGHT},    {FIELD_WISE, WISE_MODEL}, {FIELD_DIFFERENCE, DIFFERENCE_CENTRAL},
-        {FIELD_DIRECTION, DIRECTION_BATCH}, {FIELD_GNS, 0},           {FIELD_QUERIES, 1},
+        {SETTING_TFLITE8_PERTURB, PERTURB_WEIGHT},
+        {SETTING_TFLITE8_WISE, WISE_MODEL},
+        {SETTING_TFLITE8_DIFFERENCE, DIFFERENCE_CENTRAL},
+        {SETTING_TFLITE8_DIRECTION, DIRECTION_BATCH},
+        {SETTING_TFLITE8_GNS, 0},
+        {SETTING_TFLITE8_QUERIES, 1},
     };
     return tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
 }
@@ -116,7 +120,7 @@ static training_t training(const settings_t *settings, const graph_file_t *file)
 
 const method_t spsa = {
     .format = FORMAT_TFLITE8,
-    .settings_bytes = sizeof(tflite8_settings_t),
+    .settings = &tflite8_settings_table,
     .check = check,
     .training = training,
     .stand = stand,
