@@ -79,7 +79,8 @@ def described(table: str) -> dict[str, Setting]:
     found = {}
     for name, own in _tables()[table].items():
         common = _tables()[COMMON].get(name, {})
-        its = {key: tuple(value) if isinstance(value, list) else value for key, value in {**common, **own}.items()}
+        both = {**common, **own}
+        its: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in both.items()}
         words = its["words"] = _words(its, table)
         all_words = _words(common, COMMON) or words
         found[name] = Setting(name, numbers=tuple(all_words.index(word) for word in words), **its)
@@ -100,7 +101,6 @@ def only(loop: str) -> dict[str, tuple[Any, str]]:
     return {name: (value, reason) for name, (value, reason) in _tables()[LOOPS][loop].get("only", {}).items()}
 
 
-@cache
 def setting_tables() -> tuple[str, ...]:
     """Return the names of the tables that have the settings of methods."""
     return tuple(name for name in _tables() if name not in (COMMON, LOOPS))
@@ -114,7 +114,7 @@ def _tables() -> dict[str, Any]:
 
 def sent(table: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return the settings of the request `configure` for a table, by name in their order there."""
-    return described(COMMON) | table
+    return {**described(COMMON), **table}
 
 
 def configure_fields(table: Mapping[str, Setting], numbers: Mapping[str, Any]) -> dict[str, Any]:
