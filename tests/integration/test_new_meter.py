@@ -104,11 +104,11 @@ def test_it_measures_a_window(said: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("case", "error", "sentence", "beyond_range"),
     [
-        ("overload", "Spoiled", "beyond its current range", True),
-        ("lost", "Spoiled", "the Northwind PM10 lost", False),
-        ("range", "Spoiled", "it changed within the window", False),
+        ("overload", "Spoiled", "readings of the Northwind PM10", True),
+        ("lost", "Spoiled", "PM10 lost", False),
+        ("range", "Spoiled", "range of 0.02 A", False),
         ("error", "Blocked", "-222", False),
-        ("another", "Blocked", "not a Northwind PM10", False),
+        ("another", "Blocked", "Northwind,PM9", False),
     ],
 )
 def test_a_window_that_must_not_count(
