@@ -79,7 +79,8 @@ def described(table: str) -> dict[str, Setting]:
     found = {}
     for name, own in tables[table].items():
         common = tables[COMMON].get(name, {})
-        its = {key: tuple(value) if isinstance(value, list) else value for key, value in {**common, **own}.items()}
+        rows = {**common, **own}
+        its: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in rows.items()}
         words = its.get("words", ())
         all_words = common.get("words", words)
         found[name] = Setting(name, numbers=tuple(all_words.index(word) for word in words), **its)
@@ -88,7 +89,7 @@ def described(table: str) -> dict[str, Setting]:
 
 def sent(table: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return the settings of the request `configure` for a table, by name in their order there."""
-    return described(COMMON) | table
+    return {**described(COMMON), **table}
 
 
 def configure_fields(table: Mapping[str, Setting], numbers: Mapping[str, Any]) -> dict[str, Any]:
