@@ -79,8 +79,8 @@ def described(table: str) -> dict[str, Setting]:
     found = {}
     for name, own in _tables()[table].items():
         common = _tables()[COMMON].get(name, {})
-        both = {**common, **own}
-        its: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in both.items()}
+        rows = {**common, **own}
+        its: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in rows.items()}
         words = its["words"] = _words(its, table)
         all_words = _words(common, COMMON) or words
         found[name] = Setting(name, numbers=tuple(all_words.index(word) for word in words), **its)
