@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define MSG_PROTOCOL 4u
+#define MSG_PROTOCOL 5u
 #define MSG_MAX_BODY 1024u
 #define MSG_REPLY_BIT 0x80u
 
@@ -51,27 +51,15 @@ _Static_assert(sizeof(msg_load_end_reply_t) == 6, "msg_load_end_reply_t is packe
 
 #define MSG_CONFIGURE 0x05u
 typedef struct __attribute__((packed)) {
-    uint8_t partition;
-    uint8_t b_zo;
-    uint8_t b_bp;
-    uint8_t p_zero;
-    uint8_t r_max;
-    uint8_t loss;
-    uint8_t scope;
-    uint8_t perturb;
-    uint8_t logit_error;
-    uint8_t loss_fraction;
-    uint16_t batch;
-    uint32_t seed;
-    uint16_t slots;
-    uint32_t first_step;
+    uint8_t method;
 } msg_configure_request_t;
-_Static_assert(sizeof(msg_configure_request_t) == 22, "msg_configure_request_t is packed");
+_Static_assert(sizeof(msg_configure_request_t) == 1, "msg_configure_request_t is packed");
 typedef struct __attribute__((packed)) {
     uint32_t arena_planned;
     uint32_t arena_size;
+    uint8_t tensors;
 } msg_configure_reply_t;
-_Static_assert(sizeof(msg_configure_reply_t) == 8, "msg_configure_reply_t is packed");
+_Static_assert(sizeof(msg_configure_reply_t) == 9, "msg_configure_reply_t is packed");
 
 #define MSG_SAMPLES 0x06u
 typedef struct __attribute__((packed)) {
@@ -192,36 +180,6 @@ typedef struct __attribute__((packed)) {
     uint8_t model[16];
 } msg_mlperf_tiny_request_t;
 _Static_assert(sizeof(msg_mlperf_tiny_request_t) == 17, "msg_mlperf_tiny_request_t is packed");
-
-#define MSG_CONFIGURE_GRAPH 0x15u
-typedef struct __attribute__((packed)) {
-    uint8_t method;
-    uint8_t train;
-    uint8_t blocks;
-    uint8_t train_bias;
-    uint8_t perturb;
-    uint8_t wise;
-    uint8_t difference;
-    uint8_t direction;
-    uint8_t gns;
-    uint8_t qas;
-    uint8_t sparsity;
-    uint8_t queries;
-    uint8_t flags;
-    float eta;
-    uint16_t batch;
-    uint32_t seed;
-    uint16_t slots;
-    uint32_t first_step;
-    float momentum;
-} msg_configure_graph_request_t;
-_Static_assert(sizeof(msg_configure_graph_request_t) == 33, "msg_configure_graph_request_t is packed");
-typedef struct __attribute__((packed)) {
-    uint32_t arena_planned;
-    uint32_t arena_size;
-    uint8_t tensors;
-} msg_configure_graph_reply_t;
-_Static_assert(sizeof(msg_configure_graph_reply_t) == 9, "msg_configure_graph_reply_t is packed");
 
 #define MSG_SAMPLE_PART 0x16u
 typedef struct __attribute__((packed)) {
@@ -360,26 +318,6 @@ enum msg_counter {
     MSG_COUNTER_NONE = 0,
     MSG_COUNTER_DWT = 1,
     MSG_COUNTER_SYSTICK = 2,
-};
-
-enum msg_loss {
-    MSG_LOSS_FLOAT = 0,
-    MSG_LOSS_INTEGER = 1,
-};
-
-enum msg_scope {
-    MSG_SCOPE_SAMPLE = 0,
-    MSG_SCOPE_BATCH = 1,
-};
-
-enum msg_perturb {
-    MSG_PERTURB_CLAMPED = 0,
-    MSG_PERTURB_EXACT = 1,
-};
-
-enum msg_logit_error {
-    MSG_LOGIT_ERROR_NITI = 0,
-    MSG_LOGIT_ERROR_ZERO_SUM = 1,
 };
 
 enum msg_phase {

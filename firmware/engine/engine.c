@@ -112,17 +112,26 @@ static void copy_trained(engine_t *engine) {
     }
 }
 
+static failure_t check_settings(const method_t *method, const settings_t *settings, const graph_file_t *file) {
+    const failure_t failure = settings_check(method->settings, settings);
+    if (failure.code != 0) {
+        return failure;
+    }
+    const uint8_t refused = settings->slots > settings->batch ? SETTING_SLOTS : method->check(settings, file);
+    return refused == METHOD_TAKES_ALL ? no_failure() : settings_refuse(method->settings, settings, refused);
+}
+
 failure_t engine_configure(engine_t *engine, const method_t *method, const void *settings, uint32_t *planned) {
     model_t *model = &engine->model;
     if (!engine_has_network(engine)) {
         return refusal(FAILURE_NO_NETWORK, 0, 0);
     }
     const failure_t failure =
-        method->format == model->format->number ? method->check(settings, &model->file) : graph_other_format();
+        method->format == model->format->number ? check_settings(method, settings, &model->file) : graph_other_format();
     if (failure.code != 0) {
         return failure;
     }
-    memcpy(model->settings_bytes, settings, method->settings_bytes);
+    memcpy(model->settings_bytes, settings, method->settings->size);
     model->method = method;
     model->training = method->training(&model->settings, &model->file);
     *planned = model_plan(model);

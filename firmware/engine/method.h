@@ -4,34 +4,21 @@
 
 #include "engine/pass.h"
 
-/* A field of the request with the settings: its value, and its bounds. */
-typedef struct {
-    uint32_t value, least, most;
-} range_t;
-
-/* Refuse the first field that is out of range, by its index and its value. */
-static inline failure_t ranges_check(const range_t *fields, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) {
-        if (fields[i].value < fields[i].least || fields[i].value > fields[i].most) {
-            return refusal(FAILURE_BAD_SETTING, i, fields[i].value);
-        }
-    }
-    return no_failure();
-}
-
 /* The layers from..to - 1 are run, with the buffers placed for them. Only what is run before the first start does not
    end with the last layer. */
 typedef struct {
     uint8_t from, to;
 } start_t;
 
-typedef struct method_table {
-    enum format format;      /* that it trains */
-    uint32_t settings_bytes; /* of its settings, which begin with a settings_t */
+enum { METHOD_TAKES_ALL = UINT8_MAX };
 
-    /* Whether the settings are in range for a network: index of the first field of the request that is not, and its
-       value. Of two fields that do not go together, the later one. */
-    failure_t (*check)(const settings_t *settings, const graph_file_t *file);
+typedef struct method_table {
+    enum format format;               /* that it trains */
+    const settings_table_t *settings; /* of its settings, a structure that begins with a settings_t */
+
+    /* Whether the settings, which are within their limits, go together and with a network: index in the table of one
+       that does not, or METHOD_TAKES_ALL. */
+    uint8_t (*check)(const settings_t *settings, const graph_file_t *file);
     /* What the settings train, and in which order. */
     training_t (*training)(const settings_t *settings, const graph_file_t *file);
     /* The buffers that stay through all of training, behind the file and copies of what is trained; NULL: none. */

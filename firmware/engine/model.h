@@ -4,6 +4,7 @@
 
 #include "engine/observe.h"
 #include "engine/plan.h"
+#include "engine/settings.h"
 #include "engine/stopwatch.h"
 #include "engine/stretches.h"
 #include "engine/training.h"

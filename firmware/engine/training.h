@@ -9,20 +9,6 @@
 
 enum { ENGINE_MAX_TENSORS = 2 * GRAPH_MAX_LAYERS, ENGINE_MAX_LAPS = 32 };
 
-/* The settings that every method has. Those of a method are a structure that begins with them, of at most
-   SETTINGS_BYTES. */
-#define SETTINGS_OF_ALL                                                                                                \
-    uint32_t seed;                                                                                                     \
-    uint32_t first_step; /* index of the next step */                                                                  \
-    uint16_t batch;                                                                                                    \
-    uint16_t slots /* samples held at a time */
-
-typedef struct {
-    SETTINGS_OF_ALL;
-} settings_t;
-
-enum { SETTINGS_BYTES = 48 };
-
 /* What the settings train of a network, and in which order. Sets of layers have bit l for layer l. */
 typedef struct {
     uint64_t layers;      /* those with trained tensors */

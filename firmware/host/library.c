@@ -9,8 +9,6 @@
 #include "arith/random.h"
 #include "arith/round_shift.h"
 #include "engine/engine.h"
-#include "methods/elasticzo_int8.h"
-#include "methods/tflite8_settings.h"
 #include "trainer/registry.h"
 
 /* Counts its own calls: a counter that is the same in every run. */
@@ -38,21 +36,15 @@ void host_engine_free(engine_t *engine) {
     free(engine);
 }
 
-/* The requests `configure` and `configure_graph`. */
-failure_t host_configure(engine_t *engine, const elasticzo_settings_t *settings, uint32_t *planned) {
-    return engine_configure(engine, registry_elasticzo(), settings, planned);
+/* The request `configure`. */
+failure_t host_configure(engine_t *engine, const uint8_t *body, uint32_t length, uint32_t *planned) {
+    return registry_configure(engine, body, length, planned);
 }
 
-failure_t host_configure_graph(engine_t *engine, const tflite8_settings_t *settings, uint32_t *planned) {
-    return engine_configure(engine, registry_tflite8(settings->method), settings, planned);
-}
-
-/* Sizes in bytes of settings, step_result_t and failure_t, for who describes them anew. */
-void host_sizes(uint32_t sizes[4]) {
-    sizes[0] = sizeof(elasticzo_settings_t);
-    sizes[1] = sizeof(tflite8_settings_t);
-    sizes[2] = sizeof(step_result_t);
-    sizes[3] = sizeof(failure_t);
+/* Sizes in bytes of step_result_t and failure_t, for who describes them anew. */
+void host_sizes(uint32_t sizes[2]) {
+    sizes[0] = sizeof(step_result_t);
+    sizes[1] = sizeof(failure_t);
 }
 
 /* Place the buffers of the layers from..to - 1, behind those that are placed, without moving what is kept; and tell

@@ -1,5 +1,4 @@
-#include "methods/back_propagation.h"
-
+/* INT8 back-propagation with straight-through gradients on tflite8: docs/arithmetic-backward.md. */
 #include <string.h>
 
 #include "arith/float32.h"
@@ -221,10 +220,20 @@ static void demand(placing_t *placing, const model_t *model, start_t start) {
     tflite8_demand_backward(placing, model);
 }
 
+static uint8_t check(const settings_t *settings, const graph_file_t *file) {
+    static const tflite8_only_t only[] = {{SETTING_TFLITE8_DIRECTION, DIRECTION_SAMPLE}};
+    const uint8_t refused = tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
+    if (refused != METHOD_TAKES_ALL) {
+        return refused;
+    }
+    const training_t training = tflite8_training(settings, file);
+    return tflite8_pools_pass_errors(file, &training) ? METHOD_TAKES_ALL : SETTING_METHOD;
+}
+
 const method_t back_propagation = {
     .format = FORMAT_TFLITE8,
-    .settings_bytes = sizeof(tflite8_settings_t),
-    .check = tflite8_check,
+    .settings = &tflite8_settings_table,
+    .check = check,
     .training = tflite8_training,
     .stand = stand,
     .demand = demand,

@@ -1,5 +1,4 @@
-#include "methods/deepzero.h"
-
+/* DeepZero's coordinate-wise estimate: docs/arithmetic-zeroth-order.md, section 8. */
 #include "arith/rademacher.h"
 #include "kernels/losses.h"
 #include "kernels/perturbation.h"
@@ -77,10 +76,16 @@ static void demand(placing_t *placing, const model_t *model, start_t start) {
     tflite8_demand_coordinates(placing, model, start);
 }
 
+static uint8_t check(const settings_t *settings, const graph_file_t *file) {
+    static const tflite8_only_t only[] = {{SETTING_TFLITE8_WISE, WISE_LAYER},
+                                          {SETTING_TFLITE8_DIRECTION, DIRECTION_SAMPLE}};
+    return tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
+}
+
 const method_t deepzero = {
     .format = FORMAT_TFLITE8,
-    .settings_bytes = sizeof(tflite8_settings_t),
-    .check = tflite8_check,
+    .settings = &tflite8_settings_table,
+    .check = check,
     .training = tflite8_training,
     .stand = stand,
     .demand = demand,

@@ -189,25 +189,19 @@ static void trace(model_t *model, uint16_t first, uint16_t count) {
     }
 }
 
-static failure_t check(const settings_t *settings_of_all, const graph_file_t *file) {
+static uint8_t check(const settings_t *settings_of_all, const graph_file_t *file) {
     const elasticzo_settings_t *settings = (const void *)settings_of_all;
-    const uint32_t fewest_slots = settings->scope == SCOPE_BATCH ? settings->batch : 1;
-    const range_t fields[] = {
-        {settings->partition, 0, graph_weighted(file)},
-        {settings->b_zo, 1, 7},
-        {settings->b_bp, 1, 7},
-        {settings->p_zero, 0, 255},
-        {settings->r_max, 1, 127},
-        {settings->loss, LOSS_FLOAT, LOSS_INTEGER},
-        {settings->scope, SCOPE_SAMPLE, SCOPE_BATCH},
-        {settings->perturb, PERTURB_CLAMPED, settings->r_max <= LARGEST_EXACT ? PERTURB_EXACT : PERTURB_CLAMPED},
-        {settings->logit_error, LOGIT_ERROR_NITI, LOGIT_ERROR_ZERO_SUM},
-        {settings->loss_fraction, 0, settings->loss == LOSS_INTEGER ? INTEGER_LOSS_MOST_FRACTION : 0},
-        {settings->batch, 1, UINT16_MAX},
-        {settings->seed, 0, UINT32_MAX},
-        {settings->slots, fewest_slots, settings->batch},
-    };
-    return ranges_check(fields, sizeof fields / sizeof fields[0]);
+    if (settings->partition > graph_weighted(file)) {
+        return SETTING_ELASTICZO_PARTITION;
+    }
+    if (settings->perturb == PERTURB_EXACT && settings->r_max > LARGEST_EXACT) {
+        return SETTING_ELASTICZO_PERTURB;
+    }
+    if (settings->loss_fraction > 0 && settings->loss != LOSS_INTEGER) {
+        return SETTING_ELASTICZO_LOSS_FRACTION;
+    }
+    const bool whole = settings->scope == SCOPE_SAMPLE || settings->slots == settings->batch;
+    return whole ? METHOD_TAKES_ALL : SETTING_SLOTS;
 }
 
 static training_t training(const settings_t *settings_of_all, const graph_file_t *file) {
@@ -223,7 +217,7 @@ static training_t training(const settings_t *settings_of_all, const graph_file_t
 
 const method_t elasticzo_int8 = {
     .format = FORMAT_BFP8,
-    .settings_bytes = sizeof(elasticzo_settings_t),
+    .settings = &elasticzo_settings_table,
     .check = check,
     .training = training,
     .demand = elasticzo_demand,

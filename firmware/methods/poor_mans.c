@@ -1,4 +1,5 @@
-#include "methods/poor_mans.h"
+/* Poor Man's Training and its relatives on tflite8: docs/arithmetic-zeroth-order.md. */
+#include <stddef.h>
 
 #include "arith/rademacher.h"
 #include "kernels/losses.h"
@@ -217,7 +218,7 @@ static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
 
 static void stand(plan_t *plan, const model_t *model) {
     const tflite8_settings_t *settings = tflite8_settings(model);
-    const uint32_t sets = (settings->flags & FLAG_FUSED) != 0 ? LONGEST_CHAIN : 1;
+    const uint32_t sets = settings->fused ? LONGEST_CHAIN : 1;
     tflite8_stand(plan, model, settings->queries * sets * sizeof(query_t));
 }
 
@@ -226,10 +227,14 @@ static void demand(placing_t *placing, const model_t *model, start_t start) {
     tflite8_demand_nodes(placing, model, start);
 }
 
+static uint8_t check(const settings_t *settings, const graph_file_t *file) {
+    return tflite8_check(settings, file, NULL, 0);
+}
+
 const method_t poor_mans = {
     .format = FORMAT_TFLITE8,
-    .settings_bytes = sizeof(tflite8_settings_t),
-    .check = tflite8_check,
+    .settings = &tflite8_settings_table,
+    .check = check,
     .training = tflite8_training,
     .stand = stand,
     .demand = demand,

@@ -135,6 +135,12 @@ void gradient_take_biases(const gradient_sink_t *sink, uint32_t first, uint32_t 
     }
 }
 
+gradient_sink_t gradient_open_step(model_t *model, uint8_t l, uint32_t samples, int32_t x) {
+    gradient_sink_t sink = {.model = model, .l = l, .at_once = true, .tensors = tflite8_tensors(model, l)};
+    sink.update = update_of(&sink, samples, x);
+    return sink;
+}
+
 void gradient_update_summed(model_t *model, uint32_t samples) {
     for (uint8_t l = 0; l < model->file.layers; l++) {
         if (!in_set(model->training.layers & model->training.reached, l)) {
@@ -143,8 +149,7 @@ void gradient_update_summed(model_t *model, uint32_t samples) {
         const graph_layer_t *layer = graph_layer(&model->file, l);
         const uint32_t weights = trained_weights(&model->training, layer),
                        biases = trained_biases(&model->training, layer);
-        gradient_sink_t sink = {.model = model, .l = l, .tensors = tflite8_tensors(model, l)};
-        sink.update = update_of(&sink, samples, model->gradient_exponent[l]);
+        const gradient_sink_t sink = gradient_open_step(model, l, samples, model->gradient_exponent[l]);
         update_weights(&sink, 0, weights, sum_of(model, l));
         update_biases(&sink, 0, biases, sum_of(model, l) + weights);
     }

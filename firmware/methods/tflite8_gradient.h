@@ -19,6 +19,9 @@ typedef struct {
 /* Begin with the gradient of a sample with exponent `x`. */
 gradient_sink_t gradient_open(model_t *model, const sample_t *sample, uint8_t l, int32_t x);
 
+/* Begin with the gradient of a step of `samples` samples: it updates its layer. */
+gradient_sink_t gradient_open_step(model_t *model, uint8_t l, uint32_t samples, int32_t x);
+
 /* Take the gradient of weights, or biases, first..first + n - 1 of the layer. */
 void gradient_take_weights(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient);
 void gradient_take_biases(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient);

@@ -1,49 +1,31 @@
 #include "methods/tflite8_settings.h"
 
-#include "arith/float32.h"
 #include "formats/tflite8_sizes.h"
 #include "methods/tflite8_reach.h"
 
-#define LARGEST_ETA 0x1p20f
-
-enum { ALL_BLOCKS = 15, MOST_QUERIES = 127, ALL_FLAGS = FLAG_CONSUMED | FLAG_FUSED };
-
-/* A number that is allowed, or refused whatever its bits are. */
-static range_t float_field(float value, bool allowed) {
-    return (range_t){.value = float32_bits(value), .least = allowed ? 0 : 1, .most = allowed ? UINT32_MAX : 0};
+static uint8_t value_of(const settings_t *settings, uint8_t setting) {
+    return ((const uint8_t *)settings)[tflite8_settings_table.settings[setting].place];
 }
 
-failure_t tflite8_check(const settings_t *settings_of_all, const graph_file_t *file) {
+uint8_t tflite8_check(const settings_t *settings_of_all, const graph_file_t *file, const tflite8_only_t *only,
+                      uint32_t n) {
     const tflite8_settings_t *settings = (const void *)settings_of_all;
     const training_t training = tflite8_training(settings_of_all, file);
-    const bool poor_mans = settings->method == METHOD_POOR_MANS, some = training.layers != 0;
-    const range_t fields[] = {
-        {settings->method, METHOD_POOR_MANS, METHOD_BP},
-        {settings->train, TRAIN_ALL, TRAIN_POINTWISE},
-        {settings->blocks, some ? 0 : ALL_BLOCKS + 1, ALL_BLOCKS},
-        {settings->train_bias, settings->train == TRAIN_BIAS, 1},
-        {settings->perturb, PERTURB_WEIGHT, PERTURB_ADAPTIVE},
-        {settings->wise, WISE_LAYER, settings->method == METHOD_DEEPZERO ? WISE_LAYER : WISE_MODEL},
-        {settings->difference, DIFFERENCE_FORWARD,
-         settings->perturb == PERTURB_WEIGHT ? DIFFERENCE_CENTRAL : DIFFERENCE_FORWARD},
-        {settings->direction, DIRECTION_SAMPLE, poor_mans ? DIRECTION_BATCH : DIRECTION_SAMPLE},
-        {settings->gns, 0, 1},
-        {settings->qas, 0, 1},
-        {settings->sparsity, 0, UINT8_MAX},
-        {settings->queries, 1, MOST_QUERIES},
-        {settings->flags, 0, ALL_FLAGS},
-        float_field(settings->eta, settings->eta > 0.0f && settings->eta <= LARGEST_ETA),
-        {settings->batch, 1, UINT16_MAX},
-        {settings->seed, 0, UINT32_MAX},
-        {settings->slots, 1, settings->batch},
-        {settings->first_step, 0, UINT32_MAX},
-        float_field(settings->momentum, settings->momentum >= 0.0f && settings->momentum < 1.0f),
-    };
-    const failure_t failure = ranges_check(fields, sizeof fields / sizeof fields[0]);
-    if (failure.code == 0 && settings->method == METHOD_BP && !tflite8_pools_pass_errors(file, &training)) {
-        return refusal(FAILURE_BAD_SETTING, 0, settings->method);
+    if (training.layers == 0) {
+        return SETTING_TFLITE8_BLOCKS;
     }
-    return failure;
+    if (settings->train == TRAIN_BIAS && !settings->train_bias) {
+        return SETTING_TFLITE8_TRAIN_BIAS;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (value_of(settings_of_all, only[i].setting) != only[i].value) {
+            return only[i].setting;
+        }
+    }
+    if (settings->difference == DIFFERENCE_CENTRAL && settings->perturb != PERTURB_WEIGHT) {
+        return SETTING_TFLITE8_DIFFERENCE;
+    }
+    return METHOD_TAKES_ALL;
 }
 
 static bool is_last_with_weights(const graph_file_t *file, uint8_t l) {
@@ -127,10 +109,10 @@ training_t tflite8_training(const settings_t *settings_of_all, const graph_file_
         training.first_backward = first_of_set(training.layers);
         training.reached = tflite8_reached(file, &training);
     }
-    for (uint8_t l = 1; (settings->flags & FLAG_FUSED) != 0 && l < training.first_backward; l++) {
+    for (uint8_t l = 1; settings->fused && l < training.first_backward; l++) {
         training.joined |= (uint64_t)may_join(file, &training, l) << l;
     }
     training.starts = layer_wise ? starts_of(&training, file->layers) : 1;
-    training.consumed = (settings->flags & FLAG_CONSUMED) != 0 && settings->slots == 1 && (layer_wise || back);
+    training.consumed = settings->consumed && settings->slots == 1 && (layer_wise || back);
     return training;
 }

@@ -1,21 +1,8 @@
 #include <string.h>
 
 #include "agent/memory.h"
-#include "methods/elasticzo_int8.h"
-#include "methods/tflite8_settings.h"
 #include "trainer/registry.h"
 #include "trainer/requests.h"
-
-/* The methods know nothing of the link, but use its words. */
-#define SAME_WORD(name) _Static_assert((int)name == (int)MSG_##name, #name)
-SAME_WORD(LOSS_FLOAT);
-SAME_WORD(LOSS_INTEGER);
-SAME_WORD(SCOPE_SAMPLE);
-SAME_WORD(SCOPE_BATCH);
-SAME_WORD(PERTURB_CLAMPED);
-SAME_WORD(PERTURB_EXACT);
-SAME_WORD(LOGIT_ERROR_NITI);
-SAME_WORD(LOGIT_ERROR_ZERO_SUM);
 
 failure_t request_load_begin(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
     msg_load_begin_request_t fields;
@@ -68,62 +55,11 @@ failure_t request_use_flash(trainer_t *trainer, const link_request_t *request, l
 }
 
 failure_t request_configure(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
-    msg_configure_request_t fields;
-    memcpy(&fields, request->body, sizeof fields);
-    const elasticzo_settings_t settings = {
-        .partition = fields.partition,
-        .b_zo = fields.b_zo,
-        .b_bp = fields.b_bp,
-        .p_zero = fields.p_zero,
-        .r_max = fields.r_max,
-        .loss = fields.loss,
-        .scope = fields.scope,
-        .perturb = fields.perturb,
-        .logit_error = fields.logit_error,
-        .loss_fraction = fields.loss_fraction,
-        .batch = fields.batch,
-        .seed = fields.seed,
-        .slots = fields.slots,
-        .first_step = fields.first_step,
-    };
-    uint32_t planned = 0;
-    const failure_t outcome = engine_configure(&trainer->engine, registry_elasticzo(), &settings, &planned);
-    if (outcome.code == 0) {
-        const msg_configure_reply_t answer = {.arena_planned = planned, .arena_size = trainer->engine.arena_size};
-        link_put_reply(reply, &answer, sizeof answer);
-    }
-    return outcome;
-}
-
-failure_t request_configure_graph(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
-    msg_configure_graph_request_t fields;
-    memcpy(&fields, request->body, sizeof fields);
-    const tflite8_settings_t settings = {
-        .method = fields.method,
-        .train = fields.train,
-        .blocks = fields.blocks,
-        .train_bias = fields.train_bias,
-        .perturb = fields.perturb,
-        .wise = fields.wise,
-        .difference = fields.difference,
-        .direction = fields.direction,
-        .gns = fields.gns,
-        .qas = fields.qas,
-        .sparsity = fields.sparsity,
-        .queries = fields.queries,
-        .flags = fields.flags,
-        .eta = fields.eta,
-        .batch = fields.batch,
-        .seed = fields.seed,
-        .slots = fields.slots,
-        .first_step = fields.first_step,
-        .momentum = fields.momentum,
-    };
     engine_t *engine = &trainer->engine;
     uint32_t planned = 0;
-    const failure_t outcome = engine_configure(engine, registry_tflite8(fields.method), &settings, &planned);
+    const failure_t outcome = registry_configure(engine, request->body, (uint32_t)request->length, &planned);
     if (outcome.code == 0) {
-        const msg_configure_graph_reply_t answer = {
+        const msg_configure_reply_t answer = {
             .arena_planned = planned, .arena_size = engine->arena_size, .tensors = engine_tensors(engine)};
         link_put_reply(reply, &answer, sizeof answer);
     }

@@ -4,22 +4,37 @@
 
 #include "formats/bfp8.h"
 #include "formats/tflite8.h"
-#include "methods/back_propagation.h"
-#include "methods/deepzero.h"
-#include "methods/elasticzo_int8.h"
-#include "methods/poor_mans.h"
-#include "methods/tflite8_settings.h"
+
+/* The methods, one a line, in the order of the tables [loops.NAME] of hil/methods/methods.toml. */
+#define METHODS(METHOD)                                                                                                \
+    METHOD(poor_mans)                                                                                                  \
+    METHOD(deepzero)                                                                                                   \
+    METHOD(back_propagation)                                                                                           \
+    METHOD(elasticzo_int8)                                                                                             \
+    /* the next method */
+
+#define DECLARED(name) extern const method_t name;
+#define LISTED(name) &name,
+
+METHODS(DECLARED)
 
 const format_t *const registry_formats[] = {&bfp8, &tflite8, NULL};
 
-const method_t *registry_elasticzo(void) {
-    return &elasticzo_int8;
+static const method_t *const methods[] = {METHODS(LISTED)};
+
+const method_t *registry_method(uint8_t number) {
+    return number < sizeof methods / sizeof methods[0] ? methods[number] : NULL;
 }
 
-const method_t *registry_tflite8(uint8_t number) {
-    switch (number) {
-    case METHOD_DEEPZERO: return &deepzero;
-    case METHOD_BP: return &back_propagation;
-    default: return &poor_mans;
+failure_t registry_configure(engine_t *engine, const uint8_t *body, uint32_t length, uint32_t *planned) {
+    const method_t *method = registry_method(body[SETTING_METHOD]);
+    if (method == NULL) {
+        return refusal(FAILURE_BAD_SETTING, SETTING_METHOD, body[SETTING_METHOD]);
     }
+    union {
+        settings_t settings;
+        uint8_t bytes[SETTINGS_BYTES];
+    } any;
+    const failure_t failure = settings_read(method->settings, body, length, &any);
+    return failure.code == 0 ? engine_configure(engine, method, &any, planned) : failure;
 }

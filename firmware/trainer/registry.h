@@ -2,15 +2,15 @@
 #ifndef REGISTRY_H
 #define REGISTRY_H
 
-#include "engine/format.h"
-#include "engine/method.h"
+#include "engine/engine.h"
 
 /* NULL ends them. */
 extern const format_t *const registry_formats[];
 
-/* The method that the request `configure` is for; and that of a number in `configure_graph`, whose check refuses one
-   that there is not. */
-const method_t *registry_elasticzo(void);
-const method_t *registry_tflite8(uint8_t number);
+/* A method by its number in `configure`; NULL: there is none. */
+const method_t *registry_method(uint8_t number);
+
+/* Configure by the body of the request. `planned` as of engine_configure. */
+failure_t registry_configure(engine_t *engine, const uint8_t *body, uint32_t length, uint32_t *planned);
 
 #endif

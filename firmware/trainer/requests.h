@@ -8,8 +8,7 @@ typedef failure_t request_t(trainer_t *trainer, const link_request_t *request, l
 
 /* network_requests.c: the network, its settings, its tensors. */
 request_t request_load_begin, request_load_data, request_load_end, request_use_flash;
-request_t request_configure, request_configure_graph;
-request_t request_digests, request_read_tensor, request_write_tensor;
+request_t request_configure, request_digests, request_read_tensor, request_write_tensor;
 
 /* requests.c: samples, steps, evaluation. */
 request_t request_samples, request_sample_part, request_step, request_part, request_run, request_infer, request_trace;

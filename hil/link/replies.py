@@ -83,19 +83,19 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Planned:
-    """`configure` or `configure_graph`: the memory plan in bytes, and the number of trained tensors, if reported."""
+    """`configure`: the memory plan in bytes, and the number of trained tensors."""
 
     arena_planned: int
     arena_size: int = _within(1, BYTES[1])
-    tensors: int | None = None
+    tensors: int = _within(*COUNT)
 
     @classmethod
-    def of(cls, reply: str, values: Mapping[str, Any]) -> Planned:
+    def of(cls, values: Mapping[str, Any]) -> Planned:
         """Check a decoded reply."""
-        found = _checked(cls, reply, {"tensors": None, **values})
+        found = _checked(cls, "configure", values)
         if found.arena_planned > found.arena_size:
             limit = f"the arena has {found.arena_size:,} bytes"
-            raise ImplausibleReply(reply, "arena_planned", f"{found.arena_planned:,}", limit)
+            raise ImplausibleReply("configure", "arena_planned", f"{found.arena_planned:,}", limit)
         return found
 
 

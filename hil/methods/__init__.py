@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from hil.errors import RigError, close_matches
-from hil.methods.bias_only import BiasOnly
-from hil.methods.deepzero import DeepZero
-from hil.methods.elasticzo_int8 import ElasticZoInt8
-from hil.methods.graph_method import GraphMethod
-from hil.methods.int8_bp import Int8Bp
-from hil.methods.last_layer import LastLayer
-from hil.methods.mcutrain import Mcutrain
-from hil.methods.method import Method
-from hil.methods.mezo import Mezo
-from hil.methods.poor_mans_training import PoorMansTraining
+from pkgutil import resolve_name
 
+from hil.errors import RigError, close_matches
+from hil.methods.graph_method import GraphMethod
+from hil.methods.method import Method
+
+# Module and class of each method, in the order in which they are listed (docs/new-method.md).
+CLASSES = (
+    "elasticzo_int8:ElasticZoInt8",
+    "poor_mans_training:PoorMansTraining",
+    "mezo:Mezo",
+    "deepzero:DeepZero",
+    "last_layer:LastLayer",
+    "bias_only:BiasOnly",
+    "int8_bp:Int8Bp",
+    "mcutrain:Mcutrain",
+)
 METHODS: dict[str, type[Method]] = {
-    kind.name: kind for kind in (ElasticZoInt8, PoorMansTraining, Mezo, DeepZero, LastLayer, BiasOnly, Int8Bp, Mcutrain)
+    kind.name: kind for kind in (resolve_name(f"{__name__}.{place}") for place in CLASSES)
 }
 
 __all__ = ["METHODS", "GraphMethod", "Method", "find_method", "graph_method"]

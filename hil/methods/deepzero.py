@@ -19,6 +19,7 @@ class DeepZero(GraphMethod):
 
     name = "deepzero"
     loop = "deepzero"
+    reference = "deepzero:DeepZero"
     default_variant = "dense"
     variants: ClassVar[Mapping[str, Any]] = {
         "dense": {},

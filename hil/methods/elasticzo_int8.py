@@ -24,6 +24,7 @@ class ElasticZoInt8(Method):
     name = "elasticzo-int8"
     docs = "docs/arithmetic.md"
     loop = "elasticzo-int8"
+    reference = "elasticzo_int8:ElasticZoInt8"
     format = Format.BFP8
     kind = Settings
     variants: ClassVar[Mapping[str, Any]] = {variant: {} for variant in VARIANTS}
@@ -31,7 +32,6 @@ class ElasticZoInt8(Method):
     learning_variants = ("cls1", "full-bp")
     chosen = False
     in_flash_too = False
-    request = "configure"
     cell: ClassVar[Mapping[str, Any]] = {"steps": 2}
 
     settings: Settings

@@ -6,33 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from hil.errors import RigError, close_matches
-from hil.methods.settings import MethodSettings, described
+from hil.methods.settings_fields import ElasticzoFields
 
 BY_BP = {"full-zo": 0, "cls2": 1, "cls1": 2}  # trained tensors left to back-propagation (ElasticZO, section 5.1)
 VARIANTS = (*BY_BP, "full-bp")
-TABLE = described("elasticzo-int8")
-WORDS = {name: setting.words for name, setting in TABLE.items() if setting.words}
+WORDS = {name: setting.words for name, setting in ElasticzoFields.table.items() if setting.words}
 LARGEST_EXACT = 63  # largest r_max of the exact form, so that a weight at rest keeps at least six bits and its sign
 
 
 @dataclass(frozen=True)
-class Settings(MethodSettings):
+class Settings(ElasticzoFields):
     """Settings of ElasticZO-INT8; methods.toml describes each."""
-
-    table = TABLE
-
-    partition: int
-    b_zo: int = TABLE["b_zo"].default
-    b_bp: int = TABLE["b_bp"].default
-    p_zero: int = TABLE["p_zero"].default
-    r_max: int = TABLE["r_max"].default
-    loss: str = TABLE["loss"].default
-    scope: str = TABLE["scope"].default
-    perturb: str = TABLE["perturb"].default
-    logit_error: str = TABLE["logit_error"].default
-    loss_fraction: int = TABLE["loss_fraction"].default
-    batch: int = TABLE["batch"].default
-    seed: int = TABLE["seed"].default
 
     def check_together(self) -> None:
         """Raise RigError for settings that do not go together."""

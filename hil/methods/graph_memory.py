@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hil.methods.graph_method import GraphMethod
 
 CHAIN = 3  # layers of the longest chain
-DECIDE_LIFETIMES = ("method", "train", "blocks", "train_bias", "perturb", "wise", "fused")  # settings
+DECIDE_LIFETIMES = ("train", "blocks", "train_bias", "perturb", "wise", "fused")  # settings
 Passing = Iterator[tuple[str, int, Span | None]]  # name, bytes and lifetime; None: it is not needed
 
 
@@ -32,7 +32,7 @@ def plan_graph(method: GraphMethod, slots: int) -> Plan:
     settings, liveness = method.settings, method.liveness
     consumed = bool(settings.consumed and slots == 1 and liveness.consumes)
     of_lifetimes = {name: getattr(settings, name) for name in DECIDE_LIFETIMES}
-    layout = _layout(type(method), method.network, GraphSettings(**of_lifetimes), consumed)
+    layout = _layout(type(method), method.network, GraphSettings.of_loop(settings.method, **of_lifetimes), consumed)
     return Plan.of(_standing(method, slots, consumed), liveness.end, layout)
 
 
@@ -69,7 +69,7 @@ def _standing(method: GraphMethod, slots: int, consumed: bool) -> Iterator[tuple
         yield "queries", 8 * (CHAIN if settings.fused else 1) * method.kept_queries
     if not consumed:
         yield "samples", slots * value_sizes(method.network)[0]
-    for name, wanted in (("grad", settings.batch > 1), ("velocity", method.has_velocity)):
+    for name, wanted in (("grad", method.sums_gradients), ("velocity", method.has_velocity)):
         for index in method.trained if wanted else ():
             yield f"{name}[{index}]", 4 * settings.coordinates(layers[index])
 

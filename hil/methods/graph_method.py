@@ -36,7 +36,6 @@ class GraphMethod(Method):
     kind = GraphSettings
     chosen = True
     in_flash_too = True
-    request = "configure_graph"
     cell: ClassVar[Mapping[str, Any]] = {"batch": 1, "steps": 2, "settings": {"queries": 2}}
     coordinate_wise: ClassVar[bool] = False
 
@@ -51,7 +50,7 @@ class GraphMethod(Method):
         """
         cls.check_variant(variant)
         GraphSettings.check_names(others)
-        return GraphSettings(**{"method": cls.loop, **cls.variants[variant], **others})
+        return GraphSettings.of_loop(cls.loop, **{**cls.variants[variant], **others})
 
     @classmethod
     def on(cls, network: Graph, variant: str, **settings: Any) -> GraphMethod:
@@ -123,6 +122,11 @@ class GraphMethod(Method):
     def kept_queries(self) -> int:
         """Queries of a layer whose seeds and losses are kept."""
         return 0
+
+    @property
+    def sums_gradients(self) -> bool:
+        """Whether the gradients of a step's samples are summed, so that every trained number has a sum."""
+        return bool(self.settings.batch > 1)
 
     @property
     def has_velocity(self) -> bool:

@@ -4,57 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from hil.errors import RigError
+from hil.errors import RigError, shown
 from hil.graph.graph import Graph, Node, Op
-from hil.methods.settings import MethodSettings, described
+from hil.methods.settings import only
+from hil.methods.settings_fields import Tflite8Fields
 
-TABLE = described("graphs")
+TABLE = Tflite8Fields.table
 WORDS = {name: setting.words for name, setting in TABLE.items() if setting.words}
 LIMITS = {name: setting.limits for name, setting in TABLE.items() if setting.limits}
 LARGEST_ETA: float = TABLE["eta"].most or 0.0
 
 
 @dataclass(frozen=True)
-class GraphSettings(MethodSettings):
+class GraphSettings(Tflite8Fields):
     """Settings of a method that trains graphs; methods.toml describes each."""
-
-    table = TABLE
-
-    method: str = TABLE["method"].default
-    train: str = TABLE["train"].default
-    blocks: int = TABLE["blocks"].default
-    train_bias: int = TABLE["train_bias"].default
-    perturb: str = TABLE["perturb"].default
-    wise: str = TABLE["wise"].default
-    difference: str = TABLE["difference"].default
-    direction: str = TABLE["direction"].default
-    gns: int = TABLE["gns"].default
-    qas: int = TABLE["qas"].default
-    sparsity: int = TABLE["sparsity"].default
-    queries: int = TABLE["queries"].default
-    eta: float = TABLE["eta"].default
-    batch: int = TABLE["batch"].default
-    seed: int = TABLE["seed"].default
-    consumed: int = TABLE["consumed"].default
-    fused: int = TABLE["fused"].default
-    momentum: float = TABLE["momentum"].default
 
     def check_together(self) -> None:
         """Raise RigError for settings that do not go together."""
         if self.train == "bias" and not self.train_bias:
             raise RigError("setting train_bias is 0 with train = 'bias': nothing would be trained, leave it at 1.")
+        for name, (value, reason) in only(self.method).items():
+            if getattr(self, name) != value:
+                raise RigError(
+                    f"setting {name} is {shown(getattr(self, name))} with {self.method}: {reason}, choose "
+                    f"{shown(value)}."
+                )
         if self.difference == "central" and self.perturb != "weight":
             raise RigError(
                 f"setting difference is 'central' with perturb = {self.perturb!r}: it goes with perturb = 'weight' "
                 "only."
             )
-        if self.method == "deepzero" and self.wise == "model":
-            raise RigError("setting wise is 'model' with deepzero: it raises one coordinate at a time, choose 'layer'.")
-        if self.direction == "batch" and self.method != "poor-mans":
-            raise RigError(f"setting direction is 'batch' with {self.method}: it draws no directions, choose 'sample'.")
+
+    @classmethod
+    def of_loop(cls, loop: str, **others: Any) -> GraphSettings:
+        """Return the settings of a training loop; what the loop takes one value of has this value unless given."""
+        return cls(**{"method": loop, **{name: value for name, (value, _) in only(loop).items()}, **others})
 
     def trains(self, graph: Graph, index: int) -> bool:
         """Return whether a layer is trained (section 2)."""

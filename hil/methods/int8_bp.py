@@ -23,6 +23,7 @@ class Int8Bp(GraphMethod):
     name = "int8-bp"
     docs = "docs/arithmetic-backward.md"
     loop = "bp"
+    reference = "back_propagation:BackPropagation"
     default_variant = "plain"
     variants: ClassVar[Mapping[str, Any]] = {"plain": {"qas": 0}, "qas": {}}
 

@@ -36,14 +36,6 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Configuration:
-    """The request that sets a method: its name on the link, and its fields."""
-
-    request: str
-    fields: dict[str, Any]
-
-
-@dataclass(frozen=True)
 class Method(ABC):
     """A training method on a network.
 
@@ -51,6 +43,7 @@ class Method(ABC):
         name: in `TrialSpec.method`.
         docs: the page that defines it.
         loop: name of the training loop in the reference and in the firmware; several methods may share one.
+        reference: module and class of the loop in `hil.reference.methods`, as `module:Class`.
         format: of the networks that it trains.
         kind: class of its settings; its `table` describes each (methods.toml).
         variants: the settings of each variant in which it differs from the defaults.
@@ -58,7 +51,6 @@ class Method(ABC):
         learning_variants: those whose accuracy must rise in a long trial.
         chosen: whether the settings choose what is trained; else every tensor of the network file is.
         in_flash_too: whether its networks may stay in flash.
-        request: on the link.
         cell: batch, steps and settings of a cell of the matrix.
 
     Attributes:
@@ -70,6 +62,7 @@ class Method(ABC):
     name: ClassVar[str]
     docs: ClassVar[str]
     loop: ClassVar[str]
+    reference: ClassVar[str]
     format: ClassVar[Format]
     kind: ClassVar[Any]
     variants: ClassVar[Mapping[str, Mapping[str, Any]]]
@@ -77,7 +70,6 @@ class Method(ABC):
     learning_variants: ClassVar[tuple[str, ...]] = ()
     chosen: ClassVar[bool]
     in_flash_too: ClassVar[bool]
-    request: ClassVar[str]
     cell: ClassVar[Mapping[str, Any]]
 
     network: Graph
@@ -158,9 +150,9 @@ class Method(ABC):
     def places(self, plan: Plan) -> tuple[int, ...]:
         """Return where each trained tensor lies, as an offset in the arena."""
 
-    def configuration(self, settings: MethodSettings, slots: int, first_step: int) -> Configuration:
-        """Return the request that sets the method."""
-        return Configuration(self.request, settings.request_fields() | {"slots": slots, "first_step": first_step})
+    def configuration(self, settings: MethodSettings, slots: int, first_step: int) -> dict[str, Any]:
+        """Return the fields of the request `configure` that sets the method."""
+        return settings.request_fields(self.loop, slots, first_step)
 
     @abstractmethod
     def passes(self) -> int:

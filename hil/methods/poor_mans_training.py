@@ -15,6 +15,7 @@ class PoorMansTraining(GraphMethod):
 
     name = "poor-mans-training"
     loop = "poor-mans"
+    reference = "poor_mans:PoorMans"
     default_variant = "adaptive"
     variants: ClassVar[Mapping[str, Any]] = {
         "adaptive": {},

@@ -1,7 +1,8 @@
-"""The settings that methods.toml describes, and the checks of values against their descriptions."""
+"""The settings that methods.toml describes: checks of values, and the request `configure` that sends them."""
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,17 +16,21 @@ from hil.bounded_read import SMALL_TEXT, read_toml
 from hil.errors import RigError, close_matches, shown
 
 FILE = Path(__file__).with_name("methods.toml")
+COMMON = "common"  # the table of the settings that every method has
+LOOPS = "loops"  # the tables of the training loops
+FORMATS = {"u8": "B", "u16": "H", "u32": "I", "f32": "f"}
 OF_TRIAL = {"batch", "method", "partition", "seed"}  # settings that follow from other fields of a trial
 Chosen = TypeVar("Chosen", bound="MethodSettings")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting; methods.toml explains the fields."""
+    """One setting; methods.toml explains the fields. `numbers` has those of the words on the link."""
 
     name: str
     type: str
     doc: str
+    numbers: tuple[int, ...]
     default: Any = None
     unit: str = ""
     words: tuple[str, ...] = ()
@@ -36,7 +41,6 @@ class Setting:
     most: float | None = None
     below: float | None = None
     scheduled: bool = False
-    flag: int = 0
 
     def check(self, value: Any) -> None:
         """Raise RigError for a value that cannot be chosen."""
@@ -65,19 +69,64 @@ class Setting:
         )
 
     def number(self, value: Any) -> Any:
-        """Return a value as the link has it: a word by its number."""
-        return self.words.index(value) if self.words else value
+        """Return a value as the link has it: a word by its number, and -0.0 as 0.0, whose bits are within limits."""
+        return self.numbers[self.words.index(value)] if self.words else value + 0
 
 
 @cache
 def described(table: str) -> dict[str, Setting]:
-    """Return the settings of a table of methods.toml by name."""
-    _, tables = read_toml(FILE, SMALL_TEXT, "install trainrig again")
+    """Return the settings of a table of methods.toml by name; those of `common` with what the table changes."""
     found = {}
-    for name, its in tables[table].items():
-        fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in its.items()}
-        found[name] = Setting(name, **fields)
+    for name, own in _tables()[table].items():
+        common = _tables()[COMMON].get(name, {})
+        rows = {**common, **own}
+        its: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in rows.items()}
+        words = its["words"] = _words(its, table)
+        all_words = _words(common, COMMON) or words
+        found[name] = Setting(name, numbers=tuple(all_words.index(word) for word in words), **its)
     return found
+
+
+def _words(its: Mapping[str, Any], table: str) -> tuple[str, ...]:
+    """Return the words of a setting; `"loops"` stands for the loops that have the settings of the table."""
+    words = its.get("words", ())
+    if words != LOOPS:
+        return tuple(words)
+    return tuple(name for name, loop in _tables()[LOOPS].items() if table in (COMMON, loop["settings"]))
+
+
+@cache
+def only(loop: str) -> dict[str, tuple[Any, str]]:
+    """Return the settings of which a training loop takes one value: this value, and the reason."""
+    return {name: (value, reason) for name, (value, reason) in _tables()[LOOPS][loop].get("only", {}).items()}
+
+
+def setting_tables() -> tuple[str, ...]:
+    """Return the names of the tables that have the settings of methods."""
+    return tuple(name for name in _tables() if name not in (COMMON, LOOPS))
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    """Return methods.toml."""
+    return read_toml(FILE, SMALL_TEXT, "install trainrig again")[1]
+
+
+def sent(table: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return the settings of the request `configure` for a table, by name in their order there."""
+    return {**described(COMMON), **table}
+
+
+def configure_fields(table: Mapping[str, Setting], numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the request `configure`.
+
+    Args:
+        table: the settings of the method.
+        numbers: the value of each setting in `sent(table)` as the link has it.
+    """
+    kinds = "".join(FORMATS[setting.type] for setting in sent(table).values())
+    body = struct.pack(f"<{kinds}", *(numbers[name] for name in sent(table)))
+    return {"method": body[0], "settings": body[1:]}
 
 
 class MethodSettings:
@@ -109,12 +158,19 @@ class MethodSettings:
                 raise RigError(f"the schedule cannot change {name!r}: {close_matches(name, scheduled)}")
         return replace(self, **changes)  # type: ignore[type-var]
 
-    def request_fields(self) -> dict[str, Any]:
-        """Return the settings as the fields of their request, those with a flag as bits of `flags`."""
-        numbers = {name: setting.number(getattr(self, name)) for name, setting in self.table.items()}
-        flags = {name: setting.flag for name, setting in self.table.items() if setting.flag}
-        found = {name: number for name, number in numbers.items() if name not in flags}
-        return found | ({"flags": sum(bit * numbers[name] for name, bit in flags.items())} if flags else {})
+    def request_fields(self, method: str, slots: int, first_step: int) -> dict[str, Any]:
+        """Return the fields of the request `configure`.
+
+        Args:
+            method: name of the training loop.
+            slots: samples that the board holds at a time.
+            first_step: index of the next step.
+        """
+        chosen = {name: getattr(self, name) for name in self.table}
+        values = {"method": method, "slots": slots, "first_step": first_step} | chosen
+        return configure_fields(
+            self.table, {name: setting.number(values[name]) for name, setting in sent(self.table).items()}
+        )
 
     @classmethod
     def check_names(cls, given: Iterable[str]) -> None:

@@ -35,7 +35,6 @@ from hil.link.replies import (
 )  # fmt: skip
 from hil.link.session import Session
 from hil.methods import Method
-from hil.methods.method import Configuration
 
 BLOCK = 1000  # bytes of the network in a frame
 TENSOR_BLOCK = 1024  # bytes
@@ -47,7 +46,7 @@ SLOWER_RUN = 4.0  # a step of a run may take so many times as long as the slowes
 ALL_STAGES = 0xFFFF
 NEEDED_FOR = {  # what a trial cannot do if a firmware does not know the request (docs/own-firmware.md)
     "load_begin": "load the network", "load_data": "load the network", "load_end": "load the network",
-    "configure": "set the method", "configure_graph": "set the method", "sample_part": "send a batch",
+    "configure": "set the method", "sample_part": "send a batch",
     "use_flash": "use a network in flash", "work": "count multiply-accumulates",
     "digests": "compare the weights", "samples": "send a batch", "step": "train",
     "part": "train on a batch larger than the board holds", "infer": "evaluate",
@@ -135,14 +134,13 @@ class Device:
         """Return the multiply-accumulates and layer runs of the last step or run."""
         return Work.of(self._session.request("work"))
 
-    def configure(self, wanted: Configuration) -> Planned:
-        """Send the settings; return the agent's memory plan."""
-        planned = Planned.of(wanted.request, self._session.request(wanted.request, **wanted.fields))
-        if planned.tensors is not None:
-            self.tensors = planned.tensors
+    def configure(self, configuration: Mapping[str, Any]) -> Planned:
+        """Send the settings, as `Method.configuration` returns them; return the agent's memory plan."""
+        planned = Planned.of(self._session.request("configure", **configuration))
+        self.tensors = planned.tensors
         return planned
 
-    def give(self, method: Method, arrays: Sequence[np.ndarray], configuration: Configuration) -> None:
+    def give(self, method: Method, arrays: Sequence[np.ndarray], configuration: Mapping[str, Any]) -> None:
         """Configure the board with other weights; where settings choose what is trained, the rest of the network stays."""
         if not method.chosen:
             self.load(method.file(arrays))

@@ -36,7 +36,7 @@ static void use(engine_t *engine, const graph_made_t *made, uint8_t *arena, uint
 }
 
 failure_t graph_trainee_configure(graph_trainee_t *trainee, const tflite8_settings_t *settings) {
-    return engine_configure(trainee->engine, registry_tflite8(settings->method), settings, &trainee->planned);
+    return engine_configure(trainee->engine, registry_method(settings->method), settings, &trainee->planned);
 }
 
 graph_trainee_t graph_trainee_new(const graph_made_t *made, const tflite8_settings_t *settings, bool flash) {

@@ -223,7 +223,7 @@ int64_t naive_log2(int64_t x, int64_t fraction) {
     return r;
 }
 
-static int64_t softmax_term(const int8_t *logits, uint32_t n, int64_t s, enum logit_error form, uint32_t j) {
+static int64_t softmax_term(const int8_t *logits, uint32_t n, int64_t s, uint8_t form, uint32_t j) {
     if (s > -7) {
         const int64_t divisor = naive_power(15 - (s < 8 ? s : 8));
         int64_t largest = INT64_MIN;
@@ -240,8 +240,7 @@ static int64_t softmax_term(const int8_t *logits, uint32_t n, int64_t s, enum lo
     return naive_power(1 - 2 * clamped) + a * naive_power(1 - clamped) + a * a;
 }
 
-void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, enum logit_error form,
-                         int8_t *error) {
+void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, uint8_t form, int8_t *error) {
     int64_t sum = 0, all = 0, others = 0;
     for (uint32_t j = 0; j < n; j++) {
         sum += softmax_term(logits, n, s, form, j);

@@ -41,8 +41,7 @@ naive_terms_t naive_integer_loss(const int8_t *plus, int32_t plus_exponent, cons
                                  uint32_t n, uint32_t label, int64_t fraction);
 int64_t naive_log2(int64_t x, int64_t fraction);
 
-void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, enum logit_error form,
-                         int8_t *error);
+void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t label, uint8_t form, int8_t *error);
 
 /* The pool of a step, and all z of a tensor in it. */
 void naive_pool(int8_t pool[256][4], const elasticzo_settings_t *settings, uint32_t step);

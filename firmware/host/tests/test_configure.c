@@ -4,17 +4,10 @@
 #include "check.h"
 #include "engine_bench.h"
 
-/* The good settings with one field, by its index in the request, changed. */
+/* The good settings with one of them, by its index in the request, changed. */
 static elasticzo_settings_t with_field(elasticzo_settings_t s, uint32_t field, uint16_t value) {
-    uint8_t *fields[] = {&s.partition, &s.b_zo,  &s.b_bp,    &s.p_zero,      &s.r_max,
-                         &s.loss,      &s.scope, &s.perturb, &s.logit_error, &s.loss_fraction};
-    if (field < sizeof fields / sizeof fields[0]) {
-        *fields[field] = (uint8_t)value;
-    } else if (field == 10) {
-        s.batch = value;
-    } else {
-        s.slots = value;
-    }
+    const setting_t *setting = &elasticzo_settings_table.settings[field];
+    memcpy((uint8_t *)&s + setting->place, &value, setting->bytes);
     return s;
 }
 
@@ -35,16 +28,41 @@ static void test_settings(void) {
     static const struct {
         uint8_t field;
         uint16_t value;
-    } bad[] = {{0, 5}, {1, 0}, {1, 8}, {2, 0}, {2, 8},  {4, 0},  {4, 128},
-               {5, 2}, {6, 2}, {7, 2}, {8, 2}, {10, 0}, {12, 0}, {12, BATCH + 1}};
+    } bad[] = {{SETTING_ELASTICZO_PARTITION, 5},
+               {SETTING_ELASTICZO_B_ZO, 0},
+               {SETTING_ELASTICZO_B_ZO, 8},
+               {SETTING_ELASTICZO_B_BP, 0},
+               {SETTING_ELASTICZO_B_BP, 8},
+               {SETTING_ELASTICZO_R_MAX, 0},
+               {SETTING_ELASTICZO_R_MAX, 128},
+               {SETTING_ELASTICZO_LOSS, 2},
+               {SETTING_ELASTICZO_SCOPE, 2},
+               {SETTING_ELASTICZO_PERTURB, 2},
+               {SETTING_ELASTICZO_LOGIT_ERROR, 2},
+               {SETTING_BATCH, 0},
+               {SETTING_SLOTS, 0},
+               {SETTING_SLOTS, BATCH + 1}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         refuse_setting(&bench, with_field(good, bad[i].field, bad[i].value), bad[i].field, bad[i].value);
     }
     static const struct {
         uint8_t field;
         uint16_t value;
-    } extreme[] = {{0, 0},   {0, 4}, {1, 7}, {2, 1}, {2, 7}, {3, 0},  {3, 255}, {4, 1},
-                   {4, 127}, {5, 1}, {6, 1}, {7, 1}, {8, 1}, {10, 1}, {12, 1}};
+    } extreme[] = {{SETTING_ELASTICZO_PARTITION, 0},
+                   {SETTING_ELASTICZO_PARTITION, 4},
+                   {SETTING_ELASTICZO_B_ZO, 7},
+                   {SETTING_ELASTICZO_B_BP, 1},
+                   {SETTING_ELASTICZO_B_BP, 7},
+                   {SETTING_ELASTICZO_P_ZERO, 0},
+                   {SETTING_ELASTICZO_P_ZERO, 255},
+                   {SETTING_ELASTICZO_R_MAX, 1},
+                   {SETTING_ELASTICZO_R_MAX, 127},
+                   {SETTING_ELASTICZO_LOSS, 1},
+                   {SETTING_ELASTICZO_SCOPE, 1},
+                   {SETTING_ELASTICZO_PERTURB, 1},
+                   {SETTING_ELASTICZO_LOGIT_ERROR, 1},
+                   {SETTING_BATCH, 1},
+                   {SETTING_SLOTS, 1}};
     for (size_t i = 0; i < sizeof extreme / sizeof extreme[0]; i++) {
         elasticzo_settings_t settings = with_field(good, extreme[i].field, extreme[i].value);
         settings.slots = settings.slots < settings.batch ? settings.slots : settings.batch;
@@ -53,7 +71,7 @@ static void test_settings(void) {
     bench_end(&bench);
 }
 
-/* Two settings that do not go together: the later one is to blame. */
+/* Of two settings that do not go together it is always the same that is refused. */
 static void test_settings_that_do_not_go_together(void) {
     bench_t bench = bench_begin();
     uint32_t planned = 0;
@@ -61,25 +79,25 @@ static void test_settings_that_do_not_go_together(void) {
     bench_load(&bench);
     settings.perturb = PERTURB_EXACT;
     settings.r_max = 64;
-    refuse_setting(&bench, settings, 7, PERTURB_EXACT);
+    refuse_setting(&bench, settings, SETTING_ELASTICZO_PERTURB, PERTURB_EXACT);
     settings.r_max = 63;
     expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
                 "the largest noise of the exact form");
     settings.scope = SCOPE_BATCH;
     settings.slots = BATCH - 1;
-    refuse_setting(&bench, settings, 12, BATCH - 1);
+    refuse_setting(&bench, settings, SETTING_SLOTS, BATCH - 1);
     settings.scope = SCOPE_SAMPLE;
     expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
                 "fewer slots where samples may stream");
     settings.loss_fraction = 1;
-    refuse_setting(&bench, settings, 9, 1);
+    refuse_setting(&bench, settings, SETTING_ELASTICZO_LOSS_FRACTION, 1);
     settings.loss = LOSS_INTEGER;
     expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
                 "fraction bits of an integer loss");
     settings.loss_fraction = 6;
     expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned), "the most fraction bits");
     settings.loss_fraction = 7;
-    refuse_setting(&bench, settings, 9, 7);
+    refuse_setting(&bench, settings, SETTING_ELASTICZO_LOSS_FRACTION, 7);
     bench_put(&bench, 1);
     expect(engine_put_sample(bench.engine, 2, 0, (const uint8_t[PIXELS]){0}, PIXELS), FAILURE_BAD_SLOT, 2, 2,
            "a slot too many");

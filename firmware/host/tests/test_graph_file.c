@@ -43,15 +43,16 @@ static void test_engines(void) {
     static const format_t *const none[] = {NULL};
     graph_made_t made, many;
     made_small(&made);
-    CHECK(train_as(&made, registry_formats, registry_tflite8(METHOD_BP)).code == FAILURE_DOES_NOT_FIT, "the format");
-    expect_of_format(train_as(&made, none, registry_tflite8(METHOD_BP)), "no format");
-    expect_of_format(train_as(&made, registry_formats, registry_elasticzo()), "a method of another format");
+    CHECK(train_as(&made, registry_formats, registry_method(METHOD_BP)).code == FAILURE_DOES_NOT_FIT, "the format");
+    expect_of_format(train_as(&made, none, registry_method(METHOD_BP)), "no format");
+    expect_of_format(train_as(&made, registry_formats, registry_method(METHOD_ELASTICZO_INT8)),
+                     "a method of another format");
     made_free(&made);
     made_begin(&many, 2, 2, 1, 257);
     made_fully_connected(&many, 0, 257);
     made_finish(&many, 127);
     made_expect(&many, FAILURE_NONE, 0, 0, "257 classes");
-    const failure_t failure = train_as(&many, registry_formats, registry_tflite8(METHOD_BP));
+    const failure_t failure = train_as(&many, registry_formats, registry_method(METHOD_BP));
     CHECK(failure.code == FAILURE_NETWORK_LAYER && failure.a == 255 && failure.b == CHECK_CLASSES, "257 classes");
     made_free(&many);
 }

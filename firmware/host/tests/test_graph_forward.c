@@ -121,7 +121,8 @@ static void test_against_the_text(void) {
         tflite8_settings_t settings = trainee_settings();
         settings.train = draw(0, 1) == 0 ? TRAIN_ALL : TRAIN_LAST;
         settings.perturb = (uint8_t)draw(PERTURB_WEIGHT, PERTURB_ADAPTIVE);
-        settings.flags = (uint8_t)draw(0, 3);
+        settings.consumed = (uint8_t)draw(0, 1);
+        settings.fused = (uint8_t)draw(0, 1);
         if (round % 5 == 0) {
             made_small(&made);
         } else {
@@ -150,10 +151,11 @@ static void test_damage(void) {
         made_seal(&made);
         const failure_t failure = graph_file_open(&file, made.bytes, made.size);
         tflite8_settings_t settings = trainee_settings();
-        settings.flags = (uint8_t)draw(0, 3);
+        settings.consumed = (uint8_t)draw(0, 1);
+        settings.fused = (uint8_t)draw(0, 1);
         if (failure.code != 0) {
             refused++;
-        } else if (tflite8_check((const settings_t *)(const void *)&settings, &file).code == 0) {
+        } else if (tflite8_check((const settings_t *)(const void *)&settings, &file, NULL, 0) == METHOD_TAKES_ALL) {
             graph_trainee_t trainee = graph_trainee_new(&made, &settings, true);
             step_result_t result;
             (void)graph_trainee_step(&trainee, 0, 1, 1, &result);

@@ -41,9 +41,10 @@ static tflite8_settings_t random_settings(const graph_made_t *made) {
 
 /* The sum of the digests and the losses after some steps. */
 static uint32_t outcome(const graph_made_t *made, tflite8_settings_t settings, uint16_t slots, bool flash,
-                        uint8_t flags) {
+                        bool consumed, bool fused) {
     settings.slots = slots;
-    settings.flags = flags;
+    settings.consumed = consumed;
+    settings.fused = fused;
     graph_trainee_t trainee = graph_trainee_new(made, &settings, flash);
     uint32_t sum = 0;
     for (uint32_t step = 0; step < STEPS; step++) {
@@ -67,13 +68,14 @@ static void test_one_outcome(void) {
             made_random(&made);
         }
         const tflite8_settings_t settings = random_settings(&made);
-        const uint32_t expected = outcome(&made, settings, settings.batch, false, 0);
-        CHECK(outcome(&made, settings, settings.batch, true, 0) == expected, "round %d: the file in flash", round);
-        CHECK(outcome(&made, settings, 1, true, 0) == expected, "round %d: one sample at a time", round);
-        CHECK(outcome(&made, settings, 1, false, FLAG_CONSUMED) == expected, "round %d: consumed samples", round);
-        CHECK(outcome(&made, settings, settings.batch, true, FLAG_FUSED) == expected, "round %d: chains", round);
-        CHECK(outcome(&made, settings, 1, true, FLAG_FUSED | FLAG_CONSUMED) == expected,
-              "round %d: chains and consumed samples", round);
+        const uint32_t expected = outcome(&made, settings, settings.batch, false, false, false);
+        CHECK(outcome(&made, settings, settings.batch, true, false, false) == expected, "round %d: the file in flash",
+              round);
+        CHECK(outcome(&made, settings, 1, true, false, false) == expected, "round %d: one sample at a time", round);
+        CHECK(outcome(&made, settings, 1, false, true, false) == expected, "round %d: consumed samples", round);
+        CHECK(outcome(&made, settings, settings.batch, true, false, true) == expected, "round %d: chains", round);
+        CHECK(outcome(&made, settings, 1, true, true, true) == expected, "round %d: chains and consumed samples",
+              round);
         made_free(&made);
     }
 }
@@ -165,14 +167,14 @@ static void test_one_mask_a_step(void) {
     }
 }
 
-/* The fields that the request gained, and those that moved with it: by their index. */
+/* By their index in the request. */
 static void test_settings_that_are_refused(void) {
     static const struct {
         uint8_t method, direction, wise, refused;
-    } cases[] = {{METHOD_POOR_MANS, 2, WISE_LAYER, 7},
-                 {METHOD_DEEPZERO, 1, WISE_LAYER, 7},
-                 {METHOD_BP, 1, WISE_LAYER, 7},
-                 {METHOD_DEEPZERO, 1, WISE_MODEL, 5}};
+    } cases[] = {{METHOD_POOR_MANS, 2, WISE_LAYER, SETTING_TFLITE8_DIRECTION},
+                 {METHOD_DEEPZERO, 1, WISE_LAYER, SETTING_TFLITE8_DIRECTION},
+                 {METHOD_BP, 1, WISE_LAYER, SETTING_TFLITE8_DIRECTION},
+                 {METHOD_DEEPZERO, 1, WISE_MODEL, SETTING_TFLITE8_WISE}};
     graph_made_t made;
     made_small(&made);
     tflite8_settings_t good = trainee_settings();
@@ -188,10 +190,10 @@ static void test_settings_that_are_refused(void) {
     }
     tflite8_settings_t bad = good;
     bad.eta = 0.0f;
-    CHECK(graph_trainee_configure(&trainee, &bad).a == 13, "eta");
+    CHECK(graph_trainee_configure(&trainee, &bad).a == SETTING_TFLITE8_ETA, "eta");
     bad = good;
     bad.momentum = 1.0f;
-    CHECK(graph_trainee_configure(&trainee, &bad).a == 18, "momentum");
+    CHECK(graph_trainee_configure(&trainee, &bad).a == SETTING_TFLITE8_MOMENTUM, "momentum");
     graph_trainee_free(&trainee);
     made_free(&made);
 }

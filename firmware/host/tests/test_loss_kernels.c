@@ -7,7 +7,7 @@
 
 static void test_softmax_error(void) {
     for (int round = 0; round < 12000; round++) {
-        const enum logit_error form = round % 2 == 0 ? LOGIT_ERROR_NITI : LOGIT_ERROR_ZERO_SUM;
+        const uint8_t form = round % 2 == 0 ? LOGIT_ERROR_NITI : LOGIT_ERROR_ZERO_SUM;
         const uint32_t n = (uint32_t)(round % 50 == 0 ? 256 : draw(2, 20)), label = (uint32_t)draw(0, (int32_t)n - 1);
         const int32_t s = draw(0, 4) == 0 ? draw(-100, 100) : draw(-20, 12);
         int8_t *logits = draw_s8(n, round % 3 == 0 ? 3 : 127), *error = take(n), *expected = take(n);

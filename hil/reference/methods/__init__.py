@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any, Protocol
 
 import numpy as np
 
 from hil.errors import RigError, close_matches
 from hil.graph.graph import Graph
-from hil.methods import Method
+from hil.methods import METHODS, Method
 
 
 @dataclass(frozen=True)
@@ -110,17 +111,8 @@ def training_loop(loop: str) -> type[Reference]:
     Raises:
         RigError: no such loop.
     """
-    from hil.reference.methods.back_propagation import BackPropagation
-    from hil.reference.methods.deepzero import DeepZero
-    from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-    from hil.reference.methods.poor_mans import PoorMans
-
-    known: dict[str, type[Reference]] = {
-        "elasticzo-int8": ElasticZoInt8,
-        "poor-mans": PoorMans,
-        "deepzero": DeepZero,
-        "bp": BackPropagation,
-    }
+    known = {kind.loop: kind.reference for kind in METHODS.values()}
     if loop not in known:
         raise RigError(f"there is no method {loop!r}: {close_matches(loop, known)}")
-    return known[loop]
+    found: type[Reference] = resolve_name(f"{__name__}.{known[loop]}")
+    return found

@@ -5,15 +5,17 @@ from __future__ import annotations
 import random
 import struct
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import xxhash
 
 from hil.graph.file import encode as encode_graph
 from hil.link.messages import FORMATS, WORDS, MessageError, decode, description, encode
-from hil.methods.graph_settings import WORDS as WORDS_OF
+from hil.methods.elasticzo_settings import Settings
 from hil.methods.graph_settings import GraphSettings
+from hil.methods.settings import Setting, configure_fields, sent
 from hil.networks.drawing import Drawing, calibration_images
 from hil.networks.quantize import quantize
 from tests.unit.firmware.host_agent import FLASH_BASE, Agent
@@ -110,7 +112,7 @@ class Session:
         way = rng.randrange(4)
         if way < 2 and fields:
             name, kind = rng.choice(fields)
-            values[name] = self._value(kind, values[name])
+            values[name] = self.changed_value(kind, values[name])
             return encode(fields, values)[: MESSAGES.max_body]
         if way == 2 and body:
             at = rng.randrange(len(body))
@@ -124,7 +126,8 @@ class Session:
             ]
         )[: MESSAGES.max_body]
 
-    def _value(self, kind: str, value: object) -> object:
+    def changed_value(self, kind: str, value: object) -> Any:
+        """Return another value of a kind of field."""
         rng = self.rng
         if kind == "f32":
             return rng.choice(
@@ -217,11 +220,12 @@ def bfp8_trial(session: Session) -> None:
         batch = rng.randrange(1, 6)
         slots = rng.choice([batch, rng.randrange(1, batch + 1)])
         scope = rng.randrange(2) if slots == batch else 0
-        session.ask(
-            "configure", partition=rng.randrange(2), b_zo=rng.randrange(1, 8), b_bp=rng.randrange(1, 8), p_zero=rng.randrange(256), r_max=rng.randrange(1, 64),
-            loss=rng.randrange(2), scope=scope, perturb=rng.randrange(2), logit_error=rng.randrange(2), loss_fraction=0, batch=batch, seed=rng.getrandbits(32),
-            slots=slots, first_step=rng.choice([0, 7, 2**32 - 3]),
-        )  # fmt: skip
+        numbers = {
+            "method": 3, "partition": rng.randrange(2), "b_zo": rng.randrange(1, 8), "b_bp": rng.randrange(1, 8), "p_zero": rng.randrange(256),
+            "r_max": rng.randrange(1, 64), "loss": rng.randrange(2), "scope": scope, "perturb": rng.randrange(2), "logit_error": rng.randrange(2),
+            "loss_fraction": 0, "batch": batch, "seed": rng.getrandbits(32), "slots": slots, "first_step": rng.choice([0, 7, 2**32 - 3]),
+        }  # fmt: skip
+        configure(session, Settings.table, numbers)
         train(session, slots, ("samples", 16))
 
 
@@ -234,25 +238,31 @@ def tflite8_trial(session: Session) -> None:
         load(session, blob)
     for _ in range(rng.randrange(1, 3)):
         slots = rng.randrange(1, 3)
-        session.ask("configure_graph", **settings_of(rng, slots))
+        configure(session, GraphSettings.table, settings_of(rng, slots))
         train(session, slots, ("sample_part", SIDE * SIDE * CHANNELS))
 
 
-def settings_of(rng: random.Random, slots: int) -> dict[str, object]:
-    """Return settings of a method that trains graphs, most of them good ones, by the words of docs/arithmetic-zeroth-order.md."""
+def configure(session: Session, table: Mapping[str, Setting], numbers: dict[str, float]) -> None:
+    """Configure with settings of a table by their numbers, one of them sometimes changed."""
+    rng = session.rng
+    if rng.random() < SHARE:
+        name = rng.choice(list(sent(table)))
+        numbers[name] = session.changed_value(sent(table)[name].type, numbers[name])
+    session.ask("configure", **configure_fields(table, numbers))
+
+
+def settings_of(rng: random.Random, slots: int) -> dict[str, float]:
+    """Return settings of a method that trains graphs by their numbers, most of them good ones."""
     chosen = GraphSettings(
         eta=0.5, queries=rng.randrange(1, 4), batch=slots, perturb="adaptive", seed=rng.getrandbits(32)
     )
     chosen = replace(chosen, **rng.choice(METHODS))
-    words: dict[str, object] = {name: WORDS_OF[name].index(getattr(chosen, name)) for name in WORDS_OF}
+    table = GraphSettings.table
+    numbers = {name: setting.number(getattr(chosen, name)) for name, setting in table.items()}
     if rng.random() < 0.2:
-        name = rng.choice(list(WORDS_OF))
-        words[name] = rng.randrange(len(WORDS_OF[name]))
-    plain = {
-        name: getattr(chosen, name)
-        for name in ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed", "momentum")
-    }
-    return words | plain | {"flags": chosen.consumed | chosen.fused << 1, "slots": slots, "first_step": 0}
+        word = rng.choice([setting for setting in table.values() if setting.words])
+        numbers[word.name] = rng.choice(word.numbers)
+    return numbers | {"slots": slots, "first_step": 0}
 
 
 def load(session: Session, blob: bytes) -> None:

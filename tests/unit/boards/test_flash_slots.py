@@ -14,6 +14,8 @@ from hil.images import image_of
 from hil.link.frames import Frame, parse
 from hil.link.messages import decode, description, encode
 from hil.link.replies import BoardCheckpoint, checkpoints_of
+from hil.methods.elasticzo_settings import Settings
+from hil.methods.settings import configure_fields
 from hil.standins.virtual import boards as virtual
 from hil.standins.virtual.chip.flash_power import FlashCut
 from hil.standins.virtual.chip.machine import Pace
@@ -21,7 +23,7 @@ from tests.faults.fuzz.sessions import lenet_like
 
 MESSAGES = description()
 CONFIGURE = {
-    "partition": 1, "b_zo": 1, "b_bp": 5, "p_zero": 84, "r_max": 7, "loss": 0, "scope": 0, "perturb": 0, "logit_error": 0, "loss_fraction": 0, "batch": 2,
+    "method": 3, "partition": 1, "b_zo": 1, "b_bp": 5, "p_zero": 84, "r_max": 7, "loss": 0, "scope": 0, "perturb": 0, "logit_error": 0, "loss_fraction": 0, "batch": 2,
     "seed": 99, "slots": 2, "first_step": 0,
 }  # fmt: skip
 BYTES, HEADER, CAMPAIGN = 64, 36, 0xCAFE
@@ -118,7 +120,8 @@ class Emulated:
         self.call("load_begin", total=len(blob))
         self.call("load_data", offset=0, data=blob)
         self.call("load_end")
-        assert "error" not in self.call("configure", **CONFIGURE | {"first_step": first_step})
+        fields = configure_fields(Settings.table, CONFIGURE | {"first_step": first_step})
+        assert "error" not in self.call("configure", **fields)
 
     def train(self, step: int) -> tuple[int, ...]:
         """Train a step; return the digests after it."""

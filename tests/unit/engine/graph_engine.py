@@ -5,23 +5,12 @@ from __future__ import annotations
 import ctypes
 from dataclasses import dataclass
 
-from engine.host_engine import Engine, GraphEngineSettings
-from hil.methods.graph_settings import WORDS, GraphSettings
+from engine.host_engine import Engine
+from hil.methods.graph_settings import GraphSettings
 
 LENGTH = 65  # places of a line
 LINES = ("value", "error", "work", "back", "sums", "grad", "theta", "beta", "own")
 NOWHERE = 0xFFFFFFFF
-NUMBERS = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries")
-
-
-def engine_settings(chosen: GraphSettings, slots: int, first_step: int = 0) -> GraphEngineSettings:
-    """Return the settings as the engine takes them."""
-    words = {name: WORDS[name].index(getattr(chosen, name)) for name in WORDS}
-    numbers = {name: getattr(chosen, name) for name in NUMBERS}
-    return GraphEngineSettings(
-        **words, **numbers, flags=chosen.consumed | chosen.fused << 1, eta=chosen.eta, batch=chosen.batch, seed=chosen.seed,
-        slots=slots, first_step=first_step, momentum=chosen.momentum,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,14 +42,9 @@ class GraphEngine(Engine):
 
     def configure(self, chosen: GraphSettings, slots: int, first_step: int = 0) -> int:
         """Place the buffers; return the bytes planned."""
-        return self.configure_raw(engine_settings(chosen, slots, first_step))
-
-    def configure_raw(self, fields: GraphEngineSettings) -> int:
-        """Place the buffers with settings that may be out of range."""
-        planned = ctypes.c_uint32()
-        self._call("host_configure_graph", ctypes.byref(fields), ctypes.byref(planned))
-        self._own = "coordinates" if WORDS["method"][fields.method] == "deepzero" else "node"
-        return planned.value
+        planned = self.configure_by(chosen.request_fields(chosen.method, slots, first_step))
+        self._own = "coordinates" if chosen.method == "deepzero" else "node"
+        return planned
 
     def plan(self, planned: int, layers: int) -> Plan:
         """Return the plan as it is now; `planned`: what configure returned."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from hil.methods.elasticzo_settings import WORDS, Settings
+from hil.methods.elasticzo_settings import Settings
 
 MOST_TENSORS, MOST_BUFFERS = 128, 321
 ALL_STAGES = 0xFFFF
@@ -18,37 +19,6 @@ class Failure(ctypes.Structure):
     """failure_t of graph/failure.h."""
 
     _fields_ = [("code", ctypes.c_uint8), ("a", ctypes.c_uint32), ("b", ctypes.c_uint32)]
-
-
-SETTINGS_OF_ALL = (
-    ("seed", ctypes.c_uint32),
-    ("first_step", ctypes.c_uint32),
-    ("batch", ctypes.c_uint16),
-    ("slots", ctypes.c_uint16),
-)  # of engine/training.h
-
-
-class EngineSettings(ctypes.Structure):
-    """elasticzo_settings_t of methods/elasticzo_int8.h."""
-
-    _fields_ = [
-        *SETTINGS_OF_ALL,
-        *((name, ctypes.c_uint8) for name in (
-            "partition", "b_zo", "b_bp", "p_zero", "r_max", "loss", "scope", "perturb", "logit_error", "loss_fraction",
-        )),
-    ]  # fmt: skip
-
-
-class GraphEngineSettings(ctypes.Structure):
-    """tflite8_settings_t of methods/tflite8_settings.h."""
-
-    _fields_ = [
-        *SETTINGS_OF_ALL,
-        *((name, ctypes.c_uint8) for name in (
-            "method", "train", "blocks", "train_bias", "perturb", "wise", "difference", "direction", "gns", "qas", "sparsity", "queries", "flags",
-        )),
-        ("eta", ctypes.c_float), ("momentum", ctypes.c_float),
-    ]  # fmt: skip
 
 
 class StepResult(ctypes.Structure):
@@ -110,9 +80,9 @@ class Engine:
         self._library = library
         library.host_engine_new.restype = ctypes.c_void_p
         self._engine = ctypes.c_void_p(library.host_engine_new(ctypes.c_uint32(arena)))
-        sizes = (ctypes.c_uint32 * 4)()
+        sizes = (ctypes.c_uint32 * 2)()
         library.host_sizes(sizes)
-        described = (EngineSettings, GraphEngineSettings, StepResult, Failure)
+        described = (StepResult, Failure)
         assert list(sizes) == [ctypes.sizeof(kind) for kind in described]
         self._file_size = len(blob)
         size = ctypes.c_uint32(len(blob))
@@ -142,6 +112,12 @@ class Engine:
         failure = function(self._engine, *arguments)
         if failure.code:
             raise EngineRefused(failure)
+
+    def configure_by(self, fields: dict[str, Any]) -> int:
+        """Place the buffers by the fields of the request; return the bytes planned."""
+        body, planned = bytes([fields["method"]]) + fields["settings"], ctypes.c_uint32()
+        self._call("host_configure", body, ctypes.c_uint32(len(body)), ctypes.byref(planned))
+        return planned.value
 
     def _place(self, first: int, end: int) -> list[tuple[int, ...]]:
         """Place the buffers of the layers first..end - 1: bytes, offset, first and last slot, line, value or layer."""
@@ -228,15 +204,7 @@ class HostEngine(Engine):
 
     def configure(self, settings: Settings, slots: int, first_step: int = 0) -> int:
         """Place the buffers; return the bytes planned."""
-        words = {name: choices.index(getattr(settings, name)) for name, choices in WORDS.items()}
-        numbers = {
-            name: getattr(settings, name)
-            for name in ("partition", "b_zo", "b_bp", "p_zero", "r_max", "loss_fraction", "batch", "seed")
-        }
-        chosen = EngineSettings(**words, **numbers, slots=slots, first_step=first_step)
-        planned = ctypes.c_uint32()
-        self._call("host_configure", ctypes.byref(chosen), ctypes.byref(planned))
-        return planned.value
+        return self.configure_by(settings.request_fields("elasticzo-int8", slots, first_step))
 
     def buffers(self) -> list[tuple[int, ...]]:
         """Return size, offset, first and last slot of every buffer: the network file, then those that are placed."""

@@ -21,14 +21,12 @@ from hil.graph.file import encode
 from hil.graph.graph import Graph
 from hil.methods.elasticzo_memory import plan
 from hil.methods.elasticzo_settings import VARIANTS, Settings
+from hil.methods.settings import sent
 from hil.networks import build
 
 FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 BAD_SETTING, BAD_SLOT, PARTS_MISSING = 13, 14, 17
-FIELDS = (
-    "partition", "b_zo", "b_bp", "p_zero", "r_max", "loss", "scope", "perturb", "logit_error", "loss_fraction", "batch", "seed",
-    "slots", "first_step",
-)  # fmt: skip
+FIELDS = tuple(sent(Settings.table))
 
 
 @contextmanager

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +21,8 @@ from hil.graph.file import decode
 from hil.images import Image
 from hil.link.pending_request import RequestTime
 from hil.link.replies import Loaded, Planned, Stepped
-from hil.methods.method import Configuration
+from hil.methods.elasticzo_settings import Settings
+from hil.methods.settings import FORMATS, sent
 from hil.reference.methods import Reference
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.trial import TrialSpec
@@ -27,6 +30,14 @@ from hil.trial.callbacks import Watch
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import prepare
+
+
+def settings_in(configuration: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers of the settings in the fields of `configure`, by name."""
+    table = sent(Settings.table)
+    kinds = "".join(FORMATS[setting.type] for setting in table.values())
+    numbers = struct.unpack(f"<{kinds}", bytes([configuration["method"]]) + configuration["settings"])
+    return dict(zip(table, numbers, strict=True))
 
 
 class FakeBoard:
@@ -47,15 +58,15 @@ class FakeBoard:
         self.tensors = len(self.network.trained)
         return Loaded(self.tensors, 9)
 
-    def configure(self, configuration: Configuration) -> Planned:
-        fields = configuration.fields
-        settings = self.prepared.settings_at(fields["first_step"])
+    def configure(self, configuration: dict[str, Any]) -> Planned:
+        first_step = settings_in(configuration)["first_step"]
+        settings = self.prepared.settings_at(first_step)
         if self.learner is None:
             self.learner = ElasticZoInt8(self.network, settings)
             if self.spoil is not None:
                 self.learner.weights[2].reshape(-1)[self.spoil] ^= 1
-        self.learner.configure(settings, fields["first_step"])
-        return Planned(self.prepared.plan.total, self.prepared.plan.total)
+        self.learner.configure(settings, first_step)
+        return Planned(self.prepared.plan.total, self.prepared.plan.total, self.tensors)
 
     def digests(self) -> tuple[int, ...]:
         return self.learner.digests()

@@ -10,12 +10,14 @@ from agent_link_model import IDS, MESSAGES, Frame, frames, hello
 from host_agent import Agent
 
 from hil.link.messages import decode, encode
+from hil.methods.elasticzo_settings import Settings
+from hil.methods.settings import configure_fields
 
 NAMES = {number: name for name, number in IDS.items()}
 INPUTS, CLASSES = 16, 4
 WEIGHTS = bytes((i * 37 + 11) % 201 - 100 & 0xFF for i in range(INPUTS * CLASSES))
 SETTINGS = {
-    "partition": 1, "b_zo": 1, "b_bp": 5, "p_zero": 84, "r_max": 7, "loss": 0, "scope": 0, "perturb": 0, "logit_error": 0,
+    "method": 3, "partition": 1, "b_zo": 1, "b_bp": 5, "p_zero": 84, "r_max": 7, "loss": 0, "scope": 0, "perturb": 0, "logit_error": 0,
     "loss_fraction": 0, "batch": 2, "seed": 99, "slots": 2, "first_step": 0,
 }  # fmt: skip
 LONG = ("step", "part", "run", "infer", "save_checkpoint")
@@ -73,4 +75,8 @@ class Client:
     def prepare(self, **changes: int) -> None:
         """Load the network and configure it."""
         self.load(network())
-        assert "error" not in self.call("configure", **SETTINGS | changes)
+        assert "error" not in self.configure(**changes)
+
+    def configure(self, **changes: int) -> dict[str, Any]:
+        """Configure ElasticZO with SETTINGS and these changes; return the fields of the reply, or of the error."""
+        return self.call("configure", **configure_fields(Settings.table, SETTINGS | changes))

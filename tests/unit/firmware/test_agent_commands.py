@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import xxhash
-from agent_client import CLASSES, INPUTS, NAMES, SETTINGS, WEIGHTS, Client, network
+from agent_client import CLASSES, INPUTS, NAMES, WEIGHTS, Client, network
 from agent_link_model import ERRORS, IDS, MESSAGES, hello
 from host_agent import Agent
 
@@ -27,7 +27,7 @@ def client(agent_program: Path) -> Iterator[Client]:
 def test_a_whole_trial(client: Client) -> None:
     blob = network()
     assert client.load(blob) == {"network_digest": struct.unpack_from("<I", blob, 12)[0], "tensors": 1, "layers": 1}
-    planned = client.call("configure", **SETTINGS)
+    planned = client.configure()
     assert planned["arena_size"] == 1 << 16
     assert len(blob) < planned["arena_planned"] < 4096 + 1024
     assert client.call("digests") == {"digests": (xxhash.xxh32_intdigest(WEIGHTS, seed=0),)}
@@ -58,7 +58,7 @@ def test_a_board_without_a_boot_loader_says_so_and_goes_on(client: Client) -> No
 @pytest.mark.parametrize(("partition", "stages"), [(1, 1), (0, 2)])
 def test_trace_gives_the_stages_of_one_sample_and_their_digests(client: Client, partition: int, stages: int) -> None:
     client.load(network())
-    client.call("configure", **SETTINGS | {"partition": partition})
+    client.configure(partition=partition)
     client.fill()
     words = client.call("trace", slot=1, stage=0xFFFF, offset=0)["data"]
     values = [client.call("trace", slot=1, stage=stage, offset=0)["data"] for stage in range(stages)]
@@ -70,13 +70,13 @@ def test_trace_gives_the_stages_of_one_sample_and_their_digests(client: Client, 
 
 def test_requests_out_of_place_are_refused(client: Client) -> None:
     assert client.call("load_end")["error"] in ("no_network", "network_truncated")
-    assert client.call("configure", **SETTINGS)["error"] == "no_network"
+    assert client.configure()["error"] == "no_network"
     assert client.call("digests")["error"] == "no_network"
     client.load(network())
     assert client.call("step", step=0, count=2)["error"] == "not_configured"
     assert client.call("part", step=0, **{"pass": 0}, first=0, count=1)["error"] == "not_configured"
     assert client.call("run", step=0, steps=1, count=1, idle_ms=0)["error"] == "not_configured"
-    client.call("configure", **SETTINGS)
+    client.configure()
     assert client.call("step", step=0, count=2) == {"error": "slots_empty", "a": 0, "b": 2}
     client.fill()
     assert client.call("step", step=1, count=2) == {"error": "out_of_order", "a": 1, "b": 0}
@@ -117,7 +117,7 @@ def test_nonsense_is_answered_and_harms_nothing(client: Client, seed: int) -> No
     rng = random.Random(seed)
     blob = network()
     client.load(blob)
-    client.call("configure", **SETTINGS)
+    client.configure()
     for _ in range(400):
         others = [
             r for r in MESSAGES.requests.values() if r.name not in ("hello", "mlperf_tiny")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from agent_client import SETTINGS, Client, network
-from agent_link_model import MESSAGES
+from agent_client import Client, network
 from host_agent import FLASH_BASE, FLASH_SIZE, Agent
 
 from hil.graph.file import encode
 from hil.graph.graph import Graph
-from hil.methods.graph_settings import WORDS, GraphSettings
+from hil.methods.graph_settings import GraphSettings
+from hil.methods.settings import configure_fields, sent
 from hil.networks.drawing import Drawing, calibration_images
 from hil.networks.quantize import quantize
 from hil.reference.methods import training_loop
@@ -37,16 +37,9 @@ GRAPH = made_graph()
 PICTURES, LABELS = calibration_images((19, 19, 3), 12, 3), np.array([0, 1, 2])
 
 
-def request(chosen: GraphSettings, slots: int, first_step: int = 0) -> dict[str, float]:
-    """Return the fields of `configure_graph`."""
-    words = {name: WORDS[name].index(getattr(chosen, name)) for name in WORDS}
-    names = ("blocks", "train_bias", "gns", "qas", "sparsity", "queries", "eta", "batch", "seed", "momentum")
-    flags = chosen.consumed | chosen.fused << 1
-    return (
-        words
-        | {name: getattr(chosen, name) for name in names}
-        | {"flags": flags, "slots": slots, "first_step": first_step}
-    )
+def request(chosen: GraphSettings, slots: int, first_step: int = 0) -> dict[str, object]:
+    """Return the fields of `configure`."""
+    return chosen.request_fields(chosen.method, slots, first_step)
 
 
 def put(client: Client, slot: int, sample: int) -> None:
@@ -94,7 +87,7 @@ def test_steps_over_the_link_are_those_of_the_reference(
     chosen = GraphSettings(**{**CHOSEN.__dict__, **changes})
     loaded = client.call("use_flash", address=FLASH_BASE + 64, total=len(blob)) if flash else load(client, blob)
     assert loaded == {"network_digest": struct.unpack_from("<I", blob, 12)[0], "tensors": 10, "layers": 7}
-    configured = client.call("configure_graph", **request(chosen, 1))
+    configured = client.call("configure", **request(chosen, 1))
     reference = training_loop(chosen.method)(GRAPH, chosen)
     assert configured["tensors"] == len(reference.weights)
     for step in range(2):
@@ -116,7 +109,7 @@ def test_steps_over_the_link_are_those_of_the_reference(
 
 def test_a_run_is_its_steps_and_tells_its_laps(client: Client) -> None:
     client.call("use_flash", address=FLASH_BASE + 64, total=len(encode(GRAPH)))
-    client.call("configure_graph", **request(CHOSEN, 1))
+    client.call("configure", **request(CHOSEN, 1))
     put(client, 0, 0)
     client.events.clear()
     ran = client.call("run", step=0, steps=3, count=1, idle_ms=4)
@@ -136,7 +129,7 @@ def test_a_run_is_its_steps_and_tells_its_laps(client: Client) -> None:
 def test_parts_of_a_batch_are_the_batch(client: Client, changes: dict[str, object]) -> None:
     load(client, encode(GRAPH))
     chosen = GraphSettings(**{**CHOSEN.__dict__, "batch": 3, **changes})
-    client.call("configure_graph", **request(chosen, 2))
+    client.call("configure", **request(chosen, 2))
     for first, count in ((0, 2), (2, 1)):
         for slot in range(count):
             put(client, slot, first + slot)
@@ -151,7 +144,7 @@ def test_parts_of_a_batch_are_the_batch(client: Client, changes: dict[str, objec
 
 def test_tensors_are_read_and_written_as_bytes(client: Client) -> None:
     client.call("use_flash", address=FLASH_BASE + 64, total=len(encode(GRAPH)))
-    client.call("configure_graph", **request(CHOSEN, 1))
+    client.call("configure", **request(CHOSEN, 1))
     first = GRAPH.layers[0].own
     assert first is not None
     weights, bias = first.weights.tobytes(), first.bias.astype("<i4").tobytes()
@@ -174,12 +167,12 @@ def test_tensors_are_read_and_written_as_bytes(client: Client) -> None:
 
 
 def test_a_format_refuses_what_is_asked_of_the_other(client: Client) -> None:
-    assert client.call("configure_graph", **request(CHOSEN, 1)) == NO_NETWORK
+    assert client.call("configure", **request(CHOSEN, 1)) == NO_NETWORK
     assert client.call("work") == NO_NETWORK
     client.load(network())
-    assert client.call("configure_graph", **request(CHOSEN, 1)) == WRONG_FORMAT
+    assert client.call("configure", **request(CHOSEN, 1)) == WRONG_FORMAT
     load(client, encode(GRAPH))
-    assert client.call("configure", **SETTINGS) == WRONG_FORMAT
+    assert client.configure() == WRONG_FORMAT
     assert client.call("load_end") == NO_NETWORK
     assert client.call("digests")["error"] == "not_configured"
     client.prepare()
@@ -202,33 +195,39 @@ def test_flash_is_read_where_it_is_only(client: Client) -> None:
     assert client.call("use_flash", address=FLASH_BASE - 4, total=size) == left | {"b": 0}
     assert client.call("use_flash", address=FLASH_BASE + 66, total=size) == {"error": "network_layer", "a": 255, "b": 6}
     assert client.call("use_flash", address=FLASH_BASE, total=size) == {"error": "network_magic", "a": 0, "b": 0}
-    assert client.call("configure_graph", **request(CHOSEN, 1)) == NO_NETWORK
+    assert client.call("configure", **request(CHOSEN, 1)) == NO_NETWORK
 
 
 REFUSED = [
-    ({"method": 3}, "method"), ({"train": 4}, "train"), ({"blocks": 0}, "blocks"), ({"blocks": 16}, "blocks"), ({"train": 2, "train_bias": 0}, "train_bias"),
+    ({"method": 4}, "method"), ({"train": 4}, "train"), ({"blocks": 0}, "blocks"), ({"blocks": 16}, "blocks"), ({"train": 2, "train_bias": 0}, "train_bias"),
     ({"perturb": 3}, "perturb"), ({"wise": 2}, "wise"), ({"method": 1, "wise": 1}, "wise"), ({"difference": 1}, "difference"),
     ({"direction": 2}, "direction"), ({"method": 1, "direction": 1}, "direction"), ({"method": 2, "direction": 1}, "direction"),
-    ({"gns": 2}, "gns"), ({"qas": 2}, "qas"), ({"queries": 0}, "queries"), ({"queries": 128}, "queries"), ({"flags": 4}, "flags"),
+    ({"gns": 2}, "gns"), ({"qas": 2}, "qas"), ({"queries": 0}, "queries"), ({"queries": 128}, "queries"), ({"consumed": 2}, "consumed"), ({"fused": 2}, "fused"),
     ({"eta": 0.0}, "eta"), ({"eta": -1.0}, "eta"), ({"eta": float("inf")}, "eta"), ({"eta": float("nan")}, "eta"), ({"eta": 2.0**21}, "eta"),
     ({"batch": 0}, "batch"), ({"slots": 0}, "slots"), ({"slots": 2}, "slots"),
-    ({"momentum": 1.0}, "momentum"), ({"momentum": -0.5}, "momentum"), ({"momentum": float("nan")}, "momentum"),
+    ({"momentum": 1.0}, "momentum"), ({"momentum": -0.5}, "momentum"), ({"momentum": float("inf")}, "momentum"), ({"momentum": float("nan")}, "momentum"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("changes", "field"), REFUSED)
-def test_configure_graph_names_the_field_that_it_refuses(client: Client, changes: dict[str, float], field: str) -> None:
+def test_configure_names_the_field_that_it_refuses(client: Client, changes: dict[str, float], field: str) -> None:
     client.call("use_flash", address=FLASH_BASE + 64, total=len(encode(GRAPH)))
-    values = request(CHOSEN, 1) | changes
-    order = [name for name, _ in MESSAGES.requests["configure_graph"].request]
+    table = GraphSettings.table
+    chosen = {name: setting.number(getattr(CHOSEN, name)) for name, setting in table.items()}
+    values = chosen | {"slots": 1, "first_step": 0} | changes
+    order = list(sent(table))
     floats = field in ("eta", "momentum")
     value = struct.unpack("<I", struct.pack("<f", values[field]))[0] if floats else values[field]
-    assert client.call("configure_graph", **values) == {"error": "bad_setting", "a": order.index(field), "b": value}
+    assert client.call("configure", **configure_fields(table, values)) == {
+        "error": "bad_setting",
+        "a": order.index(field),
+        "b": value,
+    }
 
 
 def test_pieces_of_a_sample_come_in_order(client: Client) -> None:
     client.call("use_flash", address=FLASH_BASE + 64, total=len(encode(GRAPH)))
-    client.call("configure_graph", **request(GraphSettings(**{**CHOSEN.__dict__, "batch": 2}), 2))
+    client.call("configure", **request(GraphSettings(**{**CHOSEN.__dict__, "batch": 2}), 2))
     pixels = PICTURES[0].tobytes()
 
     def part(slot: int, offset: int, end: int, label: int = 0) -> dict[str, object]:
@@ -248,7 +247,7 @@ def test_pieces_of_a_sample_come_in_order(client: Client) -> None:
 def test_a_consumed_sample_is_there_once(client: Client) -> None:
     client.call("use_flash", address=FLASH_BASE + 64, total=len(encode(GRAPH)))
     chosen = GraphSettings(**{**CHOSEN.__dict__, "consumed": 1})
-    client.call("configure_graph", **request(chosen, 1))
+    client.call("configure", **request(chosen, 1))
     put(client, 0, 0)
     assert client.call("run", step=0, steps=2, count=1, idle_ms=0) == {"error": "bad_slot", "a": 2, "b": 1}
     client.call("trace", slot=0, stage=0xFFFF, offset=0)
@@ -260,14 +259,14 @@ def test_a_consumed_sample_is_there_once(client: Client) -> None:
 
 def test_settings_that_train_the_same_keep_what_was_trained(client: Client) -> None:
     client.call("use_flash", address=FLASH_BASE + 64, total=len(encode(GRAPH)))
-    client.call("configure_graph", **request(CHOSEN, 1))
+    client.call("configure", **request(CHOSEN, 1))
     before = client.call("digests")["digests"]
     put(client, 0, 0)
     trained = client.call("step", step=0, count=1)["digests"]
     assert trained != before
     other = GraphSettings(**{**CHOSEN.__dict__, "eta": 0.1, "batch": 3, "queries": 9, "wise": "model"})
-    client.call("configure_graph", **request(other, 2, 1))
+    client.call("configure", **request(other, 2, 1))
     assert client.call("digests")["digests"] == trained
-    client.call("configure_graph", **request(GraphSettings(**{**CHOSEN.__dict__, "train": "bias"}), 1))
-    client.call("configure_graph", **request(CHOSEN, 1))
+    client.call("configure", **request(GraphSettings(**{**CHOSEN.__dict__, "train": "bias"}), 1))
+    client.call("configure", **request(CHOSEN, 1))
     assert client.call("digests")["digests"] == before

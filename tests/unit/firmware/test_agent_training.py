@@ -11,6 +11,9 @@ from agent_client import CLASSES, SETTINGS, Client, network
 from agent_link_model import MESSAGES, hello
 from host_agent import Agent
 
+from hil.methods.elasticzo_settings import Settings
+from hil.methods.settings import configure_fields, sent
+
 
 @pytest.fixture
 def client(agent_program: Path) -> Iterator[Client]:
@@ -25,7 +28,7 @@ REFUSED = [
     ({"r_max": 0}, "r_max"), ({"r_max": 128}, "r_max"), ({"loss": 2}, "loss"), ({"scope": 2}, "scope"), ({"perturb": 2}, "perturb"),
     ({"perturb": 1, "r_max": 64}, "perturb"), ({"logit_error": 2}, "logit_error"), ({"loss_fraction": 1}, "loss_fraction"),
     ({"loss": 1, "loss_fraction": 7}, "loss_fraction"), ({"loss": 2, "loss_fraction": 1}, "loss"),
-    ({"batch": 0}, "batch"), ({"slots": 0}, "slots"), ({"slots": 3}, "slots"),
+    ({"method": 4}, "method"), ({"batch": 0}, "batch"), ({"slots": 0}, "slots"), ({"slots": 3}, "slots"),
     ({"scope": 1, "slots": 1}, "slots"),
 ]  # fmt: skip
 
@@ -34,10 +37,19 @@ REFUSED = [
 def test_configure_names_the_field_that_it_refuses(client: Client, changes: dict[str, int], field: str) -> None:
     client.load(network())
     values = SETTINGS | changes
-    order = [name for name, _ in MESSAGES.requests["configure"].request]
-    assert client.call("configure", **values) == {"error": "bad_setting", "a": order.index(field), "b": values[field]}
+    order = list(sent(Settings.table))
+    assert client.configure(**changes) == {"error": "bad_setting", "a": order.index(field), "b": values[field]}
     extreme = {"perturb": 1, "r_max": 63, "scope": 1, "loss": 1, "logit_error": 1, "loss_fraction": 6}
-    assert client.call("configure", **SETTINGS | extreme)["arena_planned"] > 0
+    assert client.configure(**extreme)["arena_planned"] > 0
+
+
+def test_settings_of_another_length_are_refused(client: Client) -> None:
+    client.load(network())
+    fields = configure_fields(Settings.table, SETTINGS)
+    size = 1 + len(fields["settings"])
+    for settings in (b"", fields["settings"][:-1], fields["settings"] + b"\0"):
+        refused = {"error": "bad_length", "a": 1 + len(settings), "b": size}
+        assert client.call("configure", **fields | {"settings": settings}) == refused
 
 
 def test_configure_goes_on_at_its_first_step(client: Client) -> None:
@@ -45,7 +57,7 @@ def test_configure_goes_on_at_its_first_step(client: Client) -> None:
     client.fill()
     assert client.call("step", step=0, count=2) == {"error": "out_of_order", "a": 0, "b": 4_000_000_000}
     assert client.call("step", step=4_000_000_000, count=2)["step"] == 4_000_000_000
-    client.call("configure", **SETTINGS | {"b_zo": 3, "first_step": 4_000_000_001})
+    client.configure(b_zo=3, first_step=4_000_000_001)
     client.fill()
     assert client.call("step", step=4_000_000_001, count=2)["sign"] in (-1, 0, 1)
 
@@ -184,7 +196,7 @@ def test_a_traced_sample_is_one_of_its_group(client: Client) -> None:
     assert together[0][CLASSES:] == together[1][CLASSES:], "one exponent for the group"
     apart = []
     for slot in range(2):
-        client.call("configure", **SETTINGS | {"partition": 0})
+        client.configure(partition=0)
         client.fill(slot, 1)
         apart.append(client.call("trace", slot=0, stage=0, offset=0)["data"])
     assert together != apart, "alone, a sample has an exponent of its own"

@@ -16,7 +16,6 @@ from hil.link.failures import Refused
 from hil.link.replies import profile_of
 from hil.methods.elasticzo_int8 import ElasticZoInt8
 from hil.methods.elasticzo_settings import Settings
-from hil.methods.method import Configuration
 from hil.networks import build
 from hil.trial.second_sources.figures import ALONE, Figures
 from hil.trial.second_sources.last_layer import check_alone
@@ -37,8 +36,8 @@ class Board:
     def load(self, blob: bytes) -> None:
         assert "error" not in self._client.load(blob)
 
-    def configure(self, wanted: Configuration) -> None:
-        self._call(wanted.request, **wanted.fields)
+    def configure(self, configuration: dict[str, Any]) -> None:
+        self._call("configure", **configuration)
 
     def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
         for slot, (image, label) in enumerate(zip(images, labels, strict=True)):

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import serial
-from agent_client import CLASSES, INPUTS, SETTINGS, Client, network
+from agent_client import CLASSES, INPUTS, Client, network
 from agent_link_model import IDS, Frame, frames, hello
 from host_agent import Agent
 from mlperf_runner import Runner, expected_results, parse
@@ -33,7 +33,7 @@ class Session:
         self.agent = Agent(program)
         self.client = Client(self.agent)
         self.client.load(network())
-        self.client.call("configure", **SETTINGS | changes)
+        self.client.configure(**changes)
         assert self.client.call("mlperf_tiny", energy=int(energy), model=b"tiny01") == {}
         self.events: list[str] = []
         self.runner = Runner(self.exchange)

@@ -32,7 +32,7 @@ from hil.link.replies import (
 )  # fmt: skip
 
 HELLO = {
-    "protocol": 4, "board": b"stm32h7b3\0\0\0\0\0\0\0", "clock_hz": 280_000_000, "cpuid": 1, "image_base": 2, "image_size": 3, "image_digest": 4,
+    "protocol": 5, "board": b"stm32h7b3\0\0\0\0\0\0\0", "clock_hz": 280_000_000, "cpuid": 1, "image_base": 2, "image_size": 3, "image_digest": 4,
     "rx_window": 4096, "counter": 1,
 }  # fmt: skip
 CYCLES = dict.fromkeys(("perturb", "forward", "backward", "update", "digest", "total"), 5)
@@ -53,7 +53,7 @@ SLOTS = {"room": 448, "slots": FIRST + SECOND}
 COPIED = {"campaign": 0xCAFE, "step": 80, "digest": 0xD2}
 FROM = {  # request: how its reply is taken
     "hello": Identity.of, "load_end": lambda values: Loaded.of("load_end", values), "use_flash": lambda values: Loaded.of("use_flash", values),
-    "configure": lambda values: Planned.of("configure", values), "configure_graph": lambda values: Planned.of("configure_graph", values),
+    "configure": Planned.of,
     "step": lambda values: Stepped.of("step", values, 7, 2), "run": lambda values: Stepped.of("run", values, 7, 2), "infer": lambda values: Inferred.of(values, 3),
     "memory": Memory.of, "work": Work.of, "laps": lambda values: laps_of(values, 2), "profile": lambda values: profile_of(values, 3), "bookings": bookings_of,
     "checkpoints": checkpoints_of, "save_checkpoint": lambda values: Saved.of(values, 64),
@@ -114,7 +114,7 @@ def test_checkpoints_are_in_their_order_the_newest_first() -> None:
     ("hello", HELLO | {"counter": 9}, "'hello' has counter 9, but it must be 0 (none) or 1 (dwt) or 2 (systick)"),
     ("hello", HELLO | {"rx_window": 0}, "rx_window 0"),
     ("load_end", {"network_digest": 1, "tensors": 0, "layers": 4}, "'load_end' has tensors 0"),
-    ("configure", {"arena_planned": 101, "arena_size": 100}, "'configure' has arena_planned 101, but the arena has 100 bytes"),
+    ("configure", {"arena_planned": 101, "arena_size": 100, "tensors": 2}, "'configure' has arena_planned 101, but the arena has 100 bytes"),
     ("step", STEP | {"step": 8}, "'step' has step 8, but step 7 was requested"),
     ("step", STEP | {"sign": 2}, "sign 2"), ("step", STEP | {"sign": -2}, "sign -2"),
     ("step", STEP | {"loss_plus": math.nan}, "loss_plus nan"), ("step", STEP | {"loss_minus": math.inf}, "loss_minus inf"),
@@ -159,7 +159,7 @@ def test_what_cannot_be_is_one_sentence(take, changes, words) -> None:
 @pytest.mark.parametrize(("take", "changes", "figure"), [
     ("laps", {"cycles": ()}, "laps"), ("laps", {"cycles": (2**63,) * 8}, "laps"), ("stretches", {"made": 1, "stretches": (9 << 56,)}, "stretches"),
     ("bookings", {"cycles": ()}, "bookings"), ("step", STEP | {"digests": ()}, "digests"), ("step", STEP | {"sign": 2}, "sign"),
-    ("configure", {"arena_planned": 101, "arena_size": 100}, "arena_planned"),
+    ("configure", {"arena_planned": 101, "arena_size": 100, "tensors": 2}, "arena_planned"),
 ])  # fmt: skip
 def test_the_figure_that_cannot_be_has_its_name(take, changes, figure) -> None:
     with pytest.raises(ImplausibleReply) as odd:

@@ -296,7 +296,7 @@ def test_noise_is_no_answer(clock: Clock) -> None:
 
 def test_another_protocol_version_blocks_with_both_numbers(clock: Clock) -> None:
     session = Session(SimulatedAgent(clock, protocol=9), NONCE)
-    with pytest.raises(Blocked, match=r"the agent uses protocol 9, this trainrig uses 4: flash"):
+    with pytest.raises(Blocked, match=r"the agent uses protocol 9, this trainrig uses 5: flash"):
         session.hello()
 
 

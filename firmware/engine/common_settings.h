@@ -1,0 +1,25 @@
+/* Generated from hil/methods/methods.toml by `python -m hil.methods.generate`; edit that file. */
+#ifndef COMMON_SETTINGS_H
+#define COMMON_SETTINGS_H
+
+#include <stdint.h>
+
+/* The settings of every method. Those of a method are a structure that begins with them. */
+typedef struct {
+    uint8_t method;
+    uint16_t batch;
+    uint16_t slots;
+    uint32_t seed;
+    uint32_t first_step;
+} settings_t;
+
+/* Their places in `configure`. */
+enum {
+    SETTING_METHOD = 0,
+    SETTING_BATCH = 1,
+    SETTING_SLOTS = 2,
+    SETTING_SEED = 3,
+    SETTING_FIRST_STEP = 4,
+};
+
+#endif

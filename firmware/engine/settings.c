@@ -1,0 +1,39 @@
+#include "engine/settings.h"
+
+#include <string.h>
+
+failure_t settings_read(const settings_table_t *table, const uint8_t *body, uint32_t length, void *settings) {
+    uint32_t expected = 0;
+    for (uint8_t i = 0; i < table->count; i++) {
+        expected += table->settings[i].bytes;
+    }
+    if (length != expected) {
+        return refusal(FAILURE_BAD_LENGTH, length, expected);
+    }
+    for (uint8_t i = 0; i < table->count; i++) {
+        const setting_t *setting = &table->settings[i];
+        memcpy((uint8_t *)settings + setting->place, body, setting->bytes);
+        body += setting->bytes;
+    }
+    return no_failure();
+}
+
+static uint32_t value_of(const setting_t *setting, const void *settings) {
+    uint32_t value = 0;
+    memcpy(&value, (const uint8_t *)settings + setting->place, setting->bytes);
+    return value;
+}
+
+failure_t settings_check(const settings_table_t *table, const void *settings) {
+    for (uint8_t i = 0; i < table->count; i++) {
+        const uint32_t value = value_of(&table->settings[i], settings);
+        if (value < table->settings[i].least || value > table->settings[i].most) {
+            return refusal(FAILURE_BAD_SETTING, i, value);
+        }
+    }
+    return no_failure();
+}
+
+failure_t settings_refuse(const settings_table_t *table, const void *settings, uint8_t index) {
+    return refusal(FAILURE_BAD_SETTING, index, value_of(&table->settings[index], settings));
+}

@@ -1,0 +1,53 @@
+/* Generated from hil/methods/methods.toml by `python -m hil.methods.generate`; edit that file. */
+#include "methods/settings.h"
+
+#include <stddef.h>
+
+_Static_assert(sizeof(elasticzo_settings_t) <= SETTINGS_BYTES, "the engine has room for elasticzo_settings_t");
+
+static const setting_t elasticzo_rows[] = {
+    {0u, 3u, offsetof(elasticzo_settings_t, method), sizeof(uint8_t)},
+    {1u, 65535u, offsetof(elasticzo_settings_t, batch), sizeof(uint16_t)},
+    {1u, 65535u, offsetof(elasticzo_settings_t, slots), sizeof(uint16_t)},
+    {0u, 4294967295u, offsetof(elasticzo_settings_t, seed), sizeof(uint32_t)},
+    {0u, 4294967295u, offsetof(elasticzo_settings_t, first_step), sizeof(uint32_t)},
+    {0u, 255u, offsetof(elasticzo_settings_t, partition), sizeof(uint8_t)},
+    {1u, 7u, offsetof(elasticzo_settings_t, b_zo), sizeof(uint8_t)},
+    {1u, 7u, offsetof(elasticzo_settings_t, b_bp), sizeof(uint8_t)},
+    {0u, 255u, offsetof(elasticzo_settings_t, p_zero), sizeof(uint8_t)},
+    {1u, 127u, offsetof(elasticzo_settings_t, r_max), sizeof(uint8_t)},
+    {0u, 1u, offsetof(elasticzo_settings_t, loss), sizeof(uint8_t)},
+    {0u, 1u, offsetof(elasticzo_settings_t, scope), sizeof(uint8_t)},
+    {0u, 1u, offsetof(elasticzo_settings_t, perturb), sizeof(uint8_t)},
+    {0u, 1u, offsetof(elasticzo_settings_t, logit_error), sizeof(uint8_t)},
+    {0u, 6u, offsetof(elasticzo_settings_t, loss_fraction), sizeof(uint8_t)},
+};
+
+const settings_table_t elasticzo_settings_table = {elasticzo_rows, 15, sizeof(elasticzo_settings_t)};
+
+_Static_assert(sizeof(tflite8_settings_t) <= SETTINGS_BYTES, "the engine has room for tflite8_settings_t");
+
+static const setting_t tflite8_rows[] = {
+    {0u, 2u, offsetof(tflite8_settings_t, method), sizeof(uint8_t)},
+    {1u, 65535u, offsetof(tflite8_settings_t, batch), sizeof(uint16_t)},
+    {1u, 65535u, offsetof(tflite8_settings_t, slots), sizeof(uint16_t)},
+    {0u, 4294967295u, offsetof(tflite8_settings_t, seed), sizeof(uint32_t)},
+    {0u, 4294967295u, offsetof(tflite8_settings_t, first_step), sizeof(uint32_t)},
+    {0u, 3u, offsetof(tflite8_settings_t, train), sizeof(uint8_t)},
+    {1u, 15u, offsetof(tflite8_settings_t, blocks), sizeof(uint8_t)},
+    {0u, 1u, offsetof(tflite8_settings_t, train_bias), sizeof(uint8_t)},
+    {0u, 2u, offsetof(tflite8_settings_t, perturb), sizeof(uint8_t)},
+    {0u, 1u, offsetof(tflite8_settings_t, wise), sizeof(uint8_t)},
+    {0u, 1u, offsetof(tflite8_settings_t, difference), sizeof(uint8_t)},
+    {0u, 1u, offsetof(tflite8_settings_t, direction), sizeof(uint8_t)},
+    {0u, 1u, offsetof(tflite8_settings_t, gns), sizeof(uint8_t)},
+    {0u, 1u, offsetof(tflite8_settings_t, qas), sizeof(uint8_t)},
+    {0u, 255u, offsetof(tflite8_settings_t, sparsity), sizeof(uint8_t)},
+    {1u, 127u, offsetof(tflite8_settings_t, queries), sizeof(uint8_t)},
+    {1u, 1233125376u, offsetof(tflite8_settings_t, eta), sizeof(float)},
+    {0u, 1u, offsetof(tflite8_settings_t, consumed), sizeof(uint8_t)},
+    {0u, 1u, offsetof(tflite8_settings_t, fused), sizeof(uint8_t)},
+    {0u, 1065353215u, offsetof(tflite8_settings_t, momentum), sizeof(float)},
+};
+
+const settings_table_t tflite8_settings_table = {tflite8_rows, 20, sizeof(tflite8_settings_t)};

@@ -1,0 +1,53 @@
+"""Generated from hil/methods/methods.toml by `python -m hil.methods.generate`; edit that file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hil.methods.settings import MethodSettings, described
+
+
+@dataclass(frozen=True)
+class ElasticzoFields(MethodSettings):
+    """The settings of the table `elasticzo`."""
+
+    table = described("elasticzo")
+
+    partition: int
+    b_zo: int = 1
+    b_bp: int = 5
+    p_zero: int = 84
+    r_max: int = 7
+    loss: str = "float"
+    scope: str = "sample"
+    perturb: str = "clamped"
+    logit_error: str = "niti"
+    loss_fraction: int = 0
+    batch: int = 8
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Tflite8Fields(MethodSettings):
+    """The settings of the table `tflite8`."""
+
+    table = described("tflite8")
+
+    method: str = "poor-mans"
+    train: str = "all"
+    blocks: int = 15
+    train_bias: int = 1
+    perturb: str = "adaptive"
+    wise: str = "layer"
+    difference: str = "forward"
+    direction: str = "sample"
+    gns: int = 1
+    qas: int = 1
+    sparsity: int = 0
+    queries: int = 10
+    eta: float = 0.01
+    batch: int = 1
+    seed: int = 1
+    consumed: int = 0
+    fused: int = 0
+    momentum: float = 0.0

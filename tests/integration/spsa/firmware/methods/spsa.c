@@ -1,0 +1,131 @@
+/* SPSA on tflite8, one two-sided query a step: docs/arithmetic-spsa.md. */
+#include "arith/rademacher.h"
+#include "kernels/losses.h"
+#include "kernels/perturbation.h"
+#include "kernels/zeroth_order_gradient.h"
+#include "methods/tflite8_gradient.h"
+
+enum {
+    UNIT = -16,                 /* exponent of delta */
+    BLOCK = 2 * SIGNS_PER_WORD, /* numbers of a gradient on the stack */
+    PASSES = 2,
+};
+
+/* The draws of a layer: one direction for all samples of a step. */
+static uint32_t signs_of(const model_t *model, const step_t *step, uint8_t l) {
+    return rademacher_begin(rademacher_state(tflite8_settings(model)->seed, step->step, 0, l, 0));
+}
+
+/* Add k times the direction to everything that is trained. */
+static void perturb(model_t *model, const step_t *step, int32_t k) {
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        if (!in_set(model->training.layers, l)) {
+            continue;
+        }
+        const graph_layer_t *layer = graph_layer(&model->file, l);
+        const tensors_t tensors = tflite8_tensors(model, l);
+        const uint32_t signs =
+            perturb_weights_s8(tensors.weights, trained_weights(&model->training, layer), signs_of(model, step, l), k);
+        (void)perturb_biases_s32(tensors.bias, tensors.shift, trained_biases(&model->training, layer), signs, k);
+    }
+    stopwatch_book(&model->watch, &model->account.perturb);
+}
+
+/* Make the weights those of a pass; its first sample comes next. */
+static void begin_pass(model_t *model, step_t *step, uint8_t pass) {
+    if (!model->limited) {
+        tflite8_limit_trained(model);
+        model->limited = true;
+    }
+    step->samples = step->through; /* of the pass before */
+    step->pass = pass;
+    step->through = 0;
+    if (pass == 0) {
+        perturb(model, step, 1);
+    } else {
+        perturb(model, step, -1);
+        perturb(model, step, -1);
+    }
+}
+
+static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
+    const uint16_t *labels = (const uint16_t *)(const void *)(model->arena + model->plan.at[PLAN_LABELS]);
+    stopwatch_start(&model->watch);
+    if (step->through == 0 || pass != step->pass) {
+        begin_pass(model, step, pass);
+    }
+    for (uint16_t slot = 0; slot < count; slot++) {
+        const pass_t moved = {.sample = model_sample(model, slot), .count = 1, .perturbed = model->training.layers};
+        pass_run_all(model, &moved);
+        step->loss[pass] = step->loss[pass] + pass_loss(model, &moved, labels[slot]);
+        step->through++;
+    }
+}
+
+/* A block at a time, in the order of the draws. */
+static void update_layer(model_t *model, const step_t *step, uint8_t l, int32_t delta) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const uint32_t weights = trained_weights(&model->training, layer), biases = trained_biases(&model->training, layer);
+    const gradient_sink_t sink = gradient_open_step(model, l, step->through, UNIT);
+    query_t query = {.signs = signs_of(model, step, l), .delta = delta};
+    int32_t block[BLOCK];
+    for (uint32_t i = 0, n; i < weights; i += n) {
+        n = weights - i < BLOCK ? weights - i : BLOCK;
+        signed_sums_s32(&query, 1, n, block);
+        gradient_take_weights(&sink, i, n, block);
+    }
+    for (uint32_t i = 0, n; i < biases; i += n) {
+        n = biases - i < BLOCK ? biases - i : BLOCK;
+        signed_sums_s32(&query, 1, n, block);
+        gradient_take_biases(&sink, i, n, block);
+    }
+}
+
+static int8_t finish(model_t *model, step_t *step) {
+    stopwatch_start(&model->watch);
+    perturb(model, step, 1);
+    const float difference = step->loss[0] - step->loss[1];
+    const int32_t delta = loss_delta(difference * 0.5f);
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        if (in_set(model->training.layers, l)) {
+            update_layer(model, step, l, delta);
+        }
+    }
+    return 0;
+}
+
+static void stand(plan_t *plan, const model_t *model) {
+    const uint16_t slots = model->settings.slots;
+    plan_stand(plan, PLAN_LABELS, sizeof(uint16_t) * (uint64_t)slots);
+    plan_stand(plan, PLAN_SAMPLES, slots * graph_elements(&model->file, 0));
+}
+
+static uint8_t check(const settings_t *settings, const graph_file_t *file) {
+    static const tflite8_only_t only[] = {
+        {SETTING_TFLITE8_PERTURB, PERTURB_WEIGHT},
+        {SETTING_TFLITE8_WISE, WISE_MODEL},
+        {SETTING_TFLITE8_DIFFERENCE, DIFFERENCE_CENTRAL},
+        {SETTING_TFLITE8_DIRECTION, DIRECTION_BATCH},
+        {SETTING_TFLITE8_GNS, 0},
+        {SETTING_TFLITE8_QUERIES, 1},
+    };
+    return tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
+}
+
+static training_t training(const settings_t *settings, const graph_file_t *file) {
+    training_t found = tflite8_training(settings, file);
+    found.passes = PASSES;
+    return found;
+}
+
+const method_t spsa = {
+    .format = FORMAT_TFLITE8,
+    .settings = &tflite8_settings_table,
+    .check = check,
+    .training = training,
+    .stand = stand,
+    .demand = tflite8_demand_passes,
+    .take = take,
+    .finish = finish,
+    .trace = tflite8_trace,
+};
