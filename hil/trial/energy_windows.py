@@ -22,7 +22,7 @@ from hil.energy.window import edges_of
 from hil.energy.window_planning import plan_windows, reached
 from hil.errors import Blocked
 from hil.link.replies import Stepped
-from hil.meters.meter import Meter, Pulsed, Setting, Spoiled, Told
+from hil.meters.meter import HostMarked, MaybeFallingOnly, Meter, Setting, Spoiled
 from hil.meters.window_edges import with_both_edges
 from hil.quantity import Provenance
 from hil.trial.autonomous import same_after_run
@@ -79,7 +79,7 @@ class Windows:
         wanted, self._pace_s, self._readings = self._steps, _fastest_s(self._meter.sheet), WARM_UP_READINGS
         self._steps = min(wanted, max(1, int(WARM_UP_READINGS * self._pace_s / self._step_s)))
         self._configure()
-        if isinstance(self._meter, Pulsed) and self._meter.falling_only:
+        if isinstance(self._meter, MaybeFallingOnly) and self._meter.falling_only:
             self._trial.device.mark_by_pulses()
         found = self._good_window()
         if found is None:
@@ -204,7 +204,7 @@ class Windows:
             seen = worker.submit(
                 self._meter.capture, READ_DEADLINE_S + SLOWEST * (self._window_s() + 2 * self._idle_ms() / 1000)
             )
-            told = self._meter if isinstance(self._meter, Told) else None
+            told = self._meter if isinstance(self._meter, HostMarked) else None
             if told is not None:
                 told.mark(True)
             reply = trial.device.run(first, steps, len(images), self._idle_ms(), self._silence())

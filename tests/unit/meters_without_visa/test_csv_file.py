@@ -194,7 +194,7 @@ def test_an_input_that_is_not_known_for_a_while_widens_the_edge(tmp_path: Path) 
     (keysight, {"columns": {"1": "current", "2": "current"}}, "two columns are said to be the current"),
     (keysight, {"columns": {"1": "time"}}, "'V' is no unit of time"),
     (rigol, {"columns": {"CH1": "current (mA)"}}, "'CH1' is in mA, and not the voltage of a shunt: leave --shunt out"),
-    (otii, {"volt": None}, "current alone is no power: say .* --volt"),
+    (otii, {"volt": None}, "current alone is not power: give .* --volt"),
     (ppk2_word, {"columns": {"D1": "marker"}}, "its marker changes 0 times"),
     (ppk2_columns, {"columns": {"D0": "marker"}}, "its marker is not known in any line"),
     (plain, {"columns": {"current": "power"}}, "'mA' is no unit of power"),
@@ -216,9 +216,9 @@ def test_what_is_said_wrong_of_a_column(
     ("time,power\n0,1\n1,1\n1e-3,2\n", "line 4: its time is not after the one before"),
     ("time,power\n0,1\n1,1,5\n", "line 3: .* is not 2 numbers"),
     ("time,power\n0,1\n1,1e200\n", "line 3: a value is too large"),
-    ("time_ms,power\n0,1\n1e-320,1\n", "readings lie less than"),
+    ("time_ms,power\n0,1\n1e-320,1\n", "readings are less than"),
     ('time,power\n0,1\n1,"1\n2,1\n', "line 3: it is not cells of a table .a quotation mark does not close"),
-    ("hello\nworld\n", "no line of it names the time"),
+    ("hello\nworld\n", "none of its lines names the time"),
 ])  # fmt: skip
 def test_a_file_that_does_not_say_enough(tmp_path: Path, text: str, why: str) -> None:
     path = tmp_path / "trace.csv"

@@ -341,7 +341,7 @@ def test_a_data_sheet_that_is_none_is_told_in_one_sentence(
     ("model", "why"),
     [
         ("keithley-dmm6500", "reached through VISA: name its address with --meter"),
-        ("tc66c", "at a serial port: name it with --meter"),
+        ("tc66c", "on a serial port: name it with --meter"),
     ],
 )
 def test_a_meter_without_an_address_is_told_in_one_sentence(

@@ -61,7 +61,7 @@ def test_a_file_that_is_missing_is_what_is_told_of_first(
 @pytest.mark.parametrize(("extra", "why"), [
     (["--column", "D0"], "--column 'D0' says nothing"), (["--column", "D0=pin"], "--column 'D0=pin' says nothing"),
     (["--column", "D0=marker", "--column", "D0=power"], "names 'D0' twice"), (["--column", "D9=marker"], "no column 'D9'"),
-    (["--shunt", "0.1"], "'Current' is in uA, and not the voltage of a shunt"), ([], "current alone is no power"),
+    (["--shunt", "0.1"], "'Current' is in uA, and not the voltage of a shunt"), ([], "current alone is not power"),
 ])  # fmt: skip
 def test_options_that_do_not_fit_the_file(
     tmp_path: Path, extra: list[str], why: str, capsys: pytest.CaptureFixture[str]
