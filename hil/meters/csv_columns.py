@@ -45,7 +45,7 @@ class Column:
     bit: int | None = None
 
 
-def said(texts: Sequence[str]) -> dict[str, str]:
+def column_meanings(texts: Sequence[str]) -> dict[str, str]:
     """Return the meanings that --column gives, by column name, from texts NAME=MEANING.
 
     Raises:

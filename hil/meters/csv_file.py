@@ -219,19 +219,18 @@ def _notes(
     notes = []
     if shunt_ohm is not None and "current" in values:
         notes.append(
-            f"the current is a voltage over {shunt_ohm:g} ohm (--shunt): include the shunt's tolerance in --accuracy; "
-            "the power includes that of the shunt."
+            f"the current is a voltage over {shunt_ohm:g} ohm (--shunt), whose tolerance belongs into --accuracy; "
+            "what the shunt takes is part of it."
         )
     if volt is not None and "current" in values:
-        notes.append(f"the supply was taken to be {volt:g} V (--volt), whose tolerance belongs in --accuracy.")
+        notes.append(f"the supply was taken to be {volt:g} V (--volt), whose tolerance belongs into --accuracy.")
     left = unused(layout, used)
     if left:
         digital = next((BITS[one] for one in left if one in BITS), [one for one in left if re.fullmatch(r"D\d+", one)])
         hint = (
             ""
             if "marker" in used or not digital
-            else "; if one of them is the marker, name it, such as --column D0=marker; without it the window is the "
-            "whole file"
+            else "; where one is the marker, say so, such as --column D0=marker, for now the whole file is the window"
         )
         notes.append(f"columns that were not read: {', '.join(left)}{hint}.")
     return notes

@@ -39,7 +39,7 @@ MOST_SAMPLES = 1_000_000  # per trigger (Truevolt Series Operating and Service G
 BLOCK = 2_000  # readings per query
 POLL_S = 0.05
 OPTION = "DIG"  # digitizing, and readings from before a trigger
-UNTRIGGERED = "the meter has no option DIG and read without a trigger: both edges are found by the change of power."
+UNTRIGGERED = "the meter has no option DIG, and read without a trigger: both edges are told by the change of power."
 EARLY_S = 1.0  # of readings before the sleep, without a trigger: until the host has requested the steps
 # Of the sleep before a window: the memory for it must be full at the trigger, whatever the error of the board's clock.
 # IDLE_USED of the sleep counts.

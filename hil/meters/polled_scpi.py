@@ -27,8 +27,8 @@ from hil.visa import VisaSession
 COLUMNS = "IVP-"
 FEWEST_SLEEP = 3  # new readings in a sleep; of fewer, none may lie within the sleep alone
 REPEATED = (
-    "the meter repeats its last reading until it has a new one, every {:.3g} ms: it was polled every {:.3g} ms, "
-    "and a reading may be that old."
+    "the meter repeats its last reading until it has a new one, every {:.3g} ms: it was asked every {:.3g} ms, "
+    "and an answer may be so old."
 )
 MARGIN = 1.2  # times the range; most instruments still read that much
 

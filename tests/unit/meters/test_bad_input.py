@@ -228,4 +228,6 @@ def test_every_driver_is_under_these_faults():
 
     assert set(KINDS) == set(VISA_DRIVERS)
     assert set(LOSSES) | {"polled-scpi", "rigol-dp832a"} == set(VISA_DRIVERS)
-    assert set(OVERFLOWS) | {"polled-scpi", "rigol-dp832a", "yokogawa-wt310"} == set(VISA_DRIVERS), "these have no buffer"
+    assert set(OVERFLOWS) | {"polled-scpi", "rigol-dp832a", "yokogawa-wt310"} == set(VISA_DRIVERS), (
+        "these have no buffer"
+    )

@@ -95,7 +95,7 @@ def test_a_memory_that_overflows_spoils_the_window_although_all_readings_come():
 
 def test_an_interval_that_it_cannot_keep_spoils():
     board = board_at(0.001)
-    with pytest.raises(Spoiled, match="could not keep to an interval of 0.001 s"):
+    with pytest.raises(Spoiled, match="could not keep an interval of 0.001 s"):
         captured(board, between=lambda twin: twin.execute("CURR:ZERO:AUTO ON"))
 
 

@@ -81,7 +81,7 @@ def test_a_counter_of_energy_gives_means(csv_file: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    ("", "is empty"), ("time,watts\n0,1\n", "time, watts .* --column watts=power"), ("time,power_kW\n0,1\n", "'kW' is no unit of power"), ("time,voltage\n0,1\n", "none of its columns time, voltage is said to be current, power or energy"),
+    ("", "is empty"), ("time,watts\n0,1\n", "time, watts .* --column watts=power"), ("time,power_kW\n0,1\n", "'kW' is not a unit of power"), ("time,voltage\n0,1\n", "none of its columns time, voltage is said to be current, power or energy"),
     ("time,power,energy\n0,1,1\n", "contradict"), ("time,power\n0,1\n0,2\n", "line 3: its time is that of the line before"), ("time,power\n0,1\n1,x\n", "line 3: .* is not 2 numbers"),
     ("time,power\n0,1\n1\n", "line 3"), ("time,power\n0,1\n1,nan\n", "line 3: a value is not finite"), ("time,current\n0,1\n1,1\n", "current alone is not power"),
     ("time,power\n0,1\n", "fewer than two"), ("time,power,power_mW\n0,1,1\n", "twice"), ("current,power\n1,2\n", "said to be the time"),
