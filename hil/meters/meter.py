@@ -95,7 +95,7 @@ class Streaming(Protocol):
     def pieces(self, deadline_s: float) -> Iterator[Capture]:
         """Yield the window in pieces. An edge comes with the first reading after it.
 
-        Raises: as `capture`, possibly after some pieces.
+        The errors of `capture` may be raised after some pieces.
         """
 
 
