@@ -40,8 +40,8 @@ class Timed:
 
     Attributes:
         gone_on: cycles by the probe.
-        frames: most frames that the agent handled, with those that were sent again; 0 without readings by the probe.
-        least_s, most_s: bounds of the seconds that the agent worked, by the host's clock.
+        frames: upper limit of the frames that the agent handled, including repeated ones; 0 without the probe.
+        least_s, most_s: bounds of the agent's working time in seconds, by the host's clock.
     """
 
     def __init__(self, device: Device, counter: ProbeCounter | None) -> None:
@@ -154,7 +154,7 @@ class Checks:
             if timed.frames:
                 check_costs(self.figures, costs, timed.gone_on)
             self._shortest_layers(profile)
-        self.figures.insist()
+        self.figures.raise_if_wrong()
         return costs
 
     def _shortest_layers(self, profile: Profile | None) -> None:
@@ -171,7 +171,7 @@ class Checks:
         Args:
             reply: of the run.
             last: index of its last step.
-            steps: how many.
+            steps: number of steps.
             timed: measured the request; without values if the board also did something else.
         """
         self.cycles.steps(reply, last, steps)

@@ -51,6 +51,6 @@ def asleep_by_meter(figures: Figures, result: EnergyResult) -> None:
     if rise < SAME_POWER * power:
         figures.refuse(
             "sleep",
-            f"the meter sees {power:.6g} W in the steps and {power - rise:.6g} W in the sleeps beside them: "
+            f"the meter sees {power:.6g} W in the steps and {power - rise:.6g} W in the sleeps around them: "
             "the core does not sleep.",
         )

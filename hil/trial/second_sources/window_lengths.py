@@ -76,4 +76,4 @@ class Lengths:
             "cycles_total",
             f"for each second that the agent has counted the meter saw {factor:.4g} s between the edges of {windows}.",
         )
-        self._figures.insist()
+        self._figures.raise_if_wrong()

@@ -256,7 +256,7 @@ def test_a_board_is_asked_for_the_same(tmp_path: Path) -> None:
     for ours, theirs in zip(reference_of(prepared.subject).weights, kept, strict=True):
         assert ours.dtype == theirs.dtype and (ours == theirs).all()
     wrong = replace(spec, settings={**spec.settings, "blocks": 4})
-    with pytest.raises(RigError, match="holds int8.* for fc1: it is of another network or variant"):
+    with pytest.raises(RigError, match="has int8.* for fc1: it belongs to another network or variant"):
         prepare(wrong)
     begins = trial_of(Segment(run, 0, 2), "stm32h7b3", tmp_path)
     assert begins.checkpoint is None and 1 <= run.longest_segment() <= 20
