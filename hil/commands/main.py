@@ -83,7 +83,7 @@ def _discard_output() -> None:
 
 
 def _run_command(argv: list[str] | None) -> int:
-    parser = argparse.ArgumentParser(prog="hil", description="trainrig: the commands beside `pytest --board=NAME`.")
+    parser = argparse.ArgumentParser(prog="hil", description="trainrig: commands besides `pytest --board=NAME`.")
     parser.add_argument("--version", action="version", version=f"trainrig {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True)
     parsers = {

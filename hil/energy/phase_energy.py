@@ -205,7 +205,7 @@ def _of_window(capture: Capture, window: Window, counted: Counted) -> _Share:
     jump = max(power.values()) - min(power.values())
     wide = max(edge.half_s for edge in edges_of(capture)) + capture.interval_s / 2 + scale * _wander(counted)
     border = {name: 2 * _stretches([counted], name) * jump * wide for name in found}
-    for name, place in ((names[0], 0), (names[-1], -1)):  # beside sleep, at the ends of the window
+    for name, place in ((names[0], 0), (names[-1], -1)):  # next to sleep, at the ends of the window
         border[name] += abs(power[phase[place]] - window.idle_power) * wide / steps
     net = {
         name: (float(gross[phase == name].sum()) - window.idle_power * float(seconds[phase == name].sum())) / steps

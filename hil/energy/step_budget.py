@@ -123,7 +123,7 @@ def _of_the_windows(
     """Contributions that differ between windows are contained in their scatter; add them only if it is too small.
 
     On a grid, windows of equal length hold one of two counts of readings. Six of them may hold the same count, have no
-    scatter, and be wrong together. A plausible scatter is used as it is; the larger of scatter and known contributions
+    scatter, and be wrong together. A plausible scatter is used unchanged; the larger of scatter and known contributions
     would be wider than either.
     """
     n = len(windows)

@@ -11,7 +11,7 @@ to
 export). - Rigol: `X,CH1,Start,Increment` with the time as a count, and `Time,X(CH1)`.
 - Keysight InfiniiVision: `x-axis,1` and a line of units.
 - Siglent SDS: settings, `Source,CH1`, `Second,Volt`.
-- Tektronix: settings and `TIME,CH1`, with or without `#`, or settings beside the readings (TDS).
+- Tektronix: settings and `TIME,CH1`, with or without `#`, or settings to the left of the readings (TDS).
 - LeCroy: `LECROY...`, segments, `Time,Ampl`.
 
 Scopes: from readers of each in public repositories, such as ripyl's documentation.
@@ -36,7 +36,7 @@ SYMBOLS = (
 )
 PLAIN = (*TIMES, "current", "voltage", "power", "energy")  # a unit may follow these names without brackets
 STATISTICS = ["time", "current", "voltage", "power", "charge", "energy"]
-TDS = 3  # columns of settings beside the readings of a Tektronix TDS
+TDS = 3  # columns of settings to the left of the readings of a Tektronix TDS
 
 
 @dataclass(frozen=True)

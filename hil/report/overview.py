@@ -15,7 +15,7 @@ from hil.report.formats import figure, kib, seconds, span
 from hil.report.sparkline import sparkline
 
 ORDER = ("fail", "refused", "interrupted", "blocked", "skipped", "pass")
-FIELDS = ("data", "seed", "steps")  # in which trials may differ, beside their settings
+FIELDS = ("data", "seed", "steps")  # in which trials may differ, besides their settings
 SHOWN = ("loss", "perturb", "scope")  # settings that every line shows
 BAD = ("fail", "refused", "interrupted")
 COSTS = (("time a step", "step_time_s"), ("energy a step", "energy.per_step"), ("SRAM in use", "sram.total"))

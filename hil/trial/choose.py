@@ -45,8 +45,7 @@ def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None =
     if not fits_flash and places == (True,):
         raise Blocked(
             "plan",
-            f"{spec.board} has no flash for the {file_size(method.network):,} bytes of {spec.network}: let it lie in "
-            "RAM.",
+            f"{spec.board} has no flash for the {file_size(method.network):,} bytes of {spec.network}: keep it in RAM.",
         )
     return method.resident(arena, places if fits_flash else (False,))
 

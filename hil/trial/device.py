@@ -52,7 +52,7 @@ NEEDED_FOR = {  # what a trial cannot do if a firmware does not know the request
     "digests": "compare the weights", "samples": "send a batch", "step": "train",
     "part": "train on a batch larger than the board holds", "infer": "evaluate",
     "run": "measure energy", "laps": "measure energy",
-    "bookings": "measure latency", "marker": "mark its windows by pulses, which this meter wants",
+    "bookings": "measure latency", "marker": "mark its windows by pulses, which this meter needs",
     "mlperf_tiny": "serve MLPerf Tiny's runner",
     "memory": "read the watermarks", "read_tensor": "read weights", "write_tensor": "give the board weights",
     "trace": "find the layer that went wrong", "save_checkpoint": "keep checkpoints on the board",

@@ -85,7 +85,7 @@ def _faulted(last: Sample, board: Board, image: Image, cfsr: int) -> DeviceFault
     if last.exception in faults.KINDS:
         what = faults.describe(last.exception, cfsr, 0, _armv6m(board))
         return DeviceFault(
-            f"the processor faulted: {what}; it stands at pc {image.place(last.pc)}, "
+            f"the processor faulted: {what}; it stopped at pc {image.place(last.pc)}, "
             "and its last words were lost on the line."
         )
     return None

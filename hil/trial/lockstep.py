@@ -63,7 +63,7 @@ class LockStep:
         self._check_tensors()
         if agent_plan.arena_planned != self.p.plan.total:
             raise DeviceFault(
-                f"the agent plans {agent_plan.arena_planned:,} bytes of arena where docs/memory.md gives "
+                f"the agent plans {agent_plan.arena_planned:,} bytes of arena, but docs/memory.md gives "
                 f"{self.p.plan.total:,}."
             )
         self._compare_start(self.device.digests())
@@ -73,7 +73,7 @@ class LockStep:
     def _check_tensors(self) -> None:
         found, held = self.device.tensors, len(self.p.subject.tensors)
         if found != held:
-            raise DeviceFault(f"the firmware finds {found} tensors to train where the network file holds {held}.")
+            raise DeviceFault(f"the firmware finds {found} tensors to train, but the network file has {held}.")
 
     def train(self) -> None:
         """Train the steps of the trial until one differs."""

@@ -136,7 +136,7 @@ def _unexpected(error: Exception, stage: str, folder: Path) -> Blocked:
         return Blocked(stage, str(error))
     if isinstance(error, OSError) and error.strerror:
         where = f": {Path(error.filename).name}" if isinstance(error.filename, str) else ""
-        return Blocked(stage, f"{error.strerror}{where}: see to this computer's disk and devices.")
+        return Blocked(stage, f"{error.strerror}{where}: check this computer's disk and devices.")
     if isinstance(error, MemoryError) or str(error) == NO_THREAD:
         return Blocked(
             stage,

@@ -25,7 +25,7 @@ MOST_SPOILED = 20
 DEADLINE_S = 3600.0  # of virtual time
 # Polls in a window: few of an instrument that dates the edges itself, more if the host must find the edges.
 POLLS = {"meter": 8, "host": 150}
-ANSWER_S = 0.002  # from the end of the sleep to the board's answer
+ANSWER_S = 0.002  # from the end of the sleep to the board's reply
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: An
 
 
 class _Host:
-    """The host during a window: it waits, and tells a meter without a marker input when the board is asked and answers.
+    """The host during a window: it waits, and marks request and reply for a meter without a marker input.
 
     It polls as rarely as the windows allow, because each poll costs wall time.
     """
@@ -96,7 +96,7 @@ class _Host:
         self._time = time
         window_s = case.steps * case.load.step_s + 2 * case.idle_s
         self._least = window_s / POLLS[sheet.timestamps] if sheet.marker != "none" else 0.0
-        self._unmarked: HostMarked | None = None  # a meter without a marker input that waits for the board's answer
+        self._unmarked: HostMarked | None = None  # a meter without a marker input that waits for the board's reply
         self._answered_ps = 0
 
     @property

@@ -127,18 +127,19 @@ class Checks:
             return
         self.figures.reported("bookings")
         readings, runs, least = work.bookings, work.layer_runs, self._least_booking or 1
-        said = f"the agent reports {readings:,} readings of its counter"
+        sentence = f"the agent reports {readings:,} readings of its counter"
         if readings < runs:
-            self.figures.refuse("bookings", f"{said}, and {runs:,} layers ended with one.")
+            self.figures.refuse("bookings", f"{sentence}, and {runs:,} layers ended with one.")
         numbers = self._batch * sum(tensor.elements for tensor in self._subject.tensors)
         most = MOST_READINGS * (runs + numbers)
         if readings > most:
             self.figures.refuse(
-                "bookings", f"{said}, and {runs:,} layer runs and {numbers:,} trained numbers have {most:,} at most."
+                "bookings",
+                f"{sentence}, and {runs:,} layer runs and {numbers:,} trained numbers have at most {most:,}.",
             )
         if readings * least > reply.cycles["total"]:
             self.figures.refuse(
-                "bookings", f"{said} of {least:,} cycles at least, in {reply.cycles['total']:,} cycles."
+                "bookings", f"{sentence} of at least {least:,} cycles, in {reply.cycles['total']:,} cycles."
             )
 
     def bookings(self, profile: Profile | None) -> tuple[int, ...]:
@@ -221,7 +222,7 @@ class Checks:
             self.figures.refuse(
                 "sleep",
                 f"the agent was asked to sleep for {asked:,} cycles, and its counter, read through the probe, "
-                f"went on by {beside:,} beside the steps.",
+                f"advanced by {beside:,} outside the steps.",
             )
 
     def readings(self, reply: Stepped) -> int:
@@ -229,9 +230,9 @@ class Checks:
         work = self._device.work()
         self._readings(work, reply)
         if self.counts and self._first_readings is not None and work.bookings > self._first_readings:
-            said = f"the agent reports {work.bookings:,} readings of its counter in a run of one step"
+            sentence = f"the agent reports {work.bookings:,} readings of its counter in a run of one step"
             self.figures.refuse(
                 "bookings",
-                f"{said}, and {self._first_readings:,} in the first step, which had the same passes and came in parts.",
+                f"{sentence}, and {self._first_readings:,} in the first step, which had the same passes, in parts.",
             )
         return work.bookings - 1

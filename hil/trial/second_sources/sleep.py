@@ -1,4 +1,4 @@
-"""Check that the board sleeps when requested: its counter stands still, and its power falls."""
+"""Check that the board sleeps when requested: its counter stops, and its power falls."""
 
 from __future__ import annotations
 

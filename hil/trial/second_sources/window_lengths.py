@@ -33,7 +33,7 @@ class Lengths:
 
     @property
     def want_another(self) -> bool:
-        """Whether windows of another length are needed to tell a wrong count from wrong edges."""
+        """Whether windows of another length are needed to distinguish a wrong count from wrong edges."""
         return len(self._ratios) == FEWEST
 
     def compare(self, capture: Capture, counted: Counted | None, steps: int) -> None:
