@@ -46,8 +46,7 @@ def rows(
     if not voltage_read:
         known = conditions.supply_error is not None
         limit = conditions.supply_error if conditions.supply_error is not None else ASSUMED_SUPPLY
-        # A sag under load is systematic, and a declared limit is a measured one: the error lies near a limit, not
-        # between.
+        # A sag under load is systematic, and a declared limit is measured: the error is near a limit, not between.
         source = f"supply voltage, {'declared' if known else 'assumed'} within {limit:.2%}"
         found.append(Contribution(source, "B", limit / math.sqrt(2) * supplied_j, shape="arcsine"))
     beyond = degrees_beyond(conditions.ambient_c, sheet)

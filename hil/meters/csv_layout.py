@@ -1,14 +1,13 @@
 """Find where the readings of a CSV file begin and the names of its columns, for common power analysers and scopes.
 
 Their headers were taken from programs that write or read them:
-- PPK2: `Timestamp(ms),Current(uA),D0-D7` or `...,D0,D1,...` (pc-nrfconnect-ppk, exportChartAction.ts; its former `Bits`
-has
-  D7 first).
+- PPK2: `Timestamp(ms),Current(uA),D0-D7` or `...,D0,D1,...` (pc-nrfconnect-ppk, exportChartAction.ts; its former
+  `Bits` has D7 first).
 - Joulescope: `#time,current,voltage,power,charge,energy`, each row a mean up to its time (pyjoulescope_ui, statistics
-to
-  CSV), and three columns without a header (save_csv).
+  to CSV), and three columns without a header (save_csv).
 - Otii: one file for each channel, named after it, with `"Timestamp","Value"` (otiio, checked against Otii's own
-export). - Rigol: `X,CH1,Start,Increment` with the time as a count, and `Time,X(CH1)`.
+  export).
+- Rigol: `X,CH1,Start,Increment` with the time as a count, and `Time,X(CH1)`.
 - Keysight InfiniiVision: `x-axis,1` and a line of units.
 - Siglent SDS: settings, `Source,CH1`, `Second,Volt`.
 - Tektronix: settings and `TIME,CH1`, with or without `#`, or settings to the left of the readings (TDS).

@@ -3,9 +3,8 @@
 Sources: baryluk/fnirsi-usb-power-data-logger and Randomblock1/fnirsi-usb-tool.
 
 Byte 0 is 0xAA, byte 1 the kind (0x04: data), the last one the CRC-8 of those between (polynomial 0x39, initial value
-0x42).
-A data report has four samples of 15 bytes: voltage and current in 10 uV and 10 uA as little-endian words of 32 bits,
-then D+, D-, a constant and the temperature.
+0x42). A data report has four samples of 15 bytes: voltage and current in 10 uV and 10 uA as little-endian words of
+32 bits, then D+, D-, a constant and the temperature.
 """
 
 from __future__ import annotations

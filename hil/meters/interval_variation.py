@@ -1,7 +1,7 @@
 """Vary the interval from window to window, for meters that pause between readings.
 
-Readings at a fixed interval always or never see what repeats with the same period, in every window alike, and the
-scatter of the windows does not show it. With another interval in each window the error differs from window to window,
+Readings at a fixed interval see what repeats with the same period either always or never. This is so in every window,
+so the scatter of the windows does not show it. With another interval in each window the error differs from window to window,
 so it appears in their scatter.
 """
 

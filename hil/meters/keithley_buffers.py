@@ -19,7 +19,7 @@ from hil.meters.reading_checks import edge_between, missing, require_complete, r
 from hil.visa import VisaSession
 
 BEFORE, STEPS, AFTER = BUFFERS = "before", "steps", "after"
-SPARE, LEAST = 2.0, 1000  # of a buffer, relative to the expected size, plus LEAST readings
+SPARE, LEAST = 2.0, 1000  # size of a buffer: SPARE times the expected one, plus LEAST readings
 LONGER = 30.0  # times the expected window: for the first one, the expected length is a guess
 POLL_S = 0.02
 LONGEST_S = 10_000  # longest delay block (2450-901-01 Rev. B, TRIGger:BLOCk:DELay:CONStant)

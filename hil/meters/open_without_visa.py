@@ -23,10 +23,8 @@ def open_without_visa(address: str, model: str, host: Host | None = None) -> Met
 
     Args:
         address: LPM01A and TC66C: a serial port, or the USB serial number of one. FNB58 and Joulescope: a USB serial
-            number.
-            Otii: its name, or `name@host:port` of the program that it is connected to. Empty: the only one attached,
-                except
-            for a serial port.
+            number. Otii: its name, or `name@host:port` of the program that it is connected to. Empty: the only one
+            attached, except for a serial port.
         model: name of its data sheet, one of DRIVERS.
         host: clock and sleep.
 

@@ -99,7 +99,7 @@ class PolledScpi(UnmarkedVisaMeter):
         self._tell(*self._dialect.reset)
 
     def configure(self, setting: Setting) -> None:
-        """Forget all that was set before, and prepare to read as `setting` says, on a fixed range."""
+        """Discard all earlier settings and prepare to read as `setting` says, on a fixed range."""
         self._window.setting = setting
         if not self.sheet.feeds:
             self._tell(*self._dialect.reset)  # a reset would switch off a board that the instrument feeds
@@ -141,7 +141,7 @@ class PolledScpi(UnmarkedVisaMeter):
         """Check, after every reading of a window, that the instrument keeps its settings: by default, its range.
 
         Raises:
-            Spoiled: it is not.
+            Spoiled: it does not.
         """
         self._check_range(within=True)
 

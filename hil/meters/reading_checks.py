@@ -36,7 +36,7 @@ def require_below_limit(current_a: np.ndarray, limit_a: float, name: str) -> Non
     """Check that no current, float64[n] amperes, is at the current limit of a supply, which gives too little there.
 
     Raises:
-        Spoiled: at least one does.
+        Spoiled: at least one is.
     """
     cut = at_limit(current_a, limit_a)
     if cut:

@@ -30,8 +30,7 @@ class RigolDP800(PolledScpi):
         jitter, seed: of the interval between two queries.
 
     Opening it resets it, which switches its output off: open it before the board is flashed. Timers, delayed outputs
-        and
-    monitors, which change or cut the output by themselves, are switched off before every series too.
+    and monitors, which change or cut the output by themselves, are switched off before every series too.
     """
 
     def __init__(

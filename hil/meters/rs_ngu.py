@@ -2,9 +2,8 @@
 
 Commands: NGU User Manual 1179.2531.02, "Data logging commands" (FLOG, FLOG:DATA?) and "Configuration commands"
 (SENSe:CURRent:RANGe). Status bits and the 250 ms are from the maker's example for the NGM200 and from public programs
-for
-the NGU401: bit 12 of the channel's operation status means that a block is ready; bit 11 of its questionable status,
-that a block was lost because it was not fetched in time.
+for the NGU401: bit 12 of the channel's operation status means that a block is ready; bit 11 of its questionable
+status, that a block was lost because it was not fetched in time.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class RsNGU(UnmarkedVisaMeter):
     """A Rohde & Schwarz NGU201 or NGU401.
 
     Args:
-        session: to the instrument; over a raw socket, the only one.
+        session: to the instrument; over a raw socket, the only session.
         sheet: its data sheet.
         host: clock.
 

@@ -79,7 +79,7 @@ class Tc66c:
         return replace(capture, temperature_c=float(np.mean(read.temperature_c)))
 
     def _ask(self, records: list[bytes]) -> tuple[float, float, list[float]]:
-        """Poll once. The record is decrypted later with all others, because one takes as long as a whole window."""
+        """Poll once. Records are decrypted later, because one takes as long as those of a whole window."""
         for attempt in range(MISSED):
             try:
                 sent, received, record = self._poll()

@@ -38,8 +38,8 @@ MOST_SPOILED = 6  # discarded windows in one measurement, including those that f
 MOST_ROUNDS = 4  # rounds of more or longer windows for a requested uncertainty
 MOST_STEPS, MOST_IDLE_MS = 0xFFFF, 0xFFFF  # docs/link.md, `run`
 READINGS = 10_000  # most readings in a window: more do not improve its energy, and no page shows them
-# Most readings in the window that looks for bursts. It is shorter than the others, not slower; a 34465A keeps 50,000
-# including the sleeps.
+# Most readings in the window that looks for bursts. It is shorter than the others, not slower. A 34465A keeps 50,000,
+# including those of the sleeps.
 WARM_UP_READINGS = 20_000
 FEWEST_READINGS = 20  # least readings in a window
 IDLE_READINGS = (
