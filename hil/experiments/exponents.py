@@ -15,8 +15,8 @@ from hil.trial import TrialSpec
 
 NETWORK, METHOD, TENSORS = "lenet5", "elasticzo-int8", 5
 LOSS = {"int8": "float", "int8star": "integer"}  # the paper's columns: INT8 compares float losses, INT8* integers
-# ElasticZO, section 5.1.1: b_ZO is 1 throughout; b_BP is 5, 4, 3 and the sparsity 0.33, 0.5, 0.9 from epochs 0, 20 and
-# 50.
+# ElasticZO, section 5.1.1: b_ZO is 1 throughout; b_BP is 5, 4, 3 and the sparsity 0.33, 0.5, 0.9 from epochs 0, 20
+# and 50.
 START: Mapping[str, int] = {"b_zo": 1, "b_bp": 5, "p_zero": 84}
 MARKS: tuple[tuple[int, Mapping[str, int]], ...] = (
     (20, {"b_bp": 4, "p_zero": 128}),

@@ -32,11 +32,11 @@ class File:
 
 @dataclass(frozen=True)
 class Tail:
-    """The last lines of a log; `whole` if there are no others."""
+    """The last lines of a log; `complete` if there are no others."""
 
     path: str
     lines: list[str]
-    whole: bool
+    complete: bool
 
 
 def files_in(folder: Path, deep: bool) -> list[File]:
