@@ -136,7 +136,7 @@ def edges_by_host(host: HostTimes) -> tuple[Edge, Edge]:
     latest = host.answered_s - (1 - IDLE_SHARE) * host.idle_s
     duration, spread = host.duration_s, host.duration_half_s
     if not math.isfinite(latest - first - duration):
-        raise NoEdges("the host does not know begin, end or length of the window")
+        raise NoEdges("the host does not know start, end or length of the window")
     if latest - first < duration - spread:
         raise NoEdges("the reply came before the window could be over")
     slack = latest - first - (duration - spread)

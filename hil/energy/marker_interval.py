@@ -116,7 +116,7 @@ class IntervalSums:
         """
         if len(self._edges) < 2:
             count = len(self._edges)
-            raise Blocked("energy", f"the marker changed {count} times: let it change at the begin and at the end.")
+            raise Blocked("energy", f"the marker changed {count} times: let it change at the start and at the end.")
         (begin, end), last = self._edges[:2], self._last
         if end.t_s <= begin.t_s:
             raise Blocked(

@@ -1,6 +1,6 @@
 """Split the energy of a step into its phases, if the meter is fast enough.
 
-The marker gives begin and end of a window. The board counts the cycles of each phase in every step, and the order and
+The marker gives start and end of a window. The board counts the cycles of each phase in every step, and the order and
 length of the stretches in one step. Laid out from the first edge, step after step, they divide the readings.
 """
 

@@ -156,7 +156,7 @@ def _largest(amps: np.ndarray) -> float:
 
 
 def _edges(name: str, times: np.ndarray, marker: np.ndarray | None, debounce_s: float | None) -> tuple[Edge, ...]:
-    """Return the edges of the marker, or begin and end of a file without one.
+    """Return the edges of the marker, or start and end of a file without one.
 
     Raises:
         RigError: the marker does not change, or changes more than twice without `debounce_s`.

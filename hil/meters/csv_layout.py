@@ -55,7 +55,7 @@ class Layout:
         line: line of the names; 0 if there are none.
         first: first line of readings.
         beside: number of columns of settings to the left of the readings.
-        steps: begin and increment in seconds if the time is a count; else None.
+        steps: start and increment in seconds if the time is a count; else None.
         means: whether a reading is the mean since the time of the one before.
     """
 
@@ -149,11 +149,11 @@ def _below_names(text: CsvText, rows: list[tuple[int, list[str]]], place: int) -
 
 
 def _counted(text: CsvText, line: int, names: list[str], below: list[str]) -> Layout:
-    """Return the layout of a Rigol file: its first column is a count; begin and increment end its line of units."""
+    """Return the layout of a Rigol file: its first column is a count; start and increment end its line of units."""
     begin, step = [text.number(cell) for cell in below[-2:]] if len(below) == len(names) + 2 else (None, None)
     if begin is None or step is None or not 0 < step < 1e6:
         raise RigError(
-            f"{text.name}, line {line + 1}: it does not give the begin and the step of the time: "
+            f"{text.name}, line {line + 1}: it does not give the start and the step of the time: "
             "export the trace again."
         )
     heads = [

@@ -34,7 +34,7 @@ class HostMarkedWindow:
         self._duration_half = 0.0
 
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
-        """Mark the begin or the end of the window; arguments as in hil.meters.meter.HostMarked."""
+        """Mark the start or the end of the window; arguments as in hil.meters.meter.HostMarked."""
         if begins:
             self._asked = self._host.now()
         else:

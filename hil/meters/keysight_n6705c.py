@@ -213,7 +213,7 @@ class KeysightN6705C(VisaMeter):
     def _begin(self) -> tuple[float, float]:
         """Return between which of the host's times the log began.
 
-        That is after its trigger was sent, and before the earliest begin that the fetches allow.
+        That is after its trigger was sent, and before the earliest start that the fetches allow.
 
         Raises:
             Spoiled: there are no records, or their count falls ever further behind the host's clock: some are lost.
@@ -237,6 +237,6 @@ class KeysightN6705C(VisaMeter):
         return first, max(float(np.min(begun + drift_s)), first)
 
     def _dated(self, first: float, last: float, high: bool, began: tuple[float, float]) -> Edge:
-        """Return an edge on the log's time, from the host's times of two queries and of the begin of the log."""
+        """Return an edge on the log's time, from the host's times of two queries and of the start of the log."""
         low, up = first - began[1], last - began[0]
         return Edge((low + up) / 2, (up - low) / 2 + self.sheet.timebase * up, high)

@@ -132,7 +132,7 @@ class Lpm01a:
         hint = (
             ""
             if self._both_edges
-            else "its firmware reports only falling edges, so the marker must pulse down at begin and end; "
+            else "its firmware reports only falling edges, so the marker must pulse down at start and end; "
         )
         return (
             f"the {self.sheet.name} has seen {len(self._stream.events)} of the 2 edges of the marker within "

@@ -107,10 +107,10 @@ class HostMarked(Protocol):
     """
 
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
-        """Mark the begin of a window (True: the request is about to be sent) or its end (False: the reply is here).
+        """Mark the start of a window (True: the request is about to be sent) or its end (False: the reply is here).
 
         Args:
-            begins: begin or end of the window.
+            begins: start or end of the window.
             duration_s: time of the steps by the board's clock, at the end.
             half_s: half width of the uncertainty of that time.
         """

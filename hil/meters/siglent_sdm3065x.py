@@ -133,7 +133,7 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         return values
 
     def _pace(self, drains: _Drains) -> tuple[float, float, float]:
-        """Return begin and interval of the readings on the host's clock, and the uncertainty of a reading's time."""
+        """Return start and interval of the readings on the host's clock, and the uncertainty of a reading's time."""
         if len(drains.t_s) < FEWEST_DRAINS or drains.counts[-1] - drains.counts[0] < FEWEST_DRAINS:
             raise Spoiled(f"the {self.sheet.name} made too few readings in the window.")
         # A query lies between the ends of two readings: half an interval after the earlier one, on average.

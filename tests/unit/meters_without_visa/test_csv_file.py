@@ -211,7 +211,7 @@ def test_what_is_said_wrong_of_a_column(
 @pytest.mark.parametrize(("text", "why"), [
     ("Timestamp,Current\n0,1\n1,1\n", "'Timestamp' has no unit: say which, such as --column 'Timestamp=time .ms.'"),
     ("0,1\n1,1\n", "none of its columns 1, 2 is said to be the time"),
-    ("X,CH1,Start,Increment\nSequence,Volt,0\n0,1\n", "line 2: it does not give the begin and the step of the time"),
+    ("X,CH1,Start,Increment\nSequence,Volt,0\n0,1\n", "line 2: it does not give the start and the step of the time"),
     ("x-axis,1\nsecond,Volt\n0,1\n1,\n", "line 4: .* is not 2 numbers"),
     ("time,power\n0,1\n1,1\n1e-3,2\n", "line 4: its time is not after that of the line before"),
     ("time,power\n0,1\n1,1,5\n", "line 3: .* is not 2 numbers"),
