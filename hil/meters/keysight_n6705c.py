@@ -1,12 +1,11 @@
 """Keysight N6705C with an N678x module: feeds the board and logs mean current and voltage of each record's period.
 
 Its external data log keeps about 20 s and overwrites what is older, so it is fetched while the board trains. Records
-have
-no time stamps: a record's time follows from its number. The log does not see the marker, but the mainframe's digital
-port does, and the host polls its level. So the host dates each edge: between the last query with the old level and the
-first with the new one. The log begins after its trigger was sent, and early enough for each fetch to hold as many
-records as it did. The remaining uncertainty widens the edges, and the power narrows them (hil/energy/edge_check.py). If
-records are lost, the count falls ever further behind the host's clock.
+have no time stamps: a record's time follows from its number. The log does not see the marker, but the mainframe's
+digital port does, and the host polls its level. So the host dates each edge: between the last query with the old level
+and the first with the new one. The log begins after its trigger was sent, and early enough for each fetch to hold as
+many records as it did. The remaining uncertainty widens the edges, and the power narrows them
+(hil/energy/edge_check.py). If records are lost, the count falls ever further behind the host's clock.
 
 At its current limit the output gives less than the board draws: bit 1 (CC) of the operation status or bit 7 (LIM+) of
 the questionable status, which the event registers keep (N6705C Operating and Service Guide, page 350).

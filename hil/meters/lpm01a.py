@@ -1,10 +1,9 @@
 """ST X-NUCLEO-LPM01A, the "PowerShield", on its USB serial port (UM2243; UM2269; MLPerf Tiny's runner for its output).
 
 It feeds the board. It sums up energy between two readings (`output energy`), so its readings are means over their
-interval.
-Edges on its Arduino pin D7 are lines among the readings: an edge is up to one reading before or after its line.
-Readings are text, at most 5,000 per second for unlimited time (its own `help`). For the faster binary stream, no format
-of an edge is published.
+interval. Edges on its Arduino pin D7 are lines among the readings: an edge is up to one reading before or after its
+line. Readings are text, at most 5,000 per second for unlimited time (its own `help`). For the faster binary stream, no
+format of an edge is published.
 """
 
 from __future__ import annotations
