@@ -85,7 +85,7 @@ def _check_network(spec: TrialSpec, kind: type[Method]) -> None:
     else:
         theirs = sorted(name for name, one in METHODS.items() if one.format is NETWORKS[spec.network].format)
         known = f"it is one of {', '.join(theirs)}; {spec.method} trains {', '.join(mine)}."
-    raise RigError(f"the method {spec.method} does not train a network {spec.network!r}: {known}")
+    raise RigError(f"the method {spec.method} trains no network {spec.network!r}: {known}")
 
 
 def _checkpoint(path: Path, method: Method) -> list[np.ndarray]:

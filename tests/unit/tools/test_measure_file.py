@@ -118,7 +118,7 @@ def test_a_marker_that_the_power_does_not_agree_with_is_noted(tmp_path: Path) ->
         )
         == 0
     )
-    assert any("check the pin for bounce" in flag for flag in result(tmp_path / "out")["flags"])
+    assert any("check the marker pin for bounce" in flag for flag in result(tmp_path / "out")["flags"])
 
 
 def test_a_marker_that_bounces_is_refused_and_debounced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
