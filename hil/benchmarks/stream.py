@@ -66,7 +66,7 @@ class Repeated:
 
     Args:
         time: the clock.
-        begin_s, seconds: begin and duration of the work.
+        begin_s, seconds: start and duration of the work.
     """
 
     step_ps, busy_ps = 3_700_000_000, 2_500_000_000

@@ -20,7 +20,7 @@ MARKS = {"ok": "[green]ok   [/]", "wrong": "[red]wrong[/]", "note": "[yellow]not
 
 
 def devices(path: Path, as_json: bool) -> int:
-    """Print what is attached, and how often this computer has programmed each board that rig.toml names."""
+    """Print the attached devices, and how often this computer has programmed each board in rig.toml."""
     found, counts = attached(), {named.name: cycles_of(named) for named in read_bench(path).board}
     if as_json:
         boards = [{"kind": "board", "name": name, "flash_cycles": count} for name, count in counts.items()]
@@ -44,9 +44,11 @@ def devices(path: Path, as_json: bool) -> int:
 
 
 def _named(path: Path) -> Bench:
-    """Return the bench of a file, which may be missing only by its usual name."""
+    """Return the bench of a file; only the default rig.toml may be missing."""
     if path.name != "rig.toml" and not path.exists():
-        raise RigError(f"there is no {path}: give the description of a bench, or write one by `hil init --rig={path}`.")
+        raise RigError(
+            f"there is no {path}: give the description of a bench, or create one with `hil init --rig={path}`."
+        )
     return read_bench(path)
 
 
@@ -65,17 +67,18 @@ def init(path: Path) -> int:
     done = write_initial(path, found)
     if found:
         probes = sum(device.kind == "probe" for device in found)
-        print(f"{done}, with {probes} probe{'' if probes == 1 else 's'}: read it through, then run `hil doctor`.")
+        print(f"{done}, with {probes} probe{'' if probes == 1 else 's'}: check the file, then run `hil doctor`.")
     else:
         print(
-            f"{done}: nothing is attached. Plug a board in and run this again; until then `pytest --board=NAME` runs on a stand-in."
+            f"{done}: nothing is attached. Plug a board in and run this again; until then `pytest --board=NAME` runs "
+            "on a stand-in."
         )
     return 0
 
 
 def doctor(path: Path, as_json: bool) -> int:
-    """Check what rig.toml names; 1 when something is wrong."""
-    from hil.rig.doctor import WRONG, examine  # opens meters, whose libraries `hil devices` need not wait for
+    """Check every device that rig.toml names; return 1 if something is wrong."""
+    from hil.rig.doctor import WRONG, examine  # opens meters, whose libraries `hil devices` does not need
 
     checks = []
     console = Console(highlight=False, soft_wrap=True)

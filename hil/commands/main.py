@@ -83,7 +83,7 @@ def _discard_output() -> None:
 
 
 def _run_command(argv: list[str] | None) -> int:
-    parser = argparse.ArgumentParser(prog="hil", description="trainrig: the commands beside `pytest --board=NAME`.")
+    parser = argparse.ArgumentParser(prog="hil", description="trainrig: commands besides `pytest --board=NAME`.")
     parser.add_argument("--version", action="version", version=f"trainrig {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True)
     parsers = {
@@ -104,8 +104,8 @@ def _add_options(parsers: dict[str, argparse.ArgumentParser]) -> None:
     bench, report = parsers["bench"], parsers["report"]
     bench.add_argument(
         "what", nargs="?", choices=("rig", "kernels", "energy", "stream"), default="rig",
-        help="rig: steps, link and start-up rates (default); kernels: instructions of every kernel; energy: coverage of "
-        "the energy intervals; stream: ten minutes at 100 kS/s",
+        help="rig: steps, link and start-up rates (default); kernels: instructions of every kernel; energy: coverage "
+        "of the energy intervals; stream: ten minutes at 100 kS/s",
     )  # fmt: skip
     text = "energy: trials in each row (default: 100)"
     bench.add_argument("--trials", type=positive_count, default=100, metavar="N", help=text)

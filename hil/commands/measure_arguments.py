@@ -1,4 +1,4 @@
-"""Numbers of the command line, and the supply's voltage."""
+"""Parse numbers of the command line of `hil measure` and `hil power`, and find the supply voltage."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hil.energy.data_sheet import load_data_sheet
 from hil.errors import RigError
 from hil.meters.open import MODELS
 
-MODEL = f"meter to read, by the name of its data sheet ({', '.join(MODELS)}), or the path of a data sheet of your own"
-VOLT = 3.3  # of a supply that nobody named
+MODEL = f"meter, by the name of its data sheet ({', '.join(MODELS)}) or the path of your own data sheet"
+VOLT = 3.3  # default supply voltage
 
 
 def positive(text: str) -> float:
@@ -35,7 +35,7 @@ def share(text: str) -> float:
 
 
 def celsius(text: str) -> float:
-    """Return the temperature of a room, for argparse."""
+    """Return the temperature of a room in degrees Celsius, for argparse."""
     value = float(text)
     if not -40 <= value <= 85:
         raise argparse.ArgumentTypeError(f"{text} is not from -40 to 85 degrees Celsius")
@@ -43,7 +43,7 @@ def celsius(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """Return how many times something is, for argparse."""
+    """Return a number of at least 1, for argparse."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
@@ -51,14 +51,15 @@ def count(text: str) -> int:
 
 
 def supply(model: str, volt: float | None) -> float:
-    """Return the supply's voltage for a meter.
+    """Return the supply voltage for a meter.
 
     Raises:
-        RigError: the meter is the supply, and nobody said what the board bears.
+        RigError: the meter feeds the board, and no voltage was given.
     """
     sheet = load_data_sheet(model)
     if volt is None and sheet.feeds:
         raise RigError(
-            f"the {sheet.name} feeds the board: say what voltage it bears with --volt, such as --volt {VOLT:g}."
+            f"the {sheet.name} feeds the board: give the supply voltage of the board with --volt, "
+            f"such as --volt {VOLT:g}."
         )
     return VOLT if volt is None else volt

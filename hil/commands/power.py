@@ -1,4 +1,4 @@
-"""`hil power --watch`: the power of a board in the terminal, as it is read: now, mean, lowest, highest, energy, and a line of its past."""
+"""`hil power --watch`: live power of a board in the terminal, with mean, extremes, energy, and a line of its past."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ WIDTH = 60
 
 
 @dataclass
-class Past:
-    """What was read so far.
+class History:
+    """The readings so far.
 
     Attributes:
-        readings: how many.
-        mean_w, lowest_w, highest_w: of all readings, NaN before the first.
-        now_w: mean of the latest.
-        energy_j: mean power times time, from one look to the next.
-        missed_s: time of the looks that did not count, such as those beyond the meter's range.
-        trouble: why, of the latest look; empty where it counted.
-        line: (mean, highest) of each look, the latest last.
+        readings: number of readings.
+        mean_w, lowest_w, highest_w: of all readings, NaN before the first one.
+        now_w: mean of the latest interval.
+        energy_j: sum over the intervals of mean power times duration.
+        missed_s: total time of the intervals without valid readings, such as those beyond the meter's range.
+        trouble: why the latest interval is not valid; empty if it is.
+        line: (mean, highest) of each interval, the latest last.
     """
 
     readings: int = 0
@@ -49,7 +49,7 @@ class Past:
     line: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=WIDTH))
 
     def add(self, power_w: np.ndarray, seconds: float) -> None:
-        """Take the readings of a look that was so many seconds long; a look without readings goes on with the power before it."""
+        """Add the readings of an interval. One without readings continues with the power of the one before."""
         self.trouble = ""
         if len(power_w):
             self.now_w = float(np.mean(power_w))
@@ -63,12 +63,12 @@ class Past:
             self.energy_j += self.now_w * seconds
 
     def miss(self, seconds: float, why: str) -> None:
-        """Take that a look of so many seconds told nothing."""
+        """Add an interval without valid readings."""
         self.missed_s, self.trouble, self.now_w = self.missed_s + seconds, why, math.nan
 
 
 def spark(values: list[float]) -> str:
-    """Return a line of blocks from zero to the largest of the values, one a value."""
+    """Return a line of blocks from zero to the largest value, one block per value."""
     largest = max((value for value in values if math.isfinite(value)), default=0.0)
     if largest <= 0:
         return CELLS[0] * len(values)
@@ -80,71 +80,84 @@ def spark(values: list[float]) -> str:
 
 
 def watch(
-    meter: Meter, past: Past, host: Host, interval_s: float, seconds: float, console: Console, limit_w: float = math.inf
+    meter: Meter,
+    history: History,
+    host: Host,
+    interval_s: float,
+    seconds: float,
+    console: Console,
+    limit_w: float = math.inf,
 ) -> None:
-    """Look every interval, for so many seconds or until Ctrl-C, and draw what is known; a look that the meter calls spoiled does not count.
+    """Read at every interval, for this time or until Ctrl-C, and draw the result. Spoiled intervals do not count.
 
     Args:
         meter: configured.
-        past: takes the readings.
-        host: its clock.
-        interval_s, seconds: of a look, and of all.
+        history: stores the readings.
+        host: clock and sleep.
+        interval_s, seconds: length of an interval, and of the whole.
         console: to draw on.
-        limit_w: power at the end of the range: a look with a reading near it may be cut off, and does not count.
+        limit_w: power at the end of the range. An interval with a reading near it may be clipped and does not count.
 
     Raises:
-        Blocked: the meter has gone.
+        Blocked: the meter is gone.
     """
     _begin(meter)
     begin = last = host.now()
-    with Live(_picture(meter, past), console=console, auto_refresh=False) as live:
+    with Live(_picture(meter, history), console=console, auto_refresh=False) as live:
         while last - begin < seconds:
             host.sleep(interval_s)
             try:
                 power = meter.watch()
                 if np.any(np.abs(power) >= FULL * limit_w):
                     raise Spoiled(
-                        "readings lie at the end of the range, and may be cut off: take a larger one with --range"
+                        "readings are at the end of the range and may be clipped: use a larger range with --range"
                     )
             except Spoiled as spoiled:
-                past.miss(host.now() - last, str(spoiled))
+                history.miss(host.now() - last, str(spoiled))
                 _begin(meter)
             else:
-                past.add(power, host.now() - last)
+                history.add(power, host.now() - last)
             last = host.now()
-            live.update(_picture(meter, past), refresh=True)
+            live.update(_picture(meter, history), refresh=True)
 
 
 def _begin(meter: Meter) -> None:
-    """Arm a meter, and look once for those that begin with the first look."""
+    """Arm a meter, and read once, because some start with the first read."""
     meter.arm()
     with contextlib.suppress(Spoiled):
         meter.watch()
 
 
-def _picture(meter: Meter, past: Past) -> Group:
+def _picture(meter: Meter, history: History) -> Group:
     table = Table.grid(padding=(0, 2))
     for title in ("now", "mean", "lowest", "highest", "energy", "readings"):
         table.add_column(title, justify="right")
     table.add_row("now", "mean", "lowest", "highest", "energy", "readings", style="dim")
-    figures = [spelled(value, "W") for value in (past.now_w, past.mean_w, past.lowest_w, past.highest_w)]
-    table.add_row(*figures, spelled(past.energy_j, "J"), str(past.readings))
-    line = Text(spark([highest for _, highest in past.line]).rjust(WIDTH))
+    figures = [
+        with_prefix(value, "W") for value in (history.now_w, history.mean_w, history.lowest_w, history.highest_w)
+    ]
+    table.add_row(*figures, with_prefix(history.energy_j, "J"), str(history.readings))
+    line = Text(spark([highest for _, highest in history.line]).rjust(WIDTH))
     missed = (
-        [Text(f"{past.missed_s:.1f} s did not count{': ' + past.trouble if past.trouble else ''}", style="bold")]
-        if past.missed_s
+        [
+            Text(
+                f"{history.missed_s:.1f} s did not count{': ' + history.trouble if history.trouble else ''}",
+                style="bold",
+            )
+        ]
+        if history.missed_s
         else []
     )
     word = provenance_of("hardware", meter.identity).value
     whose, legend = (
         Text(f"{meter.sheet.name}: {meter.identity} ({word})"),
-        Text("Ctrl-C ends; highest of each look, from zero", style="dim"),
+        Text("Ctrl-C ends; highest of each interval, from zero", style="dim"),
     )
     return Group(whose, table, line, *missed, legend)
 
 
-def spelled(value: float, unit: str) -> str:
-    """Return four digits and a prefix."""
+def with_prefix(value: float, unit: str) -> str:
+    """Return a number with four digits, a prefix and the unit."""
     if not math.isfinite(value):
         return "-"
     power = min(max(3 * math.floor(math.log10(abs(value)) / 3), -9), 0) if value else 0
@@ -152,9 +165,9 @@ def spelled(value: float, unit: str) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """Run the command; return its exit code."""
+    """Run the command and return its exit code."""
     parser = argparse.ArgumentParser(prog="hil power", description="Watch the power of a board.")
-    parser.add_argument("--watch", action="store_true", required=True, help="draw it until Ctrl-C")
+    parser.add_argument("--watch", action="store_true", required=True, help="draw the power until Ctrl-C")
     parser.add_argument("--model", required=True, help=MODEL)
     parser.add_argument(
         "--meter",
@@ -163,13 +176,15 @@ def main(argv: list[str]) -> int:
         help="VISA resource name, serial port, USB serial number or name of the meter",
     )
     parser.add_argument(
-        "--volt", type=positive, help=f"supply of the board (default: {VOLT:g}, and none for a meter that feeds it)"
+        "--volt",
+        type=positive,
+        help=f"supply voltage of the board (default: {VOLT:g}; required for a meter that feeds it)",
     )
     parser.add_argument(
         "--range", type=positive, metavar="AMPERES", help="largest current (default: the meter's largest range)"
     )
     parser.add_argument(
-        "--interval", type=positive, default=0.5, metavar="SECONDS", help="from one look to the next (default: 0.5)"
+        "--interval", type=positive, default=0.5, metavar="SECONDS", help="time between updates (default: 0.5)"
     )
     parser.add_argument(
         "--for",
@@ -177,7 +192,7 @@ def main(argv: list[str]) -> int:
         default=math.inf,
         dest="seconds",
         metavar="SECONDS",
-        help="how long (default: until Ctrl-C)",
+        help="duration (default: until Ctrl-C)",
     )
     options = parser.parse_args(argv)
     if not 0.05 <= options.interval <= 60:
@@ -190,5 +205,5 @@ def main(argv: list[str]) -> int:
                 volt, used.amperes, max(0.001, 1 / meter.sheet.fastest_hz), max(0.1, options.interval), options.interval
             )
         )
-        watch(meter, Past(), host, options.interval, options.seconds, Console(), used.amperes * volt)
+        watch(meter, History(), host, options.interval, options.seconds, Console(), used.amperes * volt)
     return 0

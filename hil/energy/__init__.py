@@ -1,1 +1,1 @@
-"""Turn what endpoints give into quantities: watermarks, cycles."""
+"""Energy from readings of a meter: windows, phases, uncertainty budget and checks."""

@@ -20,10 +20,10 @@ VARIED = 2.0  # readings by which window intervals must differ to drift through 
 
 
 def is_aliased(capture: Capture, laps_s: Sequence[float]) -> bool:
-    """Return whether the readings of one window missed a part of the step, so that their mean is not the mean of the step.
+    """Return whether the readings of one window missed a part of the step, so their mean is not that of the step.
 
-    The time of the window is folded to one step. Where reading interval and step time are commensurate, the readings gather
-    at a few places of the step, however long the window is. Otherwise, or with jitter, they cover all of it.
+    The time of the window is folded to one step. If reading interval and step time are commensurate, the readings
+    gather at a few places of the step, however long the window is. Otherwise, or with jitter, they cover all of it.
 
     Args:
         capture: one window.
@@ -55,8 +55,8 @@ def _steps_done(since_s: np.ndarray, laps_s: np.ndarray) -> np.ndarray:
 def _unseen(since_s: np.ndarray, aperture_s: float, laps_s: np.ndarray) -> float:
     """Return the share of a step that no aperture covered in any of the steps.
 
-    `since_s` are the starts of the apertures, in seconds since the first edge. The step is divided into FINE parts. A part
-    is covered if it lies completely within one aperture.
+    `since_s` are the starts of the apertures, in seconds since the first edge. The step is divided into FINE parts. A
+    part is covered if it lies completely within one aperture.
     """
     first = np.ceil(FINE * _steps_done(since_s, laps_s)).astype(np.int64)
     beyond = np.floor(FINE * _steps_done(since_s + aperture_s, laps_s)).astype(np.int64)
@@ -84,6 +84,6 @@ def pace_flags(captures: Sequence[Capture]) -> list[str]:
     if drift > VARIED:
         return []
     return [
-        f"every window was read every {1000 * float(np.mean(paces)):.4g} ms, with {gap_s / first.interval_s:.0%} of the "
-        "time between readings: what the board does at that interval is seen always or never (aliasing)."
+        f"every window was read every {1000 * float(np.mean(paces)):.4g} ms, with {gap_s / first.interval_s:.0%} of "
+        "the time between readings: what the board does at that interval is seen always or never (aliasing)."
     ]

@@ -1,4 +1,4 @@
-"""Current that swings within readings: bursts and spikes shorter than a reading, seen from reading to reading or by a faster capture."""
+"""Detect current bursts and spikes shorter than a reading, from consecutive readings or from a faster capture."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hil.energy.capture import Capture
 from hil.energy.current_ranges import peak_current
 from hil.energy.window import SWING, current_of, edges_of
 
-ALONE = 3.0  # times the larger neighbour: such a reading is a spike, or a burst within one reading
-RARE = 0.02  # of all readings: what stands out more often is how the board works
+ALONE = 3.0  # times the larger neighbour: a spike, or a burst within one reading
+RARE = 0.02  # of all readings: if more stand out, that is how the board works
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,10 @@ class Fast:
     current_a: np.ndarray
 
     def hidden(self, interval_s: float) -> float:
-        """Return by which share the mean square of the current exceeds that of slower readings of `interval_s` seconds.
+        """Return by which share the mean square of the current exceeds that of slower readings.
 
-        What the fast readings hide in turn is estimated by how much they differ from one to the next.
+        `interval_s` is the interval of the slower readings in seconds. What the fast readings hide in turn is estimated
+        from the differences between consecutive ones.
         """
         size = max(1, round(interval_s / self.interval_s))
         blocks = self.current_a[: len(self.current_a) // size * size].reshape(-1, size).mean(axis=1)
@@ -56,13 +57,16 @@ def fast_of(capture: Capture) -> Fast:
 
 
 def roughness(current_a: np.ndarray) -> float:
-    """Return the variance from one reading to the next over the squared mean of float64[n] amperes; small if phases last many readings."""
+    """Return the variance between consecutive readings over the squared mean; `current_a`: float64[n] amperes.
+
+    It is small if phases last many readings.
+    """
     mean = float(np.mean(current_a)) if len(current_a) else 0.0
     return float(np.mean(np.diff(current_a) ** 2)) / 2 / mean**2 if len(current_a) > 1 and mean else 0.0
 
 
 def standing_alone(current_a: np.ndarray) -> int:
-    """Return how many readings, float64[n] amperes, exceed both neighbours ALONE times."""
+    """Return how many readings, float64[n] amperes, exceed both neighbours more than ALONE times."""
     size = np.abs(current_a)
     return int(np.sum(size[1:-1] > ALONE * np.maximum(size[:-2], size[2:])))
 

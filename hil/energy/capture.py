@@ -12,7 +12,7 @@ MARKER = "marker"  # Capture.synchronisation if the meter itself recorded the pi
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge of the marker at `t_s` seconds on the meter's clock, plus or minus `half_s` (rectangular); `high` is the new level."""
+    """An edge of the marker at `t_s` +- `half_s` seconds (rectangular) of the meter's clock; `high`: the new level."""
 
     t_s: float
     half_s: float
@@ -27,7 +27,7 @@ class Capture:
         t_s: float64[n], start of each reading's aperture, or the time of a point sample, in seconds; ascending.
         power_w: float64[n], power of each reading, from its own voltage and current.
         current_a, voltage_v: float64[n]; NaN if the meter does not report them.
-        aperture_s: time that each reading is a mean over; 0 for point samples.
+        aperture_s: time over which each reading is a mean; 0 for point samples.
         interval_s: requested time from one reading to the next.
         edges: edges of the marker, in order.
         range_a: current range in amperes, the same for all readings.
@@ -36,7 +36,7 @@ class Capture:
         temperature_c: mean of the meter's own sensor; None if it has none.
         ends_s: float64[n], end of each aperture if their lengths differ (differences of a counter); else None.
         renewed_s: time between two new readings of an instrument that repeats its last one; 0 if every reading is new.
-        notes: doubts about these readings, one sentence each; they become flags of the result.
+        notes: reservations about these readings, one sentence each; they become flags of the result.
     """
 
     t_s: np.ndarray
@@ -55,11 +55,11 @@ class Capture:
     notes: tuple[str, ...] = ()
 
     def noted(self, sentence: str) -> Capture:
-        """Return the same with a sentence added to the notes, once."""
+        """Return the capture with a sentence added to its notes, unless it is there already."""
         return self if sentence in self.notes else replace(self, notes=(*self.notes, sentence))
 
     def from_first_edge(self) -> Capture:
-        """Return the same with times relative to the first edge; without edges nothing changes."""
+        """Return the capture with times relative to the first edge; unchanged without edges."""
         begin = self.edges[0].t_s if self.edges else 0.0
         ends_s = None if self.ends_s is None else self.ends_s - begin
         edges = tuple(replace(edge, t_s=edge.t_s - begin) for edge in self.edges)
@@ -67,21 +67,32 @@ class Capture:
 
 
 def joined(pieces: Sequence[Capture]) -> Capture:
-    """Return the pieces of one capture, in order, as one."""
+    """Return the pieces of a capture, in order, as one capture."""
     first, lost = pieces[0], [piece.lost for piece in pieces]
     return replace(
-        first, t_s=np.concatenate([piece.t_s for piece in pieces]), power_w=np.concatenate([piece.power_w for piece in pieces]),
-        current_a=np.concatenate([piece.current_a for piece in pieces]), voltage_v=np.concatenate([piece.voltage_v for piece in pieces]),
-        edges=tuple(edge for piece in pieces for edge in piece.edges), lost=None if None in lost else sum(one or 0 for one in lost),
-        ends_s=None if first.ends_s is None else np.concatenate([piece.ends_s for piece in pieces if piece.ends_s is not None]),
+        first,
+        t_s=np.concatenate([piece.t_s for piece in pieces]),
+        power_w=np.concatenate([piece.power_w for piece in pieces]),
+        current_a=np.concatenate([piece.current_a for piece in pieces]),
+        voltage_v=np.concatenate([piece.voltage_v for piece in pieces]),
+        edges=tuple(edge for piece in pieces for edge in piece.edges),
+        lost=None if None in lost else sum(one or 0 for one in lost),
+        ends_s=None
+        if first.ends_s is None
+        else np.concatenate([piece.ends_s for piece in pieces if piece.ends_s is not None]),
         notes=tuple(dict.fromkeys(note for piece in pieces for note in piece.notes)),
-    )  # fmt: skip
+    )
 
 
 def tail(capture: Capture, readings: int) -> Capture:
     """Return a copy of the last readings of a capture, without edges."""
     kept = slice(-readings, None)
     return replace(
-        capture, t_s=capture.t_s[kept].copy(), power_w=capture.power_w[kept].copy(), current_a=capture.current_a[kept].copy(),
-        voltage_v=capture.voltage_v[kept].copy(), edges=(), ends_s=None if capture.ends_s is None else capture.ends_s[kept].copy(),
-    )  # fmt: skip
+        capture,
+        t_s=capture.t_s[kept].copy(),
+        power_w=capture.power_w[kept].copy(),
+        current_a=capture.current_a[kept].copy(),
+        voltage_v=capture.voltage_v[kept].copy(),
+        edges=(),
+        ends_s=None if capture.ends_s is None else capture.ends_s[kept].copy(),
+    )

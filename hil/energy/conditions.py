@@ -1,4 +1,4 @@
-"""Uncertainty from the surroundings: a supply voltage that nothing measured, and a room outside the data sheet's temperatures."""
+"""Uncertainty from an unmeasured supply voltage, and from a temperature outside the data sheet's range."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ ASSUMED_SUPPLY = 0.05  # of the voltage: tolerance of a regulator, and the drop 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What is known of supply and room.
+    """Conditions of supply and room, as far as known.
 
     Attributes:
-        supply_error: error limit of the supply as a share of its set voltage, including its sag under load; None: unknown.
+        supply_error: error limit of the supply as a share of its set voltage, including its sag under load; None:
+            unknown.
         ambient_c: temperature around the meter in degrees Celsius; None: unknown.
     """
 
@@ -37,15 +38,15 @@ def rows(
         conditions: supply and room, as far as known.
         sheet: data sheet of the meter.
         size_j: the energy in joules.
-        supplied_j: energy of the supply while the board worked, in joules. A supply that sags under load only errs by its
-            limit of this; subtracting the idle energy does not reduce that error.
+        supplied_j: energy of the supply while the board worked, in joules. The error of a supply that sags only under
+            load is a share of this; subtracting the idle energy does not reduce it.
         voltage_read: whether the power comes from voltages that the meter read.
     """
     found = []
     if not voltage_read:
         known = conditions.supply_error is not None
         limit = conditions.supply_error if conditions.supply_error is not None else ASSUMED_SUPPLY
-        # A sag under load is always there, and a declared limit is what was measured: it lies near a limit, not between.
+        # A sag under load is systematic, and a declared limit is measured: the error is near a limit, not between.
         source = f"supply voltage, {'declared' if known else 'assumed'} within {limit:.2%}"
         found.append(Contribution(source, "B", limit / math.sqrt(2) * supplied_j, shape="arcsine"))
     beyond = degrees_beyond(conditions.ambient_c, sheet)
@@ -71,7 +72,7 @@ def reads_voltage(captures: Sequence[Capture], sheet: DataSheet, volt: float) ->
 
 
 def ambient_assumptions(conditions: Conditions, sheet: DataSheet) -> list[str]:
-    """Return what is assumed of the room, as a sentence."""
+    """Return the assumption about the room as a sentence, if its temperature is unknown."""
     if conditions.ambient_c is not None:
         return []
     low, high = sheet.specified_c
@@ -86,6 +87,7 @@ def supply_flags(conditions: Conditions, sheet: DataSheet, *, voltage_read: bool
     if voltage_read or conditions.supply_error is not None:
         return []
     return [
-        f"the {sheet.name} reads no voltage, and none is declared: the supply is assumed to be within {ASSUMED_SUPPLY:.0%} "
-        "of its setting, also under load; measure it asleep and at work, and declare supply_error in rig.toml."
+        f"the {sheet.name} reads no voltage, and none is declared: the supply is assumed to be within "
+        f"{ASSUMED_SUPPLY:.0%} of its setting, also under load; measure it asleep and at work, "
+        "and declare supply_error in rig.toml."
     ]

@@ -1,7 +1,7 @@
-"""Choose the current range of a meter, and count readings near the end of one.
+"""Choose the current range of a meter, and count readings near the end of a range.
 
-A source at its limit and a meter at full scale report a smaller current than the board draws. So a range is chosen from
-the largest single reading with headroom, and a reading near the end of a range counts as cut off.
+A source at its limit and a meter at full scale report a smaller current than the board draws. So a range is chosen
+with headroom above the largest single reading, and a reading near the end of a range counts as clipped.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import numpy as np
 
 from hil.energy.data_sheet import CurrentRange, DataSheet
 
-HEADROOM = 1.5  # times the largest reading: a reading is a mean, and what it hides is higher
-COARSER = 5.0  # times the resolution in use: such a resolution is that of another range
-ALIKE = 16  # readings in a row that are rounded so
+HEADROOM = 1.5  # times the largest reading: a reading is a mean and hides higher peaks
+COARSER = 5.0  # times the resolution in use: so coarse a resolution belongs to another range
+ALIKE = 16  # consecutive readings with such rounding
 LIVE = 8  # other, different readings needed for the comparison
-MOSTLY = 0.3  # largest share of those that may be rounded so
-FULL = 0.97  # of a range or current limit: a reading from there on may be cut off
+MOSTLY = 0.3  # largest share of those with such rounding
+FULL = 0.97  # of a range or current limit: a reading above that may be clipped
 
 
 def first_range(sheet: DataSheet) -> CurrentRange:
-    """Return the range to begin with: the largest, which cuts nothing off that another could show."""
+    """Return the range to begin with: the largest, which clips the least."""
     return sheet.ranges[-1]
 
 
@@ -34,7 +34,7 @@ def range_with_headroom(sheet: DataSheet, peak_a: float) -> CurrentRange:
 
 
 def next_range(sheet: DataSheet, amperes: float) -> CurrentRange | None:
-    """Return the next range above one, or None where that was the largest."""
+    """Return the next larger range, or None if there is none."""
     return next((one for one in sheet.ranges if one.amperes > amperes), None)
 
 
@@ -45,15 +45,15 @@ def peak_current(current_a: np.ndarray) -> float:
 
 
 def at_limit(current_a: np.ndarray, limit_a: float) -> int:
-    """Return how many readings, float64[n] amperes, lie so near to a current limit that they may be cut off."""
+    """Return how many readings, float64[n] amperes, are so near to a current limit that they may be clipped."""
     return int(np.sum(np.abs(current_a) >= FULL * limit_a))
 
 
 def coarser_stretch(current_a: np.ndarray, used: CurrentRange, sheet: DataSheet) -> int:
-    """Return the longest row of readings, float64[n] amperes, that are rounded as on another range; 0 for none.
+    """Return the longest run of readings, float64[n] amperes, that are rounded as on another range; 0 for none.
 
-    It shows that a meter without a range query changed its range and came back. A meter that rounds finer than its data
-    sheet says, or not at all, cannot be checked so.
+    Such a run shows that a meter without a range query changed its range and came back. A meter that rounds finer than
+    its data sheet says, or not at all, cannot be checked in this way.
     """
     longest = 0
     for step in {one.resolution_a for one in sheet.ranges if one.resolution_a >= COARSER * used.resolution_a > 0}:

@@ -16,7 +16,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FOLDER = Path(__file__).parents[1] / "meters" / "data_sheets"  # beside the drivers
+FOLDER = Path(__file__).parents[1] / "meters" / "data_sheets"  # next to the drivers
 SUFFIX = ".toml"
 
 
@@ -28,7 +28,8 @@ class CurrentRange:
         amperes: full scale.
         gain: share of the reading.
         offset_a, resolution_a: amperes.
-        noise_a: standard deviation of a reading with an aperture of one second; white: it grows as 1 / sqrt(aperture).
+        noise_a: standard deviation of a reading with an aperture of one second; white, so it grows as
+            1 / sqrt(aperture).
         burden_v: largest voltage drop in the meter at full scale.
         least_burden_v: smallest drop at full scale; 0 if unknown.
         drift_a_per_s: limit of the drift of the offset within a window.
@@ -61,7 +62,7 @@ class DataSheet:
     Attributes:
         key: name of its file, and the model in rig.toml.
         name: maker and model, for people.
-        identity: text that its answer to *IDN? (or similar) contains.
+        identity: text that its reply to *IDN? (or similar) contains.
         kind: `integrating` (a reading is the mean over its aperture) or `point` (an instant).
         apertures_s: shortest and longest aperture; (0, 0) for point samples.
         fastest_hz: highest rate of readings without loss.
@@ -70,10 +71,10 @@ class DataSheet:
         loss: how missing readings show: `timestamps`, `counter`, `status`, or `none`.
         feeds: whether it also supplies the board.
         timebase: limit of the relative error of its clock.
-        voltage_gain, voltage_offset_v: error limits of its voltage readings; both 0 if it reads none.
+        voltage_gain, voltage_offset_v: error limits of its voltage readings; both 0 if it measures no voltage.
         voltage_noise_v: standard deviation of a voltage reading with an aperture of one second.
         ranges: smallest first.
-        unverified: facts whose source could not be read; each result lists them.
+        unverified: facts whose source was not available; each result lists them.
         sources: where the other facts are from.
         specified_c: temperatures between which the error limits hold, in degrees Celsius.
         per_degree: relative growth of the error limits for each degree outside.
@@ -98,14 +99,14 @@ class DataSheet:
     unverified: tuple[str, ...]
     sources: tuple[str, ...]
     specified_c: tuple[float, float] = (18.0, 28.0)
-    per_degree: float = 0.15  # of the Keithley 2450 (SPEC-2450 Rev. A, page 2); used where a maker gives none
+    per_degree: float = 0.15  # of the Keithley 2450 (SPEC-2450 Rev. A, page 2); default if the maker gives none
     dialect: dict[str, Any] = field(default_factory=dict)
 
     def range_for(self, amperes: float) -> CurrentRange:
-        """Return the smallest range that holds a current.
+        """Return the smallest range that includes a current.
 
         Raises:
-            RigError: no range does.
+            RigError: the current is beyond the largest range.
         """
         found = next((one for one in self.ranges if amperes <= one.amperes), None)
         if found is not None:
@@ -137,7 +138,7 @@ def load_data_sheet(key: str) -> DataSheet:
 
 
 def _own(path: Path) -> DataSheet:
-    cure = "write one after hil/meters/data_sheets/polled-scpi.toml"
+    cure = "write one like hil/meters/data_sheets/polled-scpi.toml"
     _, raw = read_toml(path, SMALL_TEXT, cure)
     return _read(path.stem, raw, str(path), cure)
 
@@ -145,6 +146,6 @@ def _own(path: Path) -> DataSheet:
 def _read(key: str, raw: dict[str, Any], name: str, cure: str) -> DataSheet:
     ranges = raw.pop("range", None)
     if not isinstance(ranges, list) or not ranges:
-        raise RigError(f"{name} is no data sheet (it has no [[range]]): {cure}.")
+        raise RigError(f"{name} is not a data sheet (it has no [[range]]): {cure}.")
     known = [rebuilt(CurrentRange, one, f"{name}, range {number}", cure) for number, one in enumerate(ranges, start=1)]
     return rebuilt(DataSheet, raw | {"key": key, "ranges": known}, name, cure)

@@ -1,8 +1,8 @@
 """Check the edges of the marker against the power around them.
 
-A bouncing marker, a glitch on its wire or a log that begins late give two edges that look right and a wrong window. The
-power shows it: the board sleeps before the first edge and after the second at about the same power, and draws another
-power between them.
+A bouncing marker, a glitch on its wire or a log that begins late give two edges that look correct but enclose a wrong
+window. The power shows it: the board sleeps before the first edge and after the second one at about the same power, and
+draws another power between them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from hil.energy.edge_search import NOISE, POWER, HostTimes, NoEdges, Stamped, ed
 from hil.energy.integration import cells
 from hil.energy.window import SMEAR_IDLE, SMEAR_S
 
-SLEEP_USED = 0.9  # of the sleep: its far ends may hold what came before it
-DIFFERS = 0.25  # of the rise from sleep to work: if the two sleeps differ by more, one is not a sleep
+SLEEP_USED = 0.9  # of the sleep: its far ends may contain something else
+DIFFERS = 0.25  # of the rise from sleep to work: if the two sleeps differ by more, one of them is not a sleep
 FEWEST = 4  # readings of each sleep and of the work that are needed for the check
 UNCHECKED = (
     "the power does not show where the work begins and ends: the marker's edges could not be checked against it."
@@ -25,16 +25,16 @@ UNCHECKED = (
 
 
 class WrongEdges(Exception):
-    """The edges are not those of the work; the reason is one sentence without a full stop."""
+    """The edges are not those of the work. The reason is one sentence without a full stop."""
 
 
 def slack_s(capture: Capture, idle_s: float) -> float:
-    """Return how far an edge and its change of power may lie apart: smear by capacitors, and one reading."""
+    """Return the largest distance of an edge from its change of power: smear by capacitors, plus one reading."""
     return min(SMEAR_S, SMEAR_IDLE * idle_s) + capture.interval_s
 
 
 def check_changes(levels: list[bool]) -> None:
-    """Check that a marker went up and down once, or that a part of that was seen.
+    """Check that a marker went up and down once, or that only the first part of that was seen.
 
     Raises:
         WrongEdges: it bounced, or changed in another order.
@@ -43,14 +43,14 @@ def check_changes(levels: list[bool]) -> None:
         listed = ", ".join("up" if level else "down" for level in levels[:6]) + ", ..." * (len(levels) > 6)
         raise WrongEdges(
             f"the marker changed {len(levels)} times in one window ({listed}), not up and down: "
-            "look for bounce or a loose wire at the marker pin"
+            "check the marker pin for bounce or a loose wire"
         )
 
 
 def checked_edges(capture: Capture, idle_s: float) -> Capture:
-    """Return a capture with two edges that agree with the power; an edge that the power dates better gets the power's time.
+    """Return a capture whose edges agree with the power; an edge gets the power's time if that is more certain.
 
-    If the power cannot tell (work draws as much as sleep, or there are too few readings), a note says so.
+    A note is added if the power cannot show the edges: work draws as much as sleep, or there are too few readings.
 
     Args:
         capture: with one edge up and one down.
@@ -77,7 +77,7 @@ def checked_edges(capture: Capture, idle_s: float) -> Capture:
         if abs(edge.t_s - power.t_s) > edge.half_s + power.half_s + slack:
             raise WrongEdges(
                 f"the marker goes {'up' if edge.high else 'down'} at {edge.t_s:.6g} s of the readings, and "
-                f"the power changes at {power.t_s:.6g} s: look at the marker's wire"
+                f"the power changes at {power.t_s:.6g} s: check the marker's wire"
             )
     better = tuple(_better(edge, power, slack) for edge, power in zip((up, down), by_power, strict=True))
     return capture if better == (up, down) else replace(capture, edges=better, synchronisation=POWER)
@@ -89,10 +89,10 @@ def _better(edge: Edge, power: Edge, slack: float) -> Edge:
 
 
 def _same_sleep(capture: Capture, idle_s: float) -> tuple[float, float]:
-    """Return the rise from sleep to work in watts (absolute), and the standard uncertainty of it.
+    """Return the rise from sleep to work in watts (absolute), and its standard uncertainty.
 
     Raises:
-        WrongEdges: the power after the second edge is not that before the first one.
+        WrongEdges: the power after the second edge differs from that before the first one.
     """
     up, down = capture.edges
     bounds, slack = cells(capture), slack_s(capture, idle_s)
@@ -104,13 +104,13 @@ def _same_sleep(capture: Capture, idle_s: float) -> tuple[float, float]:
     if min(map(len, parts)) < FEWEST:
         return 0.0, 0.0
     first, second, between = (float(np.mean(part)) for part in parts)
-    # The smaller scatter of the two: the other sleep may hold work.
+    # The smaller scatter of the two, because the other sleep may contain work.
     uncertain = float(np.sqrt(2) * min(np.std(part) / np.sqrt(len(part)) for part in parts[:2]))
     rise = max(abs(between - first), abs(between - second))
     if abs(second - first) > DIFFERS * rise + NOISE * uncertain:
         raise WrongEdges(
             f"the power is {first:.4g} W before the marker's first edge, {between:.4g} W between the edges and "
             f"{second:.4g} W after the second, so an edge is wrong or the board did not sleep on both sides: "
-            "look for bounce at the marker pin, or let it sleep"
+            "check the marker pin for bounce, or let the board sleep"
         )
     return rise, uncertain

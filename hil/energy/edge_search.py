@@ -1,12 +1,12 @@
-"""Find the two edges of a window that the meter did not record, from its readings and what the host knows.
+"""Find the two edges of a window that the meter did not record, from its readings and the host's times.
 
-Best first: `power`, the change of power at the edges (the firmware sleeps, trains, sleeps); `host`, the times of the
-host's request and of the answer, which include unknown delays of the link and are flagged. A half-width is a bound: the
-edge lies within it whatever the shape of the power inside the window, if the board slept before and after and noise
-stays within eight standard deviations.
+Methods, the best first: `power`, the change of power at the edges (the firmware sleeps, trains, sleeps); `host`, the
+times of the host's request and of the reply, which include unknown delays of the link and are flagged. A half-width is
+a bound: if the board slept before and after, and the noise stays within eight standard deviations, the edge lies within
+it for any shape of the power inside the window.
 
-The net energy of a capture that sleeps at both ends needs no edges (the integral of power above idle); only gross
-energy and duration depend on them.
+The net energy of a capture that sleeps at both ends needs no edges (it is the integral of the power above idle). Only
+gross energy and duration depend on them.
 """
 
 from __future__ import annotations
@@ -21,30 +21,32 @@ from hil.energy.capture import Edge
 POWER, HOST = "power", "host"
 
 IDLE_SHARE = 0.1  # of the sleep: largest error of the board's timer (an RC oscillator is within a few per cent)
-ARRIVAL = 0.2  # of the first sleep, in which the request may still be arriving
-LONGEST_IDLE = 1.5  # times the sleep, from request to first edge: more is not only sleep
-LONG_IDLE = 0.6  # of the sleep without a busy reading is the sleep, not a pause between steps
+ARRIVAL = 0.2  # of the first sleep: the request may still be arriving
+LONGEST_IDLE = 1.5  # times the sleep, from request to first edge; a longer time is not only sleep
+LONG_IDLE = 0.6  # of the sleep: as long a time without a busy reading is the sleep, not a pause between steps
 FEWEST = 8  # readings asleep for a standard deviation
-NOISE = 8.0  # standard deviations above idle that are not noise: 5e-5 with FEWEST - 1 degrees of freedom (Student's t)
+# Standard deviations above idle that are not noise: 5e-5 with FEWEST - 1 degrees of freedom (Student's t).
+NOISE = 8.0
 CONTRAST = 20.0  # standard deviations from idle to busy; with less, readings are averaged first
-ROUNDING = 1e-8  # of the level: least noise of readings that are all equal, by rounding
+ROUNDING = 1e-8  # of the level: least noise of equal readings, by rounding
 PARTS = 4  # parts of a sleep, each of which must be idle on average
-SHARE = 0.1  # of the busy power above idle: what a reading across an edge may hide
+SHARE = 0.1  # of the busy power above idle: most that a reading across an edge may hide
 
 
 class NoEdges(Exception):
-    """The edges cannot be found; the reason is one sentence."""
+    """The edges cannot be found. The reason is one sentence."""
 
 
 @dataclass(frozen=True)
 class HostTimes:
-    """What the host knows of a window, in seconds on the clock of the readings.
+    """The host's times of a window, in seconds on the clock of the readings.
 
     Attributes:
         idle_s: sleep before the first and after the second edge.
-        asked_s: when the host began to send the request; no edge comes before the sleep that follows.
-        answered_s: when the answer had arrived; the sleep after the second edge was over.
-        duration_s, duration_half_s: time between the edges by the board's clock, and its error limit; infinite if unknown.
+        asked_s: when the host began to send the request; the first edge comes after the sleep that follows.
+        answered_s: when the reply had arrived, after the end of the sleep after the second edge.
+        duration_s, duration_half_s: time between the edges by the board's clock, and its error limit; infinite if
+            unknown.
     """
 
     idle_s: float
@@ -56,7 +58,7 @@ class HostTimes:
 
 @dataclass(frozen=True)
 class Stamped:
-    """Readings with the time of each.
+    """Readings with individual times.
 
     Attributes:
         t_s: float64[n], start of the aperture, or the time of a point sample; ascending.
@@ -73,7 +75,7 @@ class Stamped:
 
 @dataclass(frozen=True)
 class _Blocks:
-    """Means over blocks of readings, float64[k]: begin, end, power, error limit of the times; `length` is the usual length."""
+    """Means over blocks of readings, float64[k]: begin, end, power, error limit of times; `length`: usual length."""
 
     begin: np.ndarray
     end: np.ndarray
@@ -86,8 +88,8 @@ def synchronise(readings: Stamped, host: HostTimes) -> tuple[tuple[Edge, Edge], 
     """Return the edges by the best method that finds them, and its name.
 
     Args:
-        readings: of the whole window, with sleep at both ends.
-        host: what the host knows.
+        readings: readings of the whole window, with sleep at both ends.
+        host: the host's times.
 
     Raises:
         NoEdges: no method finds them.
@@ -101,16 +103,16 @@ def synchronise(readings: Stamped, host: HostTimes) -> tuple[tuple[Edge, Edge], 
 
 
 def edges_by_power(readings: Stamped, host: HostTimes) -> tuple[Edge, Edge]:
-    """Return the edges by the change of power, at the finest resolution that separates sleep and work without doubt.
+    """Return the edges by the change of power, at the finest resolution that clearly separates sleep and work.
 
     Raises:
-        NoEdges: they cannot be separated, or the board did not sleep before and after.
+        NoEdges: sleep and work cannot be separated, or the board did not sleep before and after.
     """
     inside = (readings.t_s >= host.asked_s) & (readings.t_s + readings.aperture_s <= host.answered_s)
     t, power, half = readings.t_s[inside], readings.power_w[inside], readings.half_s[inside]
     start = max(host.asked_s, float(t[0])) if len(t) else 0.0
     if np.count_nonzero((t > start + ARRIVAL * host.idle_s) & (t < start + (1 - IDLE_SHARE) * host.idle_s)) < FEWEST:
-        raise NoEdges(f"there are fewer than {FEWEST} readings while the board slept: sleep for twenty of them")
+        raise NoEdges(f"there are fewer than {FEWEST} readings while the board slept: let it sleep for twenty of them")
     size = 1
     while len(t) >= 2 * FEWEST * size:
         found = _edges_of(
@@ -123,7 +125,9 @@ def edges_by_power(readings: Stamped, host: HostTimes) -> tuple[Edge, Edge]:
 
 
 def edges_by_host(host: HostTimes) -> tuple[Edge, Edge]:
-    """Return the edges from request, answer, sleep and the board's own duration; the rest is unknown delay of link and firmware.
+    """Return the edges from request, reply, sleep and the board's own duration.
+
+    What remains is the unknown delay of link and firmware.
 
     Raises:
         NoEdges: one of these is unknown, or they contradict each other.
@@ -132,18 +136,18 @@ def edges_by_host(host: HostTimes) -> tuple[Edge, Edge]:
     latest = host.answered_s - (1 - IDLE_SHARE) * host.idle_s
     duration, spread = host.duration_s, host.duration_half_s
     if not math.isfinite(latest - first - duration):
-        raise NoEdges("the host does not know when the window began, when it ended and how long it was")
+        raise NoEdges("the host does not know start, end or length of the window")
     if latest - first < duration - spread:
-        raise NoEdges("the host was answered before the window can have been over")
+        raise NoEdges("the reply came before the window could be over")
     slack = latest - first - (duration - spread)
     return Edge(first + slack / 2, slack / 2, True), Edge(latest - slack / 2, slack / 2, False)
 
 
 def narrow(first: Edge, second: Edge, host: HostTimes) -> tuple[Edge, Edge]:
-    """Return the parts of two brackets that fit the board's own duration between them, if it is known.
+    """Return the parts of two uncertainty intervals that agree with the board's own duration, if it is known.
 
     Raises:
-        NoEdges: nothing fits, so one of the two is wrong.
+        NoEdges: no part agrees, so one of the two intervals is wrong.
     """
     if not math.isfinite(host.duration_s):
         return first, second
@@ -172,7 +176,7 @@ def _blocks(t: np.ndarray, power: np.ndarray, half: np.ndarray, aperture: float,
 
 
 def _edges_of(blocks: _Blocks, host: HostTimes, *, point: bool) -> tuple[Edge, Edge] | None:
-    """Return the brackets of both edges, or None if noise and work overlap at this resolution."""
+    """Return both edges with their uncertainty, or None if noise and work overlap at this resolution."""
     start = max(host.asked_s, float(blocks.begin[0]))
     asleep = (blocks.begin >= start + ARRIVAL * host.idle_s) & (blocks.end <= start + (1 - IDLE_SHARE) * host.idle_s)
     if np.count_nonzero(asleep) < FEWEST:
@@ -190,12 +194,12 @@ def _edges_of(blocks: _Blocks, host: HostTimes, *, point: bool) -> tuple[Edge, E
         return None
     last, then = sleeps[0][1], sleeps[-1][0]  # the last block of the first sleep, and the first of the last
     if math.isfinite(host.asked_s) and blocks.end[last] - start > LONGEST_IDLE * host.idle_s + 2 * blocks.length:
-        return None  # the window itself lies within that sleep, and what is seen came later
+        return None  # the window itself lies within that sleep, and the busy blocks came later
     part = max(int(np.count_nonzero(asleep)) // PARTS, 2)
-    # Without the first and last block, which may reach over an end of the sleep.
+    # Without the first and last block, which may overlap an end of the sleep.
     if not all(_quiet(blocks.power[a + 1 : b] - level, noise, part) for a, b in (sleeps[0], sleeps[-1])):
-        return None  # work lies within the noise of a sleep: something stronger was seen
-    # The block that looks asleep may hold the edge, and steps may begin or end with a pause that looks like sleep.
+        return None  # a sleep contains work below the noise threshold: the busy blocks are stronger work
+    # The last quiet block may contain the edge, and steps may begin or end with a pause that looks like sleep.
     hidden = (0.0 if point else blocks.length) + _longest_pause(blocks, above > threshold, last, then)
     earliest = max(float(blocks.end[last] - blocks.half[last]) - hidden, host.asked_s + (1 - IDLE_SHARE) * host.idle_s)
     latest = min(

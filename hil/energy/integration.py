@@ -1,7 +1,8 @@
-"""From readings to charge and energy.
+"""Integrate readings to charge and energy.
 
-A reading that is a mean over its aperture stands for a cell of time, and the sum over a stretch is prorated at its ends; an instant is joined to
-the next by a straight line, the trapezoid with real time stamps. The trapezoid over means would smear every step of the power over two cells.
+A reading that is a mean over its aperture stands for a cell of time; at the ends of a stretch, cells count in part.
+Instants are joined by straight lines, the trapezoidal rule with real time stamps. The trapezoidal rule over means would
+smear every step of the power over two cells.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from hil.energy.capture import Capture
 
 
 def cells(capture: Capture) -> np.ndarray:
-    """Return the bounds of the time that each reading stands for, in s, float64[n + 1], ascending.
+    """Return the bounds of the time for which each reading stands, in s, float64[n + 1], ascending.
 
-    A bound lies half way between two apertures: apertures without a gap keep their own bounds, and the time of a lost reading is shared by its
-    neighbours.
+    A bound lies half way between two apertures. So apertures without a gap keep their own bounds, and neighbours share
+    the time of a lost reading.
     """
     ends = capture.t_s + capture.aperture_s if capture.ends_s is None else capture.ends_s
     pause = (capture.interval_s - capture.aperture_s) / 2
@@ -23,19 +24,22 @@ def cells(capture: Capture) -> np.ndarray:
 
 
 def integral(capture: Capture, values: np.ndarray, begin_s: float, end_s: float) -> float:
-    """Return the integral of a quantity over a stretch of the meter's time.
+    """Return the integral of a quantity over a stretch of time on the meter's clock.
 
     Args:
-        capture: says when the readings were made, and of which kind they are.
-        values: float64[n], one a reading: watts for joules, amperes for coulombs.
-        begin_s, end_s: of the stretch; beyond the readings the nearest of them goes on.
+        capture: times and kind of the readings.
+        values: float64[n], one per reading: watts for joules, amperes for coulombs.
+        begin_s, end_s: the stretch; outside the readings the nearest one is continued.
     """
     first, last = integrals(capture, values, np.array([begin_s, end_s]))
     return float(last - first)
 
 
 def integrals(capture: Capture, values: np.ndarray, at_s: np.ndarray) -> np.ndarray:
-    """Return the integral of a quantity up to each of several times, float64[k]: differences of it are integrals over stretches. See `integral`."""
+    """Return the integral of a quantity up to each of several times, float64[k]; arguments as in `integral`.
+
+    Differences between them are integrals over stretches.
+    """
     below = _below_of_instants if capture.aperture_s == 0 else _below_of_means
     return below(capture, values, at_s)
 

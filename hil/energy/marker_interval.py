@@ -1,6 +1,6 @@
-"""Integrate a capture between two edges of the marker: energy, charge, mean, lowest and highest power, and the uncertainty interval_budget.
+"""Integrate a capture between two edges of the marker: energy, charge, mean and extreme power, and their uncertainty.
 
-Readings may come in pieces, so that a window of any length needs the memory of two pieces only.
+Readings may come in pieces, so a window of any length needs only the memory of two pieces.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from hil.energy.uncertainty import Contribution, rectangular
 from hil.energy.window import SWING
 from hil.errors import Blocked
 
-HELD = 16  # readings kept from the last piece: for the bound between two pieces, and to see an edge from both sides
+HELD = 16  # readings kept from the last piece: for the bound between two pieces, and for both sides of an edge
 EXACT = Conditions(supply_error=0.0)
-NEAR_EDGE = 2  # intervals on each side of an edge in which its step of power is looked for
+NEAR_EDGE = 2  # intervals on each side of an edge that are searched for its step of power
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class MarkerInterval:
         square_a2s: integral of the squared current; NaN if the meter does not report a current.
         lowest_w, highest_w: lowest and highest reading.
         readings: number of readings, including those that lie only partly between the edges.
-        steps_w: at each edge, the largest power near it less the smallest: the error of the power if the edge is off.
+        steps_w: for each edge, largest minus smallest power near it: the error of the power if the edge is off.
         aperture_s, range_a: as in Capture.
         lost: missing readings of the whole capture.
         synchronisation: how the edges were found.
         changes: number of changes of the marker; the first two are the edges.
-        notes: doubts about the readings, one sentence each.
+        notes: reservations about the readings, one sentence each.
     """
 
     begin: Edge
@@ -71,9 +71,10 @@ class MarkerInterval:
 
 
 class IntervalSums:
-    """Integrate between the first two edges from the pieces of a capture, in order, in the memory of two pieces.
+    """Integrates between the first two edges from the pieces of a capture, in order, in the memory of two pieces.
 
-    An edge comes with the piece that holds the first reading after it, or earlier. The result equals `integral` of the whole.
+    An edge comes with the piece that holds the first reading after it, or earlier. The result equals `integral` of the
+    whole.
     """
 
     def __init__(self) -> None:
@@ -85,13 +86,11 @@ class IntervalSums:
         self._readings = 0
         self._lost: int | None = 0
         self._lowest, self._highest = math.inf, -math.inf
-        self._near_edges: tuple[list[float], list[float]] = (
-            [],
-            [],
-        )  # of each piece, lowest and highest power near each edge
+        # For each edge, the lowest and highest power near it in each piece.
+        self._near_edges: tuple[list[float], list[float]] = ([], [])
 
     def add(self, piece: Capture) -> None:
-        """Add the next piece; time after its last reading is integrated with the piece that follows."""
+        """Add the next piece. The time after its last reading is integrated with the next piece."""
         if any(edge.t_s < self._reached_s for edge in piece.edges):
             raise ValueError("an edge came after readings that lie after it")
         self._edges += piece.edges
@@ -109,14 +108,15 @@ class IntervalSums:
         self._last = tail(seen, HELD)
 
     def result(self) -> MarkerInterval:
-        """Return the sums between the edges; no piece may follow.
+        """Return the sums between the edges. No further piece may be added.
 
         Raises:
-            Blocked: there are fewer than two edges, they are not in order, or the readings do not cover the time between them.
+            Blocked: there are fewer than two edges, they are out of order, or the readings do not cover the time
+                between them.
         """
         if len(self._edges) < 2:
             count = len(self._edges)
-            raise Blocked("energy", f"the marker changed {count} times: let it change at the begin and at the end.")
+            raise Blocked("energy", f"the marker changed {count} times: let it change at the start and at the end.")
         (begin, end), last = self._edges[:2], self._last
         if end.t_s <= begin.t_s:
             raise Blocked(
@@ -173,7 +173,7 @@ class IntervalSums:
 
 
 def burden_j(found: MarkerInterval, sheet: DataSheet) -> tuple[float, float]:
-    """Return the energy that the meter itself took, as far as its data sheet says, and the error limit of it, in joules.
+    """Return the energy that the meter itself consumed by its data sheet, and its error limit, in joules.
 
     Both are 0 if the meter reports no current or has no burden.
     """
@@ -187,8 +187,8 @@ def interval_budget(
 ) -> list[Contribution]:
     """Return the contributions to the standard uncertainty of the energy between two edges, in joules.
 
-    The energy is that of the board, without what the meter took (`burden_j`). Error limits are rectangular (GUM, 4.3.7).
-    The noise of the current is white: over a time T its mean scatters by noise / sqrt(T).
+    The energy is that of the board, without the meter's own consumption (`burden_j`). Error limits are rectangular
+    (GUM, 4.3.7). The noise of the current is white: the mean over a time T scatters by noise / sqrt(T).
 
     Args:
         found: sums between the edges.

@@ -1,9 +1,10 @@
-"""The form in which MLPerf Tiny's runner reports energy, so that figures can stand beside its own.
+"""Energy in the form that MLPerf Tiny's runner reports, for comparison with its figures.
 
-From mlcommons/tiny, benchmark/runner/main.py (`print_energy_results`), read for facts: of each of exactly five windows the time between the last two marks,
-the number of inferences, mean power, energy and energy an inference in microjoules; then the median. A window below 10 s is marked. Its meter sums whole
-readings of 1 ms between two marks; here a reading that reaches over an edge is shared. Readings lost: the older runner of EEMBC refuses more than 0.1 %
-(eembc/energyrunner, README, `emon-drop-thresh-pct`).
+From mlcommons/tiny, benchmark/runner/main.py (`print_energy_results`), which was read for facts: for each of exactly
+five windows, the time between the last two marks, the number of inferences, mean power, energy, and energy per
+inference in microjoules; then the median. A window shorter than 10 s is marked. Its meter adds whole readings of 1 ms
+between two marks; here a reading across an edge is divided. Lost readings: the older runner of EEMBC refuses more than
+0.1 % (eembc/energyrunner, README, `emon-drop-thresh-pct`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ WINDOWS, SHORTEST_S = 5, 10.0
 
 
 def form(result: EnergyResult) -> dict[str, Any]:
-    """Return the figures of the form: `windows`, `median_uj`, and under `differs` why it is no result of the benchmark all the same."""
+    """Return the figures: `windows`, `median_uj`, and under `differs` why it is still no result of the benchmark."""
     steps = result.task.steps
     energy_j, elapsed = energies(result.windows, GROSS), [float(window.duration) for window in result.windows]
     rows = [

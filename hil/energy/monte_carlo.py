@@ -1,4 +1,4 @@
-"""Propagating distributions (GUM Supplement 1, JCGM 101:2008): the interval that follows from the same contributions by drawing from them."""
+"""Monte Carlo interval from the same contributions: propagation of distributions (GUM Supplement 1, JCGM 101:2008)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def interval(
 
     Args:
         value: the result.
-        contributions: what it is uncertain by; those not counted are left out.
-        windows: how many the statistic is of.
+        contributions: its uncertainty contributions; those not counted are left out.
+        windows: number of windows in the statistic.
         statistic: `mean` or `median`.
-        draws: from each distribution.
+        draws: number of draws from each distribution.
     """
     rng = np.random.default_rng(SEED)
     total = np.zeros(draws)
@@ -54,8 +54,9 @@ def efficiency(windows: int, statistic: str) -> float:
 def _pivot(windows: int, statistic: str, draws: int) -> np.ndarray:
     """Draw (statistic - expectation) / s of normal samples, float64[draws].
 
-    For the mean this is Student's t over the root of n (JCGM 101, 6.4.9.5). For the median there is no closed form; the ratio depends on neither
-    expectation nor standard deviation, so that it can be drawn from the normal distribution itself.
+    For the mean this is Student's t over the root of n (JCGM 101, 6.4.9.5). For the median there is no closed form. The
+    ratio depends on neither expectation nor standard deviation, so it can be drawn from the standard normal
+    distribution.
     """
     rng = np.random.default_rng(SEED + windows)
     if statistic == MEAN:

@@ -1,6 +1,6 @@
 """Split the energy of a step into its phases, if the meter is fast enough.
 
-The marker gives begin and end of a window. The board counts the cycles of each phase in every step, and the order and
+The marker gives start and end of a window. The board counts the cycles of each phase in every step, and the order and
 length of the stretches in one step. Laid out from the first edge, step after step, they divide the readings.
 """
 
@@ -20,26 +20,26 @@ from hil.energy.integration import integrals
 from hil.energy.uncertainty import Contribution, combined, effective_dof, rectangular
 from hil.energy.window import Window, edges_of
 
-FEWEST_READINGS = 10  # per stretch: with fewer, its two borders are no small part of it
-SLOWER = 1.01  # times the reading interval: an edge found from readings is known to one of them
+FEWEST_READINGS = 10  # per stretch; with fewer, its two borders are a large part of it
+SLOWER = 1.01  # times the reading interval: an edge found from readings is uncertain by one of them
 CLOCKS = 0.02  # of a window: if board and meter differ by more, the count is not of this window
 ENDLESS = 1e6  # degrees of freedom
 Laps = Mapping[str, float]
 
 
 class PhasesUnknown(Exception):
-    """Nothing can be split; the reason is one sentence."""
+    """Nothing can be split. The reason is one sentence."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What the board counted in one window, in seconds of its own clock.
+    """Times that the board counted in one window, in seconds of its own clock.
 
     Attributes:
         total_s: all steps.
-        laps: seconds by phase, one mapping per step, of the first steps or of all.
+        laps: seconds by phase, one mapping per step, for the first steps or for all.
         stretches: phase and seconds of each stretch of one step, in order.
-        made: number of stretches of that step; more than `stretches` holds if the firmware had no room for all.
+        made: number of stretches of that step; more than in `stretches` if the firmware had no room for all.
     """
 
     total_s: float
@@ -60,26 +60,31 @@ class Phase:
     contributions: tuple[Contribution, ...]
 
     def to_json(self, provenance: str) -> dict[str, Any]:
-        """Return the fields as they stand in results.json."""
+        """Return the fields of results.json."""
         u, dof = combined(self.contributions), effective_dof(self.contributions)
         return {
             "energy": {"value": self.energy, "unit": "J", "uncertainty": u, "provenance": provenance},
             "power": {"value": self.power_w, "unit": "W", "uncertainty": u / self.seconds, "provenance": provenance},
-            "seconds": self.seconds, "stretches": self.stretches, "readings_a_stretch": self.readings,
+            "seconds": self.seconds,
+            "stretches": self.stretches,
+            "readings_a_stretch": self.readings,
             "dof": round(dof, 1) if dof < ENDLESS else None,
-            "budget": [{"source": one.source, "kind": one.kind, "standard_uncertainty": one.standard} for one in self.contributions],
-        }  # fmt: skip
+            "budget": [
+                {"source": one.source, "kind": one.kind, "standard_uncertainty": one.standard}
+                for one in self.contributions
+            ],
+        }
 
 
 def seconds_of(counted: Sequence[Counted]) -> dict[str, float]:
-    """Return the mean time of each phase that a step has, in the order of `laps`."""
+    """Return the mean time of each phase that occurs in a step, in the order of `laps`."""
     laps = [lap for one in counted for lap in one.laps]
     means = {phase: float(np.mean([lap[phase] for lap in laps])) for phase in (laps[0] if laps else {})}
     return {phase: mean for phase, mean in means.items() if mean > 0}
 
 
 def unresolved(counted: Sequence[Counted], capture: Capture) -> dict[str, str]:
-    """Return one sentence for each phase that the meter is too slow for.
+    """Return a sentence for each phase that is too short for the meter.
 
     Raises:
         PhasesUnknown: nothing can be split.
@@ -117,9 +122,10 @@ def _stretches(counted: Sequence[Counted], phase: str) -> int:
 
 
 def split(
-    captures: Sequence[Capture], windows: Sequence[Window], counted: Sequence[Counted], sheet: DataSheet, used: CurrentRange, volt: float
+    captures: Sequence[Capture], windows: Sequence[Window], counted: Sequence[Counted], sheet: DataSheet,
+    used: CurrentRange, volt: float
 ) -> dict[str, Phase]:  # fmt: skip
-    """Return the energy of every phase, even if the meter is too slow for it (`unresolved`).
+    """Return the energy of every phase, even of those that are too short for the meter (`unresolved`).
 
     Args:
         captures, windows, counted: one each per window.
@@ -145,20 +151,30 @@ def split(
         border = float(np.mean([share.border_j[phase] for share in shares]))
         stretches = _stretches(counted, phase)
         found[phase] = Phase(
-            energy, float(np.mean([share.power_w[phase] for share in shares])), seconds, stretches, seconds / stretches / captures[0].interval_s,
+            energy,
+            float(np.mean([share.power_w[phase] for share in shares])),
+            seconds,
+            stretches,
+            seconds / stretches / captures[0].interval_s,
             (
                 Contribution("gain, voltage and time base", "B", common * abs(energy)),
                 Contribution("resolution, awake and asleep", "B", math.sqrt(2) * steady * seconds),
-                Contribution(f"burden voltage, {share:.0%} of the largest taken off", "B", rectangular(abs((1 - share) * taken * energy))),
+                Contribution(
+                    f"burden voltage, {share:.0%} of the largest taken off",
+                    "B",
+                    rectangular(abs((1 - share) * taken * energy)),
+                ),
                 Contribution("borders of its stretches (limit)", "B", rectangular(border)),
-                Contribution(f"scatter of {n} windows", "A", float(energies.std(ddof=1)) / math.sqrt(n), n - 1, "scatter"),
+                Contribution(
+                    f"scatter of {n} windows", "A", float(energies.std(ddof=1)) / math.sqrt(n), n - 1, "scatter"
+                ),
             ),
-        )  # fmt: skip
+        )
     return found
 
 
 def first_stretches(capture: Capture, counted: Counted, most: int) -> list[tuple[str, float]]:
-    """Return phase and seconds of the first stretches of a window on the meter's clock, for drawing over a trace."""
+    """Return phase and seconds of the first stretches of a window on the meter's clock, to draw them over a trace."""
     up, down = edges_of(capture)
     scale = (down.t_s - up.t_s) / counted.total_s
     return [(phase, scale * seconds) for phase, seconds in islice(_laid_out(counted), most)]
@@ -178,7 +194,8 @@ def _of_window(capture: Capture, window: Window, counted: Counted) -> _Share:
     scale = window.duration / counted.total_s
     if abs(scale - 1) > CLOCKS:
         raise PhasesUnknown(
-            f"the board counted {counted.total_s:.6g} s of a window that took {window.duration:.6g} s by the meter's clock."
+            f"the board counted {counted.total_s:.6g} s of a window that took {window.duration:.6g} s "
+            "by the meter's clock."
         )
     names, lengths = zip(*_laid_out(counted), strict=True)
     borders = up.t_s + scale * np.concatenate([[0.0], np.cumsum(lengths)])
@@ -188,7 +205,7 @@ def _of_window(capture: Capture, window: Window, counted: Counted) -> _Share:
     jump = max(power.values()) - min(power.values())
     wide = max(edge.half_s for edge in edges_of(capture)) + capture.interval_s / 2 + scale * _wander(counted)
     border = {name: 2 * _stretches([counted], name) * jump * wide for name in found}
-    for name, place in ((names[0], 0), (names[-1], -1)):  # beside sleep, at the ends of the window
+    for name, place in ((names[0], 0), (names[-1], -1)):  # next to sleep, at the ends of the window
         border[name] += abs(power[phase[place]] - window.idle_power) * wide / steps
     net = {
         name: (float(gross[phase == name].sum()) - window.idle_power * float(seconds[phase == name].sum())) / steps
@@ -198,7 +215,10 @@ def _of_window(capture: Capture, window: Window, counted: Counted) -> _Share:
 
 
 def _laid_out(counted: Counted) -> Iterator[tuple[str, float]]:
-    """Yield phase and seconds of every stretch of the counted steps: in the order of the reported step, with each step's own times."""
+    """Yield phase and seconds of every stretch of the counted steps.
+
+    The order is that of the reported step; the times are those of each step.
+    """
     whole = {
         phase: sum(seconds for name, seconds in counted.stretches if name == phase) for phase, _ in counted.stretches
     }
@@ -208,5 +228,5 @@ def _laid_out(counted: Counted) -> Iterator[tuple[str, float]]:
 
 
 def _wander(counted: Counted) -> float:
-    """Return how far stretches may lie from their place in the reported step: the largest spread of a phase's time."""
+    """Return how far stretches may be from their place in the reported step: the largest spread of a phase's time."""
     return max(float(np.ptp([lap[phase] for lap in counted.laps])) for phase in counted.laps[0])

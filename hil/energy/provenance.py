@@ -1,4 +1,4 @@
-"""The provenance of what an instrument read: `measured` only for a real instrument at a real board."""
+"""Provenance of an instrument's readings: `measured` only for a real instrument on a real board."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def provenance_of(reality: str, identity: str) -> Provenance:
 
     Args:
         reality: of the board: `hardware`, or the kind of its stand-in.
-        identity: answer of the instrument to *IDN? or similar.
+        identity: reply of the instrument to *IDN? or similar.
     """
     real = reality == "hardware" and VIRTUAL not in identity.lower()
     return Provenance.MEASURED if real else Provenance.MODELLED

@@ -1,4 +1,4 @@
-"""Uncertainty budget of the energy of a step: every contribution, from the windows and the data sheet (docs/energy.md)."""
+"""Uncertainty budget of the energy of a step: contributions of the windows and the data sheet (docs/energy.md)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ DITHER = 0.5  # of the resolution: noise of that standard deviation turns roundi
 
 
 def energies(windows: Sequence[Window], figure: str) -> np.ndarray:
-    """Return an energy of every window in joules, float64[n], less the mean share that the meter itself took."""
+    """Return an energy of every window in joules, float64[n], less the mean share that the meter itself consumed."""
     return np.array([getattr(window, figure) - window.burden_share * _burden(window, figure) for window in windows])
 
 
 def budget(
-    windows: Sequence[Window], steps: int, figure: str, sheet: DataSheet, used: CurrentRange, volt: float, aperture_s: float,
+    windows: Sequence[Window], steps: int, figure: str, sheet: DataSheet, used: CurrentRange, volt: float,
+    aperture_s: float,
     statistic: str = MEAN, conditions: Conditions = DECLARED, *, voltage_read: bool = True,
 ) -> list[Contribution]:  # fmt: skip
     """Return the contributions to the net, gross or idle energy of a step, in joules.
@@ -61,7 +62,7 @@ def budget(
 
 
 def _supplied_j(windows: Sequence[Window], steps: int, figure: str) -> float:
-    """Return the energy of the supply that an error of its voltage acts on, in joules per step.
+    """Return the supplied energy to which an error of the supply voltage applies, in joules per step.
 
     For net energy this is the gross energy: a supply may sag under load without sagging while the board sleeps.
     """
@@ -75,7 +76,10 @@ def _mean(windows: Sequence[Window], of: Callable[[Window], float]) -> float:
 def _of_the_current(
     windows: Sequence[Window], steps: int, figure: str, used: CurrentRange, volt: float
 ) -> list[Contribution]:
-    """On one range the offset is the same asleep and awake: it cancels in the net energy, as a drift does about the middle."""
+    """On one range the offset is the same asleep and awake, so it cancels in the net energy.
+
+    A drift cancels about the middle.
+    """
     drift_s = _mean(windows, lambda w: w.duration * w.lever)
     if figure == NET:
         offset = Contribution("current offset (cancels: one range)", "B", 0.0)
@@ -90,7 +94,10 @@ def _of_the_current(
 def _resolution(
     windows: Sequence[Window], steps: int, figure: str, used: CurrentRange, volt: float, aperture_s: float
 ) -> list[Contribution]:
-    """Rounding of a steady level is the same in all readings, and net energy has two levels; enough noise removes it."""
+    """The rounding error of a steady level is the same in all readings, and net energy has two levels.
+
+    Enough noise removes it.
+    """
     levels = {NET: ("awake", "asleep"), GROSS: ("awake",), IDLE: ("asleep",)}[figure]
     standard = used.resolution_a / math.sqrt(12) * volt * _mean(windows, lambda w: w.duration) / steps
     noise = used.noise_a / math.sqrt(aperture_s) if aperture_s else used.noise_a
@@ -102,18 +109,22 @@ def _resolution(
 
 
 def _burden(window: Window, figure: str) -> float:
-    """Return what the meter takes of an energy at its full burden voltage, in joules; negative if the steps draw less than sleep."""
+    """Return what the meter consumes of an energy at its full burden voltage, in joules.
+
+    It is negative if the steps draw less than sleep.
+    """
     return {NET: window.burden, IDLE: window.idle_burden, GROSS: window.burden + window.idle_burden}[figure]
 
 
 def _of_the_windows(
-    windows: Sequence[Window], steps: int, figure: str, per_step: np.ndarray, used: CurrentRange, volt: float, aperture_s: float, statistic: str
+    windows: Sequence[Window], steps: int, figure: str, per_step: np.ndarray, used: CurrentRange, volt: float,
+    aperture_s: float, statistic: str
 ) -> list[Contribution]:  # fmt: skip
-    """Contributions that differ from window to window are in their scatter, and are not added again unless the scatter is too small.
+    """Contributions that differ between windows are contained in their scatter; add them only if it is too small.
 
-    On a grid, windows of one length hold one of two counts of readings. Six of them may hold the same count, scatter by
-    nothing, and be wrong together. A scatter that is plausible is used as it is: the larger of it and of the known
-    contributions would be wider than either.
+    On a grid, windows of equal length hold one of two counts of readings. Six of them may hold the same count, have no
+    scatter, and be wrong together. A plausible scatter is used unchanged; the larger of scatter and known contributions
+    would be wider than either.
     """
     n = len(windows)
     share = efficiency(n, statistic)
@@ -142,9 +153,11 @@ def _of_the_windows(
 
 
 def _edges(window: Window, *, by_host: bool) -> float:
-    """Return the uncertainty of a window's gross and idle energy by its edges, if the host dated them (`by_host`) or not, in joules.
+    """Return the uncertainty of a window's gross and idle energy from its edges, in joules.
 
-    Delays of the link and of the host's scheduler are the same in every window and do not show in the scatter.
+    It is zero unless the host dated the edges (`by_host`), or did not date them (`by_host` False).
+
+    Delays of the link and of the host's scheduler are the same in every window so the scatter does not show them.
     """
     dated_by_host = window.synchronisation == HOST
     return window.duration_u * abs(window.idle_power) if dated_by_host is by_host else 0.0

@@ -22,18 +22,18 @@ from hil.energy.uncertainty import Contribution, combined, coverage_factor, effe
 from hil.energy.window import Window, window_of
 from hil.errors import Blocked
 
-FEWEST_WINDOWS = 6  # the range of five covers the median with 93.75 % only
-IDLE_DRIFT = 0.02  # of the idle power between before and after, above which it is flagged
+FEWEST_WINDOWS = 6  # the range of five covers the median with a probability of only 93.75 %
+IDLE_DRIFT = 0.02  # of the idle power, between before and after; a larger drift is flagged
 MLPERF_TINY = "mlperf-tiny"
 
 
 @dataclass(frozen=True)
 class Task:
-    """What the windows measured.
+    """What the windows measure.
 
     Attributes:
-        steps: autonomous steps in each.
-        idle_s: sleep before and after each.
+        steps: autonomous steps in each window.
+        idle_s: sleep before and after each window.
         volt: set supply voltage of the board.
         batch: samples per step.
         epoch: samples per epoch.
@@ -60,16 +60,16 @@ class EnergyResult:
 
     Attributes:
         windows: every window.
-        task: what they measured.
+        task: what they measure.
         per_step: mean (or median) over the windows, in joules: net, or gross by MLPerf Tiny's rules.
         contributions: uncertainty budget of `per_step`.
         limits: 95 % Monte Carlo interval of `per_step`.
-        others: standard uncertainty of a step's net, gross and idle energy, in joules.
+        others: standard uncertainty of net, gross and idle energy of a step, in joules.
         meter: name, identity, range and aperture of the instrument.
         provenance: `measured`, or `modelled` on a stand-in.
-        aliased: readings missed a part of the step.
-        asked: the requested uncertainty (`--energy-u`), and whether it was reached.
-        phases: seconds of each phase, energy of those that the meter resolves, and why not of the others.
+        aliased: whether the readings missed a part of the step.
+        asked: requested uncertainty (`--energy-u`), and whether it was reached.
+        phases: seconds of each phase, the energy of those that the meter resolves, and the reason for the others.
         temperature: of the room and of the meter's sensor in degrees Celsius, if known.
         assumptions, flags: sentences for the reader.
     """
@@ -100,7 +100,7 @@ class EnergyResult:
         return coverage_factor(effective_dof(self.contributions)) * self.uncertainty
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as they stand in results.json."""
+        """Return the fields of results.json."""
         steps, u = self.task.steps, self.uncertainty
         dof, total = effective_dof(self.contributions), u**2
         headline = GROSS if self.task.rules else NET
@@ -115,13 +115,22 @@ class EnergyResult:
                 "interval": list(self.limits),
             },
             "per_sample": self._quantity(self.per_step / self.task.batch, "J", u / self.task.batch),
-            "per_epoch": self._quantity(self.per_step * self.task.epoch / self.task.batch, "J", u * self.task.epoch / self.task.batch),
-            **{name: self._quantity(float(np.mean(energies(self.windows, name))), "J", steps * u_of[name]) for name in (GROSS, IDLE, NET)},
+            "per_epoch": self._quantity(
+                self.per_step * self.task.epoch / self.task.batch, "J", u * self.task.epoch / self.task.batch
+            ),
+            **{
+                name: self._quantity(float(np.mean(energies(self.windows, name))), "J", steps * u_of[name])
+                for name in (GROSS, IDLE, NET)
+            },
             "idle_power": self._quantity(self._mean("idle_power"), "W", steps * u_of[IDLE] / duration),
             "active_power": self._quantity(self._mean("active_power"), "W", steps * u_of[GROSS] / duration),
             "duration": self._quantity(duration, "s", None),
             "per": self._per_unit(u_of),
-            **{name: self._quantity(self._mean(name), unit, None) for name, unit in (("charge", "C"), ("voltage", "V")) if math.isfinite(self._mean(name))},
+            **{
+                name: self._quantity(self._mean(name), unit, None)
+                for name, unit in (("charge", "C"), ("voltage", "V"))
+                if math.isfinite(self._mean(name))
+            },
             "statistic": MEDIAN if self.task.rules else MEAN,
             "rules": self.task.rules or None,
             "subtracts_idle": not self.task.rules,
@@ -133,7 +142,11 @@ class EnergyResult:
             "windows": [{name: _finite(value) for name, value in vars(window).items()} for window in self.windows],
             "budget": [
                 {
-                    "source": one.source, "kind": one.kind, "distribution": one.shape, "counted": one.counted, "standard_uncertainty": one.standard,
+                    "source": one.source,
+                    "kind": one.kind,
+                    "distribution": one.shape,
+                    "counted": one.counted,
+                    "standard_uncertainty": one.standard,
                     "share": one.standard**2 / total if total and one.counted else 0.0,
                 }
                 for one in self.contributions
@@ -141,10 +154,10 @@ class EnergyResult:
             "meter": self.meter,
             "assumptions": self.assumptions,
             "flags": self.flags,
-        }  # fmt: skip
+        }
 
     def _per_unit(self, u_of: dict[str, float]) -> dict[str, Any]:
-        """Return net, idle and gross energy and time of a step, a sample and an epoch: means over the windows under any rules."""
+        """Return net, idle and gross energy and time of a step, a sample and an epoch: means, whatever the rules."""
         steps, batch = self.task.steps, self.task.batch
         figures = {
             name: (float(np.mean(energies(self.windows, name))) / steps, u_of[name]) for name in (NET, IDLE, GROSS)
@@ -156,7 +169,7 @@ class EnergyResult:
                 "time": self._quantity(times * time_s, "s", None),
             }
             for unit, times in (("step", 1.0), ("sample", 1 / batch), ("epoch", self.task.epoch / batch))
-        }  # fmt: skip
+        }
 
     def _mean(self, name: str) -> float:
         return float(np.mean([getattr(window, name) for window in self.windows]))
@@ -170,13 +183,14 @@ def _finite(value: float | str | None) -> float | str | None:
 
 
 def energy_of_windows(
-    captures: Sequence[Capture], task: Task, sheet: DataSheet, used: CurrentRange, meter: dict[str, Any], provenance: str, draws: int = DRAWS
+    captures: Sequence[Capture], task: Task, sheet: DataSheet, used: CurrentRange, meter: dict[str, Any],
+    provenance: str, draws: int = DRAWS
 ) -> EnergyResult:  # fmt: skip
     """Return the energy of a step from all windows, with both intervals.
 
     Args:
         captures: one per window.
-        task: what they measured.
+        task: what the windows measure.
         sheet, used: data sheet of the meter and the range in use.
         meter: facts about the instrument for the record.
         provenance: provenance of every figure.
@@ -207,14 +221,23 @@ def energy_of_windows(
     limits = interval(value, parts[figure], len(windows), statistic, draws)
     aliased = any(is_aliased(one, _laps(task, window)) for one, window in zip(captures, windows, strict=True))
     return EnergyResult(
-        windows, task, value, parts[figure], limits, {one: combined(parts[one]) for one in parts}, meter, provenance, aliased,
+        windows,
+        task,
+        value,
+        parts[figure],
+        limits,
+        {one: combined(parts[one]) for one in parts},
+        meter,
+        provenance,
+        aliased,
         assumptions=conditions.ambient_assumptions(task.conditions, sheet),
-        flags=_flags(captures, windows, task, sheet, used, aliased) + conditions.supply_flags(task.conditions, sheet, voltage_read=read),
-    )  # fmt: skip
+        flags=_flags(captures, windows, task, sheet, used, aliased)
+        + conditions.supply_flags(task.conditions, sheet, voltage_read=read),
+    )
 
 
 def _laps(task: Task, window: Window) -> list[float]:
-    """Return the seconds of each step on the meter's clock; equal ones if the board did not report all."""
+    """Return the seconds of each step on the meter's clock; all equal if the board did not report every step."""
     if len(task.laps_s) != task.steps:
         return [window.duration / task.steps] * task.steps
     return [lap * window.duration / sum(task.laps_s) for lap in task.laps_s]

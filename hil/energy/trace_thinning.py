@@ -1,4 +1,4 @@
-"""Thin a trace for drawing without losing a peak: keep the lowest and the highest reading of every bucket at their own times.
+"""Thin a trace for drawing without losing peaks: keep the lowest and highest reading of every bucket at their times.
 
 Means of neighbours, or every k-th reading, would hide short peaks.
 """
@@ -11,8 +11,8 @@ import numpy as np
 def keep_peaks(values: np.ndarray, buckets: int) -> np.ndarray:
     """Return the indices of the readings to keep, ascending, int64[m] with m <= 2 buckets + 2.
 
-    Kept are the first and the last reading, and the lowest and the highest of each of `buckets` equal stretches. A bucket
-    of NaN keeps its first reading, so that a gap stays one.
+    Kept are the first and the last reading, and the lowest and the highest of each of `buckets` equal stretches. A
+    bucket of NaN keeps its first reading, so a gap stays visible.
 
     Args:
         values: float64[n].

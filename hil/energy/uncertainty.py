@@ -45,8 +45,8 @@ def combined(contributions: Sequence[Contribution]) -> float:
 def effective_dof(contributions: Sequence[Contribution]) -> float:
     """Return the effective degrees of freedom (Welch-Satterthwaite; GUM, equation (G.2b)).
 
-    An approximation: in the worst case (six windows, error limits of half their scatter) a 95 % interval covers 94.4 %
-    (docs/energy.md).
+    This is an approximation: in the worst case (six windows, error limits of half their scatter) a 95 % interval covers
+    94.4 % (docs/energy.md).
     """
     counted = [one for one in contributions if one.counted and one.standard]
     below = sum(one.standard**4 / one.dof for one in counted if math.isfinite(one.dof))
@@ -54,7 +54,7 @@ def effective_dof(contributions: Sequence[Contribution]) -> float:
 
 
 def coverage_factor(dof: float) -> float:
-    """Return the factor for an expanded uncertainty that covers 95 %: the quantile of Student's t (GUM, G.3.2), for any real dof >= 1."""
+    """Return the factor of an uncertainty that covers 95 %: Student's t (GUM, G.3.2), for any real dof >= 1."""
     if dof > 1e6:
         return 1.959964
     low, high = 1.0, 13.0
@@ -74,7 +74,7 @@ def student_coverage(t: float, dof: float) -> float:
 
 @lru_cache(maxsize=32)
 def least_variance(windows: int) -> float:
-    """Return the share of its expectation that the variance of n normal numbers falls below with a chance of 5 %.
+    """Return the 5 % quantile of the variance of n normal numbers, as a share of its expectation.
 
     It is the quantile of chi squared over its n - 1 degrees of freedom.
     """
@@ -96,7 +96,7 @@ def _incomplete_gamma(a: float, x: float) -> float:
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """Return I_x(a, b) by its continued fraction (Abramowitz and Stegun, 26.5.8), evaluated from behind."""
+    """Return I_x(a, b) by its continued fraction (Abramowitz and Stegun, 26.5.8), evaluated backwards."""
     if x > (a + 1) / (a + b + 2):
         return 1 - _incomplete_beta(b, a, 1 - x)
     fraction = 0.0

@@ -1,7 +1,8 @@
-"""One energy window: what a meter saw before, during and after the steps between two edges of the marker.
+"""Evaluate one energy window: readings before, during and after the steps between two edges of the marker.
 
-The energy above idle needs no edge: power minus idle power, summed from one sleep to the other, is zero wherever the
-board sleeps, so a reading across an edge counts in full. The edges give only the duration, which multiplies idle power.
+The energy above idle needs no edges: power minus idle power, summed from one sleep to the other, is zero while the
+board sleeps, so a reading across an edge counts in full. The edges only give the duration, which is multiplied by idle
+power.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from hil.errors import Blocked
 
 PHASES = ("idle before", "steps", "idle after")
 FEWEST_IDLE = 10  # readings of both sleeps together
-IDLE_USED = 0.9  # of each sleep: its far end may hold what came before it
-SEEN = 10  # readings a step that show how its current swings
+IDLE_USED = 0.9  # of each sleep: its far end may contain something else
+SEEN = 10  # readings per step that show the swing of its current
 SMEAR_S, SMEAR_IDLE = 1e-3, 0.1  # longest smear of an edge by capacitors: seconds, share of the sleep
 SWING = 1 / 27  # relative variance of a current uniform between half its peak and its peak: assumed within one reading
-REGULAR = 0.03  # of the interval: readings whose spacing scatters less (median deviation) lie on a grid
+REGULAR = 0.03  # of the interval: readings whose spacing scatters less (median deviation) are on a grid
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Window:
     """One window. Energies in joules, powers in watts, charge in coulombs, times in seconds.
 
     Attributes:
-        gross, idle, net: energy between the edges; of sleep in that time; their difference.
+        gross, idle, net: energy between the edges; energy of sleep in that time; their difference.
         active_power: gross over duration.
         charge: between the edges; NaN if neither current nor voltage is known.
         voltage: mean while training; NaN if the meter does not report it.
@@ -37,12 +38,12 @@ class Window:
         lost: missing readings; None if the meter cannot tell.
         idle_before, idle_after: power of each sleep; NaN without readings.
         duration_u: standard uncertainty of the duration, both edges together.
-        ends_u: standard deviation of the net energy by the position of new readings at the edges; 0 if not on a grid.
+        ends_u: standard deviation of the net energy from the position of readings at the edges; 0 if not on a grid.
         lever: distance of the middle of the window from that of the idle readings; multiplies a drift of the offset.
-        missing: limit of the net energy's error by lost readings.
+        missing: limit of the net energy's error from lost readings.
         synchronisation: how the edges were found (hil/energy/capture.py).
         temperature_c: at the meter's sensor; None if it has none.
-        burden, idle_burden: what the meter takes of net and idle energy at its full burden voltage.
+        burden, idle_burden: the meter's own share of net and idle energy at its full burden voltage.
         burden_share: share of these that is subtracted; the rest is the error limit.
     """
 
@@ -78,7 +79,7 @@ def edges_of(capture: Capture) -> tuple[Edge, Edge]:
     levels = [edge.high for edge in capture.edges]
     if levels != [True, False]:
         went = " and ".join("up" if level else "down" for level in levels) or "nowhere"
-        reason = f"the marker went {went} within one window, not up and down: look for a loose wire at the marker pin."
+        reason = f"the marker went {went} within one window, not up and down: check the marker pin for a loose wire."
         raise Blocked("energy", reason)
     return capture.edges[0], capture.edges[1]
 
@@ -99,10 +100,11 @@ def window_of(
         burden_ohm: largest resistance of the meter between supply and board.
         steps: number of steps in the window.
         burden_share: share of the largest burden that is subtracted.
-        hidden: by which share the mean square of the current exceeds that of the readings, if a faster capture showed it.
+        hidden: share by which the mean square of the current exceeds that of the readings, from a faster capture;
+            None if there was none.
 
     Raises:
-        Blocked: there are not two edges, or too few readings to tell steps from idle.
+        Blocked: there are not two edges, or too few readings to separate steps from idle.
     """
     up, down = edges_of(capture)
     duration = down.t_s - up.t_s
@@ -140,7 +142,7 @@ def window_of(
 
 
 def _parts(capture: Capture, bounds: np.ndarray, idle_s: float) -> tuple[int, int, np.ndarray, np.ndarray]:
-    """Return the bounds that surely enclose the steps, with one cell to spare, and which readings are idle: bool[n] each."""
+    """Return the bounds that certainly enclose the steps, plus one cell, and which readings are idle: bool[n] each."""
     up, down = edges_of(capture)
     last_cell = len(bounds) - 1
     smear = min(SMEAR_S, SMEAR_IDLE * idle_s)  # charge of capacitors comes late and belongs to the work
@@ -162,7 +164,7 @@ def _mean(values: np.ndarray, chosen: np.ndarray) -> float:
 
 
 def _both(before: float, after: float) -> float:
-    """Return the mean of both sides, whatever their lengths: it cancels a linear drift."""
+    """Return the mean of both sides, regardless of their lengths: it cancels a linear drift."""
     return float(np.nanmean([before, after])) if not (math.isnan(before) and math.isnan(after)) else math.nan
 
 
@@ -176,10 +178,10 @@ def _lever(bounds: np.ndarray, first: int, last: int, before: np.ndarray, after:
 
 
 def _ends(capture: Capture, rise_w: float) -> float:
-    """Return the scatter of the net energy by the pauses between new readings on a grid, at the two edges.
+    """Return the scatter of the net energy from the pauses between readings on a grid, at the two edges.
 
-    While an edge moves over a pause of g seconds, the error is a saw tooth of +-g / 2: a standard deviation of g / sqrt(12).
-    An instrument that repeats its last reading renews it on a grid, however irregularly it is polled.
+    While an edge moves over a pause of g seconds, the error is a saw tooth of +-g / 2: a standard deviation of g /
+    sqrt(12). An instrument that repeats its last reading renews it on a grid, even if it is polled irregularly.
     """
     if not capture.renewed_s and not on_a_grid(capture):
         return 0.0
@@ -189,7 +191,7 @@ def _ends(capture: Capture, rise_w: float) -> float:
 
 
 def on_a_grid(capture: Capture) -> bool:
-    """Return whether readings follow each other at one interval; a lost reading leaves a grid a grid."""
+    """Return whether the readings have a constant interval; lost readings do not matter."""
     spacing = np.diff(capture.t_s)
     middle = float(np.median(spacing))
     return bool(np.median(np.abs(spacing - middle)) <= REGULAR * middle)

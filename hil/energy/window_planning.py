@@ -1,4 +1,4 @@
-"""Plan how many windows, and of which length, reach a requested uncertainty, from the scatter of the windows so far."""
+"""Plan number and length of the windows for a requested uncertainty, from the scatter of the windows so far."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hil.energy.uncertainty import combined, coverage_factor, effective_dof
 
 MOST_WINDOWS = 24
 LONGEST_S = 60.0  # of a window
-AT_ONCE = 10  # times longer, at most: an estimate from six windows is rough
-SPARE = 0.9  # of the requested uncertainty is aimed at, for the same reason
+AT_ONCE = 10  # largest increase of the length: an estimate from six windows is rough
+SPARE = 0.9  # of the requested uncertainty, as a target, because the estimate is rough
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Windows in all, and steps in each."""
+    """Total number of windows, and steps in each."""
 
     windows: int
     steps: int
@@ -29,10 +29,10 @@ def reached(result: EnergyResult, wanted: float) -> bool:
 
 
 def plan_windows(result: EnergyResult, wanted: float) -> Plan | None:
-    """Return a plan that should reach an uncertainty, or None if neither more nor longer windows would.
+    """Return a plan that should reach an uncertainty; None if neither more nor longer windows would.
 
-    More windows shrink the scatter of their mean by the root of their number, longer ones by the root of their length or
-    faster. Neither shrinks what all windows share, such as the gain.
+    More windows shrink the scatter of their mean by the root of their number, longer ones by the root of their length
+    or faster. Neither shrinks what all windows have in common, such as the gain.
 
     Args:
         result: of the windows so far.

@@ -1,4 +1,4 @@
-"""The tables of papers, trained in full on the reference, with parts of every row certified on the board."""
+"""Tables of papers: trained in full on the reference, with parts of every row certified on a board."""
 
 from hil.experiments.command import main
 

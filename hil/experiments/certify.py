@@ -15,13 +15,13 @@ import numpy as np
 
 from hil.data import load
 from hil.errors import RigError
-from hil.experiments.choose_run import settled
+from hil.experiments.choose_run import resolved
 from hil.experiments.curve import checkpoint_path, read_checkpoint
 from hil.experiments.run import Run
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
-DRAW = 20  # first word of the seed that draws the spot checks; the second is the row
+DRAW = 20  # first word of the seed that draws the spot checks; the second one is the row
 
 RunTrial = Callable[[TrialSpec, Path], Outcome]
 
@@ -33,7 +33,7 @@ class Segment:
     Attributes:
         run: the run.
         epoch: epochs before the segment.
-        steps: how many, all within one epoch.
+        steps: number of steps, all within one epoch.
     """
 
     run: Run
@@ -52,10 +52,10 @@ class Certificate:
 
     Attributes:
         run, data, column, variant, seed: the run.
-        epoch, first_step, steps: the segment; `steps` are those that were compared.
-        board, reality: what trained.
+        epoch, first_step, steps: the segment; `steps` counts the compared steps.
+        board, reality: the board that trained, and how it exists.
         verdict: `pass`, `fail` or `blocked`.
-        reason: one sentence where it did not pass.
+        reason: one sentence if it did not pass.
     """
 
     run: str
@@ -72,7 +72,7 @@ class Certificate:
     reason: str
 
     def repeats(self, segment: Segment, board: str) -> bool:
-        """Whether this certificate is a pass of the same segment on the same board."""
+        """Return whether this certificate is a pass of the same segment on the same board."""
         return (self.run, self.epoch, self.steps, self.board, self.verdict) == (
             segment.run.name,
             segment.epoch,
@@ -90,14 +90,14 @@ def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
     """Yield two segments of every row of a column: the beginning of its first seed, and one of a random seed and epoch.
 
     Args:
-        runs: trained to their end.
-        folder: holds theirs.
+        runs: completely trained runs.
+        folder: holds the folders of the runs.
     """
     rows: dict[tuple[str, str, str, str], list[Run]] = {}
     for run in runs:
         rows.setdefault((run.data, run.column, run.variant, run.tag), []).append(run)
     for number, seeds in enumerate(rows.values()):
-        first = settled(seeds[0], folder)
+        first = resolved(seeds[0], folder)
         steps = min(first.longest_segment(), first.per_epoch(len(load(first.data).train_images)))
         yield Segment(seeds[0], 0, steps)
         if seeds[0].epochs > 1:
@@ -106,7 +106,7 @@ def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
 
 
 def trial_of(segment: Segment, board: str, runs: Path) -> TrialSpec:
-    """Return the trial that repeats a segment; it starts from a checkpoint, or for the first steps from the network.
+    """Return the trial that repeats a segment, from a checkpoint, or for the first steps from the network.
 
     Args:
         segment: what to repeat.
@@ -116,7 +116,7 @@ def trial_of(segment: Segment, board: str, runs: Path) -> TrialSpec:
     Raises:
         RigError: a checkpoint is missing.
     """
-    run: Run = settled(segment.run, runs)
+    run: Run = resolved(segment.run, runs)
     path = checkpoint_path(runs / run.name, segment.epoch)
     return replace(
         run.trial(board),
@@ -128,11 +128,11 @@ def trial_of(segment: Segment, board: str, runs: Path) -> TrialSpec:
 
 
 def certify(segment: Segment, board: str, runs: Path, folder: Path, run_trial: RunTrial) -> Certificate:
-    """Repeat a segment on the board.
+    """Repeat a segment on a board.
 
     Args:
         segment, board, runs: as for `trial_of`.
-        folder: takes the trial's logs.
+        folder: for the logs of the trial.
         run_trial: runs a trial on the bench.
 
     Raises:
@@ -142,7 +142,9 @@ def certify(segment: Segment, board: str, runs: Path, folder: Path, run_trial: R
     path = checkpoint_path(runs / run.name, segment.epoch + 1)
     digests = read_checkpoint(path).digests
     if len(digests) < segment.steps:
-        raise RigError(f"{path} notes {len(digests)} steps of the {segment.steps} to be repeated: train the run again.")
+        raise RigError(
+            f"{path} contains {len(digests)} steps of the {segment.steps} to be repeated: train the run again."
+        )
     noted = digests[segment.steps - 1]
     folder.mkdir(parents=True, exist_ok=True)
     outcome = run_trial(spec, folder)
@@ -150,6 +152,6 @@ def certify(segment: Segment, board: str, runs: Path, folder: Path, run_trial: R
     if verdict == "pass" and (done != segment.steps or outcome.final_digests != tuple(map(int, noted))):
         last = spec.first_step + segment.steps - 1
         verdict = "fail"
-        reason = f"board and reference agree, but end on other weights than the experiment noted behind step {last}."
+        reason = f"board and reference agree, but their weights after step {last} differ from those of the experiment."
     identity = (run.name, run.data, run.column, run.variant, run.seed)
     return Certificate(*identity, segment.epoch, spec.first_step, done, board, outcome.reality, verdict, reason)

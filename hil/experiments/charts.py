@@ -1,4 +1,4 @@
-"""The charts of an experiment: a line a row, the mean of the seeds that are complete."""
+"""Charts of an experiment: one line per row, the mean of the completely trained seeds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hil.experiments.table import COSINE, LOSS, Axis
 
 
 def charts(summary: Summary) -> list[tuple[str, Markup]]:
-    """Return caption and chart: of learning curves one a column; of cosines one in all, layer by layer."""
+    """Return captions and charts: one of the learning curves per column; one of all cosines, layer by layer."""
     table = summary.table
     if table.measure is COSINE:
         return [(data, _by_column(summary, data)) for data in dict.fromkeys(data for data, _ in table.columns)]
@@ -49,13 +49,13 @@ def _by_epoch(summary: Summary, data: str, column: str) -> Markup:
 
 
 def _mean(point: Sequence[EpochRow], loss: bool) -> float:
-    """Return the mean over the seeds of the loss of an epoch, or of the accuracy after it in percent."""
+    """Return the mean over the seeds: loss of an epoch, or accuracy after it in percent."""
     values = [one.loss if loss else 100 * one.test_accuracy for one in point]
     return sum(value for value in values if value is not None) / len(values)
 
 
 def _marks(axis: Axis, rows: int, loss: bool) -> dict[float, str]:
-    """Return the labels of the first, middle and last row; a curve of losses begins with epoch 1."""
+    """Return the labels of the first, middle and last row; a loss curve begins with epoch 1."""
     first, last = int(loss), rows - 1 + int(loss)
     places = sorted({first, (first + last) // 2, last})
     scale = 1.0 if axis.last is None else axis.last / max(last, 1)

@@ -1,4 +1,4 @@
-"""Choose what a run leaves open until other runs are trained (docs/experiments.md)."""
+"""Choose what a run leaves open, such as its learning rate, from other trained runs (docs/experiments.md)."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from hil.experiments.run import Run
 
 
 @dataclass(frozen=True)
-class Beside:
-    """The runs of an experiment that others choose among.
+class TrainedRuns:
+    """The trained runs of an experiment from which other runs choose.
 
     Attributes:
-        runs: holds their folders.
+        runs: holds the folders of the runs.
     """
 
     runs: Path
 
     def best_run(self, names: Sequence[str]) -> tuple[int, Any]:
-        """Return the run with the best accuracy after its last epoch, settled; the loss decides between equals.
+        """Return place and resolved run of the best accuracy after the last epoch; equals are decided by the loss.
 
         Raises:
-            RigError: one of them is not trained to its end.
+            RigError: a run is not trained to its end.
         """
         places = []
         for place, name in enumerate(names):
             run, rows = read_run(self.runs / name)[0], read_curve(self.runs / name)
             if not rows or rows[-1].epoch < run.epochs:
-                raise RigError(f"the run {name} is not trained to its end, and others choose by it: add --resume.")
+                raise RigError(f"the run {name} is not trained to its end, and others depend on it: add --resume.")
             places.append((-rows[-1].test_accuracy, rows[-1].loss, place, run))
         _, _, place, run = min(places, key=lambda one: one[:3])
-        return place, settled(run, self.runs)
+        return place, resolved(run, self.runs)
 
     def best_rate(self, stem: str) -> float:
         """Return the best learning rate of a search."""
         return best_rate(self.runs, stem)
 
 
-def settled(run: Run, runs: Path) -> Any:
-    """Return a run with nothing left open.
+def resolved(run: Run, runs: Path) -> Any:
+    """Return a run with all open choices made.
 
     Args:
         run: of any kind.
-        runs: holds the folders of the runs that it chooses among.
+        runs: holds the folders of the runs from which it chooses.
 
     Raises:
-        RigError: one of them is not trained to its end.
+        RigError: one of those is not trained to its end.
     """
-    return run.settled(Beside(runs))
+    return run.resolved(TrainedRuns(runs))

@@ -1,4 +1,4 @@
-"""r_max, the scale of the perturbation, which the paper tunes and does not print (ElasticZO, section 5.1.1).
+"""r_max, the scale of the perturbation; the paper tunes it but does not print it (ElasticZO, section 5.1.1).
 
 docs/experiments.md describes the search; it used no test image.
 """
@@ -18,6 +18,6 @@ SEARCHED: Mapping[tuple[str, str], Mapping[str, int]] = {
 
 
 def r_max(data: str, column: str, variant: str) -> int:
-    """Return r_max of a run; rotated images have that of the plain set, and Full BP does not use it."""
+    """Return r_max of a run; rotated images use that of the plain set, and Full BP does not use it."""
     plain = "fashion-mnist" if "fashion-mnist" in data else "mnist"
     return SEARCHED[plain, column].get(variant, 15)

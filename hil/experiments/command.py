@@ -19,7 +19,7 @@ from hil.errors import RigError
 from hil.experiments.certify import Certificate, RunTrial, certify, segments
 from hil.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
 from hil.experiments.elasticzo_tables import ELASTIC_TABLES
-from hil.experiments.options import add_asked, asked_table, positive
+from hil.experiments.options import add_paper_options, positive, selected_table
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
@@ -40,7 +40,7 @@ CERTIFICATES = "certificates.json"
 def main(arguments: list[str]) -> int:
     """Run `hil experiment`; return 1 if a part of it failed on the board."""
     options = _parser().parse_args(arguments)
-    table = asked_table(options)
+    table = selected_table(options)
     boards.load(options.board)
     out: Path = options.out or Path("reports") / "experiments" / table.name
     console = Console()
@@ -58,7 +58,7 @@ def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) ->
     """Train all runs of a table into out/runs, and write the table after each stage.
 
     Raises:
-        RigError: the folder holds an experiment, and `resume` is false or it is another one; a run failed.
+        RigError: the folder holds another experiment, or this one without `resume`; or a run failed.
     """
     _begin(table, out, resume)
     runs = out / "runs"
@@ -70,7 +70,7 @@ def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) ->
 
 
 def _grow_grids(table: Table, runs: Path, pool: Pool) -> None:
-    """Train more rates until the best one of every search lies inside its grid."""
+    """Train further rates until the best one of every search is inside its grid."""
     while more := [run for search in table.searches for run in search.more_runs(runs)]:
         _make_folders(more, runs)
         pool.train(runs / run.name for run in more)
@@ -79,14 +79,14 @@ def _grow_grids(table: Table, runs: Path, pool: Pool) -> None:
 def certified(
     table: Table, out: Path, board: str, trial: RunTrial, console: Console, kept: Sequence[Certificate] = ()
 ) -> Summary:
-    """Certify the segments of a table on the board, and write the table with them.
+    """Certify the segments of a table on a board, and write the table with the certificates.
 
     Args:
-        table: what was trained.
+        table: the trained table.
         out: its folder.
         board: name in the catalogue.
         trial: runs a trial on the bench.
-        console: for a line for each segment.
+        console: for one line per segment.
         kept: certificates of an interrupted run; segments that passed are not repeated.
     """
     found: list[Certificate] = []
@@ -106,7 +106,7 @@ def certified(
 
 
 def on_bench(spec: TrialSpec, folder: Path) -> Outcome:
-    """Run a trial on the bench of rig.toml, or else on the board's stand-in."""
+    """Run a trial on the bench of rig.toml, or on the board's stand-in if none is attached."""
     with Rig(read_bench(Path("rig.toml"))) as rig:
         return run_trial(spec, rig, folder)
 
@@ -115,33 +115,33 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hil experiment", description="train the table of a paper, and certify it on the board"
     )
-    parser.add_argument("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="which table or figure")
+    parser.add_argument("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="table or figure")
     parser.add_argument(
-        "--spec", type=Path, metavar="FILE", help="an experiment of your own, from a TOML file, in the place of a name"
+        "--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name"
     )
-    parser.add_argument("--seeds", type=positive, default=3, metavar="N", help="seeds, from 1 (default: 3)")
+    parser.add_argument("--seeds", type=positive, default=3, metavar="N", help="number of seeds, from 1 (default: 3)")
     parser.add_argument(
         "--epochs", type=positive, metavar="E", help="epochs (default: the paper's, or those of the comparison)"
     )
-    parser.add_argument("--batch", type=positive, metavar="B", help="samples a step (default: the paper's)")
+    parser.add_argument("--batch", type=positive, metavar="B", help="samples per step (default: the paper's)")
     parser.add_argument(
-        "--board", default="stm32h7b3", metavar="NAME", help="board that certifies (default: stm32h7b3)"
+        "--board", default="stm32h7b3", metavar="NAME", help="board for the certificates (default: stm32h7b3)"
     )
     parser.add_argument(
-        "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="runs at a time (default: one a core)"
+        "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="parallel runs (default: one per core)"
     )
-    add_asked(parser)
+    add_paper_options(parser)
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder (default: reports/experiments/NAME)")
-    parser.add_argument("--resume", action="store_true", help="go on with what the folder holds")
-    parser.add_argument("--certify-only", action="store_true", help="train nothing, certify what the folder holds")
+    parser.add_argument("--resume", action="store_true", help="continue the experiment in the folder")
+    parser.add_argument("--certify-only", action="store_true", help="certify the trained experiment in the folder")
     return parser
 
 
 def _begin(table: Table, out: Path, resume: bool) -> None:
-    """Make the folders of the runs, or check that existing ones belong to this experiment."""
+    """Create the folders of the runs, or check that existing ones belong to this experiment."""
     runs = out / "runs"
     if runs.is_dir() and any(runs.iterdir()) and not resume:
-        raise RigError(f"{out} holds an experiment already: add --resume to go on with it, or choose another --out.")
+        raise RigError(f"{out} holds an experiment already: add --resume to continue it, or choose another --out.")
     _make_folders(table.runs, runs)
 
 
@@ -155,8 +155,7 @@ def _make_folders(wanted: Sequence[Run], runs: Path) -> None:
             write_run(folder, run, digests[run.data])
         elif read_run(folder) != (run, digests[run.data]):
             raise RigError(
-                f"{folder} was begun with other settings or data: choose another --out, "
-                "or the settings it was begun with."
+                f"{folder} was started with other settings or data: choose another --out, or the original settings."
             )
 
 
@@ -170,10 +169,10 @@ def _all_complete(table: Table, out: Path) -> None:
 
 def _kept(out: Path) -> list[Certificate]:
     path, cure = out / CERTIFICATES, "delete it, and certify again"
-    said = read_json(path, LARGEST_JSON, cure) if path.is_file() else []
-    if not isinstance(said, list):
-        raise RigError(f"{path} is damaged (it is no list of certificates): {cure}.")
-    return [rebuilt(Certificate, one, f"{path}, certificate {number}", cure) for number, one in enumerate(said)]
+    entries = read_json(path, LARGEST_JSON, cure) if path.is_file() else []
+    if not isinstance(entries, list):
+        raise RigError(f"{path} is damaged (it is not a list of certificates): {cure}.")
+    return [rebuilt(Certificate, one, f"{path}, certificate {number}", cure) for number, one in enumerate(entries)]
 
 
 def _summary(table: Table, out: Path, certificates: Sequence[Certificate]) -> Summary:

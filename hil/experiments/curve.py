@@ -1,4 +1,4 @@
-"""The files of a run: its description, its learning curve, and the weights after every epoch."""
+"""Files of a run: its description, its learning curve, and the weights after every epoch."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class EpochRow:
     """One epoch of a learning curve; row 0 is the network before training.
 
     Attributes:
-        epoch: epochs trained so far.
-        step: steps trained so far.
-        loss: mean float loss of the training samples as they were trained on, in nats; None for row 0.
-        right_signs: share of the steps whose sign is that of the float losses; None if the method takes no sign.
-        train_accuracy: share of the first training images (train.py) that are classified rightly.
-        test_accuracy: the same of all test images.
+        epoch: number of epochs trained.
+        step: number of steps trained.
+        loss: mean float loss of the training samples during the epoch, in nats; None for row 0.
+        right_signs: share of the steps whose sign agrees with the float losses; None if the method uses no sign.
+        train_accuracy: share of the first training images (train.py) that are classified correctly.
+        test_accuracy: the same for all test images.
         train_s, eval_s: wall time of the steps and of the evaluation.
-        cosines: of the last step's gradient with the slope of the network, by trained layer; None if not compared.
-        moved: share of the trained numbers that differ from those before training.
+        cosines: of the last step's gradient with the network's slope, by trained layer; None if not compared.
+        moved: share of the trained numbers that differ from their initial values.
         digest: the step digest after the last step (docs/arithmetic.md, section 11); None for row 0.
-        arithmetic: NumPy or the host's C, which give the same bits; None in old rows.
+        arithmetic: NumPy or the host's C, which give identical bits; None in old rows.
     """
 
     epoch: int
@@ -90,7 +90,7 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
         like: arrays with the expected types and shapes of the weights; None if unknown.
 
     Raises:
-        RigError: it is missing, damaged, or of another network.
+        RigError: it is missing, damaged, or belongs to another network.
     """
     try:
         arrays = read_npz(path, AGAIN)
@@ -107,7 +107,7 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
         or digests is None
         or len(found) != len(weights)
     ):
-        raise RigError(f"the checkpoint {path} has not the arrays w0, w1, ..., step and digests: {AGAIN}.")
+        raise RigError(f"the checkpoint {path} does not have the arrays w0, w1, ..., step and digests: {AGAIN}.")
     if digests.dtype != np.uint32 or digests.ndim != 2 or digests.shape[1] != len(found):
         raise RigError(
             f"the checkpoint {path} holds digests {digests.dtype}{list(digests.shape)} of {len(found)} tensors: "
@@ -119,7 +119,7 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
 
 
 def read_curve(folder: Path) -> list[EpochRow]:
-    """Return the rows so far; none if the run has not begun.
+    """Return the rows so far; empty if the run has not started.
 
     Raises:
         RigError: the file is damaged.
@@ -127,9 +127,9 @@ def read_curve(folder: Path) -> list[EpochRow]:
     path = folder / CURVE_FILE
     if not path.is_file():
         return []
-    rows = read_json(path, LARGEST_JSON, AGAIN, infinite=True)  # the loss of a run that diverged
+    rows = read_json(path, LARGEST_JSON, AGAIN, infinite=True)  # a diverged run has infinite losses
     if not isinstance(rows, list):
-        raise RigError(f"{path} is damaged (it is no list of rows): {AGAIN}.")
+        raise RigError(f"{path} is damaged (it is not a list of rows): {AGAIN}.")
     found = [rebuilt(EpochRow, row, f"{path}, row {number}", AGAIN) for number, row in enumerate(rows)]
     if any(row.epoch != number or row.step < 0 for number, row in enumerate(found)):
         raise RigError(f"{path} is damaged (its epochs are not 0, 1, 2, ...): {AGAIN}.")
@@ -154,7 +154,7 @@ def read_run(folder: Path) -> tuple[Run, str]:
         or not isinstance(facts.get("run"), dict)
         or not isinstance(facts.get("data_sha256"), str)
     ):
-        raise RigError(f"{path} is damaged (it has not run and data_sha256): {AGAIN}.")
+        raise RigError(f"{path} is damaged (it lacks run and data_sha256): {AGAIN}.")
     kind: type[GraphRun] | type[ExponentRun] = GraphRun if "network" in facts["run"] else ExponentRun
     return rebuilt(kind, facts["run"], f"{path}, run", AGAIN), facts["data_sha256"]
 
@@ -170,11 +170,11 @@ def fields_of(run: Run) -> dict[str, Any]:
 
 
 def complete(folder: Path) -> bool:
-    """Return whether the run of a folder has trained all its epochs."""
+    """Return whether the run of a folder is completely trained."""
     rows = read_curve(folder)
     return bool(rows) and ended(read_run(folder)[0], rows)
 
 
 def ended(run: Run, rows: Sequence[EpochRow]) -> bool:
-    """Return whether the rows of a run are those of all its epochs."""
+    """Return whether the rows of a run cover all its epochs."""
     return bool(rows) and rows[-1].epoch >= run.epochs

@@ -23,7 +23,7 @@ def _column(data: str, column: str, rows: tuple[str, ...], values: tuple[float, 
     return {(data, column, row): value for row, value in zip(rows, values, strict=False)}
 
 
-# Table 1 gives no Full BP for INT8*: nothing is compared there, so that the two columns are one.
+# Table 1 gives no Full BP for INT8*: nothing is compared there, so both columns are the same.
 TABLE1: Mapping[Cell, float] = {
     **_column("mnist", "int8", ROWS, (89.78, 94.34, 97.34, 98.77)),
     **_column("mnist", "int8star", ROWS, (88.92, 93.92, 95.83)),

@@ -1,4 +1,4 @@
-"""The tables and comparisons of ElasticZO as runs: what is trained for every cell, and what differs from the paper."""
+"""Tables and comparisons of ElasticZO as runs: the runs of every cell, and the differences from the paper."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ ROTATION = (
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The user's choices.
+class ElasticzoRequest:
+    """What the user requested.
 
     Attributes:
         data: `mnist`, `fashion-mnist` or both.
         columns: `int8`, `int8star` or both.
-        seeds: how many, from 1.
-        epochs: of training from initial weights; fine-tuning takes half as many, as in the paper.
-        batch: samples in a step.
+        seeds: number of seeds, from 1.
+        epochs: of training from initial weights; fine-tuning uses half as many, as in the paper.
+        batch: samples per step.
     """
 
     data: tuple[str, ...]
@@ -68,8 +68,8 @@ class Case:
         column: `int8` or `int8star`.
         title: name of the column in the table.
         tag: part of the names of its runs; empty for runs that are also in table 1.
-        given: settings that differ from the column's.
-        scale: r_max; None for the one that was searched for.
+        given: settings that differ from those of the column.
+        scale: r_max; None for the result of the search.
     """
 
     column: str
@@ -79,24 +79,24 @@ class Case:
     scale: int | None = None
 
 
-def table1(asked: Asked) -> Table:
+def table1(request: ElasticzoRequest) -> Table:
     """Table 1: LeNet-5 trained from initial weights."""
-    cases = [Case(column, column) for column in asked.columns]
+    cases = [Case(column, column) for column in request.columns]
     title = "LeNet-5 from initial weights (ElasticZO, table 1)"
-    return _table(asked, "elasticzo-table1", title, ROWS, cases, paper=TABLE1, **CLAIMS)
+    return _table(request, "elasticzo-table1", title, ROWS, cases, paper=TABLE1, **CLAIMS)
 
 
-def table2(asked: Asked) -> Table:
+def table2(request: ElasticzoRequest) -> Table:
     """Table 2: LeNet-5 trained by back-propagation, then fine-tuned on rotated images."""
     before: dict[ExponentRun, None] = {}
     cells: dict[Cell, tuple[ExponentRun, ...]] = {}
-    seeds, tuning = range(1, asked.seeds + 1), max(asked.epochs // 2, 1)
-    for column, data, angle in product(asked.columns, asked.data, ANGLES):
+    seeds, tuning = range(1, request.seeds + 1), max(request.epochs // 2, 1)
+    for column, data, angle in product(request.columns, request.data, ANGLES):
         turned, case = f"rotated-{data}-{angle}", Case(column, column)
-        first = [_run(asked, f"{data}-50k", Case("int8", "int8"), "full-bp", seed) for seed in seeds]
+        first = [_run(request, f"{data}-50k", Case("int8", "int8"), "full-bp", seed) for seed in seeds]
         rows = {
             row: tuple(
-                _run(asked, turned, case, row, run.seed, epochs=tuning, paper_epochs=PAPER_TUNING, start=run.name)
+                _run(request, turned, case, row, run.seed, epochs=tuning, paper_epochs=PAPER_TUNING, start=run.name)
                 for run in first
             )
             for row in ROWS
@@ -105,9 +105,9 @@ def table2(asked: Asked) -> Table:
         cells |= {(turned, column, row): runs for row, runs in rows.items()}
         before |= dict.fromkeys(first)
     differences = (
-        *_fewer_epochs(asked.epochs, PAPER_EPOCHS, "training before"),
+        *_fewer_epochs(request.epochs, PAPER_EPOCHS, "training before"),
         *_fewer_epochs(tuning, PAPER_TUNING, "fine-tuning"),
-        *_other_batch(asked),
+        *_other_batch(request),
         *COMMON,
         *ROTATION,
     )
@@ -117,47 +117,47 @@ def table2(asked: Asked) -> Table:
     return Table("elasticzo-table2", title, stages, cells, rows_of_table, TABLE2, differences, titles=TITLES, **CLAIMS)
 
 
-def r_max_search(asked: Asked) -> Table:
-    """Every scale of the paper's grid, measured on 10,000 training images that no other run trains on."""
+def r_max_search(request: ElasticzoRequest) -> Table:
+    """Every scale of the paper's grid, measured on 10,000 training images that are held out from all training."""
     cases = [
         Case(column, f"{TITLES[column]}, r_max {scale}", f"r{scale}", scale=scale)
-        for column, scale in product(asked.columns, SCALES)
+        for column, scale in product(request.columns, SCALES)
     ]
     held_out = "The accuracy is that of the 10,000 training images that the tables do not train on."
-    return _table(asked, "elasticzo-r-max", "Choice of r_max", BY_ZO, cases, "@50000-10000", (held_out,))
+    return _table(request, "elasticzo-r-max", "Choice of r_max", BY_ZO, cases, "@50000-10000", (held_out,))
 
 
-def logit_error(asked: Asked) -> Table:
-    """Both forms of the error of the logits, for the rows that depend on it most."""
+def logit_error(request: ElasticzoRequest) -> Table:
+    """Both forms of the logit error, for the rows that depend on it most."""
     cases = [Case("int8", form, form, (("logit_error", form),)) for form in FORMS]
-    return _table(asked, "elasticzo-logit-error", "Two forms of the error of the logits", ("cls1", "full-bp"), cases)
+    return _table(request, "elasticzo-logit-error", "Two forms of the error of the logits", ("cls1", "full-bp"), cases)
 
 
-def loss_fraction(asked: Asked) -> Table:
-    """The integer loss with fraction bits, beside the paper's integer loss and float losses."""
+def loss_fraction(request: ElasticzoRequest) -> Table:
+    """The integer loss with fraction bits, compared with the paper's integer loss and float losses."""
     cases = [Case("int8", TITLES["int8"])]
     for bits in FRACTIONS:
         title = f"{TITLES['int8star']}, {bits} fraction bits"
         cases.append(
             Case("int8star", title, f"f{bits}", (("loss_fraction", bits),)) if bits else Case("int8star", title)
         )
-    return _table(asked, "elasticzo-loss-fraction", "Integer losses with fraction bits", BY_ZO, cases)
+    return _table(request, "elasticzo-loss-fraction", "Integer losses with fraction bits", BY_ZO, cases)
 
 
-def fixed_p_zero(asked: Asked) -> Table:
-    """Full ZO with the sparsity of the first epochs throughout (ElasticZO, section 5.2)."""
+def fixed_p_zero(request: ElasticzoRequest) -> Table:
+    """Full ZO with the initial sparsity throughout (ElasticZO, section 5.2)."""
     scheduled = Case("int8", "p_zero by the schedule")
     fixed = Case("int8", "p_zero 0.33 throughout", "fixed", (("p_zero", START["p_zero"]),))
     paper: dict[Cell, float] = {}
-    for data in asked.data:
+    for data in request.data:
         paper[data, scheduled.title, "full-zo"] = TABLE1[data, "int8", "full-zo"]
         paper[data, fixed.title, "full-zo"] = FIXED_P_ZERO[data]
     title = "Full ZO with a fixed sparsity (ElasticZO, section 5.2)"
-    return _table(asked, "elasticzo-p-zero", title, ROWS[:1], (scheduled, fixed), paper=paper)
+    return _table(request, "elasticzo-p-zero", title, ROWS[:1], (scheduled, fixed), paper=paper)
 
 
-# by name of the experiment: its table, and the epochs that it trains by default
-ELASTIC_TABLES: Mapping[str, tuple[Callable[[Asked], Table], int]] = {
+# Name of the experiment: its table, and its default number of epochs.
+ELASTIC_TABLES: Mapping[str, tuple[Callable[[ElasticzoRequest], Table], int]] = {
     "elasticzo-table1": (table1, PAPER_EPOCHS),
     "elasticzo-table2": (table2, PAPER_EPOCHS),
     "elasticzo-r-max": (r_max_search, 5),
@@ -168,7 +168,7 @@ ELASTIC_TABLES: Mapping[str, tuple[Callable[[Asked], Table], int]] = {
 
 
 def _table(
-    asked: Asked,
+    request: ElasticzoRequest,
     name: str,
     title: str,
     rows: Sequence[str],
@@ -178,30 +178,30 @@ def _table(
     paper: Mapping[Cell, float] | None = None,
     **others: Any,
 ) -> Table:
-    """Return a table of runs from initial weights: a row for each variant, a column for each data set and case.
+    """Return a table of runs from initial weights: one row per variant, one column per data set and case.
 
     Args:
-        asked: the user's choices.
-        name, title, rows, others: as of `Table`.
+        request: what the user requested.
+        name, title, rows, others: as in `Table`.
         cases: the columns.
-        part: part of each data set that is trained on.
-        differences: from the paper, besides those of all tables.
-        paper: published values, percent.
+        part: part of each data set for training.
+        differences: differences from the paper, besides those of all tables.
+        paper: published values in percent.
     """
-    seeds = range(1, asked.seeds + 1)
+    seeds = range(1, request.seeds + 1)
     cells = {
-        (data, case.title, row): tuple(_run(asked, data + part, case, row, seed) for seed in seeds)
-        for data, case, row in product(asked.data, cases, rows)
+        (data, case.title, row): tuple(_run(request, data + part, case, row, seed) for seed in seeds)
+        for data, case, row in product(request.data, cases, rows)
     }
     stage = _slowest_first(run for runs in cells.values() for run in runs)
     sentences = (
-        *differences, *_fewer_epochs(asked.epochs, PAPER_EPOCHS, "training"), *_other_batch(asked), *COMMON
+        *differences, *_fewer_epochs(request.epochs, PAPER_EPOCHS, "training"), *_other_batch(request), *COMMON
     )  # fmt: skip
     return Table(name, title, (stage,), cells, tuple(rows), paper or {}, sentences, titles=TITLES, **others)
 
 
 def _run(
-    asked: Asked,
+    request: ElasticzoRequest,
     data: str,
     case: Case,
     row: str,
@@ -210,26 +210,36 @@ def _run(
     paper_epochs: int = PAPER_EPOCHS,
     start: str | None = None,
 ) -> ExponentRun:
-    """Return the run of a cell; Full BP compares no losses, so its run in column INT8* is that of INT8."""
+    """Return the run of a cell. Full BP compares no losses, so its run in column INT8* is the one of INT8."""
     column = "int8" if row == "full-bp" else case.column
     scale = case.scale or r_max(data, column, row)
     return ExponentRun(
-        data, column, row, seed, epochs or asked.epochs, paper_epochs, asked.batch, scale, start, case.given, case.tag
+        data,
+        column,
+        row,
+        seed,
+        epochs or request.epochs,
+        paper_epochs,
+        request.batch,
+        scale,
+        start,
+        case.given,
+        case.tag,
     )
 
 
 def _slowest_first(runs: Iterable[ExponentRun]) -> tuple[ExponentRun, ...]:
-    """Return each run once, the longest first, so that no core waits for a long one at the end."""
+    """Return each run once, the longest first, so no core waits for a long one at the end."""
     return tuple(sorted(dict.fromkeys(runs), key=lambda run: run.variant != "full-bp"))
 
 
 def _fewer_epochs(here: int, paper: int, what: str) -> Sequence[str]:
-    """Return a sentence if a training is shorter than the paper's."""
+    """Return a sentence if the training is shorter than the paper's."""
     if here == paper:
         return ()
     return (f"{here} epochs of {what} in the place of {paper}; the marks of the schedule moved in proportion.",)
 
 
-def _other_batch(asked: Asked) -> Sequence[str]:
-    """Return a sentence if the batch is not the paper's."""
-    return () if asked.batch == PAPER_BATCH else (f"A batch of {asked.batch} in the place of {PAPER_BATCH}.",)
+def _other_batch(request: ElasticzoRequest) -> Sequence[str]:
+    """Return a sentence if the batch differs from the paper's."""
+    return () if request.batch == PAPER_BATCH else (f"A batch of {request.batch} in the place of {PAPER_BATCH}.",)

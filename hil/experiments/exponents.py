@@ -1,4 +1,4 @@
-"""A run of ElasticZO-INT8 on LeNet-5, and the schedule that it follows."""
+"""A run of ElasticZO-INT8 on LeNet-5, with its schedule."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from hil.trial import TrialSpec
 
 NETWORK, METHOD, TENSORS = "lenet5", "elasticzo-int8", 5
 LOSS = {"int8": "float", "int8star": "integer"}  # the paper's columns: INT8 compares float losses, INT8* integers
-# ElasticZO, section 5.1.1: b_ZO is 1 throughout; b_BP is 5, 4, 3 and the sparsity 0.33, 0.5, 0.9 from epochs 0, 20 and 50.
+# ElasticZO, section 5.1.1: b_ZO is 1 throughout; b_BP is 5, 4, 3 and the sparsity 0.33, 0.5, 0.9 from epochs 0, 20
+# and 50.
 START: Mapping[str, int] = {"b_zo": 1, "b_bp": 5, "p_zero": 84}
 MARKS: tuple[tuple[int, Mapping[str, int]], ...] = (
     (20, {"b_bp": 4, "p_zero": 128}),
     (50, {"b_bp": 3, "p_zero": 230}),
 )
-SEGMENT = 20  # most steps that a board repeats,
-SEGMENT_SAMPLES = 1280  # and about as many samples: half a minute on a stand-in
+SEGMENT = 20  # most steps in a segment for a board,
+SEGMENT_SAMPLES = 1280  # and most samples: half a minute on a stand-in
 
 
 @dataclass(frozen=True)
 class ExponentRun:
-    """What decides every bit of a run.
+    """Everything that decides the bits of a run.
 
     Attributes:
         data: name of the data set.
         column: `int8` or `int8star`.
         variant: `full-zo`, `cls2`, `cls1` or `full-bp`.
         seed: decides initial weights, order of samples and perturbations.
-        epochs: how long it trains.
-        paper_epochs: how long the paper trains; the marks of the schedule move in proportion.
-        batch: samples a step.
+        epochs: number of epochs.
+        paper_epochs: number of epochs in the paper; the marks of the schedule scale in proportion.
+        batch: samples per step.
         r_max: largest perturbation.
-        start: name of the run with whose last weights it begins; None for initial weights.
-        given: settings that differ from those of the column; the schedule leaves them alone.
-        tag: tells runs of one place apart that differ in `given` or `r_max`.
+        start: name of the run whose last weights it starts from; None for initial weights.
+        given: settings that differ from those of the column; the schedule does not change them.
+        tag: distinguishes runs of one cell that differ in `given` or `r_max`.
     """
 
     data: str
@@ -63,24 +64,24 @@ class ExponentRun:
         tag = f"-{self.tag}" if self.tag else ""
         return f"{self.data}-{self.column}-{self.variant}{tag}-seed{self.seed}"
 
-    def settled(self, choice: Choice) -> ExponentRun:
-        """Nothing is left open."""
+    def resolved(self, choice: Choice) -> ExponentRun:
+        """Return the run itself: nothing is left open."""
         return self
 
     def chosen(self) -> str:
-        """Return the scale of the perturbation; Full BP perturbs nothing."""
+        """Return the scale of the perturbation; empty for Full BP, which has none."""
         return "" if self.variant == "full-bp" else f"r_max {self.r_max}"
 
     def per_epoch(self, images: int) -> int:
-        """Return the full batches that the images give."""
+        """Return the number of full batches in the images."""
         return images // self.batch
 
     def changed_settings(self) -> dict[str, int | str]:
-        """Return the settings before the first mark that are not a trial's defaults by their own fields."""
+        """Return the settings before the first mark that differ from a trial's defaults."""
         return {**START, "r_max": self.r_max, "loss": LOSS[self.column], **dict(self.given)}
 
     def settings(self, step: int, schedule: Schedule) -> Settings:
-        """Return the settings that hold for a step."""
+        """Return the settings of a step."""
         settings = Settings.of_variant(
             self.variant, TENSORS, batch=self.batch, seed=self.seed, **self.changed_settings()
         )
@@ -90,7 +91,10 @@ class ExponentRun:
         return settings
 
     def schedule(self, steps: int) -> Schedule:
-        """Return the changes of a run of `steps` steps; a mark beyond its end is left out, of two on one step the later counts."""
+        """Return the changes of a run of `steps` steps.
+
+        Marks after its end are left out; of two marks on one step the later one counts.
+        """
         at: dict[int, Mapping[str, int]] = {}
         fixed = dict(self.given)
         for epoch, changes in MARKS:
@@ -111,16 +115,17 @@ class ExponentRun:
         return (outcome.float_loss_plus + outcome.float_loss_minus) / (2 * samples)
 
     def right_sign(self, outcome: StepOutcome) -> bool | None:
-        """Full BP takes no sign."""
+        """Return None for Full BP, which uses no sign."""
         return None if self.variant == "full-bp" else outcome.right_sign
 
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same row."""
         return TrialSpec(
-            board, self.variant, network=NETWORK, method=METHOD, data=self.data, batch=self.batch, seed=self.seed, evaluate=0,
+            board, self.variant, network=NETWORK, method=METHOD, data=self.data, batch=self.batch, seed=self.seed,
+            evaluate=0,
             settings=self.changed_settings(),
         )  # fmt: skip
 
     def longest_segment(self) -> int:
-        """Return as many steps as a stand-in trains in about half a minute."""
+        """Return the number of steps that a stand-in trains in about half a minute."""
         return min(max(SEGMENT_SAMPLES // self.batch, 1), SEGMENT)

@@ -1,4 +1,4 @@
-"""A run on a pre-trained graph, adapted by Poor Man's Training or one of its baselines."""
+"""A run on a pre-trained graph that Poor Man's Training or one of its baselines adapts."""
 
 from __future__ import annotations
 
@@ -13,32 +13,33 @@ from hil.networks import build
 from hil.reference.methods import StepOutcome, reference_of
 from hil.trial import TrialSpec
 
-SEGMENT = 20  # most steps that a board repeats,
-SEGMENT_MACS = 500_000_000  # and about as many multiply-accumulates: half a minute on a stand-in
-ALL_COORDINATES = 256  # of DeepZero's sparsity: `sparsity` of so many are left out
+SEGMENT = 20  # most steps in a segment for a board,
+SEGMENT_MACS = 500_000_000  # and most multiply-accumulates: half a minute on a stand-in
+ALL_COORDINATES = 256  # of DeepZero's sparsity: of so many coordinates, `sparsity` are left out
 
 
 @dataclass(frozen=True)
 class GraphRun:
-    """What decides every bit of a run.
+    """Everything that decides the bits of a run.
 
     Attributes:
         data: name of the data set.
-        column, variant: where it stands in the table.
+        column, variant: cell of the table.
         seed: of the order of samples and of the perturbations.
-        epochs: rows of the curve behind the first.
-        batch: samples a step (N).
+        epochs: rows of the curve after the first.
+        batch: samples per step (N).
         network: a pre-trained network.
         method: name of the method.
-        given: its settings besides learning rate, batch and seed, where they are not those of the method's first variant.
-        eta: learning rate of the first epoch; it falls along half a cosine, epoch by epoch. None: the best of a search.
-        steps: between two rows of the curve; None: as many as the images fill.
-        budget: forward passes that are perturbed, in all; decides `steps`. None: no budget.
-        fewest_steps: the batch is made so small that the budget gives as many steps; 0 leaves it.
-        rate_from: stems of searches beside this run (rate_search.py): one, or one for each of `blocks_from`.
-        blocks_from: names of runs beside this; the trained layers are those of the one that is best on its test images.
-        tag: tells runs apart that stand in the same place.
-        compares: whether the gradient of the last step of each epoch is compared with the slope of the network.
+        given: settings besides learning rate, batch and seed that differ from those of the method's first variant.
+        eta: learning rate of the first epoch; it decreases along half a cosine, epoch by epoch. None: the best of a
+            search.
+        steps: steps between two rows of the curve; None: the number of full batches in the images.
+        budget: total number of perturbed forward passes; decides `steps`. None: no budget.
+        fewest_steps: the batch is reduced until the budget allows this many steps; 0 keeps the batch.
+        rate_from: stems of searches in the same experiment (rate_search.py): one, or one for each of `blocks_from`.
+        blocks_from: names of runs in the same experiment; the layers of the best one on its test images are trained.
+        tag: distinguishes runs of the same cell.
+        compares: whether the gradient of each epoch's last step is compared with the slope of the network.
     """
 
     data: str
@@ -67,8 +68,8 @@ class GraphRun:
         tag = f"-{self.tag}" if self.tag else ""
         return f"{self.data}-{self.column}-{self.variant}{tag}-seed{self.seed}"
 
-    def settled(self, choice: Choice) -> GraphRun:
-        """Return the run with the learning rate, the trained layers, the batch and the steps that were left open."""
+    def resolved(self, choice: Choice) -> GraphRun:
+        """Return the run with learning rate, trained layers, batch and steps chosen."""
         run, place = self, 0
         if run.blocks_from:
             place, block = choice.best_run(run.blocks_from)
@@ -92,14 +93,14 @@ class GraphRun:
         return f"eta {self.eta:g}{trained}"
 
     def forwards(self) -> int:
-        """Return the perturbed forward passes of one sample; on average where coordinates are drawn."""
+        """Return the number of perturbed forward passes per sample; an average if coordinates are drawn."""
         method = self._method(())
         drawn = (ALL_COORDINATES - method.settings.sparsity) / ALL_COORDINATES if method.coordinate_wise else 1
         passes = [method.layer_passes(index) for index in method.trained]
         return round((sum(passes) if method.settings.wise == "layer" else passes[0]) * drawn)
 
     def per_epoch(self, images: int) -> int:
-        """Return the given steps, or the full batches that the images give."""
+        """Return the given number of steps, or the number of full batches in the images."""
         return images // self.batch if self.steps is None else self.steps
 
     def schedule(self, steps: int) -> Schedule:
@@ -111,7 +112,7 @@ class GraphRun:
         )
 
     def settings(self, step: int, schedule: Schedule) -> GraphSettings:
-        """Return the settings that hold for a step."""
+        """Return the settings of a step."""
         settings = graph_method(self.method).settings_of(self._variant, **self._all_settings())
         for first, changes in schedule:
             if first <= step:
@@ -124,22 +125,23 @@ class GraphRun:
         return reference_of(method if weights is None else method.given(weights))
 
     def losses(self, outcome: StepOutcome, samples: int) -> float:
-        """Return the mean of the clean passes."""
+        """Return the mean over the clean passes."""
         return outcome.float_loss_plus / samples
 
     def right_sign(self, outcome: StepOutcome) -> bool | None:
-        """No sign is taken."""
+        """Return None: the method uses no sign."""
         return None
 
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same settings."""
         return TrialSpec(
-            board, self._variant, network=self.network, method=self.method, data=self.data, batch=self.batch, seed=self.seed, evaluate=0,
+            board, self._variant, network=self.network, method=self.method, data=self.data, batch=self.batch,
+            seed=self.seed, evaluate=0,
             settings=dict(self.given) | {"eta": float(self.eta or 0)},
         )  # fmt: skip
 
     def longest_segment(self) -> int:
-        """Return as many steps as a stand-in has done in a while."""
+        """Return the number of steps that a stand-in trains in about half a minute."""
         macs = self._method(()).step_macs()
         return min(max(SEGMENT_MACS // macs, 1), SEGMENT)
 

@@ -1,4 +1,4 @@
-"""A line chart as SVG, with a line for each row of an experiment; both axes are scaled to the values."""
+"""A line chart in SVG, with one line per row of an experiment; both axes are scaled to the values."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hil.experiments.shared_lines import Point, strokes
 
 WIDTH, HEIGHT = 560, 260
 TOP, BOTTOM = 10, 34
-LABEL_GAP = 13  # least distance between two labels at the ends of their lines
-LETTER = 6.6  # width of a letter of a label, on the wide side
-LEADER = 22  # from the end of the lines to their labels: room for what joins a label that was moved to its line
-COLOURS = 10  # that the page's style knows; further lines begin with the first again
+LABEL_GAP = 13  # least distance between two labels at the ends of lines
+LETTER = 6.6  # upper limit of the width of a letter in a label
+LEADER = 22  # from the ends of the lines to their labels, with room for the connecting leaders
+COLOURS = 10  # colours in the page's style; further lines start again with the first
 MOST_GRID_LINES = 7
 LEAST_SPAN = (
     1e-3  # of the larger value: what the axis spans at least, so that its numbers differ in the digits that are written
 )
-HIDDEN = 1.5  # two lines so near lie on one another: a line is 2 wide
+HIDDEN = 1.5  # lines that are nearer than this cover each other: a line is 2 wide
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Axes:
 
 @dataclass(frozen=True)
 class Frame:
-    """Scale of the drawing: values of the lowest and highest grid lines, and the edges of the drawing in SVG units."""
+    """Scale of the drawing: values of the lowest and highest grid line, and edges of the drawing in SVG units."""
 
     low: float
     high: float
@@ -51,21 +51,21 @@ class Frame:
 
     @property
     def ticks(self) -> list[float]:
-        """The values of the grid's lines, from the lowest."""
+        """The values of the grid lines, from the lowest one."""
         values = (self.low + number * self.step for number in range(round((self.high - self.low) / self.step) + 1))
         return [0.0 if abs(value) < self.step / 2 else value for value in values]
 
     def x(self, place: float) -> float:
-        """Return where a place 0..1 is drawn."""
+        """Return the horizontal position of a place in 0..1."""
         return self.left + (self.right - self.left) * place
 
     def y(self, value: float) -> float:
-        """Return where a value is drawn."""
+        """Return the vertical position of a value."""
         return TOP + (self.height - TOP - BOTTOM) * (self.high - value) / (self.high - self.low)
 
 
 def chart(lines: Mapping[str, Sequence[float]], title: str, axes: Axes | None = None) -> Markup:
-    """Draw lines over places 0, 1, ...; each has its name at its end, and coinciding lines have alternate dashes.
+    """Draw lines over places 0, 1, ... with their names at the ends; coinciding lines have alternate dashes.
 
     Args:
         lines: values by name, of any sign; a value that is not finite leaves a gap.
@@ -90,7 +90,7 @@ def chart(lines: Mapping[str, Sequence[float]], title: str, axes: Axes | None = 
 
 
 def _frame(lines: Mapping[str, Sequence[float]]) -> Frame:
-    """Return the smallest grid with all finite values; a chart of many lines is higher, for their labels."""
+    """Return the smallest grid that includes all finite values; many lines make it higher, for their labels."""
     finite = [value for values in lines.values() for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(finite), max(finite)
     step = _step(max(high - low, LEAST_SPAN * max(abs(low), abs(high))) or 1.0)
@@ -103,13 +103,13 @@ def _frame(lines: Mapping[str, Sequence[float]]) -> Frame:
 
 
 def _step(span: float) -> float:
-    """Return 1, 2 or 5 times a power of ten: the least of which a few span so much."""
+    """Return a step of 1, 2 or 5 times a power of ten that divides a span into few parts."""
     power = 10.0 ** math.floor(math.log10(span / (MOST_GRID_LINES - 2)))
     return next(power * times for times in (1, 2, 5, 10) if power * times * (MOST_GRID_LINES - 2) >= span * (1 - 1e-9))
 
 
 def _points(lines: Iterable[Sequence[float]], frame: Frame, last: int | None) -> list[list[Point | None]]:
-    """Return the points of every line; a point that would hide one of another line is moved onto it."""
+    """Return the points of every line; a point that would partly cover another line's is moved onto it."""
     found: list[list[Point | None]] = []
     seen: dict[float, list[float]] = {}
     for values in lines:
@@ -130,7 +130,7 @@ def _points(lines: Iterable[Sequence[float]], frame: Frame, last: int | None) ->
 
 
 def _label(name: str, end: Point, at: float, frame: Frame) -> Markup:
-    """Return the name beside the end of its line, joined to it where it had to move away."""
+    """Return the name at the end of its line, with a leader if the name was moved away."""
     begin = frame.right + LEADER - 4
     text = Markup('<text x="{:.1f}" y="{:.1f}">{}</text>').format(begin, at + 4, name)
     leader = Markup('<path class="leader" d="M{:.1f},{:.1f}L{:.1f},{:.1f}"/>').format(end[0] + 3, end[1], begin - 3, at)
@@ -149,10 +149,10 @@ def _grid(frame: Frame, axes: Axes, marks: Mapping[float, str]) -> Markup:
         parts.append(
             Markup('<text class="tick end" x="{:.1f}" y="{:.1f}">{:.6g}</text>').format(frame.left - 6, y + 4, value)
         )
-    for place, said in marks.items():
+    for place, label in marks.items():
         parts.append(
             Markup('<text class="tick middle" x="{:.1f}" y="{:g}">{}</text>').format(
-                frame.x(place), frame.height - 18, said
+                frame.x(place), frame.height - 18, label
             )
         )
     middle = (frame.left + frame.right) / 2
@@ -163,7 +163,7 @@ def _grid(frame: Frame, axes: Axes, marks: Mapping[float, str]) -> Markup:
 
 
 def spread(places: Sequence[float], low: float, high: float) -> list[float]:
-    """Return places of labels at least `LABEL_GAP` apart, in the order of the lines and near to them."""
+    """Return label positions at least `LABEL_GAP` apart, in the order of the lines and near to them."""
     order = sorted(range(len(places)), key=lambda index: places[index])
     moved, free = list(places), low
     for index in order:

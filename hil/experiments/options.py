@@ -1,4 +1,4 @@
-"""The options of `hil experiment` that belong to one paper, and the table that they select."""
+"""Options of `hil experiment` that apply to one paper, and the table that they select."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from hil.data.corruption.by_name import CORRUPTIONS
 from hil.data.store import PARTS, data_folder, file_name, known_sets
 from hil.errors import RigError, close_matches
-from hil.experiments.elasticzo_tables import ELASTIC_TABLES, PAPER_BATCH, Asked
+from hil.experiments.elasticzo_tables import ELASTIC_TABLES, PAPER_BATCH, ElasticzoRequest
 from hil.experiments.exponents import LOSS
-from hil.experiments.pmt_runs import RATES, AskedPmt
+from hil.experiments.pmt_runs import RATES, PmtRequest
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.spec_file import read_spec
 from hil.experiments.table import Table
@@ -20,8 +20,8 @@ from hil.networks import NETWORKS
 ELASTIC, OF_PMT = ("data", "columns"), ("network", "corruptions", "images", "queries", "rates")
 
 
-def add_asked(parser: argparse.ArgumentParser) -> None:
-    """Add the options that only the experiments of one paper have."""
+def add_paper_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that apply to the experiments of one paper."""
     elastic = parser.add_argument_group("elasticzo-*")
     elastic.add_argument("--data", choices=known_sets(), help="data set (default: those that are fetched)")
     elastic.add_argument("--columns", metavar="LIST", help=f"columns (default: {','.join(LOSS)})")
@@ -35,7 +35,7 @@ def add_asked(parser: argparse.ArgumentParser) -> None:
     pmt.add_argument("--rates", metavar="LIST", help=f"learning rates to choose from (default: {rates})")
 
 
-def asked_table(options: argparse.Namespace) -> Table:
+def selected_table(options: argparse.Namespace) -> Table:
     """Return the table that the options select.
 
     Raises:
@@ -43,11 +43,11 @@ def asked_table(options: argparse.Namespace) -> Table:
     """
     name = options.experiment
     if (name is None) == (options.spec is None):
-        raise RigError("hil experiment takes either a name or --spec FILE: give one of them.")
+        raise RigError("hil experiment needs either a name or --spec FILE: give one of them.")
     if name is None:
         for option in (*ELASTIC, *OF_PMT):
             if getattr(options, option) is not None:
-                raise RigError(f"--{option} does not go with --spec: write it into the file.")
+                raise RigError(f"--{option} cannot be combined with --spec: write it in the file.")
         return read_spec(options.spec, options.seeds, options.epochs, options.batch)
     others, owner = (OF_PMT, "pmt-*") if name in ELASTIC_TABLES else (ELASTIC, "elasticzo-*")
     for option in others:
@@ -60,19 +60,21 @@ def asked_table(options: argparse.Namespace) -> Table:
 
 
 def positive(text: str) -> int:
-    """Read a number above 0."""
+    """Return a number above 0, for argparse."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"{value} is not a positive number")
     return value
 
 
-def _elastic(options: argparse.Namespace, epochs: int) -> Asked:
+def _elastic(options: argparse.Namespace, epochs: int) -> ElasticzoRequest:
     columns = _names("columns", options.columns, LOSS) if options.columns else tuple(LOSS)
-    return Asked(_data(options.data), columns, options.seeds, options.epochs or epochs, options.batch or PAPER_BATCH)
+    return ElasticzoRequest(
+        _data(options.data), columns, options.seeds, options.epochs or epochs, options.batch or PAPER_BATCH
+    )
 
 
-def _pmt(options: argparse.Namespace) -> AskedPmt:
+def _pmt(options: argparse.Namespace) -> PmtRequest:
     given: dict[str, Any] = {
         name: getattr(options, name)
         for name in ("network", "seeds", "epochs", "batch", "images", "queries")
@@ -82,11 +84,11 @@ def _pmt(options: argparse.Namespace) -> AskedPmt:
         given["corruptions"] = _names("corruptions", options.corruptions, CORRUPTIONS)
     if options.rates is not None:
         given["rates"] = _rates(options.rates)
-    return AskedPmt(**given)
+    return PmtRequest(**given)
 
 
 def _names(option: str, text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return the known names in a list with commas, each once."""
+    """Return the known names in a comma-separated list, each once."""
     names = tuple(dict.fromkeys(text.split(",")))
     for name in names:
         if name not in known:
@@ -100,7 +102,7 @@ def _rates(text: str) -> tuple[float, ...]:
     except ValueError:
         rates = ()
     if not rates or not all(0 < rate <= 1 for rate in rates):
-        raise RigError(f"--rates is {text!r}: give numbers above 0, 1 at most, with a comma between two.")
+        raise RigError(f"--rates is {text!r}: give numbers above 0 and up to 1, separated by commas.")
     return rates
 
 
@@ -112,6 +114,6 @@ def _data(name: str | None) -> tuple[str, ...]:
     )
     if not found:
         raise RigError(
-            f"neither data set is here: run `hil data fetch {' or hil data fetch '.join(known_sets())}` first."
+            f"no data set is available: run `hil data fetch {' or hil data fetch '.join(known_sets())}` first."
         )
     return found

@@ -1,10 +1,10 @@
-"""The figures of Poor Man's Training as runs: what is trained for every line, and what differs from the paper."""
+"""Figures of Poor Man's Training as runs: the runs of every line, and the differences from the paper."""
 
 from __future__ import annotations
 
 from hil.experiments.graphs import GraphRun
 from hil.experiments.pmt_differences import DEFAULT, NO_NUMBERS, PASSES, table_of
-from hil.experiments.pmt_runs import PMT, AskedPmt, Builder, Way
+from hil.experiments.pmt_runs import PMT, Builder, PmtRequest, Way
 from hil.experiments.run import Given
 from hil.experiments.table import COSINE, LOSS, Axis, Claims, Table, descending
 from hil.methods.graph_settings import LIMITS
@@ -21,17 +21,17 @@ ESTIMATORS = {
     "model-weight": ("weight", "model"),
     "model-node": ("node", "model"),
 }
-SHARES = (0.01, 0.03, 0.1, 0.3, 1.0)  # of the queries asked for: the numbers of queries that are compared
+SHARES = (0.01, 0.03, 0.1, 0.3, 1.0)  # of --queries: the compared numbers of queries
 
 
-def figure7(asked: AskedPmt) -> Table:
+def figure7(request: PmtRequest) -> Table:
     """Figure 7: training loss with and without each scaling, and of each estimator at equal forward passes."""
-    builder = Builder(asked)
-    blocks = asked.block(CURVED[asked.network])
-    each, total = _equal(asked, len(asked.layers(blocks)))
-    for corruption in asked.corruptions or (DEFAULT,):
+    builder = Builder(request)
+    blocks = request.block(CURVED[request.network])
+    each, total = _equal(request, len(request.layers(blocks)))
+    for corruption in request.corruptions or (DEFAULT,):
         for row, (gns, qas) in SCALING.items():
-            given = (*blocks, ("perturb", "node"), ("gns", gns), ("qas", qas), ("queries", asked.queries))
+            given = (*blocks, ("perturb", "node"), ("gns", gns), ("qas", qas), ("queries", request.queries))
             builder.row(f"{corruption}-scaling", row, (corruption,), Way(given), corruption)
         for row, (perturb, wise) in ESTIMATORS.items():
             queries = each if wise == "layer" else total
@@ -45,7 +45,7 @@ def figure7(asked: AskedPmt) -> Table:
     )
     order = "GNS and QAS below each without one; adaptive layer-wise below all others, layer-wise below model-wise"
     differences = (
-        f"Trained are {', '.join(asked.layers(blocks))}; the paper trains the four pointwise layers of its block 1.",
+        f"Trained are {', '.join(request.layers(blocks))}; the paper trains the four pointwise layers of its block 1.",
         f"By estimator, a sample has {total} forward passes in a step: so many queries model-wise, "
         f"{each} for each layer layer-wise.",
         NO_NUMBERS,
@@ -55,24 +55,24 @@ def figure7(asked: AskedPmt) -> Table:
     )
 
 
-def figure8(asked: AskedPmt) -> Table:
+def figure8(request: PmtRequest) -> Table:
     """Figure 8: cosine of the estimate and the slope by layer, against Q; and of each estimator (figure 5)."""
-    builder, corruption = Builder(asked), (asked.corruptions or (DEFAULT,))[0]
-    layers, counts = asked.layers(()), _counts(asked.queries)
+    builder, corruption = Builder(request), (request.corruptions or (DEFAULT,))[0]
+    layers, counts = request.layers(()), _counts(request.queries)
     ways: dict[str, Given] = {f"Q={count}": (("perturb", "adaptive"), ("queries", count)) for count in counts}
-    each, total = _equal(asked, len(layers))
+    each, total = _equal(request, len(layers))
     for name, (perturb, wise) in ESTIMATORS.items():
         queries = each if wise == "layer" else total
         ways[name] = (("perturb", perturb), ("wise", wise), ("queries", queries))
     for row, given in ways.items():
         runs = tuple(
             GraphRun(
-                asked.set_of(corruption), "all", row, seed, 1, asked.batch, asked.network, PMT, given,
+                request.set_of(corruption), "all", row, seed, 1, request.batch, request.network, PMT, given,
                 eta=0.01, steps=1, compares=True,
             )
-            for seed in range(1, asked.seeds + 1)
+            for seed in range(1, request.seeds + 1)
         )  # fmt: skip
-        builder.told.update(dict.fromkeys(runs))
+        builder.table_runs.update(dict.fromkeys(runs))
         for layer in layers:
             builder.cells[builder.data, layer, row] = runs
     claims = (
@@ -86,7 +86,7 @@ def figure8(asked: AskedPmt) -> Table:
         "Rows `Q=...` are adaptive and layer-wise, with so many queries for each layer; "
         f"the others have {total} forward passes a sample "
         f"in all: layer-wise {each} for each layer (figure 5).",
-        f"One step of {asked.batch} samples of {corruption}, by the pre-trained network.",
+        f"One step of {request.batch} samples of {corruption}, by the pre-trained network.",
         NO_NUMBERS,
     )
     order = "more queries above fewer, layer-wise above model-wise"
@@ -95,17 +95,17 @@ def figure8(asked: AskedPmt) -> Table:
     )
 
 
-def figure9(asked: AskedPmt) -> Table:
+def figure9(request: PmtRequest) -> Table:
     """Figure 9: accuracy against forward passes, for several Q."""
-    builder, corruption = Builder(asked), (asked.corruptions or (DEFAULT,))[0]
-    blocks = asked.block(CURVED[asked.network])
-    budget, counts = asked.budget(len(asked.layers(blocks))), _counts(asked.queries)[1:]
+    builder, corruption = Builder(request), (request.corruptions or (DEFAULT,))[0]
+    blocks = request.block(CURVED[request.network])
+    budget, counts = request.budget(len(request.layers(blocks))), _counts(request.queries)[1:]
     for count in counts:
         way = Way((*blocks, ("queries", count)), budget=budget)
         builder.row(corruption, f"Q={count}", (corruption,), way, corruption)
     rows = tuple(f"Q={count}" for count in counts)
     differences = (
-        f"Trained are {', '.join(asked.layers(blocks))}; every row has {budget:,} forward passes, "
+        f"Trained are {', '.join(request.layers(blocks))}; every row has {budget:,} forward passes, "
         "fewer queries make more steps.",
         "Forward passes are those with a perturbation, from the perturbed layer on, as the paper counts them; "
         "accuracy is that of the test images.",
@@ -118,12 +118,12 @@ def figure9(asked: AskedPmt) -> Table:
     )
 
 
-def _equal(asked: AskedPmt, layers: int) -> tuple[int, int]:
-    """Return the queries for each layer and for the model with equal forward passes; a step has at most 127 queries."""
-    each = max(min(asked.queries, LIMITS["queries"][1] // layers), 1)
+def _equal(request: PmtRequest, layers: int) -> tuple[int, int]:
+    """Return the queries per layer and for the model that give equal forward passes; a step has at most 127 queries."""
+    each = max(min(request.queries, LIMITS["queries"][1] // layers), 1)
     return each, each * layers
 
 
 def _counts(queries: int) -> tuple[int, ...]:
-    """Return numbers of queries up to the one asked for, rising, about threefold."""
+    """Return increasing numbers of queries up to --queries, in steps of about three."""
     return tuple(sorted({max(round(queries * share), 1) for share in SHARES}))

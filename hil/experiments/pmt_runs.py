@@ -1,4 +1,4 @@
-"""The runs of Poor Man's Training: how rows train, and how learning rates and blocks are chosen."""
+"""Runs of Poor Man's Training: how rows train, and how learning rates and blocks are chosen."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from hil.networks import NETWORKS, build
 
 SEVERITY = 5
 BLOCKS = {f"block{block}": 1 << (block - 1) for block in (1, 2, 3, 4)}
-TRAINING_IMAGES = 1000  # of the data sets that the networks come with
-HELD_OUT = 200  # of them, where something is chosen: a standard error of 3.5 points at most
+TRAINING_IMAGES = 1000  # in the data sets of the networks
+HELD_OUT = 200  # of these, for a choice: a standard error of at most 3.5 points
 WITHOUT_QAS = (
     30_000  # rates without quantization-aware scaling are so much larger: about 1 / s_w^2, which it divides by
 )
@@ -27,18 +27,18 @@ PMT, RATES = "poor-mans-training", (0.003, 0.01, 0.03, 0.1)
 
 
 @dataclass(frozen=True)
-class AskedPmt:
-    """The user's choices.
+class PmtRequest:
+    """What the user requested.
 
     Attributes:
         network: a pre-trained network.
         corruptions: of severity 5; None for those of the table.
-        seeds: how many, from 1.
+        seeds: number of seeds, from 1.
         epochs: of an adaptation.
         batch: samples whose gradients are accumulated for a step (the paper's N).
-        images: training images; where a rate or a block is chosen, 200 others are held out.
+        images: training images; for the choice of a rate or a block, 200 of them are held out.
         queries: for each layer (the paper's Q).
-        rates: first learning rates of the searched grids; a single rate is used without a search.
+        rates: initial learning rates of the searched grids; a single rate is used without a search.
     """
 
     network: str = "resnet-tiny"
@@ -53,7 +53,7 @@ class AskedPmt:
     def __post_init__(self) -> None:
         if self.batch > self.kept:
             raise RigError(
-                f"a batch of {self.batch} is larger than the {self.kept} images that are trained on where something "
+                f"a batch of {self.batch} is larger than the {self.kept} training images that remain while something "
                 "is chosen: "
                 "choose a smaller --batch, or more --images."
             )
@@ -62,23 +62,23 @@ class AskedPmt:
 
     @property
     def kept(self) -> int:
-        """Training images that are trained on where something is chosen."""
+        """Number of training images that remain while something is chosen."""
         return min(self.images, TRAINING_IMAGES - HELD_OUT)
 
     def set_of(self, corruption: str) -> str:
-        """Return the data set of an adaptation."""
+        """Return the data set for an adaptation."""
         return f"{NETWORKS[self.network].data}+{corruption}-{SEVERITY}@{self.images}"
 
     def held_out(self, corruption: str) -> str:
-        """Return the data set of a choice."""
+        """Return the data set for a choice."""
         return f"{NETWORKS[self.network].data}+{corruption}-{SEVERITY}@{self.kept}-{HELD_OUT}"
 
     def budget(self, layers: int) -> int:
-        """Return the perturbed forward passes of an adaptation with all queries for so many layers."""
+        """Return the number of perturbed forward passes of an adaptation with all queries for this many layers."""
         return self.epochs * (self.images // self.batch) * self.batch * layers * self.queries
 
     def block(self, mask: int) -> Given:
-        """Return the settings that train blocks: their pointwise layers, or all layers of a network that has none."""
+        """Return the settings that train blocks: their pointwise layers, or all layers of a network without any."""
         graph = build(self.network, 1)
         pointwise = any(layer.op is Op.POINTWISE for layer in graph.layers)
         return (("train", "pointwise" if pointwise else "all"), ("blocks", mask))
@@ -91,7 +91,7 @@ class AskedPmt:
 
 
 def default_settings(method: str, given: Given) -> GraphSettings:
-    """Return the settings of a method's default variant with some given."""
+    """Return the settings of a method's default variant, with these changes."""
     kind = graph_method(method)
     return kind.settings_of(kind.default_variant, **dict(given))
 
@@ -101,11 +101,11 @@ class Way:
     """How a row trains.
 
     Attributes:
-        given: settings that are not those of the method's first variant.
+        given: settings that differ from those of the method's first variant.
         method: its name.
-        budget: perturbed forward passes in all; None: so many epochs.
-        fewest_steps: of a budget; the batch is made smaller for them. 0: the batch stays.
-        epochs: rows of the curve; None: as asked for.
+        budget: total number of perturbed forward passes; None: the number of epochs decides.
+        fewest_steps: least number of steps for a budget; the batch is reduced for it. 0: the batch stays.
+        epochs: rows of the curve; None: as the user chose.
     """
 
     given: Given
@@ -114,21 +114,21 @@ class Way:
     fewest_steps: int = 0
     epochs: int | None = None
 
-    def in_block(self, asked: AskedPmt, mask: int) -> Way:
-        """Return the same in one block."""
-        return replace(self, given=tuple((dict(self.given) | dict(asked.block(mask))).items()))
+    def in_block(self, request: PmtRequest, mask: int) -> Way:
+        """Return the same training in one block."""
+        return replace(self, given=tuple((dict(self.given) | dict(request.block(mask))).items()))
 
-    def rates(self, asked: AskedPmt) -> tuple[float, ...]:
-        """Return the first rates of a search: the user's, times the factors of the scalings that the row leaves out."""
+    def rates(self, request: PmtRequest) -> tuple[float, ...]:
+        """Return the initial rates of a search: the user's, times the factors of the scalings that the row omits."""
         settings = default_settings(self.method, self.given)
         factor = 1.0 if settings.qas else WITHOUT_QAS
         if self.method == PMT and not settings.gns:
-            factor *= _gns(asked.network, settings, asked.batch)
-        return tuple(float(f"{rate * factor:.2g}") for rate in asked.rates)
+            factor *= _gns(request.network, settings, request.batch)
+        return tuple(float(f"{rate * factor:.2g}") for rate in request.rates)
 
 
 def _gns(network: str, settings: GraphSettings, samples: int) -> float:
-    """Return the least factor of gradient-norm scaling of a layer, or that of the model.
+    """Return the least factor of gradient-norm scaling of a layer, or of the model.
 
     See docs/arithmetic-zeroth-order.md, section 6.
     """
@@ -140,35 +140,35 @@ def _gns(network: str, settings: GraphSettings, samples: int) -> float:
 
 
 class Builder:
-    """Gathers the runs of a table, stage by stage.
+    """Collects the runs of a table, stage by stage.
 
     Args:
-        asked: what the user asked for.
-        budget: perturbed forward passes of every run but the test trainings of the blocks; None: so many epochs.
+        request: what the user requested.
+        budget: perturbed forward passes of every run except the test trainings; None: the number of epochs decides.
 
     Attributes:
         searches: of learning rates, by row.
         tests: test trainings of the blocks.
-        told: the runs of the table itself.
-        cells: of the table.
+        table_runs: the runs of the table itself.
+        cells: cells of the table.
     """
 
-    def __init__(self, asked: AskedPmt, budget: int | None = None) -> None:
-        self.asked, self.budget = asked, budget
+    def __init__(self, request: PmtRequest, budget: int | None = None) -> None:
+        self.request, self.budget = request, budget
         self.searches: dict[str, RateSearch] = {}
         self.tests: dict[GraphRun, None] = {}
-        self.told: dict[GraphRun, None] = {}
+        self.table_runs: dict[GraphRun, None] = {}
         self.cells: dict[Cell, tuple[GraphRun, ...]] = {}
 
     @property
     def choices(self) -> frozenset[str]:
-        """Names of the runs that others choose among."""
+        """Names of the runs from which others choose."""
         return frozenset(run.name for run in (*self._first(), *self.tests))
 
     @property
     def all_stages(self) -> tuple[tuple[GraphRun, ...], ...]:
-        """The stages that have runs: first rates, test trainings of the blocks, the table."""
-        return tuple(stage for stage in (self._first(), tuple(self.tests), tuple(self.told)) if stage)
+        """The stages that have runs: initial rates, test trainings of the blocks, the table."""
+        return tuple(stage for stage in (self._first(), tuple(self.tests), tuple(self.table_runs)) if stage)
 
     def row(
         self, column: str, row: str, corruptions: Sequence[str], way: Way, tuned_on: str, chosen: bool = False
@@ -177,64 +177,64 @@ class Builder:
 
         Args:
             column, row: of the table.
-            corruptions: the cell is the mean over them.
+            corruptions: the cell is the mean over these.
             way: how the row trains.
-            tuned_on: the corruption on which its rate is chosen.
-            chosen: whether it trains the block in which Poor Man's Training gains most in an epoch. Each block then has
+            tuned_on: the corruption for the choice of its rate.
+            chosen: whether it trains the block that Poor Man's Training improves most in one epoch. Each block then has
                 its own rate.
         """
         if chosen:
             labels = BLOCKS if way.method == PMT else {f"{row}-{name}": mask for name, mask in BLOCKS.items()}
-            rates = self._tune({label: way.in_block(self.asked, mask) for label, mask in labels.items()}, tuned_on)
+            rates = self._tune({label: way.in_block(self.request, mask) for label, mask in labels.items()}, tuned_on)
         else:
             rates = self._tune({row: way}, tuned_on)
         runs = []
         for corruption in corruptions:
-            for seed in range(1, self.asked.seeds + 1):
+            for seed in range(1, self.request.seeds + 1):
                 blocks = self._test(corruption, seed, tuned_on) if chosen else ()
-                run = self._run(self.asked.set_of(corruption), column, row, seed, way)
+                run = self._run(self.request.set_of(corruption), column, row, seed, way)
                 runs.append(replace(run, blocks_from=blocks, **rates))
-        self.told.update(dict.fromkeys(runs))
+        self.table_runs.update(dict.fromkeys(runs))
         self.cells[self.data, column, row] = tuple(runs)
 
     @property
     def data(self) -> str:
-        """Name above a column."""
-        return self.asked.network
+        """Title above a column."""
+        return self.request.network
 
     def block(self, mask: int) -> Way:
-        """Return the way of Poor Man's Training in some blocks."""
-        return Way((*self.asked.block(mask), ("queries", self.asked.queries)), budget=self.budget)
+        """Return the training of some blocks by Poor Man's Training."""
+        return Way((*self.request.block(mask), ("queries", self.request.queries)), budget=self.budget)
 
     def _first(self) -> tuple[GraphRun, ...]:
         return tuple(run for search in self.searches.values() for run in search.first_runs())
 
     def _tune(self, ways: Mapping[str, Way], corruption: str) -> Mapping[str, Any]:
-        """Return the fields of a run that set its learning rate; `ways` has one way, or one for each block."""
-        given = [way.rates(self.asked) for way in ways.values()]
+        """Return the fields of a run that define its learning rate; `ways` has one way, or one per block."""
+        given = [way.rates(self.request) for way in ways.values()]
         if all(len(rates) == 1 for rates in given):
             return {"eta": given[0][0]}
         stems = []
         for (label, way), rates in zip(ways.items(), given, strict=True):
-            base = self._run(self.asked.held_out(corruption), "rate", label, 1, way)
-            self.searches.setdefault(label, RateSearch(base, rates, self.asked.seeds))
+            base = self._run(self.request.held_out(corruption), "rate", label, 1, way)
+            self.searches.setdefault(label, RateSearch(base, rates, self.request.seeds))
             stems.append(stem_of(base))
         return {"rate_from": tuple(stems)}
 
     def _test(self, corruption: str, seed: int, tuned_on: str) -> tuple[str, ...]:
-        """Add a test training of one epoch for each block (PMT, section 3.3.1), and return their names."""
+        """Add a test training of one epoch per block (PMT, section 3.3.1), and return their names."""
         names = []
         for label, mask in BLOCKS.items():
             way = self.block(mask)
-            run = self._run(self.asked.held_out(corruption), "block", label, seed, replace(way, budget=None))
+            run = self._run(self.request.held_out(corruption), "block", label, seed, replace(way, budget=None))
             run = replace(run, epochs=1, **self._tune({label: way}, tuned_on))
             self.tests[run] = None
             names.append(run.name)
         return tuple(names)
 
     def _run(self, data: str, column: str, row: str, seed: int, way: Way) -> GraphRun:
-        asked = self.asked
+        request = self.request
         return GraphRun(
-            data, column, row, seed, way.epochs or asked.epochs, asked.batch, asked.network, way.method, way.given,
+            data, column, row, seed, way.epochs or request.epochs, request.batch, request.network, way.method, way.given,
             budget=way.budget, fewest_steps=way.fewest_steps,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The tables of Poor Man's Training as runs: what has to be trained for every cell, and what differs from the paper."""
+"""Tables of Poor Man's Training as runs: the runs of every cell, and the differences from the paper."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from hil.experiments.pmt_differences import DEFAULT, EQUAL_PASSES, PASSES, SAME_
 from hil.experiments.pmt_figures import figure7, figure8, figure9
 from hil.experiments.pmt_published import BLOCKS as TABLE4_ROWS
 from hil.experiments.pmt_published import TABLE4, TABLE5, TABLE6, TABLE7, TABLE7_COLUMNS
-from hil.experiments.pmt_runs import BLOCKS, AskedPmt, Builder, Way
+from hil.experiments.pmt_runs import BLOCKS, Builder, PmtRequest, Way
 from hil.experiments.run import Given
 from hil.experiments.table import Axis, Table
 from hil.methods import METHODS
 
-FEWEST_STEPS = 10  # of DeepZero, whose steps cost most; its batches are made smaller for it
+FEWEST_STEPS = 10  # of DeepZero, whose steps cost most; its batches are reduced to allow them
 BASELINES = {
     "mezo": Way((), "mezo"),
     "mezo-batch": Way((("direction", "batch"),), "mezo"),
     "deepzero-0": Way((("sparsity", 0),), "deepzero", fewest_steps=FEWEST_STEPS, epochs=1),
     "deepzero-0.9": Way((("sparsity", 230),), "deepzero", fewest_steps=FEWEST_STEPS, epochs=1),
 }
-LAST_BLOCK = 8  # mask of the fixed layers of MCUTrain
+LAST_BLOCK = 8  # mask of MCUTrain's fixed layers
 
 
-def table4(asked: AskedPmt) -> Table:
+def table4(request: PmtRequest) -> Table:
     """Table 4: one block for all corruptions against the block chosen for each."""
-    builder = Builder(asked)
+    builder = Builder(request)
     families = {
-        name: [one for one in family if asked.corruptions is None or one in asked.corruptions]
+        name: [one for one in family if request.corruptions is None or one in request.corruptions]
         for name, family in FAMILIES.items()
     }
     families = {name: family for name, family in families.items() if family}
@@ -51,26 +51,26 @@ def table4(asked: AskedPmt) -> Table:
     )
 
 
-def table5(asked: AskedPmt) -> Table:
-    """Table 5: MeZO and DeepZero on all layers, beside Poor Man's Training in the block that it chooses."""
+def table5(request: PmtRequest) -> Table:
+    """Table 5: MeZO and DeepZero on all layers, against Poor Man's Training in the block that it chooses."""
     rows = {row: BASELINES[row] for row in ("mezo", "mezo-batch", "deepzero-0.9")}
-    return _baselines(asked, "pmt-table5", rows, TABLE5, own_block=False)
+    return _baselines(request, "pmt-table5", rows, TABLE5, own_block=False)
 
 
-def table6(asked: AskedPmt) -> Table:
-    """Table 6: the same with the same block for all."""
-    return _baselines(asked, "pmt-table6", BASELINES, TABLE6, own_block=True)
+def table6(request: PmtRequest) -> Table:
+    """Table 6: the same, with one block for all methods."""
+    return _baselines(request, "pmt-table6", BASELINES, TABLE6, own_block=True)
 
 
-def table7(asked: AskedPmt) -> Table:
-    """Table 7: Poor Man's Training beside back-propagation in INT8 with and without QAS."""
-    builder = Builder(asked)
-    corruptions = asked.corruptions or TABLE7_COLUMNS
+def table7(request: PmtRequest) -> Table:
+    """Table 7: Poor Man's Training against back-propagation in INT8 with and without QAS."""
+    builder = Builder(request)
+    corruptions = request.corruptions or TABLE7_COLUMNS
     not_run = {"bp-fp32": "training in floats is no part of this project."}
     ways: dict[str, tuple[str, Given]] = {
         "bp-int8": ("int8-bp", (("qas", 0),)),
         "bp-int8-qas": ("int8-bp", (("qas", 1),)),
-        "mcutrain": ("mcutrain", asked.block(LAST_BLOCK)),
+        "mcutrain": ("mcutrain", request.block(LAST_BLOCK)),
     }
     not_run |= {row: f"there is no method {method} yet." for row, (method, _) in ways.items() if method not in METHODS}
     for corruption in corruptions:
@@ -89,11 +89,11 @@ def table7(asked: AskedPmt) -> Table:
     )
     order = "Poor Man's Training above no adaptation and above INT8 BP without QAS, MCUTrain above INT8 BP"
     return table_of(
-        "pmt-table7", "Beside back-propagation", builder, rows, claims, order, differences, paper, not_run=not_run
+        "pmt-table7", "TrainedRuns back-propagation", builder, rows, claims, order, differences, paper, not_run=not_run
     )
 
 
-PMT_TABLES: Mapping[str, Callable[[AskedPmt], Table]] = {
+PMT_TABLES: Mapping[str, Callable[[PmtRequest], Table]] = {
     "pmt-figure7": figure7,
     "pmt-figure8": figure8,
     "pmt-figure9": figure9,
@@ -105,16 +105,16 @@ PMT_TABLES: Mapping[str, Callable[[AskedPmt], Table]] = {
 
 
 def _baselines(
-    asked: AskedPmt,
+    request: PmtRequest,
     name: str,
     rows: Mapping[str, Way],
     published: Mapping[str, float],
     own_block: bool,
 ) -> Table:
-    layers = max(len(asked.layers(asked.block(mask))) for mask in BLOCKS.values())
-    budget = asked.budget(layers)
-    builder = Builder(asked, budget)
-    corruptions = asked.corruptions or (DEFAULT,)
+    layers = max(len(request.layers(request.block(mask))) for mask in BLOCKS.values())
+    budget = request.budget(layers)
+    builder = Builder(request, budget)
+    corruptions = request.corruptions or (DEFAULT,)
     for corruption in corruptions:
         builder.row(corruption, "pmt", (corruption,), builder.block(15), corruptions[0], chosen=True)
         builder.cells[builder.data, corruption, "none"] = builder.cells[builder.data, corruption, "pmt"]

@@ -1,4 +1,4 @@
-"""Runs side by side: one process each, one BLAS thread each."""
+"""Train runs in parallel: one process per run, one BLAS thread per process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Protocol
 from hil.errors import RigError
 from hil.experiments.curve import EpochRow, complete, read_curve, read_run
 
-# A step's products are small: threads inside a run cost more than they bring, and runs already fill the cores.
+# A step's products are small: threads within a run cost more than they gain, and parallel runs already fill the cores.
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
@@ -24,27 +24,27 @@ LOG_FILE = "worker.log"
 
 
 class Watcher(Protocol):
-    """Sees runs go on; called from several threads, one call at a time."""
+    """Receives the progress of runs, from several threads, one call at a time."""
 
     def begin(self, name: str, done: int, epochs: int) -> None:
-        """A run begins or goes on behind epoch `done`."""
+        """A run starts, or continues after epoch `done`."""
         ...
 
     def epoch(self, name: str, row: EpochRow) -> None:
-        """An epoch is over."""
+        """An epoch has ended."""
         ...
 
     def end(self, name: str, rows: list[EpochRow]) -> None:
-        """A run is over."""
+        """A run has ended."""
         ...
 
 
 class Pool:
-    """Worker processes, ended when the block is left, whatever the reason.
+    """Worker processes; they are always ended when the block is left.
 
     Args:
-        jobs: how many at a time.
-        watcher: told of every epoch.
+        jobs: number of parallel processes.
+        watcher: receives every epoch.
     """
 
     def __init__(self, jobs: int, watcher: Watcher) -> None:
@@ -64,10 +64,10 @@ class Pool:
                 process.terminate()
 
     def train(self, folders: Iterable[Path]) -> None:
-        """Train the runs of these folders; those that are complete are left alone.
+        """Train the runs of these folders; complete ones are skipped.
 
         Raises:
-            RigError: a run failed; the others have been trained.
+            RigError: a run failed; the others are trained.
         """
         left = [folder for folder in folders if not complete(folder)]
         workers = ThreadPoolExecutor(self._jobs)
@@ -82,7 +82,7 @@ class Pool:
             raise RigError(f"{len(reasons)} of {len(left)} runs failed, the first: {reasons[0]}")
 
     def _one(self, folder: Path) -> str | None:
-        """Train one run; return why it failed."""
+        """Train one run; return the reason of a failure."""
         if self._stop.is_set():
             return None
         epochs = read_run(folder)[0].epochs
@@ -112,5 +112,5 @@ class Pool:
             self._watcher.end(folder.name, read_curve(folder))
         if code == 0 or self._stop.is_set():
             return None
-        said = log.read_text(encoding="utf-8").strip().splitlines()
-        return f"{folder.name} ended with {code} ({said[-1] if said else f'nothing in {log}'})"
+        lines = log.read_text(encoding="utf-8").strip().splitlines()
+        return f"{folder.name} ended with {code} ({lines[-1] if lines else f'nothing in {log}'})"

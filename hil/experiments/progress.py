@@ -1,4 +1,4 @@
-"""Progress of the runs: a live line for each on a terminal, and one line at the end of each."""
+"""Progress of the runs: one live line each on a terminal, and one line at the end of each."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hil.experiments.curve import EpochRow
 
 
 class RunLines:
-    """Shows the runs that train (`hil.experiments.pool.Watcher`).
+    """Shows the runs in training (`hil.experiments.pool.Watcher`).
 
     Args:
-        console: where to draw.
+        console: to draw on.
     """
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._progress = Progress(
             TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(),
-            TextColumn("{task.fields[said]}"), TimeRemainingColumn(),
+            TextColumn("{task.fields[text]}"), TimeRemainingColumn(),
             console=console, transient=True, disable=not console.is_terminal,
         )  # fmt: skip
         self._tasks: dict[str, TaskID] = {}
@@ -36,15 +36,15 @@ class RunLines:
         self._progress.stop()
 
     def begin(self, name: str, done: int, epochs: int) -> None:
-        """Show a run that begins."""
-        self._tasks[name] = self._progress.add_task(name, total=epochs, completed=done, said="")
+        """Show a run that starts."""
+        self._tasks[name] = self._progress.add_task(name, total=epochs, completed=done, text="")
 
     def epoch(self, name: str, row: EpochRow) -> None:
-        """Show an epoch that is over."""
-        self._progress.update(self._tasks[name], completed=row.epoch, said=f"test {row.test_accuracy:.2%}")
+        """Show an epoch that has ended."""
+        self._progress.update(self._tasks[name], completed=row.epoch, text=f"test {row.test_accuracy:.2%}")
 
     def end(self, name: str, rows: list[EpochRow]) -> None:
-        """Leave one line of a run that is over."""
+        """Leave one line about a run that has ended."""
         self._progress.remove_task(self._tasks.pop(name))
         seconds = sum(row.train_s + row.eval_s for row in rows)
         if rows:

@@ -1,4 +1,4 @@
-"""Search of a learning rate: a grid that grows until its best rate is inside it, moves weights and does no harm."""
+"""Search a learning rate: the grid grows until its best rate is inside it, moves weights and does no harm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hil.experiments.graphs import GraphRun
 from hil.methods.graph_settings import LARGEST_ETA
 
 SMALLEST_ETA = 1e-6
-MOST_RATES = 16  # of a grid: from its first rates it may grow by about six decades
+MOST_RATES = 16  # in a grid: from its initial rates it may grow by about six decades
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class RateResult:
 
     Attributes:
         eta: the rate.
-        accuracies: on the held-out images after the last epoch, one a seed.
+        accuracies: on the held-out images after the last epoch, one per seed.
         loss: mean training loss of the last epoch over the seeds, in nats.
-        moved: least share over the seeds of the trained numbers that differ from the first weights.
+        moved: smallest share, over the seeds, of the trained numbers that differ from their initial values.
         before: mean accuracy on the held-out images before training.
     """
 
@@ -38,12 +38,12 @@ class RateResult:
 
     @property
     def harmful(self) -> bool:
-        """Whether the weights before training are better: then a lower rate is better too."""
+        """Whether training lowers the accuracy; then a lower rate is better."""
         return fmean(self.accuracies) < self.before
 
     @property
     def order(self) -> tuple[bool, float, float, float]:
-        """Better rates come first: those that move weights, then by accuracy, loss and size."""
+        """Sorting key: rates that move weights first, then by accuracy, loss and size."""
         return self.moved == 0, -fmean(self.accuracies), self.loss, self.eta
 
     def to_json(self) -> dict[str, Any]:
@@ -54,12 +54,12 @@ class RateResult:
 
 @dataclass(frozen=True)
 class RateSearch:
-    """The search of one row's rate.
+    """The search of the rate of one row.
 
     Attributes:
-        base: the run of the row on the data of the choice, without a rate.
-        rates: the first rates, rising.
-        seeds: how many seeds every rate is trained with.
+        base: the run of the row on the data for the choice, without a rate.
+        rates: the initial rates, ascending.
+        seeds: number of seeds for every rate.
     """
 
     base: GraphRun
@@ -68,23 +68,23 @@ class RateSearch:
 
     @property
     def stem(self) -> str:
-        """What the names of its runs begin with."""
+        """Beginning of the names of its runs."""
         return stem_of(self.base)
 
     def runs(self, rate: float) -> tuple[GraphRun, ...]:
-        """Return the runs of a rate, one a seed."""
+        """Return the runs of a rate, one per seed."""
         tag = f"eta{rate:g}"
         return tuple(replace(self.base, seed=seed, eta=rate, tag=tag) for seed in range(1, self.seeds + 1))
 
     def first_runs(self) -> tuple[GraphRun, ...]:
-        """Return the runs of the first rates."""
+        """Return the runs of the initial rates."""
         return tuple(run for rate in self.rates for run in self.runs(rate))
 
     def more_runs(self, runs: Path) -> tuple[GraphRun, ...]:
-        """Return the runs of the rates that were begun and not ended, else those of the next rate of the grid.
+        """Return the unfinished runs of started rates, or else the runs of the next rate of the grid.
 
         There are none if the best rate is inside the grid and does no harm, or if the grid cannot grow. If all rates
-        diverge, one is best by chance; so a grid whose best rate is worse than no training grows downwards.
+        diverge, the best one is best by chance. So a grid whose best rate is worse than no training grows downwards.
 
         Args:
             runs: holds the folders of the runs.
@@ -103,14 +103,14 @@ class RateSearch:
         return ()
 
     def _begun(self, runs: Path) -> tuple[GraphRun, ...]:
-        """Return the runs of every rate that an interrupted training left without all its seeds."""
+        """Return the runs of every rate that an interrupted training left incomplete."""
         left: dict[float, list[bool]] = {}
         for eta, run, rows in _runs(runs, self.stem):
             left.setdefault(eta, []).append(ended(run, rows))
         return tuple(run for eta, its in left.items() if sum(its) < self.seeds for run in self.runs(eta))
 
     def over(self, runs: Path) -> bool:
-        """Return whether every run of the search is trained to its end, and the grid grows no more."""
+        """Return whether all runs of the search are completely trained and the grid is complete."""
         try:
             return len(results(runs, self.stem)) >= len(self.rates) and not self.more_runs(runs)
         except RigError:
@@ -118,12 +118,12 @@ class RateSearch:
 
 
 def stem_of(base: GraphRun) -> str:
-    """Return what the names of the runs of a search begin with."""
+    """Return the beginning of the names of a search's runs."""
     return f"{base.data}-{base.column}-{base.variant}-eta"
 
 
 def results(runs: Path, stem: str) -> list[RateResult]:
-    """Return what every rate of a search came to, by rising rate.
+    """Return the result of every rate of a search, by ascending rate.
 
     Raises:
         RigError: a run is not trained to its end, or there is none.
@@ -131,11 +131,11 @@ def results(runs: Path, stem: str) -> list[RateResult]:
     by_rate: dict[float, list[tuple[float, float, float, float]]] = {}
     for eta, run, rows in _runs(runs, stem):
         if not ended(run, rows):
-            raise RigError(f"the run {run.name} is not trained to its end, and others choose by it: add --resume.")
+            raise RigError(f"the run {run.name} is not trained to its end, and others depend on it: add --resume.")
         last = rows[-1]
         by_rate.setdefault(eta, []).append((last.test_accuracy, last.loss or 0.0, last.moved, rows[0].test_accuracy))
     if not by_rate:
-        raise RigError(f"{runs} holds no run of the search {stem}: add --resume.")
+        raise RigError(f"{runs} contains no run of the search {stem}: add --resume.")
     return [
         RateResult(
             eta,
@@ -149,7 +149,7 @@ def results(runs: Path, stem: str) -> list[RateResult]:
 
 
 def _runs(runs: Path, stem: str) -> Iterator[tuple[float, GraphRun, list[EpochRow]]]:
-    """Yield the runs of a search by name, each with its rate and the rows of its curve."""
+    """Yield the runs of a search by name, each with its rate and its curve."""
     for folder in sorted(runs.glob(f"{_escaped(stem)}*")):
         if re.fullmatch(r"[0-9.e+-]+-seed\d+", folder.name[len(stem) :]) and (folder / RUN_FILE).is_file():
             run = read_run(folder)[0]
@@ -160,7 +160,7 @@ def _runs(runs: Path, stem: str) -> Iterator[tuple[float, GraphRun, list[EpochRo
 def best_of(found: Sequence[RateResult]) -> RateResult:
     """Return the rate with the best mean accuracy on the held-out images among those that move weights.
 
-    The loss decides between equals.
+    Equals are decided by the loss.
     """
     return min(found, key=lambda one: one.order)
 
@@ -186,12 +186,12 @@ def search_facts(runs: Path, search: RateSearch) -> Mapping[str, Any]:
 
 
 def above(rate: float) -> float:
-    """Return the next rate of a grid of two a decade."""
+    """Return the next higher rate of a grid with two rates per decade."""
     return float(f"{rate * (3 if _mantissa(rate) < 2 else 10 / 3):.2g}")
 
 
 def below(rate: float) -> float:
-    """Return the rate before in a grid of two a decade."""
+    """Return the next lower rate of a grid with two rates per decade."""
     return float(f"{rate * (0.3 if _mantissa(rate) < 2 else 1 / 3):.2g}")
 
 

@@ -31,7 +31,7 @@ def write(summary: Summary, folder: Path) -> None:
 
 
 def as_csv(cells: Sequence[CellResult]) -> str:
-    """Return CSV with a line for each cell: accuracies in percent, losses in nats, `train_s` in s for one seed."""
+    """Return CSV with one line per cell: accuracies in percent, losses in nats, `train_s` in s for one seed."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(CELL_FIELDS)
@@ -42,7 +42,7 @@ def as_csv(cells: Sequence[CellResult]) -> str:
 
 
 def as_markdown(summary: Summary) -> str:
-    """Return the table as the README of a result would show it."""
+    """Return the table as Markdown, with differences and certificates."""
     table = summary.table
     lines = [f"# {table.title}", ""]
     lines += [
@@ -57,7 +57,7 @@ def as_markdown(summary: Summary) -> str:
         lines.append(f"| {table.called(row)} | " + " | ".join(entries) + " |")
     if table.claims:
         lines += ["", f"Order {table.order}:", ""]
-        lines += [f"- {order.data} {table.called(order.column)}: {said(order)}" for order in summary.orders]
+        lines += [f"- {order.data} {table.called(order.column)}: {order_in_words(order)}" for order in summary.orders]
     if chosen := [cell for cell in summary.cells if cell.chosen]:
         lines += ["", "Chosen:", ""]
         lines += [f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.chosen}" for one in chosen]
@@ -78,7 +78,7 @@ def as_markdown(summary: Summary) -> str:
 
 
 def rate_lines(summary: Summary) -> list[str]:
-    """Return the searches of learning rates as lines of text: every rate with its accuracy, the chosen one in bold."""
+    """Return the searches of learning rates as lines of text: every rate with its accuracy; the chosen one is bold."""
     lines = (
         ["", "Searched (mean accuracy on the held-out images over the seeds; the chosen rate is bold):", ""]
         if summary.searches
@@ -87,8 +87,8 @@ def rate_lines(summary: Summary) -> list[str]:
     for search in summary.searches:
         rates = []
         for one in search["rates"]:
-            said = f"{one['eta']:g}: {one['mean']:.1%}" + (" (no weight moves)" if one["moved"] == 0 else "")
-            rates.append(f"**{said}**" if one["eta"] == search["chosen"] else said)
+            text = f"{one['eta']:g}: {one['mean']:.1%}" + (" (no weight moves)" if one["moved"] == 0 else "")
+            rates.append(f"**{text}**" if one["eta"] == search["chosen"] else text)
         edge = "" if search["inside"] else "; the best rate does not lie inside the grid"
         edge += "; no rate is as good as no training" if search["harmful"] else ""
         before = f"before training {search['rates'][0]['before']:.1%}"
@@ -99,7 +99,7 @@ def rate_lines(summary: Summary) -> list[str]:
 
 
 def entry(summary: Summary, data: str, column: str, row: str) -> str:
-    """Return the text of a place in the table; empty where the table asks for nothing there."""
+    """Return the text of a cell; empty if the table has no such cell."""
     cell = summary.cell(data, column, row)
     if row in summary.table.not_run:
         paper = summary.table.paper.get((data, column, row))
@@ -114,19 +114,19 @@ def entry(summary: Summary, data: str, column: str, row: str) -> str:
 
 
 def brackets(summary: Summary) -> str:
-    """Say what stands in brackets, where the paper has numbers."""
+    """Return an explanation of the brackets, if the paper has numbers."""
     return "; the paper's value in brackets" if summary.table.paper else ""
 
 
-def said(order: Order) -> str:
-    """Say in words whether the order holds."""
+def order_in_words(order: Order) -> str:
+    """Return in words whether the order holds."""
     if order.holds is None:
         return "not all rows are trained"
     return "holds" if order.holds else "does not hold: " + ", ".join(order.broken)
 
 
 def as_page(summary: Summary) -> str:
-    """Return the page: self-contained, without a script."""
+    """Return the page: self-contained, without scripts."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hil.experiments"),
         autoescape=True,
@@ -137,5 +137,10 @@ def as_page(summary: Summary) -> str:
     template = environment.get_template("experiment.html.j2")
     drawn: list[tuple[str, Markup]] = charts(summary)
     return template.render(
-        s=summary, called=summary.table.called, charts=drawn, entry=entry, said=said, brackets=brackets
+        s=summary,
+        called=summary.table.called,
+        charts=drawn,
+        entry=entry,
+        order_in_words=order_in_words,
+        brackets=brackets,
     )

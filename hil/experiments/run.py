@@ -1,4 +1,4 @@
-"""What a training run of an experiment is, for any method."""
+"""Interface of a training run of an experiment, for any method."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import numpy as np
 from hil.reference.methods import StepOutcome
 from hil.trial import TrialSpec
 
-Schedule = tuple[
-    tuple[int, Mapping[str, float]], ...
-]  # changes of settings, each with the first step that it holds for
+Schedule = tuple[tuple[int, Mapping[str, float]], ...]  # changes of settings, each with its first step
 Tensors = Sequence[np.ndarray]
-Given = tuple[tuple[str, int | float | str], ...]  # settings by name, in a form that can be compared and written
+Given = tuple[tuple[str, int | float | str], ...]  # settings by name, comparable and serialisable
 
 
 class Learner(Protocol):
-    """What a run needs of a method of the reference."""
+    """The part of a reference method that a run uses."""
 
     @property
     def weights(self) -> list[np.ndarray]:
@@ -27,11 +25,11 @@ class Learner(Protocol):
 
     @property
     def arithmetic(self) -> str:
-        """What computes its steps."""
+        """Name of the arithmetic of its steps."""
         ...
 
     def configure(self, settings: Any, first_step: int) -> None:
-        """Go on with other settings and another index of the next step."""
+        """Continue with other settings and another index of the next step."""
         ...
 
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
@@ -39,15 +37,15 @@ class Learner(Protocol):
         ...
 
     def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
-        """Return the share of images that the weights classify rightly."""
+        """Return the share of correctly classified images."""
         ...
 
 
 class Choice(Protocol):
-    """What a run that leaves something open asks of the runs beside it."""
+    """Choices of a run that depend on other runs of the experiment."""
 
     def best_run(self, names: Sequence[str]) -> tuple[int, Any]:
-        """Return the place and the settled run of the best of some runs."""
+        """Return place and resolved run of the best of some runs."""
         ...
 
     def best_rate(self, stem: str) -> float:
@@ -56,7 +54,7 @@ class Choice(Protocol):
 
 
 class Run(Protocol):
-    """What decides every bit of a run; its fields are written to run.json."""
+    """Everything that decides the bits of a run; its fields are written to run.json."""
 
     @property
     def data(self) -> str:
@@ -75,27 +73,27 @@ class Run(Protocol):
 
     @property
     def seed(self) -> int:
-        """Of the order of samples and of perturbations."""
+        """Seed of the order of samples and of the perturbations."""
         ...
 
     @property
     def epochs(self) -> int:
-        """Rows of the curve behind the first."""
+        """Rows of the curve after the first."""
         ...
 
     @property
     def batch(self) -> int:
-        """Samples a step."""
+        """Samples per step."""
         ...
 
     @property
     def start(self) -> str | None:
-        """Name of the run before, or None."""
+        """Name of the run to start from, or None."""
         ...
 
     @property
     def tag(self) -> str:
-        """Tells runs apart that stand in one row of a column."""
+        """Distinguishes runs of one cell."""
         ...
 
     @property
@@ -108,28 +106,28 @@ class Run(Protocol):
         """Whether gradients are compared with the slope."""
         ...
 
-    def settled(self, choice: Choice) -> Any:
-        """Return the run with nothing left open."""
+    def resolved(self, choice: Choice) -> Any:
+        """Return the run with all open choices made."""
         ...
 
     def chosen(self) -> str:
-        """Return in words what was chosen for a settled run; empty where nothing was."""
+        """Return the choices of a resolved run in words; empty if there were none."""
         ...
 
     def per_epoch(self, images: int) -> int:
-        """Return the steps between two rows of the curve, of a training set of so many images."""
+        """Return the number of steps between two rows of the curve, for this many training images."""
         ...
 
     def schedule(self, steps: int) -> Schedule:
-        """Return the changes of settings of a run of so many steps."""
+        """Return the changes of settings in a run of this many steps."""
         ...
 
     def settings(self, step: int, schedule: Schedule) -> Any:
-        """Return the settings that hold for a step."""
+        """Return the settings of a step."""
         ...
 
     def learner(self, weights: Tensors | None, schedule: Schedule) -> Learner:
-        """Return the method on the run's network, with these trained tensors or, of None, those of the network."""
+        """Return the method on the run's network, with these trained tensors, or with those of the network if None."""
         ...
 
     def losses(self, outcome: StepOutcome, samples: int) -> float:
@@ -137,13 +135,13 @@ class Run(Protocol):
         ...
 
     def right_sign(self, outcome: StepOutcome) -> bool | None:
-        """Return whether the step went the way that the float losses point; None where no sign is taken."""
+        """Return whether the step had the sign of the float losses; None if the method uses no sign."""
         ...
 
     def trial(self, board: str) -> TrialSpec:
-        """Return the trial that trains as this run does; steps, schedule and checkpoint are the caller's."""
+        """Return the trial that trains like this run; the caller sets steps, schedule and checkpoint."""
         ...
 
     def longest_segment(self) -> int:
-        """Return the most steps that a board is asked to repeat at a time."""
+        """Return the largest number of steps in a segment for a board."""
         ...

@@ -11,7 +11,7 @@ from markupsafe import Markup
 Point = tuple[float, float]
 Segment = tuple[Point, Point]
 DASH = 7  # length of a dash of a shared segment, in SVG units
-RADIUS = 2.5  # of a single point; coinciding points are rings of growing size
+RADIUS = 2.5  # of a single point; coinciding points are rings of increasing size
 
 
 def strokes(lines: Sequence[Sequence[Point | None]]) -> list[list[Markup]]:
@@ -39,7 +39,7 @@ def _segments(line: Sequence[Point | None]) -> list[Segment]:
 
 
 def _lone(line: Sequence[Point | None]) -> list[Point]:
-    """Return the points without a neighbour, which no path would show."""
+    """Return the points without neighbours, which no path would show."""
     padded = [None, *line, None]
     return [
         point

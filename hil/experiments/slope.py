@@ -1,8 +1,8 @@
 """The gradient of a quantized network in double precision, and its cosine with an estimate (PMT, figures 4, 5 and 8).
 
 Back-propagation with the straight-through estimator at every rounding: the values are those of the integer forward
-pass, and an output at a limit of its activation passes no error on. The unit is one integer step, so the gradient is
-the mean of a zeroth-order estimate of the same weights, except for roundings and the width of a perturbation.
+pass, and an output at a limit of its activation propagates no error. The unit is one integer step, so the gradient
+is the mean of a zeroth-order estimate for the same weights, except for roundings and the width of a perturbation.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def cosines(learner: object, step: int, images: np.ndarray, labels: np.ndarray) 
 
 
 def cosine(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the cosine of the angle between two arrays of one shape; 0 if one is all zeros."""
+    """Return the cosine of the angle between two arrays of equal shape; 0 if one is all zeros."""
     lengths = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
     return float((one * other).sum()) / lengths if lengths else 0.0
 
 
 def slopes(graph: Graph, values: Sequence[np.ndarray], labels: np.ndarray) -> dict[int, np.ndarray]:
-    """Return the derivative of the mean cross-entropy in the weights of each layer, by index of the layer.
+    """Return the derivative of the mean cross-entropy by the weights of each layer, by index of the layer.
 
     Args:
-        graph: with the weights at which the slope is taken.
-        values: of a forward pass, less their zero points, float64 [N, H, W, C], the input first.
+        graph: with the weights for which the slope is calculated.
+        values: of a forward pass, minus their zero points, float64 [N, H, W, C], the input first.
         labels: integers [N].
     """
     count = len(labels)
@@ -76,19 +76,19 @@ def slopes(graph: Graph, values: Sequence[np.ndarray], labels: np.ndarray) -> di
 
 
 def _factors(layer: Node) -> np.ndarray:
-    """Return by how much an output moves for one step of its sum, [O]."""
+    """Return the change of an output for one step of its sum, [O]."""
     assert layer.own is not None
     return np.ldexp(layer.own.multiplier.astype(np.float64), layer.own.shift.astype(np.int32) - 31)
 
 
 def _over_channels(layer: Node, factors: np.ndarray) -> np.ndarray:
-    """Return factors [O] so that they go with the shape of the weights."""
+    """Return factors [O] in a shape that fits the weights."""
     assert layer.own is not None
     return factors if layer.op is Op.DEPTHWISE else factors.reshape(-1, *[1] * (layer.own.weights.ndim - 1))
 
 
 def _through_weights(layer: Node, x: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivative in the weights and in the input, of that in the sums [N, oh, ow, O]."""
+    """Return the derivatives by the weights and by the input, from that by the sums [N, oh, ow, O]."""
     assert layer.own is not None
     weights = layer.own.weights.astype(np.float64)
     if layer.op is Op.FULLY_CONNECTED:
@@ -108,7 +108,7 @@ def _through_weights(layer: Node, x: np.ndarray, error: np.ndarray) -> tuple[np.
 
 
 def _through_pool(layer: Node, x: np.ndarray, out: np.ndarray, error: np.ndarray) -> np.ndarray:
-    """Hand an error to the first of the largest, or in equal parts to all."""
+    """Propagate an error to the first of the largest inputs, or in equal parts to all."""
     padded = _padded(layer, x, -np.inf)
     handed = np.zeros_like(padded)
     counts = sum(np.isfinite(padded[window]).astype(np.float64) for _, _, window in _windows(layer))
@@ -125,7 +125,7 @@ def _through_pool(layer: Node, x: np.ndarray, out: np.ndarray, error: np.ndarray
 
 
 def _windows(layer: Node) -> list[tuple[int, int, tuple[slice, ...]]]:
-    """Return for each tap its place and where in the padded input it reads."""
+    """Return for each tap its position and its slices of the padded input."""
     (kh, kw), s, (height, width, _) = layer.kernel, layer.stride, layer.out_shape
     return [
         (ky, kx, (slice(None), slice(ky, ky + (height - 1) * s + 1, s), slice(kx, kx + (width - 1) * s + 1, s)))

@@ -18,7 +18,7 @@ from hil.experiments.table import ACCURACY, LOSS, Cell, Table
 from hil.methods import METHODS, GraphMethod, graph_method
 from hil.networks import names
 
-NAME = r"^[a-z0-9][a-z0-9.-]*$"  # becomes part of the names of folders
+NAME = r"^[a-z0-9][a-z0-9.-]*$"  # part of the names of folders
 
 
 class Cells(BaseModel):
@@ -57,11 +57,11 @@ def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> 
 
     Args:
         path: of the TOML file.
-        seeds: how many, from 1.
-        epochs, batch: in the place of those in the file; None leaves them.
+        seeds: number of seeds, from 1.
+        epochs, batch: replace those in the file; None keeps them.
 
     Raises:
-        RigError: no such file, a mistake in it, an unknown name, or a setting that the method does not take.
+        RigError: no such file, a mistake in it, an unknown name, or a setting that the method does not have.
     """
     spec = _parsed(path)
     cells: dict[Cell, tuple[Run, ...]] = {}
@@ -100,7 +100,7 @@ def _parsed(path: Path) -> SpecFile:
     for kind, named in (("row", spec.row), ("column", spec.column)):
         names = [one.name for one in named]
         if double := next((name for name in names if names.count(name) > 1), None):
-            raise RigError(f"--spec {path}: two {kind}s are called {double!r}: give each a name of its own.")
+            raise RigError(f"--spec {path}: two {kind}s are called {double!r}: give each its own name.")
     return spec
 
 
@@ -174,7 +174,7 @@ def _known(what: str, name: str, known: Any) -> str:
 
 
 def _check(run: Run) -> None:
-    """Build the method once, so that a wrong setting is found before anything is trained."""
+    """Build the method once, to find a wrong setting before anything is trained."""
     images = len(load(run.data).train_images)
     if run.batch > images:
         raise RigError(

@@ -1,4 +1,4 @@
-"""From learning curves to a table: means, spreads, and whether the paper's order holds."""
+"""Summarise learning curves as a table: means, spreads, and whether the paper's order holds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hil.experiments.certify import Certificate
-from hil.experiments.choose_run import settled
+from hil.experiments.choose_run import resolved
 from hil.experiments.curve import EpochRow, fields_of, read_curve
 from hil.experiments.elasticzo_published import UNTUNED
 from hil.experiments.rate_search import search_facts
@@ -24,16 +24,16 @@ class CellResult:
     """One cell of the table.
 
     Attributes:
-        data, column, row: which.
-        values: one a seed, the mean of its runs, of what the table measures; of the first row of the curve for `none`.
-        mean: of the values, None without any.
-        spread: their sample standard deviation (n - 1), None with fewer than two.
-        paper: published value; None where there is none.
-        right_signs: share of the steps whose sign is that of the float losses, mean over epochs and seeds; None if the
-            method takes no sign.
-        chosen: settings that were searched for; empty where none were.
-        train_s: wall time of the training steps, one seed.
-        steps_per_s: training steps in a second of wall time, mean over seeds.
+        data, column, row: which cell.
+        values: one per seed, the mean over its runs of the table's measure; for `none`, that of the curve's first row.
+        mean: of the values; None without any.
+        spread: their sample standard deviation (n - 1); None with fewer than two.
+        paper: published value, or None.
+        right_signs: share of the steps whose sign agrees with the float losses, mean over epochs and seeds; None if the
+            method uses no sign.
+        chosen: settings that were searched; empty if there were none.
+        train_s: wall time of the training steps for one seed.
+        steps_per_s: training steps per second of wall time, mean over seeds.
     """
 
     data: str
@@ -51,9 +51,9 @@ class CellResult:
 
 @dataclass(frozen=True)
 class Order:
-    """Whether the means of a column stand in the order that the paper claims.
+    """Whether the means of a column have the order that the paper claims.
 
-    `holds` is None while a mean is missing; `broken` names the pairs that stand the other way round.
+    `holds` is None while a mean is missing; `broken` names the pairs in the wrong order.
     """
 
     data: str
@@ -64,16 +64,16 @@ class Order:
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything that the files of an experiment say.
+    """Everything in the files of an experiment.
 
     Attributes:
-        table: which.
-        facts: when, with what versions, on what host.
+        table: the table.
+        facts: time, versions and host.
         cells: results, in the order of the table.
-        orders: one a column.
+        orders: one per column.
         curves: by run.
-        certificates: of the board, none where nothing was certified.
-        searches: of learning rates that are trained to their end, as `search_facts` has them.
+        certificates: of the board; empty if nothing was certified.
+        searches: finished searches of learning rates, from `search_facts`.
     """
 
     table: Table
@@ -85,11 +85,11 @@ class Summary:
     searches: tuple[Mapping[str, Any], ...] = ()
 
     def cell(self, data: str, column: str, row: str) -> CellResult | None:
-        """Return a cell; None where the table has none."""
+        """Return a cell, or None if the table does not have it."""
         return next((one for one in self.cells if (one.data, one.column, one.row) == (data, column, row)), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything for JSON; training figures are counted in the reference, times are measured."""
+        """Return everything for JSON; training results are counted in the reference, times are measured."""
         return {
             "experiment": self.table.name,
             "title": self.table.title,
@@ -112,7 +112,7 @@ class Summary:
 
 
 def summarise(table: Table, runs: Path, facts: Mapping[str, Any], certificates: Sequence[Certificate] = ()) -> Summary:
-    """Read the curves below `runs` and sum them up; runs that are not complete are left out of the cells."""
+    """Summarise the curves below `runs`; incomplete runs are left out of the cells."""
     curves = {run.name: read_curve(runs / run.name) for run in table.runs}
     cells = tuple(_cell(table, cell, runs, curves) for cell in table.cells)
     orders = tuple(_order(table, cells, *column) for column in table.columns)
@@ -120,7 +120,7 @@ def summarise(table: Table, runs: Path, facts: Mapping[str, Any], certificates: 
 
 
 def _searches(table: Table, runs: Path) -> tuple[Mapping[str, Any], ...]:
-    """Return the searches that are over; of an experiment that was cut, others are left out."""
+    """Return the finished searches."""
     return tuple(search_facts(runs, search) for search in table.searches if search.over(runs))
 
 
@@ -131,7 +131,7 @@ def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
     for run in done:
         by_seed.setdefault(run.seed, []).append(_value(table, row, column, curves[run.name]))
     values = tuple(statistics.fmean(each) for each in by_seed.values())
-    steps_count = row != UNTUNED and table.measure is not COSINE  # a run of cosines has one step, and is in all columns
+    steps_count = row != UNTUNED and table.measure is not COSINE  # a run of cosines has one step and is in all columns
     trained = [one for run in done for one in curves[run.name][1:]] if steps_count else []
     signs = [one.right_signs for one in trained if one.right_signs is not None]
     seconds = sum(one.train_s for one in trained)
@@ -145,14 +145,14 @@ def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
         spread=statistics.stdev(values) if len(values) > 1 else None,
         paper=table.paper.get(cell),
         right_signs=statistics.fmean(signs) if signs else None,
-        chosen="; ".join(dict.fromkeys(settled(run, runs).chosen() for run in done)) if trained else "",
+        chosen="; ".join(dict.fromkeys(resolved(run, runs).chosen() for run in done)) if trained else "",
         train_s=seconds / len(by_seed) if trained else None,
         steps_per_s=steps / seconds if seconds else None,
     )
 
 
 def _value(table: Table, row: str, column: str, curve: Sequence[EpochRow]) -> float:
-    """Return what a run's curve says of a cell."""
+    """Return the value of a run's curve for a cell."""
     one = curve[0 if row == UNTUNED else -1]
     if table.measure is LOSS:
         assert one.loss is not None

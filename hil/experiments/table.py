@@ -1,4 +1,4 @@
-"""A table or figure of a paper as runs: the runs of every cell, the paper's claims, and what differs from the paper."""
+"""A table or figure of a paper as runs: the runs of every cell, the paper's claims, and the differences from it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from itertools import pairwise
 from hil.experiments.rate_search import RateSearch
 from hil.experiments.run import Run
 
-Cell = tuple[str, str, str]  # data set as the paper's column names it, column, row
+Cell = tuple[str, str, str]  # data set as the paper's column calls it, column, row
 Claims = tuple[tuple[str, str], ...]  # rows: the first is better than the second
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What stands in the cells.
+    """The quantity in the cells.
 
     Attributes:
         name: `accuracy` (of the test images after the last epoch), `loss` (mean of the last epoch's training) or
             `cosine` (with the slope, of the layer of the column).
-        title, unit: said above the table.
-        sign: 1 where more is better, -1 where less is.
+        title, unit: shown above the table.
+        sign: 1 if more is better, -1 if less is.
     """
 
     name: str
@@ -49,18 +49,18 @@ class Table:
 
     Attributes:
         name, title: of the experiment.
-        stages: runs that may train side by side; each stage needs the one before it.
-        cells: the runs, one a seed or several, that a cell is the mean of, by (data, column, row).
+        stages: runs that may train in parallel; each stage needs the one before it.
+        cells: runs of each cell, by (data, column, row); the cell is their mean.
         rows: in the paper's order.
         paper: published values, percent.
-        differences: in what the setting here differs from the paper's, a sentence each.
-        measure: what stands in the cells.
-        claims: what the paper says of the rows, in every column that has both.
+        differences: differences from the paper's setting, one sentence each.
+        measure: the quantity in the cells.
+        claims: the paper's claims about rows, in every column that has both.
         order: the claims in words.
-        titles: of rows and columns whose name is not what they are called.
+        titles: of rows and columns whose title differs from their name.
         axis: of the learning curves.
-        searches: learning rates that are searched; their first runs are in the first stage.
-        choices: names of runs that others choose among, and that no board repeats.
+        searches: searches of learning rates; their first runs are in the first stage.
+        choices: names of runs from which others choose; no board repeats them.
         not_run: rows that were not run, with the reason.
     """
 
@@ -87,7 +87,7 @@ class Table:
 
     @property
     def certified(self) -> tuple[Run, ...]:
-        """The runs that a board repeats parts of."""
+        """The runs of which a board repeats parts."""
         return tuple(run for run in self.runs if run.name not in self.choices)
 
     @property
@@ -96,7 +96,7 @@ class Table:
         return tuple(dict.fromkeys((data, column) for data, column, _ in self.cells))
 
     def called(self, name: str) -> str:
-        """Return what a row, column or data set is called."""
+        """Return the title of a row, column or data set."""
         return self.titles.get(name, name)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from hil.data import DataSet, batches, load
 from hil.errors import RigError
-from hil.experiments.choose_run import settled
+from hil.experiments.choose_run import resolved
 from hil.experiments.curve import (
     EpochRow,
     checkpoint_path,
@@ -31,11 +31,11 @@ from hil.experiments.run import Learner, Run, Schedule
 from hil.experiments.slope import cosines
 from hil.trial.outcome import step_digest
 
-SEEN = 10_000  # training images that are evaluated after each epoch; all test images are
+SEEN = 10_000  # number of training images that are evaluated after each epoch; all test images are
 
 
 class Training:
-    """One run in its folder; continues after the last epoch that the folder holds.
+    """One run in its folder; training continues after the last epoch in the folder.
 
     Args:
         folder: has run.json, and receives the curve and the checkpoints. Runs to start from are in its parent folder.
@@ -46,7 +46,7 @@ class Training:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.run: Run = settled(read_run(folder)[0], folder.parent)
+        self.run: Run = resolved(read_run(folder)[0], folder.parent)
         self.data: DataSet = load(self.run.data)
         self.per_epoch = self.run.per_epoch(len(self.data.train_images))
         self.schedule: Schedule = self.run.schedule(self.per_epoch * self.run.epochs)
@@ -69,8 +69,8 @@ class Training:
                 0,
                 np.zeros((0, len(self.learner.weights)), np.uint32),
             )
-            said = self.learner.arithmetic
-            yield self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0, arithmetic=said))
+            arithmetic = self.learner.arithmetic
+            yield self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0, arithmetic=arithmetic))
         order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
         self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
         while self.rows[-1].epoch < self.run.epochs:
@@ -116,7 +116,7 @@ class Training:
         )  # fmt: skip
 
     def _moved(self) -> float:
-        """Return the share of the trained numbers that differ from the first weights."""
+        """Return the share of the trained numbers that differ from their initial values."""
         pairs = list(zip(self.learner.weights, self._first, strict=True))
         changed = sum(int((now != then).sum()) for now, then in pairs)
         return changed / sum(int(then.size) for _, then in pairs)

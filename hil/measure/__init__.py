@@ -1,1 +1,1 @@
-"""The energy of the user's own firmware between two edges of a pin: windows, figures and their uncertainty."""
+"""Energy of the user's own firmware between two edges of a pin: windows, figures and their uncertainty."""

@@ -1,4 +1,4 @@
-"""What `hil measure` makes of a window: energy, mean power, duration and charge with their uncertainties, and what there is to doubt."""
+"""Figures of a window for `hil measure`: energy, mean power, duration and charge, with uncertainties and notes."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from hil.energy.uncertainty import Contribution, combined, rectangular
 from hil.meters.manual_readings import KEY
 from hil.quantity import Provenance, Quantity
 
-COVERAGE = 2.0  # about 95 %: the data sheet's contributions have no degrees of freedom to lose
-FEW = 10  # readings, below which point samples or edges say little
+COVERAGE = 2.0  # about 95 %: the data sheet's contributions have unlimited degrees of freedom
+FEW = 10  # readings: with fewer, point samples and edges say little
 MODELLED = "the meter is virtual: the figures are those of a model, and nothing was measured."
 TIME_BASE = "time base"
-HAD = {POWER: "change of power", HOST: "host's clock"}
+FOUND_BY = {POWER: "change of power", HOST: "host's clock"}
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a good window held.
+    """What a good window contained.
 
     Attributes:
-        between: the edges of the marker.
-        peak_a: largest current of any single reading, inside the window or beside it.
+        between: energy, duration and other figures between the edges of the marker.
+        peak_a: largest current of any single reading, inside the window or outside.
     """
 
     between: MarkerInterval
@@ -43,16 +43,16 @@ UNKNOWN = Conditions()
 def evaluate(
     taken: Taken, sheet: DataSheet, identity: str, steps: int, conditions: Conditions = UNKNOWN
 ) -> dict[str, Any]:
-    """Return the figures between the first two edges with their uncertainties, and what there is to doubt.
+    """Return the figures between the first two edges, with uncertainties and notes.
 
-    The energy is that of the board: what the meter itself took, as far as its data sheet tells, is taken off.
+    The energy is that of the board: the meter's own consumption, as far as its data sheet gives it, is subtracted.
 
     Args:
         taken: a window.
-        sheet: data sheet of the meter; the accuracy of a reading by hand is that of its power, whatever made it.
-        identity: what the meter says of itself.
-        steps: how many the energy is divided by.
-        conditions: of supply and room, as far as they are known.
+        sheet: data sheet of the meter; for readings by hand, their accuracy as that of power, however they were made.
+        identity: how the meter identifies itself.
+        steps: the energy is divided by this number.
+        conditions: of supply and room, as far as known.
     """
     found = taken.between
     voltage_read = sheet.key == KEY or bool(sheet.voltage_gain or sheet.voltage_offset_v)
@@ -78,7 +78,8 @@ def evaluate(
 
     figures = {
         "energy": quantity(energy, "J", u), "energy_per_step": quantity(energy / steps, "J", u / steps),
-        "mean_power": quantity(energy / found.duration_s, "W", u_power), "duration": quantity(found.duration_s, "s", u_time),
+        "mean_power": quantity(energy / found.duration_s, "W", u_power),
+        "duration": quantity(found.duration_s, "s", u_time),
         "lowest_power": quantity(found.lowest_w, "W"), "highest_power": quantity(found.highest_w, "W"),
     }  # fmt: skip
     if burden:
@@ -96,13 +97,17 @@ def evaluate(
     }
     rows = [{"source": one.source, "kind": one.kind, "standard_uncertainty": one.standard} for one in parts]
     return figures | {
-        "steps": steps, "readings": found.readings, "synchronisation": found.synchronisation, "coverage_factor": COVERAGE, "budget": rows,
+        "steps": steps, "readings": found.readings, "synchronisation": found.synchronisation,
+        "coverage_factor": COVERAGE, "budget": rows,
         "meter": about, "flags": flags,
     }  # fmt: skip
 
 
 def _missing(found: MarkerInterval) -> Contribution:
-    """Return what readings that are missing may have hidden: anything between the lowest and the highest power of the others, for as long as they took."""
+    """Return the uncertainty from missing readings: any power from the lowest to the highest of the others.
+
+    It lasts as long as the missing readings do.
+    """
     lost = found.lost or 0
     lost_s = found.duration_s * lost / max(found.readings + lost, 1)
     return Contribution("missing readings", "B", rectangular(lost_s * (found.highest_w - found.lowest_w)))
@@ -114,15 +119,18 @@ def _doubts(found: MarkerInterval, sheet: DataSheet) -> list[str]:
         doubts.append(f"the pin changed {found.changes} times: the first two changes count.")
     if found.synchronisation != MARKER:
         doubts.append(
-            f"the meter did not date both changes of the pin well: what it missed is from the {HAD[found.synchronisation]}."
+            "the meter did not date both changes of the pin well: what it missed is from the "
+            f"{FOUND_BY[found.synchronisation]}."
         )
     if found.energy_j < 0:
         doubts.append(
-            "the energy is negative: the current flows the other way round through the meter, or the columns have another sign."
+            "the energy is negative: the current flows the other way round through the meter, "
+            "or the columns have another sign."
         )
     if found.readings < FEW:
         doubts.append(
-            f"only {found.readings} reading{'s' * (found.readings != 1)} between the edges: shorter pulses are not seen."
+            f"only {found.readings} reading{'s' * (found.readings != 1)} between the edges: "
+            "shorter pulses are not seen."
         )
     if not found.aperture_s:
         doubts.append("the readings are instants: what happens between two of them is not seen.")
@@ -134,14 +142,17 @@ def _doubts(found: MarkerInterval, sheet: DataSheet) -> list[str]:
 
 
 def _supply(found: MarkerInterval, sheet: DataSheet, conditions: Conditions) -> str:
-    """Return what the voltage is that the meter does not read."""
+    """Return a note on the voltage that the meter does not measure."""
     taken = f"the {sheet.name} reads no voltage: the supply was taken to be {found.voltage_v:g} V (--volt)"
     if conditions.supply_error is not None:
         return f"{taken}, within {conditions.supply_error:.2%} under load (--supply-error)."
-    return f"{taken}, and assumed to be within {ASSUMED_SUPPLY:.0%} under load: measure it, and say so with --supply-error."
+    return (
+        f"{taken}, and assumed to be within {ASSUMED_SUPPLY:.0%} under load: "
+        "measure it, and say so with --supply-error."
+    )
 
 
-def shown(result: dict[str, Any], folder: Path) -> str:
+def as_text(result: dict[str, Any], folder: Path) -> str:
     """Return the result as lines for a terminal."""
     rows = [("energy", "energy"), ("mean power", "mean_power"), ("duration", "duration")]
     if result["steps"] > 1:
@@ -158,7 +169,7 @@ def shown(result: dict[str, Any], folder: Path) -> str:
 
 
 def _with_uncertainty(quantity: dict[str, Any]) -> str:
-    """Return a figure with its expanded uncertainty, both to two digits of the latter and with one prefix."""
+    """Return a figure with its expanded uncertainty, both to two digits of the latter and with the same prefix."""
     value, unit, u = quantity["value"], quantity["unit"], COVERAGE * quantity["uncertainty"]
     power = min(max(3 * math.floor(math.log10(abs(value)) / 3), -9), 0) if value else 0
     prefix = {0: "", -3: "m", -6: "u", -9: "n"}[power]

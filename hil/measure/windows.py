@@ -1,4 +1,4 @@
-"""One window of the user's own firmware under a power meter: choose the range, read, and record the trace."""
+"""Measure one window of the user's own firmware: choose the range, read, and record the trace."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ from hil.meters.meter import Host, Meter, Setting, Spoiled
 from hil.meters.window_edges import pieces
 from hil.record.power_trace import TraceWriter
 
-MOST_TRIES = 5  # windows that may be spoiled
-FEWEST = 4  # readings of a window: a shorter pulse may be bounce, and its energy is that of the edges
-DEADLINE_S = 120.0  # for a user to start the firmware; the window comes on top of it
-IDLE_S, IDLE_READINGS = 0.2, 40  # of sleep, as in a trial
+MOST_TRIES = 5  # spoiled windows before giving up
+FEWEST = 4  # readings in a window: a shorter pulse may be bounce, and the uncertainty of its edges dominates
+DEADLINE_S = 120.0  # for a user to start the firmware, plus twice the window
+IDLE_S, IDLE_READINGS = 0.2, 40  # idle time, as in a trial
 
 
 def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) -> Taken:
-    """Return what a good window held, and leave its trace in a folder; for each spoiled one the reason is printed.
+    """Measure one good window, and write its trace to a folder; print the reason of each spoiled one.
 
-    Without a range it begins on the largest one, and measures again on the smallest that has room above the largest reading. A window with readings
-    at the end of its range is measured again on the next one. After a spoiled window the work may still go on, and the next one begins as much later
-    as a window takes: a pin that falls would be taken for one that rises.
+    Without a given range it begins on the largest range, and measures again on the smallest one that has headroom
+    above the largest reading. A window with readings at the end of its range is measured again on the next range. After
+    a spoiled window the work may still continue. So the next window begins later by the length of a window; otherwise a
+    falling pin could be taken for a rising one.
 
     Args:
-        meter: open.
+        meter: an open meter.
         options: volt, range, interval, idle, window, deadline.
         folder: for `trace.parquet`.
-        host: whose clock that time is waited by.
+        host: clock and sleep.
 
     Raises:
         RigError: the folder cannot be written.
@@ -61,12 +62,12 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) ->
         try:
             taken = recorded(pieces(meter, deadline_s, idle_s), folder, about, FEWEST)
         except Spoiled as spoiled:
-            print(f"thrown away: {str(spoiled).rstrip('.')}.", file=sys.stderr)
+            print(f"discarded: {str(spoiled).rstrip('.')}.", file=sys.stderr)
             if spoiled.beyond_range:
                 above = next_range(meter.sheet, used.amperes)
                 if above is None:
                     raise Blocked(
-                        "meter", f"{str(spoiled).rstrip('.')}, which is its largest range: measure with another meter."
+                        "meter", f"{str(spoiled).rstrip('.')}; that is its largest range: measure with another meter."
                     ) from spoiled
                 used, searching = above, False
             host.sleep(options.window)
@@ -75,25 +76,26 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) ->
         if better.amperes >= used.amperes:
             return taken
         print(
-            f"at most {taken.peak_a:.3g} A were read: once more on the range of {better.amperes:g} A, which is more accurate.",
+            f"at most {taken.peak_a:.3g} A were read: measuring again on the range of {better.amperes:g} A, "
+            "which is more accurate.",
             file=sys.stderr,
         )
         used, searching = better, False
-    raise Blocked("meter", f"none of {tries} windows can be used: see the reasons above.")
+    raise Blocked("meter", f"none of {tries} windows is usable: see the reasons above.")
 
 
 def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], fewest: int = 0) -> Taken:
-    """Write a window's trace as its pieces come, and return what lies between its edges; a window that fails leaves no trace.
+    """Write a window's trace while its pieces arrive, and return its figures. A window that fails leaves no trace.
 
     Args:
-        window: its pieces.
+        window: pieces of the window.
         folder: for `trace.parquet`.
-        about: what is known of the meter.
-        fewest: readings that must lie between the edges.
+        about: facts about the meter, for the trace.
+        fewest: least number of readings between the edges.
 
     Raises:
         RigError: the folder cannot be written.
-        Blocked, Spoiled: of the pieces; or there are not two edges in them, or too few readings between these.
+        Blocked, Spoiled: raised by the pieces; or there are not two edges, or too few readings between them.
     """
     running, peak_a = IntervalSums(), 0.0
     with writing_to(folder):
@@ -110,15 +112,15 @@ def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], few
             found = running.result()
             if found.readings < fewest:
                 raise Spoiled(
-                    f"the pin changed back after {found.duration_s:.3g} s, and {found.readings} readings lie between: look for bounce at it, "
-                    "or choose a shorter --interval"
+                    f"the pin changed back after {found.duration_s:.3g} s, and only {found.readings} readings lie "
+                    "between: check the pin for bounce, or choose a shorter --interval"
                 )
     return Taken(found, peak_a)
 
 
 @contextlib.contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
-    """Raise RigError with the folder's name where writing to it fails."""
+    """Raise RigError with the folder's name if writing to it fails."""
     try:
         yield
     except OSError as error:

@@ -1,1 +1,1 @@
-"""Power meters: one small protocol, one file an instrument."""
+"""Power meters: one small protocol, one file per instrument."""

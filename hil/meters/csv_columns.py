@@ -1,4 +1,4 @@
-"""What each column of a CSV file is: by its name, by the name of the file, or as its user says."""
+"""Find what each column of a CSV file holds: by its name, by the file's name, or by --column."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from hil.meters.csv_layout import STATISTICS, TIMES, UNITS, Head, Layout, split_
 TIME_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 ENERGY_J = {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "Wh": 3600.0, "mWh": 3.6, "uWh": 3.6e-3}
 VOLTAGE_V = {"V": 1.0, "mV": 1e-3, "uV": 1e-6}
+# The first unit of each kind is the unit of a column that names none.
 COLUMNS = {
     "time": TIME_S,
     "current": {"A": 1.0, "mA": 1e-3, "uA": 1e-6, "nA": 1e-9},
@@ -22,21 +23,21 @@ COLUMNS = {
     "power": {"W": 1.0, "mW": 1e-3, "uW": 1e-6, "nW": 1e-9},
     "energy": ENERGY_J,
     "marker": {"": 1.0},
-}  # the first unit of each is that of a column that names none
-READ = ("current", "power", "energy")  # of which a file needs one
-BITS = {
-    "D0-D7": range(8),
-    "Bits": range(7, -1, -1),
-}  # PPK2: the digital inputs as one column, in the order of its characters
-OTII = re.compile(
-    r"main (current|voltage|power)(?: - .+)?", re.IGNORECASE
-)  # its channels; others begin with ADC or Sense
-UNDATED = "timestamp"  # in seconds, milliseconds or microseconds: it depends on who wrote it
+}
+READ = ("current", "power", "energy")  # a file needs one of them
+# PPK2: the digital inputs as one column, in the order of its characters.
+BITS = {"D0-D7": range(8), "Bits": range(7, -1, -1)}
+# Channels of an Otii that are read; the others begin with ADC or Sense.
+OTII = re.compile(r"main (current|voltage|power)(?: - .+)?", re.IGNORECASE)
+AMBIGUOUS_TIME = "timestamp"  # in seconds, milliseconds or microseconds, depending on the program that wrote it
 
 
 @dataclass(frozen=True)
 class Column:
-    """Where a kind of number stands, and what it is multiplied by to be in SI units; `bit` is the place of a digital input among the characters."""
+    """A column: its place, the factor to SI units, and its name.
+
+    `bit` is the place of a digital input among the characters of a cell.
+    """
 
     place: int
     scale: float
@@ -44,18 +45,19 @@ class Column:
     bit: int | None = None
 
 
-def said(texts: Sequence[str]) -> dict[str, str]:
-    """Return what was said of columns, as NAME=MEANING each: the meaning by the name.
+def column_meanings(texts: Sequence[str]) -> dict[str, str]:
+    """Return the meanings that --column gives, by column name, from texts NAME=MEANING.
 
     Raises:
-        RigError: one of them is no such text, or two are of one column.
+        RigError: a text is malformed, or two name the same column.
     """
     meanings: dict[str, str] = {}
     for text in texts:
         name, equals, meaning = (part.strip() for part in text.rpartition("="))
         if not name or not equals or split_unit(meaning).name.lower() not in COLUMNS:
             raise RigError(
-                f"--column {text!r} says nothing: name a column and what it is ({', '.join(COLUMNS)}), such as --column 'CH1=current (mA)'."
+                f"--column {text!r} says nothing: name a column and what it is ({', '.join(COLUMNS)}), such as "
+                "--column 'CH1=current (mA)'."
             )
         if name in meanings:
             raise RigError(f"--column names {name!r} twice: keep one of them.")
@@ -64,16 +66,16 @@ def said(texts: Sequence[str]) -> dict[str, str]:
 
 
 def find_columns(name: str, layout: Layout, meanings: Mapping[str, str], shunt_ohm: float | None) -> dict[str, Column]:
-    """Return where each kind of number stands.
+    """Return the column of each kind of number.
 
     Args:
-        name: of the file, which Otii calls by its channel.
+        name: of the file; Otii names its files after the channel.
         layout: of the file.
-        meanings: what the user says of columns, by their names.
-        shunt_ohm: what the current's column is divided by, which is then a voltage.
+        meanings: meanings of columns that the user gives, by column name.
+        shunt_ohm: the column of the current holds a voltage, to be divided by this; None if it holds a current.
 
     Raises:
-        RigError: a column that is needed is missing, stands there twice, or has a unit that is none of its kind.
+        RigError: a necessary column is missing or occurs twice, or has a wrong unit.
     """
     where = f"{name}, line {layout.line}" if layout.named else name
     chosen = {}
@@ -94,7 +96,10 @@ def find_columns(name: str, layout: Layout, meanings: Mapping[str, str], shunt_o
 def _by_name(
     where: str, file: str, layout: Layout, shunt_ohm: float | None, chosen: Mapping[str, Column]
 ) -> dict[str, Column]:
-    """Return the columns whose names say what they are, but for those that the user has chosen, and kinds that these make needless."""
+    """Return the columns that are recognised by their names.
+
+    Columns that the user has chosen are left out, and so are kinds that those make unnecessary.
+    """
     found: dict[str, Column] = {}
     places = {one.place for one in chosen.values()}
     needless = {*chosen, *(READ if chosen.keys() & {"power", "energy"} else ())}
@@ -103,19 +108,19 @@ def _by_name(
         if kind is None or kind in needless:
             continue
         if kind in found:
-            raise RigError(f"{where}: a column stands there twice, {found[kind].name!r} and {head.name!r}: say which is the {kind}, "
-                           f"such as --column '{head.name}={kind}'.")  # fmt: skip
+            raise RigError(f"{where}: a column occurs twice: {found[kind].name!r} and {head.name!r}; say which "
+                           f"is the {kind}, such as --column '{head.name}={kind}'.")  # fmt: skip
         found[kind] = Column(place, _scale(where, kind, head.unit, head.name, shunt_ohm), head.name)
     return found
 
 
 def _kind(where: str, file: str, layout: Layout, head: Head) -> str | None:
-    """Return what a column is by its name; None where that says nothing."""
+    """Return what a column holds according to its name; None if the name does not say."""
     name = head.name.lower()
-    if layout.means:  # Joulescope: power holds what the others do
+    if layout.means:  # Joulescope: power suffices
         return name if name in ("time", "power", "voltage") else None
     if name in TIMES:
-        if name == UNDATED and not head.unit and not any(_otii(file, one) for one in layout.heads):
+        if name == AMBIGUOUS_TIME and not head.unit and not any(_otii(file, one) for one in layout.heads):
             raise RigError(f"{where}: {head.name!r} has no unit: say which, such as --column '{head.name}=time (ms)'.")
         return "time"
     if name in COLUMNS:
@@ -124,13 +129,13 @@ def _kind(where: str, file: str, layout: Layout, head: Head) -> str | None:
 
 
 def _otii(file: str, head: Head) -> str | None:
-    """Return what a column of an Otii's export holds: a channel's name, or `Value` in a file that is called by its channel."""
+    """Return what a column of an Otii's export holds: by a channel's name, or for `Value` by the file's name."""
     found = OTII.fullmatch(Path(file).stem if head.name.lower() == "value" else head.name)
     return found[1].lower() if found else None
 
 
 def _place(where: str, heads: Sequence[Head], column: str) -> tuple[int, int | None]:
-    """Return the place of a column by its name, and of a digital input among the characters of its column."""
+    """Return the place of a column by its name, and for a digital input, its place among the characters of the cell."""
     for place, head in enumerate(heads):
         if head.name.lower() == column.lower():
             return place, None
@@ -143,35 +148,36 @@ def _place(where: str, heads: Sequence[Head], column: str) -> tuple[int, int | N
 
 
 def _scale(where: str, kind: str, unit: str, column: str, shunt_ohm: float | None) -> float:
-    """Return what a column is multiplied by to be in SI units."""
+    """Return the factor from a column's unit to SI units."""
     if kind == "marker":
         return 1.0
     if kind == "current" and shunt_ohm is not None:
         if unit and unit not in VOLTAGE_V:
-            raise RigError(f"{where}: {column!r} is in {unit}, and not the voltage of a shunt: leave --shunt out.")
+            raise RigError(f"{where}: {column!r} is in {unit}, not the voltage of a shunt: leave --shunt out.")
         return VOLTAGE_V[unit or "V"] / shunt_ohm
     units = COLUMNS[kind]
     if unit and unit not in units:
         cure = (
-            "say its ohms (volts per ampere) with --shunt"
+            "give its ohms (volts per ampere) with --shunt"
             if kind == "current" and unit in VOLTAGE_V
             else f"use {', '.join(units)}"
         )
-        raise RigError(f"{where}: {unit!r} is no unit of {kind} (column {column!r}): {cure}.")
+        raise RigError(f"{where}: {unit!r} is not a unit of {kind} (column {column!r}): {cure}.")
     return units[unit] if unit else next(iter(units.values()))
 
 
 def _require(where: str, layout: Layout, columns: Mapping[str, Column]) -> None:
-    """See that the columns make a trace.
+    """Check that the columns make a trace.
 
     Raises:
-        RigError: they do not.
+        RigError: the time is missing, or there is not exactly one of current, power and energy (or current and power).
     """
     kinds = [kind for kind in READ if kind in columns]
     there = ", ".join(f"{head.name} ({head.unit})" if head.unit else head.name for head in layout.heads)
     if "time" not in columns:
         raise RigError(
-            f"{where}: none of its columns {there} is said to be the time: say which, such as --column '{layout.heads[0].name}=time (s)'."
+            f"{where}: none of its columns {there} is said to be the time: say which, such as "
+            f"--column '{layout.heads[0].name}=time (s)'."
         )
     if not kinds:
         free = [head for place, head in enumerate(layout.heads) if place not in {one.place for one in columns.values()}]
@@ -183,11 +189,13 @@ def _require(where: str, layout: Layout, columns: Mapping[str, Column]) -> None:
             else next((kind for kind in READ if unit in COLUMNS[kind]), "current")
         )
         raise RigError(
-            f"{where}: none of its columns {there} is said to be current, power or energy: say which, such as --column {one.name}={means}."
+            f"{where}: none of its columns {there} is said to be current, power or energy: say which, such as "
+            f"--column {one.name}={means}."
         )
     if len(kinds) > 1 and kinds != ["current", "power"]:
         raise RigError(
-            f"{where}: {' and '.join(kinds)} may contradict each other: keep one of them, such as by --column {kinds[-1]}={kinds[-1]}."
+            f"{where}: {' and '.join(kinds)} may contradict each other: keep one of them, such as by "
+            f"--column {kinds[-1]}={kinds[-1]}."
         )
 
 
@@ -202,13 +210,13 @@ def unused(layout: Layout, columns: Mapping[str, Column]) -> list[str]:
 
 
 def changes(levels: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return between which two readings a level changes, int64[n] each, and to which, bool[n].
+    """Return between which two readings a level changes, int64[n] each, and the new level, bool[n].
 
-    It is high above two thirds of its swing and low below one third, so that noise at the middle is no change.
+    A level is high above two thirds of its swing and low below one third, so noise at the middle is no change.
 
     Args:
         levels: float64[k].
-        known: bool[k], whether a level can be told; where not, a change is dated by the readings around it.
+        known: bool[k], whether a level is known. An unknown one widens a change to the known readings around it.
     """
     low, high = float(levels[known].min()), float(levels[known].max())
     third = (high - low) / 3

@@ -1,4 +1,4 @@
-"""A trace from a CSV file that somebody else's program wrote."""
+"""Read a power trace from a CSV file of another program."""
 
 from __future__ import annotations
 
@@ -20,32 +20,33 @@ from hil.meters.csv_text import CLOCK, LARGEST, CsvText
 from hil.meters.reading_checks import missing
 
 DAY_S = 86_400.0
-LEVELS = {
-    "0": 0.0,
-    "1": 1.0,
-}  # of a digital input among the characters of a column; any other character is a level that is not known
-UNKNOWN = ("-", "X")  # how the PPK2's program writes that an input has no level, or had both
-REGULAR = 0.01  # of the interval: readings whose spacing scatters less (median deviation) lie on a grid, in which a gap is a loss
-SHORTEST_S = 1e-12  # from one reading to the next
+LEVELS = {"0": 0.0, "1": 1.0}  # characters of a digital input; any other one is an unknown level
+UNKNOWN = ("-", "X")  # PPK2: the input has no level, or had both
+# Of the interval: if the median deviation of the spacing is smaller, readings lie on a grid, and a gap is a loss.
+REGULAR = 0.01
+SHORTEST_S = 1e-12  # shortest interval
 
 
 def read_csv(
-    path: Path, volt: float | None = None, columns: Mapping[str, str] | None = None, shunt_ohm: float | None = None, debounce_s: float | None = None
+    path: Path, volt: float | None = None, columns: Mapping[str, str] | None = None, shunt_ohm: float | None = None,
+    debounce_s: float | None = None
 ) -> Capture:  # fmt: skip
-    """Return the readings of a file, of which hil/meters/csv_layout.py names the kinds; a time of day goes on over midnight.
+    """Return the readings of a file in one of the layouts of hil/meters/csv_layout.py. A time of day may pass midnight.
 
-    Power and current are instants, but for a Joulescope's statistics, whose readings are means; energy is a counter that goes on, and a reading
-    the mean between two of its values. The changes of a marker are the edges; without one the file begins and ends with the window.
+    Power and current are instants; in a Joulescope's statistics they are means. Energy is a running counter, and a
+    reading is the mean power between two of its values. The edges are the changes of the marker; without a marker, the
+    window is the whole file.
 
     Args:
         path: of the file.
-        volt: of the supply, for a file with current only.
-        columns: what columns are, by their names: `{"CH1": "current (mA)"}`.
-        shunt_ohm: of the shunt whose voltage the column of the current holds.
-        debounce_s: changes of the marker that lie closer together than this are one; None: more than two are refused.
+        volt: supply voltage, for a file with only current.
+        columns: meanings of columns, by their names: `{"CH1": "current (mA)"}`.
+        shunt_ohm: resistance of a shunt, if the column of the current holds its voltage.
+        debounce_s: changes of the marker that are closer together are one edge. None: more than two changes are an
+            error.
 
     Raises:
-        RigError: it is missing, lacks a column, or has a line that is wrong; with its number.
+        RigError: the file or a column is missing, or a line is wrong; the message has its number.
     """
     text = CsvText(path)
     layout = find_layout(text)
@@ -60,7 +61,7 @@ def read_csv(
 
 
 def _values(text: CsvText, layout: Layout, used: Mapping[str, Column]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return the numbers of each kind in SI units, float64[n] each, NaN for a marker that is not known, and the line of each."""
+    """Return the numbers of each kind in SI units, float64[n], and their lines; an unknown marker is NaN."""
     kept, lines = {kind: array("d") for kind in used}, array("q")
     width, beside = len(layout.heads), layout.beside
     clock = False
@@ -96,7 +97,7 @@ def _times(name: str, layout: Layout, column: Column, read: np.ndarray, lines: n
     """Return the time of each reading, float64[n] seconds, ascending.
 
     Raises:
-        RigError: there are too few, or they are not in order.
+        RigError: there are fewer than two, or they are not in order.
     """
     times = read if layout.steps is None or column.place else layout.steps[0] + layout.steps[1] * read
     if len(times) < 2:
@@ -106,14 +107,17 @@ def _times(name: str, layout: Layout, column: Column, read: np.ndarray, lines: n
         line = lines[late[0] + 1]
         if times[late[0] + 1] == times[late[0]]:
             raise RigError(
-                f"{name}, line {line}: its time is that of the line before: export the time with more digits, or delete the line."
+                f"{name}, line {line}: its time is that of the line before: export the time with more digits, "
+                "or delete the line."
             )
         raise RigError(
-            f"{name}, line {line}: its time is not after the one before: export the trace again, in order of time."
+            f"{name}, line {line}: its time is not after that of the line before: export the trace again, "
+            "in order of time."
         )
     if float(np.median(np.diff(times))) < SHORTEST_S:
         raise RigError(
-            f"{name}: its readings lie less than {SHORTEST_S:g} s apart: say the unit of the time, such as --column '{column.name}=time (ms)'."
+            f"{name}: its readings are less than {SHORTEST_S:g} s apart: give the unit of the time, such as "
+            f"--column '{column.name}=time (ms)'."
         )
     return times
 
@@ -138,23 +142,24 @@ def _capture(
         return Capture(times, values["power"], amps, volts, 0.0, interval, (), _largest(amps), lost)
     if np.isnan(volts).any():
         raise RigError(
-            f"{name}: current alone is no power: say the supply's voltage with --volt, or which column holds it with --column NAME=voltage."
+            f"{name}: current alone is not power: give the supply voltage with --volt, or the column that holds it "
+            "with --column NAME=voltage."
         )
     amps = values["current"]
     return Capture(times, amps * volts, amps, volts, 0.0, interval, (), _largest(amps), lost)
 
 
 def _largest(amps: np.ndarray) -> float:
-    """Return the largest current, which stands for the range that nobody knows; 0 where no current is known."""
+    """Return the largest current, as a substitute for the unknown range; 0 if no current is known."""
     known = np.abs(amps[np.isfinite(amps)])
     return float(np.max(known, initial=0.0))
 
 
 def _edges(name: str, times: np.ndarray, marker: np.ndarray | None, debounce_s: float | None) -> tuple[Edge, ...]:
-    """Return the edges of the marker, or those of the file where it has none.
+    """Return the edges of the marker, or start and end of a file without one.
 
     Raises:
-        RigError: it does not change, or more than twice and nobody says what of it is bounce.
+        RigError: the marker does not change, or changes more than twice without `debounce_s`.
     """
     if marker is None:
         return Edge(float(times[0]), 0.0, True), Edge(float(times[-1]), 0.0, False)
@@ -169,13 +174,14 @@ def _edges(name: str, times: np.ndarray, marker: np.ndarray | None, debounce_s: 
     edges = debounced(spans, debounce_s or 0.0)
     if len(edges) < 2:
         raise RigError(
-            f"{name}: its marker changes {len(edges)} times: name the column that goes up where the work begins and down where it ends."
+            f"{name}: its marker changes {len(edges)} times: name the column that goes up where the work begins "
+            "and down where it ends."
         )
     if len(edges) > 2 and debounce_s is None:
         shortest = min(after.t_s - before.t_s for before, after in pairwise(edges))
         raise RigError(
-            f"{name}: its marker changes {len(edges)} times, with {shortest:.3g} s between two changes at least: cut the file to one window, or say below "
-            "how many seconds a pulse is bounce with --debounce, 0 where none is and the first two changes count."
+            f"{name}: its marker changes {len(edges)} times, at least {shortest:.3g} s apart: cut the file to one "
+            "window, or say with --debounce below how many seconds a pulse is bounce (0: the first two changes count)."
         )
     return edges
 
@@ -183,11 +189,11 @@ def _edges(name: str, times: np.ndarray, marker: np.ndarray | None, debounce_s: 
 def debounced(spans: list[tuple[float, float, bool]], debounce_s: float) -> tuple[Edge, ...]:
     """Return the edges of a marker without its bounce.
 
-    Changes that follow each other within the time are one edge, anywhere between the first and the last of them, where they leave another level
-    than they found, and none where they leave the same.
+    Changes within `debounce_s` of each other are one edge, anywhere between the first and the last of them, if the
+    level after them differs from the level before; otherwise they are none.
 
     Args:
-        spans: of each change when it happened at the earliest and at the latest, in seconds, and the level after it.
+        spans: for each change, its earliest and latest time in seconds, and the level after it.
         debounce_s: 0 for no bounce.
     """
     groups: list[list[tuple[float, float, bool]]] = []
@@ -209,11 +215,12 @@ def _notes(
     volt: float | None,
     values: Mapping[str, np.ndarray],
 ) -> list[str]:
-    """Return what is to be doubted of the readings, a sentence each."""
+    """Return notes about the uncertainty of the readings, one sentence each."""
     notes = []
     if shunt_ohm is not None and "current" in values:
         notes.append(
-            f"the current is a voltage over {shunt_ohm:g} ohm (--shunt), whose tolerance belongs into --accuracy; what the shunt takes is part of it."
+            f"the current is a voltage over {shunt_ohm:g} ohm (--shunt), whose tolerance belongs into --accuracy; "
+            "what the shunt takes is part of it."
         )
     if volt is not None and "current" in values:
         notes.append(f"the supply was taken to be {volt:g} V (--volt), whose tolerance belongs into --accuracy.")

@@ -1,12 +1,19 @@
-"""Where the readings of a CSV file begin and what its columns are called, as power analysers and scopes write it.
+"""Find where the readings of a CSV file begin and the names of its columns, for common power analysers and scopes.
 
-How their headers look was taken from programs that write or read them:
-PPK2: `Timestamp(ms),Current(uA),D0-D7` or `...,D0,D1,...` (pc-nrfconnect-ppk, exportChartAction.ts; its former `Bits` has D7 first);
-Joulescope: `#time,current,voltage,power,charge,energy`, each row a mean up to its time (pyjoulescope_ui, statistics to CSV), and three columns
-without a header (save_csv); Otii: a file a channel, named after it, with `"Timestamp","Value"` (otiio, checked against Otii's own export);
-Rigol: `X,CH1,Start,Increment` with the time as a count, and `Time,X(CH1)`; Keysight InfiniiVision: `x-axis,1` and a line of units;
-Siglent SDS: settings, `Source,CH1`, `Second,Volt`; Tektronix: settings and `TIME,CH1`, with or without `#`, or settings beside the readings
-(TDS); LeCroy: `LECROY...`, segments, `Time,Ampl` (readers of each in public repositories, such as ripyl's documentation).
+Their headers were taken from programs that write or read them:
+- PPK2: `Timestamp(ms),Current(uA),D0-D7` or `...,D0,D1,...` (pc-nrfconnect-ppk, exportChartAction.ts; its former
+  `Bits` has D7 first).
+- Joulescope: `#time,current,voltage,power,charge,energy`, each row a mean up to its time (pyjoulescope_ui, statistics
+  to CSV), and three columns without a header (save_csv).
+- Otii: one file for each channel, named after it, with `"Timestamp","Value"` (otiio, checked against Otii's own
+  export).
+- Rigol: `X,CH1,Start,Increment` with the time as a count, and `Time,X(CH1)`.
+- Keysight InfiniiVision: `x-axis,1` and a line of units.
+- Siglent SDS: settings, `Source,CH1`, `Second,Volt`.
+- Tektronix: settings and `TIME,CH1`, with or without `#`, or settings to the left of the readings (TDS).
+- LeCroy: `LECROY...`, segments, `Time,Ampl`.
+
+Scopes: from readers of each in public repositories, such as ripyl's documentation.
 """
 
 from __future__ import annotations
@@ -26,14 +33,14 @@ SYMBOLS = (
     *("V", "mV", "uV", "A", "mA", "uA", "nA", "W", "mW", "uW", "nW"),
     *("J", "mJ", "uJ", "Wh", "mWh", "uWh"),
 )
-PLAIN = (*TIMES, "current", "voltage", "power", "energy")  # names that a unit may follow without brackets
+PLAIN = (*TIMES, "current", "voltage", "power", "energy")  # a unit may follow these names without brackets
 STATISTICS = ["time", "current", "voltage", "power", "charge", "energy"]
-TDS = 3  # columns of settings beside the readings of a Tektronix TDS
+TDS = 3  # columns of settings to the left of the readings of a Tektronix TDS
 
 
 @dataclass(frozen=True)
 class Head:
-    """A column's name and its unit, empty where the file says none."""
+    """A column's name and its unit; the unit is empty if the file gives none."""
 
     name: str
     unit: str = ""
@@ -41,15 +48,15 @@ class Head:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a file is laid out.
+    """The layout of a file.
 
     Attributes:
-        heads: of the columns, numbered from 1 where the file has no names.
-        line: of the names, 0 where there are none.
-        first: the first line of readings.
-        beside: columns of settings to the left of the readings.
-        steps: begin and increment in seconds of a time that is a count; else None.
-        means: whether a reading is the mean from the time before to its own.
+        heads: heads of the columns; numbers from 1 if the file has no names.
+        line: line of the names; 0 if there are none.
+        first: first line of readings.
+        beside: number of columns of settings to the left of the readings.
+        steps: start and increment in seconds if the time is a count; else None.
+        means: whether a reading is the mean since the time of the one before.
     """
 
     heads: tuple[Head, ...]
@@ -66,7 +73,7 @@ class Layout:
 
 
 def split_unit(text: str) -> Head:
-    """Return name and unit of a header such as `current (mA)`, `Current(uA)`, `time_ms`, `voltage [V]` or `CH1`."""
+    """Return name and unit in a header such as `current (mA)`, `Current(uA)`, `time_ms`, `voltage [V]` or `CH1`."""
     text = text.strip().replace("\u00b5", "u").replace("\u03bc", "u")
     bracket = re.fullmatch(r"(.+?)[\s_]*[(\[]\s*([^()\[\]]*?)\s*[)\]]", text)
     if bracket:
@@ -81,7 +88,7 @@ def find_layout(text: CsvText) -> Layout:
     """Return the layout of a file.
 
     Raises:
-        RigError: there is no line of readings among the first HEAD.
+        RigError: no line among the first HEAD holds readings or names.
     """
     head = list(itertools.islice(text.lines(), HEAD))
     rows = [(line, [cells[0].lstrip("#").strip(), *cells[1:]] if cells else cells) for line, cells in head]
@@ -98,7 +105,8 @@ def find_layout(text: CsvText) -> Layout:
                 return Layout(tuple(split_unit(cell) for cell in before[1]), before[0], line)
             return Layout(tuple(Head(str(number)) for number in range(1, len(cells) + 1)), 0, line)
     raise RigError(
-        f"{text.name}: no line of it names the time and what was read: begin it with such a line, such as time,current,voltage."
+        f"{text.name}: none of its lines names the time and what was read: begin it with such a line, "
+        "such as time,current,voltage."
     )
 
 
@@ -111,7 +119,7 @@ def _names(cells: list[str]) -> bool:
 
 
 def _below_names(text: CsvText, rows: list[tuple[int, list[str]]], place: int) -> Layout:
-    """Return the layout of a file with names in one of its lines; the units may stand in the next one, or among the settings."""
+    """Return the layout of a file with a line of names. The units may be in the next line or among the settings."""
     line, cells = rows[place]
     cells = _filled(cells)
     below = rows[place + 1][1] if place + 1 < len(rows) else []
@@ -124,7 +132,7 @@ def _below_names(text: CsvText, rows: list[tuple[int, list[str]]], place: int) -
         units += [""] * len(heads)
         heads = [replace(one, unit=one.unit or unit) for one, unit in zip(heads, units, strict=False)]
         first = rows[place + 1][0] + 1
-    elif all(cell.lower() in UNITS for cell in cells):  # Siglent: units alone, the channels among the settings
+    elif all(cell.lower() in UNITS for cell in cells):  # Siglent: only units; channels are among the settings
         channels = _setting(rows[:place], "Source")
         if len(channels) != len(cells) - 1:
             channels = [str(number) for number in range(1, len(cells))]
@@ -141,11 +149,12 @@ def _below_names(text: CsvText, rows: list[tuple[int, list[str]]], place: int) -
 
 
 def _counted(text: CsvText, line: int, names: list[str], below: list[str]) -> Layout:
-    """Return the layout of a Rigol, whose first column is a count, and whose line of units ends with begin and increment."""
+    """Return the layout of a Rigol file: its first column is a count; start and increment end its line of units."""
     begin, step = [text.number(cell) for cell in below[-2:]] if len(below) == len(names) + 2 else (None, None)
     if begin is None or step is None or not 0 < step < 1e6:
         raise RigError(
-            f"{text.name}, line {line + 1}: it does not say where the time begins and how long a step is: export the trace again."
+            f"{text.name}, line {line + 1}: it does not give the start and the step of the time: "
+            "export the trace again."
         )
     heads = [
         Head("time", "s"),
@@ -164,12 +173,12 @@ def _numbers(text: CsvText, cells: list[str]) -> bool:
 
 
 def _filled(cells: list[str]) -> list[str]:
-    """Return the cells without empty ones at the end, which scopes leave."""
+    """Return the cells without the empty ones at the end, which scopes leave."""
     return cells[: max((place + 1 for place, cell in enumerate(cells) if cell), default=0)]
 
 
 def _setting(rows: list[tuple[int, list[str]]], name: str) -> list[str]:
-    """Return the values of a setting, empty where it is not among the lines."""
+    """Return the values of a setting; empty if no line holds it."""
     return next(
         (
             _filled(cells[1:3] if cells[2:3] == [""] else cells[1:])
@@ -181,6 +190,6 @@ def _setting(rows: list[tuple[int, list[str]]], name: str) -> list[str]:
 
 
 def _symbol(text: str) -> str:
-    """Return a unit's symbol as it is written right, empty where it is none: `mw` is mW, for nothing here takes megawatts."""
+    """Return the symbol of a unit in its correct case, or empty text: `mw` is mW, as megawatts do not occur."""
     text = text.replace("\u00b5", "u").replace("\u03bc", "u")
     return text if text in SYMBOLS else next((one for one in SYMBOLS if one.lower() == text.lower()), "")

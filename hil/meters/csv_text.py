@@ -1,4 +1,4 @@
-"""The text of a CSV file: its encoding, its delimiter, and the cells of its lines."""
+"""Read the text of a CSV file: its encoding, its delimiter, and the cells of its lines."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from pathlib import Path
 from hil.bounded_read import take
 from hil.errors import RigError
 
-LONGEST = 256 << 20  # bytes of a file: 10 million lines of a time and a current
+LONGEST = 256 << 20  # of a file: 10 million lines of time and current
 HEAD = 100  # lines that may come before the readings: scopes write up to 30 about their settings
-DELIMITERS = ";\t,"  # where several fit, the first: a comma may then be that of the decimals
+DELIMITERS = ";\t,"  # the first one wins a tie: a comma may then be the decimal separator
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 CLOCK = re.compile(r"\s*(\d{1,2}):(\d{2}):(\d{2}(?:[.,]\d+)?)\s*")  # a time of day
-LARGEST = 1e15  # of any number in SI units or not: beyond it is no reading, and sums of squares stay finite
+LARGEST = 1e15  # largest number in any unit: a larger one is no reading, and sums of squares stay finite
 SHOWN = 60  # characters of a line in a message
 
 
 class CsvText:
-    """A file's lines as cells.
+    """The lines of a file as cells.
 
     Args:
         path: of the file.
 
     Raises:
-        RigError: it is missing, no file, unreadable, binary or empty.
+        RigError: the file is missing, not a file, unreadable, binary or empty.
     """
 
     def __init__(self, path: Path) -> None:
@@ -40,10 +40,10 @@ class CsvText:
         self.delimiter = max(DELIMITERS, key=lambda one: sum(one in line for line in head))
 
     def lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number of each line that holds anything, from 1, and its cells, with one blank where there are several.
+        """Yield line number, from 1, and cells of each line that is not blank. Runs of white space become one space.
 
         Raises:
-            RigError: the quotes of a line do not close.
+            RigError: a quotation mark in a line is not closed.
         """
         reader = csv.reader(io.StringIO(self._text, newline=None), delimiter=self.delimiter, skipinitialspace=True)
         read = 0
@@ -57,11 +57,14 @@ class CsvText:
                     yield read, cells
         except csv.Error as error:
             raise RigError(
-                f"{self.name}, line {read + 1}: it is not cells of a table ({error}): mend the line."
+                f"{self.name}, line {read + 1}: it is not a row of a table ({error}): correct the line."
             ) from error
 
     def number(self, cell: str) -> float | None:
-        """Return a cell's number, a time of day in seconds, or None; a comma is that of the decimals where it parts no cells."""
+        """Return a cell's number, or a time of day in seconds, or None. A comma may be the decimal separator.
+
+        It is one if the delimiter is another character.
+        """
         try:
             return float(cell.replace(",", ".") if self.delimiter != "," else cell)
         except ValueError:
@@ -69,14 +72,14 @@ class CsvText:
             return 3600 * int(clock[1]) + 60 * int(clock[2]) + float(clock[3].replace(",", ".")) if clock else None
 
     def mistake(self, line: int, cells: list[str], count: int) -> RigError:
-        """Return the error of a line that does not hold so many numbers."""
+        """Return the error of a line that does not hold `count` numbers."""
         text = ", ".join(cells)
         text = text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-        return RigError(f"{self.name}, line {line}: {text!r} is not {count} numbers: mend or delete the line.")
+        return RigError(f"{self.name}, line {line}: {text!r} is not {count} numbers: correct or delete the line.")
 
 
 def _decoded(path: Path) -> str:
-    """Return the text, which is UTF-8, UTF-16 with its mark, or else Latin-1, as scopes write their names and micro signs."""
+    """Return the text of UTF-8, UTF-16 with a byte order mark, or else Latin-1, which scopes use for micro signs."""
     try:
         with path.open("rb") as file:
             data = take(file, LONGEST, str(path), "export a shorter stretch")

@@ -1,7 +1,7 @@
-"""FNIRSI FNB58 through its HID port: 100 point samples a second on its own clock, in reports of four.
+"""FNIRSI FNB58 through its HID port: 100 point samples per second on its own clock, in reports of four.
 
-It has no input for the marker, and its reports have no number: the host dates the stream, tells how many samples are missing and when the
-window was. It streams only as long as it is asked to go on once a second.
+It has no marker input, and its reports have no number. The host dates the stream, calculates how many samples are
+missing, and marks the window. The meter streams only as long as it gets a command to continue every second.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
 from hil.errors import Blocked
 from hil.meters import fnb58_report as report
-from hil.meters.host_marked_window import Unmarked
+from hil.meters.host_marked_window import HostMarkedWindow
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.optional_library import library
 
 VENDOR, PRODUCT = 0x2E3C, 0x5558
 RATE_HZ = 100
-PAUSE_S = 0.025  # between commands: without it the meter crashes (Randomblock1/fnirsi-usb-tool)
+PAUSE_S = 0.025  # between commands; without it the meter crashes (Randomblock1/fnirsi-usb-tool)
 GO_ON_S = 1.0
 SILENCE_S = 1.0
 WAIT_MS = 20
-TOLERATED = 12  # samples that host and meter may differ by: three reports under way
+TOLERATED = 12  # samples by which host and meter may differ: three reports in transit
 
 
 class HidDevice(Protocol):
-    """What is used of hidapi's `hid.device`."""
+    """The part of hidapi's `hid.device` that is used."""
 
     def write(self, data: bytes) -> int:
-        """Send a report behind its number, 0; return the bytes sent, negative where it failed."""
+        """Send a report after its number, 0; return the number of bytes sent, negative on failure."""
 
     def read(self, max_length: int, timeout_ms: int = 0) -> list[int]:
-        """Return a report, or nothing within the time-out."""
+        """Return a report, or nothing if none arrives within the timeout."""
 
     def get_product_string(self) -> str | None:
-        """Return what the USB descriptor calls it."""
+        """Return the product string of the USB descriptor."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the device."""
 
 
 def open_fnb58(serial_number: str = "") -> HidDevice:
-    """Open the FNB58 that is attached, or the one with a serial number.
+    """Open the only FNB58 that is attached, or the one with a serial number.
 
     Raises:
         RigError: hidapi is not installed.
-        Blocked: there is none, or it may not be opened.
+        Blocked: there is none, or access is denied.
     """
     hid = library("hid", "FNIRSI FNB58", "fnb58")
     device = hid.device()
@@ -59,27 +59,28 @@ def open_fnb58(serial_number: str = "") -> HidDevice:
     except OSError as error:
         raise Blocked(
             "meter",
-            f"the FNIRSI FNB58 cannot be opened ({error}): plug its PC port in, and allow USB device 2e3c:5558 by a udev rule.",
+            f"the FNIRSI FNB58 cannot be opened ({error}): plug its PC port in, "
+            "and allow USB device 2e3c:5558 by a udev rule.",
         ) from error
     return device  # type: ignore[no-any-return]
 
 
 class Fnb58:
-    """The FNB58 over HID.
+    """An FNB58 over HID.
 
     Args:
-        device: open.
+        device: already open.
         sheet: its data sheet.
         host: clock and sleep.
     """
 
     def __init__(self, device: HidDevice, sheet: DataSheet, host: Host) -> None:
         self._device, self.sheet, self._host = device, sheet, host
-        self._window = Unmarked(host, sheet.name)
+        self._window = HostMarkedWindow(host, sheet.name)
         self.mark = self._window.mark
         self.identity = self._product()
         if sheet.identity not in self.identity:
-            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
+            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: correct rig.toml.")
 
     def _product(self) -> str:
         try:
@@ -88,12 +89,12 @@ class Fnb58:
             raise self._gone(error) from error
 
     def configure(self, setting: Setting) -> None:
-        """Take the lengths; its rate and its range are its own."""
+        """Set the lengths of the window; rate and range are fixed by the meter."""
         self._window.setting = setting
         self._range = self.sheet.range_for(setting.range_a)
 
     def arm(self) -> None:
-        """Empty what is left over, and let it stream."""
+        """Discard old reports and start the stream."""
         while self._read():
             pass
         for kind in (report.HELLO, report.BEGIN, report.BEGIN):
@@ -103,11 +104,11 @@ class Fnb58:
         self._window.arm()
 
     def capture(self, deadline_s: float) -> Capture:
-        """Read until the host has its answer (`mark`), or the window should be over.
+        """Read until the host has its reply (`mark`), or until the expected end of the window.
 
         Raises:
-            Spoiled: samples are missing, a checksum is wrong, a sample beyond the range, or nothing tells where the edges are.
-            Blocked: it fell silent, or the deadline passed.
+            Spoiled: missing samples, a wrong checksum, a sample beyond the range, or edges that cannot be found.
+            Blocked: the meter went silent, or the deadline passed.
         """
         began = last = self._host.now()
         reports: list[bytes] = []
@@ -143,9 +144,8 @@ class Fnb58:
                 f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
             )
         number = np.arange(len(amps))
-        late = (
-            arrivals - number[report.SAMPLES - 1 :: report.SAMPLES] / RATE_HZ
-        )  # no report arrives before its last sample
+        # No report arrives before its last sample.
+        late = arrivals - number[report.SAMPLES - 1 :: report.SAMPLES] / RATE_HZ
         stamped = Stamped(
             number / RATE_HZ + late.min(), volts * amps, np.full(len(amps), float(np.ptp(late)) + 1 / RATE_HZ), 0.0
         )
@@ -153,7 +153,7 @@ class Fnb58:
         return replace(capture, temperature_c=float(np.mean(report.degrees(b"".join(reports)))))
 
     def watch(self) -> np.ndarray:
-        """Return the power of the samples since the last call, float64[n] in watts; it must be armed."""
+        """Return the power of the samples since the last call, float64[n] in watts; call `arm` first."""
         if self._host.now() - self._asked >= GO_ON_S:
             self._write(report.GO_ON)
             self._asked = self._host.now()
@@ -162,7 +162,7 @@ class Fnb58:
         return volts * amps
 
     def close(self) -> None:
-        """Let go of it: it ends its stream by itself."""
+        """Close the device; its stream ends by itself."""
         self._device.close()
 
     def _read(self) -> bytes:
@@ -177,7 +177,7 @@ class Fnb58:
         except (OSError, ValueError) as error:
             raise self._gone(error) from error
         if sent < 0:
-            raise self._gone("it takes no report")
+            raise self._gone("it accepts no report")
 
     def _gone(self, why: object) -> Blocked:
         return Blocked("meter", f"the {self.sheet.name} is gone ({why}): plug its PC port in again.")

@@ -1,7 +1,10 @@
-"""The 64-byte HID reports of the FNIRSI FNB58 (found out by baryluk/fnirsi-usb-power-data-logger and Randomblock1/fnirsi-usb-tool).
+"""The 64-byte HID reports of the FNIRSI FNB58.
 
-Byte 0 is 0xAA, byte 1 the kind (0x04: data), the last the CRC-8 of those between (polynomial 0x39, initial value 0x42). A data report has
-four samples of 15 bytes: voltage and current in 10 uV and 10 uA as little-endian words of 32 bits, then D+, D-, a constant and the temperature.
+Sources: baryluk/fnirsi-usb-power-data-logger and Randomblock1/fnirsi-usb-tool.
+
+Byte 0 is 0xAA, byte 1 the kind (0x04: data), the last one the CRC-8 of those between (polynomial 0x39, initial value
+0x42). A data report has four samples of 15 bytes: voltage and current in 10 uV and 10 uA as little-endian words of
+32 bits, then D+, D-, a constant and the temperature.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ HELLO, BEGIN, GO_ON = 0x81, 0x82, 0x83
 
 
 def command(kind: int) -> bytes:
-    """Return a report to the meter."""
+    """Return a report to the meter: a command."""
     body = bytes([kind, *bytes(REPORT - 3)])
     return bytes([HEAD]) + body + bytes([crc8(body)])
 
@@ -31,27 +34,30 @@ def crc8(data: bytes) -> int:
 
 
 def is_data(report: bytes) -> bool:
-    """Whether a report has samples; others tell of the meter itself."""
+    """Return whether a report holds samples; others describe the meter itself."""
     return len(report) == REPORT and report[0] == HEAD and report[1] == DATA
 
 
 def is_whole(report: bytes) -> bool:
-    """Whether a report's checksum is right."""
+    """Return whether the checksum of a report is correct."""
     return crc8(report[1:-1]) == report[-1]
 
 
 def degrees(reports: bytes) -> np.ndarray:
-    """Return the temperatures that whole data reports tell, float64[4 n] in degrees: a little-endian word of 16 bits, in tenths."""
+    """Return the temperatures in complete data reports, float64[4 n] in degrees.
+
+    Each is a little-endian word of 16 bits, in tenths.
+    """
     raw = _raw(reports)
     return (raw[:, 13] + 256.0 * raw[:, 14]) / 10
 
 
 def samples(reports: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Return voltages and currents of whole data reports, float64[4 n] each, in volts and amperes."""
+    """Return voltages and currents in complete data reports, float64[4 n] each, in volts and amperes."""
     words = np.ascontiguousarray(_raw(reports)[:, :8]).view("<u4")
     return words[:, 0] * 1e-5, words[:, 1] * 1e-5
 
 
 def _raw(reports: bytes) -> np.ndarray:
-    """Return the samples of whole data reports as they came, uint8[4 n, 15]."""
+    """Return the raw samples in complete data reports, uint8[4 n, 15]."""
     return np.frombuffer(reports, np.uint8).reshape(-1, REPORT)[:, 2 : 2 + SAMPLES * SAMPLE].reshape(-1, SAMPLE)

@@ -1,4 +1,4 @@
-"""What a meter without a marker input has instead: the host's word for when a window began and ended, and the readings themselves."""
+"""A window of a meter without a marker input: found by the host's marks and by the readings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hil.energy.edge_search import HostTimes, NoEdges, Stamped, synchronise
 from hil.errors import Blocked
 from hil.meters.meter import Host, Setting, Spoiled
 
-TAIL = 0.25  # of the sleep, read on behind an expected end
+TAIL = 0.25  # of the sleep: margin after the expected end
 
 
-class Unmarked:
-    """One window after the other. `mark` may be called from another thread than the rest.
+class HostMarkedWindow:
+    """Windows, one after the other. `mark` may be called from another thread than the other methods.
 
     Args:
-        host: whose clock dates everything.
+        host: clock of the marks and of the readings.
         name: of the meter, for messages.
     """
 
@@ -28,13 +28,13 @@ class Unmarked:
         self.arm()
 
     def arm(self) -> None:
-        """Begin a window."""
+        """Start a window."""
         self._armed = self._host.now()
         self._asked = self._answered = self._duration = math.inf
         self._duration_half = 0.0
 
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
-        """Take the host's word: it is about to ask for the steps (True), or it has the answer (False), with the time they took by the board's clock."""
+        """Mark the start or the end of the window; arguments as in hil.meters.meter.HostMarked."""
         if begins:
             self._asked = self._host.now()
         else:
@@ -42,10 +42,10 @@ class Unmarked:
             self._answered = self._host.now()
 
     def over(self, began: float, deadline_s: float) -> bool:
-        """Return whether the window and the sleep behind it are over: the host was answered, or (if it says nothing) they should be.
+        """Return whether the window and the sleep after it are over: the reply is here, or, without marks, time is up.
 
         Raises:
-            Blocked: the deadline has passed since `began`.
+            Blocked: more than `deadline_s` passed since `began`.
         """
         now = self._host.now()
         if math.isfinite(self._answered):
@@ -58,15 +58,15 @@ class Unmarked:
         if now > began + deadline_s:
             raise Blocked(
                 "meter",
-                f"the window under the {self._name} was not over within {deadline_s:g} s: see whether the board still trains.",
+                f"the window of the {self._name} was not over within {deadline_s:g} s: "
+                "check that the board still trains.",
             )
         return False
 
     def _host_times(self) -> HostTimes:
-        """Return what the host said, on its clock."""
-        asked = (
-            self._asked if math.isfinite(self._asked) else -math.inf
-        )  # of a board that nobody asks: it begins when it likes
+        """Return the host's marks."""
+        # Without a request the board begins by itself, at any time.
+        asked = self._asked if math.isfinite(self._asked) else -math.inf
         return HostTimes(self.setting.idle_s, asked, self._answered, self._duration, self._duration_half)
 
     def capture(
@@ -80,18 +80,18 @@ class Unmarked:
         """Return the window with its edges.
 
         Args:
-            readings: on the host's clock, without readings that are no numbers.
-            columns: float64[n] amperes and volts, NaN where they are not told.
+            readings: on the host's clock, all of them numbers.
+            columns: float64[n] amperes and volts, NaN if the meter does not return them.
             interval_s, range_a, lost: as in Capture.
 
         Raises:
-            Spoiled: nothing tells where the edges are.
+            Spoiled: the edges cannot be found.
         """
         try:
             edges, how = synchronise(readings, self._host_times())
         except NoEdges as error:
             raise Spoiled(
-                f"the edges of the window are not to be found in {len(readings.t_s)} readings of the {self._name}: {error}."
+                f"the edges of the window cannot be found in {len(readings.t_s)} readings of the {self._name}: {error}."
             ) from error
         current, volt = columns
         return Capture(
@@ -100,11 +100,11 @@ class Unmarked:
 
 
 def check_range(name: str, now_a: float, wanted_a: float, *, within: bool) -> None:
-    """See that a meter is on the range that was set, before a window or `within` one.
+    """Check that a meter is on the range that was set, before a window or `within` one.
 
     Raises:
-        Spoiled: it changed in the window; upwards, it was for too much current.
-        Blocked: it did not take it.
+        Spoiled: the range changed within the window; if upwards, because of too much current.
+        Blocked: the meter did not accept the range.
     """
     if math.isclose(now_a, wanted_a, rel_tol=1e-3):
         return

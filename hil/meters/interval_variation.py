@@ -1,25 +1,26 @@
-"""Another interval in each window, for meters that leave a pause between readings: what a board does at the pace of one is not at that of the next.
+"""Vary the interval from window to window, for meters that pause between readings.
 
-Readings on a grid see what repeats at their own pace always or never, in window after window, with no scatter to tell of it. Where each window has a pace
-of its own, the error differs from window to window, and stands in their scatter.
+Readings at a fixed interval see what repeats with the same period either always or never. This is so in every window,
+so the scatter of the windows does not show it. With another interval in each window the error differs from window to window,
+so it appears in their scatter.
 """
 
 from __future__ import annotations
 
 import math
 
-SPREAD = 0.1  # of the interval: so much longer is the longest
-GOLDEN = (math.sqrt(5) - 1) / 2  # whose multiples, modulo one, never come near each other (Weyl sequence)
+SPREAD = 0.1  # longest increase, as a share of the interval
+GOLDEN = (math.sqrt(5) - 1) / 2  # the multiples, modulo one, stay well apart (Weyl sequence)
 
 
 class Pace:
-    """Says by which factor the interval of each window is longer: the first not at all."""
+    """The factor by which the interval of each window is longer; 1 for the first window."""
 
     def __init__(self) -> None:
         self.restart()
 
     def restart(self) -> None:
-        """Begin again: the next window is the first."""
+        """Start again with the first window."""
         self._window = -1
 
     def factor(self) -> float:

@@ -1,7 +1,8 @@
-"""Joulescope JS220 through pyjoulescope_driver: current, voltage and power, and the marker on its general purpose input 0.
+"""Joulescope JS220 through pyjoulescope_driver: current, voltage, power, and the marker on general purpose input 0.
 
-Topics are those of the driver (its package: record.py, entry_points/measure.py, and its examples). Opening in mode `defaults` forgets what
-was set before. The instrument multiplies voltage and current before it thins them out, so the stream of power is that of products.
+Topics are those of the driver (its package: record.py, entry_points/measure.py, and its examples). Opening in mode
+`defaults` discards earlier settings. The instrument multiplies voltage and current before it reduces the rate, so the
+power stream holds means of products.
 """
 
 from __future__ import annotations
@@ -25,41 +26,41 @@ VOLTS = ((2.0, "2 V"), (15.0, "15 V"))
 SIGNALS = {"i": "s/i", "v": "s/v", "p": "s/p", "marker": "s/gpi/0"}
 POLL_S = 0.05
 SILENCE_S = 2.0
-BEHIND = 0.95  # of the sleep behind the second edge
+IDLE_KEPT = 0.95  # of the sleep after the second edge
 
 Callback = Callable[[str, Any], None]
 
 
 class JoulescopeDriver(Protocol):
-    """What is used of `pyjoulescope_driver.Driver`."""
+    """The part of `pyjoulescope_driver.Driver` that is used."""
 
     def device_paths(self) -> list[str]:
-        """Return the paths of the devices that are attached."""
+        """Return the paths of the attached devices."""
 
     def open(self, device_prefix: str, mode: str | None = None) -> Any:
         """Open a device."""
 
     def publish(self, topic: str, value: Any) -> None:
-        """Set a topic; raise where the device refuses."""
+        """Set a topic; raise if the device refuses it."""
 
     def subscribe(self, topic: str, flags: str, fn: Callback) -> Any:
-        """Have `fn` called with what a topic brings, on the driver's thread."""
+        """Call `fn` with each message of a topic, on the driver's thread."""
 
     def unsubscribe(self, topic: str, fn: Callback) -> None:
-        """Have it called no more."""
+        """Stop calling `fn`."""
 
     def close(self, device_prefix: str) -> None:
         """Close a device."""
 
     def finalize(self) -> None:
-        """End the driver."""
+        """Stop the driver."""
 
 
 def open_driver() -> JoulescopeDriver:
-    """Start the driver of all Joulescopes that are attached.
+    """Start the driver of all attached Joulescopes.
 
     Raises:
-        RigError: its library is not installed.
+        RigError: pyjoulescope_driver is not installed.
     """
     return library("pyjoulescope_driver", "Joulescope", "joulescope").Driver()  # type: ignore[no-any-return]
 
@@ -68,13 +69,13 @@ class Joulescope:
     """A Joulescope JS220.
 
     Args:
-        driver: started; it ends with the meter.
-        name: the end of its path, such as a serial number; empty for the only one attached.
+        driver: already started; closing the meter stops it.
+        name: end of the device path, such as a serial number; empty for the only one attached.
         sheet: its data sheet.
         host: clock and sleep.
 
     Raises:
-        Blocked: not exactly one is attached.
+        Blocked: not exactly one device matches.
     """
 
     def __init__(self, driver: JoulescopeDriver, name: str, sheet: DataSheet, host: Host) -> None:
@@ -85,38 +86,41 @@ class Joulescope:
             listed = ", ".join(paths) or "none"
             raise Blocked(
                 "meter",
-                f"{len(paths)} Joulescopes {name} are attached ({listed}): plug one in, and name its serial number in rig.toml.",
+                f"{len(paths)} Joulescopes {name} are attached ({listed}): plug one in, "
+                "and name its serial number in rig.toml.",
             )
         self.identity = paths[0]
         if sheet.identity not in self.identity:
-            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
+            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: correct rig.toml.")
         with self._blocked("open"):
             driver.open(self.identity, "defaults")
         self._streams: dict[str, Samples | Levels] = {}
         self._running = False
 
     def configure(self, setting: Setting) -> None:
-        """Fix both ranges and the rate.
+        """Set fixed ranges and the rate.
 
         Raises:
-            RigError: the voltage is beyond its ranges.
+            RigError: the voltage is beyond the ranges of the instrument.
         """
         self._stop()
         self._setting, self._range = setting, self.sheet.range_for(setting.range_a)
         volts = next((name for limit, name in VOLTS if setting.volt <= limit), None)
         if volts is None:
             raise RigError(
-                f"the {self.sheet.name} measures up to {VOLTS[-1][0]:g} V, not {setting.volt:g} V: measure with another meter."
+                f"the {self.sheet.name} measures up to {VOLTS[-1][0]:g} V, not {setting.volt:g} V: "
+                "measure with another meter."
             )
         self.rate = max((rate for rate in RATES_HZ if rate * setting.interval_s <= 1.0001), default=RATES_HZ[0])
         for topic, value in (
-            ("s/i/range/select", RANGES[self._range.amperes]), ("s/i/range/mode", "manual"), ("s/v/range/select", volts), ("s/v/range/mode", "manual"),
+            ("s/i/range/select", RANGES[self._range.amperes]), ("s/i/range/mode", "manual"),
+            ("s/v/range/select", volts), ("s/v/range/mode", "manual"),
             ("h/fs", self.rate),
         ):  # fmt: skip
             self._publish(topic, value)
 
     def arm(self) -> None:
-        """Begin to stream."""
+        """Start the streams."""
         self._stop()
         self._streams = {name: Levels() if name == "marker" else Samples() for name in SIGNALS}
         self._running = True
@@ -126,12 +130,12 @@ class Joulescope:
             self._publish(f"{topic}/ctrl", 1)
 
     def capture(self, deadline_s: float) -> Capture:
-        """Wait until the sleep behind the second edge is there, and end the streams."""
+        """Wait for the end of the sleep after the second edge, and stop the streams."""
         power, marker = self._streams["p"], self._streams["marker"]
         assert isinstance(power, Samples) and isinstance(marker, Levels)
         until = self._host.now() + deadline_s
         reached, since = -1.0, self._host.now()
-        while len(marker.edges) < 2 or power.reached_s() < marker.edges[1][0] + BEHIND * self._setting.idle_s:
+        while len(marker.edges) < 2 or power.reached_s() < marker.edges[1][0] + IDLE_KEPT * self._setting.idle_s:
             now = self._host.now()
             if power.reached_s() > reached:
                 reached, since = power.reached_s(), now
@@ -142,7 +146,8 @@ class Joulescope:
             if now > until:
                 raise Blocked(
                     "meter",
-                    f"the {self.sheet.name} has seen {len(marker.edges)} of the 2 edges of the marker within {deadline_s:.0f} s: "
+                    f"the {self.sheet.name} has seen {len(marker.edges)} of the 2 edges of the marker within "
+                    f"{deadline_s:.0f} s: "
                     "wire the board's marker pin to its general purpose input 0.",
                 )
             self._host.sleep(POLL_S)
@@ -153,7 +158,7 @@ class Joulescope:
         taken = {name: stream.take() for name, stream in self._streams.items() if isinstance(stream, Samples)}
         missing = sum(lost for _, _, lost in taken.values())
         begin, end = max(times[0] for times, _, _ in taken.values()), min(times[-1] for times, _, _ in taken.values())
-        end = min(end, marker.edges[1][0] + BEHIND * self._setting.idle_s)
+        end = min(end, marker.edges[1][0] + IDLE_KEPT * self._setting.idle_s)
         half = 0.5 / self.rate
         cut = {
             name: values[(times > begin - half) & (times < end + half)] for name, (times, values, _) in taken.items()
@@ -175,15 +180,15 @@ class Joulescope:
         return Capture(times, cut["p"], cut["i"], cut["v"], 1 / self.rate, 1 / self.rate, edges, self._range.amperes, 0)
 
     def watch(self) -> np.ndarray:
-        """Return the power of the samples since the last call, float64[n] in watts; it must be armed."""
+        """Return the power of the samples since the last call, float64[n] in watts; call `arm` first."""
         streams = [stream for name, stream in self._streams.items() if name in ("i", "v", "p")]
         return [stream.drain() for stream in streams if isinstance(stream, Samples)][-1]
 
     def close(self) -> None:
-        """Let go of it: the board stays fed through it."""
+        """Close the device. A board that is fed through it stays powered."""
         with contextlib.suppress(Blocked):
             self._stop()
-        with contextlib.suppress(Exception):  # the driver raises RuntimeError of its own for a device that has gone
+        with contextlib.suppress(Exception):  # the driver raises its own RuntimeError if the device is gone
             self._driver.close(self.identity)
             self._driver.finalize()
 

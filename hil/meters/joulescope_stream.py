@@ -1,7 +1,8 @@
-"""Streams of a Joulescope as its driver hands them over: pieces with the number of their first sample (pyjoulescope_driver, binding.pyx).
+"""Collect the streams of a Joulescope from the driver's pieces (pyjoulescope_driver, binding.pyx).
 
-A piece is a dict: `sample_id` of its first sample, counted at `sample_rate` a second; from one of its samples to the next the count goes on
-by `decimate_factor`; `data` are float32 samples, or bits, eight a byte, lowest first. The driver's thread calls, so a piece is only put down.
+A piece is a dict. `sample_id` is the number of its first sample, counted at `sample_rate` per second; it grows by
+`decimate_factor` from one sample of the piece to the next. `data` are float32 samples, or bits, eight per byte, lowest
+first. The driver's thread makes the calls, so they only store a piece.
 """
 
 from __future__ import annotations
@@ -14,29 +15,29 @@ Piece = dict[str, Any]
 
 
 class Samples:
-    """One stream of numbers."""
+    """A stream of numbers."""
 
     def __init__(self) -> None:
         self._pieces: list[Piece] = []
 
     def __call__(self, _topic: str, piece: Piece) -> None:
-        """Take a piece."""
+        """Store a piece."""
         self._pieces.append(piece)
 
     def reached_s(self) -> float:
-        """Return the time up to which samples are there, in seconds of the instrument; -1 before any."""
+        """Return the time of the last sample, in seconds of the instrument; -1 before the first one."""
         if not self._pieces:
             return -1.0
         last = self._pieces[-1]
         return float(last["sample_id"] + len(last["data"]) * last["decimate_factor"]) / float(last["sample_rate"])
 
     def drain(self) -> np.ndarray:
-        """Return the samples so far, float64[n], and forget them."""
+        """Remove and return the samples so far, float64[n]."""
         pieces, self._pieces = self._pieces, []
         return np.concatenate([np.asarray(piece["data"], np.float64) for piece in pieces]) if pieces else np.empty(0)
 
     def take(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """Return times float64[n] in seconds, values float64[n], and how many samples are missing between pieces."""
+        """Return times float64[n] in seconds, values float64[n], and the number of samples missing between pieces."""
         if not self._pieces:
             return np.empty(0), np.empty(0), 0
         step, rate = int(self._pieces[0]["decimate_factor"]), float(self._pieces[0]["sample_rate"])
@@ -52,7 +53,7 @@ class Samples:
 
 
 class Levels:
-    """One digital input: only where it changes is kept.
+    """A digital input, of which only the changes are stored.
 
     Attributes:
         edges: (seconds of the instrument, half-width, new level).
@@ -64,7 +65,7 @@ class Levels:
         self._held: Piece | None = None
 
     def __call__(self, _topic: str, piece: Piece) -> None:
-        """Take a piece. How many of its last byte's bits count is known when the next one says where it begins."""
+        """Process the piece before this one: its number of valid bits follows from where this one begins."""
         held, self._held = self._held, piece
         if held is None:
             return

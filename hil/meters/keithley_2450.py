@@ -1,8 +1,8 @@
-"""The Keithley 2450 source meter: it feeds the board through its terminals and finds the marker's edges on digital line 1.
+"""Keithley 2450 source meter: feeds the board through its terminals; the marker is on digital line 1.
 
-Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6, and see hil/meters/keithley_buffers.py; AZERo:ONCE: the
-QCoDeS driver of the 2450. Each reading includes the status of the source (TRACe:DATA?, SOURSTATus). Bit 5 says that the
-current limit was active (8-29, STAT_LIMIT).
+Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6, and those of hil/meters/keithley_buffers.py; AZERo:ONCE:
+the QCoDeS driver of the 2450. Each reading includes the status of the source (TRACe:DATA?, SOURSTATus). Bit 5 says that
+the current limit was active (8-29, STAT_LIMIT).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 
-NPLC = (0.01, 10.0)  # least and most power line cycles an aperture
-BETWEEN_S = 250e-6  # a reading's own work beside its aperture; of its order
+NPLC = (0.01, 10.0)  # shortest and longest aperture, in power line cycles
+PAUSE_S = 250e-6  # order of magnitude of the pause after each aperture
 LIMIT_A = 1.0
-LIMITED = 1 << 5  # of a reading's source status
+LIMITED = 1 << 5  # bit in the source status of a reading
 MOST_READINGS = 4_000_000  # in all buffers; the manuals of the family say 5,000,000 and more
-BLOCK = 500  # readings a query: a long answer would outlast the time-out
+BLOCK = 500  # readings per query: a longer reply would exceed the timeout
 
 
 class Keithley2450(VisaMeter):
-    """One instrument. Arguments and errors: VisaMeter."""
+    """A Keithley 2450. Arguments and errors: VisaMeter."""
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
@@ -38,9 +38,9 @@ class Keithley2450(VisaMeter):
         self._pace = Pace()
 
     def configure(self, setting: Setting) -> None:
-        """Prepare to read; the first time, and for another voltage, it forgets all that was set before, which takes the board's power away for a moment."""
+        """Prepare to read. A first call or a new voltage resets the instrument and briefly cuts power to the board."""
         self._setting = setting
-        fed, self._fed_volt = self._fed_volt, None  # after a failure within, it is not known any more
+        fed, self._fed_volt = self._fed_volt, None  # unknown after a failure in here
         tell = self._session.tell
         tell(":ABOR", "*CLS")
         if fed != setting.volt:
@@ -55,29 +55,29 @@ class Keithley2450(VisaMeter):
         else:
             self._buffers.delete()
         line_hz = self._session.ask_number(":SYST:LFR?")
-        self._nplc = float(np.clip((setting.interval_s - BETWEEN_S) * line_hz, *NPLC))
+        self._nplc = float(np.clip((setting.interval_s - PAUSE_S) * line_hz, *NPLC))
         self._line_hz, self._aperture_s = line_hz, self._nplc / line_hz
         self._pace.restart()
         tell(':SENS:FUNC "CURR"', f":SENS:CURR:RANG {setting.range_a:g}", f":SENS:CURR:NPLC {self._nplc:g}")
-        self._buffers.make(setting, self._aperture_s + BETWEEN_S, MOST_READINGS)
+        self._buffers.make(setting, self._aperture_s + PAUSE_S, MOST_READINGS)
         tell(":DIG:LINE1:MODE TRIG, IN", ":TRIG:DIG1:IN:EDGE EITH", ":OUTP ON")
-        # A zero before every reading would leave the current unseen for longer than it is seen.
+        # Automatic zero would measure the zero for longer than the current.
         tell(":SENS:CURR:AZER OFF", ":SENS:AZER:ONCE")
         self._session.check()
         self._fed_volt = setting.volt
 
     def arm(self) -> None:
-        """Begin to read, at another pace in each window: the edges of the marker that follow belong to it."""
+        """Start reading, with another interval in each window: the marker's next edges belong to the window."""
         nplc = min(self._nplc * self._pace.factor(), NPLC[1])
         self._aperture_s = nplc / self._line_hz
         self._session.tell(":ABOR", f":SENS:CURR:RANG {self._setting.range_a:g}", f":SENS:CURR:NPLC {nplc:.9g}")
         self._buffers.start(self._setting.idle_s)
 
     def capture(self, deadline_s: float) -> Capture:
-        """Wait until the window and the sleep behind it are over, and return them.
+        """Wait for the end of the window and of the sleep after it, and return both.
 
         Raises:
-            Spoiled: overload, the limit of current, readings that are none or missing, a full buffer, a range that was changed.
+            Spoiled: overload, the current limit, readings missing or not numbers, a full buffer, or a changed range.
             Blocked: no edges within the deadline, or the instrument failed.
         """
         self._buffers.wait(deadline_s, self._look)
@@ -86,25 +86,27 @@ class Keithley2450(VisaMeter):
         self._look()
         self._refuse_changed_range(self._session.ask(":SENS:CURR:RANG:AUTO?") != "0")
         self._require_unlimited(np.concatenate(rows))
-        began = rows[0][0, 2]  # without it float64 has 0.2 us left behind seconds of UTC
+        began = rows[0][0, 2]  # float64 seconds of UTC have a resolution of only 0.2 us
         parts = [np.column_stack([part[:, :2], part[:, 2] - began + part[:, 3]]) for part in rows]
         return self._buffers.joined(parts, self._aperture_s, self._setting.range_a)
 
     def watch(self) -> np.ndarray:
-        """Return the power of the readings since the last call, float64[n] in watts; the first one behind `arm` begins, and the marker counts no more.
+        """Return the power of the readings since the last call, float64[n] in watts.
+
+        The first call after `arm` starts the readings; the marker is ignored from then on.
 
         Raises:
-            Spoiled: overload, or readings that are none.
+            Spoiled: overload, or readings that are not numbers.
         """
         rows = np.concatenate([np.empty((0, 5)), *(self._read(BEFORE, [place]) for place in self._buffers.fresh())])
         require_numbers(rows[:, 0], rows[:, 1], self.sheet.name)
         return rows[:, 0] * rows[:, 1]
 
     def _look(self) -> None:
-        """Look at what must not change in a window.
+        """Check what must not change within a window.
 
         Raises:
-            Spoiled: the range is another, or the source holds the current back.
+            Spoiled: the range changed, or the source limits the current.
         """
         self._refuse_changed_range(self._session.ask_number(":SENS:CURR:RANG?") != self._setting.range_a)
         if self._session.ask(":SOUR:VOLT:ILIM:TRIP?").strip() not in ("0", "OFF"):
@@ -116,12 +118,18 @@ class Keithley2450(VisaMeter):
             raise self._limited(f"in {held} of {len(rows)} readings")
 
     def _limited(self, when: str) -> Spoiled:
-        """Return what to raise: a smaller range holds the source back at its own end, and the next one up may not."""
-        reason = f"the {self.sheet.name} held the current back {when}, at its limit of {LIMIT_A:g} A or at the end of the range of {self._setting.range_a:g} A"
+        """Return the error of a limited current; a larger range may cure it, as a smaller one limits at its own end."""
+        reason = (
+            f"the {self.sheet.name} limited the current {when}, at its limit of {LIMIT_A:g} A or at the end of the "
+            f"range of {self._setting.range_a:g} A"
+        )
         return Spoiled(reason, beyond_range=True)
 
     def _read(self, name: str, places: Sequence[tuple[int, int]]) -> np.ndarray:
-        """Return amperes, volts, seconds of UTC and their fraction when the aperture began, status of the source, of a buffer's stretches: float64[n, 5]."""
+        """Return float64[n, 5] from a buffer's stretches: amperes, volts, seconds of UTC, fraction, source status.
+
+        The time is the start of the aperture; its whole seconds and its fraction are separate columns.
+        """
         words, parts = "READ, SOUR, SEC, FRAC, SOURSTAT", []
         for first, last in blocks(places, BLOCK):
             parts.append(

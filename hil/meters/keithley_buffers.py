@@ -1,8 +1,9 @@
-"""What the drivers of Keithley's interactive instruments share: three buffers that the trigger model parts by the marker's edges.
+"""Three buffers that the trigger model of Keithley's interactive instruments fills in turn, switched by the marker.
 
-Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6: TRACe (6-107 to 6-124), TRIGger:BLOCk:WAIT (6-148); 2461 Reference Manual
-(2461-901-01 A), 6-202: a reading block with the count INF goes on beside the blocks that follow, until another takes over or stops it with 0.
-That block is MDIGitize in the instruments of today (public drivers of the 2450 and the DMM6500); before it was MEASure and DIGitize.
+Sources: 2450 Reference Manual (2450-901-01 Rev. B), section 6: TRACe (6-107 to 6-124), TRIGger:BLOCk:WAIT (6-148); 2461
+Reference Manual (2461-901-01 A), 6-202: a measure block with the count INF continues during the blocks that follow,
+until another one replaces it or stops it with 0. Today's instruments call that block MDIGitize (public drivers of the
+2450 and the DMM6500); earlier ones, MEASure and DIGitize.
 """
 
 from __future__ import annotations
@@ -18,27 +19,28 @@ from hil.meters.reading_checks import edge_between, missing, require_complete, r
 from hil.visa import VisaSession
 
 BEFORE, STEPS, AFTER = BUFFERS = "before", "steps", "after"
-SPARE, LEAST = 2.0, 1000  # size of a buffer over what is expected, and beside it
-LONGER = 30.0  # times the expected window: what is expected of the first one is a guess
+SPARE, LEAST = 2.0, 1000  # size of a buffer: SPARE times the expected one, plus LEAST readings
+LONGER = 30.0  # times the expected window: for the first one, the expected length is a guess
 POLL_S = 0.02
-LONGEST_S = 10_000  # of a delay block (2450-901-01 Rev. B, TRIGger:BLOCk:DELay:CONStant)
-IDLE_KEPT = 0.95  # of the sleep: the last reading is over before the board goes on
+LONGEST_S = 10_000  # longest delay block (2450-901-01 Rev. B, TRIGger:BLOCk:DELay:CONStant)
+IDLE_KEPT = 0.95  # of the sleep: the last reading ends before the board wakes
 
 
 class PartedBuffers:
-    """Readings go into one buffer until the marker's first edge, into the next until the second, and into a third while the board sleeps again.
+    """Buffers for the readings before the marker's first edge, between both edges, and after the second edge.
 
-    So the instrument itself parts them, and the host's clock has no say.
+    The instrument itself separates them, so the host's clock does not matter.
 
     Args:
-        session: with the instrument.
+        session: to the instrument.
         host: the host's clock.
-        event: of the trigger model, at each edge of the marker.
-        wiring: what to do when there are none, for people.
+        event: event of the trigger model at each edge of the marker.
+        wiring: what the user should do if there are no edges.
 
     Attributes:
         sizes: of the buffers, in readings.
-        ring: whether the steps' buffer is shorter than a window and must be read along: its oldest readings make room for new ones.
+        ring: whether the steps' buffer is shorter than a window. It must then be read during the window, because new
+            readings overwrite its oldest ones.
     """
 
     def __init__(self, session: VisaSession, host: Host, event: str, wiring: str) -> None:
@@ -48,16 +50,17 @@ class PartedBuffers:
         self._watched: int | None = None
 
     def make(self, setting: Setting, interval_s: float, most: int, ring: int = 0) -> None:
-        """Make the buffers for windows of a setting; with `*RST` those of before have gone.
+        """Create the buffers for windows of a setting; `*RST` has deleted earlier ones.
 
         Args:
             setting: of the windows.
             interval_s: from one reading to the next.
-            most: readings in all.
-            ring: readings that the steps' buffer keeps where a window does not fit, for a driver that reads along; 0 for one that does not.
+            most: most readings in all buffers.
+            ring: size of the steps' buffer if a window does not fit, for a driver that reads during the window; 0 for
+                one that does not.
 
         Raises:
-            Blocked: `most` readings are too few.
+            Blocked: a window does not fit in `most` readings.
         """
         idle = int(SPARE * setting.idle_s / interval_s) + LEAST
         steps = min(int(LONGER * setting.window_s / interval_s) + LEAST, most - 2 * idle)
@@ -71,37 +74,39 @@ class PartedBuffers:
             )
         self.sizes = dict(zip(BUFFERS, (idle, steps, idle), strict=True))
         self._session.tell(*(f':TRAC:MAKE "{name}", {size}' for name, size in self.sizes.items()))
-        self._session.tell(
-            f':TRAC:FILL:MODE CONT, "{BEFORE}"'
-        )  # the latest count, however long the board takes to begin
+        # Keep the latest readings, however long the board takes to begin.
+        self._session.tell(f':TRAC:FILL:MODE CONT, "{BEFORE}"')
         if self.ring:
             self._session.tell(f':TRAC:FILL:MODE CONT, "{STEPS}"')
 
     def delete(self) -> None:
-        """Delete them."""
+        """Delete the buffers."""
         self._session.tell(*(f':TRAC:DEL "{name}"' for name in BUFFERS))
 
     def start(self, idle_s: float) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._watched = None
         self._session.tell(":ABOR", *(f':TRAC:CLE "{name}"' for name in BUFFERS))
         self._session.tell(
             ':TRIG:LOAD "Empty"', f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF', f":TRIG:BLOC:WAIT 2, {self._event}",
-            f':TRIG:BLOC:MDIG 3, "{STEPS}", INF', f":TRIG:BLOC:WAIT 4, {self._event}", f':TRIG:BLOC:MDIG 5, "{AFTER}", INF',
+            f':TRIG:BLOC:MDIG 3, "{STEPS}", INF', f":TRIG:BLOC:WAIT 4, {self._event}",
+            f':TRIG:BLOC:MDIG 5, "{AFTER}", INF',
             f":TRIG:BLOC:DEL:CONS 6, {IDLE_KEPT * idle_s:g}", f':TRIG:BLOC:MDIG 7, "{AFTER}", 0', ":INIT",
         )  # fmt: skip
         self._session.check()
 
     def deadline(self, deadline_s: float, look: Callable[[], None]) -> Callable[[], bool]:
-        """Return what tells, after a short wait, whether the trigger model is through; it raises `Blocked` after the deadline.
+        """Return a function that waits briefly and returns whether the trigger model has finished.
+
+        It raises `Blocked` after the deadline.
 
         Args:
             deadline_s: from now.
-            look: called each time: a look at what must stay as it is during a window, such as the range.
+            look: called each time; it checks what must not change within a window, such as the range.
         """
         until = self._host.now() + deadline_s
 
-        def through() -> bool:
+        def finished() -> bool:
             look()
             if self._session.ask(":TRIG:STAT?").split(";")[0] == "IDLE":
                 return True
@@ -115,28 +120,29 @@ class PartedBuffers:
             self._host.sleep(POLL_S)
             return False
 
-        return through
+        return finished
 
     def wait(self, deadline_s: float, look: Callable[[], None]) -> None:
-        """Wait until the trigger model is through; `look` as in `deadline`.
+        """Wait until the trigger model has finished; `look` as in `deadline`.
 
         Raises:
-            Blocked: it is not within the deadline.
+            Blocked: it has not finished within the deadline.
         """
-        through = self.deadline(deadline_s, look)
-        while not through():
+        finished = self.deadline(deadline_s, look)
+        while not finished():
             pass
 
     def places(self, name: str) -> list[tuple[int, int]]:
-        """Return first and last place of each stretch of a buffer that nothing is added to any more, oldest reading first.
+        """Return first and last place of each stretch of a buffer that is complete, oldest reading first.
 
         Raises:
-            Spoiled: it is full, or empty.
+            Spoiled: the buffer is full or empty.
         """
         count = self._session.ask_whole(f':TRAC:ACT? "{name}"')
         if not count:
             raise Spoiled(
-                f"the {self._session.name} has no reading in its buffer {name!r}: the board did not stay that long"
+                f"the {self._session.name} has no reading in its buffer {name!r}: "
+                "the board did not stay in that state long enough"
             )
         if count < self.sizes[name]:
             return [(1, count)]
@@ -148,15 +154,18 @@ class PartedBuffers:
         return [(start, count)] if start == 1 else [(start, count), (1, start - 1)]
 
     def since(self, name: str, reached: int, end: int) -> list[tuple[int, int]]:
-        """Return first and last place of what a buffer has got since it was read up to a place; in one that fills continuously places go round."""
+        """Return first and last place of each stretch that was filled since the place `reached`, up to `end`.
+
+        Places wrap around in a buffer that fills continuously.
+        """
         if end >= reached:
             return [(reached + 1, end)] if end > reached else []
         return [*([(reached + 1, self.sizes[name])] if reached < self.sizes[name] else []), (1, end)]
 
     def fresh(self) -> list[tuple[int, int]]:
-        """Return first and last place of what the buffer before the first edge has got since the last call, for somebody who only watches.
+        """Return first and last place of the readings since the last call, for a live display; the marker is ignored.
 
-        The first call begins: readings go on whatever the marker does. What the buffer could not hold since the last call is not told of.
+        The first call starts the readings. Readings that were overwritten since the last call are not reported.
         """
         if self._watched is None or self._session.ask(":TRIG:STAT?").split(";")[0] == "IDLE":
             self._session.tell(
@@ -174,14 +183,14 @@ class PartedBuffers:
         return self.since(BEFORE, reached, self._watched)
 
     def joined(self, parts: Sequence[np.ndarray], aperture_s: float, range_a: float) -> Capture:
-        """Return the readings of all three as one capture.
+        """Return the readings of all three buffers as one capture.
 
         Args:
-            parts: of each buffer float64[n, 3]: amperes, volts, seconds of the instrument's time.
+            parts: for each buffer float64[n, 3]: amperes, volts, seconds on the instrument's clock.
             aperture_s, range_a: as in Capture.
 
         Raises:
-            Spoiled: overload, readings that are none, or too many missing.
+            Spoiled: overload, readings that are not numbers, or too many missing.
         """
         name, counts = self._session.name, [len(part) for part in parts]
         current_a, voltage_v, t_s = np.concatenate(parts).T
@@ -199,5 +208,5 @@ class PartedBuffers:
 
 
 def blocks(places: Sequence[tuple[int, int]], most: int) -> list[tuple[int, int]]:
-    """Return stretches of a buffer cut to so many readings at most, in order."""
+    """Return stretches of a buffer, in order, cut to at most `most` readings each."""
     return [(low, min(low + most - 1, last)) for first, last in places for low in range(first, last + 1, most)]

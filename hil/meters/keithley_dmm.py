@@ -1,8 +1,9 @@
-"""The Keithley DMM6500 and DMM7510 as digitizing ammeters in the board's supply, the marker at the trigger input on their back.
+"""Keithley DMM6500 and DMM7510 as digitizing ammeters in the board's supply; the marker is on the rear trigger input.
 
-Sources: 2461 Reference Manual (2461-901-01 A), 6-71 and 6-53 (the same digitize commands), DMM7510 Reference Manual (DMM7510-901-01 Rev. B), 6-13, 6-158
-and 8-83: the aperture is how long a sample looks at the signal, and `AUTO` makes it as long as the interval between samples, so that a reading is a
-mean without a gap, not an instant. See also hil/meters/keithley_buffers.py.
+Sources: 2461 Reference Manual (2461-901-01 A), 6-71 and 6-53 (the same digitize commands); DMM7510 Reference Manual
+(DMM7510-901-01 Rev. B), 6-13, 6-158 and 8-83: the aperture is the time over which a sample is measured. `AUTO` makes it
+as long as the interval between samples, so readings are means without a gap, not instants. See also
+hil/meters/keithley_buffers.py.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 
 RATES_HZ = (1_000, 1_000_000)
-MOST_READINGS = 5_000_000  # in all buffers; public drivers speak of 7,000,000
-BLOCK = 50_000  # readings a query, 16 bytes each
-PIECE = 100_000  # readings that wait before they are read while the window lasts
-RING = 2_000_000  # that the instrument keeps of a window that is longer: 20 s at 100 kS/s
-RESERVE = 0.95  # of the ring's time, after which what is read of it is not trusted
+MOST_READINGS = 5_000_000  # in all buffers; public drivers give 7,000,000
+BLOCK = 50_000  # readings per query, 16 bytes each
+PIECE = 100_000  # readings per transfer during the window
+RING = 2_000_000  # readings that the instrument keeps of a longer window: 20 s at 100 kS/s
+RESERVE = 0.95  # of the ring's duration: a longer pause between reads may have lost readings
 
 
 class KeithleyDmm(VisaMeter):
-    """One instrument; it sees the current only, and the board's supply is somebody else's. Arguments and errors: VisaMeter."""
+    """A DMM6500 or DMM7510. It measures only current; a supply feeds the board. Arguments and errors: VisaMeter."""
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
@@ -36,11 +37,12 @@ class KeithleyDmm(VisaMeter):
         self._buffers = PartedBuffers(session, host, "EXT", "wire the board's marker pin to its external trigger input")
 
     def configure(self, setting: Setting) -> None:
-        """Forget all that was set before, and prepare to sample on a fixed range."""
+        """Discard all earlier settings and prepare to sample on a fixed range."""
         self._setting = setting
         rate = round(float(np.clip(1 / setting.interval_s, *RATES_HZ)))
         self._session.tell(
-            ":ABOR", "*CLS", "*RST", ":FORM:BORD SWAP", ':DIG:FUNC "CURR"', f":DIG:CURR:RANG {setting.range_a:g}", f":DIG:CURR:SRAT {rate}",
+            ":ABOR", "*CLS", "*RST", ":FORM:BORD SWAP", ':DIG:FUNC "CURR"', f":DIG:CURR:RANG {setting.range_a:g}",
+            f":DIG:CURR:SRAT {rate}",
             ":DIG:CURR:APER AUTO", ":TRIG:EXT:IN:EDGE EITH",
         )  # fmt: skip
         self._interval_s = 1 / self._session.ask_number(":DIG:CURR:SRAT?")
@@ -48,30 +50,30 @@ class KeithleyDmm(VisaMeter):
         self._session.check()
 
     def arm(self) -> None:
-        """Begin to sample: the edges of the marker that follow belong to the window."""
+        """Start sampling: the marker's next edges belong to the window."""
         self._session.tell(":ABOR", f":DIG:CURR:RANG {self._setting.range_a:g}")
         self._second = 0.0  # of UTC, of the window's first reading
         self._buffers.start(self._setting.idle_s)
 
     def capture(self, deadline_s: float) -> Capture:
-        """Wait until the window and the sleep behind it are over, and return them; volts are those of the setting.
+        """Wait for the end of the window and of the sleep after it, and return both; volts are those of the setting.
 
         Raises:
-            Spoiled: overload, readings that are none or missing, a full buffer, a range that was changed.
+            Spoiled: overload, readings missing or not numbers, a full buffer, or a changed range.
             Blocked: no edges within the deadline, or the instrument failed.
         """
         return joined(list(self.pieces(deadline_s)))
 
     def pieces(self, deadline_s: float) -> Iterator[Capture]:
-        """Yield the window piece by piece while it lasts, of PIECE readings and more; arguments and errors: `capture`."""
-        through, series, reached = (
+        """Yield the window in pieces of PIECE readings or more while it lasts; arguments and errors: `capture`."""
+        finished, series, reached = (
             self._buffers.deadline(deadline_s, self._look),
             _Series(self.sheet.name, self._interval_s, self._setting),
             0,
         )
         since_s, over = self._host.now(), False
         while not over:
-            over = through()
+            over = finished()
             now_s = self._host.now()
             if not over and now_s - since_s < PIECE * self._interval_s:
                 continue
@@ -92,10 +94,12 @@ class KeithleyDmm(VisaMeter):
         series.require_complete()
 
     def watch(self) -> np.ndarray:
-        """Return the power of the readings since the last call, float64[n] in watts; the first one behind `arm` begins, and the marker counts no more.
+        """Return the power of the readings since the last call, float64[n] in watts.
+
+        The first call after `arm` starts the readings; the marker is ignored from then on.
 
         Raises:
-            Spoiled: overload, or readings that are none.
+            Spoiled: overload, or readings that are not numbers.
         """
         current = np.concatenate([np.empty(0), *(self._read(BEFORE, [place])[:, 0] for place in self._buffers.fresh())])
         voltage = np.full(len(current), self._setting.volt)
@@ -103,21 +107,22 @@ class KeithleyDmm(VisaMeter):
         return current * voltage
 
     def _look(self) -> None:
-        """See that the range is still the one that was set."""
+        """Check that the range is still the one that was set."""
         self._refuse_changed_range(self._session.ask_number(":DIG:CURR:RANG?") != self._setting.range_a)
 
     def _require_kept(self, since_s: float) -> None:
-        """Refuse what was read of a ring if it may have been written over since it was there, which is since the last look."""
+        """Raise Spoiled if readings of a ring may have been overwritten since `since_s`, when it was last read."""
         took_s = self._host.now() - since_s
         if self._buffers.ring and took_s > RESERVE * self._buffers.sizes[STEPS] * self._interval_s:
             raise Spoiled(
-                f"the {self.sheet.name} was not read for {took_s:.2f} s, in which it may have written over what it had"
+                f"the {self.sheet.name} was not read for {took_s:.2f} s, in which readings may have been overwritten"
             )
 
     def _read(self, name: str, places: Sequence[tuple[int, int]]) -> np.ndarray:
-        """Return amperes and seconds of UTC since the first reading of a buffer's stretches: float64[n, 2].
+        """Return float64[n, 2] from stretches of a buffer: amperes, seconds of UTC since the window's first reading.
 
-        Blocks tell time relative to the first reading in the buffer only (DMM7510-901-01, 6-13), whichever that is by now: each gets its own date.
+        Times in a block are relative to the first reading in the buffer (DMM7510-901-01, 6-13), which may change. So
+        each block is dated by itself.
         """
         parts = []
         for first, last in blocks(places, BLOCK):
@@ -133,7 +138,7 @@ class KeithleyDmm(VisaMeter):
 
 
 class _Series:
-    """Makes pieces of a capture out of readings as they come, and sees that they follow each other.
+    """Builds the pieces of a capture from readings as they arrive, and checks that they follow each other.
 
     Args:
         name: of the meter, for messages.
@@ -151,10 +156,10 @@ class _Series:
 
         Args:
             rows: float64[n, 2], amperes and seconds.
-            high: level behind the edge that lies before its first reading; None: there is no edge.
+            high: level after an edge before the first reading; None: there is no edge.
 
         Raises:
-            Spoiled: overload, or readings that are none or not in order.
+            Spoiled: overload, or readings that are not numbers or not in order.
         """
         current, t_s = rows.T
         if not self.pieces:
@@ -179,5 +184,5 @@ class _Series:
         return Capture(t_s - self._began_s, power, current, voltage, interval, interval, edges, range_a, lost)
 
     def require_complete(self) -> None:
-        """Refuse a window of which too much is missing."""
+        """Raise Spoiled if too many readings are missing."""
         require_complete(self._lost, self._kept, self._name)

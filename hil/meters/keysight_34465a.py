@@ -1,16 +1,20 @@
-"""The Keysight 34465A as an ammeter in the board's supply: its sample timer, begun long before the marker rises at its external trigger.
+"""Keysight 34465A as an ammeter in the board's supply; the marker is on its external trigger.
 
-Without the option DIG it keeps nothing of what comes before a trigger. Then it begins at once when it is armed, and records no edge: both are found by
-the change of power.
+Its sample timer starts long before the marker rises. Without the option DIG the instrument keeps no readings from
+before a trigger. It then starts as soon as it is armed and records no edge; both edges are found by the change of
+power.
 
-The trigger takes one slope, so it tells where the window begins and not where it ends: a capture has one edge. The instrument goes on reading until it has
-all that it was told to make, which it says itself; the host's word that the window is over spares the rest of them.
+The trigger detects one slope, so it shows where the window begins and not where it ends: a capture has one edge. The
+instrument reads until it has all the readings it was set to make, which it reports itself. The host's mark at the end
+of the window makes the remaining ones unnecessary.
 
-Sources: Keysight Truevolt Series Operating and Service Guide: R? (page 204: also while it reads), SAMPle:COUNt:PRETrigger (page 306: the latest so many
-before the trigger are kept, and fewer where it comes early; behind it are always made as many as the count is larger; a reading that the trigger falls into
-came before it, 34410A/11A User's Guide), questionable data register (page 386: bit 1 current overload, bit 2 sample timing violation, bit 14 memory overflow,
-after which the oldest readings are overwritten without an error), STATus Subsystem, Standard Operation Register (Agilent's edition, page 226: bit 4 initiated,
-and making or about to make a measurement, bit 5 waiting for a trigger).
+Sources: Keysight Truevolt Series Operating and Service Guide: R? (page 204: also during a measurement),
+SAMPle:COUNt:PRETrigger (page 306: the latest readings before the trigger are kept, up to that count, and fewer if the
+trigger comes early; the number after it is always the sample count minus that count; a reading during which the trigger
+occurs counts as before it, 34410A/11A User's Guide), questionable data register (page 386: bit 1 current overload, bit
+2 sample timing violation, bit 14 memory overflow, after which the oldest readings are overwritten without an error),
+STATus Subsystem, Standard Operation Register (Agilent's edition, page 226: bit 4 initiated, and making or about to make
+a measurement, bit 5 waiting for a trigger).
 """
 
 from __future__ import annotations
@@ -29,21 +33,23 @@ from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 
 MEMORY = 50_000  # readings, without the option MEM
-LONGER = 1.1  # a window may last so many times what is expected
-BETWEEN_S = 40e-6  # between two apertures, to begin with; the instrument says whether it is enough
-MOST_SAMPLES = 1_000_000  # a trigger (Truevolt Series Operating and Service Guide, SAMPle:COUNt)
-BLOCK = 2_000  # readings a query
+LONGER = 1.1  # longest window, in times of the expected length
+PAUSE_S = 40e-6  # first guess of the time between two apertures; the instrument reports whether it is enough
+MOST_SAMPLES = 1_000_000  # per trigger (Truevolt Series Operating and Service Guide, SAMPle:COUNt)
+BLOCK = 2_000  # readings per query
 POLL_S = 0.05
 OPTION = "DIG"  # digitizing, and readings from before a trigger
 UNTRIGGERED = "the meter has no option DIG, and read without a trigger: both edges are told by the change of power."
-EARLY_S = 1.0  # that a meter without a trigger reads before the sleep: until the host has asked the board for the steps
-KEPT_IDLE = 0.95  # of the sleep before a window: the memory for it is full when the trigger comes, whatever the board's clock (IDLE_USED of it counts)
+EARLY_S = 1.0  # of readings before the sleep, without a trigger: until the host has requested the steps
+# Of the sleep before a window: the memory for it must be full at the trigger, whatever the error of the board's clock.
+# IDLE_USED of the sleep counts.
+KEPT_IDLE = 0.95
 MEASURING, WAITING = 1 << 4, 1 << 5
 CURRENT_OVERLOAD, TIMING, MEMORY_OVERFLOW = 1 << 1, 1 << 2, 1 << 14
 
 
 class Keysight34465A(VisaMeter):
-    """One instrument; it sees the current only, and the board's supply is somebody else's. Arguments and errors: VisaMeter."""
+    """A Keysight 34465A. It measures only current; another supply feeds the board. Arguments and errors: VisaMeter."""
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
@@ -52,7 +58,7 @@ class Keysight34465A(VisaMeter):
         self._pace = Pace()
 
     def configure(self, setting: Setting) -> None:
-        """Forget all that was set before, and prepare to sample on a fixed range."""
+        """Discard all earlier settings and prepare to sample on a fixed range."""
         self._setting = setting
         self._session.tell(
             "ABOR", "*CLS", "*RST", "FORM:DATA ASC", f"CONF:CURR:DC {setting.range_a:g}", "CURR:DC:ZERO:AUTO OFF"
@@ -63,25 +69,24 @@ class Keysight34465A(VisaMeter):
         self._shortest_s = self._interval_s
         self._pace.restart()
         self._count()
-        if self._before + self._behind > MEMORY:
+        if self._before + self._after > MEMORY:
             name, seconds = self.sheet.name, setting.window_s
             raise Blocked(
                 "meter", f"a window of {seconds:.0f} s overflows the {name}: choose fewer steps or a longer interval."
             )
 
     def _count(self) -> None:
-        """Work out how many readings there are to be before and after the rise of the marker, at the present interval."""
+        """Calculate how many readings to make before and after the marker's rise, at the present interval."""
         setting = self._setting
         before_s = KEPT_IDLE * setting.idle_s if self._pretriggers else EARLY_S + setting.idle_s
         self._before = int(before_s / self._interval_s)
-        self._behind = int((LONGER * setting.window_s + setting.idle_s) / self._interval_s)
+        self._after = int((LONGER * setting.window_s + setting.idle_s) / self._interval_s)
 
     def _set_pace(self, wanted_s: float) -> None:
-        """Set the interval, and the longest aperture that it leaves room for."""
-        shortest = (
-            self.sheet.apertures_s[0] if self._pretriggers else 1 / self.sheet.fastest_hz
-        )  # without the option it is no faster
-        aperture = float(np.clip(wanted_s - BETWEEN_S, shortest, self.sheet.apertures_s[1]))
+        """Set the interval and the longest aperture that fits in it."""
+        # Without the option it is no faster.
+        shortest = self.sheet.apertures_s[0] if self._pretriggers else 1 / self.sheet.fastest_hz
+        aperture = float(np.clip(wanted_s - PAUSE_S, shortest, self.sheet.apertures_s[1]))
         self._session.tell(f"CURR:DC:APER {aperture:.9g}")
         least = self._session.ask_number("SAMP:TIM? MIN")
         if least > wanted_s:
@@ -89,11 +94,11 @@ class Keysight34465A(VisaMeter):
             self._session.tell(f"CURR:DC:APER {aperture:.9g}")
             least = self._session.ask_number("SAMP:TIM? MIN")
         self._session.tell(f"SAMP:TIM {max(wanted_s, least):.9g}")
-        self._interval_s = self._session.ask_number("SAMP:TIM?")  # it takes the nearest that it can do
+        self._interval_s = self._session.ask_number("SAMP:TIM?")  # rounded to the nearest that the instrument supports
         self._aperture_s = self._session.ask_number("CURR:DC:APER?")
 
     def arm(self) -> None:
-        """Begin to read, at another pace in each window: the rise of the marker that follows begins it."""
+        """Start reading, with another interval in each window: the marker's next rise begins the window."""
         self._watching = self._over = False
         self._session.tell(
             "ABOR",
@@ -104,7 +109,7 @@ class Keysight34465A(VisaMeter):
         self._interval_s = self._session.ask_number("SAMP:TIM?")
         self._count()
         self._session.tell(
-            f"TRIG:SOUR {'EXT' if self._pretriggers else 'IMM'}", f"SAMP:COUN {self._before + self._behind}"
+            f"TRIG:SOUR {'EXT' if self._pretriggers else 'IMM'}", f"SAMP:COUN {self._before + self._after}"
         )
         if self._pretriggers:
             self._session.tell(f"SAMP:COUN:PRET {self._before}")
@@ -112,14 +117,19 @@ class Keysight34465A(VisaMeter):
         self._session.check()
 
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
-        """Take that the window and the sleep behind it are over (False): what the instrument has is enough. From any thread; of times it takes none."""
+        """Mark the end of the window and of the sleep after it (False): the readings so far are enough.
+
+        May be called from any thread. The times are not used.
+        """
         self._over = not begins
 
     def capture(self, deadline_s: float) -> Capture:
-        """Wait until all is read that the window was expected to take, or it is over (`mark`), and return it; volts are those of the setting.
+        """Wait for all expected readings, or for the end of the window (`mark`), and return them.
+
+        Volts are those of the setting.
 
         Raises:
-            Spoiled: overload, readings that are none or overwritten, timing that failed, a range that was changed.
+            Spoiled: overload, readings overwritten or not numbers, a failed sample timing, or a changed range.
             Blocked: no edge within the deadline, or the instrument failed.
         """
         count, before = self._wait(deadline_s)
@@ -148,13 +158,15 @@ class Keysight34465A(VisaMeter):
         )
 
     def watch(self) -> np.ndarray:
-        """Return the power of the readings since the last call, float64[n] in watts; the first one behind `arm` begins, and the marker counts no more.
+        """Return the power of the readings since the last call, float64[n] in watts.
+
+        The first call after `arm` starts the readings; the marker is ignored from then on.
 
         Raises:
-            Spoiled: overload, or readings that are none.
+            Spoiled: overload, or readings that are not numbers.
         """
         count = self._session.ask_whole("DATA:POIN?") if self._watching else 0
-        if not count:  # not begun, or through
+        if not count:  # not started, or finished
             self._session.tell(
                 "ABOR",
                 "*CLS",
@@ -174,12 +186,13 @@ class Keysight34465A(VisaMeter):
     def _wait(self, deadline_s: float) -> tuple[int, int]:
         """Return how many readings there are, and how many of them began before the trigger.
 
-        A count that no longer grows says nothing: a stand-in's time stands still once its board sleeps. Where all are made (the instrument is idle) those
-        behind the trigger are known; where some are missing there, those before it are as many as were reserved, for the board sleeps longer than that takes.
+        A count that stops growing proves nothing: the time of a stand-in stands still once its board sleeps. If the
+        instrument is idle, all readings are made and those after the trigger are known. If some of those are missing,
+        the readings before the trigger are as many as were reserved, because the board sleeps longer than they take.
         """
         until = self._host.now() + deadline_s
         while True:
-            over = self._over  # before the instrument is asked, whose answer then is of a time behind the window
+            over = self._over  # before the query, so that its reply belongs to a time after the window
             made_all = not self._session.ask_whole("STAT:OPER:COND?") & (MEASURING | WAITING)
             self._look()
             if self._session.ask_whole("STAT:QUES:COND?") & MEMORY_OVERFLOW:
@@ -192,39 +205,40 @@ class Keysight34465A(VisaMeter):
                 when = "in a window that is over" if over else f"within {deadline_s:.0f} s"
                 raise Blocked(
                     "meter",
-                    f"the {self.sheet.name} has not read a window {when}: wire the board's marker pin to its external trigger.",
+                    f"the {self.sheet.name} has not read a window {when}: "
+                    "wire the board's marker pin to its external trigger.",
                 )
             self._host.sleep(max(POLL_S, 10 * self._interval_s))
 
     def _before_trigger(self, count: int, made_all: bool) -> int:
         if not made_all:
             return self._before
-        if count < self._behind:
+        if count < self._after:
             raise Spoiled(
-                f"the {self.sheet.name} stopped after {count} readings of a window: leave its front panel alone"
+                f"the {self.sheet.name} stopped after {count} readings of a window: do not touch its front panel"
             )
-        if count == self._behind:
-            raise Spoiled(f"the marker rose before the {self.sheet.name} had read anything")
-        return count - self._behind
+        if count == self._after:
+            raise Spoiled(f"the marker rose before the first reading of the {self.sheet.name}")
+        return count - self._after
 
     def _look(self) -> None:
-        """See that the range is still the one that was set."""
+        """Check that the range is still the one that was set."""
         self._refuse_changed_range(self._session.ask_number("CURR:DC:RANG?") != self._setting.range_a)
 
     def _require_sound(self) -> None:
-        """Look at the questionable data: its events since the window was armed."""
+        """Check the questionable data events since the window was armed."""
         status = self._session.ask_whole("STAT:QUES?")
         if status & MEMORY_OVERFLOW:
             raise Spoiled(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
         if status & TIMING:
             raise Spoiled(
-                f"the {self.sheet.name} could not keep to an interval of {self._interval_s:g} s: choose a longer one"
+                f"the {self.sheet.name} could not keep an interval of {self._interval_s:g} s: choose a longer one"
             )
         if status & CURRENT_OVERLOAD:
             raise Spoiled(f"the current was beyond the range of the {self.sheet.name}", beyond_range=True)
 
     def _read(self, count: int) -> np.ndarray:
-        """Take all readings out of its memory, oldest first: float64[n] amperes."""
+        """Read its whole memory, oldest reading first: float64[n] amperes."""
         parts: list[np.ndarray] = []
         while (left := count - sum(map(len, parts))) > 0:
             part = self._session.ask_text_block(f"R? {min(left, BLOCK)}")

@@ -1,8 +1,9 @@
-"""ST X-NUCLEO-LPM01A, the "PowerShield", through its USB serial port (UM2243; UM2269; MLPerf Tiny's runner for what it sends).
+"""ST X-NUCLEO-LPM01A, the "PowerShield", on its USB serial port (UM2243; UM2269; MLPerf Tiny's runner for its output).
 
-It feeds the board, sums energy up between two readings and starts anew with each (`output energy`), so its readings are means over
-their interval. Edges on its Arduino pin D7 are lines among the readings: one is found up to a reading before or after its line.
-Readings are text, at most 5,000 a second without end (its own `help`); for the faster binary stream no form of an edge is published.
+It feeds the board. It sums up energy between two readings (`output energy`), so its readings are means over their
+interval. Edges on its Arduino pin D7 are lines among the readings: an edge is up to one reading before or after its
+line. Readings are text, at most 5,000 per second for unlimited time (its own `help`). For the faster binary stream, no
+format of an edge is published.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ BAUD = 3_686_400
 FREQUENCIES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 VOLTS = (1.8, 3.3)
 PROMPT = "PowerShield >"
-ANSWER_S = 6.0  # `volt` ends with a calibration of its own
+ANSWER_S = 6.0  # `volt` ends with a self-calibration
 POLL_S = 0.1
 FULL = 100  # percent of its buffer
-BEHIND = 0.95  # of the sleep: what comes later may belong to something else
+IDLE_KEPT = 0.95  # of the sleep; later readings may belong to something else
 STAMPS = 1000  # readings from one time stamp to the next
-STAMP_S = 2.0  # waited for at most, for the one that tells whether a reading was lost at the end
+STAMP_S = 2.0  # longest wait for the time stamp that shows whether readings at the end were lost
 EVENTS = ("d7 both", "d7 fal")
 
 
 class Lpm01a:
-    """An X-NUCLEO-LPM01A at a serial port.
+    """An X-NUCLEO-LPM01A on a serial port.
 
     Args:
         line: the serial port, 3,686,400 baud.
@@ -45,44 +46,46 @@ class Lpm01a:
 
     def __init__(self, line: Line, sheet: DataSheet, host: Host) -> None:
         self._line, self.sheet, self._host = line, sheet, host
-        line.write(b"\nstop\n")  # ends what another program left half typed, or running
+        line.write(b"\nstop\n")  # ends an incomplete or running command of another program
         self._silence()
         self._take_control()
         self.identity = " ".join(self._ask("powershield").split())
         if sheet.identity not in self.identity:
-            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
+            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: correct rig.toml.")
         self.identity += f", firmware {(self._ask('version').split() or ['not told'])[-1]}"
 
     def configure(self, setting: Setting) -> None:
-        """Set everything that a window depends on: the board's own reset would end the connection.
+        """Set everything that a window depends on, because the board's own reset would end the connection.
 
         Raises:
-            RigError: a voltage or a range that it has not.
+            RigError: the meter does not have this voltage or range.
         """
         if not VOLTS[0] <= setting.volt <= VOLTS[1]:
             raise RigError(
-                f"the {self.sheet.name} feeds {VOLTS[0]:g} to {VOLTS[1]:g} V, not {setting.volt:g} V: measure with another meter."
+                f"the {self.sheet.name} feeds {VOLTS[0]:g} to {VOLTS[1]:g} V, not {setting.volt:g} V: "
+                "measure with another meter."
             )
         self._setting, self._range = setting, self.sheet.range_for(setting.range_a)
         self.frequency = max((f for f in FREQUENCIES if f * setting.interval_s <= 1.0001), default=FREQUENCIES[0])
         for command in (
-            "acqmode dyn", "funcmode optim", "output energy", "format ascii_dec", f"freq {_frequency(self.frequency)}", "acqtime inf", "trigsrc sw",
+            "acqmode dyn", "funcmode optim", "output energy", "format ascii_dec", f"freq {_frequency(self.frequency)}",
+            "acqtime inf", "trigsrc sw",
             "trigdelay 0", "currthres 0", "pwrend on", f"volt {round(setting.volt * 1000)}m", "pwr on nostatus",
         ):  # fmt: skip
             self._ask(command)
         self._both_edges = self._choose_events()
         found = re.findall(r"\b(\d+)([+-]\d+)\b", self._ask("volt get"))
         if not found:
-            raise Blocked("meter", f"the {self.sheet.name} did not tell its voltage: plug it in again.")
+            raise Blocked("meter", f"the {self.sheet.name} did not return its voltage: plug it in again.")
         self.volt = int(found[-1][0]) * 10.0 ** int(found[-1][1])
 
     @property
     def falling_only(self) -> bool:
-        """Whether its firmware tells falling edges only."""
+        """Whether its firmware reports only falling edges."""
         return not self._both_edges
 
     def _choose_events(self) -> bool:
-        """Ask for both edges; a firmware that tells falling edges only wants a marker that pulses down at either end."""
+        """Request both edges and return whether they are supported; else the marker must pulse down at either end."""
         for events in EVENTS:
             try:
                 self._ask(f"eventsrc {events}")
@@ -94,12 +97,12 @@ class Lpm01a:
         raise AssertionError("unreachable")
 
     def arm(self) -> None:
-        """Begin to read: the edges that follow belong to the window."""
+        """Start reading: the marker's next edges belong to the window."""
         self._stream = Stream()
         self._stream.feed(self._ask("start", rest=True).encode("ascii", "replace"))
 
     def capture(self, deadline_s: float) -> Capture:
-        """Read until the sleep behind the second edge is over, and stop."""
+        """Read until the end of the sleep after the second edge, and stop."""
         until = self._host.now() + deadline_s
         try:
             while not self._over():
@@ -117,21 +120,22 @@ class Lpm01a:
         if len(stream.events) < 2:
             return False
         edge = stream.events[1][1]
-        asleep = len(stream.readings) - edge >= BEHIND * self._setting.idle_s * self.frequency
+        asleep = len(stream.readings) - edge >= IDLE_KEPT * self._setting.idle_s * self.frequency
         return asleep and (self._stamped(edge) or STAMP_S * self.frequency < STAMPS)
 
     def _stamped(self, edge: int) -> bool:
-        """Whether a time stamp has come behind the last edge: readings are known to be complete up to there."""
+        """Return whether a time stamp came after the last edge; then the readings up to it are known to be complete."""
         return bool(self._stream.stamps) and self._stream.stamps[-1][1] >= edge
 
     def _no_edges(self, deadline_s: float) -> str:
-        told = (
+        hint = (
             ""
             if self._both_edges
-            else "its firmware tells falling edges only, so that the marker must pulse down at begin and end; "
+            else "its firmware reports only falling edges, so the marker must pulse down at start and end; "
         )
         return (
-            f"the {self.sheet.name} has seen {len(self._stream.events)} of the 2 edges of the marker within {deadline_s:.0f} s: {told}"
+            f"the {self.sheet.name} has seen {len(self._stream.events)} of the 2 edges of the marker within "
+            f"{deadline_s:.0f} s: {hint}"
             "wire the board's marker pin to its pin D7 and close the solder bridge."
         )
 
@@ -152,20 +156,20 @@ class Lpm01a:
         if stream.garbled:
             raise Spoiled(f"{stream.garbled} readings of the {self.sheet.name} arrived garbled.")
         if stream.fullest >= FULL:
-            raise Spoiled(f"the buffer of the {self.sheet.name} overflowed: choose fewer readings a second.")
+            raise Spoiled(f"the buffer of the {self.sheet.name} overflowed: choose fewer readings per second.")
 
     def _capture(self) -> Capture:
         stream, f = self._stream, self.frequency
         numbers = [number for number, _ in stream.events]
         if len(numbers) != 2 or numbers[1] != numbers[0] + 1:
             raise Spoiled(
-                f"the {self.sheet.name} told of edges number {', '.join(map(str, numbers))} instead of two in a row."
+                f"the {self.sheet.name} reported edges number {', '.join(map(str, numbers))} instead of two in a row."
             )
         lost = stream.lost(f) if self._stamped(stream.events[1][1]) else None
         if lost:
             raise Spoiled(f"{lost} readings of the {self.sheet.name} are missing.")
-        behind = stream.events[1][1] + round(BEHIND * self._setting.idle_s * f)
-        power = np.array(stream.readings[:behind]) * f
+        end = stream.events[1][1] + round(IDLE_KEPT * self._setting.idle_s * f)
+        power = np.array(stream.readings[:end]) * f
         if not np.isfinite(power).all() or np.max(power, initial=0.0) > self._range.amperes * self.volt:
             raise Spoiled(
                 f"a reading was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
@@ -177,10 +181,10 @@ class Lpm01a:
         return Capture(times, power, power / self.volt, volts, 1 / f, 1 / f, edges, self._range.amperes, lost)
 
     def watch(self) -> np.ndarray:
-        """Return the power of the readings since the last call, float64[n] in watts; it must be armed.
+        """Return the power of the readings since the last call, float64[n] in watts; call `arm` first.
 
         Raises:
-            Spoiled: it ended the acquisition.
+            Spoiled: the meter ended the acquisition.
         """
         self._stream.feed(self._line.read())
         self._look_for_trouble()
@@ -189,14 +193,14 @@ class Lpm01a:
         return power
 
     def close(self) -> None:
-        """Give the board's buttons back; what it feeds stays fed (`pwrend on`)."""
+        """Release the controls of the meter's own buttons. A board that it feeds stays powered (`pwrend on`)."""
         self._line.write(b"stop\nhrc\n")
         self._line.close()
 
-    # the dialogue: the prompt, then `ack` or `error` with the command, then what it has to say
+    # Dialogue: the prompt, then `ack` or `error` with the command, then the reply.
 
     def _take_control(self) -> None:
-        """The prompt it greets with may spoil the first command: one more try (seen on a bench with firmware 1.0.1)."""
+        """Take control. The first prompt may spoil the first command, so try twice (seen with firmware 1.0.1)."""
         try:
             self._ask("htc")
         except Blocked:
@@ -204,7 +208,7 @@ class Lpm01a:
             self._ask("htc")
 
     def _ask(self, command: str, *, rest: bool = False) -> str:
-        """Return what stands behind `ack` and the command in its answer, or, of `start`, what has come after that line."""
+        """Return the text after `ack` and the command in the reply; with `rest`, what came after that line."""
         self._silence()
         self._line.write(command.encode("ascii") + b"\n")
         heard = ""
@@ -218,16 +222,16 @@ class Lpm01a:
             if found or "Command unknown" in heard:
                 raise Blocked("meter", f"the {self.sheet.name} refuses {command!r}: bring its firmware up to date.")
             self._host.sleep(0.002)
-        self._line.reopen()  # what it still says is not taken for the answer to the next command
+        self._line.reopen()  # a late reply must not be taken for the next command's
         raise Blocked(
             "meter", f"the {self.sheet.name} did not answer {command!r} within {ANSWER_S:g} s: plug it in again."
         )
 
     def _silence(self) -> None:
-        """Throw away what it said unasked.
+        """Discard unrequested output.
 
         Raises:
-            Blocked: it does not stop talking.
+            Blocked: the output does not stop.
         """
         until = self._host.now() + ANSWER_S
         while self._line.read():
@@ -236,7 +240,7 @@ class Lpm01a:
                 raise Blocked("meter", f"the {self.sheet.name} does not stop sending: plug it in again.")
 
     def _stop(self) -> None:
-        """Stop, and let what is under way arrive: the next command's answer must not be among it."""
+        """Stop, and discard what is in transit, so that it is not mixed with the next reply."""
         self._line.write(b"stop\n")
         self._host.sleep(POLL_S)
         self._silence()

@@ -1,11 +1,11 @@
-"""What the X-NUCLEO-LPM01A sends while it acquires, line by line (UM2269; the forms are those that MLPerf Tiny's runner reads).
+"""Parse what the X-NUCLEO-LPM01A sends during an acquisition (UM2269; formats as MLPerf Tiny's runner reads them).
 
     6409-07                            a reading: 6409 x 10^-7 joules or amperes
     TimeStamp: 001s 000ms, buff 00%    its own time, and how full its buffer is
     event 1 ris                        an edge on D7
     anything else                      a message
 
-Readings carry no time: the k-th begins k / frequency after the start, as long as none is missing, which the time stamps tell.
+Readings have no time: reading k begins k / frequency after the start if none is missing, which the time stamps show.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ EVENT = re.compile(r"event (\d+) (?:ris|fal)\w*")
 
 @dataclass
 class Stream:
-    """Collects what arrived.
+    """Collects the received lines.
 
     Attributes:
         readings: in joules or amperes.
-        stamps: (seconds, readings before it).
-        events: (its number, readings before it).
+        stamps: (seconds, number of readings before it).
+        events: (number of the event, number of readings before it).
         messages: other lines, oldest first.
-        garbled: lines that begin like a reading and are none.
-        fullest: percent of the instrument's buffer.
+        garbled: lines that begin like a reading but are not one.
+        fullest: highest level of the instrument's buffer, in percent.
     """
 
     readings: list[float] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Stream:
     _rest: str = ""
 
     def feed(self, data: bytes) -> None:
-        """Take bytes as they come; a line that is not complete waits for its end."""
+        """Process received bytes; an incomplete line is kept until its end arrives."""
         *lines, self._rest = (self._rest + data.decode("ascii", "replace")).split("\n")
         for line in lines:
             self._line(line.strip("\r\0 "))
@@ -59,7 +59,10 @@ class Stream:
             self.messages.append(line)
 
     def lost(self, frequency: float) -> int | None:
-        """Return how many readings are missing between its time stamps, each of which tells whole milliseconds; None with fewer than two."""
+        """Return how many readings are missing between the time stamps; None with fewer than two of them.
+
+        Time stamps have a resolution of a millisecond.
+        """
         if len(self.stamps) < 2:
             return None
         slack = 0.002 * frequency

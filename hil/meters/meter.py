@@ -1,4 +1,4 @@
-"""What every power meter can do, whatever it is and whatever is behind it."""
+"""Interface of every power meter."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from hil.energy.data_sheet import DataSheet
 
 @dataclass(frozen=True)
 class Setting:
-    """How a window is to be read.
+    """How to read a window.
 
     Attributes:
-        volt: supply of the board: what a meter that feeds it is set to, and what one that sees the current only multiplies by.
-        range_a: current range, one of the data sheet's.
-        interval_s: time from one reading to the next; a meter takes the nearest that it can do.
-        idle_s: sleep before the first and behind the last edge.
+        volt: supply voltage of the board: a meter that feeds the board is set to it; a meter that measures only
+            current multiplies by it.
+        range_a: current range, one of those in the data sheet.
+        interval_s: time from one reading to the next; the meter uses the nearest that it supports.
+        idle_s: sleep of the board before the first edge and after the last one.
         window_s: expected time between the two edges.
     """
 
@@ -34,11 +35,12 @@ class Setting:
 
 
 class Spoiled(Exception):
-    """A window that must be thrown away and measured again: readings lost, overload, no number, a range that changed.
+    """A window that must be discarded and measured again: lost readings, overload, no number, a changed range.
 
     Args:
         reason: one sentence.
-        beyond_range: the current was more than the range or the source allows: take the next one up, and give up where there is none.
+        beyond_range: the current exceeded what the range or the source allows. Measure again on the next larger range;
+            give up if there is none.
     """
 
     def __init__(self, reason: str, *, beyond_range: bool = False) -> None:
@@ -47,24 +49,26 @@ class Spoiled(Exception):
 
 
 class Meter(Protocol):
-    """An instrument. Every method raises `Blocked` at stage `meter` when the instrument is gone, is another, or refuses a command.
+    """A power meter. Every method raises `Blocked` at stage `meter` if the instrument is gone, is another, or fails.
+
+    A refused command is such a failure.
 
     Attributes:
-        sheet: what its maker promises.
-        identity: what it says of itself.
+        sheet: data sheet, as its maker specifies it.
+        identity: how the instrument identifies itself.
     """
 
     sheet: DataSheet
     identity: str
 
     def configure(self, setting: Setting) -> None:
-        """Forget all that was set before, and prepare to read as `setting` says, on a fixed range."""
+        """Discard all earlier settings and prepare to read as `setting` says, on a fixed range."""
 
     def arm(self) -> None:
-        """Begin to read: the edges of the marker that follow belong to the window."""
+        """Start reading: the marker's next edges belong to the window."""
 
     def capture(self, deadline_s: float) -> Capture:
-        """Wait until the window and the sleep behind it are over, and return them.
+        """Wait for the end of the window and of the sleep after it, and return both.
 
         Raises:
             Spoiled: measure the window again.
@@ -72,38 +76,53 @@ class Meter(Protocol):
         """
 
     def watch(self) -> np.ndarray:
-        """Return the power of the readings since the last call, float64[n] in watts, for the eye; it must be armed, and the next window be armed again.
+        """Return the power of the readings since the last call, float64[n] in watts, for a live display.
+
+        Call `arm` before it, and again before the next window.
 
         Raises:
-            Spoiled: overload, or readings that are none; arm it again.
+            Spoiled: overload, or readings that are not numbers; call `arm` again.
         """
 
     def close(self) -> None:
-        """Let go of the instrument; a board that it feeds stays fed."""
+        """Release the instrument. A board that it feeds stays powered."""
 
 
 @runtime_checkable
-class Streams(Protocol):
-    """A meter whose windows may be longer than its memory, and than the host's: it hands its readings over while it makes them."""
+class Streaming(Protocol):
+    """A meter that returns readings while it measures, so a window may exceed its memory and the host's."""
 
     def pieces(self, deadline_s: float) -> Iterator[Capture]:
-        """Yield the window piece by piece, an edge with the first reading behind it; what `capture` raises may come behind any of them."""
+        """Yield the window in pieces. An edge comes with the first reading after it.
+
+        The errors of `capture` may be raised after some pieces.
+        """
 
 
 @runtime_checkable
-class Told(Protocol):
-    """What a meter takes beside that sees not both edges of the marker: the host's word for when a window began and ended. From any thread."""
+class HostMarked(Protocol):
+    """A meter that does not see both edges of the marker: the host marks when a window begins and ends.
+
+    `mark` may be called from any thread.
+    """
 
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
-        """Take that the host is about to ask for the steps (True), or has the answer (False), with their time by the board's clock, good to `half_s`."""
+        """Mark the start of a window (True: the request is about to be sent) or its end (False: the reply is here).
+
+        Args:
+            begins: start or end of the window.
+            duration_s: time of the steps by the board's clock, at the end.
+            half_s: half width of the uncertainty of that time.
+        """
 
 
 @runtime_checkable
-class Pulsed(Protocol):
-    """What a meter says beside whose marker input may tell falling edges only.
+class MaybeFallingOnly(Protocol):
+    """A meter whose marker input may detect only falling edges.
 
     Attributes:
-        falling_only: since `configure`: a window must lie between two falling pulses, for the rise of a level is not seen.
+        falling_only: set by `configure`: the input misses rising edges, so a window must lie between two falling
+            pulses.
     """
 
     falling_only: bool
@@ -111,7 +130,7 @@ class Pulsed(Protocol):
 
 @dataclass(frozen=True)
 class Host:
-    """The host's clock in seconds, and how to wait; a virtual instrument brings its own."""
+    """The host's clock in seconds, and its sleep; a virtual instrument brings its own."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep

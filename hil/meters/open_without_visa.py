@@ -1,4 +1,4 @@
-"""Opens the meters that VISA does not reach, by the address that rig.toml gives them."""
+"""Open the meters that are not reached through VISA, by their address in rig.toml."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from hil.meters.serial_line import SerialLine
 Open = Callable[[str, DataSheet, Host], Meter]
 
 
-def open_beside_visa(address: str, model: str, host: Host | None = None) -> Meter:
-    """Open a meter.
+def open_without_visa(address: str, model: str, host: Host | None = None) -> Meter:
+    """Open a meter that is not reached through VISA.
 
     Args:
-        address: of the LPM01A and the TC66C a serial port or the USB serial number of one; of the FNB58 and the Joulescope a USB serial number;
-            of an Otii its name, or `name@host:port` of the program it is at. An empty one means the only one attached, except of a port.
+        address: LPM01A and TC66C: a serial port, or the USB serial number of one. FNB58 and Joulescope: a USB serial
+            number. Otii: its name, or `name@host:port` of the program that it is connected to. Empty: the only one
+            attached, except for a serial port.
         model: name of its data sheet, one of DRIVERS.
         host: clock and sleep.
 
     Raises:
-        RigError: no such model, or its library is not installed.
-        Blocked: it does not answer, or is another.
+        RigError: the model is unknown, or its library is not installed.
+        Blocked: the instrument does not answer, or is another one.
     """
     if model not in DRIVERS:
-        raise RigError(f"a {model!r} is not opened in this way: {close_matches(model, DRIVERS)}")
+        raise RigError(f"a {model!r} is not opened without VISA: {close_matches(model, DRIVERS)}")
     return DRIVERS[model](address, load_data_sheet(model), host or Host())
 
 
@@ -48,7 +49,7 @@ def _otii(address: str, sheet: DataSheet, host: Host) -> Meter:
     name, _, where = address.partition("@")
     server, _, port = where.partition(":")
     if port and not port.isdecimal():
-        raise RigError(f"{address!r} is no address of an Otii: write name@host:port.")
+        raise RigError(f"{address!r} is not an address of an Otii: write name@host:port.")
     return Otii(open_otii(server or "127.0.0.1", int(port or PORT)), name, sheet, host)
 
 
@@ -63,17 +64,19 @@ DRIVERS: dict[str, Open] = {
 
 
 def _port(address: str, name: str) -> str:
-    """Return the path of a serial port that is given by its path or by its USB serial number."""
+    """Return the path of a serial port, given its path or its USB serial number."""
     if "/" in address or address.upper().startswith("COM"):
         return address
     if not address:
         raise RigError(
-            f"the {name} is at a serial port: name it with --meter or in rig.toml, such as /dev/ttyACM0 or its USB serial number."
+            f"the {name} is on a serial port: name it with --meter or in rig.toml, such as /dev/ttyACM0 or its USB "
+            "serial number."
         )
     found = [port.device for port in serial.tools.list_ports.comports() if port.serial_number == address]
     if len(found) != 1:
         raise Blocked(
             "meter",
-            f"{len(found)} serial ports have the USB serial number {address!r} of the {name}: plug it in, or name its port in rig.toml.",
+            f"{len(found)} serial ports have the USB serial number {address!r} of the {name}: plug it in, "
+            "or name its port in rig.toml.",
         )
     return str(found[0])

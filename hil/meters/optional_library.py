@@ -1,4 +1,4 @@
-"""Libraries that only one meter needs: imported when it is opened, and missed with one sentence."""
+"""Import a library that only one meter needs, when that meter is opened."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from hil.errors import RigError
 
 
 def library(module: str, meter: str, extra: str) -> ModuleType:
-    """Import a library that an extra brings.
+    """Import a library that the optional dependency `trainrig[extra]` installs.
 
     Raises:
-        RigError: it is not installed.
+        RigError: the library is not installed.
     """
     try:
         return importlib.import_module(module)
     except ImportError as error:
         raise RigError(
-            f'the {meter} is driven through {module}, which is not installed ({error}): pip install "trainrig[{extra}]".'
+            f'the {meter} needs {module}, which is not installed ({error}): pip install "trainrig[{extra}]".'
         ) from error

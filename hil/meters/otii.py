@@ -1,7 +1,8 @@
-"""Qoitech Otii Arc and Ace through otii_tcp_client, which talks to the Otii program or server on this or another computer.
+"""Qoitech Otii Arc and Ace through otii_tcp_client, which connects to the Otii program or server on any computer.
 
-The instrument records by itself: current and voltage at their own rates, and edges on its input GPI1 with their times. It feeds the board.
-Its low range changes by itself within a window, so the high one is forced (`set_range("high")`).
+The instrument records by itself: current and voltage at their own rates, and edges on its input GPI1 with their times.
+It feeds the board. Its automatic low range would change within a window, so the high range is forced
+(`set_range("high")`).
 """
 
 from __future__ import annotations
@@ -21,64 +22,64 @@ from hil.meters.optional_library import library
 PORT = 1905
 CURRENT, VOLTAGE, MARKER = "mc", "mv", "i1"
 POLL_S = 0.1
-BEHIND = 0.95  # of the sleep behind the second edge
+IDLE_KEPT = 0.95  # of the sleep after the second edge
 RESOLUTION_S = 0.25e-3  # of an edge's time: one interval of the Arc's 4 kS/s
 
 
 class OtiiRecording(Protocol):
-    """What is used of `otii_tcp_client.recording.Recording`."""
+    """The part of `otii_tcp_client.recording.Recording` that is used."""
 
     def get_channel_data_count(self, device_id: str, channel: str) -> int:
-        """Return how many samples, or edges of a digital channel, there are."""
+        """Return the number of samples, or of edges of a digital channel."""
 
     def get_channel_data(self, device_id: str, channel: str, index: int, count: int) -> dict[str, Any]:
         """Return samples with `timestamp` and `interval`, or edges with `timestamp` and `value`."""
 
     def delete(self) -> None:
-        """Forget it: a day of windows would fill the program's memory."""
+        """Delete the recording: a day of windows would fill the program's memory."""
 
 
 class OtiiProject(Protocol):
-    """What is used of `otii_tcp_client.project.Project`."""
+    """The part of `otii_tcp_client.project.Project` that is used."""
 
     def start_recording(self) -> None:
-        """Begin."""
+        """Start a recording."""
 
     def stop_recording(self) -> None:
-        """End."""
+        """Stop the recording."""
 
     def get_last_recording(self) -> OtiiRecording | None:
-        """Return the recording that was begun last."""
+        """Return the recording that was started last."""
 
 
 class OtiiArc(Protocol):
-    """What is used of `otii_tcp_client.arc.Arc`."""
+    """The part of `otii_tcp_client.arc.Arc` that is used."""
 
     id: str
     name: str
     type: str
 
     def add_to_project(self) -> None:
-        """Let it take part in recordings."""
+        """Include it in recordings."""
 
     def set_main_voltage(self, value: float) -> None:
-        """Set the supply, in volts."""
+        """Set the supply voltage in volts."""
 
     def set_range(self, arange: Any) -> None:
-        """Force the high range, or let it choose."""
+        """Force the high range, or select ranges automatically."""
 
     def enable_channel(self, channel: str, enable: bool) -> None:
-        """Record a channel or not."""
+        """Switch the recording of a channel on or off."""
 
     def set_channel_samplerate(self, channel: str, value: int) -> None:
-        """Set the rate of a channel, in samples a second."""
+        """Set the sampling rate of a channel, in samples per second."""
 
     def set_main(self, enable: bool) -> None:
-        """Feed the board or not."""
+        """Switch the supply of the board on or off."""
 
 
 class OtiiServer(Protocol):
-    """What is used of the object that `otii_tcp_client.otii_client.OtiiClient.connect` returns."""
+    """The used part of the object that `otii_tcp_client.otii_client.OtiiClient.connect` returns."""
 
     def get_devices(self) -> list[OtiiArc]:
         """Return the instruments."""
@@ -87,15 +88,17 @@ class OtiiServer(Protocol):
         """Return a new project."""
 
     def disconnect(self) -> None:
-        """Give licences back and part."""
+        """Return the licences and disconnect."""
 
 
 def open_otii(host: str = "127.0.0.1", port: int = PORT) -> OtiiServer:
-    """Connect to an Otii program; licences and log-in are those of its own library (`credentials.json`, OTII_USERNAME, OTII_PASSWORD).
+    """Connect to an Otii program.
+
+    Its library reads licences and log-in by itself (`credentials.json`, OTII_USERNAME, OTII_PASSWORD).
 
     Raises:
-        RigError: the library is not installed.
-        Blocked: nobody answers, or no licence for automation is free.
+        RigError: otii_tcp_client is not installed.
+        Blocked: nothing answers, or no licence for automation is free.
     """
     client = library("otii_tcp_client.otii_client", "Qoitech Otii", "otii")
     try:
@@ -103,7 +106,8 @@ def open_otii(host: str = "127.0.0.1", port: int = PORT) -> OtiiServer:
     except Exception as error:  # the library raises plain Exception of several kinds
         raise Blocked(
             "meter",
-            f"the Otii program at {host}:{port} is not reached ({error}): start it with its TCP server, and log in to an automation licence.",
+            f"the Otii program at {host}:{port} is not reached ({error}): start it with its TCP server, "
+            "and log in to an automation licence.",
         ) from error
 
 
@@ -111,13 +115,13 @@ class Otii:
     """An Otii Arc or Ace.
 
     Args:
-        server: connected.
+        server: already connected.
         name: of the instrument, or the end of its id; empty for the only one.
-        sheet: its data sheet; `identity` is the type that the server tells.
+        sheet: its data sheet; `identity` is the type that the server reports.
         host: clock and sleep.
 
     Raises:
-        Blocked: not exactly one is there.
+        Blocked: not exactly one instrument matches.
     """
 
     def __init__(self, server: OtiiServer, name: str, sheet: DataSheet, host: Host) -> None:
@@ -132,17 +136,17 @@ class Otii:
         self._arc = found[0]
         self.identity = f"{self._arc.type} {self._arc.name} {self._arc.id}"
         if sheet.identity != self._arc.type:
-            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
+            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: correct rig.toml.")
         with self._blocked("make a project"):
             self._project = server.create_project()
             self._arc.add_to_project()
         self._recording: OtiiRecording | None = None
 
     def configure(self, setting: Setting) -> None:
-        """Feed the board, on the high range; channels that others switched on are the server's own business and cost nothing here."""
+        """Feed the board, on the high range. Other channels, if switched on, do no harm."""
         self._setting, self._range = setting, self.sheet.range_for(setting.range_a)
         self.rate = min(int(self.sheet.fastest_hz), max(1, round(1 / setting.interval_s)))
-        with self._blocked("take its settings"):
+        with self._blocked("accept its settings"):
             self._arc.set_main_voltage(setting.volt)
             self._arc.set_range("high")
             for channel in (CURRENT, VOLTAGE, MARKER):
@@ -153,7 +157,7 @@ class Otii:
             self._arc.set_main(True)
 
     def arm(self) -> None:
-        """Begin to record."""
+        """Start recording."""
         with self._blocked("begin to record"):
             if self._recording is not None:
                 self._recording.delete()
@@ -161,20 +165,21 @@ class Otii:
             self._watched = 0
             self._recording = self._project.get_last_recording()
         if self._recording is None:
-            raise Blocked("meter", f"the {self.sheet.name} does not record: look at the Otii program.")
+            raise Blocked("meter", f"the {self.sheet.name} does not record: check the Otii program.")
 
     def capture(self, deadline_s: float) -> Capture:
-        """Wait until the sleep behind the second edge is recorded, end the recording, and fetch it."""
+        """Wait for the end of the sleep after the second edge, stop the recording, and fetch it."""
         until = self._host.now() + deadline_s
         try:
             while True:
                 edges = self._edges()
-                if len(edges) >= 2 and self._recorded_s() >= edges[1].t_s + BEHIND * self._setting.idle_s:
+                if len(edges) >= 2 and self._recorded_s() >= edges[1].t_s + IDLE_KEPT * self._setting.idle_s:
                     break
                 if self._host.now() > until:
                     raise Blocked(
                         "meter",
-                        f"the {self.sheet.name} has seen {len(edges)} of the 2 edges of the marker within {deadline_s:.0f} s: "
+                        f"the {self.sheet.name} has seen {len(edges)} of the 2 edges of the marker within "
+                        f"{deadline_s:.0f} s: "
                         "wire the board's marker pin to its input GPI1.",
                     )
                 self._host.sleep(POLL_S)
@@ -184,7 +189,7 @@ class Otii:
         return self._capture(tuple(edges))
 
     def _edges(self) -> list[Edge]:
-        """Return the edges so far; a first entry at the start that tells a low level is no edge."""
+        """Return the edges so far; a low level at the start is not an edge."""
         values = self._fetch(MARKER).get("values", [])
         levels = [(float(one["timestamp"]), bool(one["value"])) for one in values]
         while levels and not levels[0][1]:
@@ -194,7 +199,7 @@ class Otii:
     def _recorded_s(self) -> float:
         recording = self._recording
         assert recording is not None
-        with self._blocked("tell how much it has"):
+        with self._blocked("return the length of its recording"):
             count = recording.get_channel_data_count(self._arc.id, CURRENT)
             if not count:
                 return 0.0
@@ -204,7 +209,7 @@ class Otii:
     def _fetch(self, channel: str) -> dict[str, Any]:
         recording = self._recording
         assert recording is not None
-        with self._blocked(f"hand over {channel}"):
+        with self._blocked(f"return {channel}"):
             count = recording.get_channel_data_count(self._arc.id, channel)
             return recording.get_channel_data(self._arc.id, channel, 0, count) if count else {}
 
@@ -213,13 +218,12 @@ class Otii:
             raise Spoiled(f"the marker changed {len(edges)} times instead of up and down.")
         times, amps, interval = self._samples(CURRENT)
         volt_times, volts, _ = self._samples(VOLTAGE)
-        chosen = times <= edges[1].t_s + BEHIND * self._setting.idle_s
+        chosen = times <= edges[1].t_s + IDLE_KEPT * self._setting.idle_s
         times, amps = times[chosen], amps[chosen]
-        volts = np.interp(
-            times, volt_times, volts
-        )  # the Arc reads its voltage, which it regulates itself, at a quarter of the rate
+        # The Arc reads its voltage, which it regulates itself, at a quarter of the rate.
+        volts = np.interp(times, volt_times, volts)
         if not (np.isfinite(amps).all() and np.isfinite(volts).all()):
-            raise Spoiled(f"a sample of the {self.sheet.name} is no number.")
+            raise Spoiled(f"a sample of the {self.sheet.name} is not a number.")
         if np.max(amps) > self._range.amperes:
             raise Spoiled(
                 f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
@@ -235,10 +239,10 @@ class Otii:
         return float(data["timestamp"]) + interval * np.arange(len(values)), values, interval
 
     def watch(self) -> np.ndarray:
-        """Return the power of the samples since the last call, float64[n] in watts; it must be armed."""
+        """Return the power of the samples since the last call, float64[n] in watts; call `arm` first."""
         recording = self._recording
         assert recording is not None
-        with self._blocked("hand over what it records"):
+        with self._blocked("return its samples"):
             count = recording.get_channel_data_count(self._arc.id, CURRENT)
             begin, self._watched = self._watched, count
             if count == begin:
@@ -247,8 +251,8 @@ class Otii:
         return np.array(amps, np.float64) * self._setting.volt
 
     def close(self) -> None:
-        """Part; the board stays fed."""
-        with contextlib.suppress(Exception):  # of a server that has gone
+        """Disconnect. The board stays powered."""
+        with contextlib.suppress(Exception):  # the server may be gone
             if self._recording is not None:
                 self._recording.delete()
             self._server.disconnect()
@@ -259,8 +263,8 @@ class Otii:
             yield
         except Blocked:
             raise
-        except Exception as error:  # Otii_Exception, OSError and plain Exception, by the library's habit
+        except Exception as error:  # the library raises Otii_Exception, OSError and plain Exception
             raise Blocked(
                 "meter",
-                f"the {self.sheet.name} did not {what} ({error}): look at the Otii program, its licence and the cable.",
+                f"the {self.sheet.name} did not {what} ({error}): check the Otii program, its licence and the cable.",
             ) from error

@@ -1,8 +1,9 @@
-"""Any instrument that answers a query with a reading: what to ask comes from its data sheet or rig.toml (`dialect`).
+"""Any instrument that answers a query with a reading; its data sheet or rig.toml gives the queries (`dialect`).
 
-Readings are point samples dated by the host: the middle of the round trip, wrong by half of it. Where the instrument answers with its last reading until
-it has a new one (hil/meters/polling.py), each is as old as half of that time in the mean, and wrong by the other half. What the instrument averages is
-not known and not claimed.
+Readings are point samples. The host dates each one at the middle of the round trip, with half of the round trip as
+uncertainty. Some instruments repeat their last reading until they have a new one (hil/meters/polling.py). Their
+readings are taken to be half of that time old, with the other half as uncertainty. Averaging in the instrument is
+unknown and not claimed.
 """
 
 from __future__ import annotations
@@ -24,21 +25,25 @@ from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
 
 COLUMNS = "IVP-"
-FEWEST_SLEEP = 3  # new readings of a sleep: of fewer none may be of the sleep alone
-REPEATED = "the meter repeats its last reading until it has a new one, every {:.3g} ms: it was asked every {:.3g} ms, and an answer may be so old."
-MARGIN = 1.2  # times the range: what most instruments still read
+FEWEST_SLEEP = 3  # new readings in a sleep; of fewer, none may lie within the sleep alone
+REPEATED = (
+    "the meter repeats its last reading until it has a new one, every {:.3g} ms: it was asked every {:.3g} ms, "
+    "and an answer may be so old."
+)
+MARGIN = 1.2  # times the range; most instruments still read that much
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How an instrument is asked.
+    """How to query an instrument.
 
     Attributes:
-        readings: queries, in the order in which they are asked, to what each answers, comma-separated: `I`, `V`, `P`, `-` for what is not used.
-        reset: commands when it is opened, and before a series if it does not feed the board.
-        prepare: commands before a series; `{volt:g}` and `{range_a:g}` are put in.
-        range_query: what tells the present current range; empty where there is one only.
-        error_query: what tells the oldest error; empty where there is none.
+        readings: queries, in order, and the comma-separated columns of each reply: `I`, `V`, `P`, or `-` for an unused
+            one.
+        reset: commands on opening, and before a series if the instrument does not feed the board.
+        prepare: commands before a series; `{volt:g}` and `{range_a:g}` are replaced.
+        range_query: query of the present current range; empty if there is only one range.
+        error_query: query of the oldest error; empty if there is none.
     """
 
     readings: Mapping[str, str]
@@ -49,21 +54,22 @@ class Dialect:
 
     @classmethod
     def read(cls, raw: Mapping[str, Any]) -> Dialect:
-        """Return the dialect of a table in TOML.
+        """Return the dialect in a TOML table.
 
         Raises:
-            RigError: an unknown key, or no query that tells current or power.
+            RigError: an unknown key, or no query that returns current or power.
         """
         known = [one.name for one in fields(cls)]
         for key in raw:
             if key not in known:
-                raise RigError(f"a meter's dialect knows no {key!r}: {close_matches(key, known)}")
+                raise RigError(f"a meter's dialect has no {key!r}: {close_matches(key, known)}")
         given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
         dialect = cls(**{"readings": {}} | given)
-        told = "".join(dialect.readings.values())
-        if not set(told) <= set(COLUMNS) or not set(told) & {"I", "P"}:
+        letters = "".join(dialect.readings.values())
+        if not set(letters) <= set(COLUMNS) or not set(letters) & {"I", "P"}:
             raise RigError(
-                f"a meter's dialect tells {told!r}: each query answers columns of {COLUMNS}, and one of I and P is needed."
+                f"a meter's dialect reads {letters!r}: each query returns columns of {COLUMNS}, "
+                "and one of I and P is needed."
             )
         return dialect
 
@@ -75,7 +81,7 @@ class PolledScpi(UnmarkedVisaMeter):
         session: to the instrument.
         sheet: its data sheet.
         host: clock.
-        dialect: how it is asked, where rig.toml says so and not the data sheet.
+        dialect: how to query it; None for the dialect of the data sheet.
         jitter, seed: of the interval between two queries (hil/meters/polling.py).
 
     Raises:
@@ -83,28 +89,29 @@ class PolledScpi(UnmarkedVisaMeter):
     """
 
     def __init__(
-        self, session: VisaSession, sheet: DataSheet, host: Host, dialect: Dialect | None = None, *, jitter: float = JITTER, seed: int = 0
+        self, session: VisaSession, sheet: DataSheet, host: Host, dialect: Dialect | None = None, *,
+        jitter: float = JITTER, seed: int = 0
     ) -> None:  # fmt: skip
         super().__init__(session, sheet, host)
         self._dialect = dialect or Dialect.read(sheet.dialect)
         self._poller = Poller(host, jitter, seed)
-        self._instant = max(i for i, told in enumerate(self._dialect.readings.values()) if set(told) & {"I", "P"})
+        self._instant = max(i for i, columns in enumerate(self._dialect.readings.values()) if set(columns) & {"I", "P"})
         self._tell(*self._dialect.reset)
 
     def configure(self, setting: Setting) -> None:
-        """Forget all that was set before, and prepare to read as `setting` says, on a fixed range."""
+        """Discard all earlier settings and prepare to read as `setting` says, on a fixed range."""
         self._window.setting = setting
         if not self.sheet.feeds:
-            self._tell(*self._dialect.reset)  # it would switch the board off that it feeds
+            self._tell(*self._dialect.reset)  # a reset would switch off a board that the instrument feeds
         self._tell(*(command.format(volt=setting.volt, range_a=setting.range_a) for command in self._dialect.prepare))
         self._check_range(within=False)
 
     def arm(self) -> None:
-        """Begin a window."""
+        """Start a window."""
         self._window.arm()
 
     def capture(self, deadline_s: float) -> Capture:
-        """Read until the host has its answer (`mark`), or the window should be over.
+        """Read until the host has its reply (`mark`), or until the expected end of the window.
 
         Raises:
             Spoiled: measure the window again.
@@ -121,7 +128,8 @@ class PolledScpi(UnmarkedVisaMeter):
         if every_s > setting.idle_s / FEWEST_SLEEP:
             raise Blocked(
                 "energy",
-                f"the {self.sheet.name} has a new reading every {every_s:.2g} s only: let the board sleep {FEWEST_SLEEP * every_s:.2g} s.",
+                f"the {self.sheet.name} has a new reading only every {every_s:.2g} s: "
+                f"let the board sleep {FEWEST_SLEEP * every_s:.2g} s.",
             )
         stamped = Stamped(polls.t_s - every_s / 2, power, polls.half_s + every_s / 2, 0.0)
         capture = self._window.capture(stamped, (current, volt), setting.interval_s, setting.range_a, polls.lost)
@@ -130,10 +138,10 @@ class PolledScpi(UnmarkedVisaMeter):
         return replace(capture, renewed_s=every_s).noted(REPEATED.format(1000 * every_s, 1000 * setting.interval_s))
 
     def look(self) -> None:
-        """Look, after every reading of a window, whether the instrument does what was set: by default, whether it is on its range.
+        """Check, after every reading of a window, that the instrument keeps its settings: by default, its range.
 
         Raises:
-            Spoiled: it is not.
+            Spoiled: it does not.
         """
         self._check_range(within=True)
 
@@ -146,29 +154,31 @@ class PolledScpi(UnmarkedVisaMeter):
         return self._columns(np.array([self._ask()[2]]))[2]
 
     def _columns(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return amperes, volts and watts of readings, float64[n, k]; NaN for what is not told."""
+        """Return amperes, volts and watts of readings, float64[n, k]; NaN for columns that the instrument lacks."""
         columns = dict(zip("".join(self._dialect.readings.values()), values.T, strict=True))
         unknown = np.full(len(values), np.nan)
         current, volt = columns.get("I", unknown), columns.get("V", unknown)
         return current, volt, columns.get("P", current * (volt if "V" in columns else self._window.setting.volt))
 
     def _ask_and_look(self) -> tuple[float, float, list[float]]:
-        told = self._ask()
+        answer = self._ask()
         self.look()
-        return told
+        return answer
 
     def _ask(self) -> tuple[float, float, list[float]]:
         values: list[float] = []
         sent = received = 0.0
-        for place, (query, told) in enumerate(self._dialect.readings.items()):
+        for place, (query, columns) in enumerate(self._dialect.readings.items()):
             before = self._host.now()
             words = self._session.ask(query).split(",")
             if place == self._instant:
                 sent, received = before, self._host.now()
-            if len(words) != len(told):
-                raise Spoiled(f"the {self.sheet.name} answered {query!r} with {len(words)} numbers, not {len(told)}.")
+            if len(words) != len(columns):
+                raise Spoiled(
+                    f"the {self.sheet.name} answered {query!r} with {len(words)} numbers, not {len(columns)}."
+                )
             values += [
-                reading(word, self.sheet.name) if use != "-" else 0.0 for word, use in zip(words, told, strict=True)
+                reading(word, self.sheet.name) if use != "-" else 0.0 for word, use in zip(words, columns, strict=True)
             ]
         return sent, received, values
 

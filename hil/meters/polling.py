@@ -1,7 +1,8 @@
-"""Asking a meter for one reading after the other, at times drawn at random so that a step of commensurate length is not aliased.
+"""Poll a meter at random intervals, so that a step whose length fits the interval is not aliased.
 
-A drawn interval turns the alias of a periodic step into scatter that shrinks with the number of readings (additive random sampling; Shapiro
-and Silverman, "Alias-free sampling of random noise", J. SIAM 8 (1960), cited from memory). A fixed interval is for showing what it does.
+Random intervals turn the alias of a periodic step into scatter, which shrinks with the number of readings (additive
+random sampling; Shapiro and Silverman, "Alias-free sampling of random noise", J. SIAM 8 (1960), cited from memory).
+A fixed interval is only there to demonstrate the alias.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from hil.meters.meter import Host, Spoiled
 from hil.meters.reading_checks import NOT_A_NUMBER, OVERLOAD
 
 JITTER = 0.5  # of the interval, earlier or later
-FEWEST_CHANGES = 6  # of the answer: fewer may be the board's own
-REPEATED = 1.5  # polls: answers that change no sooner are repeated
-LATE = 2.0  # intervals without a reading: those between are missing
+FEWEST_CHANGES = 6  # of the reading; fewer may be changes of the board's power
+REPEATED = 1.5  # polls; readings that never change sooner are repeated ones
+LATE = 2.0  # intervals without a reading: the readings within are missing
 OVERLOAD_WORDS = ("OL", "OVLD", "OVERLOAD", "INF", "+INF", "-INF", "9.9E37")
 
 
 @dataclass(frozen=True)
 class Polls:
-    """Answers and when they came.
+    """Replies and when they arrived.
 
     Attributes:
         t_s: float64[n], middle of each round trip, on the host's clock.
-        half_s: float64[n], half of it.
+        half_s: float64[n], half of each round trip.
         values: float64[n, columns].
-        lost: readings that should have been asked for and were not.
+        lost: readings that were due but not polled.
     """
 
     t_s: np.ndarray
@@ -40,12 +41,12 @@ class Polls:
 
 
 class Poller:
-    """Queries a meter at random intervals.
+    """Poll a meter at random intervals.
 
     Args:
         host: clock.
-        jitter: share of the interval by which each is drawn shorter or longer; 0 is a fixed interval.
-        seed: of the draw.
+        jitter: largest change of an interval, as a share of it; 0 is a fixed interval.
+        seed: of the random intervals.
     """
 
     def __init__(self, host: Host, jitter: float = JITTER, seed: int = 0) -> None:
@@ -54,15 +55,15 @@ class Poller:
     def run(
         self, ask: Callable[[], tuple[float, float, list[float]]], interval_s: float, over: Callable[[], bool]
     ) -> Polls:
-        """Ask until it is over.
+        """Poll until `over` returns True.
 
         Args:
-            ask: returns when the question went out, when the answer had come, and the numbers in it.
-            interval_s: wanted in the mean.
-            over: asked before each.
+            ask: poll once: returns the time of the query, the time of the reply, and the numbers in the reply.
+            interval_s: mean interval.
+            over: called before each poll.
 
         Raises:
-            Spoiled: of `ask`, or there was time for no reading at all.
+            Spoiled: from `ask`, or the window was over before the first reading.
         """
         rows: list[tuple[float, float, list[float]]] = []
         due = self._host.now()
@@ -71,7 +72,7 @@ class Poller:
             rows.append(ask())
             due += interval_s * (1 + self._jitter * float(self._rng.uniform(-1, 1)))
             if due < self._host.now() - interval_s:
-                due = self._host.now()  # a meter slower than the interval, or a host that stood still
+                due = self._host.now()  # the meter is slower than the interval, or the host was suspended
         if not rows:
             raise Spoiled("the window was over before the first reading.")
         sent, received = (np.array([row[column] for row in rows]) for column in (0, 1))
@@ -87,7 +88,7 @@ class Poller:
 
 
 def reading(text: str, name: str) -> float:
-    """Return a number that a meter said.
+    """Return the number in a meter's reply.
 
     Raises:
         Spoiled: overload, or no number.
@@ -98,21 +99,21 @@ def reading(text: str, name: str) -> float:
     except ValueError:
         value = math.inf if word in OVERLOAD_WORDS else math.nan
     if math.isnan(value) or math.isclose(value, NOT_A_NUMBER, rel_tol=1e-4):
-        raise Spoiled(f"the {name} said {text.strip()!r}, which is no reading.")
+        raise Spoiled(f"the {name} said {text.strip()!r}, which is not a reading.")
     if abs(value) > OVERLOAD:
         raise Spoiled(f"the {name} was overloaded within the window.", beyond_range=True)
     return value
 
 
 def refresh_s(t_s: np.ndarray, values: np.ndarray) -> float:
-    """Return the seconds between two new readings of a meter that repeats its last one; 0 if every poll may have got a new one.
+    """Return the seconds between new readings of a meter that repeats its last one; 0 if every poll may be new.
 
-    Such an answer cannot change before the next measurement, whatever the board does. So the shortest time between two
-    changes is a lower bound, but for a poll.
+    The reply of such a meter cannot change before its next measurement, whatever the board does. So the shortest time
+    between two changes, to within one poll, is a lower bound.
 
     Args:
-        t_s: float64[n], time of each answer.
-        values: float64[n, k], the answers.
+        t_s: float64[n], time of each reply.
+        values: float64[n, k], the replies.
     """
     changed = np.flatnonzero(np.any(values[1:] != values[:-1], axis=1)) + 1
     if len(changed) < FEWEST_CHANGES:

@@ -1,7 +1,7 @@
-"""Rigol DP800 (DP832A and its like): the supply of the board, polled for what it delivers.
+"""Rigol DP800 (DP832A and similar): a supply that feeds the board and is polled for its output.
 
-Commands: DP800 Programming Guide (Dec 2015), :APPLy, :MEASure:ALL, :OUTPut[:STATe], :OUTPut:CVCC, :OUTPut:OCP. A query answers with
-voltage, current and power of one instant; there is no buffer, no marker and one range only.
+Commands: DP800 Programming Guide (Dec 2015), :APPLy, :MEASure:ALL, :OUTPut[:STATe], :OUTPut:CVCC, :OUTPut:OCP. A reply
+holds voltage, current and power of one instant. There is no buffer, no marker input, and only one range.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from hil.meters.polling import JITTER
 from hil.visa import VisaSession
 
 CHANNEL = "CH1"
-LIMIT_A = 1.0  # a board in trouble gets no more
+LIMIT_A = 1.0  # limits the current of a faulty board
 DIALECT = Dialect(
-    readings={f":MEAS:ALL? {CHANNEL}": "VI-"},  # its power is rounded to fewer digits than the product
+    readings={f":MEAS:ALL? {CHANNEL}": "VI-"},  # its power has fewer digits than the product
     prepare=(":TIME OFF", ":DELAY OFF", ":MONI OFF", f":APPL {CHANNEL},{{volt:g}},{LIMIT_A:g}", f":OUTP {CHANNEL},ON"),
 )
 
@@ -29,8 +29,8 @@ class RigolDP800(PolledScpi):
         host: clock.
         jitter, seed: of the interval between two queries.
 
-    Opening it resets it, which switches its output off: open it before the board is flashed. Timers, delayed outputs and monitors, which
-    step or cut the output by themselves, are switched off before every series too.
+    Opening it resets it, which switches its output off: open it before the board is flashed. Timers, delayed outputs
+    and monitors, which change or cut the output by themselves, are switched off before every series too.
     """
 
     def __init__(
@@ -39,11 +39,12 @@ class RigolDP800(PolledScpi):
         super().__init__(session, sheet, host, DIALECT, jitter=jitter, seed=seed)
 
     def look(self) -> None:
-        """See that the output still regulates voltage: at its limit of current the board was starved."""
+        """Check that the output still regulates the voltage: at its current limit the board gets too little current."""
         super().look()
         mode = self._session.ask(f":OUTP:CVCC? {CHANNEL}")
         if mode != "CV":
             raise Spoiled(
-                f"the {self.sheet.name} left constant voltage ({mode}): the board drew more than its limit of {LIMIT_A:g} A",
+                f"the {self.sheet.name} left constant voltage ({mode}): the board drew more than its limit of "
+                f"{LIMIT_A:g} A",
                 beyond_range=True,
             )

@@ -1,8 +1,9 @@
-"""Rohde & Schwarz NGU201/401: the board's supply, whose fast log sends pairs of volts and amperes in blocks every quarter of a second.
+"""Rohde & Schwarz NGU201/401: feeds the board; its fast log sends pairs of volts and amperes in blocks of 0.25 s.
 
-Commands: NGU User Manual 1179.2531.02, "Data logging commands" (FLOG, FLOG:DATA?) and "Configuration commands" (SENSe:CURRent:RANGe). Status
-bits and the 250 ms are those of the maker's example for the NGM200 and of programs for the NGU401 in public: bit 12 of the channel's
-operation status is a block, bit 11 of its questionable status a block that was not fetched in time and is gone.
+Commands: NGU User Manual 1179.2531.02, "Data logging commands" (FLOG, FLOG:DATA?) and "Configuration commands"
+(SENSe:CURRent:RANGe). Status bits and the 250 ms are from the maker's example for the NGM200 and from public programs
+for the NGU401: bit 12 of the channel's operation status means that a block is ready; bit 11 of its questionable
+status, that a block was lost because it was not fetched in time.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from hil.visa import VisaSession
 
 RATES = {100.0: "S100", 1e3: "S001K", 10e3: "S010K", 50e3: "S050K", 250e3: "S250K", 500e3: "S500K"}
 BLOCK_S = 0.25
-POLL_S = 0.004  # a block waits 20 ms only
-WAITS_S = 0.02
+POLL_S = 0.004  # the instrument keeps a block only 20 ms
+BLOCK_KEPT_S = 0.02
 OPERATION, QUESTIONABLE = 1 << 7, 1 << 3  # summaries in the status byte (IEEE 488.2, SCPI-99)
-LIMIT_A = 1.0  # a board in trouble gets no more
-# Each register sums up the next: instruments (bit 13), channel 1 (bit 1), then block ready (bit 12) or block lost (bit 11).
+LIMIT_A = 1.0  # limits the current of a faulty board
+# Each register summarises the next: instruments (bit 13), channel 1 (bit 1), block ready (bit 12) or lost (bit 11).
 SUMMARIES = {"OPER": (8192, 2, 4096), "QUES": (8192, 2, 2048)}
 
 
@@ -33,7 +34,7 @@ class RsNGU(UnmarkedVisaMeter):
     """A Rohde & Schwarz NGU201 or NGU401.
 
     Args:
-        session: to the instrument; over a raw socket it must be alone.
+        session: to the instrument; over a raw socket, the only session.
         sheet: its data sheet.
         host: clock.
 
@@ -50,11 +51,12 @@ class RsNGU(UnmarkedVisaMeter):
         session.check("SYST:ERR?")
 
     def configure(self, setting: Setting) -> None:
-        """Stop what logs, switch automatic ranges off, set voltage, range and rate, and feed the board."""
+        """Stop the log, switch automatic ranges off, set voltage, range and rate, and feed the board."""
         self._window.setting = setting
         self._rate = min((rate for rate in RATES if rate >= 0.999 / setting.interval_s), default=max(RATES))
         self._session.tell(
-            "FLOG 0", "FLOG:TRIG 0", "FLOG:TARG SCPI", f"FLOG:SRAT {RATES[self._rate]}", f"SOUR:VOLT {setting.volt:g}", f"SOUR:CURR {LIMIT_A:g}",
+            "FLOG 0", "FLOG:TRIG 0", "FLOG:TARG SCPI", f"FLOG:SRAT {RATES[self._rate]}", f"SOUR:VOLT {setting.volt:g}",
+            f"SOUR:CURR {LIMIT_A:g}",
             "SENS:CURR:RANG:AUTO 0", f"SENS:CURR:RANG {setting.range_a:g}",
         )  # fmt: skip
         for register, bits in SUMMARIES.items():
@@ -65,7 +67,7 @@ class RsNGU(UnmarkedVisaMeter):
         self._check_range(within=False)
 
     def arm(self) -> None:
-        """Forget old events, and begin to log."""
+        """Clear old events and start the log."""
         self._session.tell("FLOG 0")
         for register in SUMMARIES:
             self._clear(register)
@@ -74,13 +76,13 @@ class RsNGU(UnmarkedVisaMeter):
         self._session.tell("FLOG 1")
         self._session.ask("*OPC?")
         self._begin, self._wrong = (before + self._host.now()) / 2, (self._host.now() - before) / 2
-        self._due = before + BLOCK_S - WAITS_S
+        self._due = before + BLOCK_S - BLOCK_KEPT_S
 
     def capture(self, deadline_s: float) -> Capture:
         """Fetch the blocks until the window is over.
 
         Raises:
-            Spoiled: a block was lost, overload, no numbers, or another range than was set.
+            Spoiled: a lost block, overload, readings that are not numbers, or a changed range.
             Blocked: the deadline passed, or the instrument failed.
         """
         began, setting = self._host.now(), self._window.setting
@@ -90,7 +92,7 @@ class RsNGU(UnmarkedVisaMeter):
             self._fetch(blocks)
             self._host.sleep(POLL_S)
         last = self._host.now() + BLOCK_S
-        while self._host.now() < last + POLL_S:  # what the window left in the instrument
+        while self._host.now() < last + POLL_S:  # blocks of the window that are still in the instrument
             self._fetch(blocks)
             self._host.sleep(POLL_S)
         self._session.tell("FLOG 0")
@@ -106,10 +108,10 @@ class RsNGU(UnmarkedVisaMeter):
         return self._window.capture(stamped, (current, volt), 1 / self._rate, setting.range_a, 0)
 
     def watch(self) -> np.ndarray:
-        """Return the power of one block of the log, float64[n] in watts; it must be armed. Blocks between two calls are left alone.
+        """Return the power of one block of the log, float64[n] in watts; call `arm` first. Other blocks are skipped.
 
         Raises:
-            Spoiled: overload, or readings that are none.
+            Spoiled: overload, or readings that are not numbers.
         """
         self._clear("OPER")
         until = self._host.now() + 2 * BLOCK_S
@@ -123,16 +125,18 @@ class RsNGU(UnmarkedVisaMeter):
         return volt * current
 
     def _fetch(self, blocks: list[np.ndarray]) -> None:
-        """Take the block that is ready, if one may be by now."""
+        """Fetch a block if one is due and ready."""
         if self._host.now() < self._due:
             return
         status = self._session.ask_whole("*STB?")
         if status & QUESTIONABLE:
-            raise Spoiled(f"the {self.sheet.name} dropped a block of its log: the host came too late to fetch it.")
+            raise Spoiled(f"the {self.sheet.name} dropped a block of its log: the host fetched it too late.")
         if not status & OPERATION:
             return
         asked = self._host.now()
-        self._due = asked - WAITS_S + BLOCK_S - WAITS_S  # it may have waited, and its clock may be fast
+        self._due = (
+            asked - BLOCK_KEPT_S + BLOCK_S - BLOCK_KEPT_S
+        )  # the block may have waited, and the instrument's clock may be fast
         pairs = self._pairs()
         self._clear("OPER")
         self._check_range(within=True)
@@ -141,11 +145,12 @@ class RsNGU(UnmarkedVisaMeter):
         missing = (asked - self._begin) * self._rate - self._count
         if not -0.5 * BLOCK_S * self._rate < missing < 0.5 * BLOCK_S * self._rate:
             raise Spoiled(
-                f"the {self.sheet.name} logged {self._count} pairs in a time for {self._count + missing:.0f}: a block is missing."
+                f"the {self.sheet.name} logged {self._count} pairs in a time for {self._count + missing:.0f}: "
+                "a block is missing."
             )
 
     def _pairs(self) -> np.ndarray:
-        """Fetch the block that waits: float64[n, 2] volts and amperes."""
+        """Fetch the block that is ready: float64[n, 2] volts and amperes."""
         values = self._session.ask_block("FLOG:DATA?", "f", big_endian=False)
         pairs = values[: len(values) // 2 * 2].reshape(-1, 2)
         require_numbers(pairs[:, 1], pairs[:, 0], self.sheet.name)

@@ -1,4 +1,4 @@
-"""A serial line to a meter through pyserial: what arrives is taken in pieces, and every failure is `Blocked`."""
+"""A serial line to a meter through pyserial. Every failure raises `Blocked`."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import serial
 from hil.errors import Blocked
 from hil.port_errors import PORT_ERRORS
 
-WAIT_S = 0.01  # for the first byte of a read
+WAIT_S = 0.01  # timeout of the first byte of a read
 
 
 class Line(Protocol):
-    """Bytes to and from a meter. Every method raises `Blocked` at stage `meter` when the line has gone."""
+    """Bytes to and from a meter. Every method raises `Blocked` at stage `meter` if the line is gone."""
 
     def write(self, data: bytes) -> None:
         """Send bytes."""
 
     def read(self) -> bytes:
-        """Return what has arrived, after a short wait; nothing if nothing has."""
+        """Return the bytes that have arrived, after a short wait; empty if there are none."""
 
     def discard(self) -> None:
-        """Throw away what has arrived."""
+        """Discard the bytes that have arrived."""
 
     def reopen(self) -> None:
-        """Close the line and open it again: what was under way, a late answer too, is gone."""
+        """Close and reopen the line. Bytes in transit, such as a late reply, are discarded."""
 
     def close(self) -> None:
-        """Let go of the line."""
+        """Close the line."""
 
 
 class SerialLine:
@@ -37,8 +37,8 @@ class SerialLine:
 
     Args:
         path: of the port.
-        baud: its speed; a USB CDC port takes any.
-        name: the meter's, for messages.
+        baud: its baud rate; a USB CDC port ignores it.
+        name: of the meter, for messages.
 
     Raises:
         Blocked: the port is missing, or another program holds it.
@@ -55,7 +55,8 @@ class SerialLine:
         except (*PORT_ERRORS, ValueError) as error:
             raise Blocked(
                 "meter",
-                f"the port {self.path} of the {self.name} cannot be opened ({error}): plug the meter in, or end the program that holds the port.",
+                f"the port {self.path} of the {self.name} cannot be opened ({error}): plug the meter in, "
+                "or end the program that holds the port.",
             ) from error
         return port
 
@@ -67,27 +68,27 @@ class SerialLine:
             raise self._gone(error) from error
 
     def read(self) -> bytes:
-        """Return what has arrived, after a short wait; nothing if nothing has."""
+        """Return the bytes that have arrived, after a short wait; empty if there are none."""
         try:
             first = self._port.read(1)
             return bytes(first + self._port.read(self._port.in_waiting)) if first else b""
-        except (*PORT_ERRORS, TypeError) as error:  # pyserial, port closed under it: TypeError
+        except (*PORT_ERRORS, TypeError) as error:  # TypeError: pyserial, if the port was closed meanwhile
             raise self._gone(error) from error
 
     def discard(self) -> None:
-        """Throw away what has arrived."""
+        """Discard the bytes that have arrived."""
         try:
             self._port.reset_input_buffer()
         except PORT_ERRORS as error:
             raise self._gone(error) from error
 
     def reopen(self) -> None:
-        """Close the line and open it again: what was under way, a late answer too, is gone."""
+        """Close and reopen the line. Bytes in transit, such as a late reply, are discarded."""
         self.close()
         self._port = self._open()
 
     def close(self) -> None:
-        """Let go of the line."""
+        """Close the line."""
         with contextlib.suppress(*PORT_ERRORS):
             self._port.close()
 

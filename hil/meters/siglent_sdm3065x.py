@@ -1,7 +1,9 @@
-"""Siglent SDM3065X: one triggered series into its memory, emptied while it runs; current only, so that power is current times the set voltage.
+"""Siglent SDM3065X: one triggered series into its memory, which is read while the series runs.
 
-Commands: SDM series remote manual (SENSe:CURRent:DC, SAMPle:COUNt, TRIGger:SOURce, INITiate, *TRG, R?). Its clock is its own: when the
-readings were made follows from how many there were at each query (a straight line through counts and times).
+It measures only current; power is current times the set voltage.
+
+Commands: SDM series remote manual (SENSe:CURRent:DC, SAMPle:COUNt, TRIGger:SOURce, INITiate, *TRG, R?). Readings have
+no time stamps. Their times follow from a straight line through the counts and the times of the queries.
 """
 
 from __future__ import annotations
@@ -26,12 +28,14 @@ MEMORY = 10_000  # readings; the oldest are overwritten
 OVERFLOWED = 1 << 14  # questionable data register, condition
 DRAIN_S = 0.05
 FEWEST_DRAINS = 4
-STEADY = 0.75  # intervals that a query may lie beside the line: half of one, for counts are whole, and not one more, for that is a reading that is missing
+# Largest distance of a query from the line, in intervals: half of one, because counts are whole, and less than one
+# more, which would be a missing reading.
+STEADY = 0.75
 
 
 @dataclass(frozen=True)
 class _Drains:
-    """float64[n] middle of each query and half its round trip, and how many readings there had been then."""
+    """float64[n] each: middle of each query, half of its round trip, and the number of readings by then."""
 
     t_s: np.ndarray
     half_s: np.ndarray
@@ -42,7 +46,7 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
     """A Siglent SDM3065X as ammeter.
 
     Args:
-        session: to the instrument (raw socket: port 5025; 5024 greets first and confuses).
+        session: to the instrument (raw socket: port 5025; port 5024 sends a greeting first).
         sheet: its data sheet.
         host: clock.
 
@@ -55,27 +59,28 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         self._nplc = NPLC[0]
 
     def configure(self, setting: Setting) -> None:
-        """Forget all that was set before (null, averages, limits, automatic range), and prepare to read as `setting` says, on a fixed range."""
+        """Discard all earlier settings (null, averages, limits, automatic range); prepare to read on a fixed range."""
         self._window.setting = setting
         self._nplc = max((one for one in NPLC if one / LINE_HZ <= setting.interval_s), default=NPLC[0])
         self._session.tell(
-            "ABOR", "*RST", "*CLS", f"CONF:CURR:DC {setting.range_a:g}", f"CURR:DC:RANG {setting.range_a:g}", f"CURR:DC:NPLC {self._nplc:g}",
+            "ABOR", "*RST", "*CLS", f"CONF:CURR:DC {setting.range_a:g}", f"CURR:DC:RANG {setting.range_a:g}",
+            f"CURR:DC:NPLC {self._nplc:g}",
             "TRIG:SOUR BUS", "TRIG:COUN 1", f"SAMP:COUN {MEMORY}",
         )  # fmt: skip
         self._session.check("SYST:ERR?")
         self._check_range(within=False)
 
     def arm(self) -> None:
-        """Begin to read into its memory, which that empties."""
+        """Start reading into its memory, which is emptied first."""
         self._session.tell("ABOR")
         self._window.arm()
         self._session.tell("INIT", "*TRG")
 
     def capture(self, deadline_s: float) -> Capture:
-        """Empty its memory until the window is over.
+        """Read its memory repeatedly until the window is over.
 
         Raises:
-            Spoiled: overload, a range that changed, memory that overflowed, or readings that did not come at a steady pace.
+            Spoiled: overload, a changed range, a memory overflow, or readings at an unsteady rate.
             Blocked: the deadline passed, or the instrument failed.
         """
         began, setting = self._host.now(), self._window.setting
@@ -91,7 +96,8 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         self._check()
         if len(values) >= MEMORY:
             raise Spoiled(
-                f"the window outlasted the {MEMORY} readings that the {self.sheet.name} makes after a trigger: take a longer interval."
+                f"the window outlasted the {MEMORY} readings that the {self.sheet.name} makes after a trigger: "
+                "use a longer interval."
             )
         sent_s, received_s, counts = (
             (np.array(column, np.float64) for column in zip(*table, strict=True)) if table else (np.empty(0),) * 3
@@ -104,21 +110,20 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         return self._window.capture(stamped, (current, np.full(len(t), np.nan)), interval, setting.range_a, 0)
 
     def watch(self) -> np.ndarray:
-        """Return the power of the readings since the last call, float64[n] in watts; it must be armed.
+        """Return the power of the readings since the last call, float64[n] in watts; call `arm` first.
 
         Raises:
-            Spoiled: overload, or readings that are none.
+            Spoiled: overload, or readings that are not numbers.
         """
         values = self._drain()
-        if not values:  # through with those of a trigger
+        if not values:  # the series of this trigger is complete
             self._session.tell("ABOR", "INIT", "*TRG")
-            self._session.check(
-                "SYST:ERR?"
-            )  # its answer says that it has begun: else the next look may come first, and begin again
+            # The reply shows that the series has started. Otherwise the next call may come first and start it again.
+            self._session.check("SYST:ERR?")
         return np.array(values, np.float64) * self._window.setting.volt
 
     def _drain(self) -> list[float]:
-        """Return the readings since the last query, and forget them; an answer may come as a block of text (IEEE 488.2, 8.7.9) or bare."""
+        """Remove and return the readings since the last query, as a text block (IEEE 488.2, 8.7.9) or bare."""
         text = self._session.ask("R?")
         if text.startswith("#"):
             text = text[2 + int(text[1]) :]
@@ -128,29 +133,30 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         return values
 
     def _pace(self, drains: _Drains) -> tuple[float, float, float]:
-        """Return begin and interval of the readings on the host's clock, and how far one may be from where the line puts it."""
+        """Return start and interval of the readings on the host's clock, and the uncertainty of a reading's time."""
         if len(drains.t_s) < FEWEST_DRAINS or drains.counts[-1] - drains.counts[0] < FEWEST_DRAINS:
             raise Spoiled(f"the {self.sheet.name} made too few readings in the window.")
-        interval, offset = np.polyfit(
-            drains.counts + 0.5, drains.t_s, 1
-        )  # between the end of one reading and of the next: half of it in the mean
+        # A query lies between the ends of two readings: half an interval after the earlier one, on average.
+        interval, offset = np.polyfit(drains.counts + 0.5, drains.t_s, 1)
         residual = np.abs(drains.t_s - (offset + interval * (drains.counts + 0.5)))
         allowed = STEADY * interval + drains.half_s
         if np.any(residual > allowed):
             worst = float(np.max(residual - drains.half_s) / interval)
             raise Spoiled(
-                f"the {self.sheet.name} did not read at a steady pace: about {math.ceil(worst)} readings are missing at one place."
+                f"the {self.sheet.name} did not read at a steady rate: about {math.ceil(worst)} readings are missing "
+                "at one place."
             )
         return float(offset), float(interval), float(np.max(drains.half_s))
 
     def _check(self) -> None:
         if self._session.ask_whole("STAT:QUES:COND?") & OVERFLOWED:
-            raise Spoiled(f"the memory of the {self.sheet.name} overflowed: the host came too late to empty it.")
+            raise Spoiled(f"the memory of the {self.sheet.name} overflowed: the host read it too late.")
         self._session.check("SYST:ERR?")
         self._check_range(within=True)
 
     def _check_range(self, *, within: bool) -> None:
-        # above its full scale it takes the next range by itself, whatever was set (Siglent, "SDM ranging in current measurement modes", 2018)
+        # Above full scale it changes to the next range by itself, whatever was set (Siglent, "SDM ranging in current
+        # measurement modes", 2018).
         check_range(
             self.sheet.name, self._session.ask_number("CURR:DC:RANG?"), self._window.setting.range_a, within=within
         )

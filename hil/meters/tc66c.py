@@ -1,6 +1,6 @@
-"""RuiDeng TC66C through its USB serial port: `getva` is answered by one record of what it shows now (sigrok.org/wiki/RDTech_TC66C).
+"""RuiDeng TC66C on its USB serial port: it answers `getva` with a record of its display (sigrok.org/wiki/RDTech_TC66C).
 
-A polled meter of point samples, without an input for the marker: the host dates the readings and tells when the window was.
+A polled meter of point samples without a marker input: the host dates the readings and marks the window.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
 from hil.errors import Blocked
-from hil.meters.host_marked_window import Unmarked
+from hil.meters.host_marked_window import HostMarkedWindow
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import Poller
 from hil.meters.serial_line import Line
@@ -23,18 +23,18 @@ from hil.meters.tc66c_record import RECORD, Tc66cReadings, name_of, parse
 BAUD = 115_200
 POLL = b"getva"
 ANSWER_S = 1.0
-STEP_S = 0.002  # between two looks for an answer
-MISSED = 3  # polls in a row without an answer before the meter counts as gone
+STEP_S = 0.002  # between two reads while waiting for a reply
+MISSED = 3  # polls in a row without a reply; then the meter counts as gone
 
 
 class Tc66c:
-    """A TC66C at a serial port.
+    """A TC66C on a serial port.
 
     Args:
         line: the serial port, 115,200 baud.
         sheet: its data sheet.
         host: clock and sleep.
-        seed: of the intervals between two polls (hil/meters/polling.py).
+        seed: of the random intervals between polls (hil/meters/polling.py).
 
     Raises:
         Blocked: it does not answer, or is another meter.
@@ -42,27 +42,27 @@ class Tc66c:
 
     def __init__(self, line: Line, sheet: DataSheet, host: Host, *, seed: int = 0) -> None:
         self._line, self.sheet, self._host = line, sheet, host
-        self._poller, self._window = Poller(host, seed=seed), Unmarked(host, sheet.name)
+        self._poller, self._window = Poller(host, seed=seed), HostMarkedWindow(host, sheet.name)
         self.mark = self._window.mark
         line.reopen()
         self.identity = name_of(self._poll()[2])
         if sheet.identity not in self.identity:
-            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: put rig.toml right.")
+            raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: correct rig.toml.")
 
     def configure(self, setting: Setting) -> None:
-        """Take the interval; range and averaging are the meter's own and cannot be set."""
+        """Set the interval; range and averaging are fixed by the meter."""
         self._window.setting = setting
         self._range = self.sheet.range_for(setting.range_a)
 
     def arm(self) -> None:
-        """Begin a window."""
+        """Start a window."""
         self._window.arm()
 
     def capture(self, deadline_s: float) -> Capture:
-        """Poll until the host has its answer (`mark`), or the window should be over.
+        """Poll until the host has its reply (`mark`), or until the expected end of the window.
 
         Raises:
-            Spoiled: a record is broken, a reading beyond the range, or nothing tells where the edges are.
+            Spoiled: a damaged record, a reading beyond the range, or edges that cannot be found.
             Blocked: it no longer answers, or the deadline passed.
         """
         began, interval_s = self._host.now(), self._window.setting.interval_s
@@ -79,7 +79,7 @@ class Tc66c:
         return replace(capture, temperature_c=float(np.mean(read.temperature_c)))
 
     def _ask(self, records: list[bytes]) -> tuple[float, float, list[float]]:
-        """Poll once more; the record is read with those of the whole window, for deciphering one alone takes as long."""
+        """Poll once. Records are decrypted later, because one takes as long as those of a whole window."""
         for attempt in range(MISSED):
             try:
                 sent, received, record = self._poll()
@@ -91,7 +91,7 @@ class Tc66c:
         return sent, received, []
 
     def _read(self, records: list[bytes]) -> Tc66cReadings:
-        """Return what records say; Spoiled where one is broken."""
+        """Return the readings in records; raise Spoiled if one is damaged."""
         read = parse(b"".join(records))
         if np.any(read.broken):
             raise Spoiled(f"a record of the {self.sheet.name} has a wrong checksum.")
@@ -105,13 +105,14 @@ class Tc66c:
         return read.current_a * read.voltage_v
 
     def close(self) -> None:
-        """Let go of the meter."""
+        """Close the line to the meter."""
         self._line.close()
 
     def _poll(self) -> tuple[float, float, bytes]:
-        """Return when a poll was sent, when it was answered, and the record.
+        """Return the times of a poll and of its reply, and the record.
 
-        A late answer would pass for the next: the port is opened anew after a poll without one, and what has come by the next is thrown away.
+        A late reply would be taken for the next one. So the port is reopened after a poll without a reply, and what
+        arrived before the next poll is discarded.
         """
         self._line.discard()
         sent = self._host.now()
@@ -125,7 +126,8 @@ class Tc66c:
                     self._line.reopen()
                     raise Blocked(
                         "meter",
-                        f"the {self.sheet.name} sent {len(record)} of {RECORD} bytes within {ANSWER_S:g} s: plug it in again.",
+                        f"the {self.sheet.name} sent {len(record)} of {RECORD} bytes within {ANSWER_S:g} s: "
+                        "plug it in again.",
                     )
                 self._host.sleep(STEP_S)
         if len(record) > RECORD:

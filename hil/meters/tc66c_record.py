@@ -1,7 +1,9 @@
-"""The TC66C's answer to `getva`: three packets of 64 bytes, encrypted with a key that is no secret (sigrok.org/wiki/RDTech_TC66C).
+"""The TC66C's reply to `getva`: three packets of 64 bytes, encrypted with a published key.
 
-Nothing is protected by the cipher, and nothing here protects anything: a page of table look-ups over a whole window at once
-instead of one more dependency of every user.
+Source: sigrok.org/wiki/RDTech_TC66C.
+
+The cipher protects nothing. Table look-ups over all records of a window at once are fast enough, and spare every user
+another dependency.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ MARKS = (b"pac1", b"pac2", b"pac3")
 
 @dataclass(frozen=True)
 class Tc66cReadings:
-    """What n records say: float64[n] in volts, amperes and degrees; `broken` bool[n] where a mark or a checksum is wrong."""
+    """Readings of n records: float64[n] volts, amperes, degrees; bool[n] `broken`: a mark or checksum is wrong."""
 
     voltage_v: np.ndarray
     current_a: np.ndarray
@@ -30,10 +32,11 @@ class Tc66cReadings:
 
 
 def parse(records: bytes) -> Tc66cReadings:
-    """Return what encrypted records of 192 bytes each say.
+    """Return the readings in encrypted records of 192 bytes each.
 
-    Bytes 48 and 52 of the first packet are the voltage in 100 uV and the current in 10 uA, little endian; bytes 24 and 28 of the
-    second say whether the temperature is negative, and how many degrees. Each packet's byte 60 is the CRC-16 of Modbus of those before.
+    Bytes 48 and 52 of the first packet are the voltage in 100 uV and the current in 10 uA, little endian; bytes 24 and
+    28 of the second are the sign of the temperature and its degrees. Byte 60 of each packet is the Modbus CRC-16 of the
+    bytes before.
     """
     plain = decrypt(records).reshape(-1, 3, PACKET)
     words = np.ascontiguousarray(plain).view("<u4").reshape(len(plain), 3, PACKET // 4)
@@ -44,15 +47,19 @@ def parse(records: bytes) -> Tc66cReadings:
 
 
 def name_of(record: bytes) -> str:
-    """Return model, firmware and serial number as one record tells them, such as `TC66 1.18 48724`; empty if it is broken."""
+    """Return model, firmware and serial number in a record, such as `TC66 1.18 48724`; empty if it is damaged."""
     if parse(record).broken[0]:
         return ""
     first = decrypt(record).tobytes()[:PACKET]
-    return f"{first[4:8].decode('ascii', 'replace')} {first[8:12].decode('ascii', 'replace')} {int.from_bytes(first[12:16], 'little')}"
+    model, firmware = (first[at : at + 4].decode("ascii", "replace") for at in (4, 8))
+    return f"{model} {firmware} {int.from_bytes(first[12:16], 'little')}"
 
 
 def decrypt(data: bytes, key: bytes = KEY) -> np.ndarray:
-    """Return the plain bytes of AES-256 in ECB mode, uint8[16 n] (FIPS 197, section 5.3: the inverse cipher, all blocks at once)."""
+    """Return the decrypted bytes of AES-256 in ECB mode, uint8[16 n].
+
+    Source: FIPS 197, section 5.3, the inverse cipher; all blocks at once.
+    """
     keys = _round_keys(key)
     state: np.ndarray = np.frombuffer(data, np.uint8).reshape(-1, 16) ^ keys[ROUNDS]
     for number in range(ROUNDS - 1, -1, -1):
@@ -97,7 +104,7 @@ def _times(a: int, b: int) -> int:
 
 
 def _sbox() -> np.ndarray:
-    """Build the substitution: the inverse in the field, then the affine transformation (FIPS 197, section 5.1.1)."""
+    """Build the S-box: the inverse in the field, then the affine transformation (FIPS 197, section 5.1.1)."""
     box = np.zeros(256, np.uint8)
     for a in range(256):
         b = a

@@ -1,4 +1,4 @@
-"""A window with both of its edges, each checked against the power: what the meter recorded of the marker, and what its readings show."""
+"""Complete and check the two edges of a window: the recorded marker against the power."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from hil.energy.capture import Capture, joined
 from hil.energy.edge_check import WrongEdges, check_changes, checked_edges
 from hil.energy.edge_search import POWER, HostTimes, NoEdges, Stamped, edges_by_power
-from hil.meters.meter import Meter, Spoiled, Streams
+from hil.meters.meter import Meter, Spoiled, Streaming
 from hil.meters.reading_checks import require_within_range
 
-BLOCKS = 200  # means of a sleep that the edges of a window which streams are checked by
+BLOCKS = 200  # means per sleep, by which the edges of a streamed window are checked
 
 
 def with_both_edges(capture: Capture, idle_s: float) -> Capture:
-    """Return a capture with an edge up and one down: those that it has, checked against the power, and the others by the change of power.
+    """Return a capture with both edges: recorded ones are checked against the power, missing ones found by the power.
 
     Args:
         capture: begins and ends with the board asleep.
-        idle_s: for how long.
+        idle_s: length of each sleep.
 
     Raises:
-        Spoiled: readings lie at the end of the range, the marker bounced, the power does not show an edge that is missing, or shows one elsewhere
-            than the marker.
+        Spoiled: readings at the end of the range, a marker that bounced, or a power that does not show a missing edge
+            or shows an edge elsewhere than the marker.
     """
     require_within_range(capture)
     levels = [edge.high for edge in capture.edges]
@@ -41,27 +41,27 @@ def with_both_edges(capture: Capture, idle_s: float) -> Capture:
     except NoEdges as error:
         raise Spoiled(f"the meter recorded {len(levels)} of two edges, and {error}") from error
     for seen in capture.edges:
-        if (
-            abs(seen.t_s - up.t_s) > seen.half_s + up.half_s
-        ):  # a spike on the marker's wire, or a trigger that its instrument dates wrongly
+        # A spike on the marker's wire, or a trigger that the instrument dates wrongly.
+        if abs(seen.t_s - up.t_s) > seen.half_s + up.half_s:
             raise Spoiled(
-                f"the meter saw the marker rise at {seen.t_s:.6g} s of its readings, and the power rises at {up.t_s:.6g} s: look at the marker's wire"
+                f"the meter saw the marker rise at {seen.t_s:.6g} s of its readings, and the power rises at "
+                f"{up.t_s:.6g} s: check the marker's wire"
             )
     return replace(capture, edges=(*capture.edges, *((up, down)[len(levels) :])), synchronisation=POWER)
 
 
 def pieces(meter: Meter, deadline_s: float, idle_s: float) -> Iterator[Capture]:
-    """Yield a window with both of its edges: as it comes from a meter that streams, at once from any other.
+    """Yield a window with both of its edges: in pieces from a meter that streams, as one piece from any other.
 
     Raises:
-        Spoiled: measure the window again, and forget the pieces of it.
+        Spoiled: measure the window again, and discard its pieces.
         Blocked: no edge within the deadline, or the instrument failed.
     """
-    if not isinstance(meter, Streams):
+    if not isinstance(meter, Streaming):
         yield with_both_edges(meter.capture(deadline_s), idle_s)
         return
     thin: list[Capture] = []
-    held: Capture | None = None  # one piece back, so that the last one takes what is to be doubted of the edges
+    held: Capture | None = None  # one piece behind: the last piece carries the notes about the edges
     for piece in meter.pieces(deadline_s):
         require_within_range(piece)
         thin.append(_thinned(piece, idle_s / BLOCKS))
@@ -76,7 +76,7 @@ def pieces(meter: Meter, deadline_s: float, idle_s: float) -> Iterator[Capture]:
 
 
 def _thinned(piece: Capture, block_s: float) -> Capture:
-    """Return means over blocks of readings that follow each other, so that a window of any length fits into memory; the edges stay."""
+    """Return means over blocks of consecutive readings, so that a window of any length fits in memory; edges stay."""
     size = max(1, round(block_s / piece.interval_s))
     starts = np.arange(0, max(len(piece.t_s) - size, 0) + 1, size)
 
@@ -85,6 +85,8 @@ def _thinned(piece: Capture, block_s: float) -> Capture:
 
     last = np.append(starts[1:], len(piece.t_s)) - 1
     return replace(
-        piece, t_s=piece.t_s[starts], power_w=mean(piece.power_w), current_a=mean(piece.current_a), voltage_v=mean(piece.voltage_v),
-        aperture_s=size * piece.interval_s, interval_s=size * piece.interval_s, ends_s=piece.t_s[last] + piece.interval_s,
+        piece, t_s=piece.t_s[starts], power_w=mean(piece.power_w), current_a=mean(piece.current_a),
+        voltage_v=mean(piece.voltage_v),
+        aperture_s=size * piece.interval_s, interval_s=size * piece.interval_s,
+        ends_s=piece.t_s[last] + piece.interval_s,
     )  # fmt: skip

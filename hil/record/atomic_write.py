@@ -1,4 +1,4 @@
-"""Write files atomically: into a temporary file beside the target, which then replaces it."""
+"""Write files atomically: into a temporary file in the same folder, which then replaces the target."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def texts() -> dict[str, str]:
 
 
 def main(argv: list[str]) -> int:
-    """Write the schemas into the given folder, by default beside the models."""
+    """Write the schemas into the given folder, by default next to the models."""
     folder = Path(argv[1]) if len(argv) > 1 else Path(__file__).parent
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts().items():

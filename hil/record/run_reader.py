@@ -51,7 +51,7 @@ def read_run(folder: Path) -> Run:
     """Read a run. If it is still running or was killed, its trials are those that were written so far.
 
     Args:
-        folder: the run's folder, or `latest` beside it (a text file on systems without symbolic links).
+        folder: the run's folder, or `latest` next to it (a text file on systems without symbolic links).
 
     Raises:
         RigError: the folder holds no run, or the run has another schema, is damaged, or refers to paths outside.

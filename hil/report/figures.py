@@ -106,9 +106,11 @@ def _two_lines(steps: pd.DataFrame, wrong: pd.Series, batch: int) -> go.Figure:
 def difference(steps: pd.DataFrame, batch: int) -> go.Figure:
     """Draw the loss of the board minus that of the reference, per sample."""
     figure = go.Figure()
-    apart = loss_a_sample(steps, "board", batch) - loss_a_sample(steps, "reference", batch)
+    difference_per_sample = loss_a_sample(steps, "board", batch) - loss_a_sample(steps, "reference", batch)
     line = {"color": LIMIT, "width": 2}
-    figure.add_scatter(x=steps["step"], y=apart, name="board − reference", mode="lines+markers", line=line)
+    figure.add_scatter(
+        x=steps["step"], y=difference_per_sample, name="board − reference", mode="lines+markers", line=line
+    )
     return styled(figure, 220, "step", "difference")
 
 

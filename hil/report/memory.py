@@ -32,7 +32,7 @@ GROUPS = {  # kinds that share the legend entry of another kind
 
 
 def memory_bars(trial: TrialRecord) -> go.Figure:
-    """Draw static, arena and stack bytes beside plan, formula and budget."""
+    """Draw static, arena and stack bytes next to plan, formula and budget."""
     figure = go.Figure()
     sram: Mapping[str, Any] = trial.sram
     provenance: Mapping[str, Any] = trial.sram_provenance

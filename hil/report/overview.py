@@ -15,7 +15,7 @@ from hil.report.formats import figure, kib, seconds, span
 from hil.report.sparkline import sparkline
 
 ORDER = ("fail", "refused", "interrupted", "blocked", "skipped", "pass")
-FIELDS = ("data", "seed", "steps")  # in which trials may differ, beside their settings
+FIELDS = ("data", "seed", "steps")  # in which trials may differ, besides their settings
 SHOWN = ("loss", "perturb", "scope")  # settings that every line shows
 BAD = ("fail", "refused", "interrupted")
 COSTS = (("time a step", "step_time_s"), ("energy a step", "energy.per_step"), ("SRAM in use", "sram.total"))
@@ -31,7 +31,7 @@ class Line:
         trial: None for a test without a trial.
         found: the figures of the trial.
         spark: its loss curve as a small drawing.
-        apart: the differences from trials of the same network, method and board, such as `seed 2, eta 0.01`.
+        differs: the differences from trials of the same network, method and board, such as `seed 2, eta 0.01`.
     """
 
     verdict: str
@@ -40,7 +40,7 @@ class Line:
     trial: TrialRecord | None
     found: dict[str, Quantity]
     spark: Markup | None
-    apart: str = ""
+    differs: str = ""
 
     @property
     def expected(self) -> bool:
@@ -53,7 +53,7 @@ class Cost:
     """The range of one figure over the trials that have it, with its provenances."""
 
     name: str
-    said: str
+    value: str
     words: list[str]
     trials: int
 
@@ -69,7 +69,7 @@ class Banner:
 def lines_of(run: Run) -> list[Line]:
     """Return the lines, the worst verdicts first."""
     trials = {trial.folder: (trial, steps) for trial, steps in zip(run.trials, run.steps, strict=True)}
-    apart = differences(run.trials)
+    found = differences(run.trials)
     lines = []
     for test in run.tests:
         its = [trials[folder] for folder in test.trials]
@@ -78,26 +78,26 @@ def lines_of(run: Run) -> list[Line]:
             worse = len(its) == 1 and test.verdict != worst
             verdict, reason = (test.verdict, test.reason) if worse else (trial.verdict, trial.reason or test.reason)
             spark = sparkline(drawn_losses(trial, steps), trial)
-            lines.append(Line(verdict, reason, test, trial, quantities(trial), spark, apart[trial.folder]))
+            lines.append(Line(verdict, reason, test, trial, quantities(trial), spark, found[trial.folder]))
         if len(its) != 1 and test.verdict != worst:
             lines.append(Line(test.verdict, test.reason, test, None, {}, None))
     return sorted(lines, key=lambda line: ORDER.index(line.verdict))
 
 
 def differences(trials: Sequence[TrialRecord]) -> dict[str, str]:
-    """Return by folder in which fields a trial differs from those whose lines would read the same."""
+    """Return, by folder, the fields in which a trial differs from others with the same line."""
     groups: dict[tuple[Any, ...], list[TrialRecord]] = {}
     for trial in trials:
         line = trial.board, trial.network, trial.method, trial.variant, trial.batch, *map(trial.settings.get, SHOWN)
         groups.setdefault(line, []).append(trial)
-    apart = {}
+    found = {}
     for group in groups.values():
         by_folder = {trial.folder: {name: getattr(trial, name) for name in FIELDS} | trial.settings for trial in group}
         names = dict.fromkeys(name for fields in by_folder.values() for name in fields)
         differ = [name for name in names if len({str(fields.get(name)) for fields in by_folder.values()}) > 1]
         for folder, fields in by_folder.items():
-            apart[folder] = ", ".join(f"{name} {_written(fields[name])}" for name in differ if name in fields)
-    return apart
+            found[folder] = ", ".join(f"{name} {_written(fields[name])}" for name in differ if name in fields)
+    return found
 
 
 def _written(value: Any) -> str:

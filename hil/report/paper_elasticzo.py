@@ -1,4 +1,4 @@
-"""Figures of the ElasticZO paper (Sugiura and Matsutani; 4.3, 5.2 to 5.4, table 1) beside those of a trial."""
+"""Figures of the ElasticZO paper (Sugiura and Matsutani; 4.3, 5.2 to 5.4, table 1) next to those of a trial."""
 
 from __future__ import annotations
 

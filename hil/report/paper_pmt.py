@@ -1,4 +1,4 @@
-"""The costs of an iteration of MCUNet by Poor Man's Training, tables 8 and 9, beside those of a trial.
+"""The costs of an iteration of MCUNet by Poor Man's Training, tables 8 and 9, next to those of a trial.
 
 Zhao, Li, Young and Zhang, "Poor Man's Training on MCUs: A Memory-Efficient Quantized Back-Propagation-Free Approach",
 section 5.

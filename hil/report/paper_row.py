@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of a paper beside that of the trial, and the differences in the setting.
+    """One figure of a paper next to that of the trial, and the differences in the setting.
 
     Attributes:
         what: name of the figure.

@@ -32,11 +32,11 @@ class File:
 
 @dataclass(frozen=True)
 class Tail:
-    """The last lines of a log; `whole` if there are no others."""
+    """The last lines of a log; `complete` if there are no others."""
 
     path: str
     lines: list[str]
-    whole: bool
+    complete: bool
 
 
 def files_in(folder: Path, deep: bool) -> list[File]:
@@ -47,7 +47,7 @@ def files_in(folder: Path, deep: bool) -> list[File]:
 
 
 def _is_own(path: Path, folder: Path) -> bool:
-    """Return whether a path is a regular file and not behind a link, which might lead to a private file."""
+    """Return whether a path is a regular file and not reached through a link, which might lead to a private file."""
     between = [path, *list(path.parents)[: len(path.relative_to(folder).parts) - 1]]
     return path.is_file() and not any(each.is_symlink() for each in between)
 

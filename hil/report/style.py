@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 BOARD, REFERENCE, THIRD, GREY = "#2f81c7", "#e08a1e", "#4f9d69", "#8b8f98"
 LIMIT = "#c2504c"
 FONT = 13  # pixels
-MARGIN = 10  # pixels around a figure, beside titles and numbers of the axes
+MARGIN = 10  # pixels around a figure, besides titles and numbers of the axes
 
 
 def styled(figure: go.Figure, height: int, x: str, y: str) -> go.Figure:

@@ -8,7 +8,7 @@ from hil.data import load
 from hil.errors import RigError
 from hil.experiments.certify import Segment, certify, trial_of
 from hil.experiments.curve import write_run
-from hil.experiments.elasticzo_tables import Asked, table1
+from hil.experiments.elasticzo_tables import ElasticzoRequest, table1
 from hil.experiments.graphs import GraphRun
 from hil.experiments.train import Training
 from hil.trial import does_not_fit
@@ -18,7 +18,7 @@ ADAPTATION = GraphRun(
     (("queries", 4),), eta=0.01,
 )  # fmt: skip
 STEPS = 5  # with the paper's batch of 256; `hil experiment` certifies 20 steps
-TABLE = table1(Asked(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1, batch=256))
+TABLE = table1(ElasticzoRequest(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1, batch=256))
 
 
 def repeat_on_board(segment: Segment, board: str, hil_trial, folder: Path) -> None:

@@ -24,7 +24,7 @@ from hil.trial.latency import measure_latency
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Flashed, Outcome
 from hil.trial.prepare import SELECTED, Prepared
-from hil.trial.probe_check import Witness
+from hil.trial.probe_check import ProbeCheck
 from hil.trial.second_sources.identity import check_identity
 from hil.trial.selection import select_block
 from hil.trial.stages import StageLogs
@@ -58,7 +58,7 @@ class Attempt:
             chip_fault = self.taken.chip_fault(self.prepared.image)
             if chip_fault:
                 raise DeviceFault(chip_fault) from None
-            # if a stand-in has died, that explains the error
+            # a dead stand-in explains the error
             self.taken.alive(ENDS_WITHIN_S if isinstance(error, Blocked) else 0.0)
             raise
 
@@ -109,7 +109,7 @@ class Attempt:
                 prepared = select_block(prepared, device, outcome, prepared.spec.selection, self.watch)
                 outcome.begin(prepared)
         with self.stages("load"):
-            trial = LockStep(prepared, device, _witness(prepared, target), outcome, self.watch)
+            trial = LockStep(prepared, device, _probe_check(prepared, target), outcome, self.watch)
             trial.begin()
         with self.stages("train"):
             trial.train()
@@ -152,7 +152,7 @@ class Attempt:
         try:
             with placed(target, board, image), _refusals():
                 with self.stages("greet"):
-                    trial.go_on_with(Device(Session(port, fresh_nonce(), self.taken.alive), board, image))
+                    trial.continue_with(Device(Session(port, fresh_nonce(), self.taken.alive), board, image))
                 if trial.outcome.difference is None:
                     self._energy(trial, meter, SWITCHED)
             if trial.outcome.energy is not None and endpoints.probe is not None:
@@ -170,9 +170,9 @@ def _refusals() -> Iterator[None]:
         raise refused(refusal) from refusal
 
 
-def _witness(prepared: Prepared, target: Target) -> Witness | None:
+def _probe_check(prepared: Prepared, target: Target) -> ProbeCheck | None:
     if target.probe is None:
         return None
     subject = prepared.subject
     sizes = (tensor.size for tensor in subject.tensors)
-    return Witness(target.probe, prepared.image, tuple(zip(subject.places(prepared.plan), sizes, strict=True)))
+    return ProbeCheck(target.probe, prepared.image, tuple(zip(subject.places(prepared.plan), sizes, strict=True)))

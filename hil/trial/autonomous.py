@@ -1,4 +1,4 @@
-"""Steps that the board trained without a word on the line: what it ended on, beside the reference."""
+"""Compare board and reference after a run of autonomous steps, in which the line was silent."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ if TYPE_CHECKING:
 
 
 def same_after_run(trial: LockStep, reply: Stepped, reference: tuple[int, ...], steps: int) -> bool:
-    """Note a run of autonomous steps; return whether board and reference ended on the same weights. If not, the difference stands in the outcome.
+    """Record a run of autonomous steps; return whether board and reference ended on the same weights.
+
+    If not, the outcome gets the difference.
 
     Args:
-        trial: whose next step is the one behind the run.
-        reply: of the board.
+        trial: its next step is the one after the run.
+        reply: reply of the board.
         reference: digests of the reference.
-        steps: of the run.
+        steps: number of steps in the run.
     """
     trial.outcome.final_digests = reply.digests
     trial.outcome.autonomous += steps

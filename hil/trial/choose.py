@@ -1,4 +1,4 @@
-"""From the words of a trial to the method on its network."""
+"""Choose the method and the network that a trial names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from hil.methods import METHODS, Method, find_method
 from hil.networks import NETWORKS, build, names
 from hil.trial.spec import TrialSpec
 
-PLACES = {"auto": (False, True), "ram": (False,), "flash": (True,)}  # of the network file: whether in flash, in order
+PLACES = {
+    "auto": (False, True),
+    "ram": (False,),
+    "flash": (True,),
+}  # of the network file: whether in flash, in order of preference
 
 
 def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None = None) -> Method:
@@ -24,11 +28,11 @@ def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None =
         spec: the trial.
         board: its catalogue entry.
         arena: bytes of the board's arena.
-        in_flash: whether the network lies in flash, where that has been decided.
+        in_flash: whether the network lies in flash, if that has been decided.
 
     Raises:
         RigError: an unknown name, a setting out of range, a checkpoint of another network.
-        Blocked: the variant cannot train this network, or the network lies in flash that the board does not have.
+        Blocked: the variant cannot train this network, or the board has no such flash for the network.
     """
     method = method_on_network(spec)
     if spec.checkpoint is not None:
@@ -41,8 +45,7 @@ def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None =
     if not fits_flash and places == (True,):
         raise Blocked(
             "plan",
-            f"{spec.board} has no flash for the {file_size(method.network):,} bytes of {spec.network}: let it lie in "
-            "RAM.",
+            f"{spec.board} has no flash for the {file_size(method.network):,} bytes of {spec.network}: keep it in RAM.",
         )
     return method.resident(arena, places if fits_flash else (False,))
 
@@ -52,7 +55,7 @@ def method_on_network(spec: TrialSpec) -> Method:
 
     Raises:
         RigError: an unknown name, a setting out of range.
-        Blocked: the variant trains nothing of this network, or more than it can.
+        Blocked: the variant trains nothing of this network, or more than it supports.
     """
     kind = find_method(spec.method)
     _check_network(spec, kind)
@@ -73,7 +76,7 @@ def method_on_network(spec: TrialSpec) -> Method:
 
 
 def _check_network(spec: TrialSpec, kind: type[Method]) -> None:
-    """Raise RigError for a network that the method does not train."""
+    """Raise RigError if the method cannot train the network."""
     mine = names(kind.format)
     if spec.network in mine:
         return
@@ -95,12 +98,12 @@ def _checkpoint(path: Path, method: Method) -> list[np.ndarray]:
     found = []
     for index, (name, own) in enumerate(method.arrays):
         if f"w{index}" not in arrays:
-            raise RigError(f"the checkpoint {path} holds no array w{index}: {cure}.")
+            raise RigError(f"the checkpoint {path} contains no array w{index}: {cure}.")
         array = arrays[f"w{index}"]
         if (array.dtype, array.shape) != (own.dtype, own.shape):
             other = "network or variant" if method.chosen else "network"
             raise RigError(
-                f"the checkpoint {path} holds {array.dtype}{list(array.shape)} for {name}: it is of another {other}."
+                f"the checkpoint {path} has {array.dtype}{list(array.shape)} for {name}: it belongs to another {other}."
             )
         found.append(array)
     return found

@@ -42,7 +42,7 @@ SAMPLE_BLOCK = 1000  # pixels in a frame
 STEP_DEADLINE_S = 120.0
 # above the slowest flash: 4 s for the STM32F746's sector, 400 ms for 4 KB of the RP2040's (data sheets)
 SAVE_S, SAVE_S_PER_BYTE = 15.0, 45.0 / (256 << 10)
-SLOWER_RUN = 4.0  # a step of a run may take so many times as long as the slowest single step before
+SLOWER_RUN = 4.0  # a step in a run may take this many times as long as the slowest single step before
 ALL_STAGES = 0xFFFF
 NEEDED_FOR = {  # what a trial cannot do if a firmware does not know the request (docs/own-firmware.md)
     "load_begin": "load the network", "load_data": "load the network", "load_end": "load the network",
@@ -51,7 +51,7 @@ NEEDED_FOR = {  # what a trial cannot do if a firmware does not know the request
     "digests": "compare the weights", "samples": "send a batch", "step": "train",
     "part": "train on a batch larger than the board holds", "infer": "evaluate",
     "run": "measure energy", "laps": "measure energy",
-    "bookings": "measure latency", "marker": "mark its windows by pulses, which this meter wants",
+    "bookings": "measure latency", "marker": "mark its windows by pulses, which this meter needs",
     "mlperf_tiny": "serve MLPerf Tiny's runner",
     "memory": "read the watermarks", "read_tensor": "read weights", "write_tensor": "give the board weights",
     "trace": "find the layer that went wrong", "save_checkpoint": "keep checkpoints on the board",
@@ -68,7 +68,7 @@ class Device:
         image: the firmware that it should run.
 
     Attributes:
-        tensors: number of tensors that the firmware trains, known once it has network and settings.
+        tensors: number of tensors that the firmware trains; known once it has network and settings.
         step_deadline_s: timeout of a step in seconds; raised for a method of many passes.
 
     Raises:
@@ -82,7 +82,7 @@ class Device:
             raise Blocked(
                 "identity",
                 f"the board says it is {identity.board!r}, not {board.name!r}: "
-                "put rig.toml right before anything is flashed.",
+                "correct rig.toml before anything is flashed.",
             )
         if identity.image_digest != image.digest:
             raise Blocked(
@@ -115,11 +115,11 @@ class Device:
         return read
 
     def use_flash(self, address: int, total: int) -> Loaded:
-        """Let the agent use a network file in flash; return the counts that it read there."""
+        """Let the agent use a network file in flash; return the counts that it read in it."""
         return Loaded.of("use_flash", self._session.request("use_flash", address=address, total=total))
 
     def take_network(self, image: Image, blob: bytes) -> Loaded:
-        """Let the agent use the network in flash beside the image; send the network if there is none."""
+        """Let the agent use the network in flash next to the image; send the network if there is none."""
         if image.cargo:
             (address, data), *_ = image.cargo
             return self.use_flash(address, len(data))
@@ -141,7 +141,7 @@ class Device:
         return planned
 
     def give(self, method: Method, arrays: Sequence[np.ndarray], configuration: Mapping[str, Any]) -> None:
-        """Configure the board with other weights; where settings choose what is trained, the rest of the network stays."""
+        """Configure the board with other weights; if settings choose what is trained, the rest of the network stays."""
         if not method.chosen:
             self.load(method.file(arrays))
         self.configure(configuration)
@@ -185,8 +185,8 @@ class Device:
 
         Args:
             step: index of the first step.
-            steps: how many.
-            count: samples.
+            steps: number of steps.
+            count: number of samples.
             idle_ms: sleep before and after the steps.
             quiet_s: seconds for which the line may be silent.
 
@@ -295,7 +295,7 @@ class Device:
         self._session.request("mlperf_tiny", energy=int(energy), model=model.encode())
 
     def echo(self, data: bytes) -> bytes:
-        """Send bytes that the agent sends back; return those."""
+        """Send bytes that the agent echoes; return the echo."""
         echoed: bytes = self._session.request("echo", data=data)["data"]
         return echoed
 
@@ -318,6 +318,6 @@ def refused(refusal: Refused) -> DeviceFault | Blocked:
         return DeviceFault(
             f"the firmware does not know the request {refusal.request!r}, "
             f"without which the trial cannot {NEEDED_FOR.get(refusal.request, 'go on')}: "
-            "add it to the firmware, or ask for a trial that does without (docs/own-firmware.md)."
+            "add it to the firmware, or request a trial that does not need it (docs/own-firmware.md)."
         )
     return DeviceFault(str(refusal))

@@ -46,7 +46,7 @@ class Difference:
 
 
 def bits_of(value: float) -> int:
-    """Return the bits of a binary32 value, so that equality is equality of bits."""
+    """Return the bits of a binary32 value, to compare values bit for bit."""
     return int.from_bytes(struct.pack("<f", value), "little")
 
 

@@ -1,4 +1,4 @@
-"""Energy in a trial: windows of autonomous steps between two edges of the marker, and what they are measured under."""
+"""Energy in a trial: windows of autonomous steps between two edges of the marker, and the conditions around them."""
 
 from __future__ import annotations
 
@@ -25,31 +25,33 @@ FED_BY_METER = "no: the meter feeds the board, and stays on"
 
 
 def measure_windows(
-    trial: LockStep, meter: Meter, wanted: EnergyWindows, point: str | None = None, ambient_c: float | None = None, power: str = NOT_SWITCHED,
+    trial: LockStep, meter: Meter, wanted: EnergyWindows, point: str | None = None, ambient_c: float | None = None,
+    power: str = NOT_SWITCHED,
     supply_error: float | None = None,
 ) -> None:  # fmt: skip
-    """Run the windows and leave result, power trace and step times in the outcome.
+    """Measure the windows and store result, power trace and step times in the outcome.
 
     Args:
         trial: after its compared steps.
         meter: wired to the board.
-        wanted: how many windows, how long, by which rules.
+        wanted: number and length of the windows, and rules.
         point: where the meter is in the board's supply.
-        ambient_c: temperature of the room in degrees, where somebody wrote it down.
-        power: whether the board's power was switched off and on before, as a sentence.
-        supply_error: limit of the supply's error as a share of its voltage, where somebody declares it.
+        ambient_c: temperature of the room in degrees Celsius, if known.
+        power: whether the board was power-cycled before, as a sentence.
+        supply_error: error limit of the supply as a share of its voltage, if declared.
 
     Raises:
-        Blocked: the meter failed, it dates by the host what happens in virtual time, too many windows were spoiled, or the batch is larger than the slots.
-        DeviceFault: the board does not sleep as it was asked to.
+        Blocked: the meter failed, it would date events in virtual time by the host's clock, too many windows were
+            spoiled, or the batch is larger than the slots.
+        DeviceFault: the board does not sleep when requested.
     """
     if trial.p.slots < trial.p.settings.batch:
         raise Blocked(
-            "energy", "a batch that streams cannot be trained without talking: choose one that the board holds."
+            "energy", "a streamed batch cannot be trained while the line is silent: choose one that the board holds."
         )
     _refuse_two_times(trial, meter)
     check_sleep(trial)
-    trial.outcome.figures.insist()  # windows rest on the sleeps beside them
+    trial.outcome.figures.raise_if_wrong()  # windows depend on the sleeps around them
     with _probe_away(trial) as detached:
         windows = Windows(trial, meter, wanted, Conditions(supply_error, ambient_c))
         windows.warm_up()
@@ -71,18 +73,18 @@ def measure_windows(
 
 
 def _refuse_two_times(trial: LockStep, meter: Meter) -> None:
-    """A stand-in's time is its own: what the host dates of it is no date at all."""
+    """Raise Blocked if the host would date a stand-in, whose time is virtual."""
     sheet, reality = meter.sheet, trial.outcome.reality
     if reality != "hardware" and (sheet.timestamps == "host" or sheet.marker == "none"):
         raise Blocked(
             "energy",
-            f"the {sheet.name} leaves it to this computer's clock to date its readings or the window's edges, and a {reality} board keeps a time of its own: "
-            "measure it with a meter that dates both itself.",
+            f"the {sheet.name} uses this computer's clock to date its readings or the window's edges, but a {reality} "
+            "board has its own time: measure it with a meter that dates both itself.",
         )
 
 
 def _temperature(ambient_c: float | None, captures: list[Capture]) -> dict[str, Any]:
-    """Return what is known of temperatures; empty where nothing is. No port of the firmware reads its chip's sensor."""
+    """Return the known temperatures; empty if there are none. No port of the firmware reads its chip's sensor."""
     seen = [capture.temperature_c for capture in captures if capture.temperature_c is not None]
     known = {"ambient_c": ambient_c, "meter_c": float(np.mean(seen)) if seen else None}
     return known if any(value is not None for value in known.values()) else {}
@@ -90,8 +92,8 @@ def _temperature(ambient_c: float | None, captures: list[Capture]) -> dict[str, 
 
 @contextlib.contextmanager
 def _probe_away(trial: LockStep) -> Iterator[bool | None]:
-    """Let go of the chip's debug port, whose clocks take power; yield whether a probe was let go of, None where there is none."""
-    probe = trial.witness.probe if trial.witness is not None else None
+    """Detach the probe, because the chip's debug clocks consume power; yield True, or None without a probe."""
+    probe = trial.probe_check.probe if trial.probe_check is not None else None
     if probe is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""The phases of a step in an energy measurement: what the board counted of them in every window, and how the record tells them."""
+"""Phases of a step in an energy measurement: the board's counts for every window, and their entry in the record."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from hil.trial.latency import LAP_PHASES
 if TYPE_CHECKING:
     from hil.trial.lockstep import LockStep
 
-MOST_DRAWN = 100  # stretches over the power trace of the report
+MOST_DRAWN = 100  # stretches drawn over the power trace of the report
 SMEARED = (
-    "where a step is split into phases: the meter sees the chip through the board's capacitors, and what their time constant carries over the border of two "
-    "phases is in no interval."
+    "where a step is split into phases: the meter sees the chip through the board's capacitors, and what their time "
+    "constant carries over the border of two phases is in no interval."
 )
 
 
 def counted_of(trial: LockStep, reply: Stepped, steps: int) -> Counted | None:
-    """Return what the board counted in the run that has just ended, whose reply this is; None where it has no counter, or has counted wrong."""
+    """Return what the board counted in the run of this reply, the last one; None without a counter or a valid count."""
     clock_hz = trial.outcome.clock_hz
     if not clock_hz:
         return None
@@ -36,8 +36,8 @@ def counted_of(trial: LockStep, reply: Stepped, steps: int) -> Counted | None:
     made, stretches = trial.device.stretches()
     if len(laps) == steps:
         trial.checks.stretches(made, stretches, dict(zip(LAP_PHASES, ran.laps[-1], strict=True)))
-    told = tuple((phase, cycles / clock_hz) for phase, cycles in stretches)
-    return Counted((reply.cycles["total"] - reply.cycles["digest"]) / clock_hz, laps, told, made)
+    timed = tuple((phase, cycles / clock_hz) for phase, cycles in stretches)
+    return Counted((reply.cycles["total"] - reply.cycles["digest"]) / clock_hz, laps, timed, made)
 
 
 def phases_json(
@@ -47,23 +47,29 @@ def phases_json(
     sheet: DataSheet,
     used: CurrentRange,
 ) -> dict[str, Any]:
-    """Return the entry `phases` of the record: seconds of each phase, the energy of those that the meter is fast enough for, why not of the others."""
+    """Return the entry `phases` of the record.
+
+    It has the seconds of each phase, the energy of those that are long enough for the meter, and the reason for the
+    others.
+    """
     known = [one for one in counted if one is not None]
     if len(known) < len(captures):
         return {"seconds": {}, "split": {}, "refusals": {}, "refused": "the board has no count of its phases."}
-    told: dict[str, Any] = {"seconds": seconds_of(known), "split": {}, "refusals": {}, "refused": None}
-    told["first_window"] = [list(stretch) for stretch in first_stretches(captures[0], known[0], MOST_DRAWN)]
+    entry: dict[str, Any] = {"seconds": seconds_of(known), "split": {}, "refusals": {}, "refused": None}
+    entry["first_window"] = [list(stretch) for stretch in first_stretches(captures[0], known[0], MOST_DRAWN)]
     try:
-        told["refusals"] = unresolved(known, captures[0])
-        if len(told["refusals"]) < len(told["seconds"]):
+        entry["refusals"] = unresolved(known, captures[0])
+        if len(entry["refusals"]) < len(entry["seconds"]):
             volts = [window.voltage for window in result.windows]
             volt = float(np.mean(volts)) if np.isfinite(volts).all() else result.task.volt
             phases = split(captures, result.windows, known, sheet, used, volt)
-            told["split"] = {
-                name: phase.to_json(result.provenance) for name, phase in phases.items() if name not in told["refusals"]
+            entry["split"] = {
+                name: phase.to_json(result.provenance)
+                for name, phase in phases.items()
+                if name not in entry["refusals"]
             }
     except PhasesUnknown as error:
-        return told | {"refused": str(error)}
-    if told["refusals"]:
-        told["refused"] = max(told["refusals"].items(), key=lambda item: -told["seconds"][item[0]])[1]
-    return told
+        return entry | {"refused": str(error)}
+    if entry["refusals"]:
+        entry["refused"] = max(entry["refusals"].items(), key=lambda item: -entry["seconds"][item[0]])[1]
+    return entry

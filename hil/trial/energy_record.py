@@ -1,4 +1,4 @@
-"""The entry `energy` of a trial's record: the figures of the windows, and what follows from them with the rest of the trial."""
+"""The entry `energy` of a trial's record: figures of the windows, and what follows from them for the trial."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ TIMES = ("net", "idle", "gross", "time")
 
 
 def energy_json(result: EnergyResult, laps_s: list[float], evaluations: Evaluations, spec: TrialSpec) -> dict[str, Any]:
-    """Return the whole entry.
+    """Return the complete entry.
 
     Args:
-        result: of the windows.
+        result: result of the windows.
         laps_s: time of each step of the last window.
         evaluations: points of the accuracy curve, each with `step` and the `board`'s accuracy.
-        spec: of the trial.
+        spec: the trial.
     """
     found = result.to_json()
     to = to_accuracies(found["per"]["step"], evaluations, spec.first_step)
-    told = found | {"laps_s": laps_s, "to_accuracy": to, "goal": _goal(to, spec), "mlperf_tiny": None}
+    entry = found | {"laps_s": laps_s, "to_accuracy": to, "goal": _goal(to, spec), "mlperf_tiny": None}
     return (
-        told | {"mlperf_tiny": form(result)} if spec.energy is not None and spec.energy.rules == MLPERF_TINY else told
+        entry | {"mlperf_tiny": form(result)} if spec.energy is not None and spec.energy.rules == MLPERF_TINY else entry
     )
 
 
 def to_accuracies(step: dict[str, Any], evaluations: Evaluations, first_step: int) -> list[dict[str, Any]]:
-    """Return energy and time of the steps up to every point of the accuracy curve: a counted number of steps times what one takes.
+    """Return energy and time of the steps up to every point of the accuracy curve.
 
-    What the samples take on their way to the board, and the evaluations themselves, are in none of them. The uncertainty is that of a step's energy, times
-    their number: all of them were measured by the same instrument. The word is that of the energy.
+    They are the number of steps times the figures of one step. Sending samples to the board and the evaluations are not
+    included. The uncertainty is that of a step's energy times the number of steps, because the same instrument measured
+    all of them. The provenance is that of the energy.
 
     Args:
         step: net, idle and gross energy and time of a step, as quantities.
-        evaluations: points of the curve.
+        evaluations: points of the accuracy curve.
         first_step: index of the first step that was trained here.
     """
     points = []
@@ -61,7 +62,10 @@ def _times(steps: int, uncertainty: float | None) -> float | None:
 
 
 def _goal(points: list[dict[str, Any]], spec: TrialSpec) -> dict[str, Any] | None:
-    """Return what it took to the accuracy that was asked for: at the first evaluation that had it, later than the one before; None where none was."""
+    """Return energy and time until the first evaluation with the requested accuracy; None if none was requested.
+
+    The accuracy was reached after the evaluation before that one.
+    """
     wanted = spec.energy.accuracy if spec.energy is not None else None
     if wanted is None:
         return None

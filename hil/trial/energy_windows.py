@@ -1,4 +1,4 @@
-"""The windows of an energy measurement: taken until there are enough, each checked bit for bit at its end."""
+"""Windows of an energy measurement: measured until there are enough, each checked bit for bit at its end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hil.energy.window import edges_of
 from hil.energy.window_planning import plan_windows, reached
 from hil.errors import Blocked
 from hil.link.replies import Stepped
-from hil.meters.meter import Meter, Pulsed, Setting, Spoiled, Told
+from hil.meters.meter import HostMarked, MaybeFallingOnly, Meter, Setting, Spoiled
 from hil.meters.window_edges import with_both_edges
 from hil.quantity import Provenance
 from hil.trial.autonomous import same_after_run
@@ -34,20 +34,24 @@ from hil.trial.spec import EnergyWindows
 if TYPE_CHECKING:
     from hil.trial.lockstep import LockStep
 
-MOST_SPOILED = 6  # windows thrown away in one measurement, those that find the range among them
-MOST_ROUNDS = 4  # of more or longer windows for an uncertainty
+MOST_SPOILED = 6  # discarded windows in one measurement, including those that find the range
+MOST_ROUNDS = 4  # rounds of more or longer windows for a requested uncertainty
 MOST_STEPS, MOST_IDLE_MS = 0xFFFF, 0xFFFF  # docs/link.md, `run`
-READINGS = 10_000  # of a window at most: more tell nothing new of its energy, and make a trace that no page shows
-WARM_UP_READINGS = 20_000  # of the window that looks for bursts: it is shorter than the others rather than slower; a 34465A keeps 50,000, its sleeps among them
-FEWEST_READINGS = 20  # of a window
+READINGS = 10_000  # most readings in a window: more do not improve its energy, and no page shows them
+# Most readings in the window that looks for bursts. It is shorter than the others, not slower. A 34465A keeps 50,000,
+# including those of the sleeps.
+WARM_UP_READINGS = 20_000
+FEWEST_READINGS = 20  # least readings in a window
 IDLE_READINGS = (
     40  # of each sleep; a meter takes the nearest interval that it can do, which may be two and a half times as long
 )
-IDLE_SHARE = 0.25  # of a window, of each sleep where idle is subtracted: else longer windows would scatter by their idle power as much as short ones
+# Length of each sleep as a share of the window, if idle energy is subtracted. Otherwise longer windows would scatter by
+# their idle power as much as short ones.
+IDLE_SHARE = 0.25
 MLPERF_SPARE = 1.02  # the board's clock may be fast
 READ_DEADLINE_S = 20.0
-SLOWEST = 30.0  # times the expected length of a window: so much slower may a stand-in be than its board
-SILENCE = 5.0  # times the expected length of a window, before the agent is asked whether it still lives
+SLOWEST = 30.0  # times the expected length of a window: limit for a stand-in that is slower than its board
+SILENCE = 5.0  # times the expected length of a window, before the agent is asked whether it is alive
 ASSUMED = (
     "the board behind this meter is a stand-in: its currents are assumed (idle of the RP2040: FQT paper, table II), "
     "the energy says nothing about silicon."
@@ -55,11 +59,11 @@ ASSUMED = (
 
 
 class Windows:
-    """Takes windows until there are enough.
+    """Measures windows until there are enough.
 
     Attributes:
-        captures: the good ones.
-        counted: what the board counted in each of them.
+        captures: the good windows.
+        counted: the board's counts for each of them.
         laps_s: time of each step of the last window, by the board's clock.
     """
 
@@ -75,11 +79,14 @@ class Windows:
         self.laps_s: tuple[float, ...] = ()
 
     def warm_up(self) -> None:
-        """Run one window that does not count, on the largest range and at the meter's fastest rate: it shows the largest current and how it swings."""
+        """Run one window that does not count, on the largest range and at the meter's fastest rate.
+
+        It shows the largest current and its swing.
+        """
         wanted, self._pace_s, self._readings = self._steps, _fastest_s(self._meter.sheet), WARM_UP_READINGS
         self._steps = min(wanted, max(1, int(WARM_UP_READINGS * self._pace_s / self._step_s)))
         self._configure()
-        if isinstance(self._meter, Pulsed) and self._meter.falling_only:
+        if isinstance(self._meter, MaybeFallingOnly) and self._meter.falling_only:
             self._trial.device.mark_by_pulses()
         found = self._good_window()
         if found is None:
@@ -94,7 +101,7 @@ class Windows:
         self._configure()
 
     def measure(self) -> EnergyResult | None:
-        """Take windows until there are enough; None when board and reference differed."""
+        """Measure windows until there are enough; return None if board and reference differed."""
         count = WINDOWS if self._wanted.rules else self._wanted.windows
         result = self._take(count)
         asked = self._wanted.uncertainty
@@ -113,7 +120,8 @@ class Windows:
             result.asked = {"relative": asked, "got": got, "reached": got <= asked}
             if got > asked:
                 result.flags.append(
-                    f"an uncertainty of {asked:.2%} was asked for, and {got:.2%} was reached: see the budget for what is left."
+                    f"an uncertainty of {asked:.2%} was asked for, and {got:.2%} was reached: "
+                    "see the budget for what is left."
                 )
         return result
 
@@ -132,18 +140,20 @@ class Windows:
         trial, meter, first = self._trial, self._meter, self.captures[0]
         word = provenance_of(trial.outcome.reality, meter.identity)
         about: dict[str, Any] = {
-            "name": meter.sheet.name, "identity": meter.identity, "range": self._used.amperes, "aperture_s": first.aperture_s,
+            "name": meter.sheet.name, "identity": meter.identity, "range": self._used.amperes,
+            "aperture_s": first.aperture_s,
             "interval_s": first.interval_s, "data_sheet": meter.sheet.key,
         }  # fmt: skip
         task = Task(
-            self._steps, self._idle_ms() / 1000, trial.p.board.supply_v, trial.p.settings.batch, len(trial.p.data.train_images),
+            self._steps, self._idle_ms() / 1000, trial.p.board.supply_v, trial.p.settings.batch,
+            len(trial.p.data.train_images),
             self._wanted.rules, self.laps_s, self._conditions, self._fast,
         )  # fmt: skip
         result = energy_of_windows(self.captures, task, meter.sheet, self._used, about, word.value)
         shortest = min(window.duration for window in result.windows)
         if self._wanted.rules == MLPERF_TINY and shortest < SHORTEST_S:
             raise Blocked(
-                "energy", f"a window took {shortest:.3f} s, and MLPerf Tiny asks for {SHORTEST_S:g} s: run again."
+                "energy", f"a window took {shortest:.3f} s, and MLPerf Tiny requires {SHORTEST_S:g} s: run again."
             )
         result.assumptions += [] if word is Provenance.MEASURED else [ASSUMED]
         result.phases = phases_json(self.captures, result, self.counted, meter.sheet, self._used)
@@ -151,7 +161,7 @@ class Windows:
         return result
 
     def _good_window(self) -> tuple[Capture, Counted | None] | None:
-        """Return the next window that is not spoiled, on the range that holds it, and what the board counted; None when board and reference differed."""
+        """Return the next good window and the board's counts; None if board and reference differed."""
         while True:
             try:
                 found = self._one_window()
@@ -163,7 +173,7 @@ class Windows:
             return found if self._trial.outcome.difference is None else None
 
     def _after(self, spoiled: Spoiled) -> None:
-        """Throw a window away: beyond the range all are, for windows on two ranges are not comparable."""
+        """Discard a spoiled window; beyond the range discard all, because windows on two ranges are not comparable."""
         self._spoiled += 1
         sheet = self._meter.sheet
         if self._lengths.want_another and self._steps < MOST_STEPS:
@@ -181,18 +191,18 @@ class Windows:
             self._lengths.judge()
             raise Blocked(
                 "energy",
-                f"{self._spoiled} windows were thrown away, the last because {str(spoiled).rstrip('.')}: run again.",
+                f"{self._spoiled} windows were discarded, the last because {str(spoiled).rstrip('.')}: run again.",
             ) from spoiled
 
     def _start_anew(self) -> None:
-        """Windows of another length or on another range are not comparable with those of before."""
+        """Discard all windows, because those of another length or range are not comparable."""
         self.captures, self.counted = [], []
         self._configure()
 
     def _one_window(self) -> tuple[Capture, Counted | None]:
-        """Train the steps of one window on board and reference; return what the meter saw and what the board counted.
+        """Train the steps of one window on board and reference; return the meter's capture and the board's counts.
 
-        The meter is read while the board trains: one that is polled has no other time.
+        The meter is read while the board trains, because a polled meter cannot be read later.
         """
         trial, steps = self._trial, self._steps
         images, labels = trial.next_batch()
@@ -204,19 +214,20 @@ class Windows:
             seen = worker.submit(
                 self._meter.capture, READ_DEADLINE_S + SLOWEST * (self._window_s() + 2 * self._idle_ms() / 1000)
             )
-            told = self._meter if isinstance(self._meter, Told) else None
-            if told is not None:
-                told.mark(True)
+            marked = self._meter if isinstance(self._meter, HostMarked) else None
+            if marked is not None:
+                marked.mark(True)
             reply = trial.device.run(first, steps, len(images), self._idle_ms(), self._silence())
-            if told is not None:
-                told.mark(False, *_duration(reply, trial.outcome.clock_hz))
+            if marked is not None:
+                marked.mark(False, *_duration(reply, trial.outcome.clock_hz))
             outcome = pending.result()[-1]
             same_after_run(trial, reply, outcome.digests, steps)
             capture = with_both_edges(seen.result(), self._idle_ms() / 1000)
         if trial.outcome.reality != "hardware" and capture.synchronisation == HOST:
             raise Blocked(
                 "energy",
-                f"the edges of a window were dated by this computer's clock, and a {trial.outcome.reality} board keeps a time of its own.",
+                f"the edges of a window were dated by this computer's clock, but a {trial.outcome.reality} board "
+                "has its own time.",
             )
         counted = counted_of(trial, reply, steps)
         self._lengths.compare(capture, counted, steps)
@@ -246,38 +257,38 @@ class Windows:
         )
 
     def _enough_steps(self) -> int:
-        """Return how many steps a window needs: for readings enough, and by the rules."""
+        """Return the number of steps that a window needs for enough readings and by the rules."""
         shortest = MLPERF_SPARE * SHORTEST_S if self._wanted.rules else FEWEST_READINGS / self._meter.sheet.fastest_hz
         steps = max(self._steps, math.ceil(shortest / self._step_s))
         if steps > MOST_STEPS:
             raise Blocked(
                 "energy",
-                f"{shortest:g} s are {steps:,} steps, and a window has {MOST_STEPS:,} at most: train a larger batch.",
+                f"{shortest:g} s are {steps:,} steps, and a window has at most {MOST_STEPS:,}: train a larger batch.",
             )
         return steps
 
     def _silence(self) -> float:
-        """Return how long the line must stay silent: the board's own time of a step, by wall clock at least a few seconds."""
+        """Return how long the line must stay silent: a multiple of the window plus a few seconds of wall time."""
         return SILENCE + SILENCE * self._window_s() + 2 * self._idle_ms() / 1000
 
 
 def _fastest_s(sheet: DataSheet) -> float:
-    """Return the shortest interval that a meter can look at the current by, below which its limits of error need not hold.
+    """Return the shortest interval at which a meter can read the current, even outside its error limits.
 
-    One whose readings the host dates does no better than its usual rate.
+    A meter whose readings the host dates has no shorter interval than usual.
     """
     return sheet.apertures_s[0] if sheet.apertures_s[0] and sheet.timestamps == "meter" else 1 / sheet.fastest_hz
 
 
 def _step_s(trial: LockStep) -> float:
-    """Return the time of a step by the board's own count, a tenth of a second where it has none."""
+    """Return the time of a step by the board's counter; 0.1 s if it has none."""
     if not trial.outcome.steps or not trial.outcome.clock_hz:
         return 0.1
     return float(np.mean([row.cycles["total"] for row in trial.outcome.steps])) / trial.outcome.clock_hz
 
 
 def _duration(reply: Stepped, clock_hz: int | None) -> tuple[float, float]:
-    """Return how long the steps took by the board's clock, and how wrong that may be, in seconds; infinite where it has no counter."""
+    """Return the duration of the steps by the board's clock and its error limit, in s; infinite without a counter."""
     if not clock_hz:
         return math.inf, 0.0
     seconds = (reply.cycles["total"] - reply.cycles["digest"]) / clock_hz

@@ -40,12 +40,12 @@ def check_whole(of: str, values: Mapping[str, Any], limits: Mapping[str, tuple[i
     """Check that fields are whole numbers within their limits, both included.
 
     Args:
-        of: name of what has the fields, such as `TrialSpec`.
+        of: name of the class with the fields, such as `TrialSpec`.
         values: by name of the field.
-        limits: lowest and highest, by name.
+        limits: lowest and highest value, by name.
 
     Raises:
-        RigError: one is not; True and 5.0 are not whole numbers.
+        RigError: a value is not; True and 5.0 are not whole numbers.
     """
     for name, (low, high) in limits.items():
         value = values[name]
@@ -57,7 +57,7 @@ def check_shares(of: str, values: Mapping[str, Any]) -> None:
     """Check that fields are numbers above 0 and below 1, or None.
 
     Raises:
-        RigError: one is not.
+        RigError: a value is not.
     """
     for name, value in values.items():
         if value is not None and not (is_number(value) and 0 < value < 1):
@@ -68,7 +68,7 @@ def check_names(of: str, values: Mapping[str, Any]) -> None:
     """Check that fields are text of 1 to LONGEST_NAME characters.
 
     Raises:
-        RigError: one is not.
+        RigError: a value is not.
     """
     for name, value in values.items():
         if not isinstance(value, str) or not value:
@@ -81,7 +81,7 @@ def check_word(of: str, name: str, value: Any, known: tuple[Any, ...]) -> None:
     """Check that a field has one of the known values.
 
     Raises:
-        RigError: it is not.
+        RigError: it has another value.
     """
     if not any(isinstance(value, type(word)) and value == word for word in known):  # 1 == True
         raise RigError(f"{of}: {name} is {shown(value)}: {close_matches(shown(value), map(repr, known))}")

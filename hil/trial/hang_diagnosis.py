@@ -12,7 +12,7 @@ from hil.images.unwind import LR, return_addresses
 from hil.link.failures import Faulted, Silent
 from hil.targets import Target
 from hil.targets.core_sample import Sample
-from hil.trial.line_counters import Knock, knock
+from hil.trial.line_counters import LineTest, count_line_bytes
 
 CFSR = 0xE000ED28  # ARM DDI 0403E.e, B3.2.15; ARMv6-M has none
 WAITS = ("port_wait", "port_sleep_ms", "wait_for_interrupt")
@@ -63,7 +63,7 @@ def _looked_at(silence: Silent, target: Target, board: Board, image: Image) -> B
         samples = target.probe.sample()
         cfsr = _cfsr(target, samples, board)
         return _faulted(samples[-1], board, image, cfsr) or _hangs_or_waits(
-            silence, samples, image, knock(target, image)
+            silence, samples, image, count_line_bytes(target, image)
         )
     except Blocked as blocked:
         return Silent(f"{silence.reason} Nor can the probe say where the core is: {blocked.reason}")
@@ -85,16 +85,16 @@ def _faulted(last: Sample, board: Board, image: Image, cfsr: int) -> DeviceFault
     if last.exception in faults.KINDS:
         what = faults.describe(last.exception, cfsr, 0, _armv6m(board))
         return DeviceFault(
-            f"the processor faulted: {what}; it stands at pc {image.place(last.pc)}, "
+            f"the processor faulted: {what}; it stopped at pc {image.place(last.pc)}, "
             "and its last words were lost on the line."
         )
     return None
 
 
-def _hangs_or_waits(silence: Silent, samples: list[Sample], image: Image, line: Knock | None) -> Silent | Hang:
+def _hangs_or_waits(silence: Silent, samples: list[Sample], image: Image, line: LineTest | None) -> Silent | Hang:
     """Decide between a silent line and a hang.
 
-    An agent that reads bytes does not hang, wherever its core was sampled; one that reads none hangs, unless it waits
+    An agent that reads bytes does not hang, wherever its core was sampled. One that reads none hangs, unless it waits
     for bytes.
     """
     last = samples[-1]
@@ -104,7 +104,7 @@ def _hangs_or_waits(silence: Silent, samples: list[Sample], image: Image, line: 
     if all(waiting):
         return Silent(
             f"{silence.reason} The core waits for bytes at pc {image.place(last.pc)}: they do not reach it, "
-            "look at the line."
+            "check the line."
         )
     return Hang(
         f"the firmware hangs: {silence.reason.partition(':')[0]}; {len(samples)} looks found the core in "

@@ -1,4 +1,4 @@
-"""Latency in a trial: consecutive autonomous steps, each phase of each counted by the board's own counter, and each run checked bit for bit."""
+"""Latency in a trial: consecutive autonomous steps, whose phases the board's counter measures, checked bit for bit."""
 
 from __future__ import annotations
 
@@ -17,30 +17,28 @@ from hil.trial.second_sources.checks import Ran
 from hil.trial.second_sources.cycles import STEP_PHASES as LAP_PHASES
 from hil.trial.spec import LatencySteps
 
-if TYPE_CHECKING:  # at run time it is loaded where it is needed: it takes as long as a network takes to a board
+if TYPE_CHECKING:  # imported on use, because it takes as long as sending a network to a board
     import pandas as pd
 
     from hil.trial.lockstep import LockStep
 
-SILENCE = (
-    5.0  # times the expected length of a run, and seconds at least, before the agent is asked whether it still lives
-)
-COUNTER_ROUND = 2**32  # cycles after which every counter is where it was
-NEAR_ROUND = 0.05  # of a round: how near to whole ones what is missing must be
+SILENCE = 5.0  # times the expected length of a run, and least seconds, before the agent is asked whether it is alive
+COUNTER_WRAP = 2**32  # cycles until a counter wraps
+NEAR_WRAP = 0.05  # of a wrap: largest distance of the missing cycles from a whole number of wraps
 Layers = dict[str, dict[str, list[int]]]
 
 
 @dataclass
 class Latency:
-    """What was counted.
+    """Counted cycles.
 
     Attributes:
         laps: cycles of every step, by phase; `total` is their sum.
         digests: cycles of the digests at the end of every run, which belong to no step.
-        layers: cycles of every step by direction and layer, where they were asked for.
-        bookings: readings of the counter of every step, where the board counted them.
-        booking: what one reading of the counter costs.
-        counter: `dwt`, `systick` or `none`, as the agent says.
+        layers: cycles of every step by direction and layer, if requested.
+        bookings: counter readings in every step, if the board counted them.
+        booking: cost of one counter reading.
+        counter: `dwt`, `systick` or `none`, as reported by the agent.
         provenance: `measured` on silicon, else `modelled`.
     """
 
@@ -54,11 +52,11 @@ class Latency:
 
     @property
     def steps(self) -> int:
-        """How many steps were counted."""
+        """Number of counted steps."""
         return len(self.laps["total"])
 
     def table(self) -> pd.DataFrame:
-        """Return one row a step, in cycles as the counter gave them: the phases, total, and columns `forward.conv1`, ... by layer."""
+        """Return one row per step, in raw cycles: the phases, total, and columns `forward.conv1`, ... by layer."""
         import pandas as pd
 
         layers = {
@@ -70,15 +68,15 @@ class Latency:
 
 
 def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
-    """Train `wanted.steps` steps in runs without a word on the line, and leave their cycles in the outcome.
+    """Train `wanted.steps` steps in runs with a silent line, and store their cycles in the outcome.
 
     Raises:
-        Blocked: the batch is larger than the board's slots, or the counter lost a round.
+        Blocked: the batch is larger than the board's slots, or the counter wrapped unnoticed.
     """
     outcome, prepared = trial.outcome, trial.p
     if prepared.slots < prepared.settings.batch:
         raise Blocked(
-            "latency", "a batch that streams cannot be trained without talking: choose one that the board holds."
+            "latency", "a streamed batch cannot be trained while the line is silent: choose one that the board holds."
         )
     word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
     latency = Latency(Booking.of(trial.checks.bookings(outcome.profile)), trial.device.identity.counter, word)
@@ -95,7 +93,7 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
 
 
 def _run(trial: LockStep, latency: Latency, steps: int) -> None:
-    """Train some steps on board and reference; take what the board counted."""
+    """Train some steps on board and reference, and store the board's counts."""
     images, labels = trial.next_batch()
     first, trial.next_step = trial.next_step, trial.next_step + steps
     with ThreadPoolExecutor(max_workers=1) as worker:
@@ -107,7 +105,7 @@ def _run(trial: LockStep, latency: Latency, steps: int) -> None:
     if not same_after_run(trial, reply, expected, steps):
         return
     if latency.provenance is Provenance.MEASURED:
-        check_rounds(reply.cycles["total"], trial.device.clock_hz, timed.most_s)
+        check_wraps(reply.cycles["total"], trial.device.clock_hz, timed.most_s)
     ran = trial.checks.run(reply, trial.next_step - 1, steps, timed)
     if ran is not None:
         _take(trial, latency, reply, ran)
@@ -123,7 +121,8 @@ def _take(trial: LockStep, latency: Latency, reply: Stepped, ran: Ran) -> None:
     if latency.layers is not None:
         if ran.profile is None:
             raise DeviceFault(
-                "the firmware does not know the request 'profile', without which it has no latency by layer: add it, or ask for none."
+                "the firmware does not know the request 'profile', which latency by layer needs: add it, "
+                "or do not request layers."
             )
         for of_layers, counted in zip(latency.layers.values(), ran.profile, strict=True):
             for cycles, found in zip(of_layers.values(), counted, strict=True):
@@ -136,31 +135,34 @@ def _silence(latency: Latency, steps: int, clock_hz: int) -> float:
     return SILENCE + SILENCE * steps * longest / clock_hz
 
 
-def check_rounds(cycles: int, clock_hz: int, wall_s: float) -> None:
-    """Compare the board's count with the host's clock: a round that was lost is seconds, the link takes milliseconds.
+def check_wraps(cycles: int, clock_hz: int, wall_s: float) -> None:
+    """Compare the board's count with the host's clock: a lost wrap is seconds, the link's delay milliseconds.
 
     Raises:
-        Blocked: whole rounds of the counter are missing; what else is missing is a wrong count (confirm/clock.py).
+        Blocked: whole wraps of the counter are missing. Other differences are a wrong count (second_sources/clock.py).
     """
     missing = wall_s * clock_hz - cycles
-    rounds = round(missing / COUNTER_ROUND)
-    if rounds > 0 and abs(missing - rounds * COUNTER_ROUND) < NEAR_ROUND * COUNTER_ROUND:
+    wraps = round(missing / COUNTER_WRAP)
+    if wraps > 0 and abs(missing - wraps * COUNTER_WRAP) < NEAR_WRAP * COUNTER_WRAP:
         raise Blocked(
             "latency",
-            f"the board counted {cycles:,} cycles in {wall_s:.1f} s at {clock_hz / 1e6:.0f} MHz: a layer takes longer than the counter's "
-            "2^32 cycles, or this computer slept; choose a smaller batch, or run again.",
+            f"the board counted {cycles:,} cycles in {wall_s:.1f} s at {clock_hz / 1e6:.0f} MHz: a layer takes longer "
+            "than the counter's 2^32 cycles, or this computer slept; choose a smaller batch, or run again.",
         )
 
 
 def total_figures(latency: Latency, bookings: Bookings | None) -> Figures:
-    """Return the figures of whole steps; `bookings`: of the subject, None where the board counted them."""
+    """Return the figures of whole steps; `bookings`: counter readings of the method, None if the board counted them."""
     booking = latency.booking
     cost = Cost.counted(latency.bookings, booking) if bookings is None else Cost.of(bookings[0]["total"], booking)
     return figures(latency.laps["total"], cost)
 
 
 def latency_json(latency: Latency, bookings: Bookings | None, clock_hz: int) -> dict[str, Any]:
-    """Return the entry `latency` of a trial's record, but for budget and judgement; `bookings`: of the subject, None where the board counted them."""
+    """Return the entry `latency` of a trial's record, without budget and judgement.
+
+    `bookings`: counter readings of the method; None if the board counted them.
+    """
     booking = latency.booking
     phases = {
         phase: figures(latency.laps[phase], _cost(latency, bookings and bookings[0][phase])).to_json()

@@ -1,4 +1,4 @@
-"""What is said of many cycle counts: mean, median, spread, quantiles, histogram (docs/latency.md)."""
+"""Statistics of many cycle counts: mean, median, spread, quantiles, histogram (docs/latency.md)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 QUANTILES = {"p5": 0.05, "median": 0.5, "p95": 0.95, "p99": 0.99}
-MOST_BINS = 30  # of a histogram
+MOST_BINS = 30  # most bins in a histogram
 
 
 @dataclass(frozen=True)
 class Booking:
-    """What one reading of the counter with its booking costs, in cycles: of `n` with nothing between them."""
+    """Cost of one counter reading and its bookkeeping, in cycles, from `n` successive readings."""
 
     n: int
     least: int
@@ -23,18 +23,18 @@ class Booking:
 
     @classmethod
     def of(cls, cycles: Sequence[int]) -> Booking:
-        """Return the booking of the agent's reply; the number of them is odd."""
+        """Return the costs in the agent's reply, whose number is odd."""
         return cls(len(cycles), min(cycles), sorted(cycles)[len(cycles) // 2], max(cycles))
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What reading the counter costs a phase or layer of a step.
+    """Cost of the counter readings in a phase or layer of a step.
 
     Attributes:
-        bookings: readings of the counter that ended a stretch of this phase, a step; where only those of the whole step are known, these.
-        subtracted: cycles a step.
-        bound: cycles a step by which a figure may still be too large.
+        bookings: readings per step that end a stretch of this phase; those of the whole step if only these are known.
+        subtracted: cycles per step that are subtracted.
+        bound: cycles per step by which a figure may still be too large.
     """
 
     bookings: int
@@ -43,30 +43,33 @@ class Cost:
 
     @classmethod
     def of(cls, bookings: int, booking: Booking) -> Cost:
-        """Return the cost of so many bookings: the least of each is subtracted, what the slowest took beyond it is the bound."""
+        """Return the cost of this many readings: their least cost is subtracted; the bound is the largest excess."""
         return cls(bookings, bookings * booking.least, bookings * (booking.most - booking.least))
 
     @classmethod
     def counted(cls, bookings: Sequence[int], booking: Booking) -> Cost:
-        """Return the cost in steps whose bookings were counted by the board: as many are subtracted as every one of them had."""
+        """Return the cost in steps whose readings the board counted: the smallest number of them is subtracted."""
         subtracted = min(bookings) * booking.least
         return cls(max(bookings), subtracted, max(bookings) * booking.most - subtracted)
 
     @classmethod
     def among(cls, bookings: Sequence[int], booking: Booking) -> Cost:
-        """Return the cost in a part of such steps: which bookings were of the part is not known; nothing is subtracted, and all of them are the bound."""
+        """Return the cost in a part of such steps.
+
+        It is unknown which readings belong to the part. So nothing is subtracted, and the bound includes all of them.
+        """
         return cls(max(bookings), 0, max(bookings) * booking.most)
 
 
 @dataclass(frozen=True)
 class Figures:
-    """One phase or layer over many steps, in cycles, less what its bookings cost at least.
+    """Statistics of one phase or layer over many steps, in cycles, less the least cost of its readings.
 
     Attributes:
-        n: steps.
+        n: number of steps.
         sd: standard deviation of the steps (n - 1).
         bookings, subtracted, bound: see Cost.
-        histogram: `edges` (n + 1, cycles) and `counts` (n); the last bin holds its right edge.
+        histogram: `edges` (n + 1, cycles) and `counts` (n); the last bin includes its right edge.
     """
 
     n: int
@@ -84,7 +87,7 @@ class Figures:
     histogram: dict[str, list[float] | list[int]]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as JSON takes them."""
+        """Return the fields for JSON."""
         return asdict(self)
 
 
@@ -92,8 +95,8 @@ def figures(cycles: Sequence[int], cost: Cost) -> Figures:
     """Return the figures of one phase or layer.
 
     Args:
-        cycles: of every step, as the counter gave them.
-        cost: of reading the counter.
+        cycles: raw cycles of every step.
+        cost: cost of the counter readings.
     """
     net = np.array(cycles, np.int64) - cost.subtracted
     quantiles = {
@@ -112,7 +115,7 @@ def figures(cycles: Sequence[int], cost: Cost) -> Figures:
 
 
 def _histogram(net: np.ndarray) -> dict[str, list[float] | list[int]]:
-    """Return bins of whole cycles, at most MOST_BINS, all of one width."""
+    """Return at most MOST_BINS bins of whole cycles and equal width."""
     least, reach = int(net.min()), int(net.max()) - int(net.min()) + 1
     width = -(-reach // MOST_BINS)
     edges = least + width * np.arange(-(-reach // width) + 1)

@@ -1,7 +1,7 @@
 """Find the direction in which the serial line is cut, from byte counts at both ends.
 
-The board's counters are those of its queues (firmware/ports/common/serial.c): `head` of `rx` counts the bytes that were
-received, its `tail` those that the agent read, `tail` of `tx` those that were sent. They run freely modulo 2^32.
+The board's counters are those of its queues (firmware/ports/common/serial.c): `head` of `rx` counts received bytes, its
+`tail` those that the agent read, `tail` of `tx` those that were sent. They run freely modulo 2^32.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hil.images import Image
 from hil.port_errors import PORT_ERRORS
 from hil.targets import Target
 
-KNOCK = (
+SHORT_FRAMES = (
     b"\0" + b"\1\1\0" * 8
 )  # frames too short to be valid: the agent answers each with a `nak` (docs/link.md, "Frame")
 ANSWER_S = 2.0  # long enough for 9,600 baud, and for a stand-in on a busy computer
@@ -25,7 +25,7 @@ MASK = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
-class Knock:
+class LineTest:
     """Byte counts of one test of the line.
 
     Attributes:
@@ -43,7 +43,7 @@ class Knock:
     came: int
 
     def sentence(self) -> str:
-        """Return what the counts say about the line, for an agent that reads bytes or waits for them."""
+        """Return a sentence about the line from the counts, for an agent that reads bytes or waits for them."""
         if not self.reached:
             return (
                 f"the line from this computer to the board is cut: {self.sent} bytes were sent, none reached it, "
@@ -52,10 +52,10 @@ class Knock:
         board = f"the firmware reads and answers ({self.taken} of {self.sent} bytes taken, {self.answered} sent)"
         if self.answered and not self.came:
             return f"{board}, and nothing came here: the line from the board to this computer is cut."
-        return f"{board}, and {self.came} bytes came here: look at the line, it damages what it carries."
+        return f"{board}, and {self.came} bytes came here: check the line, it damages bytes."
 
 
-def knock(target: Target, image: Image) -> Knock | None:
+def count_line_bytes(target: Target, image: Image) -> LineTest | None:
     """Send bytes that every agent answers, and count them at both ends; None without a probe or counters.
 
     Call it after the session: the answers belong to no request.
@@ -65,15 +65,15 @@ def knock(target: Target, image: Image) -> Knock | None:
     try:
         target.port.reset_input_buffer()
         before = _counters(target, image)
-        target.port.write(KNOCK)
+        target.port.write(SHORT_FRAMES)
         came, until = 0, time.monotonic() + ANSWER_S
         while True:
             came += len(target.port.read(max(1, target.port.in_waiting)))
             reached, taken, answered = (
                 (now - then) & MASK for now, then in zip(_counters(target, image), before, strict=True)
             )
-            if (came and came >= answered and taken >= len(KNOCK)) or time.monotonic() > until:
-                return Knock(len(KNOCK), reached, taken, answered, came)
+            if (came and came >= answered and taken >= len(SHORT_FRAMES)) or time.monotonic() > until:
+                return LineTest(len(SHORT_FRAMES), reached, taken, answered, came)
             time.sleep(LOOK_S)
     except Blocked:
         return None

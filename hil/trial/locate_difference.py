@@ -63,7 +63,7 @@ def locate(device: Device, reference: Reference, prepared: Prepared, wrong: Wron
     except Blocked:
         raise
     except RigError:
-        traced = None  # the board cannot be traced any more: report its weights
+        traced = None  # the board can no longer be traced: report its weights
     if traced is not None:
         return traced
     if weight is not None:

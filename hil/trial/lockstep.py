@@ -18,13 +18,13 @@ from hil.trial.difference import Difference, differing_tensors
 from hil.trial.locate_difference import WrongStep, locate
 from hil.trial.outcome import Outcome, StepRow
 from hil.trial.prepare import Prepared
-from hil.trial.probe_check import Witness
+from hil.trial.probe_check import ProbeCheck
 from hil.trial.second_sources.checks import Checks, Timed
 from hil.trial.second_sources.figures import HOST, Figures
 from hil.trial.second_sources.last_layer import check_alone
 from hil.trial.watermarks import through_probe
 
-# multiply-accumulates in a second of a Cortex-M0+ (16 cycles each), or of an emulator on a busy computer
+# multiply-accumulates per second of a Cortex-M0+ (16 cycles each), or of an emulator on a busy computer
 SLOWEST_MACS_S = 6e6
 
 
@@ -34,17 +34,17 @@ class LockStep:
     Args:
         prepared: the trial.
         device: the board, greeted and identified.
-        witness: checks the weights through the probe; None without a probe.
+        probe_check: checks the weights through the probe; None without a probe.
         outcome: receives the results.
         watch: callbacks after every step and during an evaluation.
     """
 
     def __init__(
-        self, prepared: Prepared, device: Device, witness: Witness | None, outcome: Outcome, watch: Watch
+        self, prepared: Prepared, device: Device, probe_check: ProbeCheck | None, outcome: Outcome, watch: Watch
     ) -> None:
-        self.p, self.device, self.witness, self.outcome, self.watch = prepared, device, witness, outcome, watch
+        self.p, self.device, self.probe_check, self.outcome, self.watch = prepared, device, probe_check, outcome, watch
         device.step_deadline_s = max(device.step_deadline_s, prepared.subject.step_macs() / SLOWEST_MACS_S)
-        probe = witness.probe if witness is not None else None
+        probe = probe_check.probe if probe_check is not None else None
         self.checks = Checks(prepared, device, probe, outcome.figures, silicon=outcome.reality == "hardware")
         self.next_step = prepared.spec.first_step
         self.settings = prepared.settings_at(self.next_step)
@@ -63,7 +63,7 @@ class LockStep:
         self._check_tensors()
         if agent_plan.arena_planned != self.p.plan.total:
             raise DeviceFault(
-                f"the agent plans {agent_plan.arena_planned:,} bytes of arena where docs/memory.md gives "
+                f"the agent plans {agent_plan.arena_planned:,} bytes of arena, but docs/memory.md gives "
                 f"{self.p.plan.total:,}."
             )
         self._compare_start(self.device.digests())
@@ -73,7 +73,7 @@ class LockStep:
     def _check_tensors(self) -> None:
         found, held = self.device.tensors, len(self.p.subject.tensors)
         if found != held:
-            raise DeviceFault(f"the firmware finds {found} tensors to train where the network file holds {held}.")
+            raise DeviceFault(f"the firmware finds {found} tensors to train, but the network file has {held}.")
 
     def train(self) -> None:
         """Train the steps of the trial until one differs."""
@@ -99,15 +99,15 @@ class LockStep:
             self.outcome.accuracy_after, self.outcome.reference_after = self._evaluate()
 
     def finish(self) -> None:
-        """Read the watermarks; in a trial with latency, measure the last layer alone.
+        """Read the watermarks; in a trial with latency, also measure the last layer alone.
 
         The probe reads the stack's watermark before and after the agent reports it.
         """
         memory = self.checks.memory
         before = memory.stack_before()
         said = self.device.memory()
-        if self.witness is not None:
-            self.outcome.sram_probe = through_probe(self.witness.probe.read, self.p.image)
+        if self.probe_check is not None:
+            self.outcome.sram_probe = through_probe(self.probe_check.probe.read, self.p.image)
         self.outcome.sram = memory.compare(
             said, before, self.outcome.sram_probe, stepped=bool(self.outcome.steps) and self.outcome.difference is None
         )
@@ -117,13 +117,13 @@ class LockStep:
             # a board that has reset meanwhile refuses: then its supply is at fault, not its firmware
             self.device.memory()
 
-    def go_on_with(self, device: Device) -> None:
+    def continue_with(self, device: Device) -> None:
         """Continue with an agent that has just started: load the current weights and compare them.
 
         Args:
             device: the same board after a restart, greeted and identified.
         """
-        self.device, self.witness = device, None
+        self.device, self.probe_check = device, None
         self.checks = Checks(self.p, device, None, self.outcome.figures, silicon=self.outcome.reality == "hardware")
         if self.p.subject.chosen:
             self.device.take_network(self.p.image, self.p.blob)
@@ -166,8 +166,8 @@ class LockStep:
         if not row.match:
             wrong = WrongStep(step, self.settings, before, images, labels, reply, outcome)
             self.outcome.difference = locate(self.device, self.reference, self.p, wrong)
-        elif self.witness is not None and len(self.outcome.steps) % self.p.spec.probe_every == 0:
-            self._ask_witness(step, outcome.digests)
+        elif self.probe_check is not None and len(self.outcome.steps) % self.p.spec.probe_every == 0:
+            self._check_through_probe(step, outcome.digests)
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
             self.outcome.work = self.device.work() if self.p.subject.chosen else None
             self.outcome.profile = self.checks.first_step(
@@ -178,10 +178,10 @@ class LockStep:
         if self.outcome.difference is None:
             self.watch.agreed(self)
 
-    def _ask_witness(self, step: int, digests: tuple[int, ...]) -> None:
-        assert self.witness is not None
-        wrong = self.witness.check(step, digests)
-        self.outcome.probe_checks, self.outcome.probe_agreed = len(self.witness.steps), self.witness.agreed
+    def _check_through_probe(self, step: int, digests: tuple[int, ...]) -> None:
+        assert self.probe_check is not None
+        wrong = self.probe_check.check(step, digests)
+        self.outcome.probe_checks, self.outcome.probe_agreed = len(self.probe_check.steps), self.probe_check.agreed
         if wrong:
             name = self.p.subject.tensors[wrong[0]].name
             self.outcome.difference = Difference(

@@ -12,13 +12,13 @@ from hil.trial.difference import differing_tensors
 
 
 @dataclass
-class Witness:
+class ProbeCheck:
     """Reads the trained tensors from the arena.
 
     Attributes:
         places: (offset in the arena, bytes) of each tensor.
-        steps: steps that were checked.
-        agreed: how many of them agreed.
+        steps: checked steps.
+        agreed: number of checked steps that agreed.
     """
 
     probe: Probe

@@ -24,7 +24,7 @@ TRAIN = "train"
 class ProgressLine:
     """A progress line that is removed at the end of the trial; nothing is drawn without a terminal.
 
-    A thread redraws it, so that the elapsed time advances during a long stage.
+    A thread redraws it, so the elapsed time advances during a long stage.
 
     Args:
         spec: the trial.

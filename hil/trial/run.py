@@ -28,7 +28,12 @@ LOG = logging.getLogger(__name__)
 NO_CALLBACKS = Watch()
 TRACEBACK = "traceback.txt"  # file in the trial's folder with the traceback of an unexpected error
 NO_THREAD = "can't start new thread"  # RuntimeError of threading.Thread.start if the system gives none
-CURED_BY_POWER = ("bench", "connect", "identify", "link")  # stages of Blocked in which the board did not answer
+CURED_BY_POWER = (
+    "bench",
+    "connect",
+    "identify",
+    "link",
+)  # stages of Blocked in which a power cycle may help: the board did not answer
 
 
 def run_trial(
@@ -131,7 +136,7 @@ def _unexpected(error: Exception, stage: str, folder: Path) -> Blocked:
         return Blocked(stage, str(error))
     if isinstance(error, OSError) and error.strerror:
         where = f": {Path(error.filename).name}" if isinstance(error.filename, str) else ""
-        return Blocked(stage, f"{error.strerror}{where}: see to this computer's disk and devices.")
+        return Blocked(stage, f"{error.strerror}{where}: check this computer's disk and devices.")
     if isinstance(error, MemoryError) or str(error) == NO_THREAD:
         return Blocked(
             stage,

@@ -150,11 +150,11 @@ class TrialSpec:
         if not self.evaluate and self.evaluate_every:
             raise RigError(
                 f"TrialSpec: evaluate_every is {self.evaluate_every:,}, but evaluate is 0: "
-                "say how many samples to evaluate."
+                "give the number of samples to evaluate."
             )
         if not self.evaluate and self.energy is not None and self.energy.accuracy is not None:
             raise RigError(
-                "TrialSpec: energy asks for an accuracy, but evaluate is 0: say how many samples to evaluate."
+                "TrialSpec: energy asks for an accuracy, but evaluate is 0: give the number of samples to evaluate."
             )
         self._check_schedule()
 

@@ -69,7 +69,7 @@ class StageLogs:
     def _note(self, error: BaseException | None) -> None:
         self.trouble = (
             self.trouble
-            or f"the log of stage {self.current} is not whole: {getattr(error, 'strerror', None) or error}."
+            or f"the log of stage {self.current} is incomplete: {getattr(error, 'strerror', None) or error}."
         )
 
 

@@ -19,7 +19,10 @@ STACK_PAINT = 0xC5C5C5C5.to_bytes(4, "little")  # firmware/agent/memory.c
 
 @dataclass(frozen=True)
 class Watermarks:
-    """Bytes of SRAM in use: `static` is .data, .bss and the DMA section (.dma); the peaks are painted memory whose paint changed."""
+    """Bytes of SRAM in use.
+
+    `static` is .data, .bss and the DMA section (.dma); the peaks are painted memory whose paint changed.
+    """
 
     static: int
     arena_peak: int
@@ -27,7 +30,7 @@ class Watermarks:
 
     @property
     def total(self) -> int:
-        """All SRAM that the firmware needs."""
+        """Total SRAM that the firmware needs."""
         return self.static + self.arena_peak + self.stack_peak
 
     def larger(self, other: Watermarks) -> Watermarks:
@@ -55,7 +58,7 @@ def through_probe(read: Callable[[int, int], bytes], image: Image) -> Watermarks
 
 
 def static_bytes(image: Image) -> int:
-    """Return the bytes of static memory that an image has."""
+    """Return the size of an image's static memory in bytes."""
     at = image.symbols
     return at["__static_end"] - at["__static_start"] + at.get("__dma_end", 0) - at.get("__dma_start", 0)
 
@@ -68,6 +71,6 @@ def stack_peak(read: Callable[[int, int], bytes], image: Image) -> int:
 
 
 def _painted(read: Callable[[int, int], bytes], start: int, end: int, paint: bytes) -> np.ndarray:
-    """Return for every byte whether it still has its paint, bool[n]."""
+    """Return for every byte whether its paint is intact, bool[n]."""
     memory = np.frombuffer(read(start, (end - start) & ~3), np.uint8)
     return memory == np.resize(np.frombuffer(paint, np.uint8), memory.size)

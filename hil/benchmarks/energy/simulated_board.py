@@ -64,7 +64,7 @@ class Stage(ScriptedTrace):
         """Append a window and return the time of its last edge; the past is replaced by sleep.
 
         Args:
-            begin_ps: begin of the first step.
+            begin_ps: start of the first step.
             steps: number of steps.
             scale: factor of the current above idle.
         """

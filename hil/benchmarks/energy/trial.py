@@ -15,7 +15,7 @@ from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import DataSheet
 from hil.energy.step_energy import EnergyResult, Task, energy_of_windows
 from hil.errors import Blocked
-from hil.meters.meter import Host, Meter, Setting, Spoiled, Told
+from hil.meters.meter import Host, HostMarked, Meter, Setting, Spoiled
 from hil.meters.window_edges import with_both_edges
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.truth import VirtualTime
@@ -25,7 +25,7 @@ MOST_SPOILED = 20
 DEADLINE_S = 3600.0  # of virtual time
 # Polls in a window: few of an instrument that dates the edges itself, more if the host must find the edges.
 POLLS = {"meter": 8, "host": 150}
-ANSWER_S = 0.002  # from the end of the sleep to the board's answer
+ANSWER_S = 0.002  # from the end of the sleep to the board's reply
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: An
 
 
 class _Host:
-    """The host during a window: it waits, and tells a meter without a marker input when the board is asked and answers.
+    """The host during a window: it waits, and marks request and reply for a meter without a marker input.
 
     It polls as rarely as the windows allow, because each poll costs wall time.
     """
@@ -96,7 +96,7 @@ class _Host:
         self._time = time
         window_s = case.steps * case.load.step_s + 2 * case.idle_s
         self._least = window_s / POLLS[sheet.timestamps] if sheet.marker != "none" else 0.0
-        self._unmarked: Told | None = None  # a meter without a marker input that waits for the board's answer
+        self._unmarked: HostMarked | None = None  # a meter without a marker input that waits for the board's reply
         self._answered_ps = 0
 
     @property
@@ -120,7 +120,7 @@ class _Host:
 
     def ask(self, meter: Meter, answered_ps: int) -> None:
         """Ask the board to train; it answers at a later time."""
-        self._unmarked, self._answered_ps = meter if isinstance(meter, Told) else None, answered_ps
+        self._unmarked, self._answered_ps = meter if isinstance(meter, HostMarked) else None, answered_ps
         if self._unmarked is not None:
             self._unmarked.mark(True)
 

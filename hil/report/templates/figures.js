@@ -1,4 +1,4 @@
-// plotly.js comes compressed, from a file beside the pages or within this one; without it the tables stand alone.
+// plotly.js comes compressed, from a file next to the pages or within this one; without it only the tables are shown.
 const specs = new Map([...document.querySelectorAll("script[data-plot]")].map(script => [document.getElementById(script.dataset.plot), script]));
 const boxes = [...specs.keys()], drawn = new Set();
 const TICK = 18; // pixels between two names below an axis, so that they do not touch
@@ -27,12 +27,12 @@ function zoom(box, how) {
   Plotly.relayout(box, how === "all" ? { "xaxis.autorange": true } : { "xaxis.range": ranges[how] || how.split(" ").map(Number) });
 }
 
-// A figure is drawn when it comes near the screen: what is folded away costs nothing, and gets its width when it is unfolded.
+// A figure is drawn when it comes near the screen: a folded figure costs nothing and gets its width when it is unfolded.
 function begin() {
   const near = new IntersectionObserver(entries => entries.forEach(entry => entry.isIntersecting && draw(entry.target)), { rootMargin: "600px" });
   boxes.forEach(box => near.observe(box));
   document.querySelectorAll("[data-zoom]").forEach(button => button.addEventListener("click", () => zoom(document.getElementById(button.dataset.of), button.dataset.zoom)));
-  // Paper is narrower than most windows, and shows nothing that is folded away.
+  // Paper is narrower than most windows, and folded parts would not be printed.
   addEventListener("beforeprint", () => {
     document.querySelectorAll("details").forEach(details => { details.open = true; });
     boxes.forEach(box => { draw(box); Plotly.relayout(box, { width: Math.min(box.clientWidth, 640) }); });
@@ -40,7 +40,7 @@ function begin() {
   addEventListener("afterprint", () => boxes.forEach(box => Plotly.relayout(box, { width: null, autosize: true })));
 }
 
-// A link to a trial that is folded away unfolds it.
+// A link to a folded trial unfolds it.
 function unfold() {
   const target = location.hash && document.getElementById(location.hash.slice(1)), folded = target && target.closest("details.trial");
   if (folded && !folded.open) { folded.open = true; target.scrollIntoView(); }

@@ -40,8 +40,8 @@ class Timed:
 
     Attributes:
         gone_on: cycles by the probe.
-        frames: most frames that the agent handled, with those that were sent again; 0 without readings by the probe.
-        least_s, most_s: bounds of the seconds that the agent worked, by the host's clock.
+        frames: upper limit of the frames that the agent handled, including repeated ones; 0 without the probe.
+        least_s, most_s: bounds of the agent's working time in seconds, by the host's clock.
     """
 
     def __init__(self, device: Device, counter: ProbeCounter | None) -> None:
@@ -127,18 +127,19 @@ class Checks:
             return
         self.figures.reported("bookings")
         readings, runs, least = work.bookings, work.layer_runs, self._least_booking or 1
-        said = f"the agent reports {readings:,} readings of its counter"
+        sentence = f"the agent reports {readings:,} readings of its counter"
         if readings < runs:
-            self.figures.refuse("bookings", f"{said}, and {runs:,} layers ended with one.")
+            self.figures.refuse("bookings", f"{sentence}, and {runs:,} layers ended with one.")
         numbers = self._batch * sum(tensor.elements for tensor in self._subject.tensors)
         most = MOST_READINGS * (runs + numbers)
         if readings > most:
             self.figures.refuse(
-                "bookings", f"{said}, and {runs:,} layer runs and {numbers:,} trained numbers have {most:,} at most."
+                "bookings",
+                f"{sentence}, and {runs:,} layer runs and {numbers:,} trained numbers have at most {most:,}.",
             )
         if readings * least > reply.cycles["total"]:
             self.figures.refuse(
-                "bookings", f"{said} of {least:,} cycles at least, in {reply.cycles['total']:,} cycles."
+                "bookings", f"{sentence} of at least {least:,} cycles, in {reply.cycles['total']:,} cycles."
             )
 
     def bookings(self, profile: Profile | None) -> tuple[int, ...]:
@@ -154,7 +155,7 @@ class Checks:
             if timed.frames:
                 check_costs(self.figures, costs, timed.gone_on)
             self._shortest_layers(profile)
-        self.figures.insist()
+        self.figures.raise_if_wrong()
         return costs
 
     def _shortest_layers(self, profile: Profile | None) -> None:
@@ -171,7 +172,7 @@ class Checks:
         Args:
             reply: of the run.
             last: index of its last step.
-            steps: how many.
+            steps: number of steps.
             timed: measured the request; without values if the board also did something else.
         """
         self.cycles.steps(reply, last, steps)
@@ -221,7 +222,7 @@ class Checks:
             self.figures.refuse(
                 "sleep",
                 f"the agent was asked to sleep for {asked:,} cycles, and its counter, read through the probe, "
-                f"went on by {beside:,} beside the steps.",
+                f"advanced by {beside:,} outside the steps.",
             )
 
     def readings(self, reply: Stepped) -> int:
@@ -229,9 +230,9 @@ class Checks:
         work = self._device.work()
         self._readings(work, reply)
         if self.counts and self._first_readings is not None and work.bookings > self._first_readings:
-            said = f"the agent reports {work.bookings:,} readings of its counter in a run of one step"
+            sentence = f"the agent reports {work.bookings:,} readings of its counter in a run of one step"
             self.figures.refuse(
                 "bookings",
-                f"{said}, and {self._first_readings:,} in the first step, which had the same passes and came in parts.",
+                f"{sentence}, and {self._first_readings:,} in the first step, which had the same passes, in parts.",
             )
         return work.bookings - 1

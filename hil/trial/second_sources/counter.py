@@ -21,14 +21,14 @@ ROUND, TICKS = 1 << 32, 1 << 24  # counts before CYCCNT and SysTick wrap
 BESIDE = 50_000
 # and as a share of the steps: interrupts, and the many small parts of a long step; at most 0.1 % on virtual boards
 BESIDE_SHARE = 0.01
-APART_S = 0.01  # between two readings of a counter that should stand still
+APART_S = 0.01  # between two readings of a counter that should be stopped
 T = TypeVar("T")
 
 
 class ProbeCounter:
     """The agent's cycle counter, read through the probe.
 
-    It is usable if it stands still while the core sleeps; else it includes the time on the line. CYCCNT stands still on
+    It is usable if it stops while the core sleeps; else it includes the time on the line. CYCCNT stops on
     the virtual boards; on silicon this is tested, since a debugger may keep the clocks on. The firmware stops SysTick.
 
     Args:
@@ -87,7 +87,7 @@ def check_counted(figures: Figures, counted: int, gone_on: int, of: str, frames:
         seen = gone_on + (counted - gone_on + ROUND // 2) // ROUND * ROUND
         figures.refuse(
             "cycles_total",
-            f"the agent reports {counted:,} {of}, and its counter, read through the probe, went on by {seen:,}.",
+            f"the agent reports {counted:,} {of}, and its counter, read through the probe, advanced by {seen:,}.",
         )
 
 
@@ -98,5 +98,5 @@ def check_costs(figures: Figures, costs: list[int] | tuple[int, ...], gone_on: i
         figures.refuse(
             "bookings",
             f"the agent reports {len(costs)} readings of the counter that took {sum(costs):,} cycles, "
-            f"and the counter, read through the probe, went on by {gone_on:,}.",
+            f"and the counter, read through the probe, advanced by {gone_on:,}.",
         )

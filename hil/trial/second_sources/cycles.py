@@ -35,8 +35,8 @@ class CycleCheck:
 
         Args:
             reply: with the cycles of all its steps together.
-            asked: index of the last of them.
-            steps: how many.
+            asked: index of the last one.
+            steps: number of steps.
         """
         where = f" in step {asked}" if steps == 1 else f" in {steps:,} steps up to {asked}"
         self._figures.equal("step", reply.step, asked, HOST, where=where)
@@ -63,12 +63,12 @@ class CycleCheck:
             return
         elif not least and cycles:
             self._figures.refuse(
-                f"cycles_{phase}", f"the agent reports {cycles:,}{where}, and the method has nothing to do in it: 0."
+                f"cycles_{phase}", f"the agent reports {cycles:,}{where}, but the method does nothing in it: 0."
             )
         elif cycles < least:
             self._figures.refuse(
                 f"cycles_{phase}",
-                f"the agent reports {cycles:,}{where}, and what is to be done takes {least:,} at least.",
+                f"the agent reports {cycles:,}{where}, but its work takes at least {least:,}.",
             )
 
     def profile(self, profile: tuple[Sequence[int], Sequence[int]], reply: Stepped, steps: int = 1) -> bool:
@@ -97,7 +97,7 @@ class CycleCheck:
                 self._figures.refuse(
                     "profile",
                     f"the agent reports {taken:,} cycles for layer {name} forward, "
-                    f"and its products take {steps * least:,} at least.",
+                    f"but its products take at least {steps * least:,}.",
                 )
 
     def laps(self, laps: Sequence[Sequence[int]], reply: Stepped, steps: int) -> bool:
@@ -108,7 +108,7 @@ class CycleCheck:
         figures.confirmed("laps", PLAN)
         if len(laps) != kept or any(len(lap) != len(STEP_PHASES) for lap in laps):
             figures.refuse(
-                "laps", f"the agent reports {len(laps):,} laps of {steps:,} steps, and there must be {kept:,}."
+                "laps", f"the agent reports {len(laps):,} laps of {steps:,} steps, but there must be {kept:,}."
             )
             return False
         for index, phase in enumerate(STEP_PHASES):
@@ -122,9 +122,7 @@ class CycleCheck:
             short = min((lap[index] for lap in laps), default=0)
             least = self._least.phases[phase] or 0
             if short < least:
-                figures.refuse(
-                    "laps", f"a lap has {short:,} cycles of {phase}, and what is to be done takes {least:,} at least."
-                )
+                figures.refuse("laps", f"a lap has {short:,} cycles of {phase}, but its work takes at least {least:,}.")
         return "laps" not in figures.wrong
 
     def stretches(
@@ -133,7 +131,7 @@ class CycleCheck:
         """Check the stretches of a step against its cycles by phase, if all of them were reported.
 
         Args:
-            made: how many there were.
+            made: number of stretches that occurred.
             stretches: phase and cycles of each.
             cycles: of the step, by phase.
             total_is_right: whether the total cycles agree with the counter; then stretches with another sum are wrong.
@@ -142,7 +140,7 @@ class CycleCheck:
             return
         if len(stretches) != min(made, MOST_STRETCHES):
             self._figures.refuse(
-                "stretches", f"the agent reports {len(stretches)} stretches, and says that it made {made:,}."
+                "stretches", f"the agent reports {len(stretches)} stretches, but says that there were {made:,}."
             )
             return
         lost = total_is_right and sum(count for _, count in stretches) != sum(cycles[phase] for phase in STEP_PHASES)

@@ -63,7 +63,7 @@ class Figures:
         if reported != found:
             self.refuse(figure, f"the agent reports {reported:,}{of}{where}, {SAYS[source]} {found:,}{of}.")
 
-    def insist(self) -> None:
+    def raise_if_wrong(self) -> None:
         """Raise DeviceFault if a figure is wrong, before later results depend on it."""
         if self.wrong:
             raise DeviceFault(" ".join(self.wrong.values()))

@@ -24,4 +24,4 @@ def check_identity(figures: Figures, identity: Identity, board: Board, image: Im
     if identity.counter not in (board.counter, NONE):
         figures.refuse("counter", f"the agent reports {identity.counter}, the catalogue has {board.counter}.")
     figures.equal("image_base", identity.image_base, image.symbols["__image_start"], IMAGE)
-    figures.insist()
+    figures.raise_if_wrong()

@@ -46,11 +46,11 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
     if not found or len(found[0]) != 1:
         return
     figures.confirmed("profile", ALONE)
-    told = profile[0][-1] / (subject.passes() * subject.settings.batch)
+    reported = profile[0][-1] / (subject.passes() * subject.settings.batch)
     seen = found[0][0] / SAMPLES
-    if not seen / ALIKE <= told <= seen * ALIKE:
+    if not seen / ALIKE <= reported <= seen * ALIKE:
         figures.refuse(
             "profile",
-            f"the agent reports {told:,.0f} cycles a sample for layer {last.name} forward, "
-            f"and {seen:,.0f} where that layer is alone.",
+            f"the agent reports {reported:,.0f} cycles a sample for layer {last.name} forward, "
+            f"and {seen:,.0f} when that layer runs alone.",
         )

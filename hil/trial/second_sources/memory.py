@@ -64,16 +64,16 @@ class MemoryCheck:
         """Return the stack's peak by the probe, before the agent reports it; None without a probe."""
         return stack_peak(self.probe.read, self.image) if self.probe is not None else None
 
-    def compare(self, said: Memory, before: int | None, seen: Watermarks | None, stepped: bool) -> Watermarks:
+    def compare(self, reported: Memory, before: int | None, seen: Watermarks | None, stepped: bool) -> Watermarks:
         """Compare the watermarks of agent and probe; return the larger of both for each.
 
         Args:
-            said: the reply to `memory`.
+            reported: the reply to `memory`.
             before: the stack's peak by the probe, read before that request.
             seen: all watermarks by the probe, read after it.
             stepped: whether the board has trained since it was configured.
         """
-        figures, agent = self.figures, Watermarks(said.static_bytes, said.arena_peak, said.stack_peak)
+        figures, agent = self.figures, Watermarks(reported.static_bytes, reported.arena_peak, reported.stack_peak)
         figures.reported("stack_peak", "arena_peak")
         figures.equal("static_bytes", agent.static, static_bytes(self.image), IMAGE, BYTES)
         for area in ("arena", "stack"):
@@ -81,10 +81,10 @@ class MemoryCheck:
                 self.image.symbols[f"__{area}_{name}"]
                 for name in (("start", "end") if area == "arena" else ("bottom", "top"))
             )
-            figures.equal(f"{area}_base", getattr(said, f"{area}_base"), start, IMAGE)
-            figures.equal(f"{area}_size", getattr(said, f"{area}_size"), end - start, IMAGE, BYTES)
+            figures.equal(f"{area}_base", getattr(reported, f"{area}_base"), start, IMAGE)
+            figures.equal(f"{area}_size", getattr(reported, f"{area}_size"), end - start, IMAGE, BYTES)
         self._arena(agent.arena_peak, seen, stepped)
-        self._stack(agent.stack_peak, said.stack_size, before, seen)
+        self._stack(agent.stack_peak, reported.stack_size, before, seen)
         return agent if seen is None else agent.larger(seen)
 
     def _arena(self, peak: int, seen: Watermarks | None, stepped: bool) -> None:

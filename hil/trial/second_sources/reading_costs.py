@@ -13,10 +13,10 @@ def check_bookings(figures: Figures, cycles: Sequence[int]) -> bool:
     """Check number and values in the reply to `bookings`; return whether they are usable."""
     figures.reported("bookings")
     if len(cycles) != BOOKINGS:
-        figures.refuse("bookings", f"the agent reports {len(cycles)} costs of a reading, and there must be {BOOKINGS}.")
+        figures.refuse("bookings", f"the agent reports {len(cycles)} costs of a reading, but there must be {BOOKINGS}.")
     elif not min(cycles):
         figures.refuse(
-            "bookings", "the agent reports that a reading of the counter took 0 cycles, and it takes 1 at least."
+            "bookings", "the agent reports that a reading of the counter took 0 cycles, but it takes at least 1."
         )
     return len(cycles) == BOOKINGS
 

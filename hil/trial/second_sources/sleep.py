@@ -1,4 +1,4 @@
-"""Check that the board sleeps when requested: its counter stands still, and its power falls."""
+"""Check that the board sleeps when requested: its counter stops, and its power falls."""
 
 from __future__ import annotations
 
@@ -51,6 +51,6 @@ def asleep_by_meter(figures: Figures, result: EnergyResult) -> None:
     if rise < SAME_POWER * power:
         figures.refuse(
             "sleep",
-            f"the meter sees {power:.6g} W in the steps and {power - rise:.6g} W in the sleeps beside them: "
+            f"the meter sees {power:.6g} W in the steps and {power - rise:.6g} W in the sleeps around them: "
             "the core does not sleep.",
         )

@@ -33,7 +33,7 @@ class Lengths:
 
     @property
     def want_another(self) -> bool:
-        """Whether windows of another length are needed to tell a wrong count from wrong edges."""
+        """Whether windows of another length are needed to distinguish a wrong count from wrong edges."""
         return len(self._ratios) == FEWEST
 
     def compare(self, capture: Capture, counted: Counted | None, steps: int) -> None:
@@ -76,4 +76,4 @@ class Lengths:
             "cycles_total",
             f"for each second that the agent has counted the meter saw {factor:.4g} s between the edges of {windows}.",
         )
-        self._figures.insist()
+        self._figures.raise_if_wrong()

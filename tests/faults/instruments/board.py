@@ -191,7 +191,7 @@ def trial_of(board: Board, supply_v: float) -> Any:
         outcome=outcome,
         device=board,
         reference=reference,
-        witness=None,
+        probe_check=None,
         checks=Checks(p, board, None, outcome.figures, silicon=False),  # its time is the script's, not the host's
         next_step=1,
         next_batch=lambda: (images, np.zeros(1)),

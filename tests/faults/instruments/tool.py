@@ -48,7 +48,7 @@ def run_measure(setup: Setup) -> Result:
         except (Blocked, RigError) as error:
             blocked = str(error)
     refused = tuple(setup.instrument.refused)
-    spoiled = tuple(line for line in said.getvalue().splitlines() if line.startswith("thrown away"))
+    spoiled = tuple(line for line in said.getvalue().splitlines() if line.startswith("discarded"))
     if not found:
         return Result(np.nan, np.nan, False, len(spoiled), blocked or "no result", (), (), refused, spoiled)
     truth = scripts[-1].gross_j(setup.front.volt, setup.front.ohm(setup.instrument.range)) * steps

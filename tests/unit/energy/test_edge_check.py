@@ -83,7 +83,7 @@ def test_other_changes_than_up_and_down_are_bounce(levels):
     with pytest.raises(WrongEdges, match=rf"changed {len(levels)} times in one window"):
         check_changes(levels)
     bounced = replace(capture(), edges=tuple(Edge(0.1 + 0.01 * k, 0.0, level) for k, level in enumerate(levels)))
-    with pytest.raises(Spoiled, match="look for bounce"):
+    with pytest.raises(Spoiled, match="check the marker pin for bounce"):
         with_both_edges(bounced, IDLE_S)
 
 

@@ -14,7 +14,7 @@ import pytest
 from hil.errors import Blocked
 from hil.experiments.certify import Segment, certify, segments
 from hil.experiments.curve import checkpoint_path, read_checkpoint, read_run, write_checkpoint
-from hil.experiments.elasticzo_tables import Asked, table1
+from hil.experiments.elasticzo_tables import ElasticzoRequest, table1
 from hil.experiments.exponents import SEGMENT, ExponentRun
 from hil.experiments.train import Training
 from hil.graph.file import decode
@@ -153,7 +153,7 @@ def test_a_record_that_another_reference_made_fails(trained: Path, tmp_path: Pat
     digests[-1, 4] ^= 1
     write_checkpoint(checkpoint_path(other, 2), kept.weights, kept.step, digests)
     one = certify(Segment(read_run(other)[0], 1, 20), "stm32h7b3", runs, tmp_path / "log", on_fake)
-    assert one.verdict == "fail" and "than the experiment noted behind step 39" in one.reason
+    assert one.verdict == "fail" and "weights after step 39 differ from those of the experiment" in one.reason
     assert certify(Segment(read_run(other)[0], 1, 19), "stm32h7b3", runs, tmp_path / "log", on_fake).verdict == "pass"
 
 
@@ -168,7 +168,7 @@ def test_what_the_rig_cannot_tell_is_blocked(trained: Path, tmp_path: Path) -> N
 
 
 def test_which_segments(tmp_path: Path) -> None:
-    asked = Asked(("fashion-mnist",), ("int8", "int8star"), 3, 10, 50)
+    asked = ElasticzoRequest(("fashion-mnist",), ("int8", "int8star"), 3, 10, 50)
     runs = [replace(run, data="fashion-mnist-1k") for run in table1(asked).runs]
     chosen = list(segments(runs, tmp_path))
     rows = {(run.data, run.column, run.variant) for run in runs}

@@ -10,9 +10,9 @@ import pytest
 
 from hil.commands import main as cli
 from hil.experiments import command
-from hil.experiments.elasticzo_tables import ELASTIC_TABLES, Asked
+from hil.experiments.elasticzo_tables import ELASTIC_TABLES, ElasticzoRequest
 from hil.experiments.exponents import ExponentRun
-from hil.experiments.options import add_asked, asked_table
+from hil.experiments.options import add_paper_options, selected_table
 from hil.experiments.table import Table
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
@@ -20,7 +20,7 @@ from hil.trial.outcome import Outcome
 from .test_certify import on_fake
 
 
-def small(asked: Asked) -> Table:
+def small(asked: ElasticzoRequest) -> Table:
     """Two rows on the data set that comes along."""
     cells = {}
     for row in ("full-zo", "cls2", "cls1", "full-bp"):
@@ -72,7 +72,7 @@ def test_from_end_to_end(here: list[str], tmp_path: Path, capsys: pytest.Capture
         "what is trained and certified is not done again"
     )
     assert cli.main([*here[:5], "--epochs=3", *here[6:], "--resume"]) == 2
-    assert "was begun with other settings" in capsys.readouterr().err
+    assert "was started with other settings" in capsys.readouterr().err
 
 
 def test_a_board_that_is_wrong_ends_with_1(here: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,13 +129,13 @@ def test_what_is_refused_of_poor_man_s_training(more: str, said: str, capsys: py
 
 def test_options_make_the_table() -> None:
     parser = argparse.ArgumentParser()
-    add_asked(parser)
+    add_paper_options(parser)
     options = parser.parse_args(
         ["--network=lenet5-tflite", "--corruptions=fog,snow", "--rates=0.1,0.01", "--queries=7"]
     )
     for name, value in {"experiment": "pmt-table4", "spec": None, "seeds": 2, "epochs": None, "batch": None}.items():
         setattr(options, name, value)
-    table = asked_table(options)
+    table = selected_table(options)
     assert table.columns == (("lenet5-tflite", "weather"),) and len(table.certified) == 5 * 2 * 2
     run = table.cells["lenet5-tflite", "weather", "block2"][-1]
     assert (run.data, run.seed, run.epochs, run.batch) == ("fashion-mnist-1k+snow-5@1000", 2, 50, 100)

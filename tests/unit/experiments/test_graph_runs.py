@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hil.data import batches, load
 from hil.errors import RigError
 from hil.experiments.certify import Segment, trial_of
-from hil.experiments.choose_run import settled
+from hil.experiments.choose_run import resolved
 from hil.experiments.curve import (
     EpochRow,
     checkpoint_path,
@@ -91,10 +91,10 @@ def test_the_best_rate_over_the_seeds_is_taken(tmp_path: Path) -> None:
         3: [(0.9, 0.1, 0.0), (0.9, 0.1, 0.5)],  # one seed moved nothing
     }
     run = replace(SMALL, eta=None, rate_from=(tried(tmp_path, BASE, said),))
-    assert settled(run, tmp_path) == replace(SMALL, eta=1)
+    assert resolved(run, tmp_path) == replace(SMALL, eta=1)
     late = begin(tmp_path, replace(BASE, eta=10.0, tag="eta10"))
     with pytest.raises(RigError, match="eta10-seed1 is not trained to its end"):
-        settled(run, tmp_path)
+        resolved(run, tmp_path)
     assert late.is_dir()
 
 
@@ -194,31 +194,31 @@ def test_the_best_block_is_taken_with_its_own_rate(tmp_path: Path) -> None:
         tested = replace(base, column="block", epochs=1, rate_from=(stems[-1],))
         write_curve(begin(tmp_path, tested), ended(1, 1.0, accuracy))
         names.append(tested.name)
-    ours = settled(replace(SMALL, eta=None, rate_from=tuple(stems), blocks_from=tuple(names)), tmp_path)
+    ours = resolved(replace(SMALL, eta=None, rate_from=tuple(stems), blocks_from=tuple(names)), tmp_path)
     assert (ours.settings(0, ()).blocks, ours.eta, ours.settings(0, ()).queries) == (4, 0.04, 3)
     assert ours.chosen() == "eta 0.04, blocks 3"
-    fixed = settled(replace(SMALL, eta=0.5, blocks_from=tuple(names)), tmp_path)
+    fixed = resolved(replace(SMALL, eta=0.5, blocks_from=tuple(names)), tmp_path)
     assert (fixed.settings(0, ()).blocks, fixed.eta) == (4, 0.5)
 
 
 def test_the_batch_is_made_smaller_where_the_budget_gives_few_steps(tmp_path: Path) -> None:
     """A sample of fc2 and fc3 costs DeepZero 11,014 passes: 40 samples in all, so 4 for each of 10 steps."""
     dense = replace(SMALL, method="deepzero", given=(("blocks", 8),), budget=11_014 * 40, fewest_steps=10, epochs=1)
-    ours = settled(dense, tmp_path)
+    ours = resolved(dense, tmp_path)
     assert (ours.batch, ours.steps, ours.budget) == (4, 10, None)
-    large = settled(replace(dense, budget=11_014 * 20 * 30), tmp_path)
+    large = resolved(replace(dense, budget=11_014 * 20 * 30), tmp_path)
     assert (large.batch, large.steps) == (20, 30), "never larger than asked for"
-    assert settled(replace(dense, budget=1), tmp_path).batch == 1
+    assert resolved(replace(dense, budget=1), tmp_path).batch == 1
 
 
 def test_a_budget_gives_the_steps(tmp_path: Path) -> None:
     """fc2 and fc3 are block 4: two layers of three queries; MeZO has two passes."""
-    ours = settled(replace(SMALL, budget=2 * 20 * 6 * 7), tmp_path)
+    ours = resolved(replace(SMALL, budget=2 * 20 * 6 * 7), tmp_path)
     assert (ours.forwards(), ours.steps, ours.per_epoch(40)) == (6, 7, 7)
-    mezo = settled(replace(SMALL, method="mezo", given=(), budget=2 * 20 * 6 * 7), tmp_path)
+    mezo = resolved(replace(SMALL, method="mezo", given=(), budget=2 * 20 * 6 * 7), tmp_path)
     assert (mezo.forwards(), mezo.steps) == (2, 21)
     dense = replace(SMALL, method="deepzero", given=(("blocks", 8),), budget=1)
-    assert dense.forwards() == 10_080 + 84 + 840 + 10 and settled(dense, tmp_path).steps == 1
+    assert dense.forwards() == 10_080 + 84 + 840 + 10 and resolved(dense, tmp_path).steps == 1
     tenth = replace(dense, given=(("blocks", 8), ("sparsity", 230)))
     assert tenth.forwards() == round(11_014 * 26 / 256)
 
@@ -256,7 +256,7 @@ def test_a_board_is_asked_for_the_same(tmp_path: Path) -> None:
     for ours, theirs in zip(reference_of(prepared.subject).weights, kept, strict=True):
         assert ours.dtype == theirs.dtype and (ours == theirs).all()
     wrong = replace(spec, settings={**spec.settings, "blocks": 4})
-    with pytest.raises(RigError, match="holds int8.* for fc1: it is of another network or variant"):
+    with pytest.raises(RigError, match="has int8.* for fc1: it belongs to another network or variant"):
         prepare(wrong)
     begins = trial_of(Segment(run, 0, 2), "stm32h7b3", tmp_path)
     assert begins.checkpoint is None and 1 <= run.longest_segment() <= 20

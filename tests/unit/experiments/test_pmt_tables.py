@@ -11,14 +11,14 @@ from hil.errors import RigError
 from hil.experiments.curve import EpochRow, write_curve, write_run
 from hil.experiments.graphs import GraphRun
 from hil.experiments.pmt_published import TABLE4, TABLE7, TABLE7_COLUMNS
-from hil.experiments.pmt_runs import WITHOUT_QAS, AskedPmt
+from hil.experiments.pmt_runs import WITHOUT_QAS, PmtRequest
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.render import as_markdown, as_page
 from hil.experiments.summary import Summary, summarise
 from hil.experiments.table import Table
 from hil.methods import METHODS
 
-SMALL = AskedPmt(network="lenet5-tflite", seeds=2, epochs=2, batch=20, images=100, queries=10, rates=(0.01, 0.1))
+SMALL = PmtRequest(network="lenet5-tflite", seeds=2, epochs=2, batch=20, images=100, queries=10, rates=(0.01, 0.1))
 
 
 def filled(table: Table, folder: Path, rows: dict[str, float]) -> Summary:
@@ -37,7 +37,7 @@ def filled(table: Table, folder: Path, rows: dict[str, float]) -> Summary:
 @pytest.mark.parametrize("network", ["lenet5-tflite", "resnet-tiny"])
 @pytest.mark.parametrize("name", PMT_TABLES)
 def test_every_run_waits_for_those_that_it_chooses_among(name: str, network: str) -> None:
-    table = PMT_TABLES[name](AskedPmt(network=network))
+    table = PMT_TABLES[name](PmtRequest(network=network))
     assert len({run.name for run in table.runs}) == len(table.runs), "every run has a folder of its own"
     ready: set[str] = set()
     for stage in table.stages:
@@ -59,13 +59,13 @@ def test_every_run_waits_for_those_that_it_chooses_among(name: str, network: str
 
 
 def test_the_paper_s_cells() -> None:
-    table4 = PMT_TABLES["pmt-table4"](AskedPmt())
+    table4 = PMT_TABLES["pmt-table4"](PmtRequest())
     assert {(column, row): value for (_, column, row), value in table4.paper.items()} == {
         (column, row): value for row, values in TABLE4.items() for column, value in values.items()
     }
     assert set(table4.paper) <= set(table4.cells)
     assert len(table4.cells["resnet-tiny", "noise", "block2"]) == 4 * 3, "four corruptions, three seeds"
-    table7 = PMT_TABLES["pmt-table7"](AskedPmt())
+    table7 = PMT_TABLES["pmt-table7"](PmtRequest())
     assert [column for _, column in table7.columns] == list(TABLE7_COLUMNS)
     assert table7.paper["resnet-tiny", "zoom-blur", "bp-int8"] == TABLE7["bp-int8"]["zoom-blur"] == 55.57
 
@@ -80,7 +80,7 @@ def test_rates_without_qas_are_larger() -> None:
     least = 20 * 10 / (20 * 10 + 4704 - 1)  # conv1 has the most nodes
     assert rates["qas"] == {float(f"{rate * least:.2g}") for rate in (0.01, 0.1)}
     assert rates["neither"] == {float(f"{rate * WITHOUT_QAS * least:.2g}") for rate in (0.01, 0.1)}
-    alone = PMT_TABLES["pmt-figure7"](AskedPmt(network="lenet5-tflite", rates=(0.02,)))
+    alone = PMT_TABLES["pmt-figure7"](PmtRequest(network="lenet5-tflite", rates=(0.02,)))
     assert len(alone.stages) == 1 and {0.02, 0.02 * WITHOUT_QAS} < {run.eta for run in alone.runs}
 
 
@@ -130,7 +130,7 @@ def test_cosines_by_layer(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_not_run(tmp_path: Path) -> None:
-    table = PMT_TABLES["pmt-table7"](AskedPmt(network="lenet5-tflite", seeds=1, corruptions=("fog",), rates=(0.01,)))
+    table = PMT_TABLES["pmt-table7"](PmtRequest(network="lenet5-tflite", seeds=1, corruptions=("fog",), rates=(0.01,)))
     said = as_markdown(filled(table, tmp_path, {"pmt": 0.7}))
     assert "| BP, FP32, all layers | not run (82.67) |" in said
     assert ("| BP, INT8, all layers | not run (34.22) |" in said) == ("int8-bp" not in METHODS)
@@ -139,8 +139,8 @@ def test_what_is_not_there_is_not_run(tmp_path: Path) -> None:
 
 def test_what_is_refused() -> None:
     with pytest.raises(
-        RigError, match="a batch of 100 is larger than the 80 images that are trained on where something is chosen"
+        RigError, match="a batch of 100 is larger than the 80 training images that remain while something is chosen"
     ):
-        AskedPmt(images=80)
+        PmtRequest(images=80)
     with pytest.raises(RigError, match="--queries is 200: a step has 127 at most"):
-        AskedPmt(queries=200)
+        PmtRequest(queries=200)

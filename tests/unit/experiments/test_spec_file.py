@@ -112,10 +112,10 @@ def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
 @pytest.mark.parametrize(
     "arguments, said",
     [
-        ([], "takes either a name or --spec FILE"),
-        (["elasticzo-table1", "--spec=x.toml"], "takes either a name or --spec FILE"),
+        ([], "needs either a name or --spec FILE"),
+        (["elasticzo-table1", "--spec=x.toml"], "needs either a name or --spec FILE"),
         (["--spec=missing.toml"], "--spec missing.toml cannot be read"),
-        (["--spec=x.toml", "--queries=3"], "--queries does not go with --spec"),
+        (["--spec=x.toml", "--queries=3"], "--queries cannot be combined with --spec"),
     ],
 )
 def test_what_the_command_refuses(arguments: list[str], said: str, capsys: pytest.CaptureFixture) -> None:

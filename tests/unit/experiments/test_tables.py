@@ -14,13 +14,13 @@ import pytest
 from hil.experiments.certify import Certificate
 from hil.experiments.curve import EpochRow, write_curve
 from hil.experiments.elasticzo_published import ROWS, TABLE1, TABLE2, UNTUNED
-from hil.experiments.elasticzo_tables import Asked, table1, table2
+from hil.experiments.elasticzo_tables import ElasticzoRequest, table1, table2
 from hil.experiments.render import write
 from hil.experiments.summary import Summary, summarise
 from hil.experiments.table import Table
 
-FULL = Asked(("mnist", "fashion-mnist"), ("int8", "int8star"), 3, 100, 256)
-SMALL = Asked(("fashion-mnist",), ("int8", "int8star"), 3, 10, 128)
+FULL = ElasticzoRequest(("mnist", "fashion-mnist"), ("int8", "int8star"), 3, 100, 256)
+SMALL = ElasticzoRequest(("fashion-mnist",), ("int8", "int8star"), 3, 10, 128)
 
 
 def test_table_1_has_the_paper_s_cells() -> None:

@@ -12,8 +12,8 @@ from hil.benchmarks.energy.simulated_board import Load, Stage
 from hil.benchmarks.energy.virtual_meters import BY_SOCKET
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.window import Window, window_of
-from hil.meters.meter import Host, Setting, Told
-from hil.meters.open import BY_VISA
+from hil.meters.meter import Host, HostMarked, Setting
+from hil.meters.open import VISA_DRIVERS
 from hil.meters.window_edges import with_both_edges
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.truth import VirtualTime
@@ -94,7 +94,7 @@ class Bench:
         self.line = Line(self.make())
         self.idle_s = self.kind.seconds / 2
         self.steps = round(self.kind.seconds / LOAD.step_s)
-        self._told: Told | None = None
+        self._told: HostMarked | None = None
         self._answered_ps = self._middle_ps = 0
         self._happens: Callable[[], None] | None = None
 
@@ -108,7 +108,7 @@ class Bench:
         self.line.start()
         session = VisaSession(self.line.address, self.sheet.name, timeout_ms)
         try:
-            self.meter = BY_VISA[self.kind.key](session, self.sheet, Host(self._now, self._sleep))
+            self.meter = VISA_DRIVERS[self.kind.key](session, self.sheet, Host(self._now, self._sleep))
             yield self
         finally:
             session.close()
@@ -144,7 +144,7 @@ class Bench:
         end_ps = self.stage.window(begin_ps, self.steps, scale)
         self._happens, self._middle_ps = happens, (begin_ps + end_ps) // 2
         self._answered_ps = end_ps + round((self.idle_s + 0.002) * PS)
-        self._told = self.meter if isinstance(self.meter, Told) else None
+        self._told = self.meter if isinstance(self.meter, HostMarked) else None
         if self._told is not None:
             self._told.mark(True)
         capture = with_both_edges(self.meter.capture(20.0), self.idle_s)

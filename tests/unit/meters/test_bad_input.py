@@ -144,8 +144,8 @@ def timing(bench: Bench) -> None:
 
 LOSSES = {
     "keithley-2450": (without_most, r"lost \d+ of"), "keithley-dmm6500": (without_most, r"lost \d+ of"), "keithley-dmm7510": (without_most, r"lost \d+ of"),
-    "keysight-34465a": (timing, "could not keep to an interval"), "keysight-n6705c": (without_most, "some are lost"),
-    "rs-ngu401": (swallow(b"#10"), "a block is missing"), "siglent-sdm3065x": (half, "did not read at a steady pace"),
+    "keysight-34465a": (timing, "could not keep an interval"), "keysight-n6705c": (without_most, "some are lost"),
+    "rs-ngu401": (swallow(b"#10"), "a block is missing"), "siglent-sdm3065x": (half, "did not read at a steady rate"),
     "yokogawa-wt310": (stand_still(0.33), "missed an update"),
 }  # fmt: skip
 
@@ -224,8 +224,10 @@ def test_a_buffer_that_overflows_spoils_the_window(key):
 
 
 def test_every_driver_is_under_these_faults():
-    from hil.meters.open import BY_VISA
+    from hil.meters.open import VISA_DRIVERS
 
-    assert set(KINDS) == set(BY_VISA)
-    assert set(LOSSES) | {"polled-scpi", "rigol-dp832a"} == set(BY_VISA)
-    assert set(OVERFLOWS) | {"polled-scpi", "rigol-dp832a", "yokogawa-wt310"} == set(BY_VISA), "these have no buffer"
+    assert set(KINDS) == set(VISA_DRIVERS)
+    assert set(LOSSES) | {"polled-scpi", "rigol-dp832a"} == set(VISA_DRIVERS)
+    assert set(OVERFLOWS) | {"polled-scpi", "rigol-dp832a", "yokogawa-wt310"} == set(VISA_DRIVERS), (
+        "these have no buffer"
+    )

@@ -173,7 +173,7 @@ def test_a_host_that_stands_still_while_a_ring_fills_spoils_the_window(small, wh
     board = board_at(10_000, busy_s=2.4)
     with (
         metered(board) as (meter, twin),
-        pytest.raises(Spoiled, match=r"was not read for 0\.\d+ s, in which it may have written over"),
+        pytest.raises(Spoiled, match=r"was not read for 0\.\d+ s, in which readings may have been overwritten"),
     ):
         meter.configure(board.setting)
         meter.arm()

@@ -12,7 +12,7 @@ from hil.energy.capture import Edge
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
 from hil.meters.keysight_34465a import Keysight34465A
-from hil.meters.meter import Host, Spoiled, Told
+from hil.meters.meter import Host, HostMarked, Spoiled
 from hil.meters.window_edges import with_both_edges
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keysight_34465a import LIMITS, VirtualKeysight34465A
@@ -95,7 +95,7 @@ def test_a_memory_that_overflows_spoils_the_window_although_all_readings_come():
 
 def test_an_interval_that_it_cannot_keep_spoils():
     board = board_at(0.001)
-    with pytest.raises(Spoiled, match="could not keep to an interval of 0.001 s"):
+    with pytest.raises(Spoiled, match="could not keep an interval of 0.001 s"):
         captured(board, between=lambda twin: twin.execute("CURR:ZERO:AUTO ON"))
 
 
@@ -128,7 +128,7 @@ def captured_where_time_stops(board: Board, expected_s: float, *, told: bool):
         def sleep(seconds: float) -> None:
             host_s[0] += seconds
             board.time.ps = min(board.time.ps + round(seconds * SECOND), end)
-            if told and board.time.ps == end and isinstance(meter, Told):
+            if told and board.time.ps == end and isinstance(meter, HostMarked):
                 meter.mark(False)
 
         meter._host = Host(lambda: host_s[0], sleep)
@@ -169,7 +169,7 @@ def test_a_trigger_that_is_not_where_the_power_rises_spoils_the_window(rise_s, s
         board.truth._edges = [(spike, 1), (spike + SECOND // 10**4, 0), *board.truth._edges]
     capture = captured_where_time_stops(board, 0.5056789, told=True) if told else captured(board)
     if spike_s is not None:
-        with pytest.raises(Spoiled, match="look at the marker's wire"):
+        with pytest.raises(Spoiled, match="check the marker's wire"):
             with_both_edges(capture, board.setting.idle_s)
         return
     up, down = with_both_edges(capture, board.setting.idle_s).edges

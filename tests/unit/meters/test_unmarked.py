@@ -216,7 +216,7 @@ def stale(answer: bytes) -> bytes:
 
 
 LOSSES = {
-    "sdm-few": (SDM, "R?", 4, without_readings, "did not read at a steady pace"),
+    "sdm-few": (SDM, "R?", 4, without_readings, "did not read at a steady rate"),
     "ngu-swallowed": (NGU, "FLOG:DATA?", 3, lambda _: b"#10", "a block is missing"),
     "ngu-late": (NGU, "*STB?", 20, "stall", "dropped a block"),
     "wt310-late": (WT310, UPDATE, 10, "stall", "missed an update"),
@@ -268,7 +268,7 @@ def test_what_somebody_left_set_does_not_matter(case, left):
 @pytest.mark.parametrize("case", ALL)
 def test_a_power_that_never_changes_spoils_the_window(case):
     bench = case.bench(10, flat=True)
-    with bench.open(case.driver) as meter, pytest.raises(Spoiled, match="edges of the window are not to be found"):
+    with bench.open(case.driver) as meter, pytest.raises(Spoiled, match="edges of the window cannot be found"):
         bench.run(meter, case.interval_s)
 
 
@@ -324,7 +324,7 @@ def test_a_fixed_interval_aliases_a_commensurate_step_and_a_drawn_one_does_not()
 
 
 def test_a_dialect_that_makes_no_sense_is_refused():
-    with pytest.raises(RigError, match=r"knows no 'reading': did you mean readings"):
+    with pytest.raises(RigError, match=r"has no 'reading': did you mean readings"):
         Dialect.read({"reading": {}})
     with pytest.raises(RigError, match="one of I and P is needed"):
         Dialect.read({"readings": {"MEAS:VOLT?": "V"}})

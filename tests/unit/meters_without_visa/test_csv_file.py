@@ -17,7 +17,7 @@ from hil.energy.capture import Capture
 from hil.energy.marker_interval import IntervalSums
 from hil.errors import RigError
 from hil.meters import csv_text
-from hil.meters.csv_columns import said
+from hil.meters.csv_columns import column_meanings
 from hil.meters.csv_file import read_csv
 
 USUAL = Ramp(volt=3.3, first=0.01, slope=0.5, begin=-0.002, step=1e-4, count=60, up=20, down=45)
@@ -165,7 +165,7 @@ def bouncing(tmp_path: Path) -> Path:
 
 def test_a_marker_that_bounces_is_refused_unless_somebody_says_what_bounce_is(tmp_path: Path) -> None:
     path = bouncing(tmp_path)
-    with pytest.raises(RigError, match=r"bounce.csv: its marker changes 8 times, with 1e-05 s .* --debounce"):
+    with pytest.raises(RigError, match=r"bounce.csv: its marker changes 8 times, at least 1e-05 s .* --debounce"):
         read_csv(path)
     capture = read_csv(path, debounce_s=1e-3)
     up, down = capture.edges
@@ -189,15 +189,15 @@ def test_an_input_that_is_not_known_for_a_while_widens_the_edge(tmp_path: Path) 
 
 @pytest.mark.parametrize(("export", "changed", "why"), [
     (keysight, {"columns": {}}, "none of its columns x-axis .s., 1 .V., 2 .V., 3 .V. .* --column 1=current --shunt"),
-    (keysight, {"shunt_ohm": None}, "'V' is no unit of current .* --shunt"),
+    (keysight, {"shunt_ohm": None}, "'V' is not a unit of current .* --shunt"),
     (keysight, {"columns": {"4": "current"}}, "no column '4'"),
     (keysight, {"columns": {"1": "current", "2": "current"}}, "two columns are said to be the current"),
-    (keysight, {"columns": {"1": "time"}}, "'V' is no unit of time"),
-    (rigol, {"columns": {"CH1": "current (mA)"}}, "'CH1' is in mA, and not the voltage of a shunt: leave --shunt out"),
-    (otii, {"volt": None}, "current alone is no power: say .* --volt"),
+    (keysight, {"columns": {"1": "time"}}, "'V' is not a unit of time"),
+    (rigol, {"columns": {"CH1": "current (mA)"}}, "'CH1' is in mA, not the voltage of a shunt: leave --shunt out"),
+    (otii, {"volt": None}, "current alone is not power: give .* --volt"),
     (ppk2_word, {"columns": {"D1": "marker"}}, "its marker changes 0 times"),
     (ppk2_columns, {"columns": {"D0": "marker"}}, "its marker is not known in any line"),
-    (plain, {"columns": {"current": "power"}}, "'mA' is no unit of power"),
+    (plain, {"columns": {"current": "power"}}, "'mA' is not a unit of power"),
 ], ids=lambda value: getattr(value, "__name__", str(value)))  # fmt: skip
 def test_what_is_said_wrong_of_a_column(
     tmp_path: Path, export: Callable[[Ramp], Export], changed: dict[str, object], why: str
@@ -211,14 +211,14 @@ def test_what_is_said_wrong_of_a_column(
 @pytest.mark.parametrize(("text", "why"), [
     ("Timestamp,Current\n0,1\n1,1\n", "'Timestamp' has no unit: say which, such as --column 'Timestamp=time .ms.'"),
     ("0,1\n1,1\n", "none of its columns 1, 2 is said to be the time"),
-    ("X,CH1,Start,Increment\nSequence,Volt,0\n0,1\n", "line 2: it does not say where the time begins"),
+    ("X,CH1,Start,Increment\nSequence,Volt,0\n0,1\n", "line 2: it does not give the start and the step of the time"),
     ("x-axis,1\nsecond,Volt\n0,1\n1,\n", "line 4: .* is not 2 numbers"),
-    ("time,power\n0,1\n1,1\n1e-3,2\n", "line 4: its time is not after the one before"),
+    ("time,power\n0,1\n1,1\n1e-3,2\n", "line 4: its time is not after that of the line before"),
     ("time,power\n0,1\n1,1,5\n", "line 3: .* is not 2 numbers"),
     ("time,power\n0,1\n1,1e200\n", "line 3: a value is too large"),
-    ("time_ms,power\n0,1\n1e-320,1\n", "readings lie less than"),
-    ('time,power\n0,1\n1,"1\n2,1\n', "line 3: it is not cells of a table .a quotation mark does not close"),
-    ("hello\nworld\n", "no line of it names the time"),
+    ("time_ms,power\n0,1\n1e-320,1\n", "readings are less than"),
+    ('time,power\n0,1\n1,"1\n2,1\n', "line 3: it is not a row of a table .a quotation mark does not close"),
+    ("hello\nworld\n", "none of its lines names the time"),
 ])  # fmt: skip
 def test_a_file_that_does_not_say_enough(tmp_path: Path, text: str, why: str) -> None:
     path = tmp_path / "trace.csv"
@@ -274,7 +274,7 @@ def test_the_cure_that_a_message_names_is_one(tmp_path: Path, text: str) -> None
     found = re.search(r"--column (?:'([^']+)'|(\S+?)(?=[ .])(?: --shunt OHMS)?\.)", str(error.value))
     assert found, str(error.value)
     shunt = 1.0 if "--shunt" in str(error.value) else None
-    capture = read_csv(path, volt=1.0, columns=said([found[1] or found[2]]), shunt_ohm=shunt)
+    capture = read_csv(path, volt=1.0, columns=column_meanings([found[1] or found[2]]), shunt_ohm=shunt)
     assert capture.power_w == pytest.approx([1.0] * len(capture.power_w)) and len(capture.edges) == 2
 
 

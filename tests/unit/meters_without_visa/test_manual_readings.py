@@ -81,9 +81,9 @@ def test_a_counter_of_energy_gives_means(csv_file: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    ("", "is empty"), ("time,watts\n0,1\n", "time, watts .* --column watts=power"), ("time,power_kW\n0,1\n", "'kW' is no unit of power"), ("time,voltage\n0,1\n", "none of its columns time, voltage is said to be current, power or energy"),
+    ("", "is empty"), ("time,watts\n0,1\n", "time, watts .* --column watts=power"), ("time,power_kW\n0,1\n", "'kW' is not a unit of power"), ("time,voltage\n0,1\n", "none of its columns time, voltage is said to be current, power or energy"),
     ("time,power,energy\n0,1,1\n", "contradict"), ("time,power\n0,1\n0,2\n", "line 3: its time is that of the line before"), ("time,power\n0,1\n1,x\n", "line 3: .* is not 2 numbers"),
-    ("time,power\n0,1\n1\n", "line 3"), ("time,power\n0,1\n1,nan\n", "line 3: a value is not finite"), ("time,current\n0,1\n1,1\n", "current alone is no power"),
+    ("time,power\n0,1\n1\n", "line 3"), ("time,power\n0,1\n1,nan\n", "line 3: a value is not finite"), ("time,current\n0,1\n1,1\n", "current alone is not power"),
     ("time,power\n0,1\n", "fewer than two"), ("time,power,power_mW\n0,1,1\n", "twice"), ("current,power\n1,2\n", "said to be the time"),
 ])  # fmt: skip
 def test_every_mistake_is_one_sentence_with_its_line(csv_file: Path, text: str, why: str) -> None:
@@ -116,7 +116,7 @@ def test_a_clock_goes_on_over_midnight(csv_file: Path) -> None:
 @pytest.mark.parametrize("times", [("86399", "86400", "0.5"), ("10:00:00", "09:59:59", "10:00:01")])
 def test_a_time_that_goes_back_is_no_midnight(csv_file: Path, times: tuple[str, ...]) -> None:
     csv_file.write_text("time,power\n" + "".join(f"{time},1\n" for time in times))
-    with pytest.raises(RigError, match="its time is not after the one before"):
+    with pytest.raises(RigError, match="its time is not after that of the line before"):
         read_csv(csv_file)
 
 

@@ -8,7 +8,7 @@ from wired import EXACT, board, host
 
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked, RigError
-from hil.meters.open_without_visa import DRIVERS, open_beside_visa
+from hil.meters.open_without_visa import DRIVERS, open_without_visa
 from hil.standins.virtual.meter.serial_meter import SerialServer
 from hil.standins.virtual.meter.tc66c import VirtualTc66c
 from hil.standins.virtual.meter.truth import VirtualTime
@@ -33,7 +33,7 @@ def test_a_port_by_its_path() -> None:
     server = SerialServer(VirtualTc66c(board(time), EXACT, np.random.default_rng(1)))
     server.start()
     try:
-        meter = open_beside_visa(server.path, "tc66c", host(time, server.pump))
+        meter = open_without_visa(server.path, "tc66c", host(time, server.pump))
         assert meter.identity.startswith("TC66")
         meter.close()
     finally:
@@ -42,9 +42,9 @@ def test_a_port_by_its_path() -> None:
 
 @pytest.mark.parametrize(("address", "model", "why"), [
     ("0000-no-such-serial", "lpm01a", "0 serial ports have the USB serial number"), ("/dev/no-such-port", "tc66c", "cannot be opened"),
-    ("arc@here:there", "otii-arc", "name@host:port"), ("x", "keithley-2450", "not opened in this way"), ("x", "tc66", "did you mean tc66c"),
+    ("arc@here:there", "otii-arc", "name@host:port"), ("x", "keithley-2450", "not opened without VISA"), ("x", "tc66", "did you mean tc66c"),
 ])  # fmt: skip
 def test_what_cannot_be_opened(address: str, model: str, why: str) -> None:
     with pytest.raises((RigError, Blocked), match=why) as error:
-        open_beside_visa(address, model)
+        open_without_visa(address, model)
     assert "\n" not in str(error.value)

@@ -137,7 +137,7 @@ def test_another_instrument_is_refused(otii: ScriptedOtii, time: VirtualTime) ->
 
 def test_a_server_that_fails_blocks(otii: ScriptedOtii) -> None:
     otii.refuse = "main"
-    with pytest.raises(Blocked, match="did not take its settings"):
+    with pytest.raises(Blocked, match="did not accept its settings"):
         armed(otii)
 
 

@@ -37,7 +37,7 @@ def test_the_log_of_the_stage_that_blocked_is_shown_or_the_last_one(tmp_path):
 def test_a_long_log_is_cut_to_its_end_and_a_long_line_to_its_begin(tmp_path):
     write_logs(tmp_path, train="\n".join(f"line {number}" for number in range(200_000)) + "\n" + "x" * 5000)
     (tail,) = tails(tmp_path, "train")
-    assert len(tail.lines) == TAIL_LINES and tail.lines[-2] == "line 199999" and not tail.whole
+    assert len(tail.lines) == TAIL_LINES and tail.lines[-2] == "line 199999" and not tail.complete
     assert len(tail.lines[-1]) == TAIL_WIDTH + 2
 
 

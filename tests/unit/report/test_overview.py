@@ -64,7 +64,7 @@ def test_trials_that_would_read_alike_say_what_they_differ_in(record):
         of_test("t.py::a", seed=seed, settings=of | {"p_zero": p_zero}) for seed, p_zero in ((1, 84), (1, 128), (2, 84))
     ]
     folder = record(*trials, of_test("t.py::a", variant="cls2", settings=of), tests=[asked()])
-    found = [line.apart for line in lines_of(read_run(folder))]
+    found = [line.differs for line in lines_of(read_run(folder))]
     assert found == ["seed 1, p_zero 84", "seed 1, p_zero 128", "seed 2, p_zero 84", ""]
     page = overview_of(folder)
     assert all(words in page for words in found)
@@ -132,7 +132,7 @@ def test_what_a_step_costs_is_a_range_with_its_words(record):
             )
         )
     )
-    assert [(cost.name, cost.said.replace("\u00a0", " "), cost.words, cost.trials) for cost in found] == [
+    assert [(cost.name, cost.value.replace("\u00a0", " "), cost.words, cost.trials) for cost in found] == [
         ("time a step", "141.02 ms to 1.50 s", ["modelled", "measured"], 2), ("energy a step", "27.8 mJ", ["modelled"], 1), ("SRAM in use", "197.8 KiB", ["counted"], 2),
     ]  # fmt: skip
 

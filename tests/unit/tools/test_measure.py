@@ -19,7 +19,7 @@ from rich.console import Console
 from hil.benchmarks.energy.virtual_meters import KEYS, metered
 from hil.commands.main import main as hil
 from hil.commands.measure import main
-from hil.commands.power import Past, spark, spelled, watch
+from hil.commands.power import History, spark, watch, with_prefix
 from hil.energy import data_sheet
 from hil.energy.data_sheet import known_meters, load_data_sheet
 from hil.errors import Blocked, RigError
@@ -83,7 +83,7 @@ def test_a_current_beyond_the_only_range_is_told(tmp_path: Path, capsys: pytest.
     meter, time = lpm01a([(0, 0.01), (2.0, 0.08)], [(2.0, 1), (3.0, 0)])
     with pytest.raises(Blocked, match="largest range"):
         take(meter, options(), tmp_path, Host(time.seconds, time.sleep))
-    assert "thrown away" in capsys.readouterr().err
+    assert "discarded" in capsys.readouterr().err
     assert not list(tmp_path.iterdir()), "a window that is thrown away leaves no trace"
 
 
@@ -156,7 +156,7 @@ def test_a_reading_by_hand_needs_an_accuracy(tmp_path: Path, accuracy: str, caps
 
 
 def test_the_past_of_a_watch() -> None:
-    rng, past = np.random.default_rng(1), Past()
+    rng, past = np.random.default_rng(1), History()
     looks = [rng.uniform(0, 1, n) for n in (3, 0, 100, 1)]
     for one in looks:
         past.add(one, 0.5)
@@ -178,14 +178,14 @@ def test_spark() -> None:
 @pytest.mark.parametrize(
     ("value", "text"), [(0.0123456, "12.35 mW"), (2.5, "2.5 W"), (0.0, "0 W"), (3.3e-8, "33 nW"), (math.nan, "-")]
 )
-def test_spelled(value: float, text: str) -> None:
-    assert spelled(value, "W") == text
+def test_with_prefix(value: float, text: str) -> None:
+    assert with_prefix(value, "W") == text
 
 
 def test_a_watch() -> None:
     meter, time = lpm01a([(0, 0.01), (2.0, 0.03)], [])
     meter.configure(Setting(3.3, 0.05, 0.001, 0.1, 0.5))
-    screen, past = io.StringIO(), Past()
+    screen, past = io.StringIO(), History()
     watch(meter, past, Host(time.seconds, time.sleep), 0.5, 5.0, Console(file=screen, width=100, force_terminal=True))
     assert past.lowest_w == pytest.approx(0.033, rel=1e-3) and past.highest_w == pytest.approx(0.099, rel=1e-3)
     assert (
@@ -197,13 +197,13 @@ def test_a_watch() -> None:
 
 def watched(
     key: str, levels: list[tuple[float, float]], seconds: float, edges: list[tuple[int, int]] | None = None
-) -> tuple[Past, str]:
+) -> tuple[History, str]:
     """Watch the twin of a meter behind its socket for some virtual seconds, on a range of about 0.1 A."""
     time, rng, sheet = VirtualTime(), np.random.default_rng(2), load_data_sheet(key)
     truth = ScriptedTrace(
         time, np.array([round(at * PS) for at, _ in levels]), np.array([a for _, a in levels]), edges or []
     )
-    host, screen, past = Host(time.seconds, time.sleep), io.StringIO(), Past()
+    host, screen, past = Host(time.seconds, time.sleep), io.StringIO(), History()
     with metered(key, truth, EXACT, rng, time, host, 0.0) as meter:
         meter.configure(Setting(3.3, sheet.range_for(0.05).amperes, max(0.001, 1 / sheet.fastest_hz), 0.5, 0.5))
         watch(meter, past, host, 0.5, seconds, Console(file=screen, width=160, force_terminal=True))
@@ -260,7 +260,10 @@ def test_a_meter_that_feeds_the_board_is_told_what_it_bears(capsys: pytest.Captu
             "TCPIP0::127.0.0.1::9::SOCKET",
         ]
         assert hil(arguments) == 2
-        assert "the Keithley 2450 feeds the board: say what voltage it bears with --volt" in capsys.readouterr().err
+        assert (
+            "the Keithley 2450 feeds the board: give the supply voltage of the board with --volt"
+            in capsys.readouterr().err
+        )
 
 
 @pytest.mark.parametrize(
@@ -310,7 +313,7 @@ def test_a_data_sheet_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    (None, "cannot be read .*: write one after"), ("x = [", "Invalid value .*: write one after"), ('name = "a"', r"is no data sheet .*\[\[range\]\]"), ("cut", "add a table .dialect."), ("typo", "feed"),
+    (None, "cannot be read .*: write one like"), ("x = [", "Invalid value .*: write one like"), ('name = "a"', r"is not a data sheet .*\[\[range\]\]"), ("cut", "add a table .dialect."), ("typo", "feed"),
 ])  # fmt: skip
 def test_a_data_sheet_that_is_none_is_told_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, why: str
@@ -341,7 +344,7 @@ def test_a_data_sheet_that_is_none_is_told_in_one_sentence(
     ("model", "why"),
     [
         ("keithley-dmm6500", "reached through VISA: name its address with --meter"),
-        ("tc66c", "at a serial port: name it with --meter"),
+        ("tc66c", "on a serial port: name it with --meter"),
     ],
 )
 def test_a_meter_without_an_address_is_told_in_one_sentence(

@@ -61,7 +61,7 @@ def test_a_file_that_is_missing_is_what_is_told_of_first(
 @pytest.mark.parametrize(("extra", "why"), [
     (["--column", "D0"], "--column 'D0' says nothing"), (["--column", "D0=pin"], "--column 'D0=pin' says nothing"),
     (["--column", "D0=marker", "--column", "D0=power"], "names 'D0' twice"), (["--column", "D9=marker"], "no column 'D9'"),
-    (["--shunt", "0.1"], "'Current' is in uA, and not the voltage of a shunt"), ([], "current alone is no power"),
+    (["--shunt", "0.1"], "'Current' is in uA, not the voltage of a shunt"), ([], "current alone is not power"),
 ])  # fmt: skip
 def test_options_that_do_not_fit_the_file(
     tmp_path: Path, extra: list[str], why: str, capsys: pytest.CaptureFixture[str]
@@ -118,7 +118,7 @@ def test_a_marker_that_the_power_does_not_agree_with_is_noted(tmp_path: Path) ->
         )
         == 0
     )
-    assert any("look for bounce" in flag for flag in result(tmp_path / "out")["flags"])
+    assert any("check the marker pin for bounce" in flag for flag in result(tmp_path / "out")["flags"])
 
 
 def test_a_marker_that_bounces_is_refused_and_debounced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,7 +183,7 @@ def test_the_fields_of_the_result_are_those_of_before(tmp_path: Path) -> None:
 def test_options_of_a_meter_are_refused_without_one(option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         hil(["measure", "--csv", "a.csv", *option])
-    assert "are of a meter" in capsys.readouterr().err
+    assert "apply to a meter" in capsys.readouterr().err
 
 
 def test_a_folder_that_takes_no_result_costs_no_result(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

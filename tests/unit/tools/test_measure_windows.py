@@ -13,7 +13,7 @@ from rich.console import Console
 from hil.benchmarks.energy.virtual_meters import KEYS, metered
 from hil.commands.main import main as hil
 from hil.commands.measure import main
-from hil.commands.power import Past, watch
+from hil.commands.power import History, watch
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.provenance import provenance_of
 from hil.errors import Blocked
@@ -104,7 +104,7 @@ def test_a_source_at_the_end_of_its_range_is_measured_on_the_next(
     range_a: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = measured(Clamping, [0.3] * 6, tmp_path, range=range_a)
-    assert result["meter"]["range_a"] == 1.0 and "thrown away" in capsys.readouterr().err
+    assert result["meter"]["range_a"] == 1.0 and "discarded" in capsys.readouterr().err
     assert abs(result["energy"]["value"] - energy(0.3)) <= 2 * result["energy"]["uncertainty"]
 
 
@@ -131,7 +131,7 @@ def test_a_marker_that_bounces_in_mid_window_spoils_it(
 
 
 def test_a_marker_that_always_bounces_blocks(tmp_path: Path) -> None:
-    with pytest.raises(Blocked, match="none of 6 windows can be used"):
+    with pytest.raises(Blocked, match="none of 6 windows is usable"):
         measured(VirtualKeithley2450, [0.05] * 8, tmp_path, tuple(range(8)))
     assert not list(tmp_path.iterdir())
 
@@ -212,7 +212,7 @@ def test_a_watch_says_that_its_meter_is_virtual(capsys: pytest.CaptureFixture[st
 
 @pytest.mark.parametrize(("range_a", "counts"), [(0.1, False), (1.0, True)])
 def test_a_watch_does_not_count_what_its_range_may_have_cut_off(range_a: float, counts: bool) -> None:
-    time, screen, past = VirtualTime(), io.StringIO(), Past()
+    time, screen, past = VirtualTime(), io.StringIO(), History()
     trace = ScriptedTrace(time, np.array([0]), np.array([0.3]), [])
     with served(Clamping(trace, EXACT, np.random.default_rng(1), time), SHEET.name) as session:
         host = Host(time.seconds, time.sleep)

@@ -113,10 +113,7 @@ def test_a_meter_that_sees_the_marker_rise_only_reads_the_window_whole(serve, tm
 def test_readings_that_the_host_dates_block_on_a_virtual_board(serve, tmp_path, monkeypatch) -> None:
     outcome = run(serve("keysight-n6705c"), tmp_path, monkeypatch)
     assert (outcome.verdict, outcome.stage) == ("blocked", "energy")
-    assert (
-        "leaves it to this computer's clock" in outcome.reason
-        and "a virtual board keeps a time of its own" in outcome.reason
-    )
+    assert "uses this computer's clock" in outcome.reason and "a virtual board has its own time" in outcome.reason
     assert outcome.energy is None
 
 

@@ -76,7 +76,7 @@ class FakeTrial:
         self.outcome = SimpleNamespace(
             steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=CLOCK_HZ, reality=reality, difference=None, autonomous=0, final_digests=(), energy=None, power=[], laps_s=[], figures=Figures(),
         )  # fmt: skip
-        self.witness, self.next_step = None, 5
+        self.probe_check, self.next_step = None, 5
         self.reference = SimpleNamespace(step=lambda images, labels: SimpleNamespace(digests=(7,)))
         told = [(phase, CYCLES[phase]) for phase in ("perturb", "forward", "update")] if stretches else []
         self.device = SimpleNamespace(
@@ -138,7 +138,7 @@ def test_windows_on_two_ranges_do_not_count_together():
 
 def test_too_many_spoiled_windows_block_with_the_last_reason():
     with pytest.raises(
-        Blocked, match=f"{MOST_SPOILED + 1} windows were thrown away, the last because the buffer is full: run again"
+        Blocked, match=f"{MOST_SPOILED + 1} windows were discarded, the last because the buffer is full: run again"
     ):
         measured([None] + [Spoiled("the buffer is full.")] * (MOST_SPOILED + 1))
 
@@ -159,7 +159,7 @@ def test_a_batch_that_streams_blocks():
     meter = FakeMeter()
     fake = FakeTrial(meter)
     fake.p.slots = 4
-    with pytest.raises(Blocked, match="cannot be trained without talking"):
+    with pytest.raises(Blocked, match="cannot be trained while the line is silent"):
         measure_windows(fake, meter, EnergyWindows())
 
 
@@ -240,7 +240,7 @@ def test_a_firmware_that_does_not_tell_its_phases_is_told_so():
 @pytest.mark.parametrize("key", ["keysight-n6705c", "rs-ngu401", "tc66c", "polled-scpi"])
 def test_what_the_host_dates_is_refused_on_a_board_with_a_time_of_its_own(key):
     with pytest.raises(
-        Blocked, match="a virtual board keeps a time of its own: measure it with a meter that dates both itself"
+        Blocked, match="a virtual board has its own time: measure it with a meter that dates both itself"
     ):
         measured(sheet=load_data_sheet(key))
     fake, _ = measured(sheet=replace(load_data_sheet(key), ranges=SHEET.ranges), reality="hardware")

@@ -8,12 +8,12 @@ from hil.images import Image, image_of
 from hil.link.failures import Silent
 from hil.targets.core_sample import Sample
 from hil.trial.hang_diagnosis import Hang, _hangs_or_waits
-from hil.trial.line_counters import KNOCK, Knock
+from hil.trial.line_counters import SHORT_FRAMES, LineTest
 
 REASON = Silent("the agent did not answer 'step' within 8.0 s: check the serial port and the board.")
-N = len(KNOCK)
-CUT_HERE, CUT_THERE = Knock(N, N, N, 99, 0), Knock(N, 0, 0, 0, 0)
-DAMAGED, DEAF = Knock(N, N - 3, N - 3, 50, 12), Knock(N, N, 0, 0, 0)
+N = len(SHORT_FRAMES)
+CUT_HERE, CUT_THERE = LineTest(N, N, N, 99, 0), LineTest(N, 0, 0, 0, 0)
+DAMAGED, DEAF = LineTest(N, N - 3, N - 3, 50, 12), LineTest(N, N, 0, 0, 0)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def seen(image: Image, *places: str) -> list[Sample]:
 @pytest.mark.parametrize(("places", "line", "kind", "words"), [
     (("asleep", "asleep"), CUT_HERE, Silent, "the line from the board to this computer is cut"),
     (("port_wait", "uart_poll"), CUT_HERE, Silent, "the line from the board to this computer is cut"),
-    (("request_step", "uart_poll"), DAMAGED, Silent, "12 bytes came here: look at the line, it damages what it carries"),
+    (("request_step", "uart_poll"), DAMAGED, Silent, "12 bytes came here: check the line, it damages bytes"),
     (("asleep", "uart_poll"), CUT_THERE, Silent, "the line from this computer to the board is cut"),
     (("request_step", "request_step"), CUT_THERE, Hang, "the firmware hangs"),
     (("request_step", "request_step"), DEAF, Hang, "2 looks found the core in request_step"),

@@ -14,7 +14,7 @@ from hil.errors import Blocked
 from hil.quantity import Provenance
 from hil.record import quantities, schema
 from hil.trial import LatencySteps, TrialSpec
-from hil.trial.latency import LAP_PHASES, Latency, check_rounds
+from hil.trial.latency import LAP_PHASES, Latency, check_wraps
 from hil.trial.latency_figures import MOST_BINS, Booking, Cost, figures
 from hil.trial.outcome import PHASES, Outcome, StepRow
 from hil.trial.prepare import prepare
@@ -130,9 +130,9 @@ def test_the_record_fits_the_schema_and_the_table_holds_every_step():
 
 def test_a_round_of_the_counter_that_was_lost_is_found():
     clock_hz = 600_000_000
-    check_rounds(cycles=100_000_000, clock_hz=clock_hz, wall_s=3.0)  # a slow link loses no round
+    check_wraps(cycles=100_000_000, clock_hz=clock_hz, wall_s=3.0)  # a slow link loses no round
     with pytest.raises(Blocked, match="longer than the counter's"):
-        check_rounds(cycles=100_000_000, clock_hz=clock_hz, wall_s=100_000_000 / clock_hz + 2**32 / clock_hz)
+        check_wraps(cycles=100_000_000, clock_hz=clock_hz, wall_s=100_000_000 / clock_hz + 2**32 / clock_hz)
 
 
 def test_what_the_board_counted_is_subtracted_from_the_whole_and_bounds_its_parts():

@@ -127,7 +127,7 @@ def test_a_firmware_that_counts_no_cycles_by_layer_passes_without(trial, monkeyp
 
 
 @pytest.mark.parametrize(("name", "reply", "said"), [
-    ("load_end", {"network_digest": 0, "tensors": 4, "layers": 9}, "the firmware finds 4 tensors to train where the network file holds 5"),
+    ("load_end", {"network_digest": 0, "tensors": 4, "layers": 9}, "the firmware finds 4 tensors to train, but the network file has 5"),
     ("digests", {"digests": (1, 2, 3)}, "the firmware's reply to 'digests' has 3 digests, but its network has 5 tensors"),
 ])  # fmt: skip
 def test_a_firmware_with_other_tensors_is_wrong(trial, monkeypatch, name, reply, said):

@@ -347,5 +347,5 @@ def test_a_checkpoint_of_another_type_is_refused(tmp_path, dtype):
         tmp_path / "epoch.npz",
         **{f"w{i}": layer.weights.astype(dtype) for i, layer in enumerate(build("lenet5", 2).trained)},
     )
-    with pytest.raises(RigError, match=r"epoch.npz holds .* for conv1: it is of another network"):
+    with pytest.raises(RigError, match=r"epoch.npz has .* for conv1: it belongs to another network"):
         prepare(replace(GOOD, checkpoint=tmp_path / "epoch.npz"))
