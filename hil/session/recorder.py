@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import traceback
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from hil.session import junit
 EXIT_BLOCKED = 75  # EX_TEMPFAIL of sysexits.h: the rig could not tell, and no board failed
 PLANNED = "planned.json"
 JUNIT = "junit.xml"
+NO_WORKER = "a worker process could not start, or ended at once ({}), so that no test ran: look for what ended it, such as a lack of memory, and run again."
 PHASES = ("setup", "call", "teardown")
 
 
@@ -101,6 +103,22 @@ class Recorder:
             self.miss(f"{what}: {str(getattr(error, 'strerror', None) or error).rstrip('.')}.")
             return False
         return True
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionstart(self) -> Generator[None, None, None]:
+        """Keep a session whose worker of pytest-xdist ended before it answered from ending in a trace of pytest-xdist."""
+        try:
+            yield
+        except (EOFError, OSError) as error:
+            if not any("execnet" in Path(frame.filename).parts for frame in traceback.extract_tb(error.__traceback__)):
+                raise
+            self._interrupted = NO_WORKER.format(error)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """End a session that has no workers, as Ctrl-C would: with its record."""
+        if self._interrupted:
+            raise session.Interrupted(self._interrupted)
 
     # After workers have ended and fixtures were torn down, before the summary in the terminal.
     @pytest.hookimpl(wrapper=True, trylast=True)

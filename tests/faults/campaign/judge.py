@@ -184,6 +184,10 @@ def _recorded(session: Session, run: Run, right: Right, measured: Measured) -> J
     verdicts = {name_of(test.test): (test.verdict, test.reason) for test in run.tests}
     if not right.cut and set(verdicts) != set(NAMES):
         return Judged(LOST, f"tests in the record: {sorted(verdicts)}")
+    if not verdicts and right.cut:
+        if session.process.returncode == 0:
+            return Judged(WRONG_VERDICT, "no test ran, and pytest exits with 0")
+        return Judged("interrupted", "before any test was collected")
     for trial in run.trials:
         name = name_of(trial.test or "")
         if trial.verdict == "pass" and trial.final_digest != measured.digests[name]:

@@ -42,6 +42,17 @@ def assert_whole_files(folder):
     assert not list(folder.rglob("*.part"))
 
 
+def test_a_worker_that_ends_while_it_starts(project: Project):
+    """Before it has answered pytest-xdist, which knows no better than to raise: here its Python is a program that ends at once."""
+    done = project.write(THREE).run("--board=stm32h7b3", "--dist=load", "--tx=popen//python=/bin/false")
+    assert done.code == pytest.ExitCode.INTERRUPTED and "INTERNALERROR" not in done.out, done.out
+    assert "a worker process could not start, or ended at once (" in done.out and "lack of memory" in done.out
+    (folder,) = done.runs
+    run = read_run(folder)
+    assert (run.facts["state"], run.facts["whole"], run.facts["exit_code"]) == ("interrupted", False, 2) and not run.trials
+    assert_whole_files(folder)
+
+
 def test_ctrl_c_in_a_trial(project: Project):
     ended = project.write(THREE.replace("HOW", "signal.SIGINT")).run("--board=stm32h7b3", "-k", "test_a")
     before = ended.runs
