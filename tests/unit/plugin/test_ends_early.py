@@ -49,7 +49,11 @@ def test_a_worker_that_ends_while_it_starts(project: Project):
     assert "a worker process could not start, or ended at once (" in done.out and "lack of memory" in done.out
     (folder,) = done.runs
     run = read_run(folder)
-    assert (run.facts["state"], run.facts["whole"], run.facts["exit_code"]) == ("interrupted", False, 2) and not run.trials
+    assert (run.facts["state"], run.facts["whole"], run.facts["exit_code"]) == (
+        "interrupted",
+        False,
+        2,
+    ) and not run.trials
     assert_whole_files(folder)
 
 
