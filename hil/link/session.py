@@ -53,6 +53,7 @@ class Session:
         self._wire, self._pace, self._nonce, self._alive = Wire(port, alive), Pace(), nonce, alive
         self._messages: Description = description()
         self._seq = 0
+        self._heard = 0  # frames of this session
         self._settled_at = 0  # frames repeated, when the agent had handled all of them
         self._window = self._messages.max_body
         self.took = Took(0.0, 0.0, 0)
@@ -149,6 +150,7 @@ class Session:
             Faulted: the processor faulted.
         """
         sent, before = self._number(name, encode(self._messages.requests[name].request, values)), replace(self.counters)
+        heard = self._heard
         waiting, signs = Waiting(time.monotonic(), poll_after_s), ResetSigns(self._answers, sent)
         self._pace.begin(waiting.started)
         self._transmit(sent)
@@ -170,7 +172,7 @@ class Session:
             now = time.monotonic()
             if now - waiting.started > deadline_s or (not waiting.is_taken and self._pace.is_over(now)):
                 sentence = f"the agent did not answer {name!r} within {now - waiting.started:.1f} s"
-                self._give_up(sent, sentence, before)
+                self._give_up(sent, sentence, before, heard)
             if waiting.is_poll_due(now):
                 waiting.polled(now)
                 self._transmit(sent, again=True)
@@ -194,7 +196,7 @@ class Session:
         flying = Flying(self._window)
         following = next(waiting, None)
         refusal: Refused | None = None
-        before = replace(self.counters)
+        before, heard = replace(self.counters), self._heard
         while flying.frames or following is not None:
             while following is not None and flying.has_room(longest_wire(following)):
                 if not flying.frames:
@@ -214,7 +216,7 @@ class Session:
             now = time.monotonic()
             if flying.frames and self._pace.is_over(now):
                 sentence = f"the agent has taken nothing new for {self._pace.waited(now):.0f} s in the middle of {name!r}"
-                self._give_up(flying.frames[0], sentence, before)
+                self._give_up(flying.frames[0], sentence, before, heard)
             if flying.frames and self._pace.is_due(now):
                 again = list(flying.frames) if self._pace.whole else [flying.frames[0]]
                 self._pace.repeated(now, [sent.seq for sent in again])
@@ -231,7 +233,7 @@ class Session:
         else:
             self.counters.stale += 1
 
-    def _give_up(self, sent: Sent, sentence: str, before: Counters) -> NoReturn:
+    def _give_up(self, sent: Sent, sentence: str, before: Counters, heard: int) -> NoReturn:
         """End a request that nothing comes of any more.
 
         Raises:
@@ -240,7 +242,7 @@ class Session:
         """
         self._alive()
         came = self.counters.came_since(before)
-        if sent.seq and self._has_begun_anew(sent, silent=self.counters.frames_received == before.frames_received):
+        if sent.seq and self._has_begun_anew(sent, silent=self._heard == heard):
             raise self._begun_anew(sent)
         raise Silent(f"{sentence}{came}: check the serial port and the board.")
 
@@ -261,7 +263,8 @@ class Session:
 
         Args:
             sent: the request.
-            silent: whether not one whole frame came since it was sent first.
+            silent: whether not one whole frame of this session came since it was sent first. A fresh agent asks for
+                damaged frames again in no session.
         """
         now, signs = time.monotonic(), ResetSigns(self._answers, sent)
         greet_at, until = now, now + AGAIN_S
@@ -301,6 +304,7 @@ class Session:
             self._answers.check_fault(frame)
             if frame.session == self._nonce & 0xFF:
                 found.append(frame)
+                self._heard += 1
                 if not self._answers.is_nak(frame):
                     self._pace.answered(frame.seq, frame.type)
         return found
