@@ -39,6 +39,7 @@ class Transport:
         self._messages: Description = description()
         self._decoder = FrameDecoder(self._messages)
         self._seq = 0
+        self._session_frames = 0  # received, of this session
         self._window = self._messages.max_body
         self.request_time = RequestTime(0.0, 0.0, 0)
 
@@ -63,6 +64,7 @@ class Transport:
             Faulted: the processor faulted.
         """
         sent, before = self._number(name, encode(self._messages.requests[name].request, values)), replace(self.counters)
+        frames_before = self._session_frames
         pending, reset = PendingRequest(time.monotonic(), poll_after_s), ResetDetector(self._decoder, sent)
         self._flow.begin(pending.started)
         self._transmit(sent)
@@ -84,7 +86,7 @@ class Transport:
             now = time.monotonic()
             if now - pending.started > deadline_s or (not pending.is_accepted and self._flow.is_over(now)):
                 sentence = f"the agent did not answer {name!r} within {now - pending.started:.1f} s"
-                self._give_up(sent, sentence, before)
+                self._give_up(sent, sentence, before, frames_before)
             if pending.is_poll_due(now):
                 pending.polled(now)
                 self._transmit(sent, again=True)
@@ -108,7 +110,7 @@ class Transport:
         in_flight = InFlight(self._window)
         following = next(remaining, None)
         refusal: Refused | None = None
-        before = replace(self.counters)
+        before, frames_before = replace(self.counters), self._session_frames
         while in_flight.frames or following is not None:
             while following is not None and in_flight.has_room(longest_wire(following)):
                 if not in_flight.frames:
@@ -129,7 +131,7 @@ class Transport:
             if in_flight.frames and self._flow.is_over(now):
                 waited = f"{self._flow.waited(now):.0f} s"
                 sentence = f"the agent has accepted nothing new for {waited} during {name!r}"
-                self._give_up(in_flight.frames[0], sentence, before)
+                self._give_up(in_flight.frames[0], sentence, before, frames_before)
             if in_flight.frames and self._flow.is_due(now):
                 again = list(in_flight.frames) if self._flow.repeat_all else [in_flight.frames[0]]
                 self._flow.repeated(now, [sent.seq for sent in again])
@@ -146,7 +148,7 @@ class Transport:
         else:
             self.counters.stale += 1
 
-    def _give_up(self, sent: SentRequest, sentence: str, before: Counters) -> NoReturn:
+    def _give_up(self, sent: SentRequest, sentence: str, before: Counters, frames_before: int) -> NoReturn:
         """End a request that makes no progress.
 
         Raises:
@@ -155,7 +157,7 @@ class Transport:
         """
         self._alive()
         received = self.counters.received_since(before)
-        if sent.seq and self._was_reset(sent, silent=self.counters.frames_received == before.frames_received):
+        if sent.seq and self._was_reset(sent, silent=self._session_frames == frames_before):
             raise self._reset_error(sent)
         raise Silent(f"{sentence}{received}: check the serial port and the board.")
 
@@ -176,7 +178,8 @@ class Transport:
 
         Args:
             sent: the request.
-            silent: no undamaged frame arrived since the request was first sent.
+            silent: no undamaged frame of this session arrived since the request was first sent. A board that was reset
+                in the middle of a frame asks for that frame again, in no session.
         """
         now, reset = time.monotonic(), ResetDetector(self._decoder, sent)
         greet_at, until = now, now + AGAIN_S
@@ -219,6 +222,7 @@ class Transport:
             self._decoder.check_fault(frame)
             if frame.session == self._nonce & 0xFF:
                 found.append(frame)
+                self._session_frames += 1
                 if not self._decoder.is_nak(frame):
                     self._flow.answered(frame.seq, frame.type)
         return found

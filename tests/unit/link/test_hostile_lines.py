@@ -264,11 +264,14 @@ def test_a_board_that_begins_anew_is_named(line, clock, point, left):
     assert samples_of(port) == executed(BODIES[:3]), "the fresh agent has done nothing of it"
 
 
-def test_a_board_that_begins_anew_right_after_the_greeting_is_named(line, clock):
+@pytest.mark.parametrize("tail", [b"", b"tail of a frame\0"], ids=["", "in the middle of a request"])
+def test_a_board_that_begins_anew_right_after_the_greeting_is_named(line, clock, tail):
+    """Where power came back in the middle of a request the fresh agent asks for that again, in no session."""
     port = line()
     session = Session(port, NONCE)
     session.hello()
     port.agent = line.agent()
+    port.to_board.send(tail)
     with pytest.raises(Blocked, match="the board was reset: it has forgotten the session"):
         session.check_line()
 
