@@ -27,6 +27,7 @@ from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_dmm import LIMITS, VirtualKeithleyDmm
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import VirtualTime
+from hil.threads import start
 from hil.tools.measure import take
 from hil.visa import VisaSession
 
@@ -123,7 +124,7 @@ class Memory:
             self.peak = max(self.peak, self._now())
 
     def __enter__(self) -> Memory:
-        self._thread.start()
+        start(self._thread)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

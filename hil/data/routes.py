@@ -29,6 +29,7 @@ from hil.bounded import take
 from hil.data.idx import idx_bytes, read_idx
 from hil.data.store import PARTS, file_name
 from hil.errors import RigError
+from hil.threads import start
 
 TIMEOUT_S = 60.0  # of one answer, not of a whole download
 TOOL_TIMEOUT_S = 900.0
@@ -203,7 +204,7 @@ def _run(tool: str, command: list[str], folder: str) -> bytes:
         except OSError as error:
             raise RigError(f"{tool} did not run ({error})") from error
         clock = threading.Timer(TOOL_TIMEOUT_S, process.kill)
-        clock.start()
+        start(clock)
         try:
             with process:
                 assert process.stdout is not None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hil.errors import Blocked, DeviceFault, RigError, printable
+from hil.errors import NO_MEMORY, Blocked, DeviceFault, RigError, printable
 from hil.record import AskedTest, TrialRecord
 from hil.record.trial_writer import plain
 
@@ -65,6 +65,10 @@ class Course:
             if not self.asks:
                 raise
             self._stop(error)
+        except (MemoryError, SystemError):  # the second where Python itself had no memory to raise the first
+            if not self.asks:
+                raise
+            self._stop(Blocked("test", NO_MEMORY))
         except pytest.skip.Exception:
             self._answer()
             raise

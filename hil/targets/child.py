@@ -15,6 +15,7 @@ from typing import Any
 
 from hil.errors import Blocked
 from hil.targets.pyocd_session import ERRORS, PyocdSession
+from hil.threads import start
 
 
 def main(descriptor: int) -> None:
@@ -23,7 +24,7 @@ def main(descriptor: int) -> None:
     What pyOCD says in between goes before the answer, `("log", line)`: a request that hangs has told how far it came.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the parent's: it closes the probe in good order
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    start(threading.Thread(target=_end_with_parent, daemon=True))
     pipe, session = Connection(descriptor), PyocdSession()
     pyocd = logging.getLogger("pyocd")
     pyocd.setLevel(logging.INFO)

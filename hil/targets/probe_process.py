@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from hil.errors import Blocked
+from hil.threads import start
 
 LOG = logging.getLogger(__name__)
 END_WITHIN_S = 1.0
@@ -75,7 +76,7 @@ class ProbeProcess:
         until = time.monotonic() + deadline_s
         # Wherever it hangs, even in the middle of its answer: the pipe breaks.
         watch = threading.Timer(deadline_s, self._process.kill)
-        watch.start()
+        start(watch)
         try:
             self._pipe.send((request, arguments))
             kind, *told = self._pipe.recv()

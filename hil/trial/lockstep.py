@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from hil.errors import DeviceFault
 from hil.link.replies import Planned, Stepped
 from hil.measure.sram import through_probe
 from hil.reference.methods import StepOutcome
+from hil.threads import ThreadPool
 from hil.trial.confirm.alone import check_alone
 from hil.trial.confirm.checks import Checks, Timed
 from hil.trial.confirm.figures import HOST, Figures
@@ -75,7 +76,7 @@ class LockStep:
 
     def train(self) -> None:
         """Train every step of the trial, until one differs."""
-        with ThreadPoolExecutor(max_workers=1) as worker:
+        with ThreadPool(max_workers=1) as worker:
             for _ in range(self.p.spec.steps):
                 if self.outcome.difference is not None:
                     return
@@ -140,7 +141,7 @@ class LockStep:
             self.reference.configure(settings, self.next_step)
             self.settings = settings
 
-    def _step(self, worker: ThreadPoolExecutor) -> None:
+    def _step(self, worker: ThreadPool) -> None:
         step, self.next_step = self.next_step, self.next_step + 1
         images, labels = self.next_batch()
         before = [weights.copy() for weights in self.reference.weights]
