@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from hil.link.replies import MOST_LAPS as RUN_STEPS
 from hil.link.replies import Stepped
 from hil.methods.method import Bookings
 from hil.quantity import Provenance
+from hil.threads import ThreadPool
 from hil.trial.autonomous import same_after_run
 from hil.trial.latency_figures import Booking, Cost, Figures, figures
 from hil.trial.second_sources.checks import Ran
@@ -96,7 +96,7 @@ def _run(trial: LockStep, latency: Latency, steps: int) -> None:
     """Train some steps on board and reference, and store the board's counts."""
     images, labels = trial.next_batch()
     first, trial.next_step = trial.next_step, trial.next_step + steps
-    with ThreadPoolExecutor(max_workers=1) as worker:
+    with ThreadPool(max_workers=1) as worker:
         pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
         trial.device.samples(images, labels)
         timed, silence = trial.checks.timed(), _silence(latency, steps, trial.device.clock_hz)

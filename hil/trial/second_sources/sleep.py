@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hil.energy.step_energy import EnergyResult
+from hil.threads import ThreadPool
 from hil.trial.autonomous import same_after_run
 from hil.trial.second_sources.figures import METER, Figures
 
@@ -27,7 +27,7 @@ def check_sleep(trial: LockStep) -> None:
         return
     images, labels = trial.next_batch()
     first, trial.next_step = trial.next_step, trial.next_step + 1
-    with ThreadPoolExecutor(max_workers=1) as worker:
+    with ThreadPool(max_workers=1) as worker:
         pending = worker.submit(trial.reference.step, images, labels)
         trial.device.samples(images, labels)
         timed = trial.checks.timed(counter is not None)
