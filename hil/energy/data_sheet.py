@@ -94,10 +94,10 @@ class DataSheet:
     timebase: float
     voltage_gain: float
     voltage_offset_v: float
-    voltage_noise_v: float
     ranges: tuple[CurrentRange, ...]
     unverified: tuple[str, ...]
     sources: tuple[str, ...]
+    voltage_noise_v: float = 0.0
     specified_c: tuple[float, float] = (18.0, 28.0)
     per_degree: float = 0.15  # of the Keithley 2450 (SPEC-2450 Rev. A, page 2); default if the maker gives none
     dialect: dict[str, Any] = field(default_factory=dict)
@@ -145,7 +145,19 @@ def _own(path: Path) -> DataSheet:
 
 def _read(key: str, raw: dict[str, Any], name: str, cure: str) -> DataSheet:
     ranges = raw.pop("range", None)
+    if isinstance(ranges, dict):
+        ranges = _rows(ranges, name, cure)
     if not isinstance(ranges, list) or not ranges:
-        raise RigError(f"{name} is not a data sheet (it has no [[range]]): {cure}.")
+        raise RigError(f"{name} is not a data sheet (it has no table [range]): {cure}.")
     known = [rebuilt(CurrentRange, one, f"{name}, range {number}", cure) for number, one in enumerate(ranges, start=1)]
     return rebuilt(DataSheet, raw | {"key": key, "ranges": known}, name, cure)
+
+
+def _rows(columns: dict[str, Any], name: str, cure: str) -> list[dict[str, Any]]:
+    """Return one table for each current range. A value that is not a list holds in all of them."""
+    lists = {limit: values for limit, values in columns.items() if isinstance(values, list)}
+    counts = {len(values) for values in lists.values()} or {1}
+    if len(counts) > 1:
+        given = ", ".join(f"{len(values)} of {limit}" for limit, values in lists.items())
+        raise RigError(f"{name} is not a data sheet (its [range] has {given}): {cure}.")
+    return [columns | {limit: values[place] for limit, values in lists.items()} for place in range(*counts)]

@@ -89,6 +89,6 @@ def declared_sheet(identity: str, accuracy: Accuracy, capture: Capture, resoluti
         key=KEY, name="meter read by hand", identity=identity, kind="integrating" if capture.aperture_s else "point",
         apertures_s=(capture.aperture_s, capture.aperture_s), fastest_hz=1 / capture.interval_s, timestamps="host",
         marker="none", loss="none", feeds=False,
-        timebase=0.0, voltage_gain=0.0, voltage_offset_v=0.0, voltage_noise_v=0.0, ranges=(used,),
+        timebase=0.0, voltage_gain=0.0, voltage_offset_v=0.0, ranges=(used,),
         unverified=("accuracy, as its user declares it",), sources=(),
     )  # fmt: skip

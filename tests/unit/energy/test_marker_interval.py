@@ -35,10 +35,11 @@ def sheet(**limits: float) -> DataSheet:
         0.0,
         limits.get("drift_a_per_s", 0.0),
     )
-    rest = [limits.get(name, 0.0) for name in ("timebase", "voltage_gain", "voltage_offset_v", "voltage_noise_v")]
+    rest = [limits.get(name, 0.0) for name in ("timebase", "voltage_gain", "voltage_offset_v")]
     return DataSheet(
-        "key", "name", "", "integrating", (0.001, 1), 1000, "meter", "digital", "none", False, *rest, (used,), (), ()
-    )
+        "key", "name", "", "integrating", (0.001, 1), 1000, "meter", "digital", "none", False, *rest, (used,), (), (),
+        limits.get("voltage_noise_v", 0.0),
+    )  # fmt: skip
 
 
 def test_means_are_prorated_exactly() -> None:

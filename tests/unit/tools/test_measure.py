@@ -313,13 +313,13 @@ def test_a_data_sheet_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    (None, "cannot be read .*: write one like"), ("x = [", "Invalid value .*: write one like"), ('name = "a"', r"is not a data sheet .*\[\[range\]\]"), ("cut", "add a table .dialect."), ("typo", "feed"),
+    (None, "cannot be read .*: write one like"), ("x = [", "Invalid value .*: write one like"), ('name = "a"', r"is not a data sheet .*\[range\]"), ("cut", "add a table .dialect."), ("typo", "feed"),
 ])  # fmt: skip
 def test_a_data_sheet_that_is_none_is_told_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, why: str
 ) -> None:
     sheet, whole = tmp_path / "mine.toml", OWN.read_text(encoding="utf-8")
-    cut = whole[: whole.index("[dialect]")] + whole[whole.index("[[range]]") :]
+    cut = whole[: whole.index("[dialect]")] + whole[whole.index("[range]") :]
     if text is not None:
         sheet.write_text({"cut": cut, "typo": whole.replace("feeds", "feed")}.get(text, text), encoding="utf-8")
     assert (
