@@ -78,7 +78,7 @@ class DataSheet:
         sources: where the other facts are from.
         specified_c: temperatures between which the error limits hold, in degrees Celsius.
         per_degree: relative growth of the error limits for each degree outside.
-        dialect: queries of a meter without a driver of its own (hil/meters/polled_scpi.py); empty for all others.
+        dialect: queries of a polled meter (hil/meters/polled_scpi.py); empty for all others.
     """
 
     key: str

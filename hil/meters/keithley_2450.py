@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.energy.capture import Capture
+from hil.energy.capture import Capture, joined
 from hil.energy.data_sheet import DataSheet
 from hil.meters.interval_variation import Pace
-from hil.meters.keithley_buffers import BEFORE, BUFFERS, PartedBuffers, blocks
+from hil.meters.keithley_buffers import BEFORE, BUFFERS, PartedBuffers, Series, blocks
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
@@ -80,23 +80,29 @@ class Keithley2450(VisaMeter):
             Spoiled: overload, the current limit, readings missing or not numbers, a full buffer, or a changed range.
             Blocked: no edges within the deadline, or the instrument failed.
         """
-        self._buffers.wait(deadline_s, self._look)
+        finished = self._buffers.deadline(deadline_s, self._look)
+        while not finished():
+            pass
         rows = [self._read(name, self._buffers.places(name)) for name in BUFFERS]
         self._session.check()
         self._look()
         self._refuse_changed_range(self._session.ask(":SENS:CURR:RANG:AUTO?") != "0")
         self._require_unlimited(np.concatenate(rows))
         began = rows[0][0, 2]  # float64 seconds of UTC have a resolution of only 0.2 us
-        parts = [np.column_stack([part[:, :2], part[:, 2] - began + part[:, 3]]) for part in rows]
-        return self._buffers.joined(parts, self._aperture_s, self._setting.range_a)
+        times = [part[:, 2] - began + part[:, 3] for part in rows]
+        interval_s = float(np.median(np.diff(np.concatenate(times))))
+        series = Series(self.sheet.name, self._aperture_s, interval_s, self._setting.range_a)
+        pieces = [
+            series.piece(np.column_stack([part[:, 0], t_s]), part[:, 1], high)
+            for part, t_s, high in zip(rows, times, (None, True, False), strict=True)
+        ]
+        series.require_complete()
+        return joined(pieces)
 
     def watch(self) -> np.ndarray:
         """Return the power of the readings since the last call, float64[n] in watts.
 
         The first call after `arm` starts the readings; the marker is ignored from then on.
-
-        Raises:
-            Spoiled: overload, or readings that are not numbers.
         """
         rows = np.concatenate([np.empty((0, 5)), *(self._read(BEFORE, [place]) for place in self._buffers.fresh())])
         require_numbers(rows[:, 0], rows[:, 1], self.sheet.name)

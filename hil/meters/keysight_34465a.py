@@ -142,11 +142,9 @@ class Keysight34465A(VisaMeter):
         require_numbers(current, voltage, self.sheet.name)
         t_s = self._interval_s * np.arange(count)
         edges = (edge_between(t_s[before - 1], t_s[before], high=True),) if self._pretriggers else ()
-        notes = () if self._pretriggers else (UNTRIGGERED,)
-        power = current * voltage
-        return Capture(
+        found = Capture(
             t_s,
-            power,
+            current * voltage,
             current,
             voltage,
             self._aperture_s,
@@ -154,27 +152,18 @@ class Keysight34465A(VisaMeter):
             edges,
             self._setting.range_a,
             0,
-            notes=notes,
         )
+        return found if self._pretriggers else found.noted(UNTRIGGERED)
 
     def watch(self) -> np.ndarray:
         """Return the power of the readings since the last call, float64[n] in watts.
 
         The first call after `arm` starts the readings; the marker is ignored from then on.
-
-        Raises:
-            Spoiled: overload, or readings that are not numbers.
         """
         count = self._session.ask_whole("DATA:POIN?") if self._watching else 0
         if not count:  # not started, or finished
-            self._session.tell(
-                "ABOR",
-                "*CLS",
-                *(["SAMP:COUN:PRET 0"] if self._pretriggers else []),
-                f"SAMP:COUN {MOST_SAMPLES}",
-                "TRIG:SOUR IMM",
-                "INIT",
-            )
+            untriggered = ["SAMP:COUN:PRET 0"] if self._pretriggers else []
+            self._session.tell("ABOR", "*CLS", *untriggered, f"SAMP:COUN {MOST_SAMPLES}", "TRIG:SOUR IMM", "INIT")
             self._session.check()
             self._watching = True
             return np.empty(0)

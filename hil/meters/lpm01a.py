@@ -16,10 +16,9 @@ from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
 from hil.meters.lpm01a_stream import Stream
-from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.serial_line import Line
+from hil.meters.meter import Host, Meter, Setting, Spoiled
+from hil.meters.serial_line import SerialLine
 
-BAUD = 3_686_400
 FREQUENCIES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 VOLTS = (1.8, 3.3)
 PROMPT = "PowerShield >"
@@ -32,7 +31,7 @@ STAMP_S = 2.0  # longest wait for the time stamp that shows whether readings at 
 EVENTS = ("d7 both", "d7 fal")
 
 
-class Lpm01a:
+class Lpm01a(Meter):
     """An X-NUCLEO-LPM01A on a serial port.
 
     Args:
@@ -44,8 +43,11 @@ class Lpm01a:
         Blocked: it does not answer, or is another device.
     """
 
-    def __init__(self, line: Line, sheet: DataSheet, host: Host) -> None:
-        self._line, self.sheet, self._host = line, sheet, host
+    baud = 3_686_400
+
+    def __init__(self, line: SerialLine, sheet: DataSheet, host: Host) -> None:
+        super().__init__(sheet, host)
+        self._line = line
         line.write(b"\nstop\n")  # ends an incomplete or running command of another program
         self._silence()
         self._take_control()
@@ -107,7 +109,8 @@ class Lpm01a:
         try:
             while not self._over():
                 if self._host.now() > until:
-                    raise Blocked("meter", self._no_edges(deadline_s))
+                    cure = "wire the board's marker pin to its pin D7 and close the solder bridge"
+                    raise self._no_edges(len(self._stream.events), deadline_s, f"{self._pulses()}{cure}")
                 self._host.sleep(POLL_S)
                 self._stream.feed(self._line.read())
                 self._look_for_trouble()
@@ -127,17 +130,10 @@ class Lpm01a:
         """Return whether a time stamp came after the last edge; then the readings up to it are known to be complete."""
         return bool(self._stream.stamps) and self._stream.stamps[-1][1] >= edge
 
-    def _no_edges(self, deadline_s: float) -> str:
-        hint = (
-            ""
-            if self._both_edges
-            else "its firmware reports only falling edges, so the marker must pulse down at start and end; "
-        )
-        return (
-            f"the {self.sheet.name} has seen {len(self._stream.events)} of the 2 edges of the marker within "
-            f"{deadline_s:.0f} s: {hint}"
-            "wire the board's marker pin to its pin D7 and close the solder bridge."
-        )
+    def _pulses(self) -> str:
+        if self._both_edges:
+            return ""
+        return "its firmware reports only falling edges, so the marker must pulse down at start and end; "
 
     def _look_for_trouble(self) -> None:
         stream = self._stream

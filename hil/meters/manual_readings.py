@@ -51,7 +51,7 @@ def typed(text: str, units: dict[str, float], what: str) -> Typed:
     unit = found[3].replace("µ", "u") if found else ""
     if not found or unit not in units:
         raise RigError(
-            f"{text.strip()!r} is not a {what}: type a number and a unit ({', '.join(units)}), "
+            f"{text.strip()!r} is not a valid {what}: type a number and a unit ({', '.join(units)}), "
             f"such as {'1.25 mWh' if 'Wh' in units else '10.0 s'}."
         )
     value = float(found[1].replace(",", ".")) * units[unit]

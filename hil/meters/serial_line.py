@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Protocol
 
 import serial
 
@@ -13,27 +12,8 @@ from hil.port_errors import PORT_ERRORS
 WAIT_S = 0.01  # timeout of the first byte of a read
 
 
-class Line(Protocol):
-    """Bytes to and from a meter. Every method raises `Blocked` at stage `meter` if the line is gone."""
-
-    def write(self, data: bytes) -> None:
-        """Send bytes."""
-
-    def read(self) -> bytes:
-        """Return the bytes that have arrived, after a short wait; empty if there are none."""
-
-    def discard(self) -> None:
-        """Discard the bytes that have arrived."""
-
-    def reopen(self) -> None:
-        """Close and reopen the line. Bytes in transit, such as a late reply, are discarded."""
-
-    def close(self) -> None:
-        """Close the line."""
-
-
 class SerialLine:
-    """A serial port opened through pyserial.
+    """A serial port opened through pyserial. Every method raises `Blocked` at stage `meter` if the line is gone.
 
     Args:
         path: of the port.

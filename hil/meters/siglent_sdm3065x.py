@@ -16,7 +16,6 @@ import numpy as np
 from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
-from hil.meters.host_marked_window import check_range
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import reading
 from hil.meters.visa_meter import UnmarkedVisaMeter
@@ -43,16 +42,11 @@ class _Drains:
 
 
 class SiglentSDM3065X(UnmarkedVisaMeter):
-    """A Siglent SDM3065X as ammeter.
+    """A Siglent SDM3065X as ammeter (raw socket: port 5025; 5024 sends a greeting). Arguments and errors: VisaMeter."""
 
-    Args:
-        session: to the instrument (raw socket: port 5025; port 5024 sends a greeting first).
-        sheet: its data sheet.
-        host: clock.
-
-    Raises:
-        Blocked: another instrument, or it refuses a command.
-    """
+    # Above full scale it changes to the next range by itself, whatever was set (Siglent, "SDM ranging in current
+    # measurement modes", 2018).
+    range_query = "CURR:DC:RANG?"
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
@@ -110,11 +104,7 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         return self._window.capture(stamped, (current, np.full(len(t), np.nan)), interval, setting.range_a, 0)
 
     def watch(self) -> np.ndarray:
-        """Return the power of the readings since the last call, float64[n] in watts; call `arm` first.
-
-        Raises:
-            Spoiled: overload, or readings that are not numbers.
-        """
+        """Return the power of the readings since the last call, float64[n] in watts; call `arm` first."""
         values = self._drain()
         if not values:  # the series of this trigger is complete
             self._session.tell("ABOR", "INIT", "*TRG")
@@ -128,8 +118,7 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         if text.startswith("#"):
             text = text[2 + int(text[1]) :]
         values = [reading(word, self.sheet.name) for word in text.split(",") if word.strip()]
-        if values and max(map(abs, values)) > 1.2 * self._window.setting.range_a:
-            raise Spoiled(f"the current was beyond the range of {self._window.setting.range_a:g} A.", beyond_range=True)
+        self._require_on_range(np.array(values), self._window.setting.range_a, 1.2)
         return values
 
     def _pace(self, drains: _Drains) -> tuple[float, float, float]:
@@ -153,10 +142,3 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
             raise Spoiled(f"the memory of the {self.sheet.name} overflowed: the host read it too late.")
         self._session.check("SYST:ERR?")
         self._check_range(within=True)
-
-    def _check_range(self, *, within: bool) -> None:
-        # Above full scale it changes to the next range by itself, whatever was set (Siglent, "SDM ranging in current
-        # measurement modes", 2018).
-        check_range(
-            self.sheet.name, self._session.ask_number("CURR:DC:RANG?"), self._window.setting.range_a, within=within
-        )
