@@ -64,11 +64,6 @@ class MarkerInterval:
         """Time from edge to edge."""
         return self.end.t_s - self.begin.t_s
 
-    @property
-    def mean_w(self) -> float:
-        """Mean power."""
-        return self.energy_j / self.duration_s
-
 
 class IntervalSums:
     """Integrates between the first two edges from the pieces of a capture, in order, in the memory of two pieces.

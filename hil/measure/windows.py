@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hil.energy.capture import Capture
 from hil.energy.current_ranges import first_range, next_range, peak_current, range_with_headroom
 from hil.energy.marker_interval import IntervalSums
+from hil.energy.window import current_of
 from hil.errors import Blocked, RigError
 from hil.measure.figures import Taken
 from hil.meters.meter import Host, Meter, Setting, Spoiled
@@ -105,10 +104,7 @@ def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], few
                 about.update(range_a=piece.range_a, aperture_s=piece.aperture_s)
                 trace.append(piece)
                 running.add(piece)
-                peak_a = max(
-                    peak_a,
-                    peak_current(np.where(np.isnan(piece.current_a), piece.power_w / piece.voltage_v, piece.current_a)),
-                )
+                peak_a = max(peak_a, peak_current(current_of(piece)))
             found = running.result()
             if found.readings < fewest:
                 raise Spoiled(

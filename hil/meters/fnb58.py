@@ -6,6 +6,8 @@ missing, and marks the window. The meter streams only as long as it gets a comma
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -54,8 +56,7 @@ class Fnb58(Meter):
 
     Args:
         device: what `open_fnb58` returned.
-        sheet: its data sheet.
-        host: clock and sleep.
+        sheet, host: as in Meter.
     """
 
     def __init__(self, device: Any, sheet: DataSheet, host: Host) -> None:
@@ -63,10 +64,8 @@ class Fnb58(Meter):
         self._device = device
         self._window = HostMarkedWindow(host, sheet.name)
         self.mark = self._window.mark
-        try:
+        with self._attached():
             self.identity = device.get_product_string() or ""
-        except OSError as error:
-            raise self._gone(error) from error
         if sheet.identity not in self.identity:
             raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: correct rig.toml.")
 
@@ -145,18 +144,17 @@ class Fnb58(Meter):
             self._asked = self._host.now()
 
     def _read(self) -> bytes:
-        try:
+        with self._attached():
             return bytes(self._device.read(report.REPORT, WAIT_MS))
-        except (OSError, ValueError) as error:
-            raise self._gone(error) from error
 
     def _write(self, kind: int) -> None:
-        try:
-            sent = self._device.write(b"\0" + report.command(kind))
-        except (OSError, ValueError) as error:
-            raise self._gone(error) from error
-        if sent < 0:
-            raise self._gone("it accepts no report")
+        with self._attached():
+            if self._device.write(b"\0" + report.command(kind)) < 0:
+                raise OSError("it accepts no report")
 
-    def _gone(self, why: object) -> Blocked:
-        return Blocked("meter", f"the {self.sheet.name} is gone ({why}): plug its PC port in again.")
+    @contextlib.contextmanager
+    def _attached(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            raise Blocked("meter", f"the {self.sheet.name} is gone ({error}): plug its PC port in again.") from error

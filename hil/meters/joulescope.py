@@ -44,8 +44,7 @@ class Joulescope(Meter):
     Args:
         driver: what `open_driver` returned; closing the meter stops it.
         name: end of the device path, such as a serial number; empty for the only one attached.
-        sheet: its data sheet.
-        host: clock and sleep.
+        sheet, host: as in Meter.
 
     Raises:
         Blocked: not exactly one device matches.

@@ -44,14 +44,8 @@ class Keithley2450(VisaMeter):
         tell = self._session.tell
         tell(":ABOR", "*CLS")
         if fed != setting.volt:
-            tell(
-                "*RST",
-                ":FORM ASC",
-                ":SOUR:FUNC VOLT",
-                f":SOUR:VOLT {setting.volt:g}",
-                f":SOUR:VOLT:ILIM {LIMIT_A:g}",
-                ":SOUR:VOLT:READ:BACK ON",
-            )
+            tell("*RST", ":FORM ASC", ":SOUR:FUNC VOLT", f":SOUR:VOLT {setting.volt:g}")
+            tell(f":SOUR:VOLT:ILIM {LIMIT_A:g}", ":SOUR:VOLT:READ:BACK ON")
         else:
             self._buffers.delete()
         line_hz = self._session.ask_number(":SYST:LFR?")
@@ -78,7 +72,6 @@ class Keithley2450(VisaMeter):
 
         Raises:
             Spoiled: overload, the current limit, readings missing or not numbers, a full buffer, or a changed range.
-            Blocked: no edges within the deadline, or the instrument failed.
         """
         finished = self._buffers.deadline(deadline_s, self._look)
         while not finished():
@@ -138,9 +131,6 @@ class Keithley2450(VisaMeter):
         """
         words, parts = "READ, SOUR, SEC, FRAC, SOURSTAT", []
         for first, last in blocks(places, BLOCK):
-            parts.append(
-                self._session.ask_floats(
-                    f':TRAC:DATA? {first}, {last}, "{name}", {words}', 5 * (last - first + 1)
-                ).reshape(-1, 5)
-            )
+            query = f':TRAC:DATA? {first}, {last}, "{name}", {words}'
+            parts.append(self._session.ask_floats(query, 5 * (last - first + 1)).reshape(-1, 5))
         return np.concatenate(parts)

@@ -158,14 +158,8 @@ class PartedBuffers:
         The first call starts the readings. Readings that were overwritten since the last call are not reported.
         """
         if self._watched is None or self._session.ask(":TRIG:STAT?").split(";")[0] == "IDLE":
-            self._session.tell(
-                ":ABOR",
-                f':TRAC:CLE "{BEFORE}"',
-                ':TRIG:LOAD "Empty"',
-                f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF',
-                f":TRIG:BLOC:DEL:CONS 2, {LONGEST_S}",
-                ":INIT",
-            )
+            self._session.tell(":ABOR", f':TRAC:CLE "{BEFORE}"', ':TRIG:LOAD "Empty"')
+            self._session.tell(f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF', f":TRIG:BLOC:DEL:CONS 2, {LONGEST_S}", ":INIT")
             self._session.check()
             self._watched = 0
             return []

@@ -60,7 +60,6 @@ class KeithleyDmm(VisaMeter):
 
         Raises:
             Spoiled: overload, readings missing or not numbers, a full buffer, or a changed range.
-            Blocked: no edges within the deadline, or the instrument failed.
         """
         return joined(list(self.pieces(deadline_s)))
 

@@ -130,7 +130,6 @@ class Keysight34465A(VisaMeter):
 
         Raises:
             Spoiled: overload, readings overwritten or not numbers, a failed sample timing, or a changed range.
-            Blocked: no edge within the deadline, or the instrument failed.
         """
         count, before = self._wait(deadline_s)
         self._require_sound()

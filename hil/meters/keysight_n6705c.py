@@ -104,7 +104,6 @@ class KeysightN6705C(VisaMeter):
 
         Raises:
             Spoiled: overload, readings lost or not numbers, or a changed range.
-            Blocked: no edges within the deadline, or the instrument failed.
         """
         log, poll_s = self._log, float(np.clip(self._setting.window_s / POLLS, *POLL_S))
         fetch_s = float(np.clip(self._setting.window_s / FETCHES, *FETCH_S))

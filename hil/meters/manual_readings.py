@@ -67,19 +67,10 @@ def typed_capture(energy: Typed, duration: Typed, volt: float) -> Capture:
 
     The uncertainty of the duration is half of its last digit, split between the two edges.
     """
-    power = np.array([energy.value / duration.value])
+    seconds, power = duration.value, np.array([energy.value / duration.value])
+    amps = power / volt
     edges = tuple(Edge(at, duration.last_digit / 4, high) for at, high in ((0.0, True), (duration.value, False)))
-    return Capture(
-        np.zeros(1),
-        power,
-        power / volt,
-        np.full(1, volt),
-        duration.value,
-        duration.value,
-        edges,
-        float(power[0]) / volt,
-        None,
-    )
+    return Capture(np.zeros(1), power, amps, np.full(1, volt), seconds, seconds, edges, float(amps[0]), None)
 
 
 def declared_sheet(identity: str, accuracy: Accuracy, capture: Capture, resolution_a: float = 0.0) -> DataSheet:

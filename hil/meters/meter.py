@@ -60,9 +60,12 @@ class Meter:
 
     Attributes:
         identity: how the instrument identifies itself.
+        falling_only: set by `configure`: the marker input detects only falling edges, so a window must lie between two
+            falling pulses.
     """
 
     identity: str
+    falling_only = False
 
     def __init__(self, sheet: DataSheet, host: Host) -> None:
         self.sheet, self._host = sheet, host
@@ -141,18 +144,6 @@ class HostMarked(Protocol):
             duration_s: time of the steps by the board's clock, at the end.
             half_s: half width of the uncertainty of that time.
         """
-
-
-@runtime_checkable
-class MaybeFallingOnly(Protocol):
-    """A meter whose marker input may detect only falling edges.
-
-    Attributes:
-        falling_only: set by `configure`: the input misses rising edges, so a window must lie between two falling
-            pulses.
-    """
-
-    falling_only: bool
 
 
 @dataclass(frozen=True)

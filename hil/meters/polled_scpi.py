@@ -105,8 +105,7 @@ class PolledScpi(UnmarkedVisaMeter):
         """Read until the host has its reply (`mark`), or until the expected end of the window.
 
         Raises:
-            Spoiled: measure the window again.
-            Blocked: the deadline passed, or the instrument failed.
+            Spoiled: overload, no number, a changed range, or edges that cannot be found.
         """
         began, setting = self._host.now(), self._window.setting
         polls = self._poller.run(self._ask_and_look, setting.interval_s, lambda: self._window.over(began, deadline_s))

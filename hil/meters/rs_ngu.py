@@ -76,7 +76,6 @@ class RsNGU(UnmarkedVisaMeter):
 
         Raises:
             Spoiled: a lost block, overload, readings that are not numbers, or a changed range.
-            Blocked: the deadline passed, or the instrument failed.
         """
         began, setting = self._host.now(), self._window.setting
         blocks: list[np.ndarray] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 
 import serial
 
@@ -42,25 +43,19 @@ class SerialLine:
 
     def write(self, data: bytes) -> None:
         """Send bytes."""
-        try:
+        with self._attached():
             self._port.write(data)
-        except PORT_ERRORS as error:
-            raise self._gone(error) from error
 
     def read(self) -> bytes:
         """Return the bytes that have arrived, after a short wait; empty if there are none."""
-        try:
+        with self._attached():
             first = self._port.read(1)
             return bytes(first + self._port.read(self._port.in_waiting)) if first else b""
-        except (*PORT_ERRORS, TypeError) as error:  # TypeError: pyserial, if the port was closed meanwhile
-            raise self._gone(error) from error
 
     def discard(self) -> None:
         """Discard the bytes that have arrived."""
-        try:
+        with self._attached():
             self._port.reset_input_buffer()
-        except PORT_ERRORS as error:
-            raise self._gone(error) from error
 
     def reopen(self) -> None:
         """Close and reopen the line. Bytes in transit, such as a late reply, are discarded."""
@@ -72,5 +67,10 @@ class SerialLine:
         with contextlib.suppress(*PORT_ERRORS):
             self._port.close()
 
-    def _gone(self, error: Exception) -> Blocked:
-        return Blocked("meter", f"the {self.name} at {self.path} is gone ({error}): check its cable and its power.")
+    @contextlib.contextmanager
+    def _attached(self) -> Iterator[None]:
+        try:
+            yield
+        except (*PORT_ERRORS, TypeError) as error:  # TypeError: pyserial, if the port was closed meanwhile
+            reason = f"the {self.name} at {self.path} is gone ({error}): check its cable and its power."
+            raise Blocked("meter", reason) from error

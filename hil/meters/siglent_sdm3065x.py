@@ -9,7 +9,6 @@ no time stamps. Their times follow from a straight line through the counts and t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,15 +29,6 @@ FEWEST_DRAINS = 4
 # Largest distance of a query from the line, in intervals: half of one, because counts are whole, and less than one
 # more, which would be a missing reading.
 STEADY = 0.75
-
-
-@dataclass(frozen=True)
-class _Drains:
-    """float64[n] each: middle of each query, half of its round trip, and the number of readings by then."""
-
-    t_s: np.ndarray
-    half_s: np.ndarray
-    counts: np.ndarray
 
 
 class SiglentSDM3065X(UnmarkedVisaMeter):
@@ -75,7 +65,6 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
 
         Raises:
             Spoiled: overload, a changed range, a memory overflow, or readings at an unsteady rate.
-            Blocked: the deadline passed, or the instrument failed.
         """
         began, setting = self._host.now(), self._window.setting
         values: list[float] = []
@@ -93,11 +82,8 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
                 f"the window outlasted the {MEMORY} readings that the {self.sheet.name} makes after a trigger: "
                 "use a longer interval."
             )
-        sent_s, received_s, counts = (
-            (np.array(column, np.float64) for column in zip(*table, strict=True)) if table else (np.empty(0),) * 3
-        )
-        drains = _Drains((sent_s + received_s) / 2, (received_s - sent_s) / 2, counts)
-        begin, interval, wrong = self._pace(drains)
+        sent_s, received_s, counts = np.array(table, np.float64).reshape(-1, 3).T
+        begin, interval, wrong = self._pace((sent_s + received_s) / 2, (received_s - sent_s) / 2, counts)
         current = np.array(values)
         t = begin + interval * np.arange(len(current))
         stamped = Stamped(t, current * setting.volt, np.full(len(t), wrong), min(self._nplc / LINE_HZ, interval))
@@ -121,21 +107,23 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         self._require_on_range(np.array(values), self._window.setting.range_a, 1.2)
         return values
 
-    def _pace(self, drains: _Drains) -> tuple[float, float, float]:
-        """Return start and interval of the readings on the host's clock, and the uncertainty of a reading's time."""
-        if len(drains.t_s) < FEWEST_DRAINS or drains.counts[-1] - drains.counts[0] < FEWEST_DRAINS:
+    def _pace(self, t_s: np.ndarray, half_s: np.ndarray, counts: np.ndarray) -> tuple[float, float, float]:
+        """Return start and interval of the readings on the host's clock, and the uncertainty of a reading's time.
+
+        Arguments, float64[n] each: middle of each query, half of its round trip, and the number of readings by then.
+        """
+        if len(t_s) < FEWEST_DRAINS or counts[-1] - counts[0] < FEWEST_DRAINS:
             raise Spoiled(f"the {self.sheet.name} made too few readings in the window.")
         # A query lies between the ends of two readings: half an interval after the earlier one, on average.
-        interval, offset = np.polyfit(drains.counts + 0.5, drains.t_s, 1)
-        residual = np.abs(drains.t_s - (offset + interval * (drains.counts + 0.5)))
-        allowed = STEADY * interval + drains.half_s
-        if np.any(residual > allowed):
-            worst = float(np.max(residual - drains.half_s) / interval)
+        interval, offset = np.polyfit(counts + 0.5, t_s, 1)
+        residual = np.abs(t_s - (offset + interval * (counts + 0.5)))
+        if np.any(residual > STEADY * interval + half_s):
+            worst = float(np.max(residual - half_s) / interval)
             raise Spoiled(
                 f"the {self.sheet.name} did not read at a steady rate: about {math.ceil(worst)} readings are missing "
                 "at one place."
             )
-        return float(offset), float(interval), float(np.max(drains.half_s))
+        return float(offset), float(interval), float(np.max(half_s))
 
     def _check(self) -> None:
         if self._session.ask_whole("STAT:QUES:COND?") & OVERFLOWED:

@@ -31,8 +31,7 @@ class Tc66c(Meter):
 
     Args:
         line: the serial port, 115,200 baud.
-        sheet: its data sheet.
-        host: clock and sleep.
+        sheet, host: as in Meter.
         seed: of the random intervals between polls (hil/meters/polling.py).
 
     Raises:

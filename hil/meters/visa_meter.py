@@ -13,8 +13,7 @@ class VisaMeter(Meter):
 
     Args:
         session: to the instrument.
-        sheet: its data sheet.
-        host: the host's clock.
+        sheet, host: as in Meter.
 
     Raises:
         Blocked: another instrument answers, or it refuses a command.

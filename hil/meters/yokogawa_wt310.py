@@ -71,7 +71,6 @@ class YokogawaWT310(UnmarkedVisaMeter):
 
         Raises:
             Spoiled: a missed update, overload, no number, or a changed range.
-            Blocked: the deadline passed, or the instrument failed.
         """
         began, setting = self._host.now(), self._window.setting
         rows: list[tuple[float, ...]] = []

