@@ -20,6 +20,11 @@ class Edge:
     high: bool
 
 
+def edge_between(first_s: float, last_s: float, *, high: bool) -> Edge:
+    """Return the edge that lies anywhere between two times, such as those of the readings on both sides of it."""
+    return Edge((first_s + last_s) / 2, (last_s - first_s) / 2, high)
+
+
 @dataclass(frozen=True)
 class Capture:
     """The readings of one window, with sleep before and after it.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.energy.capture import Capture, Edge
+from hil.energy.capture import Capture, Edge, edge_between
 from hil.energy.current_ranges import peak_current
 from hil.errors import RigError
 from hil.meters.csv_columns import BITS, Column, changes, find_columns, unused
@@ -198,9 +198,7 @@ def debounced(spans: list[tuple[float, float, bool]], debounce_s: float) -> tupl
         else:
             groups.append([span])
     kept = [group for group in groups if len(group) % 2]
-    return tuple(
-        Edge((group[0][0] + group[-1][1]) / 2, (group[-1][1] - group[0][0]) / 2, group[-1][2]) for group in kept
-    )
+    return tuple(edge_between(group[0][0], group[-1][1], high=group[-1][2]) for group in kept)
 
 
 def _notes(

@@ -13,7 +13,7 @@ import numpy as np
 
 from hil.energy.capture import Capture, joined
 from hil.energy.data_sheet import DataSheet
-from hil.meters.interval_variation import Pace
+from hil.meters.interval_variation import interval_factors
 from hil.meters.keithley_buffers import BEFORE, BUFFERS, PartedBuffers, Series, blocks
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.reading_checks import require_numbers
@@ -35,7 +35,6 @@ class Keithley2450(VisaMeter):
         super().__init__(session, sheet, host)
         self._buffers = PartedBuffers(session, host, "DIG1", "wire the board's marker pin to its digital line 1")
         self._fed_volt: float | None = None
-        self._pace = Pace()
 
     def configure(self, setting: Setting) -> None:
         """Prepare to read. A first call or a new voltage resets the instrument and briefly cuts power to the board."""
@@ -51,7 +50,7 @@ class Keithley2450(VisaMeter):
         line_hz = self._session.ask_number(":SYST:LFR?")
         self._nplc = float(np.clip((setting.interval_s - PAUSE_S) * line_hz, *NPLC))
         self._line_hz, self._aperture_s = line_hz, self._nplc / line_hz
-        self._pace.restart()
+        self._factors = interval_factors()
         tell(':SENS:FUNC "CURR"', f":SENS:CURR:RANG {setting.range_a:g}", f":SENS:CURR:NPLC {self._nplc:g}")
         self._buffers.make(setting, self._aperture_s + PAUSE_S, MOST_READINGS)
         tell(":DIG:LINE1:MODE TRIG, IN", ":TRIG:DIG1:IN:EDGE EITH", ":OUTP ON")
@@ -62,7 +61,7 @@ class Keithley2450(VisaMeter):
 
     def arm(self) -> None:
         """Start reading, with another interval in each window: the marker's next edges belong to the window."""
-        nplc = min(self._nplc * self._pace.factor(), NPLC[1])
+        nplc = min(self._nplc * next(self._factors), NPLC[1])
         self._aperture_s = nplc / self._line_hz
         self._session.tell(":ABOR", f":SENS:CURR:RANG {self._setting.range_a:g}", f":SENS:CURR:NPLC {nplc:.9g}")
         self._buffers.start(self._setting.idle_s)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hil.energy.capture import Capture
+from hil.energy.capture import Capture, edge_between
 from hil.errors import Blocked
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.reading_checks import edge_between, missing, require_complete, require_numbers
+from hil.meters.reading_checks import missing, require_complete, require_numbers
 from hil.visa import VisaSession
 
 BEFORE, STEPS, AFTER = BUFFERS = "before", "steps", "after"

@@ -23,12 +23,12 @@ import math
 
 import numpy as np
 
-from hil.energy.capture import Capture
+from hil.energy.capture import Capture, edge_between
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
-from hil.meters.interval_variation import Pace
+from hil.meters.interval_variation import interval_factors
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.reading_checks import edge_between, require_numbers
+from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 
@@ -55,7 +55,6 @@ class Keysight34465A(VisaMeter):
         super().__init__(session, sheet, host)
         self._watching = self._over = False
         self._pretriggers = OPTION in session.ask("*OPT?").upper()
-        self._pace = Pace()
 
     def configure(self, setting: Setting) -> None:
         """Discard all earlier settings and prepare to sample on a fixed range."""
@@ -67,7 +66,7 @@ class Keysight34465A(VisaMeter):
         self._set_pace(setting.interval_s)
         self._session.check()
         self._shortest_s = self._interval_s
-        self._pace.restart()
+        self._factors = interval_factors()
         self._count()
         if self._before + self._after > MEMORY:
             name, seconds = self.sheet.name, setting.window_s
@@ -104,7 +103,7 @@ class Keysight34465A(VisaMeter):
             "ABOR",
             "*CLS",
             f"CURR:DC:RANG {self._setting.range_a:g}",
-            f"SAMP:TIM {self._shortest_s * self._pace.factor():.9g}",
+            f"SAMP:TIM {self._shortest_s * next(self._factors):.9g}",
         )
         self._interval_s = self._session.ask_number("SAMP:TIM?")
         self._count()
