@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hil.bounded_read import SMALL_TEXT, read_toml
+from hil.bounded_read import SMALL_TEXT, packaged_toml, read_toml
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError, close_matches
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 FOLDER = Path(__file__).parents[1] / "meters" / "data_sheets"  # next to the drivers
 SUFFIX = ".toml"
@@ -129,18 +123,13 @@ def load_data_sheet(key: str) -> DataSheet:
         RigError: there is no such data sheet, or the file is not one.
     """
     if key.endswith(SUFFIX):
-        return _own(Path(key))
+        path, cure = Path(key), "write one like hil/meters/data_sheets/polled-scpi.toml"
+        return _read(path.stem, read_toml(path, SMALL_TEXT, cure)[1], str(path), cure)
     known = known_meters()
     if key not in known:
         raise RigError(f"there is no data sheet of a meter {key!r}: {close_matches(key, known)}")
     sheet = FOLDER / f"{key}{SUFFIX}"
-    return _read(key, tomllib.loads(sheet.read_text(encoding="utf-8")), sheet.name, "install trainrig again")
-
-
-def _own(path: Path) -> DataSheet:
-    cure = "write one like hil/meters/data_sheets/polled-scpi.toml"
-    _, raw = read_toml(path, SMALL_TEXT, cure)
-    return _read(path.stem, raw, str(path), cure)
+    return _read(key, packaged_toml(sheet), sheet.name, "install trainrig again")
 
 
 def _read(key: str, raw: dict[str, Any], name: str, cure: str) -> DataSheet:
