@@ -156,7 +156,7 @@ def stream(seconds: float, folder: Path) -> Streamed:
     try:
         with Memory() as memory:
             began = wall.perf_counter()
-            found = take(meter, options, folder, host).between
+            found = take(meter, options, folder, host)
             wall_s = wall.perf_counter() - began
     finally:
         meter.close()

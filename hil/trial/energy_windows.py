@@ -21,7 +21,7 @@ from hil.energy.window import edges_of
 from hil.energy.window_planning import plan_windows, reached
 from hil.errors import Blocked
 from hil.link.replies import Stepped
-from hil.meters.meter import HostMarked, MaybeFallingOnly, Meter, Setting, Spoiled
+from hil.meters.meter import HostMarked, Meter, Setting, Spoiled
 from hil.meters.window_edges import with_both_edges
 from hil.quantity import Provenance
 from hil.threads import ThreadPool
@@ -86,7 +86,7 @@ class Windows:
         wanted, self._pace_s, self._readings = self._steps, _fastest_s(self._meter.sheet), WARM_UP_READINGS
         self._steps = min(wanted, max(1, int(WARM_UP_READINGS * self._pace_s / self._step_s)))
         self._configure()
-        if isinstance(self._meter, MaybeFallingOnly) and self._meter.falling_only:
+        if self._meter.falling_only:
             self._trial.device.mark_by_pulses()
         found = self._good_window()
         if found is None:

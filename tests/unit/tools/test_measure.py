@@ -132,7 +132,7 @@ def test_typed_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     shown = capsys.readouterr()
     result = json.loads(shown.out)
-    assert "'much' is no energy" in shown.err and result["meter"]["identity"] == "typed in"
+    assert "'much' is not a valid energy" in shown.err and result["meter"]["identity"] == "typed in"
     assert result["energy"]["value"] == pytest.approx(4.5) and result["mean_power"]["value"] == pytest.approx(0.075)
     digit = 0.036 / math.sqrt(12)
     assert result["energy"]["uncertainty"] == pytest.approx(
@@ -290,7 +290,7 @@ def test_a_meter_by_visa_finds_its_range_and_measures_a_pin(tmp_path: Path, caps
     assert result["meter"]["range_a"] == 0.1 and "its range of 0.1 A" in capsys.readouterr().err
 
 
-OWN = Path(data_sheet.__file__).parent / "meters" / "polled-scpi.toml"
+OWN = data_sheet.FOLDER / "polled-scpi.toml"
 
 
 def test_a_data_sheet_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,13 +313,13 @@ def test_a_data_sheet_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    (None, "cannot be read .*: write one like"), ("x = [", "Invalid value .*: write one like"), ('name = "a"', r"is not a data sheet .*\[\[range\]\]"), ("cut", "add a table .dialect."), ("typo", "feed"),
+    (None, "cannot be read .*: write one like"), ("x = [", "Invalid value .*: write one like"), ('name = "a"', r"is not a data sheet .*\[range\]"), ("cut", "add a table .dialect."), ("typo", "feed"),
 ])  # fmt: skip
 def test_a_data_sheet_that_is_none_is_told_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, why: str
 ) -> None:
     sheet, whole = tmp_path / "mine.toml", OWN.read_text(encoding="utf-8")
-    cut = whole[: whole.index("[dialect]")] + whole[whole.index("[[range]]") :]
+    cut = whole[: whole.index("[dialect]")] + whole[whole.index("[range]") :]
     if text is not None:
         sheet.write_text({"cut": cut, "typo": whole.replace("feeds", "feed")}.get(text, text), encoding="utf-8")
     assert (
