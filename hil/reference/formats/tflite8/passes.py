@@ -1,4 +1,4 @@
-"""Passes through a graph from any layer on, many at a time: the fast path, checked against `graph`.
+"""Passes through a graph from any layer on, many at a time.
 
 Values as in `fast`: float32 [N, R, H, W, C] less their zero point.
 """
@@ -11,8 +11,8 @@ import numpy as np
 
 from hil.graph.graph import Graph, Node
 from hil.reference.formats.tflite8.fast import FastLayer, Own
-from hil.reference.formats.tflite8.graph import PIXEL_OFFSET
 
+PIXEL_OFFSET = 128  # a pixel p becomes p - 128
 ROW_ELEMENTS = 2**19  # of the largest array of a pass; beyond it the processor's cache is left
 
 

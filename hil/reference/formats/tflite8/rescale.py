@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+from hil.reference.arith import INT32_MAX, INT32_MIN
 
 
 @dataclass(frozen=True, eq=False)
