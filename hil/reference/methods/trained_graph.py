@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import xxhash
 
 from hil.errors import RigError
 from hil.graph.graph import Graph
@@ -18,11 +17,10 @@ from hil.reference.formats.tflite8.fast import Own
 from hil.reference.formats.tflite8.loss import cross_entropy, summed
 from hil.reference.formats.tflite8.passes import Passes
 from hil.reference.gradient import Gradient
-from hil.reference.methods import Stage, StepOutcome
+from hil.reference.methods import Reference, Stage, StepOutcome, stage_bytes
 from hil.reference.methods.trained import TrainedLayer
 
 CHUNK = 64  # images of an evaluation at a time
-NO_EXPONENT = bytes(2)
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class Estimate:
     minus: np.float32
 
 
-class TrainedGraph(ABC):
+class TrainedGraph(Reference):
     """A method that trains a graph, with its weights and its step counter.
 
     Args:
@@ -66,6 +64,7 @@ class TrainedGraph(ABC):
     """
 
     arithmetic = NumpyArithmetic.name
+    settings: GraphSettings
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         self.graph = graph
@@ -78,10 +77,6 @@ class TrainedGraph(ABC):
             )
         self._frozen = [self._own(index) for index in range(len(graph.layers))]
         self.configure(settings, 0)
-
-    def configure(self, settings: GraphSettings, first_step: int) -> None:
-        """Go on with other settings of the schedule and another index of the next step; the weights stay."""
-        self.settings, self._next_step = settings, first_step
 
     @property
     def weights(self) -> list[np.ndarray]:
@@ -138,23 +133,13 @@ class TrainedGraph(ABC):
     def _update(self, layer: TrainedLayer, gradient: Gradient, samples: int) -> None:
         """Step a layer down the gradient of this many samples."""
 
-    def digests(self) -> tuple[int, ...]:
-        """Return XXH32 of every trained tensor; biases as little-endian int32."""
-        return tuple(xxhash.xxh32_intdigest(_bytes(tensor)) for tensor in self.weights)
-
-    def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
-        """Return predictions uint8 [B], how many are right, and the digest of the logits.
-
-        The logits of each sample are followed by two zero bytes.
-        """
-        logits = self._logits(images)
-        predictions = logits.argmax(axis=1).astype(np.uint8)
-        data = b"".join(row.tobytes() + NO_EXPONENT for row in logits)
-        return predictions, int((predictions == labels).sum()), xxhash.xxh32_intdigest(data)
-
-    def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
-        """Return the share of uint8 images [n, H, W] or [n, H, W, C] that the weights classify rightly."""
-        return float((self._logits(images).argmax(axis=1) == labels).mean())
+    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logits of uint8 images, int8 [B, classes], and zeros for the exponents that they do not have."""
+        own, parts = self.own_now(), []
+        for at in range(0, len(images), CHUNK):
+            logits = self.forward.logits(0, {0: self.forward.input_values(images[at : at + CHUNK])}, own)
+            parts.append(_stored(logits[:, 0], self.graph.layers[-1].zero))
+        return np.concatenate(parts), np.zeros(len(images), np.int64)
 
     def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
         """Yield the weights of the clean pass: of a layer-wise step no other pass begins at the input."""
@@ -173,7 +158,7 @@ class TrainedGraph(ABC):
             own[layer.index] = layer.fast.own(given.ravel(), bias, layer.fast.float_type(given, bias))
         values = self.forward.clean(images[slot : slot + 1], own)[1:]
         return [
-            Stage(layer.name, "output", _stored(value, layer.zero).tobytes() + NO_EXPONENT)
+            Stage(layer.name, "output", stage_bytes(_stored(value, layer.zero)))
             for layer, value in zip(self.graph.layers, values, strict=True)
         ]
 
@@ -202,19 +187,7 @@ class TrainedGraph(ABC):
             return None
         return fast.own(layer.own.weights.ravel(), layer.own.bias, fast.float_type(layer.own.weights, layer.own.bias))
 
-    def _logits(self, images: np.ndarray) -> np.ndarray:
-        """Return the logits of all images, int8 [B, classes]."""
-        own, parts = self.own_now(), []
-        for at in range(0, len(images), CHUNK):
-            logits = self.forward.logits(0, {0: self.forward.input_values(images[at : at + CHUNK])}, own)
-            parts.append(_stored(logits[:, 0], self.graph.layers[-1].zero))
-        return np.concatenate(parts)
-
 
 def _stored(values: np.ndarray, zero: int) -> np.ndarray:
     """Return values less their zero point as they are stored, int8."""
     return (values + np.float32(zero)).astype(np.int8)
-
-
-def _bytes(tensor: np.ndarray) -> bytes:
-    return tensor.astype(tensor.dtype.newbyteorder("<")).tobytes()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hil.graph.graph import Graph, Node
-from hil.reference.formats.bfp8.arithmetic import Arithmetic, NumpyArithmetic
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.native.arithmetic import NativeArithmetic
 from hil.reference.native.build import NotBuilt, library
 from hil.reference.native.library import Native
@@ -12,7 +12,7 @@ LARGEST_SUM = 2**31 - 1
 LARGEST_PRODUCT = 127 * 127
 
 
-def fastest(network: Graph) -> Arithmetic:
+def fastest(network: Graph) -> NumpyArithmetic:
     """Return the arithmetic in C where this computer can build it and the network fits it, else NumPy's.
 
     The name of the latter says why.

@@ -44,7 +44,7 @@ class NativeArithmetic(NumpyArithmetic):
         self._native, self.name = native, native.name
 
     def forward(self, weights: Tensors, images: np.ndarray, together: bool, kept_from: int) -> Pass:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         if together:
             return super().forward(weights, images, together, kept_from)
         x = np.ascontiguousarray(images.reshape(-1, *self.network.in_shape) >> 1).view(np.int8)
@@ -59,7 +59,7 @@ class NativeArithmetic(NumpyArithmetic):
         return Pass(logits.reshape(len(logits), -1), exponents, Kept(kept, kept_from))
 
     def gradients(self, weights: Tensors, passed: Pass, error: np.ndarray) -> dict[int, np.ndarray]:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         if not isinstance(passed.kept, Kept):
             return super().gradients(weights, passed, error)
         layers, found = self.network.layers, {}
@@ -95,11 +95,11 @@ class NativeArithmetic(NumpyArithmetic):
         return self._native.convolution(error, turned, layer.weight_exp, pads)
 
     def cross_entropy(self, passed: Pass, labels: np.ndarray) -> np.float32:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         return self._native.cross_entropy(passed.logits, passed.exponents, labels)
 
     def noise(self, settings: Settings, step: int) -> list[np.ndarray]:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         if settings.partition == 0:
             return []
         pool = self._native.signed_pool(settings.seed, step, settings.p_zero, settings.r_max)
@@ -110,15 +110,15 @@ class NativeArithmetic(NumpyArithmetic):
         ]
 
     def moved(self, weights: np.ndarray, noise: np.ndarray, factor: int, limit: int) -> np.ndarray:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         return self._native.moved(weights, noise, factor, limit)
 
     def zo_updated(self, weights: np.ndarray, noise: np.ndarray, sign: int, shift: int, limit: int) -> np.ndarray:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         return self._native.zo_updated(weights, noise, sign, shift, limit)
 
     def bp_updated(self, weights: np.ndarray, gradient: np.ndarray, b_bp: int) -> np.ndarray:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         return self._native.bp_updated(weights, gradient, b_bp)
 
     def _run(self, stage: Stage, weights: Tensors, x: Group) -> Group:

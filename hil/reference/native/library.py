@@ -184,19 +184,19 @@ class Native:
         return z
 
     def moved(self, weights: np.ndarray, noise: np.ndarray, factor: int, limit: int) -> np.ndarray:
-        """As `Arithmetic.moved`."""
+        """As `NumpyArithmetic.moved`."""
         out = np.empty(weights.shape, np.int8)
         self._library.native_moved(_whole(weights), noise, out.size, factor, limit, out)
         return out
 
     def zo_updated(self, weights: np.ndarray, noise: np.ndarray, sign: int, shift: int, limit: int) -> np.ndarray:
-        """As `Arithmetic.zo_updated`."""
+        """As `NumpyArithmetic.zo_updated`."""
         out = np.empty(weights.shape, np.int8)
         self._library.native_zo_updated(_whole(weights), noise, out.size, sign, shift, limit, out)
         return out
 
     def bp_updated(self, weights: np.ndarray, gradient: np.ndarray, b_bp: int) -> np.ndarray:
-        """As `Arithmetic.bp_updated`."""
+        """As `NumpyArithmetic.bp_updated`."""
         out = np.empty(weights.shape, np.int8)
         self._library.native_bp_updated(_whole(weights), np.ascontiguousarray(gradient, np.int32), out.size, b_bp, out)
         return out
