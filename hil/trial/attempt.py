@@ -139,10 +139,7 @@ class Attempt:
             )
 
     def _energy_after_power_cycle(self, trial: LockStep, meter: Meter) -> None:
-        """Switch the board off and on and measure its energy without a probe.
-
-        The power cycle clears the state that a debugger and the training leave in the chip.
-        """
+        """Measure energy without a probe, after a power cycle, which clears what debugger and training leave behind."""
         endpoints, board, image = self.taken.endpoints, self.prepared.board, self.prepared.image
         with self.stages("power"):
             LOG.info("%s was switched off and on", self.taken.power_cycle())

@@ -22,13 +22,9 @@ PLACES = {
 
 
 def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None = None) -> Method:
-    """Return the method of a trial in the form that fits a board.
+    """Return the method of a trial in the form that fits a board with an arena of so many bytes.
 
-    Args:
-        spec: the trial.
-        board: its catalogue entry.
-        arena: bytes of the board's arena.
-        in_flash: whether the network lies in flash, if that has been decided.
+    `in_flash` says whether the network lies in flash, if that has been decided.
 
     Raises:
         RigError: an unknown name, a setting out of range, a checkpoint of another network.

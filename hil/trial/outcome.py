@@ -83,13 +83,7 @@ def step_digest(digests: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Flashed:
-    """How the image was programmed.
-
-    Attributes:
-        route: name of the route.
-        programmed: whether the flash had to be written.
-        cycles: how often this computer has programmed that flash; None if unknown.
-    """
+    """How the image was programmed: route, whether the flash was written, and how often it has been, if known."""
 
     route: str
     programmed: bool
@@ -198,7 +192,8 @@ class Outcome:
         reasons += [*self.figures.wrong.values(), *self._sram_reasons()]
         judged = self.judged_latency()
         reasons += [judged.reason] if judged is not None and judged.reason else []
-        if self.difference is None and self._must_learn() and self._gain() < CHANCE_MARGIN:
+        gain = (self.accuracy_after or 0.0) - (self.accuracy_before or 0.0)
+        if self.difference is None and self._must_learn() and gain < CHANCE_MARGIN:
             reasons.append(
                 f"accuracy went from {self.accuracy_before:.1%} to {self.accuracy_after:.1%}, "
                 f"less than {CHANCE_MARGIN:.0%} above the untrained network."
@@ -250,6 +245,3 @@ class Outcome:
             and self.spec.variant in find_method(self.spec.method).learning_variants
             and len(self.steps) >= LEARNING_STEPS
         )
-
-    def _gain(self) -> float:
-        return (self.accuracy_after or 0.0) - (self.accuracy_before or 0.0)

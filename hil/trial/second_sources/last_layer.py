@@ -23,12 +23,6 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
     """Train one step of the last layer alone and compare its cycles a sample with those of the trial's first step.
 
     Nothing is checked for a method whose last layer cannot be trained alone. The board loses the trial's network.
-
-    Args:
-        figures: receive the result.
-        device: the board, after all other measurements.
-        prepared: the trial.
-        profile: cycles by layer of its first step.
     """
     subject = prepared.subject
     alone, last = subject.last_layer(SAMPLES), subject.network.layers[-1]
