@@ -34,17 +34,14 @@ class StepOutcome:
 
     @property
     def right_sign(self) -> bool:
-        """Whether the sign is that of the float losses; about 95 % of the signs of INT8* are (ElasticZO, section 4.3)."""
+        """Whether the sign is that of the float losses; about 95 % of those of INT8* are (ElasticZO, section 4.3)."""
         plus, minus = self.float_loss_plus, self.float_loss_minus
         return self.sign == (plus > minus) - (plus < minus)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a traced sample: `what` (`output`, `error` or `error handed on`) of `layer`.
-
-    `data` is the int8 values, then the exponent as int16.
-    """
+    """A stage of a traced sample: `output`, `error` or `error handed on` of a layer, as `stage_bytes` returns it."""
 
     layer: str
     what: str
@@ -52,11 +49,7 @@ class Stage:
 
 
 class Reference(ABC):
-    """A training method in NumPy, with its weights and its step counter.
-
-    Attributes:
-        arithmetic: what computes the passes.
-    """
+    """A training method in NumPy, with its weights and its step counter; `arithmetic` says what computes the passes."""
 
     arithmetic: str
 
@@ -99,7 +92,7 @@ class Reference(ABC):
 
     @abstractmethod
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
-        """Return every stage of one sample among those that share its exponents, in the order of docs/link.md (`trace`).
+        """Return the stages of one sample among those that share its exponents, in the order of docs/link.md (`trace`).
 
         `weights` replace those of the method.
         """
@@ -116,11 +109,7 @@ def reference_of(method: Method) -> Reference:
 
 
 def training_loop(loop: str) -> Callable[[Graph, Any], Reference]:
-    """Return a training loop by name.
-
-    Raises:
-        RigError: no such loop.
-    """
+    """Return a training loop by name; RigError for an unknown one."""
     known = {kind.loop: kind.reference for kind in METHODS.values()}
     if loop not in known:
         raise RigError(f"there is no method {loop!r}: {close_matches(loop, known)}")

@@ -25,14 +25,7 @@ CHUNK = 64  # images of an evaluation at a time
 
 @dataclass(frozen=True)
 class Samples:
-    """Some samples of a step.
-
-    Attributes:
-        step: its index.
-        numbers: uint32 [N], their places in the step.
-        images: uint8 [N, H, W] or [N, H, W, C].
-        labels: [N].
-    """
+    """Samples of a step: their places in it uint32 [N], uint8 images [N, H, W] or [N, H, W, C], and labels [N]."""
 
     step: int
     numbers: np.ndarray
@@ -42,10 +35,7 @@ class Samples:
 
 @dataclass
 class Estimate:
-    """What a step estimated: the gradients of the trained layers (section 5).
-
-    The sums of the clean losses and of all others (section 7).
-    """
+    """The gradients of the trained layers (section 5), the sums of the clean losses and of all others (section 7)."""
 
     gradients: list[Gradient]
     plus: np.float32
@@ -93,10 +83,7 @@ class TrainedGraph(Reference):
         return StepOutcome(step, plus, minus, plus, minus, 0, self.digests())
 
     def estimate(self, step: int, images: np.ndarray, labels: np.ndarray) -> Estimate:
-        """Return what a step with this index updates by.
-
-        Nothing is updated, but weights beyond their limits are clipped.
-        """
+        """Return what a step updates by; only weights beyond their limits are changed: they are clipped."""
         for layer in self.trained:
             layer.clip()
         own = self.own_now()
@@ -114,12 +101,7 @@ class TrainedGraph(Reference):
     def estimate_samples(
         self, some: Samples, own: list[Own | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Add the gradients of some samples of a step.
-
-        Args:
-            some: the samples.
-            own: the weights of the step.
-            gradients: of the trained layers, to be added to sample by sample.
+        """Add the gradients of some samples of a step, with the weights of all layers.
 
         Returns:
             Clean losses float32 [N], and all others float32 [N, ...] in the order in which a board computes them.
@@ -146,10 +128,7 @@ class TrainedGraph(Reference):
         yield list(weights)
 
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
-        """Return the output of every layer for one sample, each with two zero bytes.
-
-        `weights` replace those of the method.
-        """
+        """Return the output of every layer for one sample."""
         left = iter(weights)
         own = list(self._frozen)
         for layer in self.trained:
@@ -163,13 +142,9 @@ class TrainedGraph(Reference):
         ]
 
     def _losses(self, logits: np.ndarray, labels: np.ndarray, passes: int = 1) -> np.ndarray:
-        """Return the losses of all passes, float32 [N, passes], of logits and labels [N].
+        """Return the losses, float32 [N, passes], of logits [N, passes, classes] less any zero point, and labels [N].
 
-        Args:
-            logits: [N, passes, classes], less their zero point, which does not matter; [N, 1, classes] where no pass
-                differs, since nothing reads what was perturbed.
-            labels: integers [N].
-            passes: how many there are.
+        The logits are [N, 1, classes] where no pass differs, since nothing reads what was perturbed.
         """
         losses = cross_entropy(logits, np.asarray(labels).astype(np.intp)[:, None], self.graph.layers[-1].scale)
         return np.broadcast_to(losses, (len(losses), passes))

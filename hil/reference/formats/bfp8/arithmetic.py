@@ -25,13 +25,7 @@ Activations = list[tuple[np.ndarray, np.ndarray]]  # values int8 [H, W, C, B] an
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """A forward pass of a batch.
-
-    Attributes:
-        logits: int8 [B, classes].
-        exponents: int [B], of the logits.
-        kept: what `gradients` of the same arithmetic needs.
-    """
+    """A forward pass: logits int8 [B, classes], their exponents int [B], and what `gradients` needs of it."""
 
     logits: np.ndarray
     exponents: np.ndarray
@@ -47,11 +41,9 @@ class NumpyArithmetic:
         self.network = network
 
     def forward(self, weights: Tensors, images: np.ndarray, together: bool, kept_from: int) -> Pass:
-        """Run uint8 images [B, H, W].
+        """Run uint8 images [B, H, W] with the weights of every layer that has any.
 
         Args:
-            weights: of every layer that has any.
-            images: of the batch.
             together: whether the batch is one group (section 4).
             kept_from: index of the first layer that `gradients` will be asked for; the number of layers for none.
         """
@@ -75,10 +67,7 @@ class NumpyArithmetic:
     def gradients(self, weights: Tensors, passed: Pass, error: np.ndarray) -> dict[int, np.ndarray]:
         """Return G of the trained tensors from layer `kept_from` on by their indices, integers [weights] (section 7).
 
-        Args:
-            weights: those of the forward pass.
-            passed: the forward pass.
-            error: of the logits, int8 [B, classes], exponent -7.
+        The error of the logits is int8 [B, classes], with the exponent -7.
         """
         activations, together, kept_from = passed.kept
         found: dict[int, np.ndarray] = {}
@@ -130,14 +119,9 @@ class NumpyArithmetic:
         return clip127(clip(weights, limit) + factor * noise).astype(np.int8)
 
     def zo_updated(self, weights: np.ndarray, noise: np.ndarray, sign: int, shift: int, limit: int) -> np.ndarray:
-        """Return perturbed weights after the update of section 9, int8.
+        """Return the perturbed weights of the minus pass after the update of section 9 with sign g, int8.
 
-        Args:
-            weights: of the minus pass.
-            noise: z, from which they came.
-            sign: g.
-            shift: s of the update; below 1 nothing is rounded.
-            limit: of the weights at rest.
+        A shift below 1 rounds nothing; `limit` is that of weights at rest.
         """
         update = sign * noise if shift < 1 else psto_shift(sign * noise, shift)
         return clip(clip(weights + noise, limit) - update, limit).astype(np.int8)

@@ -32,12 +32,7 @@ def bias_steps(layer: Node) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """Weights and biases of a layer in floats, for all passes or one set a pass.
-
-    Attributes:
-        weights: [K, O] (depthwise: [kh * kw, C]), or [N, Q, K, O].
-        bias: [O], or [N, Q, O].
-    """
+    """Weights [K, O] (depthwise: [kh * kw, C]) and biases [O] of a layer in floats; with [N, Q, ...] one set a pass."""
 
     weights: np.ndarray
     bias: np.ndarray
@@ -79,12 +74,8 @@ class FastLayer:
     def float_type(self, weights: np.ndarray, bias: np.ndarray) -> type[np.float32] | type[np.float64]:
         """Return the float type that holds every partial sum with any input, perturbed by one step everywhere.
 
-        Args:
-            weights: int8, in the layer's shape.
-            bias: int32 [O].
-
         Raises:
-            OverflowError: a sum might not be in int32.
+            OverflowError: a sum of these int8 weights, in the layer's shape, and int32 biases [O] might leave int32.
         """
         channels_last = self.layer.op is Op.DEPTHWISE
         by_tap = (
@@ -100,12 +91,12 @@ class FastLayer:
         return np.float32 if bound < EXACT_FLOAT32 else np.float64
 
     def own(self, weights: np.ndarray, bias: np.ndarray, dtype: type[np.float32] | type[np.float64]) -> Own:
-        """Return weights and biases in the layout that this layer multiplies in.
+        """Return weights and biases in the layout that this layer multiplies in, in the type that `float_type` says.
 
         Args:
             weights: integers [..., weights], flattened in the order of the file; leading axes: none, or [N, Q].
             bias: integers [..., O].
-            dtype: what `float_type` says.
+            dtype: of both.
         """
         lead = weights.shape[:-1]
         if self.layer.op is Op.DEPTHWISE:
@@ -203,10 +194,7 @@ class FastLayer:
         return np.clip(mean - zero, self.low, self.high).astype(np.float32)
 
     def scaled(self, acc: np.ndarray, channels: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Return outputs less their zero point, float32 [..., O], of sums [..., O].
-
-        `channels` says which output channels the O are.
-        """
+        """Return outputs less their zero point, float32 [..., O], of sums [..., O] of these output channels."""
         if self._scaling is not None:
             return self._scaling.of_channels(channels).apply(acc)
         own = self.layer.own

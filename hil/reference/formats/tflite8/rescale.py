@@ -31,16 +31,7 @@ class Quantization:
 
 
 def rescale_double(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """Scale and round twice: half up, then half away from zero.
-
-    Args:
-        acc: int64 [..., O], each in int32.
-        multiplier: int64 [O].
-        shift: int64 [O].
-
-    Returns:
-        int64 [..., O].
-    """
+    """Scale int64 [..., O], each in int32, by factors int64 [O]; round half up, then half away from zero, int64."""
     raised = np.clip(acc << np.maximum(shift, 0), INT32_MIN, INT32_MAX)
     high = (raised * multiplier + (1 << 30)) >> 31
     right = np.maximum(-shift, 0)
