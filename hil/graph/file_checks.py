@@ -47,17 +47,9 @@ def check_header(header: Header, count: int) -> None:
 
 
 def check_layer(index: int, records: Sequence[Record], header: Header, blob: bytes, end: int) -> int:
-    """Check one layer, whose forerunners are right, by rising numbers.
+    """Check one layer, whose forerunners are right, by rising numbers; return where its data end.
 
-    Args:
-        index: of the layer.
-        records: of all layers.
-        header: of the file.
-        blob: the file.
-        end: where the data of the layers before it end.
-
-    Returns:
-        Where its own data end.
+    `end` is where the data of the layers before it end.
 
     Raises:
         Refusal: a check failed.

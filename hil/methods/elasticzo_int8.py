@@ -32,6 +32,7 @@ class ElasticZoInt8(Method):
     learning_variants = ("cls1", "full-bp")
     chosen = False
     in_flash_too = False
+    smaller = "a smaller batch or a variant that trains less by back-propagation"
     cell: ClassVar[Mapping[str, Any]] = {"steps": 2}
 
     settings: Settings
@@ -142,10 +143,6 @@ class ElasticZoInt8(Method):
     def step_macs(self) -> int:
         """Forward passes, and twice as much for a backward pass."""
         return self.settings.batch * self.network.macs * (self.passes() + 2)
-
-    def smaller(self) -> str:
-        """Return advice: a smaller batch, or less of back-propagation."""
-        return "a smaller batch or a variant that trains less by back-propagation"
 
     def budget_scope(self) -> str:
         """Return the setting `scope`."""

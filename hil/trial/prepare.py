@@ -139,7 +139,7 @@ def fit(spec: TrialSpec, subject: Method, arena: int) -> tuple[int, Plan]:
             "plan",
             f"{spec.network} by {spec.variant} at batch {spec.batch} needs {planned.total:,} bytes, "
             f"{spec.board} has an arena of {arena:,}: "
-            f"choose {subject.smaller()}.",
+            f"choose {subject.smaller}.",
         )
     return most, planned
 

@@ -111,7 +111,7 @@ class TrainedLayer:
         return np.concatenate(parts, axis=1)
 
     def factors(self, factor: np.ndarray | np.float32, qas: bool) -> list[np.ndarray]:
-        """Return f of each trained tensor, float32 that broadcasts to it; `factor` is one for each channel [O] or all."""
+        """Return f of each trained tensor, float32 that broadcasts to it; `factor` is one a channel [O] or for all."""
         own, layer = self.layer.own, self.layer
         assert own is not None
         scale, by_channel = own.scale.astype(F), np.full(layer.channels, factor, F)

@@ -29,11 +29,6 @@ class Figures:
     sources: dict[str, list[str]] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def alone(self) -> tuple[str, ...]:
-        """Figures without a second source."""
-        return tuple(figure for figure, sources in self.sources.items() if not sources)
-
     def reported(self, *figures: str) -> None:
         """Note that the firmware has reported these figures."""
         for figure in figures:
