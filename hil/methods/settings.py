@@ -28,9 +28,9 @@ class Setting:
     """One setting; methods.toml explains the fields. `numbers` has those of the words on the link."""
 
     name: str
-    type: str
     doc: str
     numbers: tuple[int, ...]
+    type: str = "u8"
     default: Any = None
     unit: str = ""
     words: tuple[str, ...] = ()

@@ -78,7 +78,9 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     image = image_of(spec.board, elf)
     data = load_data(spec.data)
     subject, slots, planned = _fitting(spec, board, image.arena_size)
-    _check_schedule(spec, subject.settings)
+    settings = subject.settings
+    for _, changes in spec.schedule:  # so that a mistake is found before the first step
+        settings = settings.changed(**changes)
     _check_shape(spec, subject, data)
     _check_counts(spec, data)
     blob = subject.file()
@@ -142,12 +144,6 @@ def fit(spec: TrialSpec, subject: Method, arena: int) -> tuple[int, Plan]:
             f"choose {subject.smaller}.",
         )
     return most, planned
-
-
-def _check_schedule(spec: TrialSpec, settings: Any) -> None:
-    """Apply every change, so that a mistake is found before the first step."""
-    for _, changes in spec.schedule:
-        settings = settings.changed(**changes)
 
 
 def _check_shape(spec: TrialSpec, subject: Method, data: DataSet) -> None:

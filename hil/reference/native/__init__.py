@@ -18,19 +18,18 @@ def fastest(network: Graph) -> NumpyArithmetic:
     The name of the latter says why.
     """
     if not all(fits(layer) for layer in network.trained):
-        return Plain(network, "weights of -128, or sums beyond 32 bits")
+        return _plain(network, "weights of -128, or sums beyond 32 bits")
     try:
         return NativeArithmetic(network, Native(library()))
     except NotBuilt as reason:
-        return Plain(network, str(reason))
+        return _plain(network, str(reason))
 
 
-class Plain(NumpyArithmetic):
-    """NumPy's, and why: it is not chosen for its speed."""
-
-    def __init__(self, network: Graph, reason: str) -> None:
-        super().__init__(network)
-        self.name = f"{NumpyArithmetic.name} ({reason})"
+def _plain(network: Graph, reason: str) -> NumpyArithmetic:
+    """Return NumPy's with a name that says why: it is not chosen for its speed."""
+    found = NumpyArithmetic(network)
+    found.name = f"{found.name} ({reason})"
+    return found
 
 
 def fits(layer: Node) -> bool:
