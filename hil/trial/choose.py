@@ -14,11 +14,8 @@ from hil.methods import METHODS, Method, find_method
 from hil.networks import NETWORKS, build, names
 from hil.trial.spec import TrialSpec
 
-PLACES = {
-    "auto": (False, True),
-    "ram": (False,),
-    "flash": (True,),
-}  # of the network file: whether in flash, in order of preference
+# of the network file: whether in flash, in order of preference
+PLACES = {"auto": (False, True), "ram": (False,), "flash": (True,)}
 
 
 def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None = None) -> Method:

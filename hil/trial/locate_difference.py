@@ -113,12 +113,6 @@ def _element(step: int, slot: int, stage: Stage, board: bytes) -> Difference:
     if different.size:
         index = int(different[0])
         return Difference(step, stage.layer, index, int(ours[index]), int(theirs[index]), what)
-    exponents = [int.from_bytes(data[-2:], "little", signed=True) for data in (board, stage.data)]
-    return Difference(
-        step,
-        stage.layer,
-        None,
-        exponents[0],
-        exponents[1],
-        f"sample {slot} of the batch, exponent of the {stage.what} of",
-    )
+    own, expected = (int.from_bytes(data[-2:], "little", signed=True) for data in (board, stage.data))
+    what = f"sample {slot} of the batch, exponent of the {stage.what} of"
+    return Difference(step, stage.layer, None, own, expected, what)

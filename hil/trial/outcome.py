@@ -59,21 +59,12 @@ class StepRow:
     def of(cls, step: int, reply: Stepped, outcome: StepOutcome) -> StepRow:
         """Build the row from the agent's reply and the reference's outcome."""
         same = not differing_tensors(reply.digests, outcome.digests) and not differing_terms(reply, outcome)
-        digest = step_digest(reply.digests)
+        losses = (outcome.loss_plus, outcome.loss_minus, outcome.float_loss_plus, outcome.float_loss_minus)
+        plus, minus, float_plus, float_minus = map(float, losses)
         return cls(
-            step,
-            reply.loss_plus,
-            reply.loss_minus,
-            float(outcome.loss_plus),
-            float(outcome.loss_minus),
-            float(outcome.float_loss_plus),
-            float(outcome.float_loss_minus),
-            reply.sign,
-            outcome.right_sign,
-            same,
-            digest,
-            reply.cycles,
-        )
+            step, reply.loss_plus, reply.loss_minus, plus, minus, float_plus, float_minus, reply.sign,
+            outcome.right_sign, same, step_digest(reply.digests), reply.cycles,
+        )  # fmt: skip
 
 
 def step_digest(digests: Sequence[int]) -> int:
@@ -203,13 +194,13 @@ class Outcome:
     def _sram_reasons(self) -> list[str]:
         if self.sram is None or self.prepared is None:
             return []
-        settings = self.prepared.settings
-        budget = self.prepared.board.sram_budget(
-            self.spec.variant, settings.batch, self.prepared.subject.budget_scope()
-        )
+        budget = self.prepared.board.sram_budget(*self._budget_of(self.prepared))
         if budget is None or self.sram.total <= budget:
             return []
         return [f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}."]
+
+    def _budget_of(self, prepared: Prepared) -> tuple[str, int, str]:
+        return self.spec.variant, prepared.settings.batch, prepared.subject.budget_scope()
 
     def judged_latency(self) -> JudgedLatency | None:
         """Compare the latency with the board's budget; None if none was measured.
@@ -224,10 +215,7 @@ class Outcome:
             or self.figures.wrong
         ):
             return None
-        settings = self.prepared.settings
-        budget = self.prepared.board.latency_budget_ms(
-            self.spec.variant, settings.batch, self.prepared.subject.budget_scope()
-        )
+        budget = self.prepared.board.latency_budget_ms(*self._budget_of(self.prepared))
         p99_ms = 1e3 * total_figures(self.latency, self.prepared.subject.bookings()).p99 / self.clock_hz
         if budget is None:
             return JudgedLatency(None, "not judged: no budget")

@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # slow to import, so it is imported on use
 
 FROM_SPEC = ("board", "network", "method", "variant", "data", "batch", "seed", "steps")
 FROM_OUTCOME = ("reality", "bit_exact", "clock_hz", "verdict", "reason", "stage", "probe_checks", "probe_agreed")
-BUFFER = ("name", "size", "first", "last", "offset")
 SRAM_PROVENANCE = {  # watermarks are counted in the board's memory, all else is computed
     **dict.fromkeys(("static", "arena_peak", "stack_peak", "total"), Provenance.COUNTED.value),
     **dict.fromkeys(("budget", "planned", "analytic"), Provenance.ANALYTIC.value),
@@ -133,11 +132,10 @@ def _signs(outcome: Outcome) -> dict[str, int] | None:
 
 def _memory_plan(prepared: Prepared) -> dict[str, Any]:
     """Return the memory plan with the names of its time slots (docs/memory.md); no buffer begins before slot 0."""
-    buffers = [{name: getattr(buffer, name) for name in BUFFER} for buffer in prepared.plan.buffers]
     return {
         "total": prepared.plan.total,
         "slots": list(prepared.subject.slots()),
-        "buffers": [buffer | {"first": max(buffer["first"], 0)} for buffer in buffers],
+        "buffers": [buffer._asdict() | {"first": max(buffer.first, 0)} for buffer in prepared.plan.buffers],
     }
 
 
