@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hil.graph.file import encode
-from hil.graph.graph import Format, Graph, Shape
+from hil.graph.graph import Format, Graph
 from hil.graph.plan import Plan
 from hil.methods.least_cycles import LeastCycles
 from hil.methods.settings import MethodSettings
@@ -86,11 +86,6 @@ class Method(ABC):
             RigError: an unknown variant or setting, or a value out of range.
             Blocked: the variant cannot train this network.
         """
-
-    @property
-    def in_shape(self) -> Shape:
-        """Height, width and channels of a sample."""
-        return self.network.in_shape
 
     @cached_property
     def layers(self) -> tuple[str, ...]:

@@ -44,11 +44,6 @@ class Prepared:
     slots: int
 
     @property
-    def network(self) -> Any:
-        """The graph with its initial weights."""
-        return self.subject.network
-
-    @property
     def settings(self) -> Any:
         """The settings before the first change of the schedule."""
         return self.subject.settings
@@ -147,7 +142,7 @@ def fit(spec: TrialSpec, subject: Method, arena: int) -> tuple[int, Plan]:
 
 
 def _check_shape(spec: TrialSpec, subject: Method, data: DataSet) -> None:
-    height, width, channels = subject.in_shape
+    height, width, channels = subject.network.in_shape
     if data.train_images.shape[1:] not in ((height, width), (height, width, channels)):
         found = "x".join(map(str, data.train_images.shape[1:]))
         raise RigError(

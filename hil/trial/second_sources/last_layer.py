@@ -28,7 +28,7 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
     alone, last = subject.last_layer(SAMPLES), subject.network.layers[-1]
     if alone is None:
         return
-    pixels = np.random.default_rng(prepared.spec.seed).integers(0, 256, (SAMPLES, *alone.in_shape), np.uint8)
+    pixels = np.random.default_rng(prepared.spec.seed).integers(0, 256, (SAMPLES, *alone.network.in_shape), np.uint8)
     try:
         device.load(alone.file())
         device.configure(alone.configuration(alone.settings, SAMPLES, 0))
