@@ -13,10 +13,7 @@ LARGEST_PRODUCT = 127 * 127
 
 
 def fastest(network: Graph) -> NumpyArithmetic:
-    """Return the arithmetic in C where this computer can build it and the network fits it, else NumPy's.
-
-    The name of the latter says why.
-    """
+    """Return the arithmetic in C where this computer can build it and the network fits it, else NumPy's and why."""
     if not all(fits(layer) for layer in network.trained):
         return _plain(network, "weights of -128, or sums beyond 32 bits")
     try:

@@ -32,12 +32,7 @@ class Kept(NamedTuple):
 
 
 class NativeArithmetic(NumpyArithmetic):
-    """As `NumpyArithmetic`, to the bit.
-
-    Args:
-        network: the graph; its weights are not used.
-        native: the library.
-    """
+    """As `NumpyArithmetic`, to the bit."""
 
     def __init__(self, network: Graph, native: Native) -> None:
         super().__init__(network)
@@ -135,13 +130,9 @@ class NativeArithmetic(NumpyArithmetic):
 
 
 def stages(layers: Sequence[Node], kept_from: int) -> list[Stage]:
-    """Return the stages of a forward pass.
+    """Return the stages of a forward pass through a chain; back-propagation trains layers from `kept_from` on.
 
     Rounding is monotonic, so that relu and pool may come before it; but the error of a pool's output needs its input.
-
-    Args:
-        layers: the chain.
-        kept_from: index of the first layer that is trained by back-propagation.
     """
     found, index, tensor = [], 0, 0
     while index < len(layers):
