@@ -28,6 +28,7 @@ from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_dmm import LIMITS, VirtualKeithleyDmm
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import VirtualTime
+from hil.threads import start
 from hil.visa import VisaSession
 
 KEY, RANGE_A, VOLT = "keithley-dmm6500", 0.1, 3.3
@@ -123,7 +124,7 @@ class Memory:
             self.peak = max(self.peak, self._now())
 
     def __enter__(self) -> Memory:
-        self._thread.start()
+        start(self._thread)
         return self
 
     def __exit__(

@@ -29,6 +29,7 @@ from hil.bounded_read import take
 from hil.data.idx import idx_bytes, read_idx
 from hil.data.store import PARTS, file_name
 from hil.errors import RigError
+from hil.threads import start
 
 TIMEOUT_S = 60.0  # for one network operation, not for the whole download
 TOOL_TIMEOUT_S = 900.0
@@ -215,7 +216,7 @@ def _run(tool: str, command: list[str], folder: str) -> bytes:
         except OSError as error:
             raise RigError(f"{tool} did not run ({error})") from error
         timer = threading.Timer(TOOL_TIMEOUT_S, process.kill)
-        timer.start()
+        start(timer)
         try:
             with process:
                 assert process.stdout is not None

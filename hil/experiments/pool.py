@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Lock
 from types import TracebackType
@@ -15,6 +14,7 @@ from typing import Protocol
 
 from hil.errors import RigError
 from hil.experiments.curve import EpochRow, complete, read_curve, read_run
+from hil.threads import ThreadPool
 
 # A step's products are small: threads within a run cost more than they gain, and parallel runs already fill the cores.
 ONE_THREAD = dict.fromkeys(
@@ -70,7 +70,7 @@ class Pool:
             RigError: a run failed; the others are trained.
         """
         left = [folder for folder in folders if not complete(folder)]
-        workers = ThreadPoolExecutor(self._jobs)
+        workers = ThreadPool(self._jobs)
         try:
             reasons = [reason for reason in workers.map(self._one, left) if reason]
         except BaseException:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hil.errors import Blocked, DeviceFault, RigError, printable
+from hil.errors import NO_MEMORY, Blocked, DeviceFault, RigError, printable
 from hil.record import AskedTest, TrialRecord
 from hil.record.trial_writer import json_fields
 
@@ -64,6 +64,10 @@ class Tracker:
             if not self.runs_trials:
                 raise
             self._fail_with(error)
+        except (MemoryError, SystemError):  # Python raises the second if it has no memory to raise the first
+            if not self.runs_trials:
+                raise
+            self._fail_with(Blocked("test", NO_MEMORY))
         except pytest.skip.Exception:
             self._check_trials()
             raise

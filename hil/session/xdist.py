@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from hil.threads import start
+
 POLL_S = 0.5
 
 
@@ -24,7 +26,7 @@ def end_with_parent() -> None:
             time.sleep(POLL_S)
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=watch, daemon=True).start()
+    start(threading.Thread(target=watch, daemon=True))
 
 
 class ByBoard(LoadScopeScheduling):  # type: ignore[misc]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from hil.link.replies import Stepped
+from hil.threads import ThreadPool
 from hil.trial.difference import first_digest
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def autonomous_run(
     """
     images, labels = trial.next_batch()
     first, trial.next_step = trial.next_step, trial.next_step + steps
-    with ThreadPoolExecutor(max_workers=1) as worker:
+    with ThreadPool(max_workers=1) as worker:
         pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
         trial.device.samples(images, labels)
         reply = timed(lambda: trial.device.run(first, steps, len(images), idle_ms, silence_s))

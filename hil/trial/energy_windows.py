@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from hil.link.replies import Stepped
 from hil.meters.meter import HostMarked, MaybeFallingOnly, Meter, Setting, Spoiled
 from hil.meters.window_edges import with_both_edges
 from hil.quantity import Provenance
+from hil.threads import ThreadPool
 from hil.trial.autonomous import same_after_run
 from hil.trial.energy_phases import SMEARED, counted_of, phases_json
 from hil.trial.second_sources.clock import BOARD_CLOCK
@@ -205,7 +205,7 @@ class Windows:
         trial, steps = self._trial, self._steps
         images, labels = trial.next_batch()
         first, trial.next_step = trial.next_step, trial.next_step + steps
-        with ThreadPoolExecutor(max_workers=2) as worker:
+        with ThreadPool(max_workers=2) as worker:
             pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
             trial.device.samples(images, labels)
             self._meter.arm()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from hil.data import batches
 from hil.errors import DeviceFault
 from hil.link.replies import Planned, Stepped
 from hil.reference.methods import StepOutcome, reference_of
+from hil.threads import ThreadPool
 from hil.trial.callbacks import Watch
 from hil.trial.device import Device
 from hil.trial.difference import Difference, first_digest
@@ -69,7 +70,7 @@ class LockStep:
 
     def train(self) -> None:
         """Train the steps of the trial until one differs."""
-        with ThreadPoolExecutor(max_workers=1) as worker:
+        with ThreadPool(max_workers=1) as worker:
             for _ in range(self.p.spec.steps):
                 if self.outcome.difference is not None:
                     return
@@ -137,7 +138,7 @@ class LockStep:
             self.reference.configure(settings, self.next_step)
             self.settings = settings
 
-    def _step(self, worker: ThreadPoolExecutor) -> None:
+    def _step(self, worker: ThreadPool) -> None:
         step, self.next_step = self.next_step, self.next_step + 1
         images, labels = self.next_batch()
         before = [weights.copy() for weights in self.reference.weights]
