@@ -22,8 +22,8 @@ Fault = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Inside:
-    """A layer whose data lie inside the file."""
+class Contents:
+    """The checks of the data of a layer that lie inside the file."""
 
     blob: bytes
     index: int
@@ -50,7 +50,7 @@ class Inside:
         return self.record.out_shape[0] * self.record.out_shape[1]
 
     @cached_property
-    def weights(self) -> np.ndarray:
+    def values(self) -> np.ndarray:
         """The weights as they lie in the file."""
         return np.frombuffer(self.blob, np.int8, self.record.weights, self.record.weights_at)
 
@@ -60,21 +60,23 @@ class Inside:
         end = self.record.weights_at + self.record.weights
         return self.blob[end : end + -end % 4]
 
+    def weights(self) -> Iterator[Fault]:
+        """Check 12."""
+        if (self.values == -128).any():
+            yield 12, "a weight is -128, which no tensor may hold"
 
-@dataclass(frozen=True)
-class Bfp8:
+
+class Bfp8(Contents):
     """The checks of a bfp8 layer."""
-
-    inside: Inside
 
     def padding(self) -> Iterator[Fault]:
         """Check 7."""
-        if any(self.inside.padding_of_weights):
+        if any(self.padding_of_weights):
             yield 7, "a byte after its weights that must be zero is not"
 
     def scales(self) -> Iterator[Fault]:
         """Check 9."""
-        header, record = self.inside.header, self.inside.record
+        header, record = self.header, self.record
         if (header.scale, header.zero, header.rounding) != (2.0**BFP8_INPUT_EXPONENT, 0, 0):
             found = f"scale {header.scale}, zero point {header.zero} and rounding {header.rounding}"
             yield 9, f"an input of {found} is none of bfp8"
@@ -83,51 +85,43 @@ class Bfp8:
 
     def sums(self) -> Iterator[Fault]:
         """Check 11."""
-        if self.inside.record.channels:
-            counts = (self.inside.record.taps, self.inside.error_products, self.inside.positions)
-            yield from _counts(counts, (MOST_BFP8,) * 3)
-
-    def weights(self) -> Iterator[Fault]:
-        """Check 12."""
-        yield from _no_128(self.inside.weights)
+        if self.record.channels:
+            yield from _counts((self.record.taps, self.error_products, self.positions), (MOST_BFP8,) * 3)
 
     def limits(self) -> Iterator[Fault]:
         """Check 13."""
         return iter(())
 
 
-@dataclass(frozen=True)
-class Tflite8:
+class Tflite8(Contents):
     """The checks of a tflite8 layer."""
-
-    inside: Inside
 
     @cached_property
     def output(self) -> Output:
         """Scale, zero point and limits."""
-        return Output.unpack(self.inside.blob, self.inside.record.parameters_at)
+        return Output.unpack(self.blob, self.record.parameters_at)
 
     @cached_property
     def factors(self) -> Factors | None:
         """Of an add, else None."""
-        record = self.inside.record
-        return Factors.unpack(self.inside.blob, record.parameters_at + OUTPUT.size) if record.op == Op.ADD else None
+        record = self.record
+        return Factors.unpack(self.blob, record.parameters_at + OUTPUT.size) if record.op == Op.ADD else None
 
     @cached_property
     def arrays(self) -> Arrays | None:
         """Of a layer with weights, else None."""
-        record = self.inside.record
+        record = self.record
         if not record.channels:
             return None
-        return Arrays.unpack(self.inside.blob, record.parameters_at + OUTPUT.size, record.channels)
+        return Arrays.unpack(self.blob, record.parameters_at + OUTPUT.size, record.channels)
 
     def padding(self) -> Iterator[Fault]:
         """Check 7."""
         if self.output.none or (self.factors is not None and self.factors.none):
             yield 7, "a field of its parameters that must be zero is not"
-        end = self.inside.record.end
-        padding_of_shifts = self.inside.blob[end - -self.inside.record.channels % 4 : end]
-        if any(self.inside.padding_of_weights) or any(padding_of_shifts):
+        end = self.record.end
+        padding_of_shifts = self.blob[end - -self.record.channels % 4 : end]
+        if any(self.padding_of_weights) or any(padding_of_shifts):
             yield 7, "a byte after its weights or shifts that must be zero is not"
 
     def scales(self) -> Iterator[Fault]:
@@ -137,14 +131,14 @@ class Tflite8:
 
     def sums(self) -> Iterator[Fault]:
         """Check 11."""
-        yield from _counts((self.inside.positions,), (2**16,))
+        yield from _counts((self.positions,), (2**16,))
         if self.factors is not None:
             multipliers, shifts, _ = self.factors
             if not (_within(multipliers, LEAST_MULTIPLIER) and _within(shifts, *ADD_SHIFTS)):
                 yield 11, f"factors {multipliers} with shifts {shifts} are none of an add"
         if self.arrays is None:
             return
-        yield from _counts((self.inside.record.taps, self.inside.error_products), (2**15, 2**17))
+        yield from _counts((self.record.taps, self.error_products), (2**15, 2**17))
         if not _within(self.arrays.bias.astype(np.int64), -LARGEST_BIAS, LARGEST_BIAS):
             yield 11, "a bias is beyond 2^30"
         if not (_within(self.arrays.multiplier, LEAST_MULTIPLIER) and _within(self.arrays.shift, *SHIFTS)):
@@ -154,8 +148,8 @@ class Tflite8:
         """Check 12."""
         if self.arrays is None:
             return
-        record, weights = self.inside.record, self.inside.weights
-        yield from _no_128(weights)
+        record, weights = self.record, self.values
+        yield from super().weights()
         depthwise = record.op == Op.DEPTHWISE
         by_channel = weights.reshape(-1, record.channels) if depthwise else weights.reshape(record.channels, -1).T
         if (by_channel.sum(0, np.int64) != self.arrays.sums).any():
@@ -163,26 +157,21 @@ class Tflite8:
 
     def limits(self) -> Iterator[Fault]:
         """Check 13."""
-        output, inside = self.output, self.inside
+        output = self.output
         if output.act_min > output.act_max:
             yield 13, f"the limits {output.act_min} and {output.act_max} of the output leave nothing"
-        if inside.record.op not in POOLS:
+        if self.record.op not in POOLS:
             return
-        scale, zero = inside.header.scale, inside.header.zero
-        if inside.record.first:
-            maker = inside.records[inside.record.first - 1]
-            scale, zero = Output.unpack(inside.blob, maker.parameters_at)[:2]
+        scale, zero = self.header.scale, self.header.zero
+        if self.record.first:
+            maker = self.records[self.record.first - 1]
+            scale, zero = Output.unpack(self.blob, maker.parameters_at)[:2]
         if (output.scale, output.zero) != (scale, zero):
             mine = f"scale {output.scale}, zero point {output.zero}"
             yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
 
 
 CONTENTS: dict[Format, type[Bfp8] | type[Tflite8]] = {Format.TFLITE8: Tflite8, Format.BFP8: Bfp8}
-
-
-def contents_of(inside: Inside) -> Bfp8 | Tflite8:
-    """Return the checks of a layer's data by its format."""
-    return CONTENTS[Format(inside.record.format)](inside)
 
 
 def is_scale(scale: float | np.ndarray) -> bool:
@@ -198,8 +187,3 @@ def _counts(counts: Sequence[int], most: Sequence[int]) -> Iterator[Fault]:
     for count, limit in zip(counts, most, strict=True):
         if count > limit:
             yield 11, f"{count:,} products or positions behind one sum are more than {limit:,}"
-
-
-def _no_128(weights: np.ndarray) -> Iterator[Fault]:
-    if (weights == -128).any():
-        yield 12, "a weight is -128, which no tensor may hold"

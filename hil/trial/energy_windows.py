@@ -42,9 +42,8 @@ READINGS = 10_000  # most readings in a window: more do not improve its energy, 
 # including those of the sleeps.
 WARM_UP_READINGS = 20_000
 FEWEST_READINGS = 20  # least readings in a window
-IDLE_READINGS = (
-    40  # of each sleep; a meter takes the nearest interval that it can do, which may be two and a half times as long
-)
+# of each sleep; a meter takes the nearest interval that it can do, which may be two and a half times as long
+IDLE_READINGS = 40
 # Length of each sleep as a share of the window, if idle energy is subtracted. Otherwise longer windows would scatter by
 # their idle power as much as short ones.
 IDLE_SHARE = 0.25
@@ -62,8 +61,7 @@ class Windows:
     """Measures windows until there are enough.
 
     Attributes:
-        captures: the good windows.
-        counted: the board's counts for each of them.
+        captures, counted: the good windows, and the board's counts for each.
         laps_s: time of each step of the last window, by the board's clock.
     """
 
@@ -234,15 +232,8 @@ class Windows:
         return capture, counted
 
     def _configure(self) -> None:
-        self._meter.configure(
-            Setting(
-                self._trial.p.board.supply_v,
-                self._used.amperes,
-                self._interval_s(),
-                self._idle_ms() / 1000,
-                self._window_s(),
-            )
-        )
+        supply_v, idle_s = self._trial.p.board.supply_v, self._idle_ms() / 1000
+        self._meter.configure(Setting(supply_v, self._used.amperes, self._interval_s(), idle_s, self._window_s()))
 
     def _window_s(self) -> float:
         return self._steps * self._step_s

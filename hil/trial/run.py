@@ -28,12 +28,8 @@ LOG = logging.getLogger(__name__)
 NO_CALLBACKS = Watch()
 TRACEBACK = "traceback.txt"  # file in the trial's folder with the traceback of an unexpected error
 NO_THREAD = "can't start new thread"  # RuntimeError of threading.Thread.start if the system gives none
-CURED_BY_POWER = (
-    "bench",
-    "connect",
-    "identify",
-    "link",
-)  # stages of Blocked in which a power cycle may help: the board did not answer
+# stages of Blocked in which a power cycle may help: the board did not answer
+CURED_BY_POWER = ("bench", "connect", "identify", "link")
 
 
 def run_trial(

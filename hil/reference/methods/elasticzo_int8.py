@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import xxhash
 
 from hil.errors import RigError
 from hil.graph.graph import Graph
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.arith import bits
-from hil.reference.formats.bfp8.arithmetic import Arithmetic, NumpyArithmetic, Pass
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic, Pass
 from hil.reference.formats.bfp8.loss import integer_losses, logits_error
-from hil.reference.methods import Stage, StepOutcome
+from hil.reference.methods import Reference, Stage, StepOutcome, stage_bytes
 
 CHUNK = 256  # images of an evaluation at a time
 LARGEST = 127  # magnitude of a perturbed weight
 
 
-class ElasticZoInt8:
+class ElasticZoInt8(Reference):
     """The method, with its weights and its step counter.
 
     Args:
@@ -34,27 +33,26 @@ class ElasticZoInt8:
         RigError: a partition of more tensors than the network has.
     """
 
-    def __init__(self, network: Graph, settings: Settings, arithmetic: Arithmetic | None = None) -> None:
+    settings: Settings
+
+    def __init__(self, network: Graph, settings: Settings, arithmetic: NumpyArithmetic | None = None) -> None:
         if settings.partition > len(network.trained):
             raise RigError(
                 f"setting partition is {settings.partition}: the network has {len(network.trained)} trained tensors, "
                 "choose no more."
             )
         self.network = network
-        self.weights = [layer.weights.copy() for layer in network.trained if layer.weights is not None]
+        self._tensors = [layer.weights.copy() for layer in network.trained if layer.weights is not None]
         self._plain = NumpyArithmetic(network)  # shows what lies between the layers
         self._arithmetic = arithmetic or self._plain
+        self.arithmetic = self._arithmetic.name
         self._first_bp = network.first_bp(settings.partition)
         self.configure(settings, 0)
 
-    def configure(self, settings: Settings, first_step: int) -> None:
-        """Go on with other settings of the schedule and another index of the next step; the weights stay."""
-        self.settings, self._next_step = settings, first_step
-
     @property
-    def arithmetic(self) -> str:
-        """What computes the passes."""
-        return self._arithmetic.name
+    def weights(self) -> list[np.ndarray]:
+        """The trained tensors, input to output."""
+        return self._tensors
 
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] and labels [B]."""
@@ -79,25 +77,11 @@ class ElasticZoInt8:
         """Yield the weights of the plus and the minus pass; of the one clean pass where nothing is perturbed."""
         return self._passes(weights, self._arithmetic.noise(self.settings, step))
 
-    def digests(self) -> tuple[int, ...]:
-        """Return XXH32 of every trained tensor."""
-        return tuple(xxhash.xxh32_intdigest(weights.tobytes()) for weights in self.weights)
-
-    def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
-        """Return predictions uint8 [B], how many are right, and the digest of the logits (section 10)."""
-        clean = self._forward(self.weights, images, False, self._layers)
-        predictions = clean.logits.argmax(axis=1).astype(np.uint8)
-        data = b"".join(_bytes(row, exponent) for row, exponent in zip(clean.logits, clean.exponents, strict=True))
-        return predictions, int((predictions == labels).sum()), xxhash.xxh32_intdigest(data)
-
-    def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
-        """Return the share of uint8 images [n, H, W] that the weights classify rightly."""
-        right = 0
-        for at in range(0, len(images), CHUNK):
-            part = slice(at, at + CHUNK)
-            logits = self._forward(self.weights, images[part], False, self._layers).logits
-            right += int((logits.argmax(axis=1) == labels[part]).sum())
-        return right / len(images)
+    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logits of uint8 images [B, H, W], int8 [B, classes], and their exponents."""
+        parts = (images[at : at + CHUNK] for at in range(0, len(images), CHUNK))
+        clean = [self._forward(self.weights, part, False, self._layers) for part in parts]
+        return np.concatenate([one.logits for one in clean]), np.concatenate([one.exponents for one in clean])
 
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
         """Return every stage of one sample: outputs, the logits' error, and the errors handed on."""
@@ -106,17 +90,17 @@ class ElasticZoInt8:
         activations = self._plain.activations(weights, images, self._together)
         layers = self.network.layers
         stages = [
-            Stage(layer.name, "output", _bytes(*_of_slot(act, slot)))
+            Stage(layer.name, "output", stage_bytes(*_of_slot(act, slot)))
             for layer, act in zip(layers, activations[1:], strict=True)
         ]
         if self._first_bp < len(layers):
             error = self._plain.logits_error(
                 logits_error(*self._plain.logits(activations), labels, self.settings.logit_error)
             )
-            stages.append(Stage(layers[-1].name, "error", _bytes(*_of_slot(error, slot))))
+            stages.append(Stage(layers[-1].name, "error", stage_bytes(*_of_slot(error, slot))))
             for index in range(len(layers) - 1, self._first_bp, -1):
                 error = self._plain.handed_on(index, weights, error, activations, self._together)
-                stages.append(Stage(layers[index].name, "error handed on", _bytes(*_of_slot(error, slot))))
+                stages.append(Stage(layers[index].name, "error handed on", stage_bytes(*_of_slot(error, slot))))
         return stages
 
     @property
@@ -161,7 +145,3 @@ class ElasticZoInt8:
 
 def _of_slot(activation: tuple[np.ndarray, np.ndarray], slot: int) -> tuple[np.ndarray, int]:
     return activation[0][..., slot], int(activation[1][slot])
-
-
-def _bytes(values: np.ndarray, exponent: int) -> bytes:
-    return values.astype(np.int8).tobytes() + int(exponent).to_bytes(2, "little", signed=True)
