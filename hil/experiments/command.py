@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -17,14 +18,13 @@ from hil.data import load
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError
 from hil.experiments.certify import Certificate, RunTrial, certify, segments
-from hil.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
+from hil.experiments.curve import LARGEST_JSON, RUN_FILE, Run, complete, read_run, write_run
 from hil.experiments.elasticzo_tables import ELASTIC_TABLES
 from hil.experiments.options import add_paper_options, positive, selected_table
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
 from hil.experiments.render import write
-from hil.experiments.run import Run
 from hil.experiments.summary import Summary, summarise
 from hil.experiments.table import Table
 from hil.record.atomic_write import write_atomic
@@ -60,8 +60,10 @@ def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) ->
     Raises:
         RigError: the folder holds another experiment, or this one without `resume`; or a run failed.
     """
-    _begin(table, out, resume)
     runs = out / "runs"
+    if runs.is_dir() and any(runs.iterdir()) and not resume:
+        raise RigError(f"{out} holds an experiment already: add --resume to continue it, or choose another --out.")
+    _make_folders(table.runs, runs)
     with RunLines(console) as lines, Pool(jobs, lines) as pool:
         for stage in table.stages:
             pool.train(runs / run.name for run in stage)
@@ -79,27 +81,20 @@ def _grow_grids(table: Table, runs: Path, pool: Pool) -> None:
 def certified(
     table: Table, out: Path, board: str, trial: RunTrial, console: Console, kept: Sequence[Certificate] = ()
 ) -> Summary:
-    """Certify the segments of a table on a board, and write the table with the certificates.
+    """Certify the segments of a trained table on a board, and write the table with the certificates.
 
-    Args:
-        table: the trained table.
-        out: its folder.
-        board: name in the catalogue.
-        trial: runs a trial on the bench.
-        console: for one line per segment.
-        kept: certificates of an interrupted run; segments that passed are not repeated.
+    Segments that passed according to the certificates in `kept` are not repeated.
     """
     found: list[Certificate] = []
     for segment in segments(table.certified, out / "runs"):
-        before = [one for one in kept if one.repeats(segment, board)]
-        if before:
+        if before := [one for one in kept if one.repeats(segment, board)]:
             found += before
             continue
         one = certify(segment, board, out / "runs", out / "certificates" / segment.name, trial)
         found.append(one)
         tail = f": {one.reason}" if one.reason else ""
         console.print(f"{one.verdict}: {segment.name}, {one.steps} steps on {board}{tail}", highlight=False)
-        write_atomic(out / CERTIFICATES, json.dumps([each.to_json() for each in found], indent=1) + "\n")
+        write_atomic(out / CERTIFICATES, json.dumps([asdict(each) for each in found], indent=1) + "\n")
     summary = _summary(table, out, found)
     write(summary, out)
     return summary
@@ -137,15 +132,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _begin(table: Table, out: Path, resume: bool) -> None:
-    """Create the folders of the runs, or check that existing ones belong to this experiment."""
-    runs = out / "runs"
-    if runs.is_dir() and any(runs.iterdir()) and not resume:
-        raise RigError(f"{out} holds an experiment already: add --resume to continue it, or choose another --out.")
-    _make_folders(table.runs, runs)
-
-
 def _make_folders(wanted: Sequence[Run], runs: Path) -> None:
+    """Create the folders of runs, or check that existing ones belong to this experiment."""
     digests: dict[str, str] = {}
     for run in wanted:
         digests.setdefault(run.data, load(run.data).sha256)
@@ -154,17 +142,15 @@ def _make_folders(wanted: Sequence[Run], runs: Path) -> None:
         if not (folder / RUN_FILE).exists():
             write_run(folder, run, digests[run.data])
         elif read_run(folder) != (run, digests[run.data]):
-            raise RigError(
-                f"{folder} was started with other settings or data: choose another --out, or the original settings."
-            )
+            cure = "choose another --out, or the original settings"
+            raise RigError(f"{folder} was started with other settings or data: {cure}.")
 
 
 def _all_complete(table: Table, out: Path) -> None:
     missing = [run.name for run in table.runs if not complete(out / "runs" / run.name)]
     if missing:
-        raise RigError(
-            f"{len(missing)} runs in {out} are not trained to their end, the first is {missing[0]}: add --resume."
-        )
+        unfinished = f"{len(missing)} runs in {out} are not trained to their end, the first is {missing[0]}"
+        raise RigError(f"{unfinished}: add --resume.")
 
 
 def _kept(out: Path) -> list[Certificate]:

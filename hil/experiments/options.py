@@ -109,11 +109,9 @@ def _rates(text: str) -> tuple[float, ...]:
 def _data(name: str | None) -> tuple[str, ...]:
     if name is not None:
         return (name,)
-    found = tuple(
-        one for one in known_sets() if all((data_folder() / one / file_name(part)).is_file() for part in PARTS)
-    )
+    files = {one: [data_folder() / one / file_name(part) for part in PARTS] for one in known_sets()}
+    found = tuple(one for one, its in files.items() if all(file.is_file() for file in its))
     if not found:
-        raise RigError(
-            f"no data set is available: run `hil data fetch {' or hil data fetch '.join(known_sets())}` first."
-        )
+        commands = " or ".join(f"hil data fetch {one}" for one in known_sets())
+        raise RigError(f"no data set is available: run `{commands}` first.")
     return found

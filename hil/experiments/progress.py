@@ -11,11 +11,7 @@ from hil.experiments.curve import EpochRow
 
 
 class RunLines:
-    """Shows the runs in training (`hil.experiments.pool.Watcher`).
-
-    Args:
-        console: to draw on.
-    """
+    """Shows the runs in training."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -36,7 +32,7 @@ class RunLines:
         self._progress.stop()
 
     def begin(self, name: str, done: int, epochs: int) -> None:
-        """Show a run that starts."""
+        """Show a run that starts, or continues after epoch `done`."""
         self._tasks[name] = self._progress.add_task(name, total=epochs, completed=done, text="")
 
     def epoch(self, name: str, row: EpochRow) -> None:
@@ -46,9 +42,7 @@ class RunLines:
     def end(self, name: str, rows: list[EpochRow]) -> None:
         """Leave one line about a run that has ended."""
         self._progress.remove_task(self._tasks.pop(name))
-        seconds = sum(row.train_s + row.eval_s for row in rows)
         if rows:
-            last = rows[-1]
-            self._console.print(
-                f"{name}: {last.epoch} epochs, test {last.test_accuracy:.2%}, {seconds:,.0f} s", highlight=False
-            )
+            last, seconds = rows[-1], sum(row.train_s + row.eval_s for row in rows)
+            text = f"{name}: {last.epoch} epochs, test {last.test_accuracy:.2%}, {seconds:,.0f} s"
+            self._console.print(text, highlight=False)
