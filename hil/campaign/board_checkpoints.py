@@ -50,7 +50,7 @@ def ready(prepared: Prepared, rig: Rig, log: Path) -> Iterator[Device]:
 def fetch_checkpoint(
     spec: TrialSpec, rig: Rig, folder: Path, campaign: int, journal: JournalState, checkpoints: Checkpoints
 ) -> bool:
-    """Copy the newest usable checkpoint from the board to the host, if the board has a newer one.
+    """Copy the newest usable checkpoint from the board to the host, and return whether the board has a newer one.
 
     A checkpoint is usable if it is of this campaign and has the digest that the journal has for its step.
 
@@ -61,9 +61,6 @@ def fetch_checkpoint(
         campaign: its number.
         journal: content of the journal.
         checkpoints: get the checkpoint.
-
-    Returns:
-        Whether there was one.
 
     Raises:
         RigError: the board cannot be reached, or its firmware is at fault.

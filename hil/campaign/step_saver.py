@@ -23,15 +23,7 @@ class StopRequested(KeyboardInterrupt):
 
 
 class StepSaver:
-    """Saves the steps of a campaign.
-
-    Args:
-        journal: gets a line for each step.
-        checkpoints: get the weights.
-        every: steps between two checkpoints.
-        end: index of the step after the last one of the campaign.
-        stop_requested: returns whether the campaign must stop.
-    """
+    """Saves the steps of a campaign; `end` is the index of the step after its last one."""
 
     def __init__(
         self, journal: Journal, checkpoints: Checkpoints, every: int, end: int, stop_requested: Callable[[], bool]

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Lock
-from types import TracebackType
 
 from hil.errors import RigError
 from hil.experiments.curve import EpochRow, complete, read_curve, read_run
@@ -39,9 +38,7 @@ class Pool:
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         with self._lock:
             for process in self._running:
@@ -58,7 +55,7 @@ class Pool:
         try:
             reasons = [reason for reason in workers.map(self._one, left) if reason]
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         finally:
             workers.shutdown(cancel_futures=True)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from hil.bounded_read import SMALL_TEXT, read_toml
 from hil.data import load
+from hil.dataclass_json import read_specification
 from hil.errors import RigError, close_matches
 from hil.experiments.curve import Run
 from hil.experiments.exponents import METHOD, NETWORK, ExponentRun
@@ -79,18 +79,7 @@ def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> 
 
 
 def _parsed(path: Path) -> SpecFile:
-    try:
-        _, raw = read_toml(path, SMALL_TEXT, "give a TOML file as docs/experiments.md describes it")
-    except RigError as error:
-        raise RigError(f"--spec {error}") from error
-    try:
-        spec = SpecFile.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
-        raise RigError(
-            f"--spec {path}: {place or 'the file'}: {first['msg'].lower()}; docs/experiments.md has an example."
-        ) from error
+    spec = read_specification(SpecFile, path, "docs/experiments.md")
     for kind, named in (("row", spec.row), ("column", spec.column)):
         names = [one.name for one in named]
         if double := next((name for name in names if names.count(name) > 1), None):
