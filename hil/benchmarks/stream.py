@@ -38,26 +38,16 @@ MB = 1e6
 
 @dataclass(frozen=True)
 class Streamed:
-    """One measured window.
+    """One measured window."""
 
-    Attributes:
-        readings: number of readings between the edges.
-        seconds: virtual time between the edges.
-        wall_s: wall time of the measurement.
-        least_bytes, peak_bytes: resident set of the process before the window, and its maximum during the window.
-        trace_bytes: size of the Parquet file.
-        error: relative error of the energy.
-        lost: number of missing readings.
-    """
-
-    readings: int
-    seconds: float
-    wall_s: float
-    least_bytes: int
-    peak_bytes: int
-    trace_bytes: int
-    error: float
-    lost: int
+    readings: int  # between the edges
+    seconds: float  # virtual time between the edges
+    wall_s: float  # wall time of the measurement
+    least_bytes: int  # resident set of the process before the window,
+    peak_bytes: int  # and its maximum during the window
+    trace_bytes: int  # size of the Parquet file
+    error: float  # relative error of the energy
+    lost: int  # number of missing readings
 
 
 class Repeated:
@@ -131,11 +121,7 @@ class Memory:
 
 
 def stream(seconds: float, folder: Path) -> Streamed:
-    """Measure one window at 100 kS/s.
-
-    Args:
-        seconds: virtual time between the edges.
-        folder: for the trace.
+    """Measure one window of this virtual duration at 100 kS/s, with its trace in a folder.
 
     Raises:
         Blocked: the window could not be measured.

@@ -28,29 +28,18 @@ FEW = 10  # trials without instrument errors, where only the load is random
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of the benchmark.
-
-    Attributes:
-        meter, case: instrument, and distribution of its trials.
-        trials: number of trials with a result; the other figures are over these.
-        coverage_mc, coverage_gum: share of the trials whose 95 % interval contains the true value: Monte Carlo, GUM.
-        width_ratio: largest ratio of GUM's width to Monte Carlo's.
-        max_error: largest relative error.
-        aliased: share of the trials flagged as aliased.
-        spoiled: number of windows that were discarded and repeated.
-        blocked: number of trials without a result.
-    """
+    """One figure of the benchmark: an instrument, and a distribution of trials."""
 
     meter: str
     case: str
-    trials: int
-    coverage_mc: float
-    coverage_gum: float
-    width_ratio: float
-    max_error: float
-    aliased: float
-    spoiled: int = 0
-    blocked: int = 0
+    trials: int  # number of trials with a result; the other figures are over these
+    coverage_mc: float  # share of the trials whose 95 % interval contains the true value: Monte Carlo,
+    coverage_gum: float  # and GUM
+    width_ratio: float  # largest ratio of GUM's width to Monte Carlo's
+    max_error: float  # largest relative error
+    aliased: float  # share of the trials flagged as aliased
+    spoiled: int = 0  # number of windows that were discarded and repeated
+    blocked: int = 0  # number of trials without a result
 
 
 def row(key: str, case: str, trials: int, seed: int = 1) -> Row:

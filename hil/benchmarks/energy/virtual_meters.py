@@ -63,14 +63,9 @@ def metered(
     lost_share: float,
     **driver: Any,
 ) -> Iterator[Meter]:
-    """Serve a virtual instrument and open it by its driver.
+    """Serve a virtual instrument of KEYS and open it by its driver; `driver` has more arguments of the driver.
 
-    Args:
-        key: of its data sheet, one of KEYS.
-        truth, errors, rng, time: arguments of the virtual instrument.
-        host: clock of the host.
-        lost_share: share of lost readings, for an instrument that can lose them.
-        driver: more arguments of the driver.
+    `lost_share` is the share of lost readings, for an instrument that can lose them.
     """
     twin = (BY_SOCKET | BY_WIRE)[key](truth, errors, rng, time)
     if hasattr(twin, "lost_share"):
