@@ -19,12 +19,7 @@ BESIDE = 0.04  # margin on both sides, as a share of the range
 
 
 def histograms(latency: Mapping[str, Any], phases: tuple[str, ...]) -> go.Figure | None:
-    """Draw the histogram of cycles of each phase, with lines at median and p99; None if no phase varies.
-
-    Args:
-        latency: the entry `latency` of a record.
-        phases: those to draw; missing and constant ones are left out.
-    """
+    """Draw the histogram of cycles of each phase that varies, with lines at median and p99; None if none does."""
     groups = latency["phases"]
     shown = [phase for phase in phases if groups[phase]["bookings"] and not is_constant(groups[phase])]
     if not shown:
