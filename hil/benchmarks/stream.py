@@ -51,12 +51,7 @@ class Streamed:
 
 
 class Repeated:
-    """The true current of a board that sleeps, works in steps of two levels between two edges, and sleeps again.
-
-    Args:
-        time: the clock.
-        begin_s, seconds: start and duration of the work.
-    """
+    """The true current of a board that sleeps, works in steps of two levels between two edges, and sleeps again."""
 
     step_ps, busy_ps = 3_700_000_000, 2_500_000_000
     asleep_a, levels_a = 0.012, (0.071, 0.034)
@@ -166,5 +161,4 @@ def rows(seconds: float = SECONDS) -> Iterator[Row]:
 
 def main(as_json: bool) -> int:
     """Run the benchmark and print its rows."""
-    show(list(rows()), as_json)
-    return 0
+    return show(rows(), as_json)

@@ -45,17 +45,10 @@ class StepSaver:
             raise StopRequested
 
     def save(self, row: StepRow, weights: Sequence[np.ndarray]) -> bool:
-        """Save a step on this computer, and a checkpoint if one is due or the campaign must stop.
+        """Save a step on this computer, with the weights after it if a checkpoint is due or the campaign must stop.
 
         The journal is synced before a checkpoint is written, so a journal that ends before its newest checkpoint has
-        lost lines.
-
-        Args:
-            row: of the step.
-            weights: the trained tensors after it.
-
-        Returns:
-            Whether the campaign must stop.
+        lost lines. Returns whether the campaign must stop.
 
         Raises:
             Blocked: the step was computed before, with another digest.
