@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hil import boards
+from hil.arguments import positive_count
 from hil.bounded_read import read_json
 from hil.data import load
 from hil.dataclass_json import rebuilt
@@ -20,7 +21,7 @@ from hil.errors import RigError
 from hil.experiments.certify import Certificate, RunTrial, certify, segments
 from hil.experiments.curve import LARGEST_JSON, RUN_FILE, Run, complete, read_run, write_run
 from hil.experiments.elasticzo_tables import ELASTIC_TABLES
-from hil.experiments.options import add_paper_options, positive, selected_table
+from hil.experiments.options import add_paper_options, selected_table
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
@@ -107,28 +108,21 @@ def on_bench(spec: TrialSpec, folder: Path) -> Outcome:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="hil experiment", description="train the table of a paper, and certify it on the board"
-    )
-    parser.add_argument("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="table or figure")
-    parser.add_argument(
-        "--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name"
-    )
-    parser.add_argument("--seeds", type=positive, default=3, metavar="N", help="number of seeds, from 1 (default: 3)")
-    parser.add_argument(
-        "--epochs", type=positive, metavar="E", help="epochs (default: the paper's, or those of the comparison)"
-    )
-    parser.add_argument("--batch", type=positive, metavar="B", help="samples per step (default: the paper's)")
-    parser.add_argument(
-        "--board", default="stm32h7b3", metavar="NAME", help="board for the certificates (default: stm32h7b3)"
-    )
-    parser.add_argument(
-        "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="parallel runs (default: one per core)"
-    )
+    text = "train the table of a paper, and certify it on the board"
+    parser = argparse.ArgumentParser(prog="hil experiment", description=text)
+    add = parser.add_argument
+    add("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="table or figure")
+    add("--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name")
+    add("--seeds", type=positive_count, default=3, metavar="N", help="number of seeds, from 1 (default: 3)")
+    add("--epochs", type=positive_count, metavar="E", help="epochs (default: the paper's, or those of the comparison)")
+    add("--batch", type=positive_count, metavar="B", help="samples per step (default: the paper's)")
+    add("--board", default="stm32h7b3", metavar="NAME", help="board for the certificates (default: stm32h7b3)")
+    cores = os.cpu_count() or 1
+    add("--jobs", type=positive_count, default=cores, metavar="N", help="parallel runs (default: one per core)")
     add_paper_options(parser)
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder (default: reports/experiments/NAME)")
-    parser.add_argument("--resume", action="store_true", help="continue the experiment in the folder")
-    parser.add_argument("--certify-only", action="store_true", help="certify the trained experiment in the folder")
+    add("--out", type=Path, metavar="DIR", help="folder (default: reports/experiments/NAME)")
+    add("--resume", action="store_true", help="continue the experiment in the folder")
+    add("--certify-only", action="store_true", help="certify the trained experiment in the folder")
     return parser
 
 
