@@ -88,7 +88,7 @@ def table7(request: PmtRequest) -> Table:
     )
     order = "Poor Man's Training above no adaptation and above INT8 BP without QAS, MCUTrain above INT8 BP"
     return table_of(
-        "pmt-table7", "TrainedRuns back-propagation", builder, rows, claims, order, differences, paper, not_run=not_run
+        "pmt-table7", "Beside back-propagation", builder, rows, claims, order, differences, paper, not_run=not_run
     )
 
 
