@@ -127,7 +127,7 @@ class Builder:
     def __init__(self, request: PmtRequest, budget: int | None = None) -> None:
         self.request, self.budget = request, budget
         self.data = request.network  # title above a column
-        self.searches: dict[str, RateSearch] = {}  # of learning rates, by row
+        self.searches: dict[str, RateSearch] = {}  # of learning rates, by the beginning of the names of their runs
         self.tests: dict[GraphRun, None] = {}  # test trainings of the blocks
         self.table_runs: dict[GraphRun, None] = {}  # the runs of the table itself
         self.cells: dict[Cell, tuple[GraphRun, ...]] = {}
@@ -179,8 +179,8 @@ class Builder:
         stems = []
         for (label, way), rates in zip(ways.items(), given, strict=True):
             base = self._run(self.request.held_out(corruption), "rate", label, 1, way)
-            self.searches.setdefault(label, RateSearch(base, rates, self.request.seeds))
             stems.append(stem_of(base))
+            self.searches.setdefault(stems[-1], RateSearch(base, rates, self.request.seeds))
         return {"rate_from": tuple(stems)}
 
     def _test(self, corruption: str, seed: int, tuned_on: str) -> tuple[str, ...]:
