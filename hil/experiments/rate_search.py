@@ -34,11 +34,6 @@ class RateResult:
         """Whether training lowers the accuracy; then a lower rate is better."""
         return fmean(self.accuracies) < self.before
 
-    @property
-    def order(self) -> tuple[bool, float, float, float]:
-        """Sorting key: rates that move weights first, then by accuracy, loss and size."""
-        return self.moved == 0, -fmean(self.accuracies), self.loss, self.eta
-
     def to_json(self) -> dict[str, Any]:
         """Return the fields, with mean and spread of the accuracies."""
         spread = stdev(self.accuracies) if len(self.accuracies) > 1 else None
@@ -139,9 +134,9 @@ def _runs(runs: Path, stem: str) -> Iterator[tuple[float, GraphRun, list[EpochRo
 def best_of(found: Sequence[RateResult]) -> RateResult:
     """Return the rate with the best mean accuracy on the held-out images among those that move weights.
 
-    Equals are decided by the loss.
+    Equals are decided by the loss, then by the size of the rate.
     """
-    return min(found, key=lambda one: one.order)
+    return min(found, key=lambda one: (one.moved == 0, -fmean(one.accuracies), one.loss, one.eta))
 
 
 def best_rate(runs: Path, stem: str) -> float:
