@@ -103,7 +103,7 @@ def _zeroth_order() -> Iterator[Case]:
         ("add_gradient_s32", weights, WEIGHTS, goals(14, 20), lambda z: z.accumulate(WEIGHTS)),
         ("tflite_add_s8", nodes, BLOCK, goals(25, 72), lambda z: z.add(BLOCK)),
         ("pack_channels_s8", "8 of 240, 16x16", 256 * 8, goals(4, 5), lambda z: z.pack(256, 240, 8)),
-        ("tflite_fold_bias", weights, WEIGHTS, goals(2.5, 3), lambda z: z.fold(120, WEIGHTS // 120, False)),
+        ("tflite_fold_bias", weights, WEIGHTS, goals(2.5, 3), lambda z: z.fold(120, WEIGHTS // 120)),
     )
     found = [Case(*row, lambda m, run=run: run(ZerothOrder(m))) for *row, run in rows]
     yield from found[:4]

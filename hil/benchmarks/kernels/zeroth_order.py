@@ -65,11 +65,10 @@ class ZerothOrder(KernelCalls):
         values, packed = self.all_of_s8(positions * channels), self.room(positions * count)
         return self.call("pack_channels_s8", values, positions, channels, channels - count, count, packed)
 
-    def fold(self, channels: int, taps: int, depthwise: bool) -> int:
+    def fold(self, channels: int, taps: int) -> int:
         """Folding of the zero point into the biases of a layer with perturbed weights."""
-        tap_step, channel_step = (channels, 1) if depthwise else (1, taps)
         bias, weights = self.zeros32(channels), self.all_of_s8(channels * taps)
-        arguments = taps, tap_step, channels, channel_step, -128, self.room(4 * channels)
+        arguments = taps, 1, channels, taps, -128, self.room(4 * channels)
         return self.call("tflite_fold_bias", bias, weights, *arguments)
 
     def _update(self, channels: int, taps: int, depthwise: bool) -> int:
