@@ -29,19 +29,12 @@ class Phase:
 
 @dataclass
 class Tracker:
-    """The state of one test.
+    """The state of one test."""
 
-    Attributes:
-        entry: the test as it was planned.
-        runs_trials: whether the test runs trials; set when it first uses `hil_trial`, if not known before.
-        trials: records of its trials, of all attempts.
-        missing: sentences that say what the disk did not take.
-    """
-
-    entry: AskedTest
-    runs_trials: bool
-    trials: list[TrialRecord] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    entry: AskedTest  # the test as it was planned
+    runs_trials: bool  # set when the test first uses `hil_trial`, if not known before
+    trials: list[TrialRecord] = field(default_factory=list)  # of all attempts
+    missing: list[str] = field(default_factory=list)  # sentences that say what the disk did not take
     _attempt: int = 0  # index of the first trial of this attempt; a plugin may repeat a test
     _reported: int = 0  # number of trials whose failure the test has already reported
     _error: tuple[str, str] | None = None  # verdict and reason of an error of the rig

@@ -30,12 +30,7 @@ def end_with_parent() -> None:
 
 
 class ByBoard(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives all trials of an attached board to one worker, and every other test to any free worker.
-
-    Args:
-        config, log: as pytest-xdist passes them to `pytest_xdist_make_scheduler`.
-        attached: names of the attached boards.
-    """
+    """Gives all trials of an attached board to one worker, and every other test to any free worker."""
 
     def __init__(self, config: pytest.Config, log: Any, attached: Sequence[str]) -> None:
         super().__init__(config, log)
