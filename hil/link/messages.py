@@ -66,7 +66,7 @@ def description() -> Description:
         protocol=raw["protocol"],
         max_body=raw["max_body"],
         requests={
-            name: Request(name, t["id"], fields(t["request"]), fields(t["reply"]), t.get("windowed", False))
+            name: Request(name, t["id"], fields(t.get("request", [])), fields(t.get("reply", [])), "windowed" in t)
             for name, t in raw["type"].items()
         },
         controls={name: Control(name, c["id"], fields(c["fields"])) for name, c in raw["control"].items()},

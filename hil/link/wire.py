@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
+
+from serial import Serial
 
 from hil.errors import Blocked
 from hil.link.failures import Silent
@@ -14,20 +16,6 @@ from hil.port_errors import WRITE_TIMEOUT
 
 EXIT_KNOWN_S = 2.0  # a stand-in's port disappears up to this long before its exit is known
 POLL_S = 0.05
-
-
-class Port(Protocol):
-    """A serial port of pyserial; reads and writes have a time-out."""
-
-    def write(self, data: bytes) -> int | None:
-        """Send bytes."""
-
-    def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, or none after the time-out."""
-
-    @property
-    def in_waiting(self) -> int:
-        """Return the number of bytes that have arrived."""
 
 
 @dataclass
@@ -65,7 +53,7 @@ class Wire:
     """Send bytes and receive frames over an open port.
 
     Args:
-        port: open, with a short read time-out.
+        port: open, with time-outs for reading (a short one) and writing.
         alive: called while waiting; raises Blocked if the other end is known to be gone.
 
     Attributes:
@@ -73,7 +61,7 @@ class Wire:
         reader: splits the received bytes into frames.
     """
 
-    def __init__(self, port: Port, alive: Callable[[], None]) -> None:
+    def __init__(self, port: Serial, alive: Callable[[], None]) -> None:
         self._port, self._alive = port, alive
         self.counters, self.reader = Counters(), FrameReader()
 

@@ -25,6 +25,7 @@ from hil.link.replies import (
     Stepped,
     Work,
     bookings_of,
+    checked,
     checkpoints_of,
     digests_of,
     laps_of,
@@ -110,13 +111,13 @@ class Device:
         self._session.stream(
             "load_data", ({"offset": at, "data": blob[at : at + BLOCK]} for at in range(0, len(blob), BLOCK))
         )
-        read = Loaded.of("load_end", self._session.request("load_end"))
+        read = checked(Loaded, "load_end", self._session.request("load_end"))
         self.tensors = read.tensors
         return read
 
     def use_flash(self, address: int, total: int) -> Loaded:
         """Let the agent use a network file in flash; return the counts that it read in it."""
-        return Loaded.of("use_flash", self._session.request("use_flash", address=address, total=total))
+        return checked(Loaded, "use_flash", self._session.request("use_flash", address=address, total=total))
 
     def take_network(self, image: Image, blob: bytes) -> Loaded:
         """Let the agent use the network in flash next to the image; send the network if there is none."""
@@ -132,7 +133,7 @@ class Device:
 
     def work(self) -> Work:
         """Return the multiply-accumulates and layer runs of the last step or run."""
-        return Work.of(self._session.request("work"))
+        return checked(Work, "work", self._session.request("work"))
 
     def configure(self, configuration: Mapping[str, Any]) -> Planned:
         """Send the settings, as `Method.configuration` returns them; return the agent's memory plan."""
