@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,18 +13,13 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from hil.boards.catalogue import load
-from hil.bounded_read import read_file
-from hil.errors import RigError
+from hil.bounded_read import packaged_toml, read_file
+from hil.errors import Blocked, RigError
 from hil.images import own_image
 from hil.images.armv6m import foreign_instructions
 from hil.images.source_lines import SourceLines
 from hil.images.symbols import Symbol, symbols_of
 from hil.packaged import packaged_folder
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LARGEST = 256 << 20  # bytes of an ELF file, including debug information
 CURE = "give the path of an ELF file"
@@ -56,6 +50,29 @@ class Image:
     def flashed(self) -> list[tuple[int, bytes]]:
         """(address, bytes) of everything to program into the flash, lowest address first."""
         return sorted([*self.segments, *self.cargo])
+
+    def pages(self, start: int, size: int, page: int) -> dict[int, bytes]:
+        """Return `flashed` in whole pages of a flash, by address, ascending. Unused bytes are 0xFF.
+
+        Args:
+            start, size: address and bytes of the flash.
+            page: bytes of a page.
+
+        Raises:
+            Blocked: bytes lie outside the flash.
+        """
+        pages: dict[int, bytearray] = {}
+        for address, data in self.flashed:
+            if not start <= address <= address + len(data) <= start + size:
+                raise Blocked(
+                    "flash",
+                    f"{self.path.name} has bytes at 0x{address:08X}, outside the flash "
+                    f"(0x{start:08X}, {size:,} bytes): link it for this board.",
+                )
+            for place, byte in enumerate(data, address):
+                offset = (place - start) % page
+                pages.setdefault(place - offset, bytearray(b"\xff" * page))[offset] = byte
+        return {address: bytes(data) for address, data in sorted(pages.items())}
 
     @cached_property
     def segments(self) -> list[tuple[int, bytes]]:
@@ -173,7 +190,7 @@ def _prebuilt(name: str) -> Image:
         raise RigError(
             f"{manifest_path} is missing: reinstall trainrig, or run `make -C firmware prebuilt` in the checkout."
         )
-    manifest = tomllib.loads(manifest_path.read_text(encoding="utf-8"))
+    manifest = packaged_toml(manifest_path)
     if name not in manifest:
         raise RigError(f"{manifest_path} lists no image for {name}: run `make -C firmware prebuilt`.")
     image = _read(PREBUILT / f"{name}.elf")

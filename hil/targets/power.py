@@ -36,11 +36,7 @@ class PowerSwitch(Protocol):
 
 
 def cycle(switch: PowerSwitch, off_s: float = OFF_S) -> None:
-    """Switch off, wait `off_s` seconds, switch on.
-
-    Raises:
-        Blocked: it stayed on, or did not come on again.
-    """
+    """Switch off, wait `off_s` seconds, switch on; raise `Blocked` if it stayed on, or did not come on again."""
     switch.off()
     time.sleep(off_s)
     switch.on()
@@ -57,7 +53,7 @@ def open_power(power: Power) -> Iterator[PowerSwitch]:
         yield UhubctlPort(power)
         return
     # Imported here: PyVISA loads slowly, and `hil devices` should answer at once.
-    from hil.targets.scpi_supply import open_supply
+    from hil.targets.scpi_supply import ScpiSupply
 
-    with open_supply(power) as supply:
+    with contextlib.closing(ScpiSupply(power)) as supply:
         yield supply

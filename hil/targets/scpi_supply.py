@@ -2,29 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 from hil.endpoints import SupplyOutput
 from hil.errors import Blocked
 from hil.visa import VisaSession
-
-
-@contextlib.contextmanager
-def open_supply(power: SupplyOutput) -> Iterator[ScpiSupply]:
-    """Open a supply and close it at the end. This does not switch anything.
-
-    Raises:
-        Blocked: it does not answer.
-    """
-    name = f"supply {power.supply}"
-    session = VisaSession(
-        power.supply, name if power.channel is None else f"output {power.channel} of the {name}", stage="power"
-    )
-    try:
-        yield ScpiSupply(session, power)
-    finally:
-        session.close()
 
 
 class ScpiSupply:
@@ -33,17 +13,22 @@ class ScpiSupply:
     `*RST` is never sent, because other outputs of the supply may feed other devices.
 
     Args:
-        session: session with the supply.
         power: the output, its voltage and its current limit.
 
     Raises:
         Blocked: it does not answer.
     """
 
-    def __init__(self, session: VisaSession, power: SupplyOutput) -> None:
-        self._session, self._power = session, power
-        self.name = f"the {session.name}" if power.channel is None else session.name
-        session.tell("*CLS")  # clear old entries of the error queue
+    def __init__(self, power: SupplyOutput) -> None:
+        supply, output = f"supply {power.supply}", f"output {power.channel} of the supply {power.supply}"
+        self.name = f"the {supply}" if power.channel is None else output
+        self._power = power
+        self._session = VisaSession(power.supply, supply if power.channel is None else output, stage="power")
+        self._session.tell("*CLS")  # clear old entries of the error queue
+
+    def close(self) -> None:
+        """Close the session with the supply."""
+        self._session.close()
 
     def check(self) -> str:
         """Return a sentence with the supply's identity and whether the output is on."""
