@@ -142,11 +142,7 @@ def read_toml(path: Path, most: int, cure: str) -> tuple[str, dict[str, Any]]:
 
 
 def packaged_toml(path: Path) -> dict[str, Any]:
-    """Return the contents of a TOML file of this package.
-
-    Raises:
-        TOMLDecodeError: it is not TOML.
-    """
+    """Return the contents of a TOML file of this package. Raises TOMLDecodeError if it is not TOML."""
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 

@@ -96,11 +96,7 @@ class VisaSession:
                 self._resource().write(command)
 
     def ask(self, query: str) -> str:
-        """Return the answer to a query.
-
-        Raises:
-            Blocked: no answer arrives, or it does not end.
-        """
+        """Return the answer to a query. Raises Blocked if no answer arrives, or it does not end."""
         with self._blocked(query):
             resource = self._resource()
             resource.write(query)
@@ -200,11 +196,7 @@ class VisaSession:
             raise Blocked(self._stage, f"the {self.name} reports {answer}: {cure}.")
 
     def identify(self, expected: str) -> str:
-        """Return the answer to *IDN?.
-
-        Raises:
-            Blocked: the answer does not contain `expected`.
-        """
+        """Return the answer to *IDN?. Raises Blocked if the answer does not contain `expected`."""
         identity = self.ask("*IDN?")
         if expected not in identity:
             cure = "correct its address or its model, in rig.toml or on the command line"
@@ -237,11 +229,7 @@ class _Count:
         self._bytes = 0
 
     def update(self, count: int) -> None:
-        """Count more bytes.
-
-        Raises:
-            ValueError: the answer is longer than any that a driver requests.
-        """
+        """Count more bytes. Raises ValueError if the answer is longer than any that a driver requests."""
         self._bytes += count
         if self._bytes > LONGEST_BLOCK:
             raise ValueError(f"its answer does not end within {LONGEST_BLOCK:,} bytes")

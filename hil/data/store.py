@@ -57,11 +57,7 @@ def known_sets(path: Path = SOURCES) -> dict[str, Known]:
 
 
 def find_set(name: str) -> Known:
-    """Return a full data set by name.
-
-    Raises:
-        RigError: there is no such set.
-    """
+    """Return a full data set by name. Raises RigError if there is no such set."""
     known = known_sets()
     if name not in known:
         raise RigError(f"there is no full data set {name!r} to fetch: {close_matches(name, known)}")
@@ -80,11 +76,7 @@ def file_name(part: str) -> str:
 
 
 def verify(known: Known, part: str, data: bytes, origin: str) -> None:
-    """Check the IDX bytes of one part.
-
-    Raises:
-        RigError: the bytes are not those of the data set.
-    """
+    """Check the IDX bytes of one part. Raises RigError if the bytes are not those of the data set."""
     digest = hashlib.sha256(data).hexdigest()
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
     if (digest, md5) != (known.sha256[part], known.md5[part]):

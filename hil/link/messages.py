@@ -81,11 +81,7 @@ def fixed_size(fields: Fields) -> int:
 
 
 def encode(fields: Fields, values: dict[str, Any]) -> bytes:
-    """Pack `values` into a body.
-
-    Raises:
-        MessageError: a field is missing, unknown or out of range.
-    """
+    """Pack `values` into a body. Raises MessageError if a field is missing, unknown or out of range."""
     if set(values) != {name for name, _ in fields}:
         raise MessageError(f"fields {sorted(values)} were given, but {[name for name, _ in fields]} are described")
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from hil import boards
@@ -50,29 +50,16 @@ class Check:
     state: str
     said: str
 
-    def to_json(self) -> dict[str, str]:
-        """Return the fields."""
-        return asdict(self)
-
 
 class Note(str):
     """A result that is neither ok nor wrong."""
 
 
 def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
-    """Yield the checks of a bench one by one.
-
-    Args:
-        bench: contents of rig.toml.
-        devices: attached devices.
-    """
+    """Yield the checks of a bench one by one, given the attached devices."""
     if not bench.board:
-        yield Check(
-            "",
-            "rig.toml",
-            NOTE,
-            "rig.toml names no board, so trials run on stand-ins: `hil init` adds attached devices.",
-        )
+        said = "rig.toml names no board, so trials run on stand-ins: `hil init` adds attached devices."
+        yield Check("", "rig.toml", NOTE, said)
     yield _renode()
     for named in bench.board:
         yield from _examine_board(named, devices)
@@ -94,9 +81,8 @@ def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Che
     looks: list[tuple[str, Callable[[], str]]] = []
     if named.probe is not None:
         looks += [("probe", lambda: _attached(named, devices)), ("probe opens", lambda: _probe_opens(named))]
-    looks.append(("port opens", lambda: _port_opens(named)))
-    looks.append(("agent answers", lambda: _agent_answers(named)))
-    looks.append(("flash", lambda: _flash_cycles(named)))
+    looks += [("port opens", lambda: _port_opens(named)), ("agent answers", lambda: _agent_answers(named))]
+    looks.append(("flash", lambda: f"this computer has programmed it {cycles_of(named)} times."))
     if named.meter is not None:
         looks.append(("meter", lambda: _meter_answers(named)))
     if named.switch is not None:
@@ -217,10 +203,6 @@ def _no_answer(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:
         "no agent answers, and this computer has never programmed the board: the first run flashes it; "
         "if it already holds the rig's firmware, check its port."
     )
-
-
-def _flash_cycles(named: BenchBoard) -> str:
-    return f"this computer has programmed it {cycles_of(named)} times."
 
 
 def _power_switches(named: BenchBoard) -> str:

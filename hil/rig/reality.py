@@ -62,11 +62,7 @@ def _stand_in_for(board: Board) -> str:
 
 
 def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str, ...]) -> StandIn:
-    """Start a stand-in of the reality that `choose` returned.
-
-    Raises:
-        Blocked: it did not start.
-    """
+    """Start a stand-in of the reality that `choose` returned. Raises Blocked if it did not start."""
     if reality == "virtual":
         return start_virtual(board, image, log, inject)
     return start_renode(board, image, log) if reality == "renode" else start_qemu(board, image, log)

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from hil.boards import Board
 from hil.endpoints import Endpoints
@@ -74,9 +73,7 @@ class Rig:
     def __enter__(self) -> Rig:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextlib.contextmanager
@@ -98,7 +95,7 @@ class Rig:
         named = self.bench.find(board.name)
         reality = choose(board, named, "virtual" if inject else self.reality)
         if named is not None and reality == "hardware":
-            self._locks.hold(board.name, named.devices)
+            self._locks.hold(board.name, named.devices.values())
             if named.probe is not None:
                 self._probe_process.start()
             yield Taken(board, endpoints_of(named), self._probe_process)

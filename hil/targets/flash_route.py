@@ -48,11 +48,7 @@ class AlreadyLoaded:
     name = "kernel"
 
     def program(self, image: Image, always: bool = False) -> bool:
-        """Return False: nothing was programmed.
-
-        Raises:
-            Blocked: the image carries data beside the program.
-        """
+        """Return False: nothing was programmed. Raises Blocked if the image carries data beside the program."""
         if image.cargo:
             raise Blocked(
                 "flash", "this stand-in loads the program only, without a network in flash: train on another board."
