@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hil.bounded_read import packaged_toml
 from hil.cache import cache_folder
 from hil.data.idx import idx_bytes, read_idx
 from hil.errors import RigError, close_matches
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 PARTS = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
 FOLDER_VARIABLE = "TRAINRIG_DATA"
@@ -48,7 +43,7 @@ class Known:
 def known_sets(path: Path = SOURCES) -> dict[str, Known]:
     """Return the full data sets by name."""
     found = {}
-    for name, facts in tomllib.loads(path.read_text(encoding="utf-8")).items():
+    for name, facts in packaged_toml(path).items():
         sha256, md5 = ({part: facts["files"][part][kind] for part in PARTS} for kind in ("sha256", "md5"))
         found[name] = Known(
             name, facts["title"], facts["licence"], facts["by_hand"], sha256, md5, tuple(facts["sources"])
