@@ -152,12 +152,7 @@ class Transport:
             self.counters.stale += 1
 
     def _give_up(self, sent: SentRequest, sentence: str, before: Counters, frames_before: int) -> NoReturn:
-        """End a request that makes no progress.
-
-        Raises:
-            Silent: with what arrived instead of an answer.
-            Blocked: the other end has exited, or the board was reset.
-        """
+        """Raise `Silent` with what arrived instead of an answer, or the reason: the other end exited, or a reset."""
         self._alive()
         received = self.counters.received_since(before)
         if sent.seq and self._was_reset(sent, silent=self._session_frames == frames_before):
@@ -179,10 +174,8 @@ class Transport:
         For request 1 the reset shows only if the agent was `silent` before, for all repeats: an agent ignores the
         frames of an unknown session, and asks for damaged ones again.
 
-        Args:
-            sent: the request.
-            silent: no undamaged frame of this session arrived since the request was first sent. A board that was reset
-                in the middle of a frame asks for that frame again, in no session.
+        `silent` means that no undamaged frame of this session arrived since the request was first sent. A board that
+        was reset in the middle of a frame asks for that frame again, in no session.
         """
         now, reset = time.monotonic(), ResetDetector(self._decoder, sent)
         greet_at, until = now, now + AGAIN_S

@@ -66,21 +66,12 @@ class Wire:
         self.counters, self.reader = Counters(), FrameReader()
 
     def send(self, data: bytes) -> None:
-        """Send bytes.
-
-        Raises:
-            Silent: the port accepts no bytes.
-            Blocked: the port is gone.
-        """
+        """Send bytes. Raises Silent if the port accepts none, Blocked if it is gone."""
         self.counters.bytes_sent += len(data)
         self._guarded(lambda: self._port.write(data))
 
     def receive(self) -> list[Frame]:
-        """Return the frames that have arrived; wait for the read time-out if there are none.
-
-        Raises:
-            Blocked: the port, or the other end, is gone.
-        """
+        """Return the frames that have arrived, after the read time-out at most. Raises Blocked if the port is gone."""
         data: bytes = self._guarded(lambda: self._port.read(max(1, self._port.in_waiting)))
         if not data:
             self._alive()

@@ -25,12 +25,8 @@ def swallowed(wire: Wire, hello: Callable[[int], bytes]) -> tuple[str, ...]:
     """Return the names of the bytes that the line removes in either direction; empty without proof.
 
     There are two proofs. Either a damaged frame becomes valid when the bytes are inserted again, and no byte of this
-    value was ever received. Or greetings without the value are answered and none with it. The session cannot continue
-    after this check, because it has greeted the agent with other nonces.
-
-    Args:
-        wire: connection to an agent that does not answer as it should.
-        hello: returns the bytes of a `hello` with a nonce.
+    value was ever received. Or greetings without the value are answered and none with it. `hello` returns the bytes of
+    a greeting with a nonce. The session cannot continue after this check, because the nonces are others than its own.
     """
     repaired = {value for encoded in wire.reader.damaged_frames for value in put_back(encoded)}
     missing = repaired - wire.reader.byte_values

@@ -44,14 +44,7 @@ class BootLoader(Protocol):
 
 
 class ByBootLoader:
-    """Flash route through a boot loader.
-
-    Args:
-        board: catalogue entry.
-        port: its open serial port.
-        loader: its boot loader; None if the board cannot be flashed here and must already run the image.
-        tell: callback for sentences addressed to the operator.
-    """
+    """Flash route through a boot loader; without one the board must already run the image."""
 
     def __init__(self, board: Board, port: SerialPort, loader: BootLoader | None, tell: Tell) -> None:
         self._board, self._port, self._loader, self._tell = board, port, loader, tell

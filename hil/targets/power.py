@@ -44,10 +44,9 @@ def cycle(switch: PowerSwitch, off_s: float = OFF_S) -> None:
 
 @contextlib.contextmanager
 def open_power(power: Power) -> Iterator[PowerSwitch]:
-    """Open the power switch that rig.toml names, and close it at the end. This does not switch anything.
+    """Open the power switch that rig.toml names, without switching anything, and close it at the end.
 
-    Raises:
-        Blocked: uhubctl is not installed, or the supply does not answer.
+    Raises Blocked if uhubctl is not installed, or the supply does not answer.
     """
     if isinstance(power, HubPort):
         yield UhubctlPort(power)

@@ -119,9 +119,7 @@ class Probe:
 
         If something other than the probe resets the board meanwhile, the image is programmed once more.
 
-        Raises:
-            Blocked: the probe failed, the flash differs from the image after programming, or the board was reset
-                both times.
+        Raises Blocked if the probe failed, the flash differs afterwards, or the board was reset both times.
         """
         outcome = self._program(image, always)
         again = outcome == "reset"

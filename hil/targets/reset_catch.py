@@ -17,14 +17,7 @@ CORE_RESET = Target.VectorCatch.CORE_RESET
 
 
 class ResetCatch:
-    """Context manager that detects resets of a session's chip. The catch is off afterwards.
-
-    Args:
-        session: open session with a halted core.
-
-    Attributes:
-        seen: whether there was a reset; valid after the `with` block.
-    """
+    """Detect resets of the chip of a session with a halted core; `seen` is valid after the `with` block."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
