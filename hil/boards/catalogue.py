@@ -128,11 +128,7 @@ def load(name: str) -> Board:
 
 
 def _check(place: str, raw: dict[str, Any], kind: type, but: str = "") -> None:
-    """Check the keys of a table against the fields of a dataclass, except `but`, and its values against `_CHOICES`.
-
-    Raises:
-        RigError: an unknown or missing key, or a value that is not one of its choices.
-    """
+    """Check the keys of a table against the fields of a dataclass, except `but`, and its values against `_CHOICES`."""
     known = {field.name: field.default is MISSING for field in fields(kind) if field.name != but}
     for key in raw:
         if key not in known:

@@ -52,14 +52,9 @@ class Image:
         return sorted([*self.segments, *self.cargo])
 
     def pages(self, start: int, size: int, page: int) -> dict[int, bytes]:
-        """Return `flashed` in whole pages of a flash, by address, ascending. Unused bytes are 0xFF.
+        """Return `flashed` in whole pages by address, ascending; unused bytes are 0xFF.
 
-        Args:
-            start, size: address and bytes of the flash.
-            page: bytes of a page.
-
-        Raises:
-            Blocked: bytes lie outside the flash.
+        Raises Blocked if bytes lie outside the flash of `size` bytes at `start`.
         """
         pages: dict[int, bytearray] = {}
         for address, data in self.flashed:
@@ -130,9 +125,7 @@ class Image:
     def place(self, address: int, call: bool = False) -> str:
         """Return `0xADDRESS in function+offset (file.c:line)`, without the parts that the file does not contain.
 
-        Args:
-            address: of an instruction; the Thumb bit is ignored.
-            call: the address is a return address; report the line of the call before it.
+        The Thumb bit is ignored. With `call`, the address is a return address; the line is that of the call before it.
         """
         words = f"0x{address & ~1:08X}"
         if not any(base <= (address & ~1) < base + len(data) for base, data in self.segments):
@@ -155,11 +148,7 @@ def image_of(board: str, elf: Path | None = None) -> Image:
 
 
 def kernel_image(core: str) -> Image:
-    """Return the prebuilt image with all kernels for a core, verified against the manifest.
-
-    Raises:
-        RigError: as `image_of`.
-    """
+    """Return the prebuilt image with all kernels for a core, verified as `image_of` does."""
     image = _prebuilt(f"kernels-{core}")
     if core == "cortex-m0plus":
         _check_armv6m(image, core)

@@ -83,8 +83,7 @@ def read_bench(path: Path) -> Bench:
     """Return the bench that a rig.toml describes; a missing file gives an empty bench.
 
     Raises:
-        RigError: the file cannot be read, or has a syntax error, an unknown key, a wrong type, an unknown board or a
-            board that is named twice.
+        RigError: the file cannot be read, or has a syntax error, a wrong key or value, an unknown board, or one twice.
     """
     if not os.path.lexists(path):
         return Bench()  # an unreadable file is an error: its boards must not fall back to stand-ins
@@ -140,9 +139,9 @@ def _explain(path: Path, text: str, error: ValidationError) -> str:
 
 
 def _line_of(text: str, key: str, table: int | None) -> int:
-    """Return the line number of a key in the [[board]] table of this index, or in the whole file if `table` is None.
+    """Return the line number of a key in the [[board]] table of this index, in the whole file if it is None.
 
-    A key that is missing gets the line at which its table begins. (The TOML parser does not report positions.)
+    A missing key gets the line at which its table begins. (The TOML parser does not report positions.)
     """
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*board\s*\]\]", line)]

@@ -23,7 +23,7 @@ class Device:
 
     Attributes:
         kind: one of `KINDS`.
-        name: name that the device reports.
+        name: that the device reports.
         identity: its name in rig.toml: full USB serial number, path if it has none, or VISA resource name.
         path: USB bus and ports at which it is plugged in, or mount point; empty if unknown.
         device: path of a serial port; empty for other devices.

@@ -115,11 +115,7 @@ def _attached(named: BenchBoard, devices: Sequence[Device]) -> str:
 
 
 def _permitted(device: Device) -> str:
-    """Return a sentence if this user may open the USB device (Linux: /dev/bus/usb).
-
-    Raises:
-        RigError: the user may not.
-    """
+    """Return a sentence if this user may open the USB device (Linux: /dev/bus/usb), else raise RigError."""
     folder = Path("/sys/bus/usb/devices") / device.path
     if not device.path or not (folder / "busnum").is_file():
         return f"{device.name} is attached."
@@ -177,15 +173,9 @@ def _agent_answers(named: BenchBoard) -> str:
 
 
 def _no_answer(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:
-    """Return a note for a board that was never flashed.
+    """Return a note for a board that was never flashed. Raises RigError if it should have answered.
 
-    Args:
-        named: entry of the board.
-        silent: the error of the agent that did not answer.
-        ours: whether the flash begins with the rig's image; None without a probe.
-
-    Raises:
-        RigError: the board should have answered.
+    `ours` is whether the flash begins with the rig's image, None without a probe.
     """
     if ours:
         raise RigError(

@@ -35,11 +35,7 @@ class _Kept:
 
 
 class KeptStandIns:
-    """Provides stand-ins to one trial after another.
-
-    Args:
-        folder: folder for the log of each virtual board, and for that of Renode.
-    """
+    """Provides stand-ins to one trial after another; the log of each is in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,15 +43,9 @@ class KeptStandIns:
 
     @contextlib.contextmanager
     def lend(self, reality: str, board: Board, image: Image, log: Path) -> Iterator[StandIn]:
-        """Provide a stand-in for a `with` block. It is stopped, and not used again, if the block raises an exception.
+        """Provide a stand-in for a `with` block, and write its output of that time to `log`.
 
-        Args:
-            reality: one of `KEPT`.
-            board, image: as for `start_virtual` and `start_renode`.
-            log: file for the stand-in's output during the block.
-
-        Raises:
-            Blocked: it did not start.
+        It is stopped, and not used again, if the block raises an exception. Raises Blocked if it did not start.
         """
         name = board.name if reality == "virtual" else reality
         full_log = self._folder / f"{name}.log"

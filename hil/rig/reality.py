@@ -19,12 +19,9 @@ def is_attached(named: BenchBoard | None, asked: str) -> bool:
 
 
 def choose(board: Board, named: BenchBoard | None, asked: str) -> str:
-    """Return the reality of a board.
+    """Return the reality of a board, given the requested one of `REALITIES`.
 
-    Args:
-        board: catalogue entry.
-        named: its table in rig.toml, None if there is none. A board with a table never falls back to a stand-in.
-        asked: requested reality, one of `REALITIES`.
+    A board with a table in rig.toml (`named`) never falls back to a stand-in.
 
     Raises:
         Blocked: hardware is requested but rig.toml names none; the board has no such stand-in; Renode is requested but

@@ -37,11 +37,7 @@ class Taken:
             self.stand_in.alive(within_s)
 
     def power_cycle(self) -> str:
-        """Switch the board's power off and on; return what was switched, for messages.
-
-        Raises:
-            Blocked: rig.toml names no switch, the power cannot be switched, or a device did not come back.
-        """
+        """Switch the board's power off and on, as `hil.rig.power_cycle`."""
         return power_cycle(self.board, self.endpoints, self.probe_process)
 
     def chip_fault(self, image: Image) -> str | None:
