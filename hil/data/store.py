@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,18 +38,12 @@ class Known:
     by_hand: str
     sha256: dict[str, str]
     md5: dict[str, str]
-    sources: tuple[dict[str, Any], ...]
+    sources: Sequence[dict[str, Any]]
 
 
 def known_sets(path: Path = SOURCES) -> dict[str, Known]:
     """Return the full data sets by name."""
-    found = {}
-    for name, facts in packaged_toml(path).items():
-        sha256, md5 = ({part: facts["files"][part][kind] for part in PARTS} for kind in ("sha256", "md5"))
-        found[name] = Known(
-            name, facts["title"], facts["licence"], facts["by_hand"], sha256, md5, tuple(facts["sources"])
-        )
-    return found
+    return {name: Known(name, **facts) for name, facts in packaged_toml(path).items()}
 
 
 def find_set(name: str) -> Known:

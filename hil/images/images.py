@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -193,12 +194,9 @@ def _prebuilt(name: str) -> Image:
 
 
 def _read(path: Path) -> Image:
+    data = read_file(path, LARGEST, CURE)
     try:
-        data = read_file(path, LARGEST, CURE)
-        with path.open("rb") as file:
-            ELFFile(file)
-    except OSError as error:
-        raise RigError(f"{path} cannot be read ({error.strerror}): {CURE}.") from error
+        ELFFile(io.BytesIO(data))
     except ELFError as error:
         raise RigError(f"{path} is not an ELF file ({error}): give the linked firmware, not a .bin or .hex.") from error
     return Image(path, hashlib.sha256(data).hexdigest())

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from serial import Serial
+from serial import Serial, SerialTimeoutException
 
 from hil.errors import Blocked
 from hil.link.failures import Silent
 from hil.link.frames import Frame, FrameReader
-from hil.port_errors import WRITE_TIMEOUT
 
 EXIT_KNOWN_S = 2.0  # a stand-in's port disappears up to this long before its exit is known
 POLL_S = 0.05
@@ -85,7 +84,7 @@ class Wire:
     def _guarded(self, action: Callable[[], Any]) -> Any:
         try:
             return action()
-        except WRITE_TIMEOUT as error:
+        except SerialTimeoutException as error:  # the other end did not accept the bytes within the write time-out
             self._alive()
             raise Silent(
                 "the serial port accepts no more bytes (its other end has stopped, or flow control holds it): "

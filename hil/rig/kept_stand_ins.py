@@ -13,7 +13,8 @@ from pathlib import Path
 from hil.boards import Board
 from hil.errors import Blocked
 from hil.images import Image
-from hil.standins import StandIn, renode, start_renode, start_virtual
+from hil.rig.reality import start
+from hil.standins import StandIn, renode
 
 KEPT = ("virtual", "renode")
 
@@ -54,9 +55,8 @@ class KeptStandIns:
         if kept is not None and not kept.serves(reality, board, image):
             kept.stand_in.stop()
             kept = None
-        start = start_virtual if reality == "virtual" else start_renode
         try:
-            kept = kept or _Kept(start(board, image, full_log), image.path)
+            kept = kept or _Kept(start(reality, board, image, full_log), image.path)
             yield kept.stand_in
         except BaseException:
             if kept is not None:

@@ -58,7 +58,7 @@ def _stand_in_for(board: Board) -> str:
     return "renode"
 
 
-def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str, ...]) -> StandIn:
+def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str, ...] = ()) -> StandIn:
     """Start a stand-in of the reality that `choose` returned. Raises Blocked if it did not start."""
     if reality == "virtual":
         return start_virtual(board, image, log, inject)

@@ -197,8 +197,7 @@ def _the_probe(unique_id: str) -> DebugProbe:
         return exact[0]
     if len(exact) > 1:
         raise Blocked(
-            "connect",
-            f"{len(exact)} attached probes report the id {unique_id}: unplug all but the board's own.",
+            "connect", f"{len(exact)} attached probes report the id {unique_id}: unplug all but the board's own."
         )
     if like:
         names = " and of ".join(sorted(probe.unique_id for probe in like))

@@ -75,8 +75,7 @@ def come_back(endpoints: Endpoints, baud: int, after: str, within_s: float = BAC
         except Blocked as blocked:
             if time.monotonic() > until:
                 raise Blocked(
-                    "link",
-                    f"the serial port did not come back within {within_s:.0f} s after {after}: {blocked.reason}",
+                    "link", f"the serial port did not come back within {within_s:.0f} s after {after}: {blocked.reason}"
                 ) from blocked
         time.sleep(POLL_S)
 
