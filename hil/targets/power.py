@@ -26,20 +26,16 @@ class PowerSwitch(Protocol):
         """Return a sentence that says that it can be switched. Raises `Blocked` if it cannot."""
         ...
 
-    def off(self) -> None:
-        """Switch off. Raises `Blocked` if it stays on."""
-        ...
-
-    def on(self) -> None:
-        """Switch on. Raises `Blocked` if it stays off."""
+    def switch(self, on: bool) -> None:
+        """Switch on or off. Raises `Blocked` if it does not change."""
         ...
 
 
 def cycle(switch: PowerSwitch, off_s: float = OFF_S) -> None:
     """Switch off, wait `off_s` seconds, switch on; raise `Blocked` if it stayed on, or did not come on again."""
-    switch.off()
+    switch.switch(False)
     time.sleep(off_s)
-    switch.on()
+    switch.switch(True)
 
 
 @contextlib.contextmanager

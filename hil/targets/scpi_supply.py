@@ -38,19 +38,12 @@ class ScpiSupply:
         self._no_error()
         return f"{identity} answers; {self.name} is {state}."
 
-    def off(self) -> None:
-        """Switch the output off."""
-        self._switch(False)
-
-    def on(self) -> None:
-        """Set voltage and current limit, then switch the output on."""
+    def switch(self, on: bool) -> None:
+        """Switch the output off; or set voltage and current limit, then switch it on."""
         self._select()
-        self._session.tell(f"VOLT {self._power.volts:g}", f"CURR {self._power.amps:g}")
-        self._no_error()  # before the output is on
-        self._switch(True)
-
-    def _switch(self, on: bool) -> None:
-        self._select()
+        if on:
+            self._session.tell(f"VOLT {self._power.volts:g}", f"CURR {self._power.amps:g}")
+            self._no_error()  # before the output is on
         self._session.tell(f"OUTP {'ON' if on else 'OFF'}")
         self._no_error()
         if self._is_on() is not on:
