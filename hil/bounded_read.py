@@ -21,7 +21,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PIECE = 1 << 20
 MB = 1 << 20
 SMALL_TEXT = 1 * MB  # limit for a file written by hand: rig.toml, a specification
 
@@ -43,14 +42,15 @@ def take(stream: Readable, most: int, name: str, cure: str) -> bytes:
     """
     data = up_to(stream, most + 1)
     if len(data) > most:
-        raise RigError(f"{name} has more than {_size(most)}, the largest size that is read: {cure}.")
+        size = f"{most // MB} MB" if most >= MB and most % MB == 0 else f"{most:,} bytes"
+        raise RigError(f"{name} has more than {size}, the largest size that is read: {cure}.")
     return data
 
 
 def up_to(stream: Readable, count: int) -> bytes:
     """Return the next `count` bytes of a stream, fewer if it ends. Reads pieces of 1 MB: a large `count` is cheap."""
     pieces = []
-    while count and (piece := stream.read(min(PIECE, count))):
+    while count and (piece := stream.read(min(MB, count))):
         count -= len(piece)
         pieces.append(piece)
     return b"".join(pieces)
@@ -135,10 +135,6 @@ def _finite(text: str) -> float:
     if value in (float("inf"), float("-inf")):
         _no_number(text[:20])
     return value
-
-
-def _size(most: int) -> str:
-    return f"{most // MB} MB" if most >= MB and most % MB == 0 else f"{most:,} bytes"
 
 
 def _shown(path: Path) -> str:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from itertools import combinations_with_replacement, product
 
-from hil.link.frames import Frame, parse
+from hil.link.frames import parse
 from hil.link.messages import REPLY_BIT
 from hil.link.wire import Wire
 
@@ -72,13 +72,10 @@ def _is_answered(wire: Wire, hello: Callable[[int], bytes], value: int | None) -
     wire.send(b"\0" + data)
     until = time.monotonic() + ANSWER_S
     while time.monotonic() < until:
-        if any(_is_reply(frame, nonce) for frame in wire.receive()):
-            return True
+        for frame in wire.receive():
+            if frame.session == nonce & 0xFF and frame.seq == 0 and frame.type & REPLY_BIT:
+                return True
     return False
-
-
-def _is_reply(frame: Frame, nonce: int) -> bool:
-    return frame.session == nonce & 0xFF and frame.seq == 0 and bool(frame.type & REPLY_BIT)
 
 
 def _greeting(hello: Callable[[int], bytes], value: int | None) -> tuple[int, bytes]:
