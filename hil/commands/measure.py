@@ -35,13 +35,13 @@ USB_VOLT = 5.0  # default supply voltage of a meter that is read by hand
 NUMBERS = {  # options: check of the value, its unit, and help
     "--range": (positive, "AMPERES", "largest current (default: found by starting on the meter's largest range)"),
     "--interval": (positive, "SECONDS", "time between readings (default: 0.001)"),
-    "--idle": (positive, "SECONDS", "sleep before and after the work (default: 0.2, or 40 readings if longer)"),
+    "--idle": (positive, "SECONDS", "sleep of the board around the work (default: 0.2, or 40 readings if longer)"),
     "--window": (positive, "SECONDS", "expected time between the edges (default: 10)"),
     "--deadline": (positive, "SECONDS", f"time limit for both edges (default: {DEADLINE_S:g} plus two windows)"),
     "--supply-error": (
         share,
         "SHARE",
-        "error limit of the supply voltage (default: 0.05 if the meter does not read it)",
+        "error limit of the supply under load (default: 0.05 if the meter does not read it)",
     ),
     "--ambient": (celsius, "DEGREES", "ambient temperature of the meter (default: within its specification)"),
     "--shunt": (positive, "OHMS", "for a file: the current is a voltage across this many ohms, or volts per ampere"),
