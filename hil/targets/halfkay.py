@@ -75,9 +75,7 @@ class HalfKay:
 
     def program(self, image: Image) -> None:
         """Program the image and start it; raise `Blocked` if it does not fit, or the Teensy does not accept it."""
-        pages = image.pages(BASE, LIMIT, BLOCK)
-        # The first block is always sent, because it makes HalfKay erase the flash. Blank ones are not needed.
-        blocks = [BASE, *(address for address, data in pages.items() if address != BASE and data.count(0xFF) < BLOCK)]
+        blocks = {BASE: b"\xff" * BLOCK} | image.pages(BASE, LIMIT, BLOCK)
         found = self._find()
         if found is None:
             raise Blocked("flash", f"{self._board.name} has left its boot loader: {self.button}, and run again.")
@@ -91,9 +89,11 @@ class HalfKay:
                 "then unplug the Teensy and plug it in again.",
             ) from error
         with contextlib.closing(device):
-            for address in blocks:
-                data = pages.get(address, b"\xff" * BLOCK)
-                _write(device, report(address - BASE, data), ERASE_S if address == BASE else WRITE_S)
+            for address, data in blocks.items():
+                if address == BASE:  # always sent, because it makes HalfKay erase the flash
+                    _write(device, report(0, data), ERASE_S)
+                elif data.count(0xFF) < BLOCK:
+                    _write(device, report(address - BASE, data), WRITE_S)
             _write(device, report(START, b""), WRITE_S)
 
 
