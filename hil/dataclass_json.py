@@ -18,16 +18,10 @@ Model = TypeVar("Model", bound="BaseModel")
 
 
 def rebuilt(kind: type[T], said: Any, place: str, cure: str) -> T:
-    """Return a dataclass with fields from a JSON object.
-
-    Args:
-        kind: the dataclass; its annotations say which values are valid.
-        said: the JSON object.
-        place: where the object is, for messages.
-        cure: how to correct an error, for messages.
+    """Return a dataclass with the fields of a JSON object; `place` and `cure` are for messages.
 
     Raises:
-        RigError: it is not an object, has an unknown field or lacks one, or a field has another type.
+        RigError: it is not an object, has an unknown field or lacks one, or a field has another type than annotated.
     """
     from pydantic import ValidationError  # imported here: takes a quarter of a second, and many commands do not need it
 

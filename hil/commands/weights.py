@@ -37,8 +37,7 @@ def main(arguments: list[str]) -> int:
 def save(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
     """Copy the newest checkpoint of a board to a file, and return a sentence about it.
 
-    Raises:
-        RigError: the board has no checkpoint, or one of another network.
+    Raises RigError if the board has no checkpoint, or one of another network.
     """
     board = prepared.board.name
     with ready(prepared, rig, folder / "bench.log") as device:
@@ -55,9 +54,7 @@ def save(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
 def load(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
     """Copy the weights of a file to a checkpoint of a board with step 0, and return a sentence about it.
 
-    Raises:
-        RigError: the board has no slots for checkpoints.
-        Blocked: the weights on the board are not those sent to it.
+    Raises RigError if the board has no slots for checkpoints, Blocked if its weights are not those sent to it.
     """
     board = prepared.board.name
     with ready(prepared, rig, folder / "bench.log") as device:

@@ -25,6 +25,7 @@ from hil.link.replies import (
     Stepped,
     Work,
     bookings_of,
+    checked,
     checkpoints_of,
     digests_of,
     laps_of,
@@ -105,7 +106,7 @@ class Device:
         self._session.stream(
             "load_data", ({"offset": at, "data": blob[at : at + BLOCK]} for at in range(0, len(blob), BLOCK))
         )
-        read = Loaded.of("load_end", self._session.request("load_end"))
+        read = checked(Loaded, "load_end", self._session.request("load_end"))
         self.tensors = read.tensors
         return read
 
@@ -114,7 +115,7 @@ class Device:
         if not image.cargo:
             return self.load(blob)
         (address, data), *_ = image.cargo
-        return Loaded.of("use_flash", self._session.request("use_flash", address=address, total=len(data)))
+        return checked(Loaded, "use_flash", self._session.request("use_flash", address=address, total=len(data)))
 
     def write(self, tensor: int, data: bytes) -> None:
         """Write a trained tensor."""
@@ -123,7 +124,7 @@ class Device:
 
     def work(self) -> Work:
         """Return the multiply-accumulates and layer runs of the last step or run."""
-        return Work.of(self._session.request("work"))
+        return checked(Work, "work", self._session.request("work"))
 
     def configure(self, configuration: Mapping[str, Any]) -> Planned:
         """Send the settings, as `Method.configuration` returns them; return the agent's memory plan."""

@@ -186,7 +186,15 @@ def test_a_watch() -> None:
     meter, time = lpm01a([(0, 0.01), (2.0, 0.03)], [])
     meter.configure(Setting(3.3, 0.05, 0.001, 0.1, 0.5))
     screen, past = io.StringIO(), History()
-    watch(meter, past, Host(time.seconds, time.sleep), 0.5, 5.0, Console(file=screen, width=100, force_terminal=True))
+    watch(
+        meter,
+        past,
+        Host(time.seconds, time.sleep),
+        0.5,
+        5.0,
+        Console(file=screen, width=100, force_terminal=True),
+        math.inf,
+    )
     assert past.lowest_w == pytest.approx(0.033, rel=1e-3) and past.highest_w == pytest.approx(0.099, rel=1e-3)
     assert (
         past.energy_j == pytest.approx(past.mean_w * 5.0, rel=0.02)
@@ -206,7 +214,7 @@ def watched(
     host, screen, past = Host(time.seconds, time.sleep), io.StringIO(), History()
     with metered(key, truth, EXACT, rng, time, host, 0.0) as meter:
         meter.configure(Setting(3.3, sheet.range_for(0.05).amperes, max(0.001, 1 / sheet.fastest_hz), 0.5, 0.5))
-        watch(meter, past, host, 0.5, seconds, Console(file=screen, width=160, force_terminal=True))
+        watch(meter, past, host, 0.5, seconds, Console(file=screen, width=160, force_terminal=True), math.inf)
     return past, screen.getvalue()
 
 
