@@ -13,13 +13,4 @@ typedef struct {
     uint32_t first_step;
 } settings_t;
 
-/* Their places in `configure`. */
-enum {
-    SETTING_METHOD = 0,
-    SETTING_BATCH = 1,
-    SETTING_SLOTS = 2,
-    SETTING_SEED = 3,
-    SETTING_FIRST_STEP = 4,
-};
-
 #endif

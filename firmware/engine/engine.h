@@ -41,7 +41,7 @@ failure_t engine_configure(engine_t *engine, const method_t *method, const void 
 
 /* What other requests ask first: is there a network; are there settings; is a step half done, which leaves its
    weights perturbed; or is none, and do slots 0..count-1 hold samples. */
-bool engine_has_network(const engine_t *engine);
+failure_t engine_check_network(const engine_t *engine);
 failure_t engine_check_configured(const engine_t *engine);
 failure_t engine_check_whole(const engine_t *engine);
 failure_t engine_check_at_rest(const engine_t *engine, uint16_t count);
@@ -76,12 +76,6 @@ failure_t engine_forward(engine_t *engine, uint16_t slot);
    bytes written. */
 failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out,
                        uint32_t *length);
-
-/* Of the loaded network; 0 when there is none. Tensors are those that are trained; without settings, all that could
-   be. The digest is the one written in the file. */
-uint8_t engine_tensors(const engine_t *engine);
-uint8_t engine_layers(const engine_t *engine);
-uint32_t engine_network_digest(const engine_t *engine);
 
 /* XXH32 of every trained tensor as it is now, as for engine_step. */
 failure_t engine_digests(const engine_t *engine, void *digests);

@@ -2,6 +2,8 @@
 #ifndef METHOD_H
 #define METHOD_H
 
+#include <stddef.h>
+
 #include "engine/pass.h"
 
 /* The layers from..to - 1 are run, with the buffers placed for them. Only what is run before the first start does not
@@ -16,8 +18,8 @@ typedef struct method_table {
     enum format format;               /* that it trains */
     const settings_table_t *settings; /* of its settings, a structure that begins with a settings_t */
 
-    /* Whether the settings, which are within their limits, go together and with a network: index in the table of one
-       that does not, or METHOD_TAKES_ALL. */
+    /* Whether the settings, which are within their limits, go together and with a network: offset of one that does
+       not, or METHOD_TAKES_ALL. */
     uint8_t (*check)(const settings_t *settings, const graph_file_t *file);
     /* What the settings train, and in which order. */
     training_t (*training)(const settings_t *settings, const graph_file_t *file);

@@ -53,8 +53,8 @@ typedef struct {
 int8_t *model_weights(const model_t *model, uint8_t l);
 int32_t *model_biases(const model_t *model, uint8_t l);
 
-/* The trained tensors, input to output: of each trained layer the weights, then the biases. Their number; and one of
-   them. */
+/* The trained tensors, input to output: of each trained layer the weights, then the biases; without settings, all that
+   could be. Their number, 0 without a network; and one of them. */
 uint8_t model_tensors(const model_t *model);
 trained_tensor_t model_tensor(const model_t *model, uint8_t tensor);
 

@@ -27,7 +27,7 @@ failure_t settings_read(const settings_table_t *table, const uint8_t *body, uint
 /* Refuse the first setting that is not within its limits. */
 failure_t settings_check(const settings_table_t *table, const void *settings);
 
-/* Refuse a setting, by its index in the table and its value. */
-failure_t settings_refuse(const settings_table_t *table, const void *settings, uint8_t index);
+/* Refuse the setting at a place of the structure, by its index in the table and its value. */
+failure_t settings_refuse(const settings_table_t *table, const void *settings, uint8_t place);
 
 #endif

@@ -5,11 +5,9 @@
 #include "engine/slots.h"
 
 static failure_t check_step(const engine_t *engine, uint32_t step) {
-    const failure_t failure = engine_check_configured(engine);
-    if (failure.code == 0 && step != engine->under_way.step) {
-        return refusal(FAILURE_OUT_OF_ORDER, step, engine->under_way.step);
-    }
-    return failure;
+    RETURN_IF_REFUSED(engine_check_configured(engine));
+    const uint32_t next = engine->under_way.step;
+    return step == next ? no_failure() : refusal(FAILURE_OUT_OF_ORDER, step, next);
 }
 
 /* The samples that the pass of a part may have; `turns`: the part begins the next pass. */
@@ -67,16 +65,9 @@ static void take_all(engine_t *engine, uint16_t count) {
 }
 
 failure_t engine_part(engine_t *engine, uint32_t step, uint8_t pass, uint16_t first, uint16_t count) {
-    failure_t failure = check_step(engine, step);
-    if (failure.code == 0) {
-        failure = slots_check(engine, count);
-    }
-    if (failure.code == 0) {
-        failure = check_place(engine, pass, first, count);
-    }
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(check_step(engine, step));
+    RETURN_IF_REFUSED(slots_check(engine, count));
+    RETURN_IF_REFUSED(check_place(engine, pass, first, count));
     if (engine->under_way.through == 0) {
         begin_account(&engine->model);
     }
@@ -143,13 +134,8 @@ void engine_report(engine_t *engine, step_result_t *result, void *digests) {
 
 failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result, void *digests) {
     const bool begun = engine->under_way.through > 0;
-    failure_t failure = check_step(engine, step);
-    if (failure.code == 0) {
-        failure = begun ? check_parts(engine, count) : slots_check(engine, count);
-    }
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(check_step(engine, step));
+    RETURN_IF_REFUSED(begun ? check_parts(engine, count) : slots_check(engine, count));
     if (!begun) {
         begin_account(&engine->model);
         take_all(engine, count);
@@ -161,12 +147,9 @@ failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_resu
 
 failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps, uint16_t count) {
     const settings_t *settings = &engine->model.settings;
-    const failure_t failure = check_step(engine, step);
-    if (failure.code != 0) {
-        return failure;
-    }
-    const uint16_t most =
-        engine->model.training.consumed ? 1 : UINT16_MAX; /* a sample that is consumed is there for one step */
+    RETURN_IF_REFUSED(check_step(engine, step));
+    /* A sample that is consumed is there for one step. */
+    const uint16_t most = engine->model.training.consumed ? 1 : UINT16_MAX;
     if (settings->slots < settings->batch) {
         return refusal(FAILURE_BAD_SLOT, settings->slots, settings->batch);
     }

@@ -78,8 +78,8 @@ typedef struct {
     int32_t logs[2];  /* L of each pass for more than one sample, where losses are integers */
 } step_t;
 
-/* One step, or several in a row: the losses of the last, the cycles of all. */
-typedef struct {
+/* One step, or several in a row: the losses of the last, the cycles of all. Packed, as docs/link.md has it. */
+typedef struct __attribute__((packed)) {
     uint32_t step;
     float loss_plus, loss_minus;
     int8_t sign;

@@ -221,13 +221,13 @@ static void demand(placing_t *placing, const model_t *model, start_t start) {
 }
 
 static uint8_t check(const settings_t *settings, const graph_file_t *file) {
-    static const tflite8_only_t only[] = {{SETTING_TFLITE8_DIRECTION, DIRECTION_SAMPLE}};
+    static const tflite8_only_t only[] = {{offsetof(tflite8_settings_t, direction), DIRECTION_SAMPLE}};
     const uint8_t refused = tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
     if (refused != METHOD_TAKES_ALL) {
         return refused;
     }
     const training_t training = tflite8_training(settings, file);
-    return tflite8_pools_pass_errors(file, &training) ? METHOD_TAKES_ALL : SETTING_METHOD;
+    return tflite8_pools_pass_errors(file, &training) ? METHOD_TAKES_ALL : offsetof(tflite8_settings_t, method);
 }
 
 const method_t back_propagation = {

@@ -77,8 +77,8 @@ static void demand(placing_t *placing, const model_t *model, start_t start) {
 }
 
 static uint8_t check(const settings_t *settings, const graph_file_t *file) {
-    static const tflite8_only_t only[] = {{SETTING_TFLITE8_WISE, WISE_LAYER},
-                                          {SETTING_TFLITE8_DIRECTION, DIRECTION_SAMPLE}};
+    static const tflite8_only_t only[] = {{offsetof(tflite8_settings_t, wise), WISE_LAYER},
+                                          {offsetof(tflite8_settings_t, direction), DIRECTION_SAMPLE}};
     return tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
 }
 

@@ -192,16 +192,16 @@ static void trace(model_t *model, uint16_t first, uint16_t count) {
 static uint8_t check(const settings_t *settings_of_all, const graph_file_t *file) {
     const elasticzo_settings_t *settings = (const void *)settings_of_all;
     if (settings->partition > graph_weighted(file)) {
-        return SETTING_ELASTICZO_PARTITION;
+        return offsetof(elasticzo_settings_t, partition);
     }
     if (settings->perturb == PERTURB_EXACT && settings->r_max > LARGEST_EXACT) {
-        return SETTING_ELASTICZO_PERTURB;
+        return offsetof(elasticzo_settings_t, perturb);
     }
     if (settings->loss_fraction > 0 && settings->loss != LOSS_INTEGER) {
-        return SETTING_ELASTICZO_LOSS_FRACTION;
+        return offsetof(elasticzo_settings_t, loss_fraction);
     }
     const bool whole = settings->scope == SCOPE_SAMPLE || settings->slots == settings->batch;
-    return whole ? METHOD_TAKES_ALL : SETTING_SLOTS;
+    return whole ? METHOD_TAKES_ALL : offsetof(elasticzo_settings_t, slots);
 }
 
 static training_t training(const settings_t *settings_of_all, const graph_file_t *file) {

@@ -10,9 +10,9 @@ static inline const tflite8_settings_t *tflite8_settings(const model_t *model) {
     return (const tflite8_settings_t *)(const void *)&model->settings;
 }
 
-/* A setting of which a method takes one value: `only` in hil/methods/methods.toml. */
+/* A setting of one byte of which a method takes one value: `only` in hil/methods/methods.toml. */
 typedef struct {
-    uint8_t setting, value;
+    uint8_t place, value;
 } tflite8_only_t;
 
 /* What the function `check` of these methods returns, with the `n` settings of which the method takes one value; and

@@ -4,11 +4,11 @@
 
 #include "agent/port.h"
 #include "arith/exp32.h"
-#include "trainer/pulse.h"
 
 /* The sample is in slot 0 and its bytes, as they came, in slot 1: a sample is halved, and `db print` and `infer` may
    be repeated. */
 enum { SLOTS = 2, PRINTED_A_LINE = 8, MHZ = 1000000, MILLE = 1000 };
+enum { HELD_US = 2 }; /* their runner asks for one at least */
 
 static void put(const char *text) {
     for (; *text != '\0'; text++) {
@@ -93,13 +93,22 @@ static uint32_t cycles_a_us(void) {
     return port_clock_hz() / MHZ;
 }
 
+void mlperf_tiny_pulse(void) {
+    port_counter_restart();
+    port_marker(false);
+    const uint32_t start = port_cycles(), least = HELD_US * cycles_a_us();
+    while (port_cycles() - start < least) {
+    }
+    port_marker(true);
+}
+
 /* Their th_timestamp(): a line in performance mode, in energy mode an edge downwards of at least a microsecond. */
 static void timestamp(const mlperf_tiny_t *tiny) {
-    if (!tiny->asked.energy) {
+    if (tiny->asked.energy) {
+        mlperf_tiny_pulse();
+    } else {
         put_line("m-lap-us-", tiny->us, "");
-        return;
     }
-    pulse_marker();
 }
 
 /* Softmax in floats, to three decimals, as their reference prints it: e^-(cross entropy with the class as the label).

@@ -29,4 +29,8 @@ void mlperf_tiny_end(mlperf_tiny_t *tiny);
 /* Take received bytes, those of frames too; executes and answers every command that they complete. */
 void mlperf_tiny_receive(mlperf_tiny_t *tiny, const uint8_t *bytes, size_t n);
 
+/* A mark in time as their runner wants it: pull the marker, high at rest, down for two microseconds. What it marks is
+   the falling edge. */
+void mlperf_tiny_pulse(void);
+
 #endif

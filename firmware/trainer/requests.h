@@ -4,7 +4,17 @@
 
 #include "trainer/trainer.h"
 
-typedef failure_t request_t(trainer_t *trainer, const link_request_t *request, link_reply_t *reply);
+/* A request while it is carried out. */
+typedef struct {
+    trainer_t *trainer;
+    engine_t *engine;
+    const void *fields;  /* the fixed part of the body: a structure of messages.h, at any address */
+    const uint8_t *rest; /* the `n` bytes that follow it */
+    uint32_t n;
+    link_reply_t *reply;
+} call_t;
+
+typedef failure_t request_t(const call_t *call);
 
 /* network_requests.c: the network, its settings, its tensors. */
 request_t request_load_begin, request_load_data, request_load_end, request_use_flash;
@@ -16,5 +26,8 @@ request_t request_samples, request_sample_part, request_step, request_part, requ
 /* Cycles of each step of the last run, of each stretch of a phase of the last step, by layer of the last step or run,
    and of bookings with nothing to book; and the work of the last step or run. */
 request_t request_laps, request_stretches, request_profile, request_bookings, request_work;
+
+/* checkpoint.c: trained tensors in two slots of the board's flash (docs/campaigns.md). */
+request_t request_checkpoints, request_save_checkpoint, request_load_checkpoint;
 
 #endif

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hil.methods.settings import COMMON, Setting, described, sent, setting_tables
@@ -54,7 +54,6 @@ def _bits(value: float | None) -> int:
 
 
 def _engine_header() -> list[str]:
-    common = described(COMMON)
     return [
         f"/* {SOURCE} */",
         "#ifndef COMMON_SETTINGS_H",
@@ -63,10 +62,7 @@ def _engine_header() -> list[str]:
         "#include <stdint.h>",
         "",
         "/* The settings of every method. Those of a method are a structure that begins with them. */",
-        *_structure("settings_t", common),
-        "",
-        "/* Their places in `configure`. */",
-        *_enumeration(f"SETTING_{name.upper()} = {place}" for place, name in enumerate(common)),
+        *_structure("settings_t", described(COMMON)),
         "",
         "#endif",
     ]
@@ -81,19 +77,14 @@ def _methods_header(methods: Mapping[str, Settings]) -> list[str]:
         '#include "engine/settings.h"',
         "",
         "/* Words by their numbers. */",
+        "enum {",
         *_words([described(COMMON), *methods.values()]),
+        "};",
     ]
     for table, settings in methods.items():
-        places = [
-            f"SETTING_{table.upper()}_{name.upper()} = {place}"
-            for place, name in enumerate(sent(settings))
-            if name not in described(COMMON)
-        ]
         lines += [
             "",
             *_structure(f"{table}_settings_t", sent(settings)),
-            "",
-            *_enumeration(places),
             "",
             f"extern const settings_table_t {table}_settings_table;",
         ]
@@ -128,13 +119,8 @@ def _structure(name: str, settings: Settings) -> list[str]:
     return ["typedef struct {", *members, f"}} {name};"]
 
 
-def _enumeration(members: Iterable[str]) -> list[str]:
-    lines = [f"    {member}," for member in members]
-    return ["enum {", *lines, "};"] if lines else []
-
-
 def _words(tables: list[Settings]) -> Iterator[str]:
-    """Yield an enumeration of every word of every setting once.
+    """Yield the enumerator of every word of every setting once.
 
     Raises:
         ValueError: two tables give a word of the same setting different numbers.
@@ -146,7 +132,7 @@ def _words(tables: list[Settings]) -> Iterator[str]:
         for name in numbers.keys() & known.keys():
             if numbers[name] != known[name]:
                 raise ValueError(f"{name} is {known[name]} and {numbers[name]}: give one of the words another name")
-        yield from _enumeration(f"{name} = {number}" for name, number in numbers.items() if name not in known)
+        yield from (f"    {name} = {number}," for name, number in numbers.items() if name not in known)
         known |= numbers
 
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/settings.h"
+
 /* End the program with a message where a condition does not hold. */
 #define CHECK(condition, ...)                                                                                          \
     do {                                                                                                               \
@@ -25,6 +27,9 @@ int32_t draw(int32_t least, int32_t most);
 
 /* `n` values in -bound..bound, in memory of their own. */
 int8_t *draw_s8(size_t n, int32_t bound);
+
+/* The index in `configure` of the setting at a place of the structure. */
+uint32_t setting_index(const settings_table_t *table, uint8_t place);
 
 void check_s8(const int8_t *found, const int8_t *expected, size_t n, const char *what);
 void check_s32(const int32_t *found, const int32_t *expected, size_t n, const char *what);

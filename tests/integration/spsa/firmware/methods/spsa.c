@@ -102,12 +102,12 @@ static void stand(plan_t *plan, const model_t *model) {
 
 static uint8_t check(const settings_t *settings, const graph_file_t *file) {
     static const tflite8_only_t only[] = {
-        {SETTING_TFLITE8_PERTURB, PERTURB_WEIGHT},
-        {SETTING_TFLITE8_WISE, WISE_MODEL},
-        {SETTING_TFLITE8_DIFFERENCE, DIFFERENCE_CENTRAL},
-        {SETTING_TFLITE8_DIRECTION, DIRECTION_BATCH},
-        {SETTING_TFLITE8_GNS, 0},
-        {SETTING_TFLITE8_QUERIES, 1},
+        {offsetof(tflite8_settings_t, perturb), PERTURB_WEIGHT},
+        {offsetof(tflite8_settings_t, wise), WISE_MODEL},
+        {offsetof(tflite8_settings_t, difference), DIFFERENCE_CENTRAL},
+        {offsetof(tflite8_settings_t, direction), DIRECTION_BATCH},
+        {offsetof(tflite8_settings_t, gns), 0},
+        {offsetof(tflite8_settings_t, queries), 1},
     };
     return tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
 }
