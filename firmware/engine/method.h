@@ -29,8 +29,10 @@ typedef struct method_table {
     void (*demand)(placing_t *placing, const model_t *model, start_t start);
     /* There is a plan, and the arena has been painted. May be NULL. */
     void (*begin)(model_t *model);
-    /* Take the samples in slots 0..count-1 through a pass: the next of its samples, or the first of the next pass. */
-    void (*take)(model_t *model, step_t *step, uint8_t pass, uint16_t count);
+    /* A pass begins: the step has its number, and no samples of it yet. */
+    void (*begin_pass)(model_t *model, step_t *step);
+    /* Take the next group of samples through a pass: step->group samples from a slot on. */
+    void (*take)(model_t *model, step_t *step, uint16_t slot);
     /* End the step: updates. Returns the sign of a comparison of losses, 0 where there is none. */
     int8_t (*finish)(model_t *model, step_t *step);
     /* Show an observer all that is made of the samples in slots first..first+count-1, with the weights as they are. */

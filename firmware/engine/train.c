@@ -51,9 +51,22 @@ static void begin_account(model_t *model) {
     model->watch.bookings = 0;
 }
 
+/* The samples in slots 0..count-1: the next of a pass, or the first of the next pass. */
 static void take(engine_t *engine, uint8_t pass, uint16_t count) {
     model_t *model = &engine->model;
-    model->method->take(model, &engine->under_way, pass, count);
+    step_t *step = &engine->under_way;
+    stopwatch_start(&model->watch);
+    if (step->through == 0 || pass != step->pass) {
+        step->samples = step->through; /* of the pass before */
+        step->pass = pass;
+        step->through = 0;
+        model->method->begin_pass(model, step);
+    }
+    step->group = model->training.grouped ? count : 1;
+    for (uint16_t slot = 0; slot < count; slot = (uint16_t)(slot + step->group)) {
+        model->method->take(model, step, slot);
+        step->through = (uint16_t)(step->through + step->group);
+    }
     stopwatch_stop(&model->watch);
 }
 

@@ -10,8 +10,7 @@
 #include "kernels/tflite_depthwise_s8.h"
 #include "kernels/tflite_errors_s8.h"
 #include "kernels/tflite_pooling_s8.h"
-#include "methods/tflite8_gradient.h"
-#include "methods/tflite8_reach.h"
+#include "methods/tflite8_methods.h"
 
 enum { FRACTION = 16 }; /* bits of a quotient of factors that count */
 
@@ -192,7 +191,7 @@ static void pass_back(way_back_t *way, uint8_t l) {
     stopwatch_book(&model->watch, &model->account.backward[l]);
 }
 
-static void take_sample(model_t *model, step_t *step, uint16_t slot) {
+static void take(model_t *model, step_t *step, uint16_t slot) {
     const sample_t sample = tflite8_take_sample(model, step, slot);
     way_back_t way = {.model = model, .sample = &sample};
     begin(&way);
@@ -201,11 +200,6 @@ static void take_sample(model_t *model, step_t *step, uint16_t slot) {
             pass_back(&way, l);
         }
     }
-}
-
-static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
-    (void)pass;
-    tflite8_take(model, step, count, take_sample);
 }
 
 static void stand(plan_t *plan, const model_t *model) {
@@ -238,6 +232,7 @@ const method_t back_propagation = {
     .stand = stand,
     .demand = demand,
     .begin = tflite8_clear_velocities,
+    .begin_pass = tflite8_begin_pass,
     .take = take,
     .finish = tflite8_finish,
     .trace = tflite8_trace,

@@ -2,7 +2,7 @@
 #include "arith/rademacher.h"
 #include "kernels/losses.h"
 #include "kernels/perturbation.h"
-#include "methods/tflite8_gradient.h"
+#include "methods/tflite8_methods.h"
 
 enum { UNIT = -16, DRAWN = 24 /* a coordinate looks at the upper byte of its draw */ };
 
@@ -35,10 +35,10 @@ static int32_t *coordinates_of(const model_t *model, uint8_t l) {
 
 static void ask(model_t *model, step_t *step, const sample_t *sample, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const uint32_t n = trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
+    const uint32_t n = trained_count(&model->training, layer);
     int32_t *coordinates = coordinates_of(model, l);
-    uint32_t state =
-        rademacher_state(tflite8_settings(model)->seed, step->step, 0, l, 0); /* one mask for all samples of a step */
+    /* One mask for all samples of a step. */
+    uint32_t state = rademacher_state(tflite8_settings(model)->seed, step->step, 0, l, 0);
     for (uint32_t j = 0; j < n; j++) {
         state = xorshift32(state);
         const bool active = state >> DRAWN >= tflite8_settings(model)->sparsity;
@@ -52,19 +52,14 @@ static void learn(model_t *model, step_t *step, const sample_t *sample, uint8_t 
     const uint32_t weights = trained_weights(&model->training, layer);
     const int32_t *coordinates = coordinates_of(model, l);
     const gradient_sink_t sink = gradient_open(model, sample, l, UNIT);
-    gradient_take_weights(&sink, 0, weights, coordinates);
-    gradient_take_biases(&sink, 0, trained_biases(&model->training, layer), coordinates + weights);
+    gradient_take(&sink, 0, weights, coordinates);
+    gradient_take(&sink, weights, trained_biases(&model->training, layer), coordinates + weights);
     stopwatch_book(&model->watch, &model->account.backward[l]);
 }
 
-static void take_sample(model_t *model, step_t *step, uint16_t slot) {
+static void take(model_t *model, step_t *step, uint16_t slot) {
     static const layer_method_t method = {.ask = ask, .learn = learn};
     layer_wise_sample(model, step, slot, &method);
-}
-
-static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
-    (void)pass;
-    tflite8_take(model, step, count, take_sample);
 }
 
 static void stand(plan_t *plan, const model_t *model) {
@@ -89,6 +84,7 @@ const method_t deepzero = {
     .training = tflite8_training,
     .stand = stand,
     .demand = demand,
+    .begin_pass = tflite8_begin_pass,
     .take = take,
     .finish = tflite8_finish,
     .trace = tflite8_trace,

@@ -5,7 +5,7 @@
 #include "kernels/losses.h"
 #include "kernels/perturbation.h"
 #include "kernels/zeroth_order_gradient.h"
-#include "methods/tflite8_gradient.h"
+#include "methods/tflite8_methods.h"
 
 enum {
     UNIT = -16,                 /* exponent of the deltas */
@@ -97,18 +97,14 @@ static void ask(model_t *model, step_t *step, const sample_t *sample, uint8_t l)
 /* A block at a time, in the order of the draws: the weights, then the biases. */
 static void weight_gradient(model_t *model, const sample_t *sample, uint8_t l, query_t *queries) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const uint32_t weights = trained_weights(&model->training, layer), biases = trained_biases(&model->training, layer);
+    const uint32_t weights = trained_weights(&model->training, layer), all = trained_count(&model->training, layer);
     const gradient_sink_t sink = gradient_open(model, sample, l, UNIT);
     int32_t block[BLOCK];
-    for (uint32_t i = 0, n; i < weights; i += n) {
-        n = weights - i < BLOCK ? weights - i : BLOCK;
+    for (uint32_t i = 0, n; i < all; i += n) {
+        const uint32_t left = (i < weights ? weights : all) - i;
+        n = left < BLOCK ? left : BLOCK;
         signed_sums_s32(queries, tflite8_settings(model)->queries, n, block);
-        gradient_take_weights(&sink, i, n, block);
-    }
-    for (uint32_t i = 0, n; i < biases; i += n) {
-        n = biases - i < BLOCK ? biases - i : BLOCK;
-        signed_sums_s32(queries, tflite8_settings(model)->queries, n, block);
-        gradient_take_biases(&sink, i, n, block);
+        gradient_take(&sink, i, n, block);
     }
 }
 
@@ -197,7 +193,7 @@ static void learn_all(model_t *model, step_t *step, const sample_t *sample) {
     }
 }
 
-static void take_sample(model_t *model, step_t *step, uint16_t slot) {
+static void take(model_t *model, step_t *step, uint16_t slot) {
     static const layer_method_t layer_wise = {.ask = ask, .learn = learn};
     if (tflite8_settings(model)->wise == WISE_LAYER) {
         layer_wise_sample(model, step, slot, &layer_wise);
@@ -209,11 +205,6 @@ static void take_sample(model_t *model, step_t *step, uint16_t slot) {
         queries[q].delta = ask_all(model, step, &sample, q);
     }
     learn_all(model, step, &sample);
-}
-
-static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
-    (void)pass;
-    tflite8_take(model, step, count, take_sample);
 }
 
 static void stand(plan_t *plan, const model_t *model) {
@@ -238,6 +229,7 @@ const method_t poor_mans = {
     .training = tflite8_training,
     .stand = stand,
     .demand = demand,
+    .begin_pass = tflite8_begin_pass,
     .take = take,
     .finish = tflite8_finish,
     .trace = tflite8_trace,

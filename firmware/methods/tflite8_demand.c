@@ -1,7 +1,6 @@
-#include "methods/tflite8_demand.h"
+#include "methods/tflite8_methods.h"
 
 #include "formats/tflite8_sizes.h"
-#include "methods/tflite8_reach.h"
 
 /* What a start is found in. Slots are those of the page, each plus 1: the slot before the first layer is -1 there. */
 typedef struct {
@@ -155,7 +154,7 @@ static uint64_t sums_bytes(const training_t *training, const graph_layer_t *laye
 }
 
 static uint64_t coordinate_bytes(const training_t *training, const graph_layer_t *layer) {
-    return sizeof(int32_t) * ((uint64_t)trained_weights(training, layer) + trained_biases(training, layer));
+    return sizeof(int32_t) * (uint64_t)trained_count(training, layer);
 }
 
 void tflite8_demand_nodes(placing_t *placing, const model_t *model, start_t start) {

@@ -1,7 +1,6 @@
-#include "methods/tflite8_settings.h"
+#include "methods/tflite8_methods.h"
 
 #include "formats/tflite8_sizes.h"
-#include "methods/tflite8_reach.h"
 
 uint8_t tflite8_check(const settings_t *settings_of_all, const graph_file_t *file, const tflite8_only_t *only,
                       uint32_t n) {

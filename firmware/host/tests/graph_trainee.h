@@ -4,7 +4,7 @@
 
 #include "engine/engine.h"
 #include "graph_made.h"
-#include "methods/tflite8_settings.h"
+#include "methods/tflite8_methods.h"
 
 typedef struct {
     engine_t *engine;

@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "graph_trainee.h"
-#include "methods/tflite8_reach.h"
+#include "methods/tflite8_methods.h"
 
 enum { ROUNDS = 120, STEPS = 2 };
 

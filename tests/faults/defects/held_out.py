@@ -30,7 +30,7 @@ HELD_OUT_ROWS = (
     # The plus pass has two samples, so its stretch of forward goes on once: that of the first sample is lost.
     _measuring("a stretch that goes on keeps its last group only", "energy", "engine/stretches.h", "goes_on ? stretches->told[place] + cycles : (uint64_t)phase << STRETCH_PHASE_BIT | cycles;", "(uint64_t)phase << STRETCH_PHASE_BIT | cycles;", ("stretches",)),
     # Each pass of three samples comes in two parts: the first layer of the second part is booked with the sample's time on the link.
-    _measuring("the counter is started once a pass, not once a part", "figures of parts", "methods/elasticzo_int8.c", "    stopwatch_start(&model->watch);\n    if (step->through == 0 || pass != step->pass) {\n", "    if (step->through == 0 || pass != step->pass) {\n        stopwatch_start(&model->watch);\n", ("cycles_forward", "cycles_total")),
+    _measuring("the counter is started once a pass, not once a part", "figures of parts", "engine/train.c", "    stopwatch_start(&model->watch);\n    if (step->through == 0 || pass != step->pass) {\n", "    if (step->through == 0 || pass != step->pass) {\n        stopwatch_start(&model->watch);\n", ("cycles_forward", "cycles_total")),
     # The update of three samples' sums is over when the counter is started: next to nothing is booked.
     _measuring("the update of summed gradients is counted from its end", "adaptive, three samples", "methods/tflite8_step.c", "    stopwatch_start(&model->watch);\n    if (model->settings.batch > 1) {\n        gradient_update_summed(model, step->through);\n", "    if (model->settings.batch > 1) {\n        gradient_update_summed(model, step->through);\n        stopwatch_start(&model->watch);\n", ("cycles_update", "cycles_total")),
     # From the second step on the number has the bookings of the steps before.
@@ -70,5 +70,5 @@ HELD_OUT_ROWS = (
     # Inputs of depthwise layers have the zero point -128: all channels but the first take the errors of those before into their offset.
     _arithmetic("stale sum: errors of a channel are added to those of the channels before", "int8-bp", "kernels/tflite_depthwise_s8_weight_gradient.c", "    for (uint32_t c = 0; c < channels; c++) {\n        int32_t sum = 0;\n", "    int32_t sum = 0;\n    for (uint32_t c = 0; c < channels; c++) {\n", (r"dw\d+",), "weight"),
     # Biases follow velocities of weights, which are not 0 any more, and in the second step these weights follow the biases'.
-    _arithmetic("index: velocities of biases lie over those of weights", "mcutrain", "methods/tflite8_gradient.c", "uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, sink->l));\n    int32_t *bias", "uint32_t behind = trained_biases(&model->training, graph_layer(&model->file, sink->l));\n    int32_t *bias", (r"pw\d+(\.bias)?",), "weight"),
+    _arithmetic("index: velocities of biases lie over those of weights", "mcutrain", "methods/tflite8_gradient.c", "velocities(model, sink->l) + first", "velocities(model, sink->l) + first - (first < weights ? 0 : weights - trained_biases(&model->training, graph_layer(&model->file, sink->l)))", (r"pw\d+(\.bias)?",), "weight"),
 )  # fmt: skip
