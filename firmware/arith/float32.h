@@ -24,6 +24,12 @@ static inline float float32_from_bits(uint32_t word) {
     return x;
 }
 
+/* e^x for x <= 0; 0 below -87. */
+float exp32(float x);
+
+/* The natural logarithm of a normal x > 0. */
+float log32(float x);
+
 /* x rounded to an integer, half to even, for |x| < 2^22: the sum has no bits left for a fraction. */
 static inline float float32_round(float x) {
     const float shift = 0x1.8p23f;

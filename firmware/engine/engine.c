@@ -5,7 +5,6 @@
 
 #include "arith/xxh32.h"
 #include "engine/slots.h"
-#include "engine/trace.h"
 #include "kernels/losses.h"
 
 #define PAINT 0xA5C3965Au

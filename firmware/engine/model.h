@@ -2,11 +2,11 @@
 #ifndef MODEL_H
 #define MODEL_H
 
-#include "engine/observe.h"
 #include "engine/plan.h"
 #include "engine/settings.h"
 #include "engine/stopwatch.h"
 #include "engine/stretches.h"
+#include "engine/trace.h"
 #include "engine/training.h"
 
 /* Where the cycles of a step go: by phase, and forward and backward by layer. */

@@ -1,8 +1,21 @@
-/* The stages of a trace (docs/link.md), as an observer sees them: the digests of all, or the bytes of one. */
+/* Callback for every activation and error of one sample, and the stages of a trace (docs/link.md) made of them. */
 #ifndef TRACE_H
 #define TRACE_H
 
 #include <stdint.h>
+
+typedef struct {
+    void (*see)(void *context, const int8_t *values, uint32_t count, int32_t exponent);
+    void *context;
+    uint16_t member; /* of the group */
+} observer_t;
+
+/* Show the `count` values of the observed member; `values` are those of the whole group. */
+static inline void observe(const observer_t *observer, const int8_t *values, uint32_t count, int32_t exponent) {
+    if (observer != 0) {
+        observer->see(observer->context, values + observer->member * count, count, exponent);
+    }
+}
 
 #define TRACE_ALL_STAGES 0xFFFFu
 

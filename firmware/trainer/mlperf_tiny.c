@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "agent/port.h"
-#include "arith/exp32.h"
+#include "arith/float32.h"
 
 /* The sample is in slot 0 and its bytes, as they came, in slot 1: a sample is halved, and `db print` and `infer` may
    be repeated. */
@@ -34,10 +34,14 @@ static void put_line(const char *before, uint32_t value, const char *behind) {
     put("\r\n");
 }
 
-static void refuse(const char *why) {
-    put("e-[");
-    put(why);
+static void put_name(const char *before, const char *name) {
+    put(before);
+    put(name);
     put("]\r\n");
+}
+
+static void refuse(const char *why) {
+    put_name("e-[", why);
 }
 
 /* The next word of a command, or NULL; `rest` goes on behind it. */
@@ -231,15 +235,11 @@ static void execute(mlperf_tiny_t *tiny, char *command) {
         return; /* a lone terminator, which flushes */
     }
     if (same(name, "name")) {
-        put("m-name-dut-[trainrig ");
-        put(port_board_name());
-        put("]\r\n");
+        put_name("m-name-dut-[trainrig ", port_board_name());
     } else if (same(name, "profile")) {
         char model[sizeof tiny->asked.model + 1] = {0};
         memcpy(model, tiny->asked.model, sizeof tiny->asked.model);
-        put("m-profile-[trainrig]\r\nm-model-[");
-        put(model);
-        put("]\r\n");
+        put_name("m-profile-[trainrig]\r\nm-model-[", model);
     } else if (same(name, "timestamp")) {
         timestamp(tiny);
     } else if (same(name, "db")) {
@@ -249,9 +249,7 @@ static void execute(mlperf_tiny_t *tiny, char *command) {
     } else if (same(name, "results")) {
         results(tiny);
     } else {
-        put("e-[Unknown command: ");
-        put(name);
-        put("]\r\n");
+        put_name("e-[Unknown command: ", name);
     }
 }
 
