@@ -1,6 +1,5 @@
 /* The agent's side of the link protocol (docs/link.md): frames in, exactly-once execution, replies out. */
-#ifndef LINK_H
-#define LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,5 +91,3 @@ void link_init(link_t *link, const link_handler_t *handler, link_write_t write);
 
 /* Take received bytes, in any portions; executes and answers every request that they complete. */
 void link_receive(link_t *link, const uint8_t *bytes, size_t n);
-
-#endif

@@ -1,6 +1,5 @@
 /* Generated from hil/link/messages.toml by `python -m hil.link.generate`; edit that file. */
-#ifndef MESSAGES_H
-#define MESSAGES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -306,5 +305,3 @@ enum msg_phase {
     MSG_PHASE_BACKWARD = 2,
     MSG_PHASE_UPDATE = 3,
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* The functions that a board implements for the agent. A port is one folder in ports/ with these functions and a
    memory.ld (docs/new-board.md). */
-#ifndef PORT_H
-#define PORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ bool port_flash_program(uint32_t offset, const uint8_t *bytes, size_t n);
 
 /* Copy n bytes from an offset on. Returns false when a power cut has left them unreadable. */
 bool port_flash_read(uint32_t offset, uint8_t *bytes, size_t n);
-
-#endif

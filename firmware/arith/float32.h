@@ -1,7 +1,6 @@
 /* binary32 without a library: docs/arithmetic.md, section 5. Sources that include this are compiled with
    -ffp-contract=off. */
-#ifndef FLOAT32_H
-#define FLOAT32_H
+#pragma once
 
 #include <float.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ static inline float float32_round(float x) {
 static inline float float32_power_of_two(int32_t k) {
     return float32_from_bits((uint32_t)(k + 127) << 23);
 }
-
-#endif

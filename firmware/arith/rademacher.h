@@ -4,8 +4,7 @@
    matrix, since the period of 2^32 - 1 makes the characteristic polynomial of xorshift32 irreducible (Marsaglia,
    "Xorshift RNGs", 2003, section 2). A stream is therefore carried as its next 32 bits, and no state is stepped after
    the first 32 draws. */
-#ifndef RADEMACHER_H
-#define RADEMACHER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -54,5 +53,3 @@ static inline uint32_t rademacher_next(uint32_t signs) {
 static inline uint32_t rademacher_skip(uint32_t signs, uint32_t n) {
     return n == 0 ? signs : signs >> n | rademacher_next(signs) << (SIGNS_PER_WORD - n);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The training engine: a network in an arena, or in flash, trained step by step. It does not allocate, does not block
    and does no input or output. The caller owns the engine_t, the arena and the cycle counter. */
-#ifndef ENGINE_H
-#define ENGINE_H
+#pragma once
 
 #include "engine/format.h"
 #include "engine/method.h"
@@ -89,5 +88,3 @@ failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset,
 
 /* The arena from its start to the highest byte that was written since the last configure, in bytes. */
 uint32_t engine_arena_peak(const engine_t *engine);
-
-#endif

@@ -1,6 +1,5 @@
 /* A method: a training loop over passes. The engine knows methods by this table alone. */
-#ifndef METHOD_H
-#define METHOD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ typedef struct method_table {
     /* Show an observer all that is made of the samples in slots first..first+count-1, with the weights as they are. */
     void (*trace)(model_t *model, uint16_t first, uint16_t count);
 } method_t;
-
-#endif

@@ -1,6 +1,5 @@
 /* A network with its settings, placed in its arena, and what its samples leave behind. */
-#ifndef MODEL_H
-#define MODEL_H
+#pragma once
 
 #include "engine/plan.h"
 #include "engine/settings.h"
@@ -100,5 +99,3 @@ static inline const int8_t *model_logits(const model_t *model, uint16_t member) 
 static inline int16_t model_logits_exponent(const model_t *model) {
     return model->exponent[model->file.layers];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The samples that the board holds. A sample may come in pieces: its slot counts as empty until the last is there. */
-#ifndef SLOTS_H
-#define SLOTS_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -17,5 +16,3 @@ uint16_t slots_filled(const engine_t *engine);
 
 /* The label of the sample in a slot. */
 uint16_t slot_label(const engine_t *engine, uint16_t slot);
-
-#endif

@@ -1,6 +1,5 @@
 /* Callback for every activation and error of one sample, and the stages of a trace (docs/link.md) made of them. */
-#ifndef TRACE_H
-#define TRACE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ typedef struct {
 
 /* See of observer_t, with a stages_t as the context: int8 values, followed by their exponent as int16. */
 void stages_see(void *context, const int8_t *values, uint32_t count, int32_t exponent);
-
-#endif

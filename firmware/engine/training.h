@@ -1,6 +1,5 @@
 /* What goes into a training step and what comes out of it, whatever the method. */
-#ifndef TRAINING_H
-#define TRAINING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ typedef struct {
     uint32_t logits_digest; /* XXH32 over, sample after sample, the logits (int8) and their exponent (int16) */
     uint8_t *predictions;
 } infer_result_t;
-
-#endif

@@ -1,6 +1,5 @@
 /* The numbers of the checks of a layer, `b` of network_layer: docs/network.md. */
-#ifndef GRAPH_CHECKS_H
-#define GRAPH_CHECKS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -83,5 +82,3 @@ static inline uint64_t error_products(const graph_layer_t *layer) {
 static inline uint64_t positions(const graph_layer_t *layer) {
     return (uint64_t)layer->out_h * layer->out_w;
 }
-
-#endif

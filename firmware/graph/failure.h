@@ -1,7 +1,6 @@
 /* Why a request was refused. The numbers are those of [error] in hil/link/messages.toml, and so is the meaning of a
    and b. */
-#ifndef FAILURE_H
-#define FAILURE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ static inline failure_t no_failure(void) {
             return refused_by_check;                                                                                   \
         }                                                                                                              \
     } while (0)
-
-#endif

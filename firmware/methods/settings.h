@@ -1,6 +1,5 @@
 /* Generated from hil/methods/methods.toml by `python -m hil.methods.generate`; edit that file. */
-#ifndef METHODS_SETTINGS_H
-#define METHODS_SETTINGS_H
+#pragma once
 
 #include "engine/settings.h"
 
@@ -77,5 +76,3 @@ typedef struct {
 } tflite8_settings_t;
 
 extern const settings_table_t tflite8_settings_table;
-
-#endif

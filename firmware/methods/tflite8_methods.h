@@ -1,6 +1,5 @@
 /* What the methods that train tflite8 share: docs/arithmetic-zeroth-order.md and docs/arithmetic-backward.md. */
-#ifndef TFLITE8_METHODS_H
-#define TFLITE8_METHODS_H
+#pragma once
 
 #include "engine/method.h"
 #include "formats/tflite8.h"
@@ -133,5 +132,3 @@ void tflite8_limit_trained(model_t *model);
 /* error_gradient.c: of the errors of a layer's output, with exponent `x`, section 5 there, NP, and
    docs/arithmetic-backward.md, section 3. */
 void error_gradient(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x);
-
-#endif

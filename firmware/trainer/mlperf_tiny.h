@@ -1,6 +1,5 @@
 /* The serial commands of MLPerf Tiny for inference (docs/mlperf-tiny.md), beside the link on the same line. */
-#ifndef MLPERF_TINY_H
-#define MLPERF_TINY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void mlperf_tiny_receive(mlperf_tiny_t *tiny, const uint8_t *bytes, size_t n);
 /* A mark in time as their runner wants it: pull the marker, high at rest, down for two microseconds. What it marks is
    the falling edge. */
 void mlperf_tiny_pulse(void);
-
-#endif

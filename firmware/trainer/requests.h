@@ -1,6 +1,5 @@
 /* The requests of docs/link.md: bodies of messages on one side, the engine on the other. */
-#ifndef REQUESTS_H
-#define REQUESTS_H
+#pragma once
 
 #include "trainer/trainer.h"
 
@@ -29,5 +28,3 @@ request_t request_laps, request_stretches, request_profile, request_bookings, re
 
 /* checkpoint.c: trained tensors in two slots of the board's flash (docs/campaigns.md). */
 request_t request_checkpoints, request_save_checkpoint, request_load_checkpoint;
-
-#endif

@@ -14,8 +14,7 @@ def header(messages: Description) -> str:
     """Return the text of the C header: ids, sizes, packed structures, error codes and enumerations."""
     lines = [
         "/* Generated from hil/link/messages.toml by `python -m hil.link.generate`; edit that file. */",
-        "#ifndef MESSAGES_H",
-        "#define MESSAGES_H",
+        "#pragma once",
         "",
         "#include <stdint.h>",
         "",
@@ -40,7 +39,6 @@ def header(messages: Description) -> str:
     lines += _enumeration("msg_error_code", "MSG_ERROR", {name: code for code, name in messages.errors.items()})
     for name, members in messages.enums.items():
         lines += _enumeration(f"msg_{name}", f"MSG_{name.upper()}", members)
-    lines += ["#endif", ""]
     return "\n".join(lines)
 
 

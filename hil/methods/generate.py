@@ -56,23 +56,19 @@ def _bits(value: float | None) -> int:
 def _engine_header() -> list[str]:
     return [
         f"/* {SOURCE} */",
-        "#ifndef COMMON_SETTINGS_H",
-        "#define COMMON_SETTINGS_H",
+        "#pragma once",
         "",
         "#include <stdint.h>",
         "",
         "/* The settings of every method. Those of a method are a structure that begins with them. */",
         *_structure("settings_t", described(COMMON)),
-        "",
-        "#endif",
     ]
 
 
 def _methods_header(methods: Mapping[str, Settings]) -> list[str]:
     lines = [
         f"/* {SOURCE} */",
-        "#ifndef METHODS_SETTINGS_H",
-        "#define METHODS_SETTINGS_H",
+        "#pragma once",
         "",
         '#include "engine/settings.h"',
         "",
@@ -88,7 +84,7 @@ def _methods_header(methods: Mapping[str, Settings]) -> list[str]:
             "",
             f"extern const settings_table_t {table}_settings_table;",
         ]
-    return [*lines, "", "#endif"]
+    return lines
 
 
 def _methods_source(methods: Mapping[str, Settings]) -> list[str]:

@@ -1,6 +1,5 @@
 /* Checks and random numbers for the tests of the engine. */
-#ifndef CHECK_H
-#define CHECK_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -63,5 +62,3 @@ void test_graph_file(void);
 void test_graph_sizes(void);
 void test_graph_forward(void);
 void test_graph_training(void);
-
-#endif
