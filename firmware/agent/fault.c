@@ -1,7 +1,5 @@
 #include "agent/fault.h"
 
-#include <string.h>
-
 #include "agent/memory.h"
 #include "agent/port.h"
 #include "cortex_m.h"
@@ -54,14 +52,11 @@ __attribute__((noreturn, used)) static void fault_report(const uint32_t *stacked
         fault.pc = stacked[FRAME_PC];
         fault.lr = stacked[FRAME_LR];
     }
-    uint8_t frame[LINK_HEADER_SIZE + sizeof fault + LINK_CRC_SIZE];
     const uint8_t session = watched != NULL ? watched->session : 0;
     const uint16_t seq = watched != NULL ? watched->last_good : 0;
-    link_put_header(frame, MSG_FAULT, session, seq);
-    memcpy(frame + LINK_HEADER_SIZE, &fault, sizeof fault);
     /* A zero first: the fault may have cut a frame short. */
     port_uart_write_polled(&(const uint8_t){0}, 1);
-    link_send_frame(port_uart_write_polled, frame, LINK_HEADER_SIZE + sizeof fault);
+    link_send(port_uart_write_polled, MSG_FAULT, session, seq, &fault, sizeof fault);
     for (;;) {
         wait_for_interrupt();
     }

@@ -1,6 +1,8 @@
 /* One frame on the wire: CRC-32, header and COBS encoding (docs/link.md, "Frame"). */
 #include "agent/link.h"
 
+#include <string.h>
+
 enum { COBS_BLOCK = 254 }; /* data bytes after the largest code byte (Cheshire and Baker 1999) */
 
 uint32_t link_crc32(uint32_t crc, const uint8_t *bytes, size_t n) {
@@ -50,4 +52,11 @@ void link_send_frame(link_write_t write, uint8_t *frame, size_t length) {
         frame[length + i] = (uint8_t)(crc >> (8 * i));
     }
     send_cobs(write, frame, length + LINK_CRC_SIZE);
+}
+
+void link_send(link_write_t write, uint8_t type, uint8_t session, uint16_t seq, const void *fields, size_t size) {
+    uint8_t frame[LINK_HEADER_SIZE + sizeof(msg_hello_reply_t) + LINK_CRC_SIZE];
+    link_put_header(frame, type, session, seq);
+    memcpy(frame + LINK_HEADER_SIZE, fields, size);
+    link_send_frame(write, frame, LINK_HEADER_SIZE + size);
 }

@@ -7,18 +7,10 @@ static uint32_t read_u32(const uint8_t *bytes) {
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-/* Send a frame of its own, whose body is that of a control frame or of the reply to `hello`. */
-static void send(const link_t *link, uint8_t type, uint8_t session, uint16_t seq, const void *fields, size_t size) {
-    uint8_t frame[LINK_HEADER_SIZE + sizeof(msg_hello_reply_t) + LINK_CRC_SIZE];
-    link_put_header(frame, type, session, seq);
-    memcpy(frame + LINK_HEADER_SIZE, fields, size);
-    link_send_frame(link->write, frame, LINK_HEADER_SIZE + size);
-}
-
 /* MSG_ACK or MSG_NAK. */
 static void send_expected(const link_t *link, uint8_t type, uint16_t seq) {
     const msg_ack_t expected = {.expected = link->expected};
-    send(link, type, link->session, seq, &expected, sizeof expected);
+    link_send(link->write, type, link->session, seq, &expected, sizeof expected);
 }
 
 static bool is_windowed(uint8_t type) {
@@ -60,13 +52,13 @@ static void execute(link_t *link, const link_request_t *request, uint16_t seq) {
 static void answer_hello(const link_t *link) {
     msg_hello_reply_t reply = {.protocol = MSG_PROTOCOL};
     link->handler->identify(link->handler->context, &reply);
-    send(link, MSG_HELLO | MSG_REPLY_BIT, link->session, 0, &reply, sizeof reply);
+    link_send(link->write, MSG_HELLO | MSG_REPLY_BIT, link->session, 0, &reply, sizeof reply);
 }
 
 /* A refused hello leaves the running session as it is; the error carries the session that the frame named. */
 static void refuse_hello(const link_t *link, uint8_t session, uint8_t code, uint32_t a, uint32_t b) {
     const msg_error_t error = {.code = code, .a = a, .b = b};
-    send(link, MSG_ERROR, session, 0, &error, sizeof error);
+    link_send(link->write, MSG_ERROR, session, 0, &error, sizeof error);
 }
 
 static void begin_session(link_t *link, uint32_t nonce) {

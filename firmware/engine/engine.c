@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "arith/xxh32.h"
-#include "engine/slots.h"
 #include "kernels/losses.h"
 
 #define PAINT 0xA5C3965Au

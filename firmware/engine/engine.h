@@ -88,3 +88,20 @@ failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset,
 
 /* The arena from its start to the highest byte that was written since the last configure, in bytes. */
 uint32_t engine_arena_peak(const engine_t *engine);
+
+/* Between the files of the engine, slots.c: the samples that the board holds. A sample may come in pieces: its slot
+   counts as empty until the last is there. */
+
+/* Count all slots, or one, as empty. */
+void slots_empty(engine_t *engine);
+void slot_empty(engine_t *engine, uint16_t slot);
+
+/* Whether slots 0..count-1 hold samples; whether one does. */
+failure_t slots_check(const engine_t *engine, uint16_t count);
+bool slot_holds(const engine_t *engine, uint16_t slot);
+
+/* The slots from 0 on that hold samples without a gap. */
+uint16_t slots_filled(const engine_t *engine);
+
+/* The label of the sample in a slot. */
+uint16_t slot_label(const engine_t *engine, uint16_t slot);

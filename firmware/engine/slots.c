@@ -1,6 +1,4 @@
-#include "engine/slots.h"
-
-#include "engine/format.h"
+#include "engine/engine.h"
 
 /* A label that no class has; with labels of one byte, a value that no pixel becomes, at the first input of a sample. */
 enum { EMPTY_LABEL = UINT16_MAX, EMPTY_VALUE = INT8_MIN };

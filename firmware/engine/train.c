@@ -2,7 +2,6 @@
 #include <stddef.h>
 
 #include "engine/engine.h"
-#include "engine/slots.h"
 
 static failure_t check_step(const engine_t *engine, uint32_t step) {
     RETURN_IF_REFUSED(engine_check_configured(engine));

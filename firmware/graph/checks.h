@@ -37,7 +37,7 @@ typedef bool (*check_t)(const candidate_t *candidate);
 /* The checks that a format makes of its own, by their number; NULL: it makes none. */
 typedef struct {
     check_t check[CHECKS];
-    uint32_t (*parameter_bytes)(const graph_layer_t *layer);
+    uint32_t (*parameter_bytes)(const graph_layer_t *layer); /* NULL: there are no parameters */
 } format_checks_t;
 
 extern const format_checks_t tflite8_checks, bfp8_checks;

@@ -24,7 +24,10 @@ typedef struct {
     CODE(BAD_SLOT, 14)                                                                                                 \
     CODE(BAD_TENSOR, 15)                                                                                               \
     CODE(SLOTS_EMPTY, 16)                                                                                              \
-    CODE(PARTS_MISSING, 17)
+    CODE(PARTS_MISSING, 17)                                                                                            \
+    CODE(NO_ROOM, 19)                                                                                                  \
+    CODE(FLASH_FAILED, 20)                                                                                             \
+    CODE(NO_CHECKPOINT, 21)
 #define FAILURE_CODE(name, number) FAILURE_##name = number,
 enum failure_code { FAILURE_NONE = 0, FAILURE_CODES(FAILURE_CODE) };
 

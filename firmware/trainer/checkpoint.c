@@ -54,11 +54,6 @@ static uint32_t digest_now(const engine_t *engine) {
     return xxh32(words, model_tensors(&engine->model) * sizeof words[0], 0);
 }
 
-/* An error that engines do not know. */
-static failure_t refused(enum msg_error_code code, uint32_t a, uint32_t b) {
-    return (failure_t){.code = (uint8_t)code, .a = a, .b = b};
-}
-
 static uint32_t header_crc(const header_t *header) {
     return link_crc32(0, (const uint8_t *)header, offsetof(header_t, crc));
 }
@@ -186,12 +181,12 @@ failure_t request_save_checkpoint(const call_t *call) {
     header.size = all_sizes(engine, &header.layout);
     const uint32_t there = network_is_there(engine, &flash) ? 0 : room(&flash);
     if (header.size > there) {
-        return refused(MSG_ERROR_NO_ROOM, header.size, there);
+        return refusal(FAILURE_NO_ROOM, header.size, there);
     }
     const uint32_t slot = next_slot(&flash, &header.sequence);
     header.sequence++;
     if (!write_slot(engine, &flash, slot, &header)) {
-        return refused(MSG_ERROR_FLASH_FAILED, slot * slot_size(&flash), slot);
+        return refusal(FAILURE_FLASH_FAILED, slot * slot_size(&flash), slot);
     }
     const msg_save_checkpoint_reply_t answer = {
         .sequence = header.sequence, .slot = (uint8_t)slot, .bytes = header.size};
@@ -205,7 +200,7 @@ static failure_t copy_tensor(engine_t *engine, uint8_t i, uint32_t from) {
     for (uint32_t at = 0; at < tensor.size; at += BLOCK) {
         const uint32_t n = tensor.size - at < BLOCK ? tensor.size - at : BLOCK;
         if (!port_flash_read(from + at, block, n)) {
-            return refused(MSG_ERROR_FLASH_FAILED, from + at, 0);
+            return refusal(FAILURE_FLASH_FAILED, from + at, 0);
         }
         RETURN_IF_REFUSED(engine_write_tensor(engine, i, at, n, block));
     }
@@ -234,7 +229,7 @@ failure_t request_load_checkpoint(const call_t *call) {
             continue;
         }
         if (header.size != all_sizes(engine, &layout) || header.layout != layout) {
-            return refused(MSG_ERROR_NO_CHECKPOINT, header.layout, layout);
+            return refusal(FAILURE_NO_CHECKPOINT, header.layout, layout);
         }
         RETURN_IF_REFUSED(copy_all(engine, &flash, slot));
         const msg_load_checkpoint_reply_t answer = {
@@ -242,5 +237,5 @@ failure_t request_load_checkpoint(const call_t *call) {
         link_put_reply(call->reply, &answer, sizeof answer);
         return no_failure();
     }
-    return refused(MSG_ERROR_NO_CHECKPOINT, fields->sequence, 0);
+    return refusal(FAILURE_NO_CHECKPOINT, fields->sequence, 0);
 }
