@@ -4,7 +4,6 @@
 
 #include <stdint.h>
 
-/* A range of memory. */
 typedef struct {
     uint8_t *base;
     uint32_t size;

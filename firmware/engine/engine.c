@@ -161,11 +161,9 @@ failure_t engine_check_at_rest(const engine_t *engine, uint16_t count) {
     return slots_check(engine, count);
 }
 
-/* The logits of the sample in a slot. */
-static const int8_t *forward(model_t *model, uint16_t slot) {
+static void forward(model_t *model, uint16_t slot) {
     const pass_t pass = {.sample = model_sample(model, slot), .count = 1};
     pass_run_all(model, &pass);
-    return model_logits(model, 0);
 }
 
 failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result) {
@@ -176,7 +174,8 @@ failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result)
     xxh32_begin(&digest, 0);
     result->correct = 0;
     for (uint16_t slot = 0; slot < count; slot++) {
-        const int8_t *logits = forward(model, slot);
+        forward(model, slot);
+        const int8_t *logits = model_logits(model, 0);
         const int16_t exponent = model_logits_exponent(model);
         const uint32_t predicted = argmax_s8(logits, classes);
         xxh32_update(&digest, logits, classes);
@@ -191,7 +190,7 @@ failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result)
 
 failure_t engine_forward(engine_t *engine, uint16_t slot) {
     RETURN_IF_REFUSED(engine_check_at_rest(engine, (uint16_t)(slot + 1)));
-    (void)forward(&engine->model, slot);
+    forward(&engine->model, slot);
     return no_failure();
 }
 

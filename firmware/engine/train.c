@@ -110,22 +110,15 @@ static void finish(engine_t *engine, step_result_t *result) {
     *under_way = (step_t){.step = under_way->step + 1};
 }
 
-static uint64_t total_of_layers(const uint64_t *cycles, uint8_t layers) {
-    uint64_t total = 0;
-    for (uint8_t l = 0; l < layers; l++) {
-        total += cycles[l];
-    }
-    return total;
-}
-
 /* Cycles that the account holds by now. */
 static lap_t booked(const engine_t *engine) {
     const cycle_account_t *account = &engine->model.account;
-    const uint8_t layers = engine->model.file.layers;
-    return (lap_t){.perturb = account->perturb,
-                   .forward = total_of_layers(account->forward, layers),
-                   .backward = total_of_layers(account->backward, layers),
-                   .update = account->update};
+    lap_t lap = {.perturb = account->perturb, .update = account->update};
+    for (uint8_t l = 0; l < engine->model.file.layers; l++) {
+        lap.forward += account->forward[l];
+        lap.backward += account->backward[l];
+    }
+    return lap;
 }
 
 void engine_report(engine_t *engine, step_result_t *result, void *digests) {

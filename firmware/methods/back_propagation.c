@@ -202,13 +202,6 @@ static void take(model_t *model, step_t *step, uint16_t slot) {
     }
 }
 
-static void stand(plan_t *plan, const model_t *model) {
-    tflite8_stand(plan, model, 0);
-    if (tflite8_has_velocities(tflite8_settings(model))) {
-        tflite8_stand_coordinates(plan, model, TFLITE8_VELOCITY);
-    }
-}
-
 static void demand(placing_t *placing, const model_t *model, start_t start) {
     tflite8_demand_passes(placing, model, start);
     tflite8_demand_backward(placing, model);
@@ -229,7 +222,7 @@ const method_t back_propagation = {
     .settings = &tflite8_settings_table,
     .check = check,
     .training = tflite8_training,
-    .stand = stand,
+    .stand = tflite8_stand,
     .demand = demand,
     .begin = tflite8_clear_velocities,
     .begin_pass = tflite8_begin_pass,

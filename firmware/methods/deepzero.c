@@ -62,10 +62,6 @@ static void take(model_t *model, step_t *step, uint16_t slot) {
     layer_wise_sample(model, step, slot, &method);
 }
 
-static void stand(plan_t *plan, const model_t *model) {
-    tflite8_stand(plan, model, 0);
-}
-
 static void demand(placing_t *placing, const model_t *model, start_t start) {
     tflite8_demand_passes(placing, model, start);
     tflite8_demand_coordinates(placing, model, start);
@@ -82,7 +78,7 @@ const method_t deepzero = {
     .settings = &tflite8_settings_table,
     .check = check,
     .training = tflite8_training,
-    .stand = stand,
+    .stand = tflite8_stand,
     .demand = demand,
     .begin_pass = tflite8_begin_pass,
     .take = take,

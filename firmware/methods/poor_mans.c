@@ -10,7 +10,6 @@
 enum {
     UNIT = -16,                 /* exponent of the deltas */
     BLOCK = 2 * SIGNS_PER_WORD, /* numbers of a gradient on the stack */
-    LONGEST_CHAIN = 3,          /* layers, each with its queries */
 };
 
 /* The queries of a layer. Those of all layers of a chain are kept until all have learned; the model-wise form has one
@@ -207,12 +206,6 @@ static void take(model_t *model, step_t *step, uint16_t slot) {
     learn_all(model, step, &sample);
 }
 
-static void stand(plan_t *plan, const model_t *model) {
-    const tflite8_settings_t *settings = tflite8_settings(model);
-    const uint32_t sets = settings->fused ? LONGEST_CHAIN : 1;
-    tflite8_stand(plan, model, settings->queries * sets * sizeof(query_t));
-}
-
 static void demand(placing_t *placing, const model_t *model, start_t start) {
     tflite8_demand_passes(placing, model, start);
     tflite8_demand_nodes(placing, model, start);
@@ -227,7 +220,7 @@ const method_t poor_mans = {
     .settings = &tflite8_settings_table,
     .check = check,
     .training = tflite8_training,
-    .stand = stand,
+    .stand = tflite8_stand,
     .demand = demand,
     .begin_pass = tflite8_begin_pass,
     .take = take,

@@ -53,11 +53,8 @@ bool tflite8_pools_pass_errors(const graph_file_t *file, const training_t *train
 #define TFLITE8_VELOCITY PLAN_OWN
 #define TFLITE8_QUERIES PLAN_METHOD
 
-/* Labels, `queries` bytes of queries, samples, and gradients of several samples. */
-void tflite8_stand(plan_t *plan, const model_t *model, uint64_t queries);
-
-/* Four bytes for everything that is trained, layer by layer: of a line. */
-void tflite8_stand_coordinates(plan_t *plan, const model_t *model, enum plan_line line);
+/* What stays: labels, queries, samples, gradients of several samples, velocities. */
+void tflite8_stand(plan_t *plan, const model_t *model);
 
 /* The buffers of passes from a start on, which other buffers follow: values and work. */
 void tflite8_demand_passes(placing_t *placing, const model_t *model, start_t start);
