@@ -48,9 +48,7 @@ static void send_cobs(link_write_t write, const uint8_t *bytes, size_t n) {
 
 void link_send_frame(link_write_t write, uint8_t *frame, size_t length) {
     const uint32_t crc = link_crc32(0, frame, length);
-    for (unsigned i = 0; i < LINK_CRC_SIZE; i++) {
-        frame[length + i] = (uint8_t)(crc >> (8 * i));
-    }
+    memcpy(frame + length, &crc, LINK_CRC_SIZE); /* little-endian, as the structures of messages.h are */
     send_cobs(write, frame, length + LINK_CRC_SIZE);
 }
 

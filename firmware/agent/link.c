@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-static uint32_t read_u32(const uint8_t *bytes) {
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
+#define CRC_RESIDUE 0x2144DF1Cu /* CRC-32 of any bytes with their CRC-32 behind them */
 
 /* MSG_ACK or MSG_NAK. */
 static void send_expected(const link_t *link, uint8_t type, uint16_t seq) {
@@ -128,10 +126,9 @@ static void end_frame(link_t *link) {
     if (decoder->code == 0) {
         return; /* two zeros in a row: an empty frame */
     }
-    const size_t length = decoder->length - LINK_CRC_SIZE;
     const bool whole = !decoder->damaged && decoder->left == 0 && decoder->length >= LINK_HEADER_SIZE + LINK_CRC_SIZE;
-    if (whole && link_crc32(0, decoder->bytes, length) == read_u32(decoder->bytes + length)) {
-        take_frame(link, decoder->bytes, length);
+    if (whole && link_crc32(0, decoder->bytes, decoder->length) == CRC_RESIDUE) {
+        take_frame(link, decoder->bytes, decoder->length - LINK_CRC_SIZE);
     } else {
         send_expected(link, MSG_NAK, link->last_good);
     }
