@@ -16,26 +16,16 @@ void fault_watch(const link_t *link) {
     watched = link;
 }
 
+/* Armv6-M does not tell why (ARM DDI 0419, B3.2). */
+static void put_cause(msg_fault_t *fault) {
 #if __ARM_ARCH >= 7
-static uint32_t fault_status(void) {
-    return SCB_CFSR;
-}
-
-static uint32_t fault_address(uint32_t cfsr) {
-    if ((cfsr & CFSR_MMARVALID) != 0) {
-        return SCB_MMFAR;
-    }
-    return (cfsr & CFSR_BFARVALID) != 0 ? SCB_BFAR : 0;
-}
-#else /* Armv6-M does not tell why (ARM DDI 0419, B3.2) */
-static uint32_t fault_status(void) {
-    return 0;
-}
-
-static uint32_t fault_address(uint32_t cfsr) {
-    return cfsr;
-}
+    const uint32_t cfsr = SCB_CFSR;
+    fault->cfsr = cfsr;
+    fault->address = (cfsr & CFSR_MMARVALID) != 0 ? SCB_MMFAR : (cfsr & CFSR_BFARVALID) != 0 ? SCB_BFAR : 0;
+#else
+    (void)fault;
 #endif
+}
 
 static bool on_stack(const uint32_t *frame) {
     const memory_range_t stack = memory_stack();
@@ -46,8 +36,8 @@ static bool on_stack(const uint32_t *frame) {
 
 __attribute__((noreturn, used)) static void fault_report(const uint32_t *stacked) {
     interrupts_mask();
-    const uint32_t cfsr = fault_status();
-    msg_fault_t fault = {.kind = (uint8_t)exception_number(), .cfsr = cfsr, .address = fault_address(cfsr)};
+    msg_fault_t fault = {.kind = (uint8_t)exception_number()};
+    put_cause(&fault);
     if (on_stack(stacked)) {
         fault.pc = stacked[FRAME_PC];
         fault.lr = stacked[FRAME_LR];
