@@ -1,6 +1,5 @@
 /* A format: how values are stored and computed. The engine knows formats by this table alone. */
-#ifndef FORMAT_H
-#define FORMAT_H
+#pragma once
 
 #include "engine/pass.h"
 
@@ -23,5 +22,3 @@ typedef struct format_table {
     /* The weights of a layer were written: make anew what follows from them. May be NULL. */
     void (*rewritten)(const model_t *model, uint8_t l);
 } format_t;
-
-#endif

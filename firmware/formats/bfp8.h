@@ -1,7 +1,6 @@
 /* The format bfp8: int8 with one power-of-two exponent a tensor (docs/arithmetic.md). Its forward pass is called
    through its table. */
-#ifndef BFP8_H
-#define BFP8_H
+#pragma once
 
 #include "engine/format.h"
 
@@ -19,5 +18,3 @@ void bfp8_backward(model_t *model, const pass_t *pass, const uint8_t *labels, bo
 void bfp8_update(const model_t *model, int32_t b_bp);
 
 #define BFP8_SCRATCH PLAN_OWN /* the line of the scratch of a convolution's forward pass */
-
-#endif

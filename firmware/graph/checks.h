@@ -1,6 +1,5 @@
 /* The numbers of the checks of a layer, `b` of network_layer: docs/network.md. */
-#ifndef GRAPH_CHECKS_H
-#define GRAPH_CHECKS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -38,7 +37,7 @@ typedef bool (*check_t)(const candidate_t *candidate);
 /* The checks that a format makes of its own, by their number; NULL: it makes none. */
 typedef struct {
     check_t check[CHECKS];
-    uint32_t (*parameter_bytes)(const graph_layer_t *layer);
+    uint32_t (*parameter_bytes)(const graph_layer_t *layer); /* NULL: there are no parameters */
 } format_checks_t;
 
 extern const format_checks_t tflite8_checks, bfp8_checks;
@@ -83,5 +82,3 @@ static inline uint64_t error_products(const graph_layer_t *layer) {
 static inline uint64_t positions(const graph_layer_t *layer) {
     return (uint64_t)layer->out_h * layer->out_w;
 }
-
-#endif

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import jinja2
@@ -37,7 +37,7 @@ def texts() -> dict[str, str]:
     values = {
         "source": SOURCE, "c_types": C_TYPES, "common": described(COMMON), "methods": methods,
         "words": list(_words([described(COMMON), *methods.values()])),
-        "bounds": bounds, "sent": sent, "places": _places, "json": json.dumps,
+        "bounds": bounds, "sent": sent, "json": json.dumps,
     }  # fmt: skip
     return {path: environment.get_template(name).render(values) for path, name in TEMPLATES.items()}
 
@@ -63,13 +63,8 @@ def _bits(value: float | None) -> int:
     return bits
 
 
-def _places(prefix: str, settings: Iterable[str]) -> list[tuple[str, int]]:
-    """Return the names of the places of settings in `configure`, with their numbers."""
-    return [(f"{prefix}_{name}".upper(), place) for place, name in enumerate(settings)]
-
-
-def _words(tables: list[Settings]) -> Iterator[dict[str, int]]:
-    """Yield the numbers of the words of each setting by their names in C, every word once.
+def _words(tables: list[Settings]) -> Iterator[tuple[str, int]]:
+    """Yield the name in C and the number of every word of every setting once.
 
     Raises:
         ValueError: two tables give a word of the same setting different numbers.
@@ -81,9 +76,7 @@ def _words(tables: list[Settings]) -> Iterator[dict[str, int]]:
         for name in numbers.keys() & known.keys():
             if numbers[name] != known[name]:
                 raise ValueError(f"{name} is {known[name]} and {numbers[name]}: give one of the words another name")
-        new = {name: number for name, number in numbers.items() if name not in known}
-        if new:
-            yield new
+        yield from ((name, number) for name, number in numbers.items() if name not in known)
         known |= numbers
 
 
