@@ -11,6 +11,8 @@ from hil.errors import Blocked
 from hil.port_errors import PORT_ERRORS
 
 WAIT_S = 0.01  # timeout of the first byte of a read
+OPENING: tuple[type[Exception], ...] = (*PORT_ERRORS, ValueError)
+USING: tuple[type[Exception], ...] = (*PORT_ERRORS, TypeError)  # TypeError: pyserial, if the port was closed meanwhile
 
 
 class SerialLine:
@@ -33,7 +35,7 @@ class SerialLine:
         try:
             port = serial.Serial(self.path, baudrate=self._baud, timeout=WAIT_S, write_timeout=2.0, exclusive=True)
             port.reset_input_buffer()
-        except (*PORT_ERRORS, ValueError) as error:
+        except OPENING as error:
             raise Blocked(
                 "meter",
                 f"the port {self.path} of the {self.name} cannot be opened ({error}): plug the meter in, "
@@ -71,6 +73,6 @@ class SerialLine:
     def _attached(self) -> Iterator[None]:
         try:
             yield
-        except (*PORT_ERRORS, TypeError) as error:  # TypeError: pyserial, if the port was closed meanwhile
+        except USING as error:
             reason = f"the {self.name} at {self.path} is gone ({error}): check its cable and its power."
             raise Blocked("meter", reason) from error

@@ -80,7 +80,7 @@ def _inverse_mix(state: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=2)
 def _round_keys(key: bytes) -> np.ndarray:
     """Expand the key, uint8[15, 16] (FIPS 197, section 5.2)."""
-    words = [np.frombuffer(key[at : at + 4], np.uint8) for at in range(0, 32, 4)]
+    words: list[np.ndarray] = [np.frombuffer(key[at : at + 4], np.uint8) for at in range(0, 32, 4)]
     constant = 1
     for i in range(8, 4 * (ROUNDS + 1)):
         last = words[-1]

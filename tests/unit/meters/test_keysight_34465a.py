@@ -185,7 +185,7 @@ def test_it_says_whether_it_waits_measures_or_is_through():
         assert int(twin.execute("STAT:OPER:COND?")) & 32
         board.time.ps = board.rise + SECOND // 100
         assert twin.execute("STAT:OPER:COND?") == b"+16"
-        through = board.rise + round(meter._behind * meter._interval_s * SECOND)
+        through = board.rise + round(meter._after * meter._interval_s * SECOND)
         board.time.ps = through - SECOND // 100
         assert twin.execute("STAT:OPER:COND?") == b"+16"
         board.time.ps = through + SECOND // 100
