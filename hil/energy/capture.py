@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -75,9 +76,10 @@ class Capture:
 def joined(pieces: Sequence[Capture]) -> Capture:
     """Return the pieces of a capture, in order, as one capture."""
     first, lost = pieces[0], [piece.lost for piece in pieces]
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in ARRAYS}
     return replace(
         first,
-        **{name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in ARRAYS},
+        **arrays,
         edges=tuple(edge for piece in pieces for edge in piece.edges),
         lost=None if None in lost else sum(one or 0 for one in lost),
         ends_s=None
