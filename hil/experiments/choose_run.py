@@ -31,13 +31,13 @@ def resolved(run: Run, runs: Path) -> Run:
         run = replace(run, given=tuple((dict(run.given) | its).items()))
     if run.rate_from:
         run = replace(run, eta=best_rate(runs, run.rate_from[place if len(run.rate_from) > 1 else 0]))
-    run = replace(run, rate_from=(), blocks_from=())
-    if run.budget is None:
+    run, budget = replace(run, rate_from=(), blocks_from=()), run.budget
+    if budget is None:
         return run
     if run.fewest_steps:
-        batch = run.budget // run.forwards() // run.fewest_steps
+        batch = budget // run.forwards() // run.fewest_steps
         run = replace(run, batch=min(max(batch, 1), run.batch), fewest_steps=0)
-    steps = run.budget / (run.batch * run.forwards())
+    steps = budget / (run.batch * run.forwards())
     return replace(run, steps=max(round(steps / run.epochs), 1), budget=None)
 
 

@@ -53,7 +53,7 @@ class ExponentRun(BaseRun):
         """Return the number of full batches in the images."""
         return images // self.batch
 
-    def changed_settings(self) -> dict[str, int | str]:
+    def changed_settings(self) -> dict[str, int | float | str]:
         """Return the settings before the first mark that differ from a trial's defaults."""
         return {**START, "r_max": self.r_max, "loss": LOSS[self.column], **dict(self.given)}
 

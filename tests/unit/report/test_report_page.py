@@ -1,5 +1,4 @@
 import re
-from dataclasses import asdict
 
 import pandas as pd
 import pytest
@@ -233,7 +232,7 @@ def test_every_buffer_of_a_plan_is_drawn():
     network = build("lenet5", 1)
     for partition in range(len(network.trained) + 1):
         made = plan(network, Settings(partition, loss="integer"), 8)
-        drawn = {"slots": [], "buffers": [asdict(buffer) for buffer in made.buffers]}
+        drawn = {"slots": [], "buffers": [buffer._asdict() for buffer in made.buffers]}
         assert len(lifetimes(drawn).data) == len(made.buffers)
 
 
