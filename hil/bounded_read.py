@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from hil.errors import RigError, said_by
 
@@ -21,19 +21,14 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+if TYPE_CHECKING:
+    from _typeshed import SupportsRead
+
 MB = 1 << 20
 SMALL_TEXT = 1 * MB  # limit for a file written by hand: rig.toml, a specification
 
 
-class Readable(Protocol):
-    """A stream of bytes. It may return fewer bytes than requested; an empty result means the end."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return at most `size` bytes, none at the end."""
-        ...
-
-
-def take(stream: Readable, most: int, name: str, cure: str) -> bytes:
+def take(stream: SupportsRead[bytes], most: int, name: str, cure: str) -> bytes:
     """Return all bytes of a stream; `name` and `cure` (how to correct an error) are for messages.
 
     Raises:
@@ -47,7 +42,7 @@ def take(stream: Readable, most: int, name: str, cure: str) -> bytes:
     return data
 
 
-def up_to(stream: Readable, count: int) -> bytes:
+def up_to(stream: SupportsRead[bytes], count: int) -> bytes:
     """Return the next `count` bytes of a stream, fewer if it ends. Reads pieces of 1 MB: a large `count` is cheap."""
     pieces = []
     while count and (piece := stream.read(min(MB, count))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -13,7 +14,6 @@ from hil.matrix.cells import METHOD_NAMES, cells
 from hil.methods import METHODS
 from hil.methods.settings import Setting as Described
 from hil.trial.choose import method_on_network
-from hil.trial.spec import TrialSpec
 
 NOT_CHOSEN = ("batch", "seed", "partition", "method")  # of the trial itself, or following from method and variant
 
@@ -85,21 +85,13 @@ def _method(name: str) -> Method:
 def _variants(method: str, known: Mapping[str, Mapping[str, Any]]) -> tuple[Variant, ...]:
     trained: dict[str, list[str]] = {name: [] for name in known}
     for cell in cells(boards.names()[:1], methods=[method]):
-        if _trains(cell.spec()):
+        with contextlib.suppress(RigError):  # the variant can train no layer of the network, on any board
+            method_on_network(cell.spec())
             trained[cell.variant].append(cell.network)
     return tuple(
         Variant(name, {key: value for key, value in changes.items() if key not in NOT_CHOSEN}, tuple(trained[name]))
         for name, changes in known.items()
     )
-
-
-def _trains(spec: TrialSpec) -> bool:
-    """Return whether a variant can train any layer of a network, on some board."""
-    try:
-        method_on_network(spec)
-    except RigError:
-        return False
-    return True
 
 
 def _setting(name: str, known: Described) -> Setting:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import tempfile
 import time
 from pathlib import Path
@@ -41,7 +42,10 @@ def main(arguments: list[str]) -> int:
         print(f"{options.board} ({taken.endpoints.reality}) answers MLPerf Tiny's commands {place}.")
         if taken.stand_in is not None:
             print("It is a stand-in and says nothing about silicon; Ctrl-C ends it.", flush=True)
-            _wait(taken)
+            with contextlib.suppress(KeyboardInterrupt):
+                while True:
+                    taken.alive()
+                    time.sleep(POLL_S)
     return 0
 
 
@@ -60,16 +64,6 @@ def make_ready(prepared: Prepared, taken: Taken, model: str, energy: bool) -> st
         return str(target.port.port)
     finally:
         target.close()
-
-
-def _wait(taken: Taken) -> None:
-    """Keep the stand-in running until the user or the stand-in ends it."""
-    try:
-        while True:
-            taken.alive()
-            time.sleep(POLL_S)
-    except KeyboardInterrupt:
-        return
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import tempfile
 from collections.abc import Callable
@@ -20,7 +21,8 @@ def fetch(known: Known, root: Path, say: Callable[[str], None] = lambda line: No
     lines of progress. Raises RigError if no source works, or the files cannot be written.
     """
     folder = root / known.name
-    if _is_there(known, folder):
+    with contextlib.suppress(RigError):  # it is not there, or damaged
+        read_set(known, folder)
         say(f"{known.name}: already there, verified, in {folder}")
         return folder
     parts, origin = _first_that_has_it(known, folder, say)
@@ -33,14 +35,6 @@ def fetch(known: Known, root: Path, say: Callable[[str], None] = lambda line: No
         ) from error
     say(f"{known.name}: from {origin}, verified, in {folder}")
     return folder
-
-
-def _is_there(known: Known, folder: Path) -> bool:
-    try:
-        read_set(known, folder)
-    except RigError:
-        return False
-    return True
 
 
 def _first_that_has_it(known: Known, folder: Path, say: Callable[[str], None]) -> tuple[Parts, str]:

@@ -155,7 +155,7 @@ def _agent_answers(named: BenchBoard) -> str:
         there = target.probe.read(start, min(len(program), FIRST_BYTES)) if target.probe is not None else None
         if there is not None and set(there) == {ERASED}:
             return Note("the flash is erased: the first run programs the firmware.")
-        target.route.start()  # a probe halts the core when it connects
+        target.start()  # a probe halts the core when it connects
         identity = Session(target.port, fresh_nonce()).hello()
     except Silent as silent:
         return _no_answer(named, silent, None if there is None else program.startswith(there))

@@ -103,12 +103,6 @@ class ByBootLoader:
                 f"{loader.button}, and run again.",
             )
 
-    def start(self) -> None:
-        """Do nothing: the boot loader has already started the image."""
-
-    def close(self) -> None:
-        """Do nothing: the port belongs to the target."""
-
 
 def ask_agent(port: SerialPort, deadline_s: float = ANSWER_S) -> dict[str, Any] | None:
     """Return the agent's reply to `hello`; None if no agent of this protocol version answers."""

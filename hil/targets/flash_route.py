@@ -33,14 +33,6 @@ class FlashRoute(Protocol):
         """Program the image unless the flash holds it already (`always`: even then); return whether it did."""
         ...
 
-    def start(self) -> None:
-        """Start the image in the flash."""
-        ...
-
-    def close(self) -> None:
-        """Release the route; the board keeps running."""
-        ...
-
 
 class AlreadyLoaded:
     """Flash route of a stand-in without a probe, which loads the image itself."""
@@ -54,12 +46,6 @@ class AlreadyLoaded:
                 "flash", "this stand-in loads the program only, without a network in flash: train on another board."
             )
         return False
-
-    def start(self) -> None:
-        """Do nothing: the image runs."""
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 def route_of(

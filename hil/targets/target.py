@@ -42,20 +42,23 @@ class Target:
         """
         programmed = self.route.program(image, always)
         if self.endpoints.reality == "hardware":
-            self._count(programmed)
+            identity = flash_cycles.identity_of(self.endpoints)
+            with contextlib.suppress(OSError):  # a folder that cannot be written is no reason to stop a trial
+                self.cycles = flash_cycles.count(identity) if programmed else flash_cycles.cycles(identity)
         self.port = emptied(self.port, self.endpoints)
-        self.route.start()
+        self.start()
         return programmed
 
-    def _count(self, programmed: bool) -> None:
-        identity = flash_cycles.identity_of(self.endpoints)
-        with contextlib.suppress(OSError):  # a folder that cannot be written is no reason to stop a trial
-            self.cycles = flash_cycles.count(identity) if programmed else flash_cycles.cycles(identity)
+    def start(self) -> None:
+        """Start the image in the flash. Without a probe it runs already."""
+        if self.probe is not None:
+            self.probe.start()
 
     def close(self) -> None:
-        """Close the port and the route."""
+        """Close the port and the probe; the board keeps running."""
         let_go(self.port)
-        self.route.close()
+        if self.probe is not None:
+            self.probe.close()
 
 
 def open_target(
