@@ -83,10 +83,6 @@ class Figures:
     bound: int
     histogram: dict[str, list[float] | list[int]]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        return asdict(self)
-
 
 def figures(cycles: Sequence[int], cost: Cost) -> Figures:
     """Return the figures of one phase or layer from the raw cycles of every step."""
