@@ -87,15 +87,10 @@ class Record(NamedTuple):
         return self.taps * self.channels
 
     @property
-    def parameter_bytes(self) -> int:
-        """Bytes of its parameters."""
-        return parameter_bytes(self.op, self.format, self.channels)
-
-    @property
     def end(self) -> int:
         """Where its data end; 0 where it has none."""
         if self.parameters_at:
-            return self.parameters_at + self.parameter_bytes
+            return self.parameters_at + parameter_bytes(self.op, self.format, self.channels)
         return self.weights_at + ended(self.weights)
 
 

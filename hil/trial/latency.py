@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hil.errors import Blocked, DeviceFault
@@ -158,11 +158,11 @@ def latency_json(latency: Latency, bookings: Bookings | None, clock_hz: int) -> 
     """
     booking = latency.booking
     phases = {
-        phase: figures(latency.laps[phase], _cost(latency, bookings and bookings[0][phase])).to_json()
+        phase: asdict(figures(latency.laps[phase], _cost(latency, bookings and bookings[0][phase])))
         for phase in LAP_PHASES
     }
-    phases["total"] = total_figures(latency, bookings).to_json()
-    phases["digest"] = figures(latency.digests, Cost.of(1, booking)).to_json()
+    phases["total"] = asdict(total_figures(latency, bookings))
+    phases["digest"] = asdict(figures(latency.digests, Cost.of(1, booking)))
     return {
         "steps": latency.steps,
         "run_steps": 1 if latency.layers or bookings is None else min(latency.steps, RUN_STEPS),
@@ -185,7 +185,7 @@ def _layers_json(latency: Latency, bookings: tuple[list[int], list[int]] | None)
     counts = bookings or [[None] * len(of_layers) for of_layers in latency.layers.values()]
     return {
         direction: {
-            name: figures(cycles, _cost(latency, count)).to_json()
+            name: asdict(figures(cycles, _cost(latency, count)))
             for (name, cycles), count in zip(of_layers.items(), of_direction, strict=True)
         }
         for (direction, of_layers), of_direction in zip(latency.layers.items(), counts, strict=True)

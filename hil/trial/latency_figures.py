@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -82,10 +81,6 @@ class Figures:
     subtracted: int
     bound: int
     histogram: dict[str, list[float] | list[int]]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        return asdict(self)
 
 
 def figures(cycles: Sequence[int], cost: Cost) -> Figures:

@@ -74,7 +74,9 @@ def count_line_bytes(target: Target, image: Image) -> LineTest | None:
             if (came and came >= answered and taken >= len(SHORT_FRAMES)) or time.monotonic() > until:
                 return LineTest(len(SHORT_FRAMES), reached, taken, answered, came)
             time.sleep(LOOK_S)
-    except (Blocked, *PORT_ERRORS):
+    except Blocked:
+        return None
+    except PORT_ERRORS:
         return None
 
 

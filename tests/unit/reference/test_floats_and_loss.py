@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.methods.elasticzo_settings import WORDS
+from hil.methods.elasticzo_settings import Settings
 from hil.reference.floats import exp32, log32
 from hil.reference.formats.bfp8.loss import ERROR_EXP, cross_entropy, logits_error
 from tests.oracle import loss as plain_loss
@@ -18,7 +18,7 @@ from tests.oracle import numbers as plain
 F = np.float32
 EXP_ULPS, LOG_ULPS = 2, 3  # docs/arithmetic.md, end of section 5
 
-FORMS = WORDS["logit_error"]
+FORMS = Settings.table["logit_error"].words
 
 
 def ulps(got: np.ndarray, true: np.ndarray) -> float:

@@ -13,7 +13,7 @@ from network.drawn import networks
 
 from hil.data import load
 from hil.graph.graph import Graph
-from hil.methods.elasticzo_settings import VARIANTS, WORDS, Settings
+from hil.methods.elasticzo_settings import VARIANTS, Settings
 from hil.networks import build
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from tests.oracle import PlainElasticZoInt8
@@ -27,7 +27,7 @@ STEPS = 2
 @st.composite
 def method_settings(draw: st.DrawFn, network: Graph) -> Settings:
     tensors = len(network.trained)
-    perturb, loss = (draw(st.sampled_from(WORDS[word])) for word in ("perturb", "loss"))
+    perturb, loss = (draw(st.sampled_from(Settings.table[word].words)) for word in ("perturb", "loss"))
     return Settings(
         partition=draw(st.integers(0, tensors)),
         b_zo=draw(st.integers(1, 7)),
@@ -35,9 +35,9 @@ def method_settings(draw: st.DrawFn, network: Graph) -> Settings:
         p_zero=draw(st.sampled_from([0, 84, 230, 255])),
         r_max=draw(st.sampled_from([1, 2, 7, 63] if perturb == "exact" else [1, 2, 7, 63, 127])),
         loss=loss,
-        scope=draw(st.sampled_from(WORDS["scope"])),
+        scope=draw(st.sampled_from(Settings.table["scope"].words)),
         perturb=perturb,
-        logit_error=draw(st.sampled_from(WORDS["logit_error"])),
+        logit_error=draw(st.sampled_from(Settings.table["logit_error"].words)),
         loss_fraction=draw(st.integers(0, 6)) if loss == "integer" else 0,
         batch=draw(st.integers(1, 5)),
         seed=draw(st.integers(0, 2**32 - 1)),
@@ -114,7 +114,7 @@ def test_the_first_weights_are_left_alone() -> None:
 def test_a_trace_is_what_the_specification_computes(data: st.DataObject, network: Graph, seed: int) -> None:
     partition = data.draw(st.integers(0, len(network.trained)))
     scope = data.draw(st.sampled_from(["sample", "batch"]))
-    form = data.draw(st.sampled_from(WORDS["logit_error"]))
+    form = data.draw(st.sampled_from(Settings.table["logit_error"].words))
     method = ElasticZoInt8(network, Settings(partition, scope=scope, batch=3, logit_error=form))
     images, labels = samples(network, 3, seed)
     slot = data.draw(st.integers(0, 2))
