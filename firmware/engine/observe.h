@@ -5,15 +5,15 @@
 #include <stdint.h>
 
 typedef struct {
-    void (*see)(void *context, const int8_t *values, uint32_t count, int32_t exponent);
+    void (*see)(void *context, const int8_t *values, uint32_t bytes, int32_t exponent);
     void *context;
     uint16_t member; /* of the group */
 } observer_t;
 
-/* Show the `count` values of the observed member; `values` are those of the whole group. */
-static inline void observe(const observer_t *observer, const int8_t *values, uint32_t count, int32_t exponent) {
+/* Show the values of the observed member, so many bytes; `values` are those of the whole group. */
+static inline void observe(const observer_t *observer, const int8_t *values, uint32_t bytes, int32_t exponent) {
     if (observer != 0) {
-        observer->see(observer->context, values + observer->member * count, count, exponent);
+        observer->see(observer->context, values + observer->member * bytes, bytes, exponent);
     }
 }
 

@@ -1,9 +1,12 @@
 #include "engine/slots.h"
 
+#include <string.h>
+
 #include "engine/format.h"
 
-/* A label that no class has; with labels of one byte, a value that no pixel becomes, at the first input of a sample. */
-enum { EMPTY_LABEL = UINT16_MAX, EMPTY_VALUE = INT8_MIN };
+/* A label that no class has; with labels of one byte, a value that no pixel becomes, at the first input of a sample:
+   each of its bytes is this. */
+enum { EMPTY_LABEL = UINT16_MAX, EMPTY_BYTE = 0x80 };
 
 static uint8_t *narrow_labels(const engine_t *engine) {
     return engine->model.arena + engine->model.plan.at[PLAN_LABELS];
@@ -21,16 +24,24 @@ uint16_t slot_label(const engine_t *engine, uint16_t slot) {
     return has_wide_labels(engine) ? wide_labels(engine)[slot] : narrow_labels(engine)[slot];
 }
 
+static bool has_empty_value(const engine_t *engine, uint16_t slot) {
+    const uint8_t *first = (const uint8_t *)model_sample(&engine->model, slot);
+    uint8_t i = 0;
+    while (i < engine->model.file.value_bytes && first[i] == EMPTY_BYTE) {
+        i++;
+    }
+    return i == engine->model.file.value_bytes;
+}
+
 bool slot_holds(const engine_t *engine, uint16_t slot) {
-    return has_wide_labels(engine) ? wide_labels(engine)[slot] != EMPTY_LABEL
-                                   : *model_sample(&engine->model, slot) != EMPTY_VALUE;
+    return has_wide_labels(engine) ? wide_labels(engine)[slot] != EMPTY_LABEL : !has_empty_value(engine, slot);
 }
 
 void slot_empty(engine_t *engine, uint16_t slot) {
     if (has_wide_labels(engine)) {
         wide_labels(engine)[slot] = EMPTY_LABEL;
     } else {
-        *model_sample(&engine->model, slot) = EMPTY_VALUE;
+        memset(model_sample(&engine->model, slot), EMPTY_BYTE, engine->model.file.value_bytes);
     }
 }
 
@@ -75,7 +86,7 @@ static void put_piece(engine_t *engine, uint16_t slot, uint8_t label, uint32_t o
                       uint32_t n) {
     const bool last = offset + n == graph_elements(&engine->model.file, 0);
     slot_empty(engine, slot);
-    engine->model.format->load(model_sample(&engine->model, slot) + offset, pixels, n);
+    engine->model.format->load(model_sample(&engine->model, slot) + offset * engine->model.file.value_bytes, pixels, n);
     engine->filling = slot;
     engine->filled = last ? 0 : offset + n;
     if (last && has_wide_labels(engine)) {

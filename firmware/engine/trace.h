@@ -13,7 +13,7 @@ typedef struct {
     uint32_t room, length;
 } stages_t;
 
-/* See of observer_t, with a stages_t as the context: int8 values, followed by their exponent as int16. */
-void stages_see(void *context, const int8_t *values, uint32_t count, int32_t exponent);
+/* See of observer_t, with a stages_t as the context: the bytes of values, followed by their exponent as int16. */
+void stages_see(void *context, const int8_t *values, uint32_t bytes, int32_t exponent);
 
 #endif

@@ -75,6 +75,11 @@ failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t rec
         file->layers = (uint8_t)graph_header(file)->layers;
         failure = check_layers(file);
     }
+    if (failure.code == 0) {
+        const format_checks_t *format = format_checks(graph_layer(file, 0)->format);
+        file->weight_bytes = format->weight_bytes;
+        file->value_bytes = format->value_bytes;
+    }
     return failure;
 }
 

@@ -8,15 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from hil.graph.graph import BFP8_INPUT_EXPONENT, POOLS, Format, Op
+from hil.graph.chain_formats import ChainFormat
+from hil.graph.graph import CHAINS, POOLS, Format, Op, weight_type
 from hil.graph.record import OUTPUT, Arrays, Factors, Header, Output, Record
 
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-40, 2.0**40
 LARGEST_BIAS = 2**30
 LEAST_MULTIPLIER = 2**30
 SHIFTS, ADD_SHIFTS = (-31, 30), (-31, 0)
-EXPONENTS = (-32, 8)
-MOST_BFP8 = (2**31 - 1) // 127**2  # products of int8 that a sum in int32 holds
 
 Fault = tuple[int, str]
 
@@ -52,20 +51,25 @@ class Inside:
     @cached_property
     def weights(self) -> np.ndarray:
         """The weights as they lie in the file."""
-        return np.frombuffer(self.blob, np.int8, self.record.weights, self.record.weights_at)
+        return np.frombuffer(self.blob, weight_type(self.record.format), self.record.weights, self.record.weights_at)
 
     @property
     def padding_of_weights(self) -> bytes:
         """The bytes after the weights up to a multiple of 4."""
-        end = self.record.weights_at + self.record.weights
+        end = self.record.weights_at + self.record.weight_bytes
         return self.blob[end : end + -end % 4]
 
 
 @dataclass(frozen=True)
-class Bfp8:
-    """The checks of a bfp8 layer."""
+class Chain:
+    """The checks of a layer in a format of chains."""
 
     inside: Inside
+
+    @property
+    def format(self) -> ChainFormat:
+        """Of the layer."""
+        return CHAINS[Format(self.inside.record.format)]
 
     def padding(self) -> Iterator[Fault]:
         """Check 7."""
@@ -74,22 +78,22 @@ class Bfp8:
 
     def scales(self) -> Iterator[Fault]:
         """Check 9."""
-        header, record = self.inside.header, self.inside.record
-        if (header.scale, header.zero, header.rounding) != (2.0**BFP8_INPUT_EXPONENT, 0, 0):
+        header, record, (least, most) = self.inside.header, self.inside.record, self.format.exponents
+        if (header.scale, header.zero, header.rounding) != (2.0**self.format.input_exponent, 0, 0):
             found = f"scale {header.scale}, zero point {header.zero} and rounding {header.rounding}"
-            yield 9, f"an input of {found} is none of bfp8"
-        if not _within(record.exponent, *EXPONENTS):
-            yield 9, f"weight exponent {record.exponent} is outside {EXPONENTS[0]}..{EXPONENTS[1]}"
+            yield 9, f"an input of {found} is none of {Format(record.format).name.lower()}"
+        if record.channels and not _within(record.exponent, least, most):
+            yield 9, f"weight exponent {record.exponent} is outside {least}..{most}"
 
     def sums(self) -> Iterator[Fault]:
         """Check 11."""
         if self.inside.record.channels:
             counts = (self.inside.record.taps, self.inside.error_products, self.inside.positions)
-            yield from _counts(counts, (MOST_BFP8,) * 3)
+            yield from _counts(counts, (self.format.most_products,) * 3)
 
     def weights(self) -> Iterator[Fault]:
         """Check 12."""
-        yield from _no_128(self.inside.weights)
+        yield from _magnitudes(self.inside.weights, self.format.largest_weight)
 
     def limits(self) -> Iterator[Fault]:
         """Check 13."""
@@ -155,7 +159,7 @@ class Tflite8:
         if self.arrays is None:
             return
         record, weights = self.inside.record, self.inside.weights
-        yield from _no_128(weights)
+        yield from _magnitudes(weights, 127)
         depthwise = record.op == Op.DEPTHWISE
         by_channel = weights.reshape(-1, record.channels) if depthwise else weights.reshape(record.channels, -1).T
         if (by_channel.sum(0, np.int64) != self.arrays.sums).any():
@@ -177,12 +181,9 @@ class Tflite8:
             yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
 
 
-CONTENTS: dict[Format, type[Bfp8] | type[Tflite8]] = {Format.TFLITE8: Tflite8, Format.BFP8: Bfp8}
-
-
-def contents_of(inside: Inside) -> Bfp8 | Tflite8:
+def contents_of(inside: Inside) -> Chain | Tflite8:
     """Return the checks of a layer's data by its format."""
-    return CONTENTS[Format(inside.record.format)](inside)
+    return Chain(inside) if inside.record.format in CHAINS else Tflite8(inside)
 
 
 def is_scale(scale: float | np.ndarray) -> bool:
@@ -200,6 +201,7 @@ def _counts(counts: Sequence[int], most: Sequence[int]) -> Iterator[Fault]:
             yield 11, f"{count:,} products or positions behind one sum are more than {limit:,}"
 
 
-def _no_128(weights: np.ndarray) -> Iterator[Fault]:
-    if (weights == -128).any():
-        yield 12, "a weight is -128, which no tensor may hold"
+def _magnitudes(weights: np.ndarray, largest: float) -> Iterator[Fault]:
+    beyond = weights[~(np.abs(weights.astype(np.float64)) <= largest)]  # not-a-number compares false
+    if beyond.size:
+        yield 12, f"a weight is {beyond[0]}, which no tensor may hold"

@@ -45,12 +45,13 @@ class StepOutcome:
 class Stage:
     """One stage of a traced sample: `what` (`output`, `error` or `error handed on`) of `layer`.
 
-    `data` is the int8 values, then the exponent as int16.
+    `data` is the values, of the NumPy type `type`, then the exponent as int16.
     """
 
     layer: str
     what: str
     data: bytes
+    type: str = "int8"
 
 
 class Reference(Protocol):

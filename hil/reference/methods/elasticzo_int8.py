@@ -6,16 +6,18 @@ See docs/arithmetic.md, section 9; ElasticZO, algorithm 2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pkgutil import resolve_name
 
 import numpy as np
 import xxhash
 
 from hil.errors import RigError
-from hil.graph.graph import Graph
+from hil.formats import FORMATS
+from hil.graph.graph import CHAINS, Graph
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.arith import bits
-from hil.reference.formats.bfp8.arithmetic import Arithmetic, NumpyArithmetic, Pass
-from hil.reference.formats.bfp8.loss import integer_losses, logits_error
+from hil.reference.formats.bfp8.arithmetic import Arithmetic, Pass
+from hil.reference.formats.bfp8.loss import integer_losses
 from hil.reference.methods import Stage, StepOutcome
 
 CHUNK = 256  # images of an evaluation at a time
@@ -42,8 +44,10 @@ class ElasticZoInt8:
             )
         self.network = network
         self.weights = [layer.weights.copy() for layer in network.trained if layer.weights is not None]
-        self._plain = NumpyArithmetic(network)  # shows what lies between the layers
-        self._arithmetic = arithmetic or self._plain
+        kind = resolve_name(f"hil.reference.formats.{FORMATS[network.format].REFERENCE}")
+        self._plain = kind(network)  # shows what lies between the layers
+        self._arithmetic: Arithmetic = arithmetic or self._plain
+        self._values = CHAINS[network.format].values
         self._first_bp = network.first_bp(settings.partition)
         self.configure(settings, 0)
 
@@ -87,7 +91,7 @@ class ElasticZoInt8:
         """Return predictions uint8 [B], how many are right, and the digest of the logits (section 10)."""
         clean = self._forward(self.weights, images, False, self._layers)
         predictions = clean.logits.argmax(axis=1).astype(np.uint8)
-        data = b"".join(_bytes(row, exponent) for row, exponent in zip(clean.logits, clean.exponents, strict=True))
+        data = b"".join(self._bytes(row, exponent) for row, exponent in zip(clean.logits, clean.exponents, strict=True))
         return predictions, int((predictions == labels).sum()), xxhash.xxh32_intdigest(data)
 
     def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
@@ -106,17 +110,16 @@ class ElasticZoInt8:
         activations = self._plain.activations(weights, images, self._together)
         layers = self.network.layers
         stages = [
-            Stage(layer.name, "output", _bytes(*_of_slot(act, slot)))
-            for layer, act in zip(layers, activations[1:], strict=True)
+            self._stage(layer.name, "output", act, slot) for layer, act in zip(layers, activations[1:], strict=True)
         ]
         if self._first_bp < len(layers):
             error = self._plain.logits_error(
-                logits_error(*self._plain.logits(activations), labels, self.settings.logit_error)
+                self._plain.error(*self._plain.logits(activations), labels, self.settings.logit_error)
             )
-            stages.append(Stage(layers[-1].name, "error", _bytes(*_of_slot(error, slot))))
+            stages.append(self._stage(layers[-1].name, "error", error, slot))
             for index in range(len(layers) - 1, self._first_bp, -1):
                 error = self._plain.handed_on(index, weights, error, activations, self._together)
-                stages.append(Stage(layers[index].name, "error handed on", _bytes(*_of_slot(error, slot))))
+                stages.append(self._stage(layers[index].name, "error handed on", error, slot))
         return stages
 
     @property
@@ -150,7 +153,7 @@ class ElasticZoInt8:
         """Return the gradients of the back-propagated tensors, integers [weights], by index of the tensor."""
         if self._first_bp == self._layers:
             return {}
-        error = logits_error(passed.logits, passed.exponents, labels, self.settings.logit_error)
+        error = self._plain.error(passed.logits, passed.exponents, labels, self.settings.logit_error)
         return self._arithmetic.gradients(weights, passed, error)
 
     def _zo_update(self, perturbed: Sequence[np.ndarray], noise: list[np.ndarray], sign: int) -> None:
@@ -158,10 +161,8 @@ class ElasticZoInt8:
         for index, z in enumerate(noise):
             self.weights[index] = self._arithmetic.zo_updated(perturbed[index], z, sign, shift, limit)
 
+    def _stage(self, layer: str, what: str, found: tuple[np.ndarray, np.ndarray], slot: int) -> Stage:
+        return Stage(layer, what, self._bytes(found[0][..., slot], found[1][slot]), self._values.name)
 
-def _of_slot(activation: tuple[np.ndarray, np.ndarray], slot: int) -> tuple[np.ndarray, int]:
-    return activation[0][..., slot], int(activation[1][slot])
-
-
-def _bytes(values: np.ndarray, exponent: int) -> bytes:
-    return values.astype(np.int8).tobytes() + int(exponent).to_bytes(2, "little", signed=True)
+    def _bytes(self, values: np.ndarray, exponent: int) -> bytes:
+        return values.astype(self._values).tobytes() + int(exponent).to_bytes(2, "little", signed=True)
