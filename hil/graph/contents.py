@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from hil.graph.chain_formats import ChainFormat
-from hil.graph.graph import CHAINS, POOLS, Format, Op, weight_type
+from hil.graph.graph import CHAINS, POOLS, WEIGHTED, Format, Op, weight_type
 from hil.graph.record import OUTPUT, Arrays, Factors, Header, Output, Record
 
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-40, 2.0**40
@@ -82,7 +82,7 @@ class Chain:
         if (header.scale, header.zero, header.rounding) != (2.0**self.format.input_exponent, 0, 0):
             found = f"scale {header.scale}, zero point {header.zero} and rounding {header.rounding}"
             yield 9, f"an input of {found} is none of {Format(record.format).name.lower()}"
-        if record.channels and not _within(record.exponent, least, most):
+        if record.op in WEIGHTED and not _within(record.exponent, least, most):
             yield 9, f"weight exponent {record.exponent} is outside {least}..{most}"
 
     def sums(self) -> Iterator[Fault]:

@@ -23,7 +23,7 @@ from golden.train import Trainer, hexed
 import hil
 from hil.data import load
 from hil.errors import RigError
-from hil.methods import GraphMethod, graph_method
+from hil.methods import GraphMethod, Method, graph_method
 from hil.methods.graph_settings import GraphSettings
 from hil.methods.settings import configure_fields, sent
 from hil.networks import NETWORKS, build
@@ -49,12 +49,12 @@ def method_of(case: str) -> GraphMethod:
     return graph_method(method).on(build(NETWORK, 1), variant, **settings)
 
 
-def batch_of(of: GraphMethod, step: int) -> slice:
+def batch_of(of: Method, step: int) -> slice:
     """Return the training images of a step."""
     return slice(step * of.settings.batch, (step + 1) * of.settings.batch)
 
 
-def trained(trainer: Trainer, of: GraphMethod) -> list[dict[str, Any]]:
+def trained(trainer: Trainer, of: Method) -> list[dict[str, Any]]:
     """Return digests before the first step, then losses, digests and evaluation of every step."""
     data, count = load(NETWORKS[NETWORK].data), of.settings.batch
     trainer.begin(of)
