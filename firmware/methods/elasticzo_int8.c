@@ -27,7 +27,7 @@ static const chain_training_t *chain_of(const model_t *model) {
 }
 
 static uint32_t weights_in(const model_t *model, trained_tensor_t tensor) {
-    return tensor.size / model->file.weight_bytes;
+    return graph_weight_count(graph_layer(&model->file, tensor.layer));
 }
 
 /* Whatever the weights were before `configure`: every later step finds them limited by the end of the one before. */
