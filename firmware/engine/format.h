@@ -29,12 +29,12 @@ typedef struct {
 
 /* Values and weights are bytes here: they have the type of the format. */
 typedef struct format_table {
-    uint8_t number;        /* in a network file */
-    int8_t input_exponent; /* of value 0 */
-    uint8_t label_bytes; /* 2: an empty slot shows in its label; 1: in its first input, which `load` never makes -128 */
-    bool stays_in_flash; /* a file may be used where it lies in flash: what is trained is copied */
-    bool has_biases;     /* layers with weights have biases too */
-    bool trains_all;     /* every tensor is trained, whatever the settings: they can be read before there are any */
+    uint8_t number;         /* in a network file */
+    int8_t input_exponent;  /* of value 0 */
+    uint8_t label_bytes;    /* 2: an empty slot shows in its label; 1: in its first input, never 0x80 in all bytes */
+    bool stays_in_flash;    /* a file may be used where it lies in flash: what is trained is copied */
+    bool has_biases;        /* layers with weights have biases too */
+    bool trains_all;        /* every tensor is trained, whatever the settings: they can be read before there are any */
     uint32_t channel_bytes; /* of sums of weights, which go with a copy of the weights */
 
     /* Pixels, 0..255, as values. */

@@ -4,9 +4,10 @@
 
 #include "engine/format.h"
 
-/* A label that no class has; with labels of one byte, a value that no pixel becomes, at the first input of a sample:
-   each of its bytes is this. */
-enum { EMPTY_LABEL = UINT16_MAX, EMPTY_BYTE = 0x80 };
+enum { EMPTY_LABEL = UINT16_MAX /* no class has it */ };
+
+/* With labels of one byte, a value that no pixel becomes, at the first input of a sample. */
+static const uint8_t empty_value[] = {0x80, 0x80, 0x80, 0x80};
 
 static uint8_t *narrow_labels(const engine_t *engine) {
     return engine->model.arena + engine->model.plan.at[PLAN_LABELS];
@@ -24,24 +25,17 @@ uint16_t slot_label(const engine_t *engine, uint16_t slot) {
     return has_wide_labels(engine) ? wide_labels(engine)[slot] : narrow_labels(engine)[slot];
 }
 
-static bool has_empty_value(const engine_t *engine, uint16_t slot) {
-    const uint8_t *first = (const uint8_t *)model_sample(&engine->model, slot);
-    uint8_t i = 0;
-    while (i < engine->model.file.value_bytes && first[i] == EMPTY_BYTE) {
-        i++;
-    }
-    return i == engine->model.file.value_bytes;
-}
-
 bool slot_holds(const engine_t *engine, uint16_t slot) {
-    return has_wide_labels(engine) ? wide_labels(engine)[slot] != EMPTY_LABEL : !has_empty_value(engine, slot);
+    const model_t *model = &engine->model;
+    return has_wide_labels(engine) ? wide_labels(engine)[slot] != EMPTY_LABEL
+                                   : memcmp(model_sample(model, slot), empty_value, model->file.value_bytes) != 0;
 }
 
 void slot_empty(engine_t *engine, uint16_t slot) {
     if (has_wide_labels(engine)) {
         wide_labels(engine)[slot] = EMPTY_LABEL;
     } else {
-        memset(model_sample(&engine->model, slot), EMPTY_BYTE, engine->model.file.value_bytes);
+        memcpy(model_sample(&engine->model, slot), empty_value, engine->model.file.value_bytes);
     }
 }
 

@@ -4,7 +4,6 @@
 
 #include "kernels/conv2d_s8.h"
 #include "kernels/fully_connected_s8.h"
-#include "kernels/limits.h"
 #include "kernels/losses.h"
 #include "kernels/max_pool_s8.h"
 #include "kernels/relu_s8.h"
@@ -64,19 +63,6 @@ static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
     return cross_entropy_f32(logits, model_classes(model), model_logits_exponent(model), label);
 }
 
-static const chain_training_t chain = {
-    .sum_bytes = sizeof(int32_t),
-    .scratch = conv2d_s8_scratch,
-    .gradient_scratch = conv2d_s8_weight_gradient_scratch,
-    .limit = limit_s8,
-    .to_perturb = moves_to_perturb,
-    .to_update = moves_to_update,
-    .move = move_s8,
-    .backward_begin = bfp8_backward_begin,
-    .backward = bfp8_backward,
-    .update = bfp8_update,
-};
-
 const format_t bfp8 = {
     .number = FORMAT_BFP8,
     .input_exponent = INPUT_EXPONENT,
@@ -86,5 +72,5 @@ const format_t bfp8 = {
     .run = run,
     .loss = loss,
     .predicted = argmax_s8,
-    .chain = &chain,
+    .chain = &bfp8_chain,
 };

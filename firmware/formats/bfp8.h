@@ -5,13 +5,6 @@
 #include "engine/format.h"
 
 extern const format_t bfp8;
-
-/* Errors on their way back through the layers that back-propagation trains, section 7 there; as chain_training_t has
-   them. */
-void bfp8_backward_begin(const model_t *model);
-
-void bfp8_backward(model_t *model, const pass_t *pass, const uint8_t *labels, bool first, bool zero_sum);
-
-void bfp8_update(const model_t *model, int32_t b_bp);
+extern const chain_training_t bfp8_chain;
 
 #endif
