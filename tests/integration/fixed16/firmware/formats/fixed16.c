@@ -171,7 +171,7 @@ static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
 static void error_of_logits(const model_t *model, uint16_t member, uint8_t label, bool zero_sum, int16_t *error) {
     const uint32_t n = model_classes(model);
     const int16_t *logits = shorts(model_logits(model, member));
-    int8_t narrowed[MOST_CLASSES], found[MOST_CLASSES];
+    int8_t narrowed[MOST_CLASSES] = {0}, found[MOST_CLASSES];
     uint32_t most = 0;
     for (uint32_t j = 0; j < n; j++) {
         most = magnitude(logits[j]) > most ? magnitude(logits[j]) : most;
