@@ -11,7 +11,7 @@ from math import prod
 
 import numpy as np
 
-from hil.graph.chain_formats import CHAIN_FORMATS
+from hil.graph.chain_formats import CHAIN_FORMATS, ChainFormat
 
 Shape = tuple[int, int, int]  # height, width, channels
 
@@ -39,7 +39,9 @@ class Format(IntEnum):
 POOLS = (Op.MAX_POOL, Op.AVERAGE_POOL)
 WEIGHTED = (Op.CONV2D, Op.FULLY_CONNECTED, Op.DEPTHWISE, Op.POINTWISE)
 WINDOWED = (Op.CONV2D, Op.DEPTHWISE, Op.POINTWISE, *POOLS)
-CHAINS = {format: CHAIN_FORMATS[format.name.lower()] for format in Format if format is not Format.TFLITE8}
+CHAINS: dict[Format, ChainFormat] = {
+    format: CHAIN_FORMATS[format.name.lower()] for format in Format if format is not Format.TFLITE8
+}
 """The formats whose networks are chains."""
 OPS = {
     Format.TFLITE8: tuple(op for op in Op if op is not Op.RELU),
