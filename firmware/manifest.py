@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import xxhash
 from elftools.elf.elffile import ELFFile
 
 if sys.version_info >= (3, 11):
@@ -24,8 +26,6 @@ else:
 
 HERE = Path(__file__).resolve().parent
 PREBUILT = HERE / "prebuilt"
-MASK = 0xFFFFFFFF
-PRIME = (0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F, 0x165667B1)
 
 
 class ManifestError(Exception):
@@ -45,31 +45,6 @@ class Entry:
     bss: int
     compiler: str
     source_sha256: str
-
-
-def xxh32(data: bytes) -> int:
-    """Return XXH32 with seed 0, after the published specification (XXH32 algorithm description, steps 1 to 7)."""
-    lanes = [(PRIME[0] + PRIME[1]) & MASK, PRIME[1], 0, -PRIME[0] & MASK]
-    whole = len(data) // 16 * 16
-    for at in range(0, whole, 4):
-        word = int.from_bytes(data[at : at + 4], "little")
-        lane = at // 4 % 4
-        lanes[lane] = _rotate((lanes[lane] + word * PRIME[1]) & MASK, 13) * PRIME[0] & MASK
-    value = sum(map(_rotate, lanes, (1, 7, 12, 18))) if whole else PRIME[4]
-    value = (value + len(data)) & MASK
-    words = whole + (len(data) - whole) // 4 * 4
-    for at in range(whole, words, 4):
-        word = int.from_bytes(data[at : at + 4], "little")
-        value = _rotate((value + word * PRIME[2]) & MASK, 17) * PRIME[3] & MASK
-    for byte in data[words:]:
-        value = _rotate((value + byte * PRIME[4]) & MASK, 11) * PRIME[0] & MASK
-    value = (value ^ value >> 15) * PRIME[1] & MASK
-    value = (value ^ value >> 13) * PRIME[2] & MASK
-    return value ^ value >> 16
-
-
-def _rotate(value: int, bits: int) -> int:
-    return (value << bits | value >> (32 - bits)) & MASK
 
 
 def image(elf: ELFFile) -> tuple[int, bytes]:
@@ -123,7 +98,7 @@ def describe(path: Path, compiler: str, sources: str) -> Entry:
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
         image_base=base,
         image_size=len(data),
-        image_digest=xxh32(data),
+        image_digest=xxhash.xxh32_intdigest(data),
         text=sizes[".text"],
         data=sizes[".data"],
         bss=sizes[".bss"],
@@ -143,9 +118,7 @@ def as_toml(entries: dict[str, Entry]) -> str:
 
 
 def _literal(name: str, value: int | str) -> str:
-    if isinstance(value, int):
-        return f"{value:#010x}" if name in ("image_base", "image_digest") else str(value)
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return f"{value:#010x}" if name in ("image_base", "image_digest") else json.dumps(value, ensure_ascii=False)
 
 
 def write(boards: list[str], compiler: str) -> None:

@@ -21,7 +21,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PIECE = 1 << 20
 MB = 1 << 20
 SMALL_TEXT = 1 * MB  # limit for a file written by hand: rig.toml, a specification
 
@@ -35,13 +34,7 @@ class Readable(Protocol):
 
 
 def take(stream: Readable, most: int, name: str, cure: str) -> bytes:
-    """Return all bytes of a stream.
-
-    Args:
-        stream: to read from.
-        most: largest number of bytes allowed.
-        name: of the stream, for messages.
-        cure: how to correct an error, for messages.
+    """Return all bytes of a stream; `name` and `cure` (how to correct an error) are for messages.
 
     Raises:
         RigError: the stream has more than `most` bytes.
@@ -49,33 +42,25 @@ def take(stream: Readable, most: int, name: str, cure: str) -> bytes:
     """
     data = up_to(stream, most + 1)
     if len(data) > most:
-        raise RigError(f"{name} has more than {_size(most)}, the largest size that is read: {cure}.")
+        size = f"{most // MB} MB" if most >= MB and most % MB == 0 else f"{most:,} bytes"
+        raise RigError(f"{name} has more than {size}, the largest size that is read: {cure}.")
     return data
 
 
 def up_to(stream: Readable, count: int) -> bytes:
-    """Return the next `count` bytes of a stream, or fewer if it ends. Reads pieces of 1 MB: a large `count` is cheap.
-
-    Raises:
-        OSError, EOFError, zlib.error: raised by the stream.
-    """
+    """Return the next `count` bytes of a stream, fewer if it ends. Reads pieces of 1 MB: a large `count` is cheap."""
     pieces = []
-    while count and (piece := stream.read(min(PIECE, count))):
+    while count and (piece := stream.read(min(MB, count))):
         count -= len(piece)
         pieces.append(piece)
     return b"".join(pieces)
 
 
 def read_file(path: Path, most: int, cure: str) -> bytes:
-    """Return the bytes of a file.
-
-    Args:
-        path: of a regular file; a device or a pipe may never end.
-        most: largest number of bytes allowed.
-        cure: how to correct an error, for messages.
+    """Return the bytes of a regular file (a device or a pipe may never end); `cure` is for messages.
 
     Raises:
-        RigError: the file is missing, not a regular file, unreadable or too long.
+        RigError: the file is missing, not a regular file, unreadable, or has more than `most` bytes.
     """
     try:
         # Non-blocking: opening a pipe must not wait for its writer.
@@ -94,23 +79,15 @@ def read_file(path: Path, most: int, cure: str) -> bytes:
 
 
 def read_text(path: Path, most: int, cure: str) -> str:
-    """Return the text of a UTF-8 file. Arguments as for `read_file`.
-
-    Raises:
-        RigError: as `read_file`, or the file is not UTF-8.
-    """
+    """Return the text of a file, as `read_file`. Raises RigError also if the file is not UTF-8."""
     return _utf8(read_file(path, most, cure), str(path), cure)
 
 
 def read_json(path: Path, most: int, cure: str, infinite: bool = False) -> Any:
-    """Return the content of a JSON file.
+    """Return the content of a JSON file, as `read_file`.
 
-    Args:
-        path, most, cure: as for `read_file`.
-        infinite: accept NaN and infinities, which Python writes although JSON does not have them.
-
-    Raises:
-        RigError: as `read_file`, or the file is not JSON or is nested too deeply.
+    With `infinite`, accept NaN and infinities, which Python writes although JSON does not have them. Raises RigError
+    also if the file is not JSON or is nested too deeply.
     """
     return parse_json(read_file(path, most, cure), str(path), cure, infinite)
 
@@ -127,11 +104,7 @@ def parse_json(data: bytes, name: str, cure: str, infinite: bool = False) -> Any
 
 
 def read_toml(path: Path, most: int, cure: str) -> tuple[str, dict[str, Any]]:
-    """Return the text of a TOML file and its parsed content. Arguments as for `read_file`.
-
-    Raises:
-        RigError: as `read_file`, or the file is not TOML.
-    """
+    """Return the text of a TOML file and its content, as `read_file`. Raises RigError also if it is not TOML."""
     text = read_text(path, most, cure)
     try:
         return text, tomllib.loads(text)
@@ -142,11 +115,7 @@ def read_toml(path: Path, most: int, cure: str) -> tuple[str, dict[str, Any]]:
 
 
 def packaged_toml(path: Path) -> dict[str, Any]:
-    """Return the contents of a TOML file of this package.
-
-    Raises:
-        TOMLDecodeError: it is not TOML.
-    """
+    """Return the contents of a TOML file of this package. Raises TOMLDecodeError if it is not TOML."""
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
@@ -166,10 +135,6 @@ def _finite(text: str) -> float:
     if value in (float("inf"), float("-inf")):
         _no_number(text[:20])
     return value
-
-
-def _size(most: int) -> str:
-    return f"{most // MB} MB" if most >= MB and most % MB == 0 else f"{most:,} bytes"
 
 
 def _shown(path: Path) -> str:

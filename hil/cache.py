@@ -8,11 +8,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Return the rig's folder in the user's cache folder of this platform.
-
-    On Linux this is XDG_CACHE_HOME, or ~/.cache if that is unset, empty or not absolute (XDG Base Directory
-    Specification 0.8).
-    """
+    """Return the rig's folder in the user's cache folder of this platform (XDG Base Directory Specification 0.8)."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return (Path(local) if local else Path.home() / "AppData" / "Local") / "trainrig"

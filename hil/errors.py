@@ -7,6 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+NO_MEMORY = (
+    "this computer gives the rig no more memory or threads: close other programs, "
+    "or raise its limits (ulimit -v, ulimit -u)."
+)
 LONGEST_SHOWN = 120  # characters of a value in a message
 # Control characters except tab and newline; lone halves of surrogate pairs.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")

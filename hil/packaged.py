@@ -8,11 +8,6 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def packaged_folder(installed: str, checkout: str) -> Path:
-    """Return the path of a data folder.
-
-    Args:
-        installed: path relative to the installed package (pyproject.toml, force-include).
-        checkout: path relative to the top of a checkout.
-    """
+    """Return a data folder: `installed` in the package (pyproject.toml, force-include), or `checkout` in a checkout."""
     folder = PACKAGE / installed
     return folder if folder.is_dir() else PACKAGE.parent / checkout

@@ -10,6 +10,3 @@ try:
     PORT_ERRORS: tuple[type[Exception], ...] = (serial.SerialException, OSError, termios.error)
 except ImportError:  # Windows has no termios
     PORT_ERRORS = (serial.SerialException, OSError)
-
-# Raised if the other end does not accept the bytes within the port's `write_timeout`.
-WRITE_TIMEOUT: type[Exception] = serial.SerialTimeoutException

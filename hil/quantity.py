@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
@@ -57,10 +57,4 @@ class Quantity:
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields for JSON."""
-        return {
-            "value": self.value,
-            "unit": self.unit,
-            "provenance": self.provenance.value,
-            "uncertainty": self.uncertainty,
-            "note": self.note,
-        }
+        return asdict(self) | {"provenance": self.provenance.value}

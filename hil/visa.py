@@ -34,7 +34,7 @@ class VisaSession:
     Args:
         address: VISA resource name.
         name: name of the instrument, for messages.
-        timeout_ms: time-out for each answer, in milliseconds.
+        timeout_ms: for each answer.
         stage: stage of the `Blocked` errors.
         options: more attributes of the resource, such as `baud_rate` of a serial port.
 
@@ -96,11 +96,7 @@ class VisaSession:
                 self._resource().write(command)
 
     def ask(self, query: str) -> str:
-        """Return the answer to a query.
-
-        Raises:
-            Blocked: no answer arrives, or it does not end.
-        """
+        """Return the answer to a query. Raises Blocked if no answer arrives, or it does not end."""
         with self._blocked(query):
             resource = self._resource()
             resource.write(query)
@@ -140,15 +136,8 @@ class VisaSession:
     ) -> np.ndarray:
         """Return the numbers of a binary block (IEEE 488.2, 8.7.9 and 8.7.10), float64[n].
 
-        Args:
-            query: the query to send.
-            datatype: type of a number, as in `struct`.
-            big_endian: byte order.
-            count: expected number of values; 0 accepts any. Needed for a block that begins with #0 on a socket, because
-                nothing else gives its length.
-
-        Raises:
-            Blocked: no block arrives, or an incomplete one.
+        `count` is the expected number of values; 0 accepts any. A block that begins with #0 on a socket needs it, since
+        nothing else gives its length. Raises `Blocked` if no block arrives, or an incomplete one.
         """
         with self._blocked(query):
             resource = self._resource()
@@ -166,11 +155,7 @@ class VisaSession:
             return found
 
     def ask_text_block(self, query: str) -> np.ndarray:
-        """Return the comma-separated numbers of a definite-length text block, float64[n].
-
-        Raises:
-            Blocked: the answer is not a block, or does not have the length in its header.
-        """
+        """Return the comma-separated numbers of a text block, float64[n]. Raises `Blocked` if its length is wrong."""
         answer = self.ask(query)
         with self._blocked(query):
             if answer[:1] != "#" or not answer[1:2].isdigit():
@@ -184,14 +169,9 @@ class VisaSession:
     def check(
         self, query: str = ":SYST:ERR?", cure: str = "power it off and on, and update its firmware if it stays"
     ) -> None:
-        """Query the error queue, because an instrument that refused a command continues with other settings.
+        """Query the oldest error, because an instrument that refused a command continues with other settings.
 
-        Args:
-            query: query for the oldest error.
-            cure: how to correct an error, for messages.
-
-        Raises:
-            Blocked: the instrument reports an error.
+        Raises `Blocked` if there is one; `cure` says how to correct it.
         """
         answer = self.ask(query)
         with self._blocked(query):
@@ -200,11 +180,7 @@ class VisaSession:
             raise Blocked(self._stage, f"the {self.name} reports {answer}: {cure}.")
 
     def identify(self, expected: str) -> str:
-        """Return the answer to *IDN?.
-
-        Raises:
-            Blocked: the answer does not contain `expected`.
-        """
+        """Return the answer to *IDN?. Raises Blocked if the answer does not contain `expected`."""
         identity = self.ask("*IDN?")
         if expected not in identity:
             cure = "correct its address or its model, in rig.toml or on the command line"
@@ -237,23 +213,16 @@ class _Count:
         self._bytes = 0
 
     def update(self, count: int) -> None:
-        """Count more bytes.
-
-        Raises:
-            ValueError: the answer is longer than any that a driver requests.
-        """
+        """Count more bytes. Raises ValueError if the answer is longer than any that a driver requests."""
         self._bytes += count
         if self._bytes > LONGEST_BLOCK:
             raise ValueError(f"its answer does not end within {LONGEST_BLOCK:,} bytes")
 
 
 def _block_by_socket(resource: TCPIPSocket, query: str, unsized: int) -> bytes:
-    """Return the bytes of a block; `unsized` is their number if the block begins with #0.
+    """Return the bytes of a block; `unsized` is their number if it begins with #0. Raises ValueError if there is none.
 
     PyVISA would stop at every byte of the block that equals the line terminator, at a third of the speed.
-
-    Raises:
-        ValueError: the answer is not a block.
     """
     resource.write(query)
     resource.read_termination = None

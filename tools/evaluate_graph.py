@@ -7,24 +7,10 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
-
 from hil.data import load
-from hil.graph.graph import Graph
+from hil.methods import find_method
 from hil.networks import build
-from hil.reference.formats.tflite8.graph import forward
-
-IMAGES_AT_A_TIME = 100
-
-
-def accuracy(graph: Graph, images: np.ndarray, labels: np.ndarray) -> float:
-    """Return the part of uint8 images [n, height, width(, channels)] whose largest logit, the first of equals, is at the label."""
-    right = 0
-    for start in range(0, len(images), IMAGES_AT_A_TIME):
-        part = slice(start, start + IMAGES_AT_A_TIME)
-        logits = forward(graph, images[part])[-1].reshape(-1, graph.classes)
-        right += int(np.sum(logits.argmax(1) == labels[part]))
-    return right / len(images)
+from hil.reference.methods import reference_of
 
 
 def main() -> None:
@@ -33,10 +19,11 @@ def main() -> None:
     parser.add_argument("network")
     parser.add_argument("data", nargs="+")
     options = parser.parse_args()
-    graph = build(options.network, 1)
+    reference = reference_of(find_method("last-layer").on(build(options.network, 1), "adaptive"))
     for name in options.data:
         data = load(name)
-        print(f"{options.network} on {name}: {accuracy(graph, data.test_images, data.test_labels):.4f}", flush=True)
+        accuracy = reference.accuracy(data.test_images, data.test_labels)
+        print(f"{options.network} on {name}: {accuracy:.4f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 /* The agent: greets the host, answers questions about the board, and passes all other requests to an engine. Your own
    firmware can use this folder with a port (port.h) and an engine of its own (docs/own-firmware.md). */
-#ifndef AGENT_H
-#define AGENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void agent_init(agent_t *agent, const agent_engine_t *engine);
 
 /* Answer all requests that have arrived. Returns the number of bytes read. */
 size_t agent_poll(agent_t *agent);
-
-#endif

@@ -1,7 +1,5 @@
 #include "agent/fault.h"
 
-#include <string.h>
-
 #include "agent/memory.h"
 #include "agent/port.h"
 #include "cortex_m.h"
@@ -18,26 +16,16 @@ void fault_watch(const link_t *link) {
     watched = link;
 }
 
+/* Armv6-M does not tell why (ARM DDI 0419, B3.2). */
+static void put_cause(msg_fault_t *fault) {
 #if __ARM_ARCH >= 7
-static uint32_t fault_status(void) {
-    return SCB_CFSR;
-}
-
-static uint32_t fault_address(uint32_t cfsr) {
-    if ((cfsr & CFSR_MMARVALID) != 0) {
-        return SCB_MMFAR;
-    }
-    return (cfsr & CFSR_BFARVALID) != 0 ? SCB_BFAR : 0;
-}
-#else /* Armv6-M does not tell why (ARM DDI 0419, B3.2) */
-static uint32_t fault_status(void) {
-    return 0;
-}
-
-static uint32_t fault_address(uint32_t cfsr) {
-    return cfsr;
-}
+    const uint32_t cfsr = SCB_CFSR;
+    fault->cfsr = cfsr;
+    fault->address = (cfsr & CFSR_MMARVALID) != 0 ? SCB_MMFAR : (cfsr & CFSR_BFARVALID) != 0 ? SCB_BFAR : 0;
+#else
+    (void)fault;
 #endif
+}
 
 static bool on_stack(const uint32_t *frame) {
     const memory_range_t stack = memory_stack();
@@ -48,20 +36,17 @@ static bool on_stack(const uint32_t *frame) {
 
 __attribute__((noreturn, used)) static void fault_report(const uint32_t *stacked) {
     interrupts_mask();
-    const uint32_t cfsr = fault_status();
-    msg_fault_t fault = {.kind = (uint8_t)exception_number(), .cfsr = cfsr, .address = fault_address(cfsr)};
+    msg_fault_t fault = {.kind = (uint8_t)exception_number()};
+    put_cause(&fault);
     if (on_stack(stacked)) {
         fault.pc = stacked[FRAME_PC];
         fault.lr = stacked[FRAME_LR];
     }
-    uint8_t frame[LINK_HEADER_SIZE + sizeof fault + LINK_CRC_SIZE];
     const uint8_t session = watched != NULL ? watched->session : 0;
     const uint16_t seq = watched != NULL ? watched->last_good : 0;
-    link_put_header(frame, MSG_FAULT, session, seq);
-    memcpy(frame + LINK_HEADER_SIZE, &fault, sizeof fault);
     /* A zero first: the fault may have cut a frame short. */
     port_uart_write_polled(&(const uint8_t){0}, 1);
-    link_send_frame(port_uart_write_polled, frame, LINK_HEADER_SIZE + sizeof fault);
+    link_send(port_uart_write_polled, MSG_FAULT, session, seq, &fault, sizeof fault);
     for (;;) {
         wait_for_interrupt();
     }

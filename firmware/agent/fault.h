@@ -1,6 +1,5 @@
 /* The last words of a processor that has faulted: one control.fault frame (docs/link.md). */
-#ifndef FAULT_H
-#define FAULT_H
+#pragma once
 
 #include "agent/link.h"
 
@@ -9,5 +8,3 @@ void fault_watch(const link_t *link);
 
 /* Handler of every fault and of every interrupt without a handler; does not return. */
 void fault_handler(void);
-
-#endif

@@ -1,6 +1,8 @@
 /* One frame on the wire: CRC-32, header and COBS encoding (docs/link.md, "Frame"). */
 #include "agent/link.h"
 
+#include <string.h>
+
 enum { COBS_BLOCK = 254 }; /* data bytes after the largest code byte (Cheshire and Baker 1999) */
 
 uint32_t link_crc32(uint32_t crc, const uint8_t *bytes, size_t n) {
@@ -46,8 +48,13 @@ static void send_cobs(link_write_t write, const uint8_t *bytes, size_t n) {
 
 void link_send_frame(link_write_t write, uint8_t *frame, size_t length) {
     const uint32_t crc = link_crc32(0, frame, length);
-    for (unsigned i = 0; i < LINK_CRC_SIZE; i++) {
-        frame[length + i] = (uint8_t)(crc >> (8 * i));
-    }
+    memcpy(frame + length, &crc, LINK_CRC_SIZE); /* little-endian, as the structures of messages.h are */
     send_cobs(write, frame, length + LINK_CRC_SIZE);
+}
+
+void link_send(link_write_t write, uint8_t type, uint8_t session, uint16_t seq, const void *fields, size_t size) {
+    uint8_t frame[LINK_HEADER_SIZE + sizeof(msg_hello_reply_t) + LINK_CRC_SIZE];
+    link_put_header(frame, type, session, seq);
+    memcpy(frame + LINK_HEADER_SIZE, fields, size);
+    link_send_frame(write, frame, LINK_HEADER_SIZE + size);
 }

@@ -3,26 +3,12 @@
 
 #include <string.h>
 
-static uint32_t read_u32(const uint8_t *bytes) {
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
+#define CRC_RESIDUE 0x2144DF1Cu /* CRC-32 of any bytes with their CRC-32 behind them */
 
-static void send_control(const link_t *link, uint8_t type, uint8_t session, uint16_t seq, const void *fields,
-                         size_t size) {
-    uint8_t frame[LINK_HEADER_SIZE + sizeof(msg_error_t) + LINK_CRC_SIZE];
-    link_put_header(frame, type, session, seq);
-    memcpy(frame + LINK_HEADER_SIZE, fields, size);
-    link_send_frame(link->write, frame, LINK_HEADER_SIZE + size);
-}
-
-static void send_ack(const link_t *link, uint16_t seq) {
-    const msg_ack_t ack = {.expected = link->expected};
-    send_control(link, MSG_ACK, link->session, seq, &ack, sizeof ack);
-}
-
-static void send_nak(const link_t *link, uint16_t seq) {
-    const msg_nak_t nak = {.expected = link->expected};
-    send_control(link, MSG_NAK, link->session, seq, &nak, sizeof nak);
+/* MSG_ACK or MSG_NAK. */
+static void send_expected(const link_t *link, uint8_t type, uint16_t seq) {
+    const msg_ack_t expected = {.expected = link->expected};
+    link_send(link->write, type, link->session, seq, &expected, sizeof expected);
 }
 
 static bool is_windowed(uint8_t type) {
@@ -45,7 +31,7 @@ static void keep_and_send(link_t *link, uint8_t request, uint16_t seq, uint8_t t
 static void execute(link_t *link, const link_request_t *request, uint16_t seq) {
     link->expected++;
     if (takes_long(request->type)) {
-        send_ack(link, seq);
+        send_expected(link, MSG_ACK, seq);
     }
     /* A windowed request has no reply body, so that the kept reply survives it. */
     link_reply_t reply = {.body = link->kept + LINK_HEADER_SIZE, .length = 0};
@@ -55,51 +41,47 @@ static void execute(link_t *link, const link_request_t *request, uint16_t seq) {
         memcpy(link->kept + LINK_HEADER_SIZE, &error, sizeof error);
         keep_and_send(link, request->type, seq, MSG_ERROR, sizeof error);
     } else if (is_windowed(request->type)) {
-        send_ack(link, seq);
+        send_expected(link, MSG_ACK, seq);
     } else {
         keep_and_send(link, request->type, seq, (uint8_t)(request->type | MSG_REPLY_BIT), reply.length);
     }
 }
 
 static void answer_hello(const link_t *link) {
-    uint8_t frame[LINK_HEADER_SIZE + sizeof(msg_hello_reply_t) + LINK_CRC_SIZE];
     msg_hello_reply_t reply = {.protocol = MSG_PROTOCOL};
     link->handler->identify(link->handler->context, &reply);
-    link_put_header(frame, MSG_HELLO | MSG_REPLY_BIT, link->session, 0);
-    memcpy(frame + LINK_HEADER_SIZE, &reply, sizeof reply);
-    link_send_frame(link->write, frame, LINK_HEADER_SIZE + sizeof reply);
+    link_send(link->write, MSG_HELLO | MSG_REPLY_BIT, link->session, 0, &reply, sizeof reply);
 }
 
 /* A refused hello leaves the running session as it is; the error carries the session that the frame named. */
 static void refuse_hello(const link_t *link, uint8_t session, uint8_t code, uint32_t a, uint32_t b) {
     const msg_error_t error = {.code = code, .a = a, .b = b};
-    send_control(link, MSG_ERROR, session, 0, &error, sizeof error);
+    link_send(link->write, MSG_ERROR, session, 0, &error, sizeof error);
+}
+
+static void begin_session(link_t *link, uint32_t nonce) {
+    link->open = true;
+    link->nonce = nonce;
+    link->session = (uint8_t)nonce;
+    link->expected = 1;
+    link->last_good = 0;
+    link->kept_length = 0;
+    link->handler->begin_session(link->handler->context);
 }
 
 static void take_hello(link_t *link, uint8_t session, const uint8_t *body, size_t length) {
-    msg_hello_request_t hello;
-    if (length < sizeof hello) {
-        refuse_hello(link, session, MSG_ERROR_BAD_LENGTH, (uint32_t)length, sizeof hello);
+    const msg_hello_request_t *hello = (const void *)body;
+    /* The protocol before the length: the hello of a later one may be longer. */
+    if (length >= sizeof *hello && hello->protocol != MSG_PROTOCOL) {
+        refuse_hello(link, session, MSG_ERROR_PROTOCOL, MSG_PROTOCOL, hello->protocol);
         return;
     }
-    memcpy(&hello, body, sizeof hello);
-    /* Before the length: the hello of a later protocol may be longer. */
-    if (hello.protocol != MSG_PROTOCOL) {
-        refuse_hello(link, session, MSG_ERROR_PROTOCOL, MSG_PROTOCOL, hello.protocol);
+    if (length != sizeof *hello) {
+        refuse_hello(link, session, MSG_ERROR_BAD_LENGTH, (uint32_t)length, sizeof *hello);
         return;
     }
-    if (length != sizeof hello) {
-        refuse_hello(link, session, MSG_ERROR_BAD_LENGTH, (uint32_t)length, sizeof hello);
-        return;
-    }
-    if (!link->open || hello.nonce != link->nonce) {
-        link->open = true;
-        link->nonce = hello.nonce;
-        link->session = (uint8_t)hello.nonce;
-        link->expected = 1;
-        link->last_good = 0;
-        link->kept_length = 0;
-        link->handler->begin_session(link->handler->context);
+    if (!link->open || hello->nonce != link->nonce) {
+        begin_session(link, hello->nonce);
     }
     answer_hello(link);
 }
@@ -110,7 +92,7 @@ static void answer_repeat(link_t *link, uint8_t type, uint16_t seq) {
     if (latest && link->kept_length != 0 && link->kept_seq == seq && link->kept_request == type) {
         link_send_frame(link->write, link->kept, link->kept_length);
     } else {
-        send_ack(link, seq);
+        send_expected(link, MSG_ACK, seq);
     }
 }
 
@@ -134,7 +116,7 @@ static void take_frame(link_t *link, const uint8_t *frame, size_t length) {
     } else if (behind <= 0x8000u) {
         answer_repeat(link, type, seq);
     } else {
-        send_nak(link, seq);
+        send_expected(link, MSG_NAK, seq);
     }
 }
 
@@ -144,16 +126,11 @@ static void end_frame(link_t *link) {
     if (decoder->code == 0) {
         return; /* two zeros in a row: an empty frame */
     }
-    bool good = !decoder->damaged && decoder->left == 0 && decoder->length >= LINK_HEADER_SIZE + LINK_CRC_SIZE;
-    if (good) {
-        const size_t length = decoder->length - LINK_CRC_SIZE;
-        good = link_crc32(0, decoder->bytes, length) == read_u32(decoder->bytes + length);
-        if (good) {
-            take_frame(link, decoder->bytes, length);
-        }
-    }
-    if (!good) {
-        send_nak(link, link->last_good);
+    const bool whole = !decoder->damaged && decoder->left == 0 && decoder->length >= LINK_HEADER_SIZE + LINK_CRC_SIZE;
+    if (whole && link_crc32(0, decoder->bytes, decoder->length) == CRC_RESIDUE) {
+        take_frame(link, decoder->bytes, decoder->length - LINK_CRC_SIZE);
+    } else {
+        send_expected(link, MSG_NAK, link->last_good);
     }
     decoder->length = 0;
     decoder->code = 0;

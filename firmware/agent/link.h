@@ -1,6 +1,5 @@
 /* The agent's side of the link protocol (docs/link.md): frames in, exactly-once execution, replies out. */
-#ifndef LINK_H
-#define LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,9 +87,10 @@ void link_send_frame(link_write_t write, uint8_t *frame, size_t length);
 /* Write type, session and number to the first LINK_HEADER_SIZE bytes of a frame. */
 void link_put_header(uint8_t *frame, uint8_t type, uint8_t session, uint16_t seq);
 
+/* Send a frame whose body is that of a control frame or of the reply to `hello`. */
+void link_send(link_write_t write, uint8_t type, uint8_t session, uint16_t seq, const void *fields, size_t size);
+
 void link_init(link_t *link, const link_handler_t *handler, link_write_t write);
 
 /* Take received bytes, in any portions; executes and answers every request that they complete. */
 void link_receive(link_t *link, const uint8_t *bytes, size_t n);
-
-#endif

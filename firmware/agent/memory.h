@@ -1,11 +1,9 @@
 /* What the linker laid out, and how far the stack has reached. Sizes in bytes; the symbols are in
    ports/common/sections.ld. */
-#ifndef MEMORY_H
-#define MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
-/* A range of memory. */
 typedef struct {
     uint8_t *base;
     uint32_t size;
@@ -33,5 +31,3 @@ void memory_paint_stack(void);
 
 /* The most bytes of stack ever in use since the painting: from the top down to the lowest changed word. */
 uint32_t memory_stack_peak(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* The functions that a board implements for the agent. A port is one folder in ports/ with these functions and a
    memory.ld (docs/new-board.md). */
-#ifndef PORT_H
-#define PORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,13 +50,13 @@ void port_sleep_ms(uint32_t ms);
 void port_wait(void);
 
 /* Whether the board has a boot loader that the program can enter now; and enter it, which does not return. A port
-   without these two functions has none (no_boot_loader.c). */
+   without these two functions has none (optional_port.c). */
 bool port_has_boot_loader(void);
 void port_enter_boot_loader(void);
 
 /* Flash beside the image that the program can write while it runs, for checkpoints. It is erased in pieces of `erase`
    bytes and programmed in units of `program` bytes. PORT_FLASH_BLOCK is a multiple of `program`; `size` is a multiple
-   of 2 * `erase`. A port without these functions has no such flash (no_flash.c). */
+   of 2 * `erase`. A port without these functions has no such flash (optional_port.c). */
 #define PORT_FLASH_BLOCK 256u
 typedef struct {
     uint32_t base;    /* address of the first byte */
@@ -74,5 +73,3 @@ bool port_flash_program(uint32_t offset, const uint8_t *bytes, size_t n);
 
 /* Copy n bytes from an offset on. Returns false when a power cut has left them unreadable. */
 bool port_flash_read(uint32_t offset, uint8_t *bytes, size_t n);
-
-#endif

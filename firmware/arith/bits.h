@@ -1,6 +1,5 @@
 /* bits(m) of docs/arithmetic.md, section 1, and the magnitude that goes into it. */
-#ifndef BITS_H
-#define BITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ static inline uint32_t magnitude(int32_t x) {
 static inline int32_t bits(uint32_t m) {
     return m == 0 ? 0 : 32 - __builtin_clz(m);
 }
-
-#endif

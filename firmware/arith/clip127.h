@@ -1,6 +1,5 @@
 /* clip127, clipW and sat32 of docs/arithmetic.md, section 1. */
-#ifndef CLIP127_H
-#define CLIP127_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ static inline int32_t add_sat32(int32_t a, int32_t b) {
     }
     return (int32_t)sum;
 }
-
-#endif

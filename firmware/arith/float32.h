@@ -1,7 +1,6 @@
 /* binary32 without a library: docs/arithmetic.md, section 5. Sources that include this are compiled with
    -ffp-contract=off. */
-#ifndef FLOAT32_H
-#define FLOAT32_H
+#pragma once
 
 #include <float.h>
 #include <stdint.h>
@@ -24,6 +23,12 @@ static inline float float32_from_bits(uint32_t word) {
     return x;
 }
 
+/* e^x for x <= 0; 0 below -87. */
+float exp32(float x);
+
+/* The natural logarithm of a normal x > 0. */
+float log32(float x);
+
 /* x rounded to an integer, half to even, for |x| < 2^22: the sum has no bits left for a fraction. */
 static inline float float32_round(float x) {
     const float shift = 0x1.8p23f;
@@ -35,5 +40,3 @@ static inline float float32_round(float x) {
 static inline float float32_power_of_two(int32_t k) {
     return float32_from_bits((uint32_t)(k + 127) << 23);
 }
-
-#endif

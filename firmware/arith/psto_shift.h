@@ -1,6 +1,5 @@
 /* PstoShift: docs/arithmetic.md, section 2. */
-#ifndef PSTO_SHIFT_H
-#define PSTO_SHIFT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ static inline int32_t psto_shift(int32_t x, int32_t s) {
     const int32_t clipped = rounded > 127 ? 127 : (int32_t)rounded;
     return x < 0 ? -clipped : clipped;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The generator of docs/arithmetic.md, section 8. */
-#ifndef RANDOM_H
-#define RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ static inline uint32_t pool_state(uint32_t seed, uint32_t step) {
 static inline uint32_t tensor_state(uint32_t seed, uint32_t step, uint32_t tensor) {
     return stream_start(seed, step, tensor + 1u);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* rescale of docs/arithmetic-tflite.md, section 3: acc * multiplier * 2^(shift - 31), with a multiplier in
    2^30..2^31 - 1 and a shift in -31..30. */
-#ifndef RESCALE_H
-#define RESCALE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ static inline int64_t rescale_single(int32_t acc, int32_t multiplier, int32_t sh
     const int64_t product = (int64_t)acc * multiplier;
     return (product + (INT64_C(1) << (30 - shift))) >> (31 - shift);
 }
-
-#endif

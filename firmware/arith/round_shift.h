@@ -1,7 +1,6 @@
 /* Divisions by 2^s and their rounding: docs/arithmetic.md, sections 1 and 2. A shift of a negative number is arithmetic
    in every compiler that this code supports. */
-#ifndef ROUND_SHIFT_H
-#define ROUND_SHIFT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ static inline int32_t round_half_away(int32_t x, int32_t s) {
 static inline int32_t round_shift(int32_t x, int32_t s) {
     return clip127(round_half_away(x, s));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* XXH32, as its published specification has it. */
-#ifndef XXH32_H
-#define XXH32_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ uint32_t xxh32_end(const xxh32_t *state);
 
 /* The digest of `n` bytes. */
 uint32_t xxh32(const void *data, size_t n, uint32_t seed);
-
-#endif

@@ -1,6 +1,5 @@
 /* Generated from hil/methods/methods.toml by `python -m hil.methods.generate`; edit that file. */
-#ifndef COMMON_SETTINGS_H
-#define COMMON_SETTINGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,14 +11,3 @@ typedef struct {
     uint32_t seed;
     uint32_t first_step;
 } settings_t;
-
-/* Their places in `configure`. */
-enum {
-    SETTING_METHOD = 0,
-    SETTING_BATCH = 1,
-    SETTING_SLOTS = 2,
-    SETTING_SEED = 3,
-    SETTING_FIRST_STEP = 4,
-};
-
-#endif

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "arith/xxh32.h"
-#include "engine/slots.h"
-#include "engine/trace.h"
 
 #define PAINT 0xA5C3965Au
 
@@ -22,8 +20,14 @@ void engine_reset(engine_t *engine) {
     engine_init(engine, engine->formats, engine->model.arena, engine->arena_size, engine->model.watch.cycles);
 }
 
-bool engine_has_network(const engine_t *engine) {
-    return engine->model.format != NULL;
+failure_t engine_check_network(const engine_t *engine) {
+    return engine->model.format != NULL ? no_failure() : refusal(FAILURE_NO_NETWORK, 0, 0);
+}
+
+/* Whether a file is being loaded. */
+static failure_t check_loading(const engine_t *engine) {
+    const bool loading = engine->total > 0 && engine->model.format == NULL;
+    return loading ? no_failure() : refusal(FAILURE_NO_NETWORK, 0, 0);
 }
 
 failure_t engine_load_begin(engine_t *engine, uint32_t total) {
@@ -36,9 +40,7 @@ failure_t engine_load_begin(engine_t *engine, uint32_t total) {
 }
 
 failure_t engine_load_data(engine_t *engine, uint32_t offset, const uint8_t *data, uint32_t n) {
-    if (engine->total == 0 || engine_has_network(engine)) {
-        return refusal(FAILURE_NO_NETWORK, 0, 0);
-    }
+    RETURN_IF_REFUSED(check_loading(engine));
     if (offset != engine->received) {
         return refusal(FAILURE_OUT_OF_ORDER, offset, engine->received);
     }
@@ -59,17 +61,16 @@ static training_t all_of(const model_t *model) {
 /* Use a file that is in RAM, or in flash. */
 static failure_t use(engine_t *engine, const uint8_t *bytes, uint32_t size, bool in_ram) {
     model_t *model = &engine->model;
-    const failure_t failure = graph_file_open_to_train(&model->file, bytes, size);
-    if (failure.code != 0) {
-        return failure;
-    }
+    graph_file_t file;
+    RETURN_IF_REFUSED(graph_file_open_to_train(&file, bytes, size));
     const format_t *const *format = engine->formats;
-    while (*format != NULL && (*format)->number != graph_layer(&model->file, 0)->format) {
+    while (*format != NULL && (*format)->number != graph_layer(&file, 0)->format) {
         format++;
     }
     if (*format == NULL || (!in_ram && !(*format)->stays_in_flash)) {
         return graph_other_format();
     }
+    model->file = file;
     model->format = *format;
     model->in_ram = in_ram;
     model->exponent[0] = model->format->input_exponent;
@@ -79,9 +80,7 @@ static failure_t use(engine_t *engine, const uint8_t *bytes, uint32_t size, bool
 }
 
 failure_t engine_load_end(engine_t *engine) {
-    if (engine->total == 0 || engine_has_network(engine)) {
-        return refusal(FAILURE_NO_NETWORK, 0, 0);
-    }
+    RETURN_IF_REFUSED(check_loading(engine));
     if (engine->received < engine->total) {
         return refusal(FAILURE_NETWORK_TRUNCATED, engine->received, engine->total);
     }
@@ -112,11 +111,9 @@ static void copy_trained(engine_t *engine) {
 }
 
 static failure_t check_settings(const method_t *method, const settings_t *settings, const graph_file_t *file) {
-    const failure_t failure = settings_check(method->settings, settings);
-    if (failure.code != 0) {
-        return failure;
-    }
-    const uint8_t refused = settings->slots > settings->batch ? SETTING_SLOTS : method->check(settings, file);
+    RETURN_IF_REFUSED(settings_check(method->settings, settings));
+    const bool too_many = settings->slots > settings->batch;
+    const uint8_t refused = too_many ? offsetof(settings_t, slots) : method->check(settings, file);
     return refused == METHOD_TAKES_ALL ? no_failure() : settings_refuse(method->settings, settings, refused);
 }
 
@@ -126,14 +123,11 @@ static bool trains(const method_t *method, const format_t *format) {
 
 failure_t engine_configure(engine_t *engine, const method_t *method, const void *settings, uint32_t *planned) {
     model_t *model = &engine->model;
-    if (!engine_has_network(engine)) {
-        return refusal(FAILURE_NO_NETWORK, 0, 0);
+    RETURN_IF_REFUSED(engine_check_network(engine));
+    if (!trains(method, model->format)) {
+        return graph_other_format();
     }
-    const failure_t failure =
-        trains(method, model->format) ? check_settings(method, settings, &model->file) : graph_other_format();
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(check_settings(method, settings, &model->file));
     memcpy(model->settings_bytes, settings, method->settings->size);
     model->method = method;
     model->training = method->training(&model->settings, &model->file);
@@ -155,44 +149,36 @@ failure_t engine_configure(engine_t *engine, const method_t *method, const void 
 }
 
 failure_t engine_check_configured(const engine_t *engine) {
-    if (!engine_has_network(engine)) {
-        return refusal(FAILURE_NO_NETWORK, 0, 0);
-    }
+    RETURN_IF_REFUSED(engine_check_network(engine));
     return engine->model.method != NULL ? no_failure() : refusal(FAILURE_NOT_CONFIGURED, 0, 0);
 }
 
 failure_t engine_check_whole(const engine_t *engine) {
-    const failure_t failure = engine_check_configured(engine);
-    if (failure.code == 0 && engine->under_way.through > 0) {
-        return refusal(FAILURE_PARTS_MISSING, engine->under_way.through, engine->model.settings.batch);
-    }
-    return failure;
+    RETURN_IF_REFUSED(engine_check_configured(engine));
+    const uint16_t through = engine->under_way.through;
+    return through == 0 ? no_failure() : refusal(FAILURE_PARTS_MISSING, through, engine->model.settings.batch);
 }
 
 failure_t engine_check_at_rest(const engine_t *engine, uint16_t count) {
-    const failure_t failure = engine_check_whole(engine);
-    return failure.code == 0 ? slots_check(engine, count) : failure;
+    RETURN_IF_REFUSED(engine_check_whole(engine));
+    return slots_check(engine, count);
 }
 
-/* The logits of the sample in a slot. */
-static const int8_t *forward(model_t *model, uint16_t slot) {
+static void forward(model_t *model, uint16_t slot) {
     const pass_t pass = {.sample = model_sample(model, slot), .count = 1};
     pass_run_all(model, &pass);
-    return model_logits(model, 0);
 }
 
 failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result) {
     model_t *model = &engine->model;
-    const failure_t failure = engine_check_at_rest(engine, count);
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(engine_check_at_rest(engine, count));
     const uint32_t classes = model_classes(model);
     xxh32_t digest;
     xxh32_begin(&digest, 0);
     result->correct = 0;
     for (uint16_t slot = 0; slot < count; slot++) {
-        const int8_t *logits = forward(model, slot);
+        forward(model, slot);
+        const int8_t *logits = model_logits(model, 0);
         const int16_t exponent = model_logits_exponent(model);
         const uint32_t predicted = model->format->predicted(logits, classes);
         xxh32_update(&digest, logits, classes * model->file.value_bytes);
@@ -206,19 +192,14 @@ failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result)
 }
 
 failure_t engine_forward(engine_t *engine, uint16_t slot) {
-    const failure_t failure = engine_check_at_rest(engine, (uint16_t)(slot + 1));
-    if (failure.code == 0) {
-        (void)forward(&engine->model, slot);
-    }
-    return failure;
+    RETURN_IF_REFUSED(engine_check_at_rest(engine, (uint16_t)(slot + 1)));
+    forward(&engine->model, slot);
+    return no_failure();
 }
 
 /* A sample of a group is traced with all of its group. */
 static failure_t check_trace(const engine_t *engine, uint16_t slot) {
-    const failure_t failure = engine_check_whole(engine);
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(engine_check_whole(engine));
     if (slot >= engine->model.settings.slots) {
         return refusal(FAILURE_BAD_SLOT, slot, engine->model.settings.slots);
     }
@@ -230,10 +211,7 @@ static failure_t check_trace(const engine_t *engine, uint16_t slot) {
 failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out,
                        uint32_t *length) {
     model_t *model = &engine->model;
-    const failure_t failure = check_trace(engine, slot);
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(check_trace(engine, slot));
     const bool grouped = model->training.grouped;
     const uint16_t first = grouped ? 0 : slot;
     stages_t stages = {.wanted = stage, .offset = offset, .out = out, .room = *length};
@@ -248,64 +226,41 @@ failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t
     return no_failure();
 }
 
-uint8_t engine_tensors(const engine_t *engine) {
-    return engine_has_network(engine) ? model_tensors(&engine->model) : 0;
-}
-
-uint8_t engine_layers(const engine_t *engine) {
-    return engine_has_network(engine) ? engine->model.file.layers : 0;
-}
-
-uint32_t engine_network_digest(const engine_t *engine) {
-    return engine_has_network(engine) ? graph_header(&engine->model.file)->digest : 0;
-}
-
 /* Whether it is known which tensors are trained. */
 static failure_t check_tensors(const engine_t *engine) {
-    const bool known = engine_has_network(engine) && engine->model.format->trains_all;
-    return known ? no_failure() : engine_check_configured(engine);
+    const format_t *format = engine->model.format;
+    return format != NULL && format->trains_all ? no_failure() : engine_check_configured(engine);
 }
 
 failure_t engine_digests(const engine_t *engine, void *digests) {
-    const failure_t failure = check_tensors(engine);
-    const uint8_t tensors = failure.code == 0 ? model_tensors(&engine->model) : 0;
+    RETURN_IF_REFUSED(check_tensors(engine));
+    const uint8_t tensors = model_tensors(&engine->model);
     for (uint8_t i = 0; i < tensors; i++) {
         const trained_tensor_t tensor = model_tensor(&engine->model, i);
         const uint32_t digest = xxh32(tensor.bytes, tensor.size, 0);
         memcpy((uint8_t *)digests + i * sizeof digest, &digest, sizeof digest);
     }
-    return failure;
+    return no_failure();
 }
 
 /* Whether a trained tensor has these bytes. */
 static failure_t check_bytes(const engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length) {
-    if (tensor >= model_tensors(&engine->model)) {
-        return refusal(FAILURE_BAD_TENSOR, tensor, offset);
-    }
-    const uint32_t size = model_tensor(&engine->model, tensor).size;
-    const bool inside = offset <= size && length <= size - offset;
+    const bool there = tensor < model_tensors(&engine->model);
+    const uint32_t size = there ? model_tensor(&engine->model, tensor).size : 0;
+    const bool inside = there && offset <= size && length <= size - offset;
     return inside ? no_failure() : refusal(FAILURE_BAD_TENSOR, tensor, offset);
 }
 
 failure_t engine_read_tensor(const engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, uint8_t *out) {
-    failure_t failure = check_tensors(engine);
-    if (failure.code == 0) {
-        failure = check_bytes(engine, tensor, offset, length);
-    }
-    if (failure.code == 0) {
-        memcpy(out, model_tensor(&engine->model, tensor).bytes + offset, length);
-    }
-    return failure;
+    RETURN_IF_REFUSED(check_tensors(engine));
+    RETURN_IF_REFUSED(check_bytes(engine, tensor, offset, length));
+    memcpy(out, model_tensor(&engine->model, tensor).bytes + offset, length);
+    return no_failure();
 }
 
 failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data) {
-    failure_t failure = engine_check_whole(engine);
-    if (failure.code == 0) {
-        failure = check_bytes(engine, tensor, offset, length);
-    }
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(engine_check_whole(engine));
+    RETURN_IF_REFUSED(check_bytes(engine, tensor, offset, length));
     const trained_tensor_t to = model_tensor(&engine->model, tensor);
     for (uint32_t i = 0; to.weights && i < length; i++) {
         if ((int8_t)data[i] == INT8_MIN) {

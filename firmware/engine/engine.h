@@ -1,7 +1,6 @@
 /* The training engine: a network in an arena, or in flash, trained step by step. It does not allocate, does not block
    and does no input or output. The caller owns the engine_t, the arena and the cycle counter. */
-#ifndef ENGINE_H
-#define ENGINE_H
+#pragma once
 
 #include "engine/format.h"
 #include "engine/method.h"
@@ -41,7 +40,7 @@ failure_t engine_configure(engine_t *engine, const method_t *method, const void 
 
 /* What other requests ask first: is there a network; are there settings; is a step half done, which leaves its
    weights perturbed; or is none, and do slots 0..count-1 hold samples. */
-bool engine_has_network(const engine_t *engine);
+failure_t engine_check_network(const engine_t *engine);
 failure_t engine_check_configured(const engine_t *engine);
 failure_t engine_check_whole(const engine_t *engine);
 failure_t engine_check_at_rest(const engine_t *engine, uint16_t count);
@@ -77,12 +76,6 @@ failure_t engine_forward(engine_t *engine, uint16_t slot);
 failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t offset, uint8_t *out,
                        uint32_t *length);
 
-/* Of the loaded network; 0 when there is none. Tensors are those that are trained; without settings, all that could
-   be. The digest is the one written in the file. */
-uint8_t engine_tensors(const engine_t *engine);
-uint8_t engine_layers(const engine_t *engine);
-uint32_t engine_network_digest(const engine_t *engine);
-
 /* XXH32 of every trained tensor as it is now, as for engine_step. */
 failure_t engine_digests(const engine_t *engine, void *digests);
 
@@ -96,4 +89,19 @@ failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset,
 /* The arena from its start to the highest byte that was written since the last configure, in bytes. */
 uint32_t engine_arena_peak(const engine_t *engine);
 
-#endif
+/* Between the files of the engine, slots.c: the samples that the board holds. A sample may come in pieces: its slot
+   counts as empty until the last is there. */
+
+/* Count all slots, or one, as empty. */
+void slots_empty(engine_t *engine);
+void slot_empty(engine_t *engine, uint16_t slot);
+
+/* Whether slots 0..count-1 hold samples; whether one does. */
+failure_t slots_check(const engine_t *engine, uint16_t count);
+bool slot_holds(const engine_t *engine, uint16_t slot);
+
+/* The slots from 0 on that hold samples without a gap. */
+uint16_t slots_filled(const engine_t *engine);
+
+/* The label of the sample in a slot. */
+uint16_t slot_label(const engine_t *engine, uint16_t slot);

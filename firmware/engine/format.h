@@ -1,6 +1,5 @@
 /* A format: how values are stored and computed. The engine knows formats by this table alone. */
-#ifndef FORMAT_H
-#define FORMAT_H
+#pragma once
 
 #include "engine/pass.h"
 #include "kernels/move_s8.h"
@@ -49,5 +48,3 @@ typedef struct format_table {
     void (*rewritten)(const model_t *model, uint8_t l);
     const chain_training_t *chain; /* NULL: its networks are no chains */
 } format_t;
-
-#endif

@@ -1,6 +1,7 @@
 /* A method: a training loop over passes. The engine knows methods by this table alone. */
-#ifndef METHOD_H
-#define METHOD_H
+#pragma once
+
+#include <stddef.h>
 
 #include "engine/pass.h"
 
@@ -16,8 +17,8 @@ typedef struct method_table {
     uint8_t format;                   /* that it trains; 0: every format of chains */
     const settings_table_t *settings; /* of its settings, a structure that begins with a settings_t */
 
-    /* Whether the settings, which are within their limits, go together and with a network: index in the table of one
-       that does not, or METHOD_TAKES_ALL. */
+    /* Whether the settings, which are within their limits, go together and with a network: offset of one that does
+       not, or METHOD_TAKES_ALL. */
     uint8_t (*check)(const settings_t *settings, const graph_file_t *file);
     /* What the settings train, and in which order. */
     training_t (*training)(const settings_t *settings, const graph_file_t *file);
@@ -27,12 +28,12 @@ typedef struct method_table {
     void (*demand)(placing_t *placing, const model_t *model, start_t start);
     /* There is a plan, and the arena has been painted. May be NULL. */
     void (*begin)(model_t *model);
-    /* Take the samples in slots 0..count-1 through a pass: the next of its samples, or the first of the next pass. */
-    void (*take)(model_t *model, step_t *step, uint8_t pass, uint16_t count);
+    /* A pass begins: the step has its number, and no samples of it yet. */
+    void (*begin_pass)(model_t *model, step_t *step);
+    /* Take the next group of samples through a pass: step->group samples from a slot on. */
+    void (*take)(model_t *model, step_t *step, uint16_t slot);
     /* End the step: updates. Returns the sign of a comparison of losses, 0 where there is none. */
     int8_t (*finish)(model_t *model, step_t *step);
     /* Show an observer all that is made of the samples in slots first..first+count-1, with the weights as they are. */
     void (*trace)(model_t *model, uint16_t first, uint16_t count);
 } method_t;
-
-#endif

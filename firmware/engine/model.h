@@ -1,12 +1,11 @@
 /* A network with its settings, placed in its arena, and what its samples leave behind. */
-#ifndef MODEL_H
-#define MODEL_H
+#pragma once
 
-#include "engine/observe.h"
 #include "engine/plan.h"
 #include "engine/settings.h"
 #include "engine/stopwatch.h"
 #include "engine/stretches.h"
+#include "engine/trace.h"
 #include "engine/training.h"
 
 /* Where the cycles of a step go: by phase, and forward and backward by layer. */
@@ -53,8 +52,8 @@ typedef struct {
 int8_t *model_weights(const model_t *model, uint8_t l);
 int32_t *model_biases(const model_t *model, uint8_t l);
 
-/* The trained tensors, input to output: of each trained layer the weights, then the biases. Their number; and one of
-   them. */
+/* The trained tensors, input to output: of each trained layer the weights, then the biases; without settings, all that
+   could be. Their number, 0 without a network; and one of them. */
 uint8_t model_tensors(const model_t *model);
 trained_tensor_t model_tensor(const model_t *model, uint8_t tensor);
 
@@ -102,5 +101,3 @@ static inline const int8_t *model_logits(const model_t *model, uint16_t member) 
 static inline int16_t model_logits_exponent(const model_t *model) {
     return model->exponent[model->file.layers];
 }
-
-#endif

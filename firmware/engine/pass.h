@@ -1,6 +1,5 @@
 /* Forward passes over the graph, or over a part of it. */
-#ifndef PASS_H
-#define PASS_H
+#pragma once
 
 #include "engine/model.h"
 
@@ -27,5 +26,3 @@ void pass_enter(model_t *model, uint8_t from);
 
 /* The loss of the logits of a sample, for the label. */
 float pass_loss(model_t *model, const pass_t *pass, uint16_t label);
-
-#endif

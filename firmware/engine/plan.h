@@ -1,7 +1,6 @@
 /* Where buffers lie in the arena (docs/memory.md, docs/memory-graph.md). What buffers there are, and when they are in
    use, a method says; here they are placed. */
-#ifndef PLAN_H
-#define PLAN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -95,5 +94,3 @@ void plan_share(placing_t *placing, uint16_t place);
 
 /* Place all buffers; what is kept is moved in the `arena`, unless it is NULL. */
 void plan_close(placing_t *placing, uint8_t *arena);
-
-#endif

@@ -34,6 +34,10 @@ failure_t settings_check(const settings_table_t *table, const void *settings) {
     return no_failure();
 }
 
-failure_t settings_refuse(const settings_table_t *table, const void *settings, uint8_t index) {
+failure_t settings_refuse(const settings_table_t *table, const void *settings, uint8_t place) {
+    uint8_t index = 0;
+    while (table->settings[index].place != place) {
+        index++;
+    }
     return refusal(FAILURE_BAD_SETTING, index, value_of(&table->settings[index], settings));
 }

@@ -1,7 +1,6 @@
 /* The settings of a method: read from the body of `configure`, and checked against limits. The structures and the
    tables are generated from hil/methods/methods.toml. */
-#ifndef SETTINGS_H
-#define SETTINGS_H
+#pragma once
 
 #include "engine/common_settings.h"
 #include "graph/failure.h"
@@ -27,7 +26,5 @@ failure_t settings_read(const settings_table_t *table, const uint8_t *body, uint
 /* Refuse the first setting that is not within its limits. */
 failure_t settings_check(const settings_table_t *table, const void *settings);
 
-/* Refuse a setting, by its index in the table and its value. */
-failure_t settings_refuse(const settings_table_t *table, const void *settings, uint8_t index);
-
-#endif
+/* Refuse the setting at a place of the structure, by its index in the table and its value. */
+failure_t settings_refuse(const settings_table_t *table, const void *settings, uint8_t place);

@@ -1,8 +1,6 @@
-#include "engine/slots.h"
-
 #include <string.h>
 
-#include "engine/format.h"
+#include "engine/engine.h"
 
 enum { EMPTY_LABEL = UINT16_MAX /* no class has it */ };
 
@@ -67,10 +65,7 @@ uint16_t slots_filled(const engine_t *engine) {
 }
 
 static failure_t check_slot(const engine_t *engine, uint16_t slot, uint8_t label) {
-    const failure_t failure = engine_check_configured(engine);
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(engine_check_configured(engine));
     const uint16_t slots = engine->model.settings.slots;
     const bool allowed = slot < slots && label < model_classes(&engine->model);
     return allowed ? no_failure() : refusal(FAILURE_BAD_SLOT, slot, slots);
@@ -91,26 +86,22 @@ static void put_piece(engine_t *engine, uint16_t slot, uint8_t label, uint32_t o
 }
 
 failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels, uint32_t n) {
-    failure_t failure = engine_check_configured(engine);
-    if (failure.code == 0) {
-        const uint32_t expected = (uint32_t)graph_elements(&engine->model.file, 0);
-        failure = n == expected ? check_slot(engine, slot, label) : refusal(FAILURE_BAD_LENGTH, n, expected);
+    RETURN_IF_REFUSED(engine_check_configured(engine));
+    const uint32_t expected = (uint32_t)graph_elements(&engine->model.file, 0);
+    if (n != expected) {
+        return refusal(FAILURE_BAD_LENGTH, n, expected);
     }
-    if (failure.code == 0) {
-        put_piece(engine, slot, label, 0, pixels, n);
-    }
-    return failure;
+    RETURN_IF_REFUSED(check_slot(engine, slot, label));
+    put_piece(engine, slot, label, 0, pixels, n);
+    return no_failure();
 }
 
 failure_t engine_put_part(engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset, const uint8_t *pixels,
                           uint32_t n) {
-    if (engine_has_network(engine) && !has_wide_labels(engine)) {
+    if (engine->model.format != NULL && !has_wide_labels(engine)) {
         return graph_other_format(); /* the first piece would write over the mark of an empty slot */
     }
-    const failure_t failure = check_slot(engine, slot, label);
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(check_slot(engine, slot, label));
     const uint32_t expected = slot == engine->filling ? engine->filled : 0;
     const uint32_t left = (uint32_t)graph_elements(&engine->model.file, 0) - (offset > 0 ? expected : 0);
     if (offset > 0 && offset != expected) {

@@ -1,6 +1,5 @@
 /* Books the cycles of a step to where they go. */
-#ifndef STOPWATCH_H
-#define STOPWATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ static inline uint32_t stopwatch_book_nothing(stopwatch_t *watch) {
     stopwatch_stop(watch);
     return (uint32_t)nothing;
 }
-
-#endif

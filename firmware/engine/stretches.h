@@ -1,7 +1,6 @@
 /* In which order the phases of a step came, and how long each stretch of one was: they alternate from group to group.
    A power trace is laid over it. */
-#ifndef STRETCHES_H
-#define STRETCHES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ static inline void stretches_mark(stretches_t *stretches, uint64_t booked, uint8
             goes_on ? stretches->told[place] + cycles : (uint64_t)phase << STRETCH_PHASE_BIT | cycles;
     }
 }
-
-#endif

@@ -1,8 +1,20 @@
-/* The stages of a trace (docs/link.md), as an observer sees them: the digests of all, or the bytes of one. */
-#ifndef TRACE_H
-#define TRACE_H
+/* Callback for every activation and error of one sample, and the stages of a trace (docs/link.md) made of them. */
+#pragma once
 
 #include <stdint.h>
+
+typedef struct {
+    void (*see)(void *context, const int8_t *values, uint32_t bytes, int32_t exponent);
+    void *context;
+    uint16_t member; /* of the group */
+} observer_t;
+
+/* Show the values of the observed member, so many bytes; `values` are those of the whole group. */
+static inline void observe(const observer_t *observer, const int8_t *values, uint32_t bytes, int32_t exponent) {
+    if (observer != 0) {
+        observer->see(observer->context, values + observer->member * bytes, bytes, exponent);
+    }
+}
 
 #define TRACE_ALL_STAGES 0xFFFFu
 
@@ -15,5 +27,3 @@ typedef struct {
 
 /* See of observer_t, with a stages_t as the context: the bytes of values, followed by their exponent as int16. */
 void stages_see(void *context, const int8_t *values, uint32_t bytes, int32_t exponent);
-
-#endif

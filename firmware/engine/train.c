@@ -2,14 +2,11 @@
 #include <stddef.h>
 
 #include "engine/engine.h"
-#include "engine/slots.h"
 
 static failure_t check_step(const engine_t *engine, uint32_t step) {
-    const failure_t failure = engine_check_configured(engine);
-    if (failure.code == 0 && step != engine->under_way.step) {
-        return refusal(FAILURE_OUT_OF_ORDER, step, engine->under_way.step);
-    }
-    return failure;
+    RETURN_IF_REFUSED(engine_check_configured(engine));
+    const uint32_t next = engine->under_way.step;
+    return step == next ? no_failure() : refusal(FAILURE_OUT_OF_ORDER, step, next);
 }
 
 /* The samples that the pass of a part may have; `turns`: the part begins the next pass. */
@@ -53,9 +50,22 @@ static void begin_account(model_t *model) {
     model->watch.bookings = 0;
 }
 
+/* The samples in slots 0..count-1: the next of a pass, or the first of the next pass. */
 static void take(engine_t *engine, uint8_t pass, uint16_t count) {
     model_t *model = &engine->model;
-    model->method->take(model, &engine->under_way, pass, count);
+    step_t *step = &engine->under_way;
+    stopwatch_start(&model->watch);
+    if (step->through == 0 || pass != step->pass) {
+        step->samples = step->through; /* of the pass before */
+        step->pass = pass;
+        step->through = 0;
+        model->method->begin_pass(model, step);
+    }
+    step->group = model->training.grouped ? count : 1;
+    for (uint16_t slot = 0; slot < count; slot = (uint16_t)(slot + step->group)) {
+        model->method->take(model, step, slot);
+        step->through = (uint16_t)(step->through + step->group);
+    }
     stopwatch_stop(&model->watch);
 }
 
@@ -67,16 +77,9 @@ static void take_all(engine_t *engine, uint16_t count) {
 }
 
 failure_t engine_part(engine_t *engine, uint32_t step, uint8_t pass, uint16_t first, uint16_t count) {
-    failure_t failure = check_step(engine, step);
-    if (failure.code == 0) {
-        failure = slots_check(engine, count);
-    }
-    if (failure.code == 0) {
-        failure = check_place(engine, pass, first, count);
-    }
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(check_step(engine, step));
+    RETURN_IF_REFUSED(slots_check(engine, count));
+    RETURN_IF_REFUSED(check_place(engine, pass, first, count));
     if (engine->under_way.through == 0) {
         begin_account(&engine->model);
     }
@@ -107,22 +110,15 @@ static void finish(engine_t *engine, step_result_t *result) {
     *under_way = (step_t){.step = under_way->step + 1};
 }
 
-static uint64_t total_of_layers(const uint64_t *cycles, uint8_t layers) {
-    uint64_t total = 0;
-    for (uint8_t l = 0; l < layers; l++) {
-        total += cycles[l];
-    }
-    return total;
-}
-
 /* Cycles that the account holds by now. */
 static lap_t booked(const engine_t *engine) {
     const cycle_account_t *account = &engine->model.account;
-    const uint8_t layers = engine->model.file.layers;
-    return (lap_t){.perturb = account->perturb,
-                   .forward = total_of_layers(account->forward, layers),
-                   .backward = total_of_layers(account->backward, layers),
-                   .update = account->update};
+    lap_t lap = {.perturb = account->perturb, .update = account->update};
+    for (uint8_t l = 0; l < engine->model.file.layers; l++) {
+        lap.forward += account->forward[l];
+        lap.backward += account->backward[l];
+    }
+    return lap;
 }
 
 void engine_report(engine_t *engine, step_result_t *result, void *digests) {
@@ -143,13 +139,8 @@ void engine_report(engine_t *engine, step_result_t *result, void *digests) {
 
 failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_result_t *result, void *digests) {
     const bool begun = engine->under_way.through > 0;
-    failure_t failure = check_step(engine, step);
-    if (failure.code == 0) {
-        failure = begun ? check_parts(engine, count) : slots_check(engine, count);
-    }
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(check_step(engine, step));
+    RETURN_IF_REFUSED(begun ? check_parts(engine, count) : slots_check(engine, count));
     if (!begun) {
         begin_account(&engine->model);
         take_all(engine, count);
@@ -161,12 +152,9 @@ failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_resu
 
 failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps, uint16_t count) {
     const settings_t *settings = &engine->model.settings;
-    const failure_t failure = check_step(engine, step);
-    if (failure.code != 0) {
-        return failure;
-    }
-    const uint16_t most =
-        engine->model.training.consumed ? 1 : UINT16_MAX; /* a sample that is consumed is there for one step */
+    RETURN_IF_REFUSED(check_step(engine, step));
+    /* A sample that is consumed is there for one step. */
+    const uint16_t most = engine->model.training.consumed ? 1 : UINT16_MAX;
     if (settings->slots < settings->batch) {
         return refusal(FAILURE_BAD_SLOT, settings->slots, settings->batch);
     }

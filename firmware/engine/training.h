@@ -1,6 +1,5 @@
 /* What goes into a training step and what comes out of it, whatever the method. */
-#ifndef TRAINING_H
-#define TRAINING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,19 +66,25 @@ static inline uint32_t trained_biases(const training_t *training, const graph_la
     return training->biases ? graph_channels(layer) : 0;
 }
 
+/* Both: the biases follow the weights. */
+static inline uint32_t trained_count(const training_t *training, const graph_layer_t *layer) {
+    return trained_weights(training, layer) + trained_biases(training, layer);
+}
+
 /* A step under way. All zeros but `step`: it has not begun. */
 typedef struct {
     uint32_t step;
     uint8_t pass;
     uint16_t through; /* samples that have been through this pass */
     uint16_t samples; /* of the step: known once pass 0 is over */
+    uint16_t group;   /* samples that go through the pass at once */
     float loss[2];    /* as they are reported: plus, or clean; minus, or those of the queries */
     uint32_t sum[2];  /* A and B of the last sample, where losses are integers: docs/arithmetic.md, section 9 */
     int32_t logs[2];  /* L of each pass for more than one sample, where losses are integers */
 } step_t;
 
-/* One step, or several in a row: the losses of the last, the cycles of all. */
-typedef struct {
+/* One step, or several in a row: the losses of the last, the cycles of all. Packed, as docs/link.md has it. */
+typedef struct __attribute__((packed)) {
     uint32_t step;
     float loss_plus, loss_minus;
     int8_t sign;
@@ -97,5 +102,3 @@ typedef struct {
     uint32_t logits_digest; /* XXH32 over, sample after sample, the logits (int8) and their exponent (int16) */
     uint8_t *predictions;
 } infer_result_t;
-
-#endif

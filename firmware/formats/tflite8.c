@@ -29,27 +29,19 @@ tensors_t tflite8_tensors(const model_t *model, uint8_t l) {
     };
 }
 
-/* fold_bias with an input zero of -1 adds them to what is there. */
+static void fold_weights(const graph_layer_t *layer, const int8_t *weights, const int32_t *bias, int8_t zero,
+                         int32_t *folded) {
+    const uint32_t taps = graph_taps(layer), channels = graph_channels(layer);
+    const bool depthwise = layer->op == OP_DEPTHWISE;
+    tflite_fold_bias(bias, weights, taps, depthwise ? channels : 1, channels, depthwise ? 1 : taps, zero, folded);
+}
+
+/* An input zero of -1 adds them to what is there. */
 void tflite8_sum_weights(const model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const tensors_t tensors = tflite8_tensors(model, l);
-    const uint32_t taps = graph_taps(layer), channels = graph_channels(layer);
-    const bool depthwise = layer->op == OP_DEPTHWISE;
-    memset(tensors.sums, 0, channels * sizeof tensors.sums[0]);
-    tflite_fold_bias(tensors.sums, tensors.weights, taps, depthwise ? channels : 1, channels, depthwise ? 1 : taps, -1,
-                     tensors.sums);
-}
-
-static void fold(const pass_t *pass, uint8_t l, const graph_layer_t *layer, const tensors_t *tensors, int8_t zero,
-                 int32_t *folded) {
-    const uint32_t taps = graph_taps(layer), channels = graph_channels(layer);
-    if (!in_set(pass->perturbed, l)) {
-        tflite_fold_bias_sums(tensors->bias, tensors->sums, zero, channels, folded);
-    } else if (layer->op == OP_DEPTHWISE) {
-        tflite_fold_bias(tensors->bias, tensors->weights, taps, channels, channels, 1, zero, folded);
-    } else {
-        tflite_fold_bias(tensors->bias, tensors->weights, taps, 1, channels, taps, zero, folded);
-    }
+    memset(tensors.sums, 0, graph_channels(layer) * sizeof tensors.sums[0]);
+    fold_weights(layer, tensors.weights, tensors.sums, -1, tensors.sums);
 }
 
 layer_args_t tflite8_layer_args(const model_t *model, const pass_t *pass, uint8_t l) {
@@ -59,7 +51,11 @@ layer_args_t tflite8_layer_args(const model_t *model, const pass_t *pass, uint8_
     const int8_t zero = graph_zero(&model->file, layer->reads[0]);
     int8_t *work = model_buffer(model, PLAN_WORK, l);
     int32_t *folded = (int32_t *)(void *)work;
-    fold(pass, l, layer, &tensors, zero, folded);
+    if (in_set(pass->perturbed, l)) {
+        fold_weights(layer, tensors.weights, tensors.bias, zero, folded);
+    } else {
+        tflite_fold_bias_sums(tensors.bias, tensors.sums, zero, graph_channels(layer), folded);
+    }
     return (layer_args_t){
         .layer = layer,
         .shape = graph_shape(layer),

@@ -1,7 +1,6 @@
 /* The format tflite8: int8 with a scale and a zero point a tensor, as TFLite has it (docs/arithmetic-tflite.md). Its
    forward pass is called through its table. */
-#ifndef TFLITE8_H
-#define TFLITE8_H
+#pragma once
 
 #include "engine/format.h"
 #include "kernels/tflite_layer.h"
@@ -37,5 +36,3 @@ layer_args_t tflite8_layer_args(const model_t *model, const pass_t *pass, uint8_
 
 /* Run the chain that begins with layer l, row by row (docs/memory-graph.md, groups and starts). */
 void tflite8_run_chain(model_t *model, const pass_t *pass, uint8_t l);
-
-#endif

@@ -79,34 +79,21 @@ static void run_second(model_t *model, const chain_t *chain, uint8_t l, uint32_t
     stopwatch_book(&model->watch, &model->account.forward[l + 1]);
 }
 
-static void run_two(model_t *model, const chain_t *chain, uint8_t l) {
-    int8_t *out = model_buffer(model, PLAN_VALUE, (uint8_t)(l + 2));
-    for (uint32_t y = 0; y < chain->second.shape.out_h; y++) {
-        run_second(model, chain, l, y, out);
-        out += (uint32_t)chain->window.out_w * chain->window.out_c;
-    }
-}
-
-static void run_three(model_t *model, const pass_t *pass, const chain_t *chain, uint8_t l, int8_t *row) {
-    const layer_args_t third = tflite8_layer_args(model, pass, (uint8_t)(l + 2));
-    int8_t *out = model_buffer(model, PLAN_VALUE, (uint8_t)(l + 3));
-    for (uint32_t y = 0; y < third.shape.out_h; y++) {
-        run_second(model, chain, l, y, row);
-        run_row(&third, row, out);
-        stopwatch_book(&model->watch, &model->account.forward[l + 2]);
-        out += (uint32_t)third.shape.out_w * third.shape.out_c;
-    }
-}
-
 void tflite8_run_chain(model_t *model, const pass_t *pass, uint8_t l) {
-    const uint8_t second = (uint8_t)(l + 1);
+    const uint8_t second = (uint8_t)(l + 1), third = (uint8_t)(l + 2);
     const bool three = is_joined_behind(&model->training, second);
     const work_layout_t layout =
         work_layout(graph_layer(&model->file, second), (chained_t){.has_ring = true, .has_row = three});
     const chain_t chain = begin_chain(model, pass, l, &layout);
-    if (three) {
-        run_three(model, pass, &chain, l, chain.second.work + layout.row);
-    } else {
-        run_two(model, &chain, l);
+    const layer_args_t last = three ? tflite8_layer_args(model, pass, third) : chain.second;
+    int8_t *out = model_buffer(model, PLAN_VALUE, (uint8_t)(three ? l + 3 : third));
+    for (uint32_t y = 0; y < last.shape.out_h; y++) {
+        int8_t *row = three ? chain.second.work + layout.row : out;
+        run_second(model, &chain, l, y, row);
+        if (three) {
+            run_row(&last, row, out);
+            stopwatch_book(&model->watch, &model->account.forward[third]);
+        }
+        out += (uint32_t)last.shape.out_w * last.shape.out_c;
     }
 }

@@ -1,7 +1,6 @@
 /* How large the buffers of the plan are: docs/memory-graph.md, sizes of scratch. The numbers are those of the page,
    the same on every core; no kernel asks for more (firmware/host/tests/test_graph_sizes.c). */
-#ifndef TFLITE8_SIZES_H
-#define TFLITE8_SIZES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ typedef struct {
 
 /* Of a layer with weights that reads so many elements. */
 back_layout_t back_layout(const graph_layer_t *layer, uint64_t inputs);
-
-#endif

@@ -93,7 +93,7 @@ static bool format_is_known(const candidate_t *candidate) {
 static bool place_fits(candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
     const format_checks_t *format = format_checks(layer->format);
-    const uint32_t parameters = format->parameter_bytes(layer);
+    const uint32_t parameters = format->parameter_bytes != NULL ? format->parameter_bytes(layer) : 0;
     uint64_t weights_at = 0, parameters_at = 0, end = candidate->from;
     if (graph_has_weights(layer)) {
         weights_at = end;

@@ -1,6 +1,5 @@
 /* The numbers of the checks of a layer, `b` of network_layer: docs/network.md. */
-#ifndef GRAPH_CHECKS_H
-#define GRAPH_CHECKS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,7 +41,7 @@ typedef struct {
     uint8_t weight_bytes, value_bytes;
     bool has_exponents; /* of the weights of a layer */
     check_t check[CHECKS];
-    uint32_t (*parameter_bytes)(const graph_layer_t *layer);
+    uint32_t (*parameter_bytes)(const graph_layer_t *layer); /* NULL: there are no parameters */
 } format_checks_t;
 
 /* Those of all formats; NULL ends them. trainer/registry.c has the list. */
@@ -97,5 +96,3 @@ static inline uint64_t error_products(const graph_layer_t *layer) {
 static inline uint64_t positions(const graph_layer_t *layer) {
     return (uint64_t)layer->out_h * layer->out_w;
 }
-
-#endif

@@ -36,10 +36,6 @@ bool chain_is_taken(const candidate_t *candidate) {
     }
 }
 
-static bool zeros_are_zero(const candidate_t *candidate) {
-    return weights_are_padded(candidate);
-}
-
 static bool exponents_are_allowed(const candidate_t *candidate) {
     const graph_header_t *header = graph_header(candidate->file);
     const int8_t exponent = candidate->layer->weight_exponent;
@@ -66,11 +62,6 @@ static bool weights_are_allowed(const candidate_t *candidate) {
     return true;
 }
 
-static uint32_t no_parameters(const graph_layer_t *layer) {
-    (void)layer;
-    return 0;
-}
-
 const format_checks_t bfp8_checks = {
     .number = FORMAT_BFP8,
     .weight_bytes = sizeof(int8_t),
@@ -79,10 +70,9 @@ const format_checks_t bfp8_checks = {
     .check =
         {
             [CHECK_FORMAT] = chain_is_taken,
-            [CHECK_ZERO] = zeros_are_zero,
+            [CHECK_ZERO] = weights_are_padded,
             [CHECK_SCALE] = exponents_are_allowed,
             [CHECK_SUMS] = chain_sums_fit,
             [CHECK_WEIGHT] = weights_are_allowed,
         },
-    .parameter_bytes = no_parameters,
 };

@@ -67,20 +67,14 @@ failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t rec
     if ((uintptr_t)bytes % ALIGNMENT != 0) {
         return refuse_layer(HEADER_LAYER, CHECK_PLACE);
     }
-    failure_t failure = check_file(file, received);
-    if (failure.code == 0) {
-        failure = check_header(graph_header(file));
-    }
-    if (failure.code == 0) {
-        file->layers = (uint8_t)graph_header(file)->layers;
-        failure = check_layers(file);
-    }
-    if (failure.code == 0) {
-        const format_checks_t *format = format_checks(graph_layer(file, 0)->format);
-        file->weight_bytes = format->weight_bytes;
-        file->value_bytes = format->value_bytes;
-    }
-    return failure;
+    RETURN_IF_REFUSED(check_file(file, received));
+    RETURN_IF_REFUSED(check_header(graph_header(file)));
+    file->layers = (uint8_t)graph_header(file)->layers;
+    RETURN_IF_REFUSED(check_layers(file));
+    const format_checks_t *format = format_checks(graph_layer(file, 0)->format);
+    file->weight_bytes = format->weight_bytes;
+    file->value_bytes = format->value_bytes;
+    return no_failure();
 }
 
 failure_t graph_other_format(void) {
@@ -88,9 +82,9 @@ failure_t graph_other_format(void) {
 }
 
 failure_t graph_file_open_to_train(graph_file_t *file, const uint8_t *bytes, uint32_t received) {
-    const failure_t failure = graph_file_open(file, bytes, received);
-    const bool too_many = failure.code == 0 && graph_header(file)->classes > MOST_LABELS;
-    return too_many ? refuse_layer(HEADER_LAYER, CHECK_CLASSES) : failure;
+    RETURN_IF_REFUSED(graph_file_open(file, bytes, received));
+    const bool too_many = graph_header(file)->classes > MOST_LABELS;
+    return too_many ? refuse_layer(HEADER_LAYER, CHECK_CLASSES) : no_failure();
 }
 
 uint64_t graph_weighted_layers(const graph_file_t *file) {

@@ -1,7 +1,6 @@
 /* The network file (docs/network.md), read in place: in RAM, where what is trained changes in it, or in flash. The
    file is aligned to 4 bytes, and this computer is little-endian, as it is. */
-#ifndef GRAPH_FILE_H
-#define GRAPH_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -224,5 +223,3 @@ static inline float graph_scale(const graph_file_t *file, uint8_t value) {
 static inline bool graph_reads(const graph_layer_t *layer, uint8_t value) {
     return layer->reads[0] == value || (layer->op == OP_ADD && layer->reads[1] == value);
 }
-
-#endif

@@ -67,6 +67,14 @@ uint16_t host_place(engine_t *engine, uint8_t from, uint8_t to, uint32_t (*field
     return told;
 }
 
+uint8_t host_layers(const engine_t *engine) {
+    return engine->model.file.layers;
+}
+
+uint8_t host_tensors(const engine_t *engine) {
+    return model_tensors(&engine->model);
+}
+
 /* Place again what is placed when a pass begins. */
 void host_place_first(engine_t *engine) {
     model_place_first(&engine->model);
@@ -100,7 +108,7 @@ uint16_t host_laps(const engine_t *engine, lap_t laps[ENGINE_MAX_LAPS]) {
 /* Cycles by layer of the last step or run: forward of every layer, then backward. */
 void host_profile(const engine_t *engine, uint64_t *cycles) {
     const cycle_account_t *account = &engine->model.account;
-    const uint8_t layers = engine_layers(engine);
+    const uint8_t layers = engine->model.file.layers;
     memcpy(cycles, account->forward, layers * sizeof cycles[0]);
     memcpy(cycles + layers, account->backward, layers * sizeof cycles[0]);
 }

@@ -1,6 +1,5 @@
 /* Innermost loops of the backward passes on Armv7E-M. Private to the DSP variants of the kernels. */
-#ifndef BACKWARD_DSP_H
-#define BACKWARD_DSP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ typedef struct {
 
 /* row[i][j] += error i times in[j]. A row may be there more than once. */
 void outer_products(const outer_products_t *products);
-
-#endif

@@ -1,7 +1,6 @@
 /* Back-propagation in the format bfp8: the gradient of a layer over the samples of a batch, and the update of its
    weights. docs/arithmetic.md, section 7. A gradient is int32 with one exponent for the layer. */
-#ifndef BFP8_GRADIENT_H
-#define BFP8_GRADIENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ void add_gradient_s32(int32_t *gradient, const int32_t *sample, uint32_t n, int3
 
 /* weights = clip127(weights - g) for `n` weights, where g is the gradient rounded to b_bp bits. */
 void bp_update_s8(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t b_bp);
-
-#endif

@@ -1,7 +1,6 @@
 /* conv2d in the format bfp8, stride 1, forward and backward: docs/arithmetic.md, sections 4 and 7. Sums are exact in
    int32. Each kernel has a scratch function where it needs a buffer; it returns the buffer's size in bytes. */
-#ifndef CONV2D_S8_H
-#define CONV2D_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ void conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const lay
 uint64_t conv2d_s8_weight_gradient_scratch(const layer_shape_t *shape);
 void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int32_t shift,
                                int8_t *scratch, int32_t *gradient);
-
-#endif

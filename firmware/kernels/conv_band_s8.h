@@ -1,7 +1,6 @@
 /* A convolution a band at a time, for both conventions: some rows of the output, the rows of the input that they see,
    and the sums of two channels. Sums are exact in int32 for weights of -127..127 and any int8 inputs. */
-#ifndef CONV_BAND_S8_H
-#define CONV_BAND_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -58,5 +57,3 @@ void conv_band_fill(const conv_band_t *band);
 /* The sums of two channels, whose weights may be the same, for all positions of the band. On Armv6-M `to_position` is
    1. */
 void conv_band_sums(const conv_band_t *band, const int8_t *w0, const int8_t *w1, const band_sums_t *sums);
-
-#endif

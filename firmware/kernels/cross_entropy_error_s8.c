@@ -1,6 +1,5 @@
 #include "kernels/losses.h"
 
-#include "arith/exp32.h"
 #include "arith/float32.h"
 
 static float term(int32_t logit, int32_t maximum, float scale) {

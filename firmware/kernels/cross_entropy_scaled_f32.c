@@ -1,8 +1,6 @@
 #include "kernels/losses.h"
 
-#include "arith/exp32.h"
 #include "arith/float32.h"
-#include "arith/log32.h"
 
 float cross_entropy_scaled_f32(const int8_t *logits, uint32_t n, float scale, uint32_t label) {
     const int32_t maximum = logits[argmax_s8(logits, n)];

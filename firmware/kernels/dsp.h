@@ -1,8 +1,7 @@
 /* Two 16-bit or four 8-bit lanes in a word: the instructions of Armv7E-M that the DSP variants of kernels are made of
    (ARM DDI 0403E.e, A4.4.3 and A7.7). With KERNELS_DSP_IN_C they are spelt in C, so that a computer without them runs
    and checks the same kernels. */
-#ifndef DSP_H
-#define DSP_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -336,5 +335,3 @@ static inline uint32_t where_at_least_s8(uint32_t a, uint32_t b, uint32_t yes, u
 static inline uint32_t lanes_to_bytes(uint32_t even, uint32_t odd) {
     return even_lanes_u8(even) | even_lanes_u8(odd) << 8;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* More instructions of Armv7E-M (ARM DDI 0403E.e, A7.7), for the kernels in TFLite's convention; see dsp.h. */
-#ifndef DSP_MULTIPLY_H
-#define DSP_MULTIPLY_H
+#pragma once
 
 #include "kernels/dsp.h"
 
@@ -69,7 +68,5 @@ static inline void next_words(const uint32_t **words, uint32_t *a, uint32_t *b) 
 
 static inline void hold_loads(void) {
 }
-
-#endif
 
 #endif

@@ -1,7 +1,6 @@
 /* fully_connected in the format bfp8, forward and backward: docs/arithmetic.md, sections 4 and 7. Weights are `outputs`
    rows of `inputs`. Sums are exact in int32. */
-#ifndef FULLY_CONNECTED_S8_H
-#define FULLY_CONNECTED_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, 
    at most 65535 samples, so the saturation that docs/arithmetic.md requires cannot occur. */
 void fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, uint32_t inputs, uint32_t outputs,
                                         int32_t shift, int32_t *gradient);
-
-#endif

@@ -1,7 +1,6 @@
 /* Updates of int8 weights and int32 biases from a gradient, with and without momentum, format tflite8:
    docs/arithmetic-zeroth-order.md, section 6; docs/arithmetic-backward.md, section 4. */
-#ifndef GRADIENT_UPDATE_H
-#define GRADIENT_UPDATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ void apply_velocity_s8(int8_t *weights, float *velocity, const int32_t *gradient
                        float momentum, const gradient_update_t *update, int32_t *sums);
 void apply_velocity_s32(int32_t *bias, float *velocity, const int32_t *gradient, uint32_t first, uint32_t n,
                         float momentum, const gradient_update_t *update);
-
-#endif

@@ -1,7 +1,6 @@
 /* Trained values held within their limits: docs/arithmetic.md, section 8;
    docs/arithmetic-zeroth-order.md, section 2. */
-#ifndef LIMITS_H
-#define LIMITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ void limit_s8(int8_t *weights, uint32_t n, int32_t limit);
 
 /* values = clip(values) to -limit..limit, for `n` biases, limit >= 0. */
 void limit_s32(int32_t *values, uint32_t n, int32_t limit);
-
-#endif

@@ -1,6 +1,5 @@
 /* Losses of one sample, the error of its logits, and its prediction. A label is an index below `n`. */
-#ifndef LOSSES_H
-#define LOSSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ int32_t integer_loss_log2(uint32_t sum, uint32_t fraction);
 
 /* A finite loss difference d_q as an integer, -2^21..2^21: docs/arithmetic-zeroth-order.md, section 4. */
 int32_t loss_delta(float difference);
-
-#endif

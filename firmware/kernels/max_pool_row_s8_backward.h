@@ -1,6 +1,5 @@
 /* One row of 2 x 2 windows of max_pool's backward pass: docs/arithmetic.md, section 7. */
-#ifndef MAX_POOL_ROW_S8_BACKWARD_H
-#define MAX_POOL_ROW_S8_BACKWARD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ static inline uint32_t first_maximum(const int8_t *in, uint32_t k, uint32_t colu
    number of channels. The other positions of the windows are 0 already. */
 void max_pool_row_s8_backward(const int8_t *in, uint32_t windows, uint32_t column, uint32_t row, const int8_t *error,
                               int8_t *input_error);
-
-#endif

@@ -4,8 +4,7 @@
    A number stands for four signed bytes: b_0 + 2^8 b_1 + 2^16 b_2 + 2^24 b_3. Adding it to a word moves four weights at
    once, as long as none leaves its byte. The sign of its highest bit in each byte is that of the byte, or of those
    below where the byte is 0. */
-#ifndef MOVE_GROUPS_M0_H
-#define MOVE_GROUPS_M0_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ uint32_t move_groups_free(int8_t *weights, const int8_t *end, const uint32_t *wo
    t; `apart`: 0 is between m and t, which are less than 128 apart. */
 uint32_t move_groups_within(int8_t *weights, const int8_t *end, const uint32_t *words, uint32_t state);
 uint32_t move_groups_apart(int8_t *weights, const int8_t *end, const uint32_t *words, uint32_t state);
-
-#endif

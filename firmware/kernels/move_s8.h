@@ -1,8 +1,7 @@
 /* The passes of a step over its weights, docs/arithmetic.md, sections 8 and 9: each adds to every weight what its z
    requires. The pool and what a pass makes of it are the same for all tensors of the pass: they are made once, and then
    moved by. */
-#ifndef MOVE_S8_H
-#define MOVE_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ void moves_to_update(moves_t *moves, noise_t noise, int32_t sign, int32_t b_zo, 
 
 /* Move a tensor of `n` weights, aligned to 4 bytes, with the stream that begins at `state`. */
 void move_s8(int8_t *weights, uint32_t n, uint32_t state, const moves_t *moves);
-
-#endif

@@ -1,6 +1,5 @@
 /* The pool of noise of docs/arithmetic.md, section 8, and how groups of weights draw from it. */
-#ifndef NOISE_H
-#define NOISE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ static inline int32_t noise_of(const noise_t *noise, noise_words_t words, uint32
 static inline uint32_t noise_field(uint32_t word, uint32_t j) {
     return (word >> (9 * j)) & (NOISE_FIELDS - 1u);
 }
-
-#endif

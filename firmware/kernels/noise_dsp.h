@@ -1,6 +1,5 @@
 /* An entry of the pool of docs/arithmetic.md, section 8, all four numbers at a time. */
-#ifndef NOISE_DSP_H
-#define NOISE_DSP_H
+#pragma once
 
 #include "kernels/dsp.h"
 #include "kernels/noise.h"
@@ -31,5 +30,3 @@ static inline uint32_t noise4_next(const noise4_t *same, noise_t *noise) {
     const uint32_t above = odd_lanes_u8(even) | (odd & 0xFF00FF00u); /* z + r_max, 0..2 r_max */
     return where_at_least_u8(words.a, same->p_zero, wrap_bytes(above, same->offset), 0);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Zero padding of the input of conv2d. */
-#ifndef PAD_INPUT_S8_H
-#define PAD_INPUT_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ uint64_t pad_input_s8_scratch(const layer_shape_t *shape);
 /* The padded input: (in_h + 2 padding) x (in_w + 2 padding) x in_c bytes of `scratch`, in which the inputs of one
    kernel row are contiguous. Copied without padding too, because of the room after it. */
 void pad_input_s8(const int8_t *in, const layer_shape_t *shape, int8_t *scratch);
-
-#endif

@@ -1,7 +1,6 @@
 /* Which outputs an error or a perturbation passes: those strictly between the limits of the activation,
    docs/arithmetic-zeroth-order.md, section 3. */
-#ifndef PASSING_OUTPUTS_H
-#define PASSING_OUTPUTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ static inline passing_t passing_between(int8_t act_min, int8_t act_max) {
 static inline int passes(int32_t value, passing_t passing) {
     return (uint32_t)(value - passing.least) < passing.count;
 }
-
-#endif

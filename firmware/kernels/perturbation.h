@@ -1,8 +1,7 @@
 /* Perturbations of +1 and -1 in the format tflite8: docs/arithmetic-zeroth-order.md, section 3. Each kernel takes a
    stream of random signs (rademacher_begin() in arith/rademacher.h) and returns the state of the stream after its
    draws. */
-#ifndef PERTURBATION_H
-#define PERTURBATION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ uint32_t perturb_biases_s32(int32_t *bias, const int8_t *shift, uint32_t n, uint
 /* Node perturbation: out = a + xi for each of `n` outputs `a` strictly between act_min and act_max, out = a for the
    others. Every output takes a draw. `out` may be `in`, else they do not overlap; both are aligned to 4 bytes. */
 uint32_t perturb_nodes_s8(const int8_t *in, uint32_t n, int8_t act_min, int8_t act_max, uint32_t signs, int8_t *out);
-
-#endif

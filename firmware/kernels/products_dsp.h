@@ -1,7 +1,6 @@
 /* Innermost loops of the forward passes on Armv7E-M, in assembly: sums of products of int8 weights and widened inputs.
    Private to conv_band_sums_s8_dsp.c and fully_connected_s8_dsp.c. */
-#ifndef PRODUCTS_DSP_H
-#define PRODUCTS_DSP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -72,5 +71,3 @@ typedef struct {
    that are multiples of 4. */
 void products_rows(const products_rows_t *products);
 void products_rows_aligned(const products_rows_t *products);
-
-#endif

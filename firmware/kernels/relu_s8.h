@@ -1,6 +1,5 @@
 /* relu in the format bfp8, forward and backward, both in place: docs/arithmetic.md, sections 4 and 7. */
-#ifndef RELU_S8_H
-#define RELU_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ void relu_s8(int8_t *values, uint32_t n);
 
 /* Backward pass: error[i] = 0 where out[i], the output of the layer, is not positive. */
 void relu_s8_backward(const int8_t *out, int8_t *error, uint32_t n);
-
-#endif

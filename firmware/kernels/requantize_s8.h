@@ -1,7 +1,6 @@
 /* Rescaling in the format bfp8: int32 sums to int8 values with a common exponent. docs/arithmetic.md, sections 1, 4 and
    7. */
-#ifndef REQUANTIZE_S8_H
-#define REQUANTIZE_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ int32_t largest_bits_s32(const int32_t *values, uint32_t n);
 /* With s = bits(max |acc|) - 7: out = RoundShift(acc, s) if s > 0, else acc. Returns max(s, 0), by which the exponent
    grows. `out` may begin at the same address as `acc`. */
 int32_t requantize_s8(const int32_t *acc, uint32_t n, int8_t *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The shape of a layer. Tensors are laid out height, width, channel; weights output, height, width, input. */
-#ifndef SHAPES_H
-#define SHAPES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ static inline uint32_t shape_inputs(const layer_shape_t *shape) {
 static inline uint32_t shape_outputs(const layer_shape_t *shape) {
     return (uint32_t)shape->out_h * shape->out_w * shape->out_c;
 }
-
-#endif

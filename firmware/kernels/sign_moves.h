@@ -1,7 +1,6 @@
 /* Four bytes, each moved by 1 or -1 by the signs of four draws: docs/arithmetic-zeroth-order.md, section 3. With a
    gate, only the outputs that pass are moved. Private to the perturbation kernels. */
-#ifndef SIGN_MOVES_H
-#define SIGN_MOVES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -79,7 +78,5 @@ static inline uint32_t move_passing(uint32_t bytes, uint32_t moves, const gate_t
     const uint32_t ones = even | odd, twice = 0x01010101u - moves; /* two for each byte that is to move down */
     return (turned + ones - (twice & ones << 1)) ^ 0x80808080u;
 }
-
-#endif
 
 #endif

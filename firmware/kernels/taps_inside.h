@@ -1,6 +1,5 @@
 /* Where a convolution's window lies on its input. */
-#ifndef TAPS_INSIDE_H
-#define TAPS_INSIDE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ static inline inside_t taps_inside(uint32_t at, uint32_t kernel, uint32_t paddin
     const uint32_t room = size + padding - at; /* input positions from tap 0 to the far edge */
     return (inside_t){.first = first, .end = kernel < room ? kernel : room, .input = at + first - padding};
 }
-
-#endif

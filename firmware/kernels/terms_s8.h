@@ -1,8 +1,7 @@
 /* Sums of products on Armv6-M. One factor of every product comes from a list of terms, made once and used for many rows
    of bytes: the list leaves out what is 0, LDM reads place and factor of several terms in one instruction, and no place
    has to be counted. */
-#ifndef TERMS_S8_H
-#define TERMS_S8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ static inline uint32_t terms_close(const term_t *terms, term_t *end) {
     }
     return (uint32_t)(end - terms);
 }
-
-#endif

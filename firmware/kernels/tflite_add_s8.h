@@ -1,6 +1,5 @@
 /* add in TFLite's convention: docs/arithmetic-zeroth-order.md, section 1. */
-#ifndef TFLITE_ADD_S8_H
-#define TFLITE_ADD_S8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ typedef struct {
 
 /* out = a + b for `n` values. `out` may be `a` or `b`. Takes 2 KB of stack. */
 void tflite_add_s8(const int8_t *a, const int8_t *b, uint32_t n, const tflite_add_t *add, int8_t *out);
-
-#endif

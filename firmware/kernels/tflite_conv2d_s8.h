@@ -1,8 +1,7 @@
 /* conv2d and pointwise (conv2d with a 1 x 1 kernel, stride 1 and no padding) in the format tflite8, forward and
    backward: docs/arithmetic-tflite.md, sections 3 and 5. conv2d takes any kernel, stride and padding. Weights are
    [o][ky][kx][c]. Each kernel has a scratch function where it needs a buffer; it returns the buffer's size in bytes. */
-#ifndef TFLITE_CONV2D_S8_H
-#define TFLITE_CONV2D_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ void tflite_pointwise_s8_input_error(const int8_t *error, const int8_t *weights,
 /* Weight gradient of pointwise: gradient[o][c] += the exact sum of error * (input - input_zero), modulo 2^32. */
 void tflite_pointwise_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
                                          int8_t input_zero, int32_t *gradient);
-
-#endif

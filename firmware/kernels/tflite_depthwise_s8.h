@@ -2,8 +2,7 @@
    sections 3 and
    5. Any kernel, stride and padding. Weights are [ky][kx][c]. Each scratch function returns the buffer's
    size in bytes. */
-#ifndef TFLITE_DEPTHWISE_S8_H
-#define TFLITE_DEPTHWISE_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ void tflite_depthwise_s8_input_error(const int8_t *error, const int8_t *weights,
 uint64_t tflite_depthwise_s8_weight_gradient_scratch(const layer_shape_t *shape);
 void tflite_depthwise_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
                                          int8_t input_zero, int8_t *scratch, int32_t *gradient);
-
-#endif

@@ -1,8 +1,7 @@
 /* Errors of layers in the format tflite8 between the backward passes of the layers, and the bias gradient that is their
    sum: docs/arithmetic-tflite.md, section 5; docs/arithmetic-backward.md, section 3. Tensors are
    [position][channel]. */
-#ifndef TFLITE_ERRORS_S8_H
-#define TFLITE_ERRORS_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ void tflite_bias_gradient_s8(const int8_t *error, uint32_t positions, uint32_t c
    `sums`. */
 void pack_channels_s8(const int8_t *values, uint32_t positions, uint32_t channels, uint32_t first, uint32_t count,
                       int8_t *packed);
-
-#endif

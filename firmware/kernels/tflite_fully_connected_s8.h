@@ -1,7 +1,6 @@
 /* fully_connected in the format tflite8: docs/arithmetic-tflite.md, sections 3 and 5. Weights are `outputs` rows of
    `inputs`. The error of its input is fully_connected_s8_input_error(). */
-#ifndef TFLITE_FULLY_CONNECTED_S8_H
-#define TFLITE_FULLY_CONNECTED_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ void tflite_fully_connected_s8(const int8_t *in, const int8_t *weights, uint32_t
    called at most 2^16 times. */
 void tflite_fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, uint32_t inputs, uint32_t outputs,
                                                int8_t input_zero, int32_t *gradient);
-
-#endif

@@ -1,7 +1,6 @@
 /* Steps of the weight gradients of conv2d, pointwise and fully_connected in the format tflite8, private to their
    kernels: docs/arithmetic-tflite.md, section 5. */
-#ifndef TFLITE_GRADIENT_SUMS_S8_H
-#define TFLITE_GRADIENT_SUMS_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void tflite_gradient_sums_s8(const int8_t *in, uint32_t step, uint32_t positions
    the positions. */
 void tflite_unfold_gradient(const int8_t *error, uint32_t positions, uint32_t channels, uint32_t taps,
                             int8_t input_zero, int32_t *gradient);
-
-#endif

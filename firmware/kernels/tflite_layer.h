@@ -1,7 +1,6 @@
 /* Quantization parameters of a layer in the format tflite8, and the kernels that apply them: the input's zero point
    folded into the bias, and int32 sums rescaled to int8 outputs. docs/arithmetic-tflite.md, section 3. */
-#ifndef TFLITE_LAYER_H
-#define TFLITE_LAYER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ void tflite_fold_bias(const int32_t *bias, const int8_t *weights, uint32_t taps,
 /* The same where sums[o], the sum of the weights of channel o, is known already. */
 void tflite_fold_bias_sums(const int32_t *bias, const int32_t *sums, int8_t input_zero, uint32_t channels,
                            int32_t *folded);
-
-#endif

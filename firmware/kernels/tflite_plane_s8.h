@@ -1,8 +1,7 @@
 /* Depthwise convolutions work on one channel at a time, as a padded plane: docs/arithmetic-tflite.md, section 3.
    Private to the kernels of depthwise. A plane may take every step-th position of the tensor, which turns the backward
    passes of strided convolutions into convolutions of stride 1. */
-#ifndef TFLITE_PLANE_S8_H
-#define TFLITE_PLANE_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ typedef struct {
    kernel. */
 void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                           const plane_block_t *block, int32_t *sums);
-
-#endif

@@ -1,7 +1,6 @@
 /* average_pool and max_pool in the format tflite8, forward and backward: docs/arithmetic-tflite.md, section 4;
    docs/arithmetic-backward.md, section 3. */
-#ifndef TFLITE_POOLING_S8_H
-#define TFLITE_POOLING_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ void tflite_max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t act
 void tflite_average_pool_s8_backward(const int8_t *error, const layer_shape_t *shape, int8_t *input_error);
 void tflite_max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
                                  int8_t *input_error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Index arithmetic of strided windows, private to the kernels of the format tflite8. */
-#ifndef TFLITE_WINDOWS_H
-#define TFLITE_WINDOWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ static inline phase_t phase_of(uint32_t first, uint32_t kernel, uint32_t stride,
     phase.inputs = phase.input < size ? (size - phase.input - 1) / stride + 1 : 0;
     return phase;
 }
-
-#endif

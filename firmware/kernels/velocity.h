@@ -1,6 +1,5 @@
 /* One coordinate of SGD with momentum: docs/arithmetic-backward.md, section 4. */
-#ifndef VELOCITY_H
-#define VELOCITY_H
+#pragma once
 
 #include "arith/float32.h"
 #include "kernels/gradient_update.h"
@@ -32,5 +31,3 @@ static inline int32_t velocity_step(float *velocity, int32_t gradient, const vel
     *velocity = sum;
     return (int32_t)float32_round(sum);
 }
-
-#endif

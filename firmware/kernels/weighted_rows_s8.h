@@ -1,6 +1,5 @@
 /* Sums of rows of weights, each times its error: what the input errors of conv2d and fully_connected are made of. */
-#ifndef WEIGHTED_ROWS_S8_H
-#define WEIGHTED_ROWS_S8_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ uint32_t weighted_rows_take(weighted_rows_t *rows, const int8_t *error, uint32_t
 
 /* acc[j] += the sum over the rows of error times row[from + j], for j in 0..n-1. */
 void weighted_rows_add(const weighted_rows_t *rows, uint32_t from, uint32_t n, int32_t *acc);
-
-#endif

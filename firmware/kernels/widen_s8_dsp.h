@@ -1,6 +1,5 @@
 /* int8 values as lanes of 16 bits, two in a word and in their order, as the products of conv2d take them. */
-#ifndef WIDEN_S8_DSP_H
-#define WIDEN_S8_DSP_H
+#pragma once
 
 #include "kernels/dsp.h"
 
@@ -24,5 +23,3 @@ static inline void widen_s8(const int8_t *in, uint32_t n, int16_t *out) {
         *out++ = *in++;
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Gradients from loss differences, for weight and node perturbation: docs/arithmetic-zeroth-order.md,
    sections 3 to 5. */
-#ifndef ZEROTH_ORDER_GRADIENT_H
-#define ZEROTH_ORDER_GRADIENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ int32_t node_error_shift(const query_t *queries, uint32_t count);
    `errors` may be `clean`. */
 void node_errors_s8(const int8_t *clean, uint32_t n, int8_t act_min, int8_t act_max, query_t *queries, uint32_t count,
                     int32_t shift, int8_t *errors);
-
-#endif

@@ -1,6 +1,5 @@
 /* -u of docs/arithmetic.md, section 9, step 6: what an update adds to a weight that has been restored. */
-#ifndef ZO_UPDATE_H
-#define ZO_UPDATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ static inline uint32_t zo_update_of_four(const zo_update_t *update, uint32_t z) 
     }
     return updates;
 }
-
-#endif

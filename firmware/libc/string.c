@@ -6,32 +6,23 @@
 
 enum { WORD = sizeof(uint32_t) };
 
-#ifdef __ARM_FEATURE_UNALIGNED /* Armv7-M accesses words at any address of normal memory */
-typedef struct __attribute__((packed, may_alias)) {
-    uint32_t value;
-} word_t;
-
-static bool by_words(uintptr_t to, uintptr_t from) {
-    (void)to;
-    (void)from;
-    return true;
-}
-#else /* Armv6-M only at their own */
-typedef struct __attribute__((may_alias)) {
-    uint32_t value;
-} word_t;
-
-static bool by_words(uintptr_t to, uintptr_t from) {
-    return (to | from) % WORD == 0;
-}
+/* Armv7-M accesses words at any address of normal memory, Armv6-M only at their own. */
+#ifdef __ARM_FEATURE_UNALIGNED
+typedef uint32_t __attribute__((may_alias, aligned(1))) word_t;
+#else
+typedef uint32_t __attribute__((may_alias)) word_t;
 #endif
+
+static bool by_words(uintptr_t to, uintptr_t from) {
+    return (to | from) % _Alignof(word_t) == 0;
+}
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n) {
     uint8_t *out = to;
     const uint8_t *in = from;
     if (by_words((uintptr_t)to, (uintptr_t)from)) {
         for (; n >= WORD; n -= WORD, out += WORD, in += WORD) {
-            ((word_t *)(void *)out)->value = ((const word_t *)(const void *)in)->value;
+            *(word_t *)(void *)out = *(const word_t *)(const void *)in;
         }
     }
     while (n-- > 0) {
@@ -60,7 +51,7 @@ void *memset(void *to, int value, size_t n) {
     const uint32_t word = (uint8_t)value * 0x01010101u;
     if (by_words((uintptr_t)to, 0)) {
         for (; n >= WORD; n -= WORD, out += WORD) {
-            ((word_t *)(void *)out)->value = word;
+            *(word_t *)(void *)out = word;
         }
     }
     while (n-- > 0) {

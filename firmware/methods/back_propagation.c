@@ -10,8 +10,7 @@
 #include "kernels/tflite_depthwise_s8.h"
 #include "kernels/tflite_errors_s8.h"
 #include "kernels/tflite_pooling_s8.h"
-#include "methods/tflite8_gradient.h"
-#include "methods/tflite8_reach.h"
+#include "methods/tflite8_methods.h"
 
 enum { FRACTION = 16 }; /* bits of a quotient of factors that count */
 
@@ -192,7 +191,7 @@ static void pass_back(way_back_t *way, uint8_t l) {
     stopwatch_book(&model->watch, &model->account.backward[l]);
 }
 
-static void take_sample(model_t *model, step_t *step, uint16_t slot) {
+static void take(model_t *model, step_t *step, uint16_t slot) {
     const sample_t sample = tflite8_take_sample(model, step, slot);
     way_back_t way = {.model = model, .sample = &sample};
     begin(&way);
@@ -203,31 +202,19 @@ static void take_sample(model_t *model, step_t *step, uint16_t slot) {
     }
 }
 
-static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
-    (void)pass;
-    tflite8_take(model, step, count, take_sample);
-}
-
-static void stand(plan_t *plan, const model_t *model) {
-    tflite8_stand(plan, model, 0);
-    if (tflite8_has_velocities(tflite8_settings(model))) {
-        tflite8_stand_coordinates(plan, model, TFLITE8_VELOCITY);
-    }
-}
-
 static void demand(placing_t *placing, const model_t *model, start_t start) {
     tflite8_demand_passes(placing, model, start);
     tflite8_demand_backward(placing, model);
 }
 
 static uint8_t check(const settings_t *settings, const graph_file_t *file) {
-    static const tflite8_only_t only[] = {{SETTING_TFLITE8_DIRECTION, DIRECTION_SAMPLE}};
+    static const tflite8_only_t only[] = {{offsetof(tflite8_settings_t, direction), DIRECTION_SAMPLE}};
     const uint8_t refused = tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
     if (refused != METHOD_TAKES_ALL) {
         return refused;
     }
     const training_t training = tflite8_training(settings, file);
-    return tflite8_pools_pass_errors(file, &training) ? METHOD_TAKES_ALL : SETTING_METHOD;
+    return tflite8_pools_pass_errors(file, &training) ? METHOD_TAKES_ALL : offsetof(tflite8_settings_t, method);
 }
 
 const method_t back_propagation = {
@@ -235,9 +222,10 @@ const method_t back_propagation = {
     .settings = &tflite8_settings_table,
     .check = check,
     .training = tflite8_training,
-    .stand = stand,
+    .stand = tflite8_stand,
     .demand = demand,
     .begin = tflite8_clear_velocities,
+    .begin_pass = tflite8_begin_pass,
     .take = take,
     .finish = tflite8_finish,
     .trace = tflite8_trace,

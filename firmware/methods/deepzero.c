@@ -2,7 +2,7 @@
 #include "arith/rademacher.h"
 #include "kernels/losses.h"
 #include "kernels/perturbation.h"
-#include "methods/tflite8_gradient.h"
+#include "methods/tflite8_methods.h"
 
 enum { UNIT = -16, DRAWN = 24 /* a coordinate looks at the upper byte of its draw */ };
 
@@ -35,10 +35,10 @@ static int32_t *coordinates_of(const model_t *model, uint8_t l) {
 
 static void ask(model_t *model, step_t *step, const sample_t *sample, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const uint32_t n = trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
+    const uint32_t n = trained_count(&model->training, layer);
     int32_t *coordinates = coordinates_of(model, l);
-    uint32_t state =
-        rademacher_state(tflite8_settings(model)->seed, step->step, 0, l, 0); /* one mask for all samples of a step */
+    /* One mask for all samples of a step. */
+    uint32_t state = rademacher_state(tflite8_settings(model)->seed, step->step, 0, l, 0);
     for (uint32_t j = 0; j < n; j++) {
         state = xorshift32(state);
         const bool active = state >> DRAWN >= tflite8_settings(model)->sparsity;
@@ -52,23 +52,14 @@ static void learn(model_t *model, step_t *step, const sample_t *sample, uint8_t 
     const uint32_t weights = trained_weights(&model->training, layer);
     const int32_t *coordinates = coordinates_of(model, l);
     const gradient_sink_t sink = gradient_open(model, sample, l, UNIT);
-    gradient_take_weights(&sink, 0, weights, coordinates);
-    gradient_take_biases(&sink, 0, trained_biases(&model->training, layer), coordinates + weights);
+    gradient_take(&sink, 0, weights, coordinates);
+    gradient_take(&sink, weights, trained_biases(&model->training, layer), coordinates + weights);
     stopwatch_book(&model->watch, &model->account.backward[l]);
 }
 
-static void take_sample(model_t *model, step_t *step, uint16_t slot) {
+static void take(model_t *model, step_t *step, uint16_t slot) {
     static const layer_method_t method = {.ask = ask, .learn = learn};
     layer_wise_sample(model, step, slot, &method);
-}
-
-static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
-    (void)pass;
-    tflite8_take(model, step, count, take_sample);
-}
-
-static void stand(plan_t *plan, const model_t *model) {
-    tflite8_stand(plan, model, 0);
 }
 
 static void demand(placing_t *placing, const model_t *model, start_t start) {
@@ -77,8 +68,8 @@ static void demand(placing_t *placing, const model_t *model, start_t start) {
 }
 
 static uint8_t check(const settings_t *settings, const graph_file_t *file) {
-    static const tflite8_only_t only[] = {{SETTING_TFLITE8_WISE, WISE_LAYER},
-                                          {SETTING_TFLITE8_DIRECTION, DIRECTION_SAMPLE}};
+    static const tflite8_only_t only[] = {{offsetof(tflite8_settings_t, wise), WISE_LAYER},
+                                          {offsetof(tflite8_settings_t, direction), DIRECTION_SAMPLE}};
     return tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
 }
 
@@ -87,8 +78,9 @@ const method_t deepzero = {
     .settings = &tflite8_settings_table,
     .check = check,
     .training = tflite8_training,
-    .stand = stand,
+    .stand = tflite8_stand,
     .demand = demand,
+    .begin_pass = tflite8_begin_pass,
     .take = take,
     .finish = tflite8_finish,
     .trace = tflite8_trace,

@@ -70,20 +70,18 @@ static bool back_propagates(const model_t *model) {
     return model->training.first_backward < model->file.layers;
 }
 
-/* Make the weights those of a pass; its first sample comes next. */
-static void begin_pass(model_t *model, step_t *step, uint8_t pass) {
-    step->pass = pass;
-    step->through = 0;
-    if (pass == 0) {
+/* Make the weights those of the pass. */
+static void begin_pass(model_t *model, step_t *step) {
+    if (step->pass == 0) {
         stretches_begin(&model->stretches, model->watch.booked);
     }
-    if (pass == 0 && back_propagates(model)) {
+    if (step->pass == 0 && back_propagates(model)) {
         chain_of(model)->backward_begin(model);
         stopwatch_book(&model->watch, &model->account.backward[model->file.layers - 1]);
         stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
     }
     if (elasticzo_settings(model)->partition > 0) {
-        perturb(model, step->step, pass == 0 ? PLUS : FROM_PLUS_TO_MINUS);
+        perturb(model, step->step, step->pass == 0 ? PLUS : FROM_PLUS_TO_MINUS);
     }
 }
 
@@ -123,12 +121,11 @@ static void add_loss(const model_t *model, step_t *step, uint16_t member, uint8_
     }
 }
 
-/* One group of samples, from a slot on. */
-static void take_group(model_t *model, step_t *step, uint16_t slot, uint16_t count) {
-    const pass_t pass = {.sample = model_sample(model, slot), .count = count};
+static void take(model_t *model, step_t *step, uint16_t slot) {
+    const pass_t pass = {.sample = model_sample(model, slot), .count = step->group};
     const uint8_t *labels = model->arena + model->plan.at[PLAN_LABELS] + slot;
     pass_run_all(model, &pass);
-    for (uint16_t member = 0; member < count; member++) {
+    for (uint16_t member = 0; member < step->group; member++) {
         add_loss(model, step, member, labels[member]);
     }
     stopwatch_book(&model->watch, &model->account.forward[model->file.layers - 1]);
@@ -137,19 +134,6 @@ static void take_group(model_t *model, step_t *step, uint16_t slot, uint16_t cou
         const bool zero_sum = elasticzo_settings(model)->logit_error == LOGIT_ERROR_ZERO_SUM;
         chain_of(model)->backward(model, &pass, labels, step->through == 0, zero_sum);
         stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
-    }
-    step->through = (uint16_t)(step->through + count);
-}
-
-static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
-    const uint16_t group = model->training.grouped ? count : 1;
-    stopwatch_start(&model->watch);
-    if (step->through == 0 || pass != step->pass) {
-        step->samples = step->through; /* of the pass before */
-        begin_pass(model, step, pass);
-    }
-    for (uint16_t slot = 0; slot < count; slot = (uint16_t)(slot + group)) {
-        take_group(model, step, slot, group);
     }
 }
 
@@ -198,19 +182,19 @@ static void trace(model_t *model, uint16_t first, uint16_t count) {
 static uint8_t check(const settings_t *settings_of_all, const graph_file_t *file) {
     const elasticzo_settings_t *settings = (const void *)settings_of_all;
     if (settings->partition > graph_weighted(file)) {
-        return SETTING_ELASTICZO_PARTITION;
+        return offsetof(elasticzo_settings_t, partition);
     }
     if (settings->perturb == PERTURB_EXACT && settings->r_max > LARGEST_EXACT) {
-        return SETTING_ELASTICZO_PERTURB;
+        return offsetof(elasticzo_settings_t, perturb);
     }
     if (settings->loss == LOSS_INTEGER && file->value_bytes > 1) {
-        return SETTING_ELASTICZO_LOSS; /* it is of logits in int8 */
+        return offsetof(elasticzo_settings_t, loss); /* it is of logits in int8 */
     }
     if (settings->loss_fraction > 0 && settings->loss != LOSS_INTEGER) {
-        return SETTING_ELASTICZO_LOSS_FRACTION;
+        return offsetof(elasticzo_settings_t, loss_fraction);
     }
     const bool whole = settings->scope == SCOPE_SAMPLE || settings->slots == settings->batch;
-    return whole ? METHOD_TAKES_ALL : SETTING_SLOTS;
+    return whole ? METHOD_TAKES_ALL : offsetof(elasticzo_settings_t, slots);
 }
 
 static training_t training(const settings_t *settings_of_all, const graph_file_t *file) {
@@ -229,6 +213,7 @@ const method_t elasticzo_int8 = {
     .check = check,
     .training = training,
     .demand = elasticzo_demand,
+    .begin_pass = begin_pass,
     .take = take,
     .finish = finish,
     .trace = trace,

@@ -1,7 +1,6 @@
 /* ElasticZO-INT8: docs/arithmetic.md, section 9. A step is one or two passes of all its samples, which may come in
    parts; then its end. */
-#ifndef ELASTICZO_INT8_H
-#define ELASTICZO_INT8_H
+#pragma once
 
 #include "engine/method.h"
 #include "methods/settings.h"
@@ -23,5 +22,3 @@ static inline bool elasticzo_keeps_logits(const elasticzo_settings_t *settings) 
 
 /* The buffers of docs/memory.md. */
 void elasticzo_demand(placing_t *placing, const model_t *model, start_t start);
-
-#endif

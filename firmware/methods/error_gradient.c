@@ -7,7 +7,7 @@
 #include "kernels/tflite_depthwise_s8.h"
 #include "kernels/tflite_errors_s8.h"
 #include "kernels/tflite_fully_connected_s8.h"
-#include "methods/tflite8_gradient.h"
+#include "methods/tflite8_methods.h"
 
 /* The buffer `sums`, of so many output channels at a time. */
 typedef struct {
@@ -49,11 +49,11 @@ static void take_channels(const gradient_sink_t *sink, const int8_t *in, const i
     memset(sums->gradient, 0, (weights + count) * sizeof sums->gradient[0]);
     if (weights > 0) {
         weight_gradient(layer, in, errors, count, graph_zero(&model->file, layer->reads[0]), sums);
-        gradient_take_weights(sink, first * taps, weights, sums->gradient);
+        gradient_take(sink, first * taps, weights, sums->gradient);
     }
     if (model->training.biases) {
         tflite_bias_gradient_s8(errors, (uint32_t)layer->out_h * layer->out_w, count, sums->gradient + weights);
-        gradient_take_biases(sink, first, count, sums->gradient + weights);
+        gradient_take(sink, trained_weights(&model->training, layer) + first, count, sums->gradient + weights);
     }
 }
 

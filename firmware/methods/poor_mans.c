@@ -5,12 +5,11 @@
 #include "kernels/losses.h"
 #include "kernels/perturbation.h"
 #include "kernels/zeroth_order_gradient.h"
-#include "methods/tflite8_gradient.h"
+#include "methods/tflite8_methods.h"
 
 enum {
     UNIT = -16,                 /* exponent of the deltas */
     BLOCK = 2 * SIGNS_PER_WORD, /* numbers of a gradient on the stack */
-    LONGEST_CHAIN = 3,          /* layers, each with its queries */
 };
 
 /* The queries of a layer. Those of all layers of a chain are kept until all have learned; the model-wise form has one
@@ -97,18 +96,14 @@ static void ask(model_t *model, step_t *step, const sample_t *sample, uint8_t l)
 /* A block at a time, in the order of the draws: the weights, then the biases. */
 static void weight_gradient(model_t *model, const sample_t *sample, uint8_t l, query_t *queries) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const uint32_t weights = trained_weights(&model->training, layer), biases = trained_biases(&model->training, layer);
+    const uint32_t weights = trained_weights(&model->training, layer), all = trained_count(&model->training, layer);
     const gradient_sink_t sink = gradient_open(model, sample, l, UNIT);
     int32_t block[BLOCK];
-    for (uint32_t i = 0, n; i < weights; i += n) {
-        n = weights - i < BLOCK ? weights - i : BLOCK;
+    for (uint32_t i = 0, n; i < all; i += n) {
+        const uint32_t left = (i < weights ? weights : all) - i;
+        n = left < BLOCK ? left : BLOCK;
         signed_sums_s32(queries, tflite8_settings(model)->queries, n, block);
-        gradient_take_weights(&sink, i, n, block);
-    }
-    for (uint32_t i = 0, n; i < biases; i += n) {
-        n = biases - i < BLOCK ? biases - i : BLOCK;
-        signed_sums_s32(queries, tflite8_settings(model)->queries, n, block);
-        gradient_take_biases(&sink, i, n, block);
+        gradient_take(&sink, i, n, block);
     }
 }
 
@@ -197,7 +192,7 @@ static void learn_all(model_t *model, step_t *step, const sample_t *sample) {
     }
 }
 
-static void take_sample(model_t *model, step_t *step, uint16_t slot) {
+static void take(model_t *model, step_t *step, uint16_t slot) {
     static const layer_method_t layer_wise = {.ask = ask, .learn = learn};
     if (tflite8_settings(model)->wise == WISE_LAYER) {
         layer_wise_sample(model, step, slot, &layer_wise);
@@ -209,17 +204,6 @@ static void take_sample(model_t *model, step_t *step, uint16_t slot) {
         queries[q].delta = ask_all(model, step, &sample, q);
     }
     learn_all(model, step, &sample);
-}
-
-static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
-    (void)pass;
-    tflite8_take(model, step, count, take_sample);
-}
-
-static void stand(plan_t *plan, const model_t *model) {
-    const tflite8_settings_t *settings = tflite8_settings(model);
-    const uint32_t sets = settings->fused ? LONGEST_CHAIN : 1;
-    tflite8_stand(plan, model, settings->queries * sets * sizeof(query_t));
 }
 
 static void demand(placing_t *placing, const model_t *model, start_t start) {
@@ -236,8 +220,9 @@ const method_t poor_mans = {
     .settings = &tflite8_settings_table,
     .check = check,
     .training = tflite8_training,
-    .stand = stand,
+    .stand = tflite8_stand,
     .demand = demand,
+    .begin_pass = tflite8_begin_pass,
     .take = take,
     .finish = tflite8_finish,
     .trace = tflite8_trace,

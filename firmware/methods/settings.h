@@ -1,6 +1,5 @@
 /* Generated from hil/methods/methods.toml by `python -m hil.methods.generate`; edit that file. */
-#ifndef METHODS_SETTINGS_H
-#define METHODS_SETTINGS_H
+#pragma once
 
 #include "engine/settings.h"
 
@@ -10,43 +9,25 @@ enum {
     METHOD_DEEPZERO = 1,
     METHOD_BP = 2,
     METHOD_ELASTICZO_INT8 = 3,
-};
-enum {
     LOSS_FLOAT = 0,
     LOSS_INTEGER = 1,
-};
-enum {
     SCOPE_SAMPLE = 0,
     SCOPE_BATCH = 1,
-};
-enum {
     PERTURB_CLAMPED = 0,
     PERTURB_EXACT = 1,
-};
-enum {
     LOGIT_ERROR_NITI = 0,
     LOGIT_ERROR_ZERO_SUM = 1,
-};
-enum {
     TRAIN_ALL = 0,
     TRAIN_LAST = 1,
     TRAIN_BIAS = 2,
     TRAIN_POINTWISE = 3,
-};
-enum {
     PERTURB_WEIGHT = 0,
     PERTURB_NODE = 1,
     PERTURB_ADAPTIVE = 2,
-};
-enum {
     WISE_LAYER = 0,
     WISE_MODEL = 1,
-};
-enum {
     DIFFERENCE_FORWARD = 0,
     DIFFERENCE_CENTRAL = 1,
-};
-enum {
     DIRECTION_SAMPLE = 0,
     DIRECTION_BATCH = 1,
 };
@@ -68,19 +49,6 @@ typedef struct {
     uint8_t logit_error;
     uint8_t loss_fraction;
 } elasticzo_settings_t;
-
-enum {
-    SETTING_ELASTICZO_PARTITION = 5,
-    SETTING_ELASTICZO_B_ZO = 6,
-    SETTING_ELASTICZO_B_BP = 7,
-    SETTING_ELASTICZO_P_ZERO = 8,
-    SETTING_ELASTICZO_R_MAX = 9,
-    SETTING_ELASTICZO_LOSS = 10,
-    SETTING_ELASTICZO_SCOPE = 11,
-    SETTING_ELASTICZO_PERTURB = 12,
-    SETTING_ELASTICZO_LOGIT_ERROR = 13,
-    SETTING_ELASTICZO_LOSS_FRACTION = 14,
-};
 
 extern const settings_table_t elasticzo_settings_table;
 
@@ -107,24 +75,4 @@ typedef struct {
     float momentum;
 } tflite8_settings_t;
 
-enum {
-    SETTING_TFLITE8_TRAIN = 5,
-    SETTING_TFLITE8_BLOCKS = 6,
-    SETTING_TFLITE8_TRAIN_BIAS = 7,
-    SETTING_TFLITE8_PERTURB = 8,
-    SETTING_TFLITE8_WISE = 9,
-    SETTING_TFLITE8_DIFFERENCE = 10,
-    SETTING_TFLITE8_DIRECTION = 11,
-    SETTING_TFLITE8_GNS = 12,
-    SETTING_TFLITE8_QAS = 13,
-    SETTING_TFLITE8_SPARSITY = 14,
-    SETTING_TFLITE8_QUERIES = 15,
-    SETTING_TFLITE8_ETA = 16,
-    SETTING_TFLITE8_CONSUMED = 17,
-    SETTING_TFLITE8_FUSED = 18,
-    SETTING_TFLITE8_MOMENTUM = 19,
-};
-
 extern const settings_table_t tflite8_settings_table;
-
-#endif

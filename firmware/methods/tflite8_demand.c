@@ -1,7 +1,9 @@
-#include "methods/tflite8_demand.h"
+#include "methods/tflite8_methods.h"
 
 #include "formats/tflite8_sizes.h"
-#include "methods/tflite8_reach.h"
+#include "kernels/zeroth_order_gradient.h"
+
+enum { LONGEST_CHAIN = 3 }; /* layers, each with its queries */
 
 /* What a start is found in. Slots are those of the page, each plus 1: the slot before the first layer is -1 there. */
 typedef struct {
@@ -155,7 +157,7 @@ static uint64_t sums_bytes(const training_t *training, const graph_layer_t *laye
 }
 
 static uint64_t coordinate_bytes(const training_t *training, const graph_layer_t *layer) {
-    return sizeof(int32_t) * ((uint64_t)trained_weights(training, layer) + trained_biases(training, layer));
+    return sizeof(int32_t) * (uint64_t)trained_count(training, layer);
 }
 
 void tflite8_demand_nodes(placing_t *placing, const model_t *model, start_t start) {
@@ -213,7 +215,8 @@ void tflite8_demand_backward(placing_t *placing, const model_t *model) {
     add_back(&demand);
 }
 
-void tflite8_stand_coordinates(plan_t *plan, const model_t *model, enum plan_line line) {
+/* Four bytes for everything that is trained, layer by layer. */
+static void stand_coordinates(plan_t *plan, const model_t *model, enum plan_line line) {
     for (uint8_t l = 0; l < model->file.layers; l++) {
         if (in_set(model->training.layers, l)) {
             plan_stand(plan, plan_place(line, l), coordinate_bytes(&model->training, graph_layer(&model->file, l)));
@@ -221,16 +224,20 @@ void tflite8_stand_coordinates(plan_t *plan, const model_t *model, enum plan_lin
     }
 }
 
-void tflite8_stand(plan_t *plan, const model_t *model, uint64_t queries) {
-    const uint16_t slots = model->settings.slots;
-    plan_stand(plan, PLAN_LABELS, sizeof(uint16_t) * (uint64_t)slots);
-    if (queries > 0) {
-        plan_stand(plan, TFLITE8_QUERIES, queries);
+void tflite8_stand(plan_t *plan, const model_t *model) {
+    const tflite8_settings_t *settings = tflite8_settings(model);
+    const uint32_t sets = settings->fused ? LONGEST_CHAIN : 1;
+    plan_stand(plan, PLAN_LABELS, sizeof(uint16_t) * (uint64_t)settings->slots);
+    if (settings->method == METHOD_POOR_MANS) {
+        plan_stand(plan, TFLITE8_QUERIES, settings->queries * sets * sizeof(query_t));
     }
     if (!model->training.consumed) {
-        plan_stand(plan, PLAN_SAMPLES, slots * graph_elements(&model->file, 0));
+        plan_stand(plan, PLAN_SAMPLES, settings->slots * graph_elements(&model->file, 0));
     }
-    if (model->settings.batch > 1) {
-        tflite8_stand_coordinates(plan, model, PLAN_GRADIENT);
+    if (settings->batch > 1) {
+        stand_coordinates(plan, model, PLAN_GRADIENT);
+    }
+    if (tflite8_has_velocities(settings)) {
+        stand_coordinates(plan, model, TFLITE8_VELOCITY);
     }
 }

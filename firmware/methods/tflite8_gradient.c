@@ -1,17 +1,15 @@
-#include "methods/tflite8_gradient.h"
+#include "methods/tflite8_methods.h"
 
 #include <string.h>
 
 #include "kernels/bfp8_gradient.h"
-#include "kernels/gradient_update.h"
 #include "kernels/limits.h"
 
 /* d of a layer: what is drawn for it. */
 static uint32_t dimensions_of(const model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const training_t *training = &model->training;
-    return in_set(training->nodes, l) ? graph_outputs(layer)
-                                      : trained_weights(training, layer) + trained_biases(training, layer);
+    return in_set(training->nodes, l) ? graph_outputs(layer) : trained_count(training, layer);
 }
 
 static uint32_t dimensions(const model_t *model, uint8_t l) {
@@ -60,79 +58,12 @@ static int32_t *sum_of(const model_t *model, uint8_t l) {
 
 static int32_t align(model_t *model, bool first, uint8_t l, int32_t x) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const uint32_t n = trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
+    const uint32_t n = trained_count(&model->training, layer);
     int32_t exponent = model->gradient_exponent[l];
     const int32_t shift = align_gradient_s32(sum_of(model, l), n, first, x, &exponent);
-    model->gradient_exponent[l] =
-        (int16_t)exponent; /* zeroth order: -16..5; bp: 24 a layer at most, and the exponents of a few scales */
+    /* zeroth order: -16..5; bp: 24 a layer at most, and the exponents of a few scales */
+    model->gradient_exponent[l] = (int16_t)exponent;
     return shift;
-}
-
-gradient_sink_t gradient_open(model_t *model, const sample_t *sample, uint8_t l, int32_t x) {
-    gradient_sink_t sink = {
-        .model = model, .l = l, .at_once = model->settings.batch == 1, .tensors = tflite8_tensors(model, l)};
-    if (sink.at_once) {
-        sink.update = update_of(&sink, 1, x);
-    } else {
-        sink.shift = align(model, sample->number == 0, l, x);
-    }
-    return sink;
-}
-
-/* The coordinates of a layer that begin at `first` of its weights, or behind them at `first` of its biases. */
-static float *velocities(const model_t *model, uint8_t l, uint32_t first) {
-    return (float *)(void *)model_buffer(model, TFLITE8_VELOCITY, l) + first;
-}
-
-static void update_weights(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
-    const model_t *model = sink->model;
-    const tflite8_settings_t *settings = tflite8_settings(model);
-    int8_t *weights = sink->tensors.weights + first;
-    if (tflite8_has_velocities(settings)) {
-        apply_velocity_s8(weights, velocities(model, sink->l, first), gradient, first, n, settings->momentum,
-                          &sink->update, sink->tensors.sums);
-    } else {
-        apply_gradient_s8(weights, gradient, first, n, &sink->update, sink->tensors.sums);
-    }
-}
-
-static void update_biases(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
-    const model_t *model = sink->model;
-    const tflite8_settings_t *settings = tflite8_settings(model);
-    const uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, sink->l));
-    int32_t *bias = sink->tensors.bias + first;
-    if (tflite8_has_velocities(settings)) {
-        apply_velocity_s32(bias, velocities(model, sink->l, behind + first), gradient, first, n, settings->momentum,
-                           &sink->update);
-    } else {
-        apply_gradient_s32(bias, gradient, first, n, &sink->update);
-    }
-}
-
-static void book(const gradient_sink_t *sink, uint64_t *to) {
-    stopwatch_book(&sink->model->watch, to);
-}
-
-void gradient_take_weights(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
-    book(sink, &sink->model->account.backward[sink->l]);
-    if (sink->at_once) {
-        update_weights(sink, first, n, gradient);
-        book(sink, &sink->model->account.update);
-    } else {
-        add_gradient_s32(sum_of(sink->model, sink->l) + first, gradient, n, sink->shift);
-    }
-}
-
-void gradient_take_biases(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
-    const model_t *model = sink->model;
-    book(sink, &sink->model->account.backward[sink->l]);
-    if (sink->at_once) {
-        update_biases(sink, first, n, gradient);
-        book(sink, &sink->model->account.update);
-    } else {
-        const uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, sink->l));
-        add_gradient_s32(sum_of(model, sink->l) + behind + first, gradient, n, sink->shift);
-    }
 }
 
 gradient_sink_t gradient_open_step(model_t *model, uint8_t l, uint32_t samples, int32_t x) {
@@ -141,26 +72,66 @@ gradient_sink_t gradient_open_step(model_t *model, uint8_t l, uint32_t samples, 
     return sink;
 }
 
+gradient_sink_t gradient_open(model_t *model, const sample_t *sample, uint8_t l, int32_t x) {
+    if (model->settings.batch == 1) {
+        return gradient_open_step(model, l, 1, x);
+    }
+    return (gradient_sink_t){.model = model, .l = l, .shift = align(model, sample->number == 0, l, x)};
+}
+
+static float *velocities(const model_t *model, uint8_t l) {
+    return (float *)(void *)model_buffer(model, TFLITE8_VELOCITY, l);
+}
+
+static void update(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
+    const model_t *model = sink->model;
+    const tensors_t *tensors = &sink->tensors;
+    const uint32_t weights = trained_weights(&model->training, graph_layer(&model->file, sink->l));
+    const bool moves = tflite8_has_velocities(tflite8_settings(model));
+    const float momentum = tflite8_settings(model)->momentum;
+    float *velocity = moves ? velocities(model, sink->l) + first : NULL;
+    if (first < weights && moves) {
+        apply_velocity_s8(tensors->weights + first, velocity, gradient, first, n, momentum, &sink->update,
+                          tensors->sums);
+    } else if (first < weights) {
+        apply_gradient_s8(tensors->weights + first, gradient, first, n, &sink->update, tensors->sums);
+    } else if (moves) {
+        apply_velocity_s32(tensors->bias + first - weights, velocity, gradient, first - weights, n, momentum,
+                           &sink->update);
+    } else {
+        apply_gradient_s32(tensors->bias + first - weights, gradient, first - weights, n, &sink->update);
+    }
+}
+
+void gradient_take(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient) {
+    model_t *model = sink->model;
+    stopwatch_book(&model->watch, &model->account.backward[sink->l]);
+    if (sink->at_once) {
+        update(sink, first, n, gradient);
+        stopwatch_book(&model->watch, &model->account.update);
+    } else {
+        add_gradient_s32(sum_of(model, sink->l) + first, gradient, n, sink->shift);
+    }
+}
+
 void gradient_update_summed(model_t *model, uint32_t samples) {
     for (uint8_t l = 0; l < model->file.layers; l++) {
         if (!in_set(model->training.layers & model->training.reached, l)) {
             continue;
         }
         const graph_layer_t *layer = graph_layer(&model->file, l);
-        const uint32_t weights = trained_weights(&model->training, layer),
-                       biases = trained_biases(&model->training, layer);
+        const uint32_t weights = trained_weights(&model->training, layer);
         const gradient_sink_t sink = gradient_open_step(model, l, samples, model->gradient_exponent[l]);
-        update_weights(&sink, 0, weights, sum_of(model, l));
-        update_biases(&sink, 0, biases, sum_of(model, l) + weights);
+        update(&sink, 0, weights, sum_of(model, l));
+        update(&sink, weights, trained_biases(&model->training, layer), sum_of(model, l) + weights);
     }
 }
 
 void tflite8_clear_velocities(model_t *model) {
     for (uint8_t l = 0; l < model->file.layers; l++) {
-        const graph_layer_t *layer = graph_layer(&model->file, l);
-        const size_t n = (size_t)trained_weights(&model->training, layer) + trained_biases(&model->training, layer);
+        const size_t n = trained_count(&model->training, graph_layer(&model->file, l));
         if (tflite8_has_velocities(tflite8_settings(model)) && in_set(model->training.layers, l)) {
-            memset(velocities(model, l, 0), 0, n * sizeof(float));
+            memset(velocities(model, l), 0, n * sizeof(float));
         }
     }
 }

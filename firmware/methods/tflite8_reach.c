@@ -1,4 +1,4 @@
-#include "methods/tflite8_reach.h"
+#include "methods/tflite8_methods.h"
 
 uint64_t tflite8_reached(const graph_file_t *file, const training_t *training) {
     const uint8_t first = training->first_backward;

@@ -1,29 +1,24 @@
-#include "methods/tflite8_settings.h"
+#include "methods/tflite8_methods.h"
 
 #include "formats/tflite8_sizes.h"
-#include "methods/tflite8_reach.h"
-
-static uint8_t value_of(const settings_t *settings, uint8_t setting) {
-    return ((const uint8_t *)settings)[tflite8_settings_table.settings[setting].place];
-}
 
 uint8_t tflite8_check(const settings_t *settings_of_all, const graph_file_t *file, const tflite8_only_t *only,
                       uint32_t n) {
     const tflite8_settings_t *settings = (const void *)settings_of_all;
     const training_t training = tflite8_training(settings_of_all, file);
     if (training.layers == 0) {
-        return SETTING_TFLITE8_BLOCKS;
+        return offsetof(tflite8_settings_t, blocks);
     }
     if (settings->train == TRAIN_BIAS && !settings->train_bias) {
-        return SETTING_TFLITE8_TRAIN_BIAS;
+        return offsetof(tflite8_settings_t, train_bias);
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (value_of(settings_of_all, only[i].setting) != only[i].value) {
-            return only[i].setting;
+        if (((const uint8_t *)settings)[only[i].place] != only[i].value) {
+            return only[i].place;
         }
     }
     if (settings->difference == DIFFERENCE_CENTRAL && settings->perturb != PERTURB_WEIGHT) {
-        return SETTING_TFLITE8_DIFFERENCE;
+        return offsetof(tflite8_settings_t, difference);
     }
     return METHOD_TAKES_ALL;
 }

@@ -1,7 +1,12 @@
 /* What the methods that train tflite8 share of a step: docs/arithmetic-zeroth-order.md, section 7. */
-#include "methods/tflite8_step.h"
+#include "methods/tflite8_methods.h"
 
-#include "methods/tflite8_gradient.h"
+float query_loss(model_t *model, step_t *step, const pass_t *pass, const sample_t *sample, uint8_t from) {
+    pass_run(model, pass, from, model->file.layers);
+    const float loss = pass_loss(model, pass, sample->label);
+    step->loss[1] = step->loss[1] + loss;
+    return loss;
+}
 
 sample_t tflite8_take_sample(model_t *model, step_t *step, uint16_t slot) {
     const uint16_t *labels = (const uint16_t *)(const void *)(model->arena + model->plan.at[PLAN_LABELS]);
@@ -10,7 +15,6 @@ sample_t tflite8_take_sample(model_t *model, step_t *step, uint16_t slot) {
     pass_run_all(model, &sample.clean);
     sample.loss = pass_loss(model, &sample.clean, sample.label);
     step->loss[0] = step->loss[0] + sample.loss;
-    step->through++;
     return sample;
 }
 
@@ -60,15 +64,11 @@ void layer_wise_sample(model_t *model, step_t *step, uint16_t slot, const layer_
     }
 }
 
-void tflite8_take(model_t *model, step_t *step, uint16_t count,
-                  void (*sample)(model_t *model, step_t *step, uint16_t slot)) {
-    stopwatch_start(&model->watch);
+void tflite8_begin_pass(model_t *model, step_t *step) {
+    (void)step;
     if (!model->limited) {
         tflite8_limit_trained(model);
         model->limited = true;
-    }
-    for (uint16_t slot = 0; slot < count; slot++) {
-        sample(model, step, slot);
     }
 }
 

@@ -1,9 +1,10 @@
-#include "trainer/checkpoint.h"
-
+/* A checkpoint is whole or does not count: its header is written last. */
+#include <stddef.h>
 #include <string.h>
 
 #include "agent/port.h"
 #include "arith/xxh32.h"
+#include "trainer/requests.h"
 
 enum {
     SLOTS = 2,
@@ -38,7 +39,7 @@ static uint32_t room(const port_flash_t *flash) {
 
 static uint32_t all_sizes(const engine_t *engine, uint32_t *layout) {
     uint32_t sizes[ENGINE_MAX_TENSORS], size = 0;
-    const uint8_t tensors = engine_tensors(engine);
+    const uint8_t tensors = model_tensors(&engine->model);
     for (uint8_t i = 0; i < tensors; i++) {
         sizes[i] = model_tensor(&engine->model, i).size;
         size += sizes[i];
@@ -50,12 +51,7 @@ static uint32_t all_sizes(const engine_t *engine, uint32_t *layout) {
 static uint32_t digest_now(const engine_t *engine) {
     uint32_t words[ENGINE_MAX_TENSORS];
     (void)engine_digests(engine, words); /* there is a network */
-    return xxh32(words, engine_tensors(engine) * sizeof words[0], 0);
-}
-
-/* An error that engines do not know. */
-static failure_t refused(enum msg_error_code code, uint32_t a, uint32_t b) {
-    return (failure_t){.code = (uint8_t)code, .a = a, .b = b};
+    return xxh32(words, model_tensors(&engine->model) * sizeof words[0], 0);
 }
 
 static uint32_t header_crc(const header_t *header) {
@@ -81,9 +77,8 @@ static bool whole(const port_flash_t *flash, uint32_t slot, header_t *header) {
     return crc == header->data_crc;
 }
 
-failure_t request_checkpoints(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
-    (void)trainer;
-    (void)request;
+failure_t request_checkpoints(const call_t *call) {
+    link_reply_t *reply = call->reply;
     const port_flash_t flash = port_flash();
     const msg_checkpoints_reply_t answer = {.room = room(&flash)};
     link_put_reply(reply, &answer, sizeof answer);
@@ -147,7 +142,7 @@ static bool erase(const port_flash_t *flash, uint32_t slot, uint32_t size) {
 
 static bool put_tensors(const engine_t *engine, writer_t *writer, header_t *header) {
     bool good = true;
-    const uint8_t tensors = engine_tensors(engine);
+    const uint8_t tensors = model_tensors(&engine->model);
     for (uint8_t i = 0; good && i < tensors; i++) {
         const trained_tensor_t tensor = model_tensor(&engine->model, i);
         header->data_crc = link_crc32(header->data_crc, tensor.bytes, tensor.size);
@@ -176,83 +171,71 @@ static bool network_is_there(const engine_t *engine, const port_flash_t *flash) 
     return !engine->model.in_ram && first < flash->base + flash->size && flash->base < first + file->size;
 }
 
-failure_t request_save_checkpoint(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
-    const engine_t *engine = &trainer->engine;
-    msg_save_checkpoint_request_t fields;
-    memcpy(&fields, request->body, sizeof fields);
-    const failure_t failure = engine_check_whole(engine);
-    if (failure.code != 0) {
-        return failure;
-    }
+failure_t request_save_checkpoint(const call_t *call) {
+    const engine_t *engine = call->engine;
+    const msg_save_checkpoint_request_t *fields = call->fields;
+    RETURN_IF_REFUSED(engine_check_whole(engine));
     const port_flash_t flash = port_flash();
-    header_t header = {.magic = MAGIC, .campaign = fields.campaign, .step = fields.step, .digest = digest_now(engine)};
+    header_t header = {
+        .magic = MAGIC, .campaign = fields->campaign, .step = fields->step, .digest = digest_now(engine)};
     header.size = all_sizes(engine, &header.layout);
     const uint32_t there = network_is_there(engine, &flash) ? 0 : room(&flash);
     if (header.size > there) {
-        return refused(MSG_ERROR_NO_ROOM, header.size, there);
+        return refusal(FAILURE_NO_ROOM, header.size, there);
     }
     const uint32_t slot = next_slot(&flash, &header.sequence);
     header.sequence++;
     if (!write_slot(engine, &flash, slot, &header)) {
-        return refused(MSG_ERROR_FLASH_FAILED, slot * slot_size(&flash), slot);
+        return refusal(FAILURE_FLASH_FAILED, slot * slot_size(&flash), slot);
     }
     const msg_save_checkpoint_reply_t answer = {
         .sequence = header.sequence, .slot = (uint8_t)slot, .bytes = header.size};
-    link_put_reply(reply, &answer, sizeof answer);
+    link_put_reply(call->reply, &answer, sizeof answer);
     return no_failure();
 }
 
 static failure_t copy_tensor(engine_t *engine, uint8_t i, uint32_t from) {
     uint8_t block[BLOCK];
     const trained_tensor_t tensor = model_tensor(&engine->model, i);
-    failure_t failure = no_failure();
-    for (uint32_t at = 0; failure.code == 0 && at < tensor.size; at += BLOCK) {
+    for (uint32_t at = 0; at < tensor.size; at += BLOCK) {
         const uint32_t n = tensor.size - at < BLOCK ? tensor.size - at : BLOCK;
         if (!port_flash_read(from + at, block, n)) {
-            failure = refused(MSG_ERROR_FLASH_FAILED, from + at, 0);
-        } else {
-            failure = engine_write_tensor(engine, i, at, n, block);
+            return refusal(FAILURE_FLASH_FAILED, from + at, 0);
         }
+        RETURN_IF_REFUSED(engine_write_tensor(engine, i, at, n, block));
     }
-    return failure;
+    return no_failure();
 }
 
 static failure_t copy_all(engine_t *engine, const port_flash_t *flash, uint32_t slot) {
     uint32_t from = slot * slot_size(flash) + header_room(flash);
-    failure_t failure = no_failure();
-    const uint8_t tensors = engine_tensors(engine);
-    for (uint8_t i = 0; failure.code == 0 && i < tensors; i++) {
-        failure = copy_tensor(engine, i, from);
+    const uint8_t tensors = model_tensors(&engine->model);
+    for (uint8_t i = 0; i < tensors; i++) {
+        RETURN_IF_REFUSED(copy_tensor(engine, i, from));
         from += model_tensor(&engine->model, i).size;
     }
-    return failure;
+    return no_failure();
 }
 
-failure_t request_load_checkpoint(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
-    engine_t *engine = &trainer->engine;
-    msg_load_checkpoint_request_t fields;
-    memcpy(&fields, request->body, sizeof fields);
+failure_t request_load_checkpoint(const call_t *call) {
+    engine_t *engine = call->engine;
+    const msg_load_checkpoint_request_t *fields = call->fields;
     const port_flash_t flash = port_flash();
-    failure_t failure = engine_check_whole(engine);
-    if (failure.code != 0) {
-        return failure;
-    }
+    RETURN_IF_REFUSED(engine_check_whole(engine));
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
         header_t header;
         uint32_t layout;
-        if (!whole(&flash, slot, &header) || header.sequence != fields.sequence) {
+        if (!whole(&flash, slot, &header) || header.sequence != fields->sequence) {
             continue;
         }
         if (header.size != all_sizes(engine, &layout) || header.layout != layout) {
-            return refused(MSG_ERROR_NO_CHECKPOINT, header.layout, layout);
+            return refusal(FAILURE_NO_CHECKPOINT, header.layout, layout);
         }
-        failure = copy_all(engine, &flash, slot);
-        if (failure.code == 0) {
-            const msg_load_checkpoint_reply_t answer = {
-                .campaign = header.campaign, .step = header.step, .digest = digest_now(engine)};
-            link_put_reply(reply, &answer, sizeof answer);
-        }
-        return failure;
+        RETURN_IF_REFUSED(copy_all(engine, &flash, slot));
+        const msg_load_checkpoint_reply_t answer = {
+            .campaign = header.campaign, .step = header.step, .digest = digest_now(engine)};
+        link_put_reply(call->reply, &answer, sizeof answer);
+        return no_failure();
     }
-    return refused(MSG_ERROR_NO_CHECKPOINT, fields.sequence, 0);
+    return refusal(FAILURE_NO_CHECKPOINT, fields->sequence, 0);
 }

@@ -1,6 +1,5 @@
 /* The serial commands of MLPerf Tiny for inference (docs/mlperf-tiny.md), beside the link on the same line. */
-#ifndef MLPERF_TINY_H
-#define MLPERF_TINY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,4 +28,6 @@ void mlperf_tiny_end(mlperf_tiny_t *tiny);
 /* Take received bytes, those of frames too; executes and answers every command that they complete. */
 void mlperf_tiny_receive(mlperf_tiny_t *tiny, const uint8_t *bytes, size_t n);
 
-#endif
+/* A mark in time as their runner wants it: pull the marker, high at rest, down for two microseconds. What it marks is
+   the falling edge. */
+void mlperf_tiny_pulse(void);

@@ -38,14 +38,14 @@ const method_t *registry_method(uint8_t number) {
 }
 
 failure_t registry_configure(engine_t *engine, const uint8_t *body, uint32_t length, uint32_t *planned) {
-    const method_t *method = registry_method(body[SETTING_METHOD]);
+    const method_t *method = registry_method(body[0]);
     if (method == NULL) {
-        return refusal(FAILURE_BAD_SETTING, SETTING_METHOD, body[SETTING_METHOD]);
+        return refusal(FAILURE_BAD_SETTING, 0, body[0]);
     }
     union {
         settings_t settings;
         uint8_t bytes[SETTINGS_BYTES];
     } any;
-    const failure_t failure = settings_read(method->settings, body, length, &any);
-    return failure.code == 0 ? engine_configure(engine, method, &any, planned) : failure;
+    RETURN_IF_REFUSED(settings_read(method->settings, body, length, &any));
+    return engine_configure(engine, method, &any, planned);
 }

@@ -1,6 +1,5 @@
 /* The formats and methods of this firmware: the only list of them. */
-#ifndef REGISTRY_H
-#define REGISTRY_H
+#pragma once
 
 #include "engine/engine.h"
 
@@ -12,5 +11,3 @@ const method_t *registry_method(uint8_t number);
 
 /* Configure by the body of the request. `planned` as of engine_configure. */
 failure_t registry_configure(engine_t *engine, const uint8_t *body, uint32_t length, uint32_t *planned);
-
-#endif

@@ -1,10 +1,19 @@
 /* The requests of docs/link.md: bodies of messages on one side, the engine on the other. */
-#ifndef REQUESTS_H
-#define REQUESTS_H
+#pragma once
 
 #include "trainer/trainer.h"
 
-typedef failure_t request_t(trainer_t *trainer, const link_request_t *request, link_reply_t *reply);
+/* A request while it is carried out. */
+typedef struct {
+    trainer_t *trainer;
+    engine_t *engine;
+    const void *fields;  /* the fixed part of the body: a structure of messages.h, at any address */
+    const uint8_t *rest; /* the `n` bytes that follow it */
+    uint32_t n;
+    link_reply_t *reply;
+} call_t;
+
+typedef failure_t request_t(const call_t *call);
 
 /* network_requests.c: the network, its settings, its tensors. */
 request_t request_load_begin, request_load_data, request_load_end, request_use_flash;
@@ -17,4 +26,5 @@ request_t request_samples, request_sample_part, request_step, request_part, requ
    and of bookings with nothing to book; and the work of the last step or run. */
 request_t request_laps, request_stretches, request_profile, request_bookings, request_work;
 
-#endif
+/* checkpoint.c: trained tensors in two slots of the board's flash (docs/campaigns.md). */
+request_t request_checkpoints, request_save_checkpoint, request_load_checkpoint;

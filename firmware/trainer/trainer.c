@@ -1,45 +1,23 @@
 #include "trainer/trainer.h"
 
-#include <string.h>
-
 #include "agent/memory.h"
 #include "agent/port.h"
-#include "trainer/checkpoint.h"
 #include "trainer/registry.h"
 #include "trainer/requests.h"
 
 /* The engine knows nothing of the link, but speaks of its errors by the same numbers. */
-#define SAME_CODE(name) _Static_assert((int)FAILURE_##name == (int)MSG_ERROR_##name, #name)
-SAME_CODE(BAD_LENGTH);
-SAME_CODE(OUT_OF_ORDER);
-SAME_CODE(NETWORK_MAGIC);
-SAME_CODE(NETWORK_VERSION);
-SAME_CODE(NETWORK_TRUNCATED);
-SAME_CODE(NETWORK_DIGEST);
-SAME_CODE(NETWORK_LAYER);
-SAME_CODE(NO_NETWORK);
-SAME_CODE(NOT_CONFIGURED);
-SAME_CODE(DOES_NOT_FIT);
-SAME_CODE(BAD_SETTING);
-SAME_CODE(BAD_SLOT);
-SAME_CODE(BAD_TENSOR);
-SAME_CODE(SLOTS_EMPTY);
-SAME_CODE(PARTS_MISSING);
+#define SAME_CODE(name, number) _Static_assert((int)MSG_ERROR_##name == number, #name);
+FAILURE_CODES(SAME_CODE)
 
-static failure_t request_mlperf_tiny(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
-    msg_mlperf_tiny_request_t fields;
-    (void)reply;
-    memcpy(&fields, request->body, sizeof fields);
-    mlperf_tiny_begin(&trainer->tiny, &trainer->engine, &fields);
+static failure_t request_mlperf_tiny(const call_t *call) {
+    mlperf_tiny_begin(&call->trainer->tiny, call->engine, call->fields);
     return no_failure();
 }
 
-static failure_t request_marker(trainer_t *trainer, const link_request_t *request, link_reply_t *reply) {
-    msg_marker_request_t fields;
-    (void)reply;
-    memcpy(&fields, request->body, sizeof fields);
-    trainer->pulses = fields.pulses != 0;
-    port_marker(trainer->pulses);
+static failure_t request_marker(const call_t *call) {
+    const msg_marker_request_t *fields = call->fields;
+    call->trainer->pulses = fields->pulses != 0;
+    port_marker(call->trainer->pulses);
     return no_failure();
 }
 
@@ -89,14 +67,8 @@ static const entry_t *entry_of(uint8_t type) {
     return NULL;
 }
 
-static failure_t carry_out(trainer_t *trainer, const entry_t *entry, const link_request_t *request,
-                           link_reply_t *reply) {
-    const format_t *format = trainer->engine.model.format;
-    const bool other = format != NULL && entry->format != 0 && entry->format != format->number;
-    return other ? graph_other_format() : entry->carry_out(trainer, request, reply);
-}
-
 static link_error_t execute(void *context, const link_request_t *request, link_reply_t *reply) {
+    trainer_t *trainer = context;
     const entry_t *entry = entry_of(request->type);
     if (entry == NULL) {
         return link_unknown(request);
@@ -104,7 +76,15 @@ static link_error_t execute(void *context, const link_request_t *request, link_r
     if (request->length < entry->fixed || (request->length > entry->fixed && !entry->open)) {
         return link_bad_length(request, entry->fixed);
     }
-    const failure_t outcome = carry_out(context, entry, request, reply);
+    const call_t call = {.trainer = trainer,
+                         .engine = &trainer->engine,
+                         .fields = request->body,
+                         .rest = request->body + entry->fixed,
+                         .n = (uint32_t)(request->length - entry->fixed),
+                         .reply = reply};
+    const format_t *format = trainer->engine.model.format;
+    const bool other = format != NULL && entry->format != 0 && entry->format != format->number;
+    const failure_t outcome = other ? graph_other_format() : entry->carry_out(&call);
     return (link_error_t){.code = outcome.code, .a = outcome.a, .b = outcome.b};
 }
 

@@ -1,6 +1,5 @@
 /* The rig's own engine behind the agent: networks in the formats and by the methods of registry.h. */
-#ifndef TRAINER_H
-#define TRAINER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@ typedef struct {
 
 /* Give the engine the whole arena, and return the trainer as the agent wants it. */
 agent_engine_t trainer_start(trainer_t *trainer);
-
-#endif

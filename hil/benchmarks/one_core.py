@@ -21,7 +21,7 @@ from hil.data import DataSet, batches, load
 from hil.graph.graph import Graph, Op
 from hil.methods.elasticzo_settings import VARIANTS, Settings
 from hil.networks import build
-from hil.reference.formats.bfp8.arithmetic import Arithmetic, NumpyArithmetic
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.reference.native import fastest
 
@@ -55,7 +55,7 @@ def best_rate(step: Callable[[np.ndarray, np.ndarray], object], given: Batches) 
     return len(given) / min(seconds[1:])
 
 
-def reference_rates(arithmetic: Arithmetic, network: Graph, given: Batches) -> dict[str, float]:
+def reference_rates(arithmetic: NumpyArithmetic, network: Graph, given: Batches) -> dict[str, float]:
     """Return the reference's steps per second by variant, and batches per second of an evaluation."""
     found = {}
     for variant in VARIANTS:

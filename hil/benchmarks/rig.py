@@ -28,8 +28,7 @@ def main(board: str, as_json: bool) -> int:
     """Run all benchmarks and print their rows."""
     prepared = prepare(TrialSpec(board=board, variant="cls1"))
     rows = [*_reference(prepared), *_one_core(), *_board(prepared), *_first_step(prepared)]
-    show(rows, as_json)
-    return 0
+    return show(rows, as_json)
 
 
 def _reference(prepared: Prepared) -> Iterator[Row]:

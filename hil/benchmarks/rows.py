@@ -1,10 +1,11 @@
-"""The rows of `hil bench rig` and `hil bench stream`, and their output."""
+"""Print the rows of a benchmark."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -17,11 +18,19 @@ class Row:
     note: str
 
 
-def show(rows: Sequence[Row], as_json: bool) -> None:
-    """Print rows as lines or as JSON."""
-    if as_json:
-        print(json.dumps([asdict(row) for row in rows], indent=1))
-        return
+def line_of(row: Row) -> str:
+    """Return a row as a line of text."""
+    value = "not installed" if row.value is None else f"{row.value:,.1f}"
+    return f"{row.benchmark:34} {value:>18} {row.unit:16} {row.note}"
+
+
+def show(rows: Iterable[Any], as_json: bool, line: Callable[[Any], str] = line_of) -> int:
+    """Print rows as JSON, or each as a line as soon as it is measured; return exit code 0."""
+    found = []
     for row in rows:
-        value = "not installed" if row.value is None else f"{row.value:,.1f}"
-        print(f"{row.benchmark:34} {value:>18} {row.unit:16} {row.note}")
+        found.append(asdict(row))
+        if not as_json:
+            print(line(row), flush=True)
+    if as_json:
+        print(json.dumps(found, indent=1))
+    return 0

@@ -14,7 +14,6 @@ import time as wall
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_dmm import LIMITS, VirtualKeithleyDmm
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import VirtualTime
+from hil.threads import start
 from hil.visa import VisaSession
 
 KEY, RANGE_A, VOLT = "keithley-dmm6500", 0.1, 3.3
@@ -39,35 +39,20 @@ MB = 1e6
 
 @dataclass(frozen=True)
 class Streamed:
-    """One measured window.
+    """One measured window."""
 
-    Attributes:
-        readings: number of readings between the edges.
-        seconds: virtual time between the edges.
-        wall_s: wall time of the measurement.
-        least_bytes, peak_bytes: resident set of the process before the window, and its maximum during the window.
-        trace_bytes: size of the Parquet file.
-        error: relative error of the energy.
-        lost: number of missing readings.
-    """
-
-    readings: int
-    seconds: float
-    wall_s: float
-    least_bytes: int
-    peak_bytes: int
-    trace_bytes: int
-    error: float
-    lost: int
+    readings: int  # between the edges
+    seconds: float  # virtual time between the edges
+    wall_s: float  # wall time of the measurement
+    least_bytes: int  # resident set of the process before the window,
+    peak_bytes: int  # and its maximum during the window
+    trace_bytes: int  # size of the Parquet file
+    error: float  # relative error of the energy
+    lost: int  # number of missing readings
 
 
 class Repeated:
-    """The true current of a board that sleeps, works in steps of two levels between two edges, and sleeps again.
-
-    Args:
-        time: the clock.
-        begin_s, seconds: start and duration of the work.
-    """
+    """The true current of a board that sleeps, works in steps of two levels between two edges, and sleeps again."""
 
     step_ps, busy_ps = 3_700_000_000, 2_500_000_000
     asleep_a, levels_a = 0.012, (0.071, 0.034)
@@ -123,22 +108,16 @@ class Memory:
             self.peak = max(self.peak, self._now())
 
     def __enter__(self) -> Memory:
-        self._thread.start()
+        start(self._thread)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
 
 
 def stream(seconds: float, folder: Path) -> Streamed:
-    """Measure one window at 100 kS/s.
-
-    Args:
-        seconds: virtual time between the edges.
-        folder: for the trace.
+    """Measure one window of this virtual duration at 100 kS/s, with its trace in a folder.
 
     Raises:
         Blocked: the window could not be measured.
@@ -155,7 +134,7 @@ def stream(seconds: float, folder: Path) -> Streamed:
     try:
         with Memory() as memory:
             began = wall.perf_counter()
-            found = take(meter, options, folder, host).between
+            found = take(meter, options, folder, host)
             wall_s = wall.perf_counter() - began
     finally:
         meter.close()
@@ -183,5 +162,4 @@ def rows(seconds: float = SECONDS) -> Iterator[Row]:
 
 def main(as_json: bool) -> int:
     """Run the benchmark and print its rows."""
-    show(list(rows()), as_json)
-    return 0
+    return show(rows(), as_json)

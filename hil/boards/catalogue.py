@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
+from hil.bounded_read import SMALL_TEXT, read_toml
 from hil.errors import RigError, close_matches
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class Identity:
     value: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Board:
     """A catalogue entry (docs/new-board.md describes all keys).
 
@@ -57,10 +54,10 @@ class Board:
     routes: tuple[str, ...]
     counter: str
     uart: str
-    baud: int
+    baud: int = 921_600
     marker: str
-    stand_in: str
-    supply_v: float
+    stand_in: str = "virtual"
+    supply_v: float = 3.3
     memory: tuple[Region, ...]
     budget: dict[str, float]
     pyocd_target: str | None = None
@@ -107,8 +104,7 @@ _CHOICES = {
 
 def names() -> list[str]:
     """Return the names of all boards of the catalogue, sorted."""
-    files = resources.files(__package__).iterdir()
-    return sorted(file.name[: -len(".toml")] for file in files if file.name.endswith(".toml"))
+    return sorted(file.stem for file in FOLDER.glob("*.toml"))
 
 
 @cache
@@ -120,10 +116,7 @@ def load(name: str) -> Board:
     """
     if name not in names():
         raise RigError(f"the catalogue has no board {name!r}: {close_matches(name, names())}")
-    try:
-        raw = tomllib.loads((resources.files(__package__) / f"{name}.toml").read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise RigError(f"{name}.toml: {error}: correct the TOML syntax there.") from error
+    _, raw = read_toml(FOLDER / f"{name}.toml", SMALL_TEXT, "correct the TOML syntax there")
     _check(f"{name}.toml", raw, Board, but="name")
     for region, facts in raw["memory"].items():
         _check(f"{name}.toml, memory {region}", facts, Region, but="name")
@@ -135,11 +128,7 @@ def load(name: str) -> Board:
 
 
 def _check(place: str, raw: dict[str, Any], kind: type, but: str = "") -> None:
-    """Check the keys of a table against the fields of a dataclass, except `but`, and its values against `_CHOICES`.
-
-    Raises:
-        RigError: an unknown or missing key, or a value that is not one of its choices.
-    """
+    """Check the keys of a table against the fields of a dataclass, except `but`, and its values against `_CHOICES`."""
     known = {field.name: field.default is MISSING for field in fields(kind) if field.name != but}
     for key in raw:
         if key not in known:

@@ -28,11 +28,8 @@ def causes(cfsr: int) -> list[str]:
 def describe(exception: int, cfsr: int, address: int, armv6m: bool) -> str:
     """Return a fault and its causes: `HardFault (CFSR 0x00008200: PRECISERR, BFARVALID; address 0x2400DEAD)`.
 
-    Args:
-        exception: its number.
-        cfsr: Configurable Fault Status Register.
-        address: of the faulting access; ignored unless CFSR says that it is valid.
-        armv6m: whether the core is Armv6-M, which has no CFSR and reports every fault as a HardFault.
+    The address is that of the faulting access, if CFSR (Configurable Fault Status Register) says that it is valid. An
+    Armv6-M core has no CFSR and reports every fault as a HardFault.
     """
     kind = kind_of(exception)
     if armv6m:

@@ -50,20 +50,10 @@ def ready(prepared: Prepared, rig: Rig, log: Path) -> Iterator[Device]:
 def fetch_checkpoint(
     spec: TrialSpec, rig: Rig, folder: Path, campaign: int, journal: JournalState, checkpoints: Checkpoints
 ) -> bool:
-    """Copy the newest usable checkpoint from the board to the host, if the board has a newer one.
+    """Copy the newest usable checkpoint from the board to the host, and return whether the board has a newer one.
 
-    A checkpoint is usable if it is of this campaign and has the digest that the journal has for its step.
-
-    Args:
-        spec: the trial from the current step of the campaign on.
-        rig: gives the board.
-        folder: of the campaign, for the log.
-        campaign: its number.
-        journal: content of the journal.
-        checkpoints: get the checkpoint.
-
-    Returns:
-        Whether there was one.
+    A checkpoint is usable if it is of this campaign and has the digest that the journal has for its step. `spec` is
+    the trial from the current step of the campaign on, `folder` that of the campaign, for the log.
 
     Raises:
         RigError: the board cannot be reached, or its firmware is at fault.

@@ -16,14 +16,7 @@ EVERY = 1000  # steps; each of two slots is erased every 2,000 steps, so 10,000 
 
 
 class BoardSlots:
-    """Writes checkpoints into the flash of the board.
-
-    Args:
-        journal: gets a line for each checkpoint.
-        campaign: number of the campaign.
-        every: steps between two checkpoints; 0 for none.
-        tell: prints a sentence for the user.
-    """
+    """Writes a checkpoint into the flash of the board every so many steps; 0 for none."""
 
     def __init__(self, journal: Journal, campaign: int, every: int, tell: Callable[[str], None]) -> None:
         self._journal, self._campaign, self._every, self._tell = journal, campaign, every, tell

@@ -37,17 +37,11 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """Where a campaign continues.
+    """Where a campaign continues."""
 
-    Attributes:
-        step: index of the next step.
-        checkpoint: the weights before it; None at the beginning.
-        again: number of steps in the journal that are computed again.
-    """
-
-    step: int
-    checkpoint: Path | None
-    again: int
+    step: int  # index of the next step
+    checkpoint: Path | None  # the weights before it; None at the beginning
+    again: int  # number of steps in the journal that are computed again
 
 
 def tensor_digests(weights: Sequence[np.ndarray]) -> tuple[int, ...]:
@@ -56,22 +50,13 @@ def tensor_digests(weights: Sequence[np.ndarray]) -> tuple[int, ...]:
 
 
 class Checkpoints:
-    """The checkpoints in the folder of a campaign.
-
-    Args:
-        folder: of the campaign.
-        campaign: its number, which every checkpoint holds.
-    """
+    """The checkpoints in the folder of a campaign, each with the number of the campaign."""
 
     def __init__(self, folder: Path, campaign: int) -> None:
         self._folder, self._campaign = folder, campaign
 
     def write(self, step: int, weights: Sequence[np.ndarray]) -> Checkpoint:
-        """Write a checkpoint, sync it to the disk, then remove all but the newest two.
-
-        Args:
-            step: index of the next step.
-            weights: the trained tensors.
+        """Write the weights before a step, sync them to the disk, then remove all but the newest two.
 
         Raises:
             OSError: the disk is full; the former checkpoints remain.

@@ -12,7 +12,6 @@ import zlib
 from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from hil.errors import RigError, said_by, shown
@@ -27,29 +26,17 @@ RESTORE = "it is not the journal of a campaign, restore it from a copy"
 
 @dataclass
 class JournalState:
-    """The content of a journal.
+    """The content of a journal."""
 
-    Attributes:
-        first_step: of the campaign.
-        lines: number of good lines.
-        good_bytes: offset of the end of the good lines.
-        dropped: bytes of an incomplete end.
-        again: steps that were computed a second time.
-        cuts: number of interruptions after which the campaign was resumed.
-        board: index of the step before which the board wrote its newest checkpoint; None without one.
-        ended: the last line that says how a session ended; None while one runs, or after an interruption.
-        last: the line of the last step.
-    """
-
-    first_step: int
-    lines: int = 0
-    good_bytes: int = 0
-    dropped: int = 0
-    again: int = 0
-    cuts: int = 0
-    board: int | None = None
-    ended: dict[str, Any] | None = None
-    last: dict[str, Any] | None = None
+    first_step: int  # of the campaign
+    lines: int = 0  # number of good lines
+    good_bytes: int = 0  # offset of the end of the good lines
+    dropped: int = 0  # bytes of an incomplete end
+    again: int = 0  # steps that were computed a second time
+    cuts: int = 0  # number of interruptions after which the campaign was resumed
+    board: int | None = None  # step before which the board wrote its newest checkpoint; None without one
+    ended: dict[str, Any] | None = None  # how the last session ended; None while one runs, or after an interruption
+    last: dict[str, Any] | None = None  # the line of the last step
     _missing: int = 0
     _digests: array[int] = field(default_factory=lambda: array("q"))
 
@@ -157,11 +144,9 @@ def _check_end(path: Path, lines: int, rest: bytes) -> None:
 
 
 class Journal:
-    """A journal open for writing. An incomplete last line is cut off first.
+    """A journal open for writing. An incomplete last line is cut off first, and a missing file is created.
 
-    Args:
-        path: of the file; it is created if missing.
-        state: its content by `read_journal`; updated with every line.
+    `state` is its content by `read_journal`; it is updated with every line.
     """
 
     def __init__(self, path: Path, state: JournalState) -> None:
@@ -172,9 +157,7 @@ class Journal:
     def __enter__(self) -> Journal:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self._file)
 
     def append(self, kind: str, **facts: Any) -> None:

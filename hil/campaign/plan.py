@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from hil.bounded_read import SMALL_TEXT, read_json, read_toml
+from hil.bounded_read import SMALL_TEXT, read_json
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError, shown
 from hil.methods import find_method
@@ -69,22 +69,14 @@ class TrialRequest(BaseModel):
 
 @dataclass(frozen=True)
 class Plan:
-    """A campaign, as in campaign.json.
+    """A campaign, as in campaign.json."""
 
-    Attributes:
-        number: random number that identifies the campaign.
-        asked: the requested trial.
-        checkpoint_every: steps between two checkpoints of the host.
-        board_every: steps between two checkpoints of the board; 0 for none.
-        data_sha256, network_sha256: of the data set and of the network file at the start.
-    """
-
-    number: U32
+    number: U32  # random; identifies the campaign
     asked: TrialRequest
-    checkpoint_every: Annotated[int, Field(ge=1, lt=1 << 32)]
-    board_every: U32
-    data_sha256: str
-    network_sha256: str
+    checkpoint_every: Annotated[int, Field(ge=1, lt=1 << 32)]  # steps between two checkpoints of the host
+    board_every: U32  # steps between two checkpoints of the board; 0 for none
+    data_sha256: str  # of the data set at the start
+    network_sha256: str  # of the network file at the start
 
     def trial(self, folder: Path) -> TrialSpec:
         """Return the trial of the whole campaign; it starts from START if the folder has it."""
@@ -132,33 +124,6 @@ def read_plan(folder: Path) -> Plan:
     except RigError as error:
         raise RigError(f"{path} is damaged ({str(error).rstrip('.')}); {CURE}.") from error
     return plan
-
-
-def read_spec(path: Path) -> TrialRequest:
-    """Read the TOML file that --spec names.
-
-    Raises:
-        RigError: the file cannot be read, or has a mistake.
-    """
-    try:
-        _, fields = read_toml(path, SMALL_TEXT, f"give a TOML file as in {DOCS}")
-    except RigError as error:
-        raise RigError(f"--spec {error}") from error
-    return parse_request(fields, f"--spec {path}")
-
-
-def parse_request(fields: dict[str, Any], place: str) -> TrialRequest:
-    """Return the request with these fields; `place` is for the message.
-
-    Raises:
-        RigError: a field is unknown or has a wrong type.
-    """
-    try:
-        return TrialRequest.model_validate(fields)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
-        raise RigError(f"{place}: {key or 'the file'}: {first['msg'].lower()}; {DOCS} has an example.") from error
 
 
 def check_resumable(prepared: Prepared) -> None:

@@ -43,10 +43,7 @@ class Campaign:
     """One session of a campaign; the caller holds the lock of its folder.
 
     Args:
-        folder: of the campaign.
-        plan: of the campaign.
-        rig: gives the board.
-        signals: the signal that stops the campaign.
+        folder, plan, rig, signals: of the campaign.
         watch: returns the callbacks of a trial; `agreed` is replaced.
         tell: prints a sentence for the user.
     """
@@ -93,7 +90,8 @@ class Campaign:
             try:
                 outcome = self._leg(point, saver, slots)
             except StopRequested:
-                return End("stopped", self._stopped_by(), self._checkpoints.resume_point(journal.state).step)
+                by = self._signals.received.name if self._signals.received is not None else "`hil campaign stop`"
+                return End("stopped", f"by {by}", self._checkpoints.resume_point(journal.state).step)
             done = self._checkpoints.resume_point(journal.state).step
             cut = outcome.verdict == "blocked"
             if outcome.verdict == "fail" or (cut and outcome.stage not in TEMPORARY):
@@ -163,6 +161,3 @@ class Campaign:
 
     def _stop_requested(self) -> bool:
         return self._signals.received is not None or (self._folder / STOP).exists()
-
-    def _stopped_by(self) -> str:
-        return f"by {self._signals.received.name}" if self._signals.received is not None else "by `hil campaign stop`"

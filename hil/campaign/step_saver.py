@@ -23,15 +23,7 @@ class StopRequested(KeyboardInterrupt):
 
 
 class StepSaver:
-    """Saves the steps of a campaign.
-
-    Args:
-        journal: gets a line for each step.
-        checkpoints: get the weights.
-        every: steps between two checkpoints.
-        end: index of the step after the last one of the campaign.
-        stop_requested: returns whether the campaign must stop.
-    """
+    """Saves the steps of a campaign; `end` is the index of the step after its last one."""
 
     def __init__(
         self, journal: Journal, checkpoints: Checkpoints, every: int, end: int, stop_requested: Callable[[], bool]
@@ -53,17 +45,10 @@ class StepSaver:
             raise StopRequested
 
     def save(self, row: StepRow, weights: Sequence[np.ndarray]) -> bool:
-        """Save a step on this computer, and a checkpoint if one is due or the campaign must stop.
+        """Save a step on this computer, with the weights after it if a checkpoint is due or the campaign must stop.
 
         The journal is synced before a checkpoint is written, so a journal that ends before its newest checkpoint has
-        lost lines.
-
-        Args:
-            row: of the step.
-            weights: the trained tensors after it.
-
-        Returns:
-            Whether the campaign must stop.
+        lost lines. Returns whether the campaign must stop.
 
         Raises:
             Blocked: the step was computed before, with another digest.

@@ -22,18 +22,14 @@ def main(argv: list[str]) -> int:
     if options.json:
         print(json.dumps([asdict(board) for board in catalogue], indent=1))
         return 0
-    rows = [
-        (board.name, board.title, board.core, f"{board.clock_hz / 1e6:.0f} MHz", f"stand-in: {_stand_ins(board)}")
-        for board in catalogue
-    ]
+    rows = []
+    for board in catalogue:
+        stand_in = f"stand-in: {board.stand_in}" + (", renode" if board.name in renode.modelled() else "")
+        rows.append((board.name, board.title, board.core, f"{board.clock_hz / 1e6:.0f} MHz", stand_in))
     for line in aligned(rows):
         print(line)
     print(f"\nrenode: {_renode()}")
     return 0
-
-
-def _stand_ins(board: boards.Board) -> str:
-    return f"{board.stand_in}, renode" if board.name in renode.modelled() else board.stand_in
 
 
 def _renode() -> str:

@@ -17,11 +17,12 @@ from rich.console import Console
 from hil.arguments import positive_count
 from hil.campaign.board_slots import EVERY
 from hil.campaign.folder import CAMPAIGNS, find_campaign, locked, request_stop
-from hil.campaign.plan import NAME, START, Plan, TrialRequest, check_resumable, parse_request, read_plan, read_spec
+from hil.campaign.plan import DOCS, NAME, START, Plan, TrialRequest, check_resumable, read_plan
 from hil.campaign.run import Campaign
 from hil.campaign.signals import stop_signals
 from hil.campaign.status import sentence, status_of
 from hil.commands.campaign_arguments import add_bench, add_trial
+from hil.dataclass_json import read_specification, validated_keys
 from hil.errors import RigError
 from hil.rig import Rig, read_bench
 from hil.trial import TrialSpec, Watch
@@ -77,9 +78,10 @@ def _request(options: argparse.Namespace) -> TrialRequest:
     names = (*TRIAL_OPTIONS, "checkpoint")
     fields: dict[str, Any] = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     if options.spec is not None:
-        fields = read_spec(options.spec).model_dump(exclude_unset=True) | fields
+        fields = read_specification(TrialRequest, options.spec, DOCS).model_dump(exclude_unset=True) | fields
     settings = dict(fields.get("settings", {})) | dict(options.set)
-    return parse_request(fields | ({"settings": settings} if settings else {}), "hil campaign start")
+    fields |= {"settings": settings} if settings else {}
+    return validated_keys(TrialRequest, fields, "hil campaign start", DOCS)
 
 
 def _run(folder: Path, options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
@@ -24,22 +25,18 @@ def devices(path: Path, as_json: bool) -> int:
     found, counts = attached(), {named.name: cycles_of(named) for named in read_bench(path).board}
     if as_json:
         boards = [{"kind": "board", "name": name, "flash_cycles": count} for name, count in counts.items()]
-        print(json.dumps([*(device.to_json() for device in found), *boards], indent=1))
+        print(json.dumps([*map(asdict, found), *boards], indent=1))
         return 0
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
     if found:
-        rows = [(each.kind, each.name, each.identity or "-", each.device or "-", each.path or "-") for each in found]
-        console.print(_table(("kind", "name", "identity for rig.toml", "port", "plugged in at"), rows))
+        listed = [(each.kind, each.name, each.identity or "-", each.device or "-", each.path or "-") for each in found]
+        console.print(_table(("kind", "name", "identity for rig.toml", "port", "plugged in at"), listed))
     else:
         print("nothing is attached: no probe, no USB serial port, no USB meter.")
     if counts:
+        rows = [(name, str(count)) for name, count in counts.items()]
         print()
-        console.print(
-            _table(
-                (f"board of {path.name}", "flash cycles by this computer"),
-                [(name, str(count)) for name, count in counts.items()],
-            )
-        )
+        console.print(_table((f"board of {path.name}", "flash cycles by this computer"), rows))
     return 0
 
 
@@ -88,5 +85,5 @@ def doctor(path: Path, as_json: bool) -> int:
             console.print(f"{MARKS[check.state]} {check.board:12} {check.subject:14} ", end="")
             console.print(check.said, markup=False)
     if as_json:
-        print(json.dumps([check.to_json() for check in checks], indent=1))
+        print(json.dumps([asdict(check) for check in checks], indent=1))
     return int(any(check.state == WRONG for check in checks))

@@ -26,18 +26,9 @@ def list_entries(
     entry: Callable[[str], Any],
     show: Callable[[list[Any]], None],
 ) -> int:
-    """Run the command `hil <kind>s`: print all entries or one, as text or JSON.
+    """Run the command `hil <kind>s`: print all entries or one, as JSON or, by `show`, as text.
 
-    Args:
-        argv: arguments of the command.
-        kind: of an entry, singular.
-        description: of the command, for --help.
-        names: of all entries.
-        entry: returns the dataclass of an entry by name.
-        show: prints entries as text.
-
-    Raises:
-        RigError: the requested name is unknown.
+    `entry` returns the dataclass of an entry by name. Raises RigError if the requested name is unknown.
     """
     parser = argparse.ArgumentParser(prog=f"hil {kind}s", description=description)
     parser.add_argument("name", nargs="?", metavar=kind.upper(), help=f"print only this {kind}")

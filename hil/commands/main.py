@@ -32,21 +32,10 @@ COMMANDS = {  # in the order of `hil --help`
     "doctor": "check every device that rig.toml names, and print how to fix what is wrong",
     "report": "render the report of a recorded run again",
 }
-MODULES = {  # commands whose module parses the rest of the command line: its `main(arguments)` returns the exit code
-    "boards": "hil.commands.boards",
-    "methods": "hil.commands.methods",
-    "networks": "hil.commands.networks",
-    "network": "hil.commands.network",
-    "bench-server": "hil.standins.virtual.__main__",
-    "campaign": "hil.commands.campaign",
-    "weights": "hil.commands.weights",
-    "data": "hil.data.fetch",
-    "experiment": "hil.experiments",
-    "matrix": "hil.commands.matrix",
-    "measure": "hil.commands.measure",
-    "power": "hil.commands.power",
-    "mlperf-tiny": "hil.commands.mlperf_tiny",
-}
+PARSED_HERE = ("bench", "devices", "init", "doctor", "report")
+# The module of any other command parses the rest of the command line: its `main(arguments)` returns the exit code. By
+# default it is the module of this folder with the command's name.
+MODULES = {"bench-server": "hil.standins.virtual.__main__", "data": "hil.data.fetch", "experiment": "hil.experiments"}
 WRONG_REQUEST = 2
 INTERRUPTED, OUTPUT_CLOSED = 130, 141  # 128 plus the number of the signal (SIGINT, SIGPIPE), as in a shell
 
@@ -87,12 +76,13 @@ def _run_command(argv: list[str] | None) -> int:
     parser.add_argument("--version", action="version", version=f"trainrig {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True)
     parsers = {
-        name: subparsers.add_parser(name, help=COMMANDS[name], add_help=name not in MODULES) for name in COMMANDS
+        name: subparsers.add_parser(name, help=text, add_help=name in PARSED_HERE) for name, text in COMMANDS.items()
     }
     _add_options(parsers)
     options, rest = parser.parse_known_args(argv)
-    if options.command in MODULES:
-        code: int = import_module(MODULES[options.command]).main(rest)
+    if options.command not in PARSED_HERE:
+        module = MODULES.get(options.command, f"hil.commands.{options.command.replace('-', '_')}")
+        code: int = import_module(module).main(rest)
         return code
     if rest:
         parser.error(f"unrecognised arguments: {' '.join(rest)}")

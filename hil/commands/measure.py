@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.commands.measure_arguments import MODEL, VOLT, celsius, count, not_negative, positive, share, supply
+from hil.arguments import positive_count
+from hil.commands.measure_arguments import MODEL, VOLT, add_meter, celsius, not_negative, positive, share, supply
 from hil.energy.capture import Capture
 from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import DataSheet
@@ -31,6 +32,21 @@ from hil.meters.meter import Host
 from hil.meters.open import open_meter
 
 USB_VOLT = 5.0  # default supply voltage of a meter that is read by hand
+NUMBERS = {  # options: check of the value, its unit, and help
+    "--range": (positive, "AMPERES", "largest current (default: found by starting on the meter's largest range)"),
+    "--interval": (positive, "SECONDS", "time between readings (default: 0.001)"),
+    "--idle": (positive, "SECONDS", "sleep of the board around the work (default: 0.2, or 40 readings if longer)"),
+    "--window": (positive, "SECONDS", "expected time between the edges (default: 10)"),
+    "--deadline": (positive, "SECONDS", f"time limit for both edges (default: {DEADLINE_S:g} plus two windows)"),
+    "--supply-error": (
+        share,
+        "SHARE",
+        "error limit of the supply under load (default: 0.05 if the meter does not read it)",
+    ),
+    "--ambient": (celsius, "DEGREES", "ambient temperature of the meter (default: within its specification)"),
+    "--shunt": (positive, "OHMS", "for a file: the current is a voltage across this many ohms, or volts per ampere"),
+    "--debounce": (not_negative, "SECONDS", "for a file: changes of the marker within this time are one"),
+}
 
 
 def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
@@ -65,94 +81,23 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="hil measure", description="Measure the energy between two edges of a pin.")
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--model", help=MODEL)
-    source.add_argument(
-        "--csv", type=Path, metavar="FILE", help="file with readings: time, and current, power or energy"
-    )
-    source.add_argument(
-        "--typed", action="store_true", help="ask for the numbers on the display of a meter without a data port"
-    )
-    parser.add_argument(
-        "--meter",
-        default="",
-        metavar="ADDRESS",
-        help="VISA resource name, serial port, USB serial number or name of the meter",
-    )
-    parser.add_argument(
-        "--volt",
-        type=positive,
-        help=f"supply voltage of the board (default: {VOLT:g} if the meter does not feed it, "
-        f"{USB_VOLT:g} for a display)",
-    )
-    parser.add_argument(
-        "--range",
-        type=positive,
-        metavar="AMPERES",
-        help="largest current (default: found by starting on the meter's largest range)",
-    )
-    parser.add_argument(
-        "--interval",
-        type=positive,
-        default=0.001,
-        metavar="SECONDS",
-        help="time between readings (default: 0.001)",
-    )
-    parser.add_argument(
-        "--idle",
-        type=positive,
-        metavar="SECONDS",
-        help="sleep of the board before and after the work (default: 0.2, or 40 readings if longer)",
-    )
-    parser.add_argument(
-        "--window", type=positive, default=10.0, metavar="SECONDS", help="expected time between the edges (default: 10)"
-    )
-    parser.add_argument(
-        "--deadline",
-        type=positive,
-        metavar="SECONDS",
-        help=f"time limit for both edges (default: {DEADLINE_S:g} plus two windows)",
-    )
-    parser.add_argument(
-        "--supply-error",
-        type=share,
-        metavar="SHARE",
-        help="error limit of the supply voltage under load (default: 0.05 if the meter does not measure it)",
-    )
-    parser.add_argument(
-        "--ambient",
-        type=celsius,
-        metavar="DEGREES",
-        help="ambient temperature of the meter (default: within its specification)",
-    )
-    parser.add_argument(
-        "--accuracy",
-        default="",
-        metavar="SHARE[,AMPERES]",
-        help="for a file or a display: limits of error, such as 0.01,0.0005",
-    )
-    parser.add_argument(
-        "--column",
-        action="append",
-        default=[],
-        metavar="NAME=MEANING",
-        help="for a file: meaning of a column, such as D0=marker (repeatable)",
-    )
-    parser.add_argument(
-        "--shunt",
-        type=positive,
-        metavar="OHMS",
-        help="for a file: the current is a voltage across this many ohms, or volts per ampere",
-    )
-    parser.add_argument(
-        "--debounce",
-        type=not_negative,
-        metavar="SECONDS",
-        help="for a file: changes of the marker within this time are one",
-    )
-    parser.add_argument("--steps", type=count, default=1, help="the energy is divided by this number (default: 1)")
-    parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="folder for trace and JSON (default: measure-<time>)"
-    )
+    text = "file with readings: time, and current, power or energy"
+    source.add_argument("--csv", type=Path, metavar="FILE", help=text)
+    text = "ask for the numbers on the display of a meter without a data port"
+    source.add_argument("--typed", action="store_true", help=text)
+    add_meter(parser, f"{VOLT:g} if the meter does not feed it, {USB_VOLT:g} for a display")
+    for option, (kind, unit, text) in NUMBERS.items():
+        parser.add_argument(option, type=kind, metavar=unit, help=text)
+    text = "for a file or a display: limits of error, such as 0.01,0.0005"
+    parser.add_argument("--accuracy", default="", metavar="SHARE[,AMPERES]", help=text)
+    text = "for a file: meaning of a column, such as D0=marker (repeatable)"
+    parser.add_argument("--column", action="append", default=[], metavar="NAME=MEANING", help=text)
+    text = "the energy is divided by this number (default: 1)"
+    parser.add_argument("--steps", type=positive_count, default=1, help=text)
+    text = "folder for trace and JSON (default: measure-<time>)"
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help=text)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.set_defaults(interval=0.001, window=10.0)
     return parser
 
 

@@ -42,20 +42,15 @@ def celsius(text: str) -> float:
     return value
 
 
-def count(text: str) -> int:
-    """Return a number of at least 1, for argparse."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
-    return value
+def add_meter(parser: argparse.ArgumentParser, default_volt: str) -> None:
+    """Add `--meter` and `--volt`, the supply voltage with its default for --help."""
+    text = "VISA resource name, serial port, USB serial number or name of the meter"
+    parser.add_argument("--meter", default="", metavar="ADDRESS", help=text)
+    parser.add_argument("--volt", type=positive, help=f"supply voltage of the board (default: {default_volt})")
 
 
 def supply(model: str, volt: float | None) -> float:
-    """Return the supply voltage for a meter.
-
-    Raises:
-        RigError: the meter feeds the board, and no voltage was given.
-    """
+    """Return the supply voltage for a meter. Raises RigError if the meter feeds the board, and no voltage was given."""
     sheet = load_data_sheet(model)
     if volt is None and sheet.feeds:
         raise RigError(

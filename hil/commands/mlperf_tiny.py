@@ -48,14 +48,7 @@ def main(arguments: list[str]) -> int:
 def make_ready(prepared: Prepared, taken: Taken, model: str, energy: bool) -> str:
     """Flash, load the network, enable the commands; return the path of the port, which is closed again.
 
-    Args:
-        prepared: network, image and settings with two slots.
-        taken: the board.
-        model: answer to `profile`, by which the runner chooses its test.
-        energy: give timestamps as falling edges of the marker pin instead of lines.
-
-    Raises:
-        Blocked: the board cannot be reached, or is another.
+    `prepared` has two slots. Raises Blocked if the board cannot be reached, or is another.
     """
     target = open_target(prepared.board, taken.endpoints, taken.probe_process)
     try:
@@ -80,9 +73,8 @@ def _wait(taken: Taken) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="hil mlperf-tiny", description="Prepare a board for the runner of MLPerf Tiny."
-    )
+    text = "Prepare a board for the runner of MLPerf Tiny."
+    parser = argparse.ArgumentParser(prog="hil mlperf-tiny", description=text)
     parser.add_argument("--board", default="stm32h7b3", help="board of the catalogue (default: stm32h7b3)")
     parser.add_argument("--network", default="lenet5", help="network to load (default: lenet5)")
     text = ".npz with the weights (default: drawn from the seed)"

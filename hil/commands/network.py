@@ -16,9 +16,8 @@ LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
 
 def main(argv: list[str]) -> int:
     """Convert a network file in place; one that cannot be converted stays as it is."""
-    parser = argparse.ArgumentParser(
-        prog="hil network", description="Write a network file of version 1 or 2 as version 3."
-    )
+    text = "Write a network file of version 1 or 2 as version 3."
+    parser = argparse.ArgumentParser(prog="hil network", description=text)
     parser.add_argument("action", choices=("convert",), help="what to do")
     parser.add_argument("file", type=Path, metavar="FILE", help="network file of version 1 or 2, which is replaced")
     path: Path = parser.parse_args(argv).file

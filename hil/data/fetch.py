@@ -16,15 +16,8 @@ from hil.errors import RigError
 def fetch(known: Known, root: Path, say: Callable[[str], None] = lambda line: None) -> Path:
     """Download a set into `root`/name from the first source that works, and return that folder.
 
-    If the folder already holds a valid set, nothing is downloaded; if a file is damaged, the set is replaced.
-
-    Args:
-        known: the set.
-        root: folder that holds one folder for each set.
-        say: callback for progress lines.
-
-    Raises:
-        RigError: no source works, or the files cannot be written.
+    If the folder holds a valid set, nothing is downloaded; if a file is damaged, the set is replaced. `say` gets
+    lines of progress. Raises RigError if no source works, or the files cannot be written.
     """
     folder = root / known.name
     if _is_there(known, folder):

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hil.bounded_read import packaged_toml
 from hil.cache import cache_folder
 from hil.data.idx import idx_bytes, read_idx
 from hil.errors import RigError, close_matches
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 PARTS = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
 FOLDER_VARIABLE = "TRAINRIG_DATA"
@@ -42,26 +38,16 @@ class Known:
     by_hand: str
     sha256: dict[str, str]
     md5: dict[str, str]
-    sources: tuple[dict[str, Any], ...]
+    sources: Sequence[dict[str, Any]]
 
 
 def known_sets(path: Path = SOURCES) -> dict[str, Known]:
     """Return the full data sets by name."""
-    found = {}
-    for name, facts in tomllib.loads(path.read_text(encoding="utf-8")).items():
-        sha256, md5 = ({part: facts["files"][part][kind] for part in PARTS} for kind in ("sha256", "md5"))
-        found[name] = Known(
-            name, facts["title"], facts["licence"], facts["by_hand"], sha256, md5, tuple(facts["sources"])
-        )
-    return found
+    return {name: Known(name, **facts) for name, facts in packaged_toml(path).items()}
 
 
 def find_set(name: str) -> Known:
-    """Return a full data set by name.
-
-    Raises:
-        RigError: there is no such set.
-    """
+    """Return a full data set by name. Raises RigError if there is no such set."""
     known = known_sets()
     if name not in known:
         raise RigError(f"there is no full data set {name!r} to fetch: {close_matches(name, known)}")
@@ -80,11 +66,7 @@ def file_name(part: str) -> str:
 
 
 def verify(known: Known, part: str, data: bytes, origin: str) -> None:
-    """Check the IDX bytes of one part.
-
-    Raises:
-        RigError: the bytes are not those of the data set.
-    """
+    """Check the IDX bytes of one part. Raises RigError if the bytes are not those of the data set."""
     digest = hashlib.sha256(data).hexdigest()
     md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
     if (digest, md5) != (known.sha256[part], known.md5[part]):

@@ -40,12 +40,7 @@ class Fast:
         size = max(1, round(interval_s / self.interval_s))
         blocks = self.current_a[: len(self.current_a) // size * size].reshape(-1, size).mean(axis=1)
         slow = float(np.mean(blocks**2)) if len(blocks) else 0.0
-        return max(float(np.mean(self.current_a**2)) / slow - 1, 0.0) + self.rough if slow else 0.0
-
-    @property
-    def rough(self) -> float:
-        """Relative variance from one fast reading to the next."""
-        return roughness(self.current_a)
+        return max(float(np.mean(self.current_a**2)) / slow - 1, 0.0) + roughness(self.current_a) if slow else 0.0
 
 
 def fast_of(capture: Capture) -> Fast:
@@ -88,7 +83,7 @@ def swing_flags(captures: Sequence[Capture], fast: Fast | None) -> list[str]:
         )
     slow = captures[0]
     work = [fast_of(one).current_a for one in captures]
-    rough = max(map(roughness, work))
+    rough = max(map(roughness, work)) if fast is None else roughness(fast.current_a)
     if fast is None:
         if slow.aperture_s:
             found.append(
@@ -100,9 +95,9 @@ def swing_flags(captures: Sequence[Capture], fast: Fast | None) -> list[str]:
                 f"bursts: the current swings by {np.sqrt(rough):.0%} from one reading to the next; "
                 "peaks, and the meter's burden at them, are higher."
             )
-    elif fast.rough > SWING:
+    elif rough > SWING:
         found.append(
             f"bursts: even readings of {1e6 * (fast.aperture_s or fast.interval_s):.3g} us swing by "
-            f"{np.sqrt(fast.rough):.0%} from one to the next; peaks, and the meter's burden at them, are higher."
+            f"{np.sqrt(rough):.0%} from one to the next; peaks, and the meter's burden at them, are higher."
         )
     return found

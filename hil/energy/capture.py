@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+ARRAYS = ("t_s", "power_w", "current_a", "voltage_v")
 MARKER = "marker"  # Capture.synchronisation if the meter itself recorded the pin
 
 
@@ -17,6 +19,11 @@ class Edge:
     t_s: float
     half_s: float
     high: bool
+
+
+def edge_between(first_s: float, last_s: float, *, high: bool) -> Edge:
+    """Return the edge that lies anywhere between two times, such as those of the readings on both sides of it."""
+    return Edge((first_s + last_s) / 2, (last_s - first_s) / 2, high)
 
 
 @dataclass(frozen=True)
@@ -69,12 +76,10 @@ class Capture:
 def joined(pieces: Sequence[Capture]) -> Capture:
     """Return the pieces of a capture, in order, as one capture."""
     first, lost = pieces[0], [piece.lost for piece in pieces]
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in ARRAYS}
     return replace(
         first,
-        t_s=np.concatenate([piece.t_s for piece in pieces]),
-        power_w=np.concatenate([piece.power_w for piece in pieces]),
-        current_a=np.concatenate([piece.current_a for piece in pieces]),
-        voltage_v=np.concatenate([piece.voltage_v for piece in pieces]),
+        **arrays,
         edges=tuple(edge for piece in pieces for edge in piece.edges),
         lost=None if None in lost else sum(one or 0 for one in lost),
         ends_s=None
@@ -89,10 +94,7 @@ def tail(capture: Capture, readings: int) -> Capture:
     kept = slice(-readings, None)
     return replace(
         capture,
-        t_s=capture.t_s[kept].copy(),
-        power_w=capture.power_w[kept].copy(),
-        current_a=capture.current_a[kept].copy(),
-        voltage_v=capture.voltage_v[kept].copy(),
+        **{name: getattr(capture, name)[kept].copy() for name in ARRAYS},
         edges=(),
         ends_s=None if capture.ends_s is None else capture.ends_s[kept].copy(),
     )

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hil.bounded_read import SMALL_TEXT, read_toml
+from hil.bounded_read import SMALL_TEXT, packaged_toml, read_toml
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError, close_matches
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 FOLDER = Path(__file__).parents[1] / "meters" / "data_sheets"  # next to the drivers
 SUFFIX = ".toml"
@@ -78,7 +72,7 @@ class DataSheet:
         sources: where the other facts are from.
         specified_c: temperatures between which the error limits hold, in degrees Celsius.
         per_degree: relative growth of the error limits for each degree outside.
-        dialect: queries of a meter without a driver of its own (hil/meters/polled_scpi.py); empty for all others.
+        dialect: queries of a polled meter (hil/meters/polled_scpi.py); empty for all others.
     """
 
     key: str
@@ -94,10 +88,10 @@ class DataSheet:
     timebase: float
     voltage_gain: float
     voltage_offset_v: float
-    voltage_noise_v: float
     ranges: tuple[CurrentRange, ...]
     unverified: tuple[str, ...]
     sources: tuple[str, ...]
+    voltage_noise_v: float = 0.0
     specified_c: tuple[float, float] = (18.0, 28.0)
     per_degree: float = 0.15  # of the Keithley 2450 (SPEC-2450 Rev. A, page 2); default if the maker gives none
     dialect: dict[str, Any] = field(default_factory=dict)
@@ -129,23 +123,30 @@ def load_data_sheet(key: str) -> DataSheet:
         RigError: there is no such data sheet, or the file is not one.
     """
     if key.endswith(SUFFIX):
-        return _own(Path(key))
+        path, cure = Path(key), "write one like hil/meters/data_sheets/polled-scpi.toml"
+        return _read(path.stem, read_toml(path, SMALL_TEXT, cure)[1], str(path), cure)
     known = known_meters()
     if key not in known:
         raise RigError(f"there is no data sheet of a meter {key!r}: {close_matches(key, known)}")
     sheet = FOLDER / f"{key}{SUFFIX}"
-    return _read(key, tomllib.loads(sheet.read_text(encoding="utf-8")), sheet.name, "install trainrig again")
-
-
-def _own(path: Path) -> DataSheet:
-    cure = "write one like hil/meters/data_sheets/polled-scpi.toml"
-    _, raw = read_toml(path, SMALL_TEXT, cure)
-    return _read(path.stem, raw, str(path), cure)
+    return _read(key, packaged_toml(sheet), sheet.name, "install trainrig again")
 
 
 def _read(key: str, raw: dict[str, Any], name: str, cure: str) -> DataSheet:
     ranges = raw.pop("range", None)
+    if isinstance(ranges, dict):
+        ranges = _rows(ranges, name, cure)
     if not isinstance(ranges, list) or not ranges:
-        raise RigError(f"{name} is not a data sheet (it has no [[range]]): {cure}.")
+        raise RigError(f"{name} is not a data sheet (it has no table [range]): {cure}.")
     known = [rebuilt(CurrentRange, one, f"{name}, range {number}", cure) for number, one in enumerate(ranges, start=1)]
     return rebuilt(DataSheet, raw | {"key": key, "ranges": known}, name, cure)
+
+
+def _rows(columns: dict[str, Any], name: str, cure: str) -> list[dict[str, Any]]:
+    """Return one table for each current range. A value that is not a list holds in all of them."""
+    lists = {limit: values for limit, values in columns.items() if isinstance(values, list)}
+    counts = {len(values) for values in lists.values()} or {1}
+    if len(counts) > 1:
+        given = ", ".join(f"{len(values)} of {limit}" for limit, values in lists.items())
+        raise RigError(f"{name} is not a data sheet (its [range] has {given}): {cure}.")
+    return [columns | {limit: values[place] for limit, values in lists.items()} for place in range(*counts)]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.energy.capture import Edge
+from hil.energy.capture import Edge, edge_between
 
 POWER, HOST = "power", "host"
 
@@ -161,11 +161,7 @@ def narrow(first: Edge, second: Edge, host: HostTimes) -> tuple[Edge, Edge]:
         raise NoEdges(
             f"the edges lie {second.t_s - first.t_s:.6g} s apart, and the board counted {host.duration_s:.6g} s"
         )
-    return _edge(*one, high=True), _edge(*two, high=False)
-
-
-def _edge(low: float, high_s: float, *, high: bool) -> Edge:
-    return Edge((low + high_s) / 2, (high_s - low) / 2, high)
+    return edge_between(*one, high=True), edge_between(*two, high=False)
 
 
 def _blocks(t: np.ndarray, power: np.ndarray, half: np.ndarray, aperture: float, size: int) -> _Blocks:
@@ -213,7 +209,7 @@ def _edges_of(blocks: _Blocks, host: HostTimes, *, point: bool) -> tuple[Edge, E
     )
     if bounds[0] > bounds[1] or bounds[2] > bounds[3]:
         return None
-    return _edge(bounds[0], bounds[1], high=True), _edge(bounds[2], bounds[3], high=False)
+    return edge_between(*bounds[:2], high=True), edge_between(*bounds[2:], high=False)
 
 
 def _quiet(power: np.ndarray, noise: float, part: int) -> bool:

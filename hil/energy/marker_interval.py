@@ -12,10 +12,11 @@ import numpy as np
 
 from hil.energy.capture import Capture, Edge, joined, tail
 from hil.energy.conditions import Conditions, rows
+from hil.energy.current_ranges import peak_current
 from hil.energy.data_sheet import DataSheet
 from hil.energy.integration import cells, integral
 from hil.energy.uncertainty import Contribution, rectangular
-from hil.energy.window import SWING
+from hil.energy.window import SWING, current_of
 from hil.errors import Blocked
 
 HELD = 16  # readings kept from the last piece: for the bound between two pieces, and for both sides of an edge
@@ -40,6 +41,7 @@ class MarkerInterval:
         synchronisation: how the edges were found.
         changes: number of changes of the marker; the first two are the edges.
         notes: reservations about the readings, one sentence each.
+        peak_a: largest current of any reading, between the edges or outside.
     """
 
     begin: Edge
@@ -58,16 +60,12 @@ class MarkerInterval:
     synchronisation: str
     changes: int
     notes: tuple[str, ...] = ()
+    peak_a: float = 0.0
 
     @property
     def duration_s(self) -> float:
         """Time from edge to edge."""
         return self.end.t_s - self.begin.t_s
-
-    @property
-    def mean_w(self) -> float:
-        """Mean power."""
-        return self.energy_j / self.duration_s
 
 
 class IntervalSums:
@@ -83,7 +81,7 @@ class IntervalSums:
         self._from_s = self._reached_s = math.nan
         self._energy = self._charge = self._square = self._volts = 0.0
         self._notes: dict[str, None] = {}
-        self._readings = 0
+        self._readings, self._peak_a = 0, 0.0
         self._lost: int | None = 0
         self._lowest, self._highest = math.inf, -math.inf
         # For each edge, the lowest and highest power near it in each piece.
@@ -98,6 +96,7 @@ class IntervalSums:
         self._notes |= dict.fromkeys(piece.notes)
         if not len(piece.t_s):
             return
+        self._peak_a = max(self._peak_a, peak_current(current_of(piece)))
         first = self._last is None
         seen = piece if self._last is None else joined([self._last, piece])
         bounds = cells(seen) if seen.aperture_s else seen.t_s
@@ -137,6 +136,7 @@ class IntervalSums:
             begin, end, self._energy, self._charge, self._volts / self._readings if self._readings else math.nan,
             self._square, self._lowest, self._highest, self._readings, (steps[0], steps[1]), last.aperture_s,
             last.range_a, self._lost, last.synchronisation, len(self._edges), tuple(self._notes),
+            self._peak_a,
         )  # fmt: skip
 
     def _integrate(self, seen: Capture, reach_s: float) -> None:

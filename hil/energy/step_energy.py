@@ -220,20 +220,12 @@ def energy_of_windows(
     value = float(np.median(values) if task.rules else np.mean(values))
     limits = interval(value, parts[figure], len(windows), statistic, draws)
     aliased = any(is_aliased(one, _laps(task, window)) for one, window in zip(captures, windows, strict=True))
-    return EnergyResult(
-        windows,
-        task,
-        value,
-        parts[figure],
-        limits,
-        {one: combined(parts[one]) for one in parts},
-        meter,
-        provenance,
-        aliased,
-        assumptions=conditions.ambient_assumptions(task.conditions, sheet),
-        flags=_flags(captures, windows, task, sheet, used, aliased)
-        + conditions.supply_flags(task.conditions, sheet, voltage_read=read),
-    )
+    others = {one: combined(parts[one]) for one in parts}
+    result = EnergyResult(windows, task, value, parts[figure], limits, others, meter, provenance, aliased)
+    result.assumptions = conditions.ambient_assumptions(task.conditions, sheet)
+    result.flags = _flags(captures, windows, task, sheet, used, aliased)
+    result.flags += conditions.supply_flags(task.conditions, sheet, voltage_read=read)
+    return result
 
 
 def _laps(task: Task, window: Window) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -57,11 +57,7 @@ def coverage_factor(dof: float) -> float:
     """Return the factor of an uncertainty that covers 95 %: Student's t (GUM, G.3.2), for any real dof >= 1."""
     if dof > 1e6:
         return 1.959964
-    low, high = 1.0, 13.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if student_coverage(middle, dof) < COVERAGE else (low, middle)
-    return (low + high) / 2
+    return _end(1.0, 13.0, lambda t: student_coverage(t, dof) < COVERAGE)
 
 
 def student_coverage(t: float, dof: float) -> float:
@@ -78,11 +74,15 @@ def least_variance(windows: int) -> float:
 
     It is the quantile of chi squared over its n - 1 degrees of freedom.
     """
-    low, high = 0.0, 1.0
+    half = (windows - 1) / 2
+    return _end(0.0, 1.0, lambda share: _incomplete_gamma(half, share * (windows - 1) / 2) < 1 - COVERAGE)
+
+
+def _end(low: float, high: float, below: Callable[[float], bool]) -> float:
+    """Return the number up to which `below` holds, by bisection."""
     for _ in range(60):
         middle = (low + high) / 2
-        below = _incomplete_gamma((windows - 1) / 2, middle * (windows - 1) / 2) < 1 - COVERAGE
-        low, high = (middle, high) if below else (low, middle)
+        low, high = (middle, high) if below(middle) else (low, middle)
     return (low + high) / 2
 
 

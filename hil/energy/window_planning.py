@@ -44,14 +44,11 @@ def plan_windows(result: EnergyResult, wanted: float) -> Plan | None:
     if fewest is not None:
         return Plan(fewest, steps)
     room = min(AT_ONCE, LONGEST_S * steps / (steps * max(window.duration for window in result.windows)))
-    longer = next((one for one in _lengths(room) if _expanded(result, n, one) <= aim), room)
+    lengths = [1.25**power for power in range(1, 11) if 1.25**power <= room]
+    longer = next((one for one in lengths if _expanded(result, n, one) <= aim), room)
     if math.floor(longer * steps) <= steps or _expanded(result, MOST_WINDOWS, 1e9) > wanted * abs(result.per_step):
         return None
     return Plan(n, math.ceil(longer * steps))
-
-
-def _lengths(room: float) -> list[float]:
-    return [1.25**power for power in range(1, 11) if 1.25**power <= room]
 
 
 def _expanded(result: EnergyResult, windows: int, longer: float) -> float:

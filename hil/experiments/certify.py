@@ -7,17 +7,15 @@ digests that the experiment recorded. So record, reference and board are compare
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hil.data import load
 from hil.errors import RigError
 from hil.experiments.choose_run import resolved
-from hil.experiments.curve import checkpoint_path, read_checkpoint
-from hil.experiments.run import Run
+from hil.experiments.curve import Run, checkpoint_path, read_checkpoint
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
@@ -28,16 +26,10 @@ RunTrial = Callable[[TrialSpec, Path], Outcome]
 
 @dataclass(frozen=True)
 class Segment:
-    """Steps of a run that the board repeats.
-
-    Attributes:
-        run: the run.
-        epoch: epochs before the segment.
-        steps: number of steps, all within one epoch.
-    """
+    """Steps of a run that the board repeats, all within one epoch."""
 
     run: Run
-    epoch: int
+    epoch: int  # epochs before the segment
     steps: int
 
     @property
@@ -48,15 +40,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Certificate:
-    """The result of a segment.
-
-    Attributes:
-        run, data, column, variant, seed: the run.
-        epoch, first_step, steps: the segment; `steps` counts the compared steps.
-        board, reality: the board that trained, and how it exists.
-        verdict: `pass`, `fail` or `blocked`.
-        reason: one sentence if it did not pass.
-    """
+    """The result of a segment; `reason` is one sentence if it did not pass."""
 
     run: str
     data: str
@@ -65,33 +49,22 @@ class Certificate:
     seed: int
     epoch: int
     first_step: int
-    steps: int
+    steps: int  # compared on the board
     board: str
     reality: str | None
-    verdict: str
+    verdict: str  # `pass`, `fail` or `blocked`
     reason: str
 
     def repeats(self, segment: Segment, board: str) -> bool:
         """Return whether this certificate is a pass of the same segment on the same board."""
-        return (self.run, self.epoch, self.steps, self.board, self.verdict) == (
-            segment.run.name,
-            segment.epoch,
-            segment.steps,
-            board,
-            "pass",
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields."""
-        return asdict(self)
+        wanted = (segment.run.name, segment.epoch, segment.steps, board, "pass")
+        return (self.run, self.epoch, self.steps, self.board, self.verdict) == wanted
 
 
 def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
     """Yield two segments of every row of a column: the beginning of its first seed, and one of a random seed and epoch.
 
-    Args:
-        runs: completely trained runs.
-        folder: holds the folders of the runs.
+    `folder` holds the folders of the runs, which are completely trained.
     """
     rows: dict[tuple[str, str, str, str], list[Run]] = {}
     for run in runs:
@@ -108,15 +81,12 @@ def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
 def trial_of(segment: Segment, board: str, runs: Path) -> TrialSpec:
     """Return the trial that repeats a segment, from a checkpoint, or for the first steps from the network.
 
-    Args:
-        segment: what to repeat.
-        board: name in the catalogue.
-        runs: holds the folders of the runs.
+    `runs` holds the folders of the runs.
 
     Raises:
         RigError: a checkpoint is missing.
     """
-    run: Run = resolved(segment.run, runs)
+    run = resolved(segment.run, runs)
     path = checkpoint_path(runs / run.name, segment.epoch)
     return replace(
         run.trial(board),
@@ -128,12 +98,7 @@ def trial_of(segment: Segment, board: str, runs: Path) -> TrialSpec:
 
 
 def certify(segment: Segment, board: str, runs: Path, folder: Path, run_trial: RunTrial) -> Certificate:
-    """Repeat a segment on a board.
-
-    Args:
-        segment, board, runs: as for `trial_of`.
-        folder: for the logs of the trial.
-        run_trial: runs a trial on the bench.
+    """Repeat a segment on a board; arguments as for `trial_of`, and a folder for the logs of the trial.
 
     Raises:
         RigError: a checkpoint is missing, or the request is wrong.
@@ -142,9 +107,8 @@ def certify(segment: Segment, board: str, runs: Path, folder: Path, run_trial: R
     path = checkpoint_path(runs / run.name, segment.epoch + 1)
     digests = read_checkpoint(path).digests
     if len(digests) < segment.steps:
-        raise RigError(
-            f"{path} contains {len(digests)} steps of the {segment.steps} to be repeated: train the run again."
-        )
+        found = f"{len(digests)} steps of the {segment.steps} to be repeated"
+        raise RigError(f"{path} contains {found}: train the run again.")
     noted = digests[segment.steps - 1]
     folder.mkdir(parents=True, exist_ok=True)
     outcome = run_trial(spec, folder)

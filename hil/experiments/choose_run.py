@@ -2,55 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from hil.errors import RigError
-from hil.experiments.curve import read_curve, read_run
+from hil.experiments.curve import Run, ended, read_curve, read_run
+from hil.experiments.graphs import GraphRun
 from hil.experiments.rate_search import best_rate
-from hil.experiments.run import Run
 
 
-@dataclass(frozen=True)
-class TrainedRuns:
-    """The trained runs of an experiment from which other runs choose.
-
-    Attributes:
-        runs: holds the folders of the runs.
-    """
-
-    runs: Path
-
-    def best_run(self, names: Sequence[str]) -> tuple[int, Any]:
-        """Return place and resolved run of the best accuracy after the last epoch; equals are decided by the loss.
-
-        Raises:
-            RigError: a run is not trained to its end.
-        """
-        places = []
-        for place, name in enumerate(names):
-            run, rows = read_run(self.runs / name)[0], read_curve(self.runs / name)
-            if not rows or rows[-1].epoch < run.epochs:
-                raise RigError(f"the run {name} is not trained to its end, and others depend on it: add --resume.")
-            places.append((-rows[-1].test_accuracy, rows[-1].loss, place, run))
-        _, _, place, run = min(places, key=lambda one: one[:3])
-        return place, resolved(run, self.runs)
-
-    def best_rate(self, stem: str) -> float:
-        """Return the best learning rate of a search."""
-        return best_rate(self.runs, stem)
-
-
-def resolved(run: Run, runs: Path) -> Any:
-    """Return a run with all open choices made.
+def resolved(run: Run, runs: Path) -> Run:
+    """Return a run with learning rate, trained layers, batch and steps chosen.
 
     Args:
-        run: of any kind.
+        run: of any kind; an `ExponentRun` leaves nothing open.
         runs: holds the folders of the runs from which it chooses.
 
     Raises:
         RigError: one of those is not trained to its end.
     """
-    return run.resolved(TrainedRuns(runs))
+    if not isinstance(run, GraphRun):
+        return run
+    place = 0
+    if run.blocks_from:
+        place = _best_run(run, runs)
+        block = resolved(read_run(runs / run.blocks_from[place])[0], runs)
+        its = {name: value for name, value in block.given if name in ("train", "blocks")}
+        run = replace(run, given=tuple((dict(run.given) | its).items()))
+    if run.rate_from:
+        run = replace(run, eta=best_rate(runs, run.rate_from[place if len(run.rate_from) > 1 else 0]))
+    run = replace(run, rate_from=(), blocks_from=())
+    if run.budget is None:
+        return run
+    if run.fewest_steps:
+        batch = run.budget // run.forwards() // run.fewest_steps
+        run = replace(run, batch=min(max(batch, 1), run.batch), fewest_steps=0)
+    steps = run.budget / (run.batch * run.forwards())
+    return replace(run, steps=max(round(steps / run.epochs), 1), budget=None)
+
+
+def _best_run(run: GraphRun, runs: Path) -> int:
+    """Return the place of the run in `blocks_from` with the best last accuracy; equals are decided by the loss."""
+    places = []
+    for place, name in enumerate(run.blocks_from):
+        rows = read_curve(runs / name)
+        if not ended(read_run(runs / name)[0], rows):
+            raise RigError(f"the run {name} is not trained to its end, and others depend on it: add --resume.")
+        places.append((-rows[-1].test_accuracy, rows[-1].loss, place))
+    return min(places)[2]

@@ -6,25 +6,26 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
 
 from rich.console import Console
 
 from hil import boards
+from hil.arguments import positive_count
 from hil.bounded_read import read_json
 from hil.data import load
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError
 from hil.experiments.certify import Certificate, RunTrial, certify, segments
-from hil.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
+from hil.experiments.curve import LARGEST_JSON, RUN_FILE, Run, complete, read_run, write_run
 from hil.experiments.elasticzo_tables import ELASTIC_TABLES
-from hil.experiments.options import add_paper_options, positive, selected_table
+from hil.experiments.options import add_paper_options, selected_table
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
 from hil.experiments.render import write
-from hil.experiments.run import Run
 from hil.experiments.summary import Summary, summarise
 from hil.experiments.table import Table
 from hil.record.atomic_write import write_atomic
@@ -60,8 +61,10 @@ def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) ->
     Raises:
         RigError: the folder holds another experiment, or this one without `resume`; or a run failed.
     """
-    _begin(table, out, resume)
     runs = out / "runs"
+    if runs.is_dir() and any(runs.iterdir()) and not resume:
+        raise RigError(f"{out} holds an experiment already: add --resume to continue it, or choose another --out.")
+    _make_folders(table.runs, runs)
     with RunLines(console) as lines, Pool(jobs, lines) as pool:
         for stage in table.stages:
             pool.train(runs / run.name for run in stage)
@@ -79,27 +82,20 @@ def _grow_grids(table: Table, runs: Path, pool: Pool) -> None:
 def certified(
     table: Table, out: Path, board: str, trial: RunTrial, console: Console, kept: Sequence[Certificate] = ()
 ) -> Summary:
-    """Certify the segments of a table on a board, and write the table with the certificates.
+    """Certify the segments of a trained table on a board, and write the table with the certificates.
 
-    Args:
-        table: the trained table.
-        out: its folder.
-        board: name in the catalogue.
-        trial: runs a trial on the bench.
-        console: for one line per segment.
-        kept: certificates of an interrupted run; segments that passed are not repeated.
+    Segments that passed according to the certificates in `kept` are not repeated.
     """
     found: list[Certificate] = []
     for segment in segments(table.certified, out / "runs"):
-        before = [one for one in kept if one.repeats(segment, board)]
-        if before:
+        if before := [one for one in kept if one.repeats(segment, board)]:
             found += before
             continue
         one = certify(segment, board, out / "runs", out / "certificates" / segment.name, trial)
         found.append(one)
         tail = f": {one.reason}" if one.reason else ""
         console.print(f"{one.verdict}: {segment.name}, {one.steps} steps on {board}{tail}", highlight=False)
-        write_atomic(out / CERTIFICATES, json.dumps([each.to_json() for each in found], indent=1) + "\n")
+        write_atomic(out / CERTIFICATES, json.dumps([asdict(each) for each in found], indent=1) + "\n")
     summary = _summary(table, out, found)
     write(summary, out)
     return summary
@@ -112,40 +108,26 @@ def on_bench(spec: TrialSpec, folder: Path) -> Outcome:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="hil experiment", description="train the table of a paper, and certify it on the board"
-    )
-    parser.add_argument("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="table or figure")
-    parser.add_argument(
-        "--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name"
-    )
-    parser.add_argument("--seeds", type=positive, default=3, metavar="N", help="number of seeds, from 1 (default: 3)")
-    parser.add_argument(
-        "--epochs", type=positive, metavar="E", help="epochs (default: the paper's, or those of the comparison)"
-    )
-    parser.add_argument("--batch", type=positive, metavar="B", help="samples per step (default: the paper's)")
-    parser.add_argument(
-        "--board", default="stm32h7b3", metavar="NAME", help="board for the certificates (default: stm32h7b3)"
-    )
-    parser.add_argument(
-        "--jobs", type=positive, default=os.cpu_count() or 1, metavar="N", help="parallel runs (default: one per core)"
-    )
+    text = "train the table of a paper, and certify it on the board"
+    parser = argparse.ArgumentParser(prog="hil experiment", description=text)
+    add = parser.add_argument
+    add("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="table or figure")
+    add("--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name")
+    add("--seeds", type=positive_count, default=3, metavar="N", help="number of seeds, from 1 (default: 3)")
+    add("--epochs", type=positive_count, metavar="E", help="epochs (default: the paper's, or those of the comparison)")
+    add("--batch", type=positive_count, metavar="B", help="samples per step (default: the paper's)")
+    add("--board", default="stm32h7b3", metavar="NAME", help="board for the certificates (default: stm32h7b3)")
+    cores = os.cpu_count() or 1
+    add("--jobs", type=positive_count, default=cores, metavar="N", help="parallel runs (default: one per core)")
     add_paper_options(parser)
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder (default: reports/experiments/NAME)")
-    parser.add_argument("--resume", action="store_true", help="continue the experiment in the folder")
-    parser.add_argument("--certify-only", action="store_true", help="certify the trained experiment in the folder")
+    add("--out", type=Path, metavar="DIR", help="folder (default: reports/experiments/NAME)")
+    add("--resume", action="store_true", help="continue the experiment in the folder")
+    add("--certify-only", action="store_true", help="certify the trained experiment in the folder")
     return parser
 
 
-def _begin(table: Table, out: Path, resume: bool) -> None:
-    """Create the folders of the runs, or check that existing ones belong to this experiment."""
-    runs = out / "runs"
-    if runs.is_dir() and any(runs.iterdir()) and not resume:
-        raise RigError(f"{out} holds an experiment already: add --resume to continue it, or choose another --out.")
-    _make_folders(table.runs, runs)
-
-
 def _make_folders(wanted: Sequence[Run], runs: Path) -> None:
+    """Create the folders of runs, or check that existing ones belong to this experiment."""
     digests: dict[str, str] = {}
     for run in wanted:
         digests.setdefault(run.data, load(run.data).sha256)
@@ -154,17 +136,15 @@ def _make_folders(wanted: Sequence[Run], runs: Path) -> None:
         if not (folder / RUN_FILE).exists():
             write_run(folder, run, digests[run.data])
         elif read_run(folder) != (run, digests[run.data]):
-            raise RigError(
-                f"{folder} was started with other settings or data: choose another --out, or the original settings."
-            )
+            cure = "choose another --out, or the original settings"
+            raise RigError(f"{folder} was started with other settings or data: {cure}.")
 
 
 def _all_complete(table: Table, out: Path) -> None:
     missing = [run.name for run in table.runs if not complete(out / "runs" / run.name)]
     if missing:
-        raise RigError(
-            f"{len(missing)} runs in {out} are not trained to their end, the first is {missing[0]}: add --resume."
-        )
+        unfinished = f"{len(missing)} runs in {out} are not trained to their end, the first is {missing[0]}"
+        raise RigError(f"{unfinished}: add --resume.")
 
 
 def _kept(out: Path) -> list[Certificate]:

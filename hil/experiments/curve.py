@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from hil.dataclass_json import rebuilt
 from hil.errors import RigError
 from hil.experiments.exponents import ExponentRun
 from hil.experiments.graphs import GraphRun
-from hil.experiments.run import Run
 from hil.graph.npz import read_npz
 from hil.record.atomic_write import write_atomic
 from hil.record.weights import write_weights
@@ -24,52 +22,34 @@ RUN_FILE, CURVE_FILE = "run.json", "curve.json"
 LARGEST_JSON = 16 << 20  # bytes: a curve of 10,000 epochs has 5 MB
 AGAIN = "delete its run's folder and resume"
 
+Run = ExponentRun | GraphRun
+
 
 @dataclass(frozen=True)
 class EpochRow:
-    """One epoch of a learning curve; row 0 is the network before training.
-
-    Attributes:
-        epoch: number of epochs trained.
-        step: number of steps trained.
-        loss: mean float loss of the training samples during the epoch, in nats; None for row 0.
-        right_signs: share of the steps whose sign agrees with the float losses; None if the method uses no sign.
-        train_accuracy: share of the first training images (train.py) that are classified correctly.
-        test_accuracy: the same for all test images.
-        train_s, eval_s: wall time of the steps and of the evaluation.
-        cosines: of the last step's gradient with the network's slope, by trained layer; None if not compared.
-        moved: share of the trained numbers that differ from their initial values.
-        digest: the step digest after the last step (docs/arithmetic.md, section 11); None for row 0.
-        arithmetic: NumPy or the host's C, which give identical bits; None in old rows.
-    """
+    """One epoch of a learning curve; row 0 is the network before training."""
 
     epoch: int
-    step: int
-    loss: float | None
-    right_signs: float | None
-    train_accuracy: float
-    test_accuracy: float
-    train_s: float
-    eval_s: float
-    cosines: Sequence[float] | None = None
-    moved: float = 0.0
-    digest: int | None = None
-    arithmetic: str | None = None
+    step: int  # number of steps trained so far
+    loss: float | None  # mean float loss of the training samples during the epoch, in nats; None for row 0
+    right_signs: float | None  # share of the steps with the sign of the float losses; None if the method uses no sign
+    train_accuracy: float  # share of the first training images (train.py) that are classified correctly
+    test_accuracy: float  # the same for all test images
+    train_s: float  # wall time of the steps,
+    eval_s: float  # and of the evaluation
+    cosines: Sequence[float] | None = None  # of the last step's gradient with the slope, by layer; None: not compared
+    moved: float = 0.0  # share of the trained numbers that differ from their initial values
+    digest: int | None = None  # after the last step (docs/arithmetic.md, section 11); None for row 0
+    arithmetic: str | None = None  # NumPy or the host's C, which give identical bits; None in old rows
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """The weights after an epoch.
+    """The weights after an epoch."""
 
-    Attributes:
-        weights: int8 arrays in the order of the trained tensors.
-        step: index of the next step.
-        digests: uint32 [steps, tensors], the digests after each step of the epoch.
-    """
-
-    weights: tuple[np.ndarray, ...]
-    step: int
-    digests: np.ndarray
+    weights: tuple[np.ndarray, ...]  # in the order of the trained tensors
+    step: int  # index of the next step
+    digests: np.ndarray  # uint32 [steps, tensors], after each step of the epoch
 
 
 def checkpoint_path(folder: Path, epoch: int) -> Path:
@@ -83,11 +63,7 @@ def write_checkpoint(path: Path, weights: Sequence[np.ndarray], step: int, diges
 
 
 def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Checkpoint:
-    """Read a checkpoint.
-
-    Args:
-        path: of the file.
-        like: arrays with the expected types and shapes of the weights; None if unknown.
+    """Read a checkpoint; `like` has arrays with the expected types and shapes of the weights.
 
     Raises:
         RigError: it is missing, damaged, or belongs to another network.
@@ -109,10 +85,8 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
     ):
         raise RigError(f"the checkpoint {path} does not have the arrays w0, w1, ..., step and digests: {AGAIN}.")
     if digests.dtype != np.uint32 or digests.ndim != 2 or digests.shape[1] != len(found):
-        raise RigError(
-            f"the checkpoint {path} holds digests {digests.dtype}{list(digests.shape)} of {len(found)} tensors: "
-            f"{AGAIN}."
-        )
+        held = f"{digests.dtype}{list(digests.shape)} of {len(found)} tensors"
+        raise RigError(f"the checkpoint {path} holds digests {held}: {AGAIN}.")
     if like is not None and [(one.dtype, one.shape) for one in found] != [(one.dtype, one.shape) for one in like]:
         raise RigError(f"the checkpoint {path} is of another network: {AGAIN}.")
     return Checkpoint(tuple(found), int(step), digests)
@@ -161,12 +135,7 @@ def read_run(folder: Path) -> tuple[Run, str]:
 
 def write_run(folder: Path, run: Run, data_sha256: str) -> None:
     """Write the run of a folder and the SHA-256 of its data."""
-    write_atomic(folder / RUN_FILE, json.dumps({"run": fields_of(run), "data_sha256": data_sha256}, indent=1) + "\n")
-
-
-def fields_of(run: Run) -> dict[str, Any]:
-    """Return the fields of a run for JSON."""
-    return asdict(run)  # type: ignore[call-overload, no-any-return]  # every kind of run is a dataclass
+    write_atomic(folder / RUN_FILE, json.dumps({"run": asdict(run), "data_sha256": data_sha256}, indent=1) + "\n")
 
 
 def complete(folder: Path) -> bool:

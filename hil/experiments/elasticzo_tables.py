@@ -43,40 +43,24 @@ ROTATION = (
 
 @dataclass(frozen=True)
 class ElasticzoRequest:
-    """What the user requested.
+    """What the user requested."""
 
-    Attributes:
-        data: `mnist`, `fashion-mnist` or both.
-        columns: `int8`, `int8star` or both.
-        seeds: number of seeds, from 1.
-        epochs: of training from initial weights; fine-tuning uses half as many, as in the paper.
-        batch: samples per step.
-    """
-
-    data: tuple[str, ...]
-    columns: tuple[str, ...]
+    data: tuple[str, ...]  # `mnist`, `fashion-mnist` or both
+    columns: tuple[str, ...]  # `int8`, `int8star` or both
     seeds: int
-    epochs: int
+    epochs: int  # of training from initial weights; fine-tuning uses half as many, as in the paper
     batch: int
 
 
 @dataclass(frozen=True)
 class Case:
-    """One column of a table.
+    """One column of a table."""
 
-    Attributes:
-        column: `int8` or `int8star`.
-        title: name of the column in the table.
-        tag: part of the names of its runs; empty for runs that are also in table 1.
-        given: settings that differ from those of the column.
-        scale: r_max; None for the result of the search.
-    """
-
-    column: str
-    title: str
-    tag: str = ""
-    given: Given = ()
-    scale: int | None = None
+    column: str  # `int8` or `int8star`
+    title: str  # in the table
+    tag: str = ""  # part of the names of its runs; empty for runs that are also in table 1
+    given: Given = ()  # settings that differ from those of the column
+    scale: int | None = None  # r_max; None for the result of the search
 
 
 def table1(request: ElasticzoRequest) -> Table:
@@ -104,13 +88,9 @@ def table2(request: ElasticzoRequest) -> Table:
         rows = {UNTUNED: rows["full-bp"], **rows}
         cells |= {(turned, column, row): runs for row, runs in rows.items()}
         before |= dict.fromkeys(first)
-    differences = (
-        *_fewer_epochs(request.epochs, PAPER_EPOCHS, "training before"),
-        *_fewer_epochs(tuning, PAPER_TUNING, "fine-tuning"),
-        *_other_batch(request),
-        *COMMON,
-        *ROTATION,
-    )
+    shorter = _fewer_epochs(request.epochs, PAPER_EPOCHS, "training before")
+    shorter += _fewer_epochs(tuning, PAPER_TUNING, "fine-tuning")
+    differences = (*shorter, *_other_batch(request), *COMMON, *ROTATION)
     title = "LeNet-5 fine-tuned on rotated images (ElasticZO, table 2)"
     stages = (_slowest_first(before), _slowest_first(run for runs in cells.values() for run in runs))
     rows_of_table = (UNTUNED, *ROWS)
@@ -137,10 +117,9 @@ def loss_fraction(request: ElasticzoRequest) -> Table:
     """The integer loss with fraction bits, compared with the paper's integer loss and float losses."""
     cases = [Case("int8", TITLES["int8"])]
     for bits in FRACTIONS:
-        title = f"{TITLES['int8star']}, {bits} fraction bits"
-        cases.append(
-            Case("int8star", title, f"f{bits}", (("loss_fraction", bits),)) if bits else Case("int8star", title)
-        )
+        given: Given = (("loss_fraction", bits),) if bits else ()
+        title, tag = f"{TITLES['int8star']}, {bits} fraction bits", f"f{bits}" if bits else ""
+        cases.append(Case("int8star", title, tag, given))
     return _table(request, "elasticzo-loss-fraction", "Integer losses with fraction bits", BY_ZO, cases)
 
 
@@ -180,13 +159,7 @@ def _table(
 ) -> Table:
     """Return a table of runs from initial weights: one row per variant, one column per data set and case.
 
-    Args:
-        request: what the user requested.
-        name, title, rows, others: as in `Table`.
-        cases: the columns.
-        part: part of each data set for training.
-        differences: differences from the paper, besides those of all tables.
-        paper: published values in percent.
+    `part` is the part of each data set for training, `differences` are those besides those of all tables.
     """
     seeds = range(1, request.seeds + 1)
     cells = {
@@ -194,9 +167,8 @@ def _table(
         for data, case, row in product(request.data, cases, rows)
     }
     stage = _slowest_first(run for runs in cells.values() for run in runs)
-    sentences = (
-        *differences, *_fewer_epochs(request.epochs, PAPER_EPOCHS, "training"), *_other_batch(request), *COMMON
-    )  # fmt: skip
+    shorter = _fewer_epochs(request.epochs, PAPER_EPOCHS, "training")
+    sentences = (*differences, *shorter, *_other_batch(request), *COMMON)
     return Table(name, title, (stage,), cells, tuple(rows), paper or {}, sentences, titles=TITLES, **others)
 
 
@@ -212,20 +184,9 @@ def _run(
 ) -> ExponentRun:
     """Return the run of a cell. Full BP compares no losses, so its run in column INT8* is the one of INT8."""
     column = "int8" if row == "full-bp" else case.column
-    scale = case.scale or r_max(data, column, row)
-    return ExponentRun(
-        data,
-        column,
-        row,
-        seed,
-        epochs or request.epochs,
-        paper_epochs,
-        request.batch,
-        scale,
-        start,
-        case.given,
-        case.tag,
-    )
+    scale, epochs = case.scale or r_max(data, column, row), epochs or request.epochs
+    cell = data, column, row, seed
+    return ExponentRun(*cell, epochs, paper_epochs, request.batch, scale, start, case.given, case.tag)
 
 
 def _slowest_first(runs: Iterable[ExponentRun]) -> tuple[ExponentRun, ...]:
@@ -233,13 +194,12 @@ def _slowest_first(runs: Iterable[ExponentRun]) -> tuple[ExponentRun, ...]:
     return tuple(sorted(dict.fromkeys(runs), key=lambda run: run.variant != "full-bp"))
 
 
-def _fewer_epochs(here: int, paper: int, what: str) -> Sequence[str]:
+def _fewer_epochs(here: int, paper: int, what: str) -> tuple[str, ...]:
     """Return a sentence if the training is shorter than the paper's."""
-    if here == paper:
-        return ()
-    return (f"{here} epochs of {what} in the place of {paper}; the marks of the schedule moved in proportion.",)
+    sentence = f"{here} epochs of {what} in the place of {paper}; the marks of the schedule moved in proportion."
+    return () if here == paper else (sentence,)
 
 
-def _other_batch(request: ElasticzoRequest) -> Sequence[str]:
+def _other_batch(request: ElasticzoRequest) -> tuple[str, ...]:
     """Return a sentence if the batch differs from the paper's."""
     return () if request.batch == PAPER_BATCH else (f"A batch of {request.batch} in the place of {PAPER_BATCH}.",)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hil.experiments.run import Choice, Given, Learner, Schedule, Tensors
+from hil.experiments.run import BaseRun, Given, Schedule, Tensors
 from hil.methods.elasticzo_settings import Settings
 from hil.networks import build
-from hil.reference.methods import StepOutcome
+from hil.reference.methods import Reference, StepOutcome
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.reference.native import fastest
 from hil.trial import TrialSpec
@@ -27,46 +27,23 @@ SEGMENT_SAMPLES = 1280  # and most samples: half a minute on a stand-in
 
 
 @dataclass(frozen=True)
-class ExponentRun:
+class ExponentRun(BaseRun):
     """Everything that decides the bits of a run.
 
-    Attributes:
-        data: name of the data set.
-        column: `int8` or `int8star`.
-        variant: `full-zo`, `cls2`, `cls1` or `full-bp`.
-        seed: decides initial weights, order of samples and perturbations.
-        epochs: number of epochs.
-        paper_epochs: number of epochs in the paper; the marks of the schedule scale in proportion.
-        batch: samples per step.
-        r_max: largest perturbation.
-        start: name of the run whose last weights it starts from; None for initial weights.
-        given: settings that differ from those of the column; the schedule does not change them.
-        tag: distinguishes runs of one cell that differ in `given` or `r_max`.
+    The schedule does not change the settings in `given`.
     """
 
     data: str
-    column: str
-    variant: str
-    seed: int
+    column: str  # `int8` or `int8star`
+    variant: str  # `full-zo`, `cls2`, `cls1` or `full-bp`
+    seed: int  # of initial weights, order of samples and perturbations
     epochs: int
-    paper_epochs: int = 100
+    paper_epochs: int = 100  # the marks of the schedule scale in proportion
     batch: int = 256
     r_max: int = 7
-    start: str | None = None
-    given: Given = ()
-    tag: str = ""
-
-    compares = False
-
-    @property
-    def name(self) -> str:
-        """Name of the run's folder."""
-        tag = f"-{self.tag}" if self.tag else ""
-        return f"{self.data}-{self.column}-{self.variant}{tag}-seed{self.seed}"
-
-    def resolved(self, choice: Choice) -> ExponentRun:
-        """Return the run itself: nothing is left open."""
-        return self
+    start: str | None = None  # the run whose last weights it starts from; None for initial weights
+    given: Given = ()  # settings that differ from those of the column
+    tag: str = ""  # distinguishes runs of one cell that differ in `given` or `r_max`
 
     def chosen(self) -> str:
         """Return the scale of the perturbation; empty for Full BP, which has none."""
@@ -82,9 +59,8 @@ class ExponentRun:
 
     def settings(self, step: int, schedule: Schedule) -> Settings:
         """Return the settings of a step."""
-        settings = Settings.of_variant(
-            self.variant, TENSORS, batch=self.batch, seed=self.seed, **self.changed_settings()
-        )
+        changed = self.changed_settings()
+        settings = Settings.of_variant(self.variant, TENSORS, batch=self.batch, seed=self.seed, **changed)
         for first, changes in schedule:
             if first <= step:
                 settings = settings.changed(**{name: int(value) for name, value in changes.items()})
@@ -103,7 +79,7 @@ class ExponentRun:
                 at[step] = {name: value for name, value in changes.items() if name not in fixed}
         return tuple(sorted(at.items()))
 
-    def learner(self, weights: Tensors | None, schedule: Schedule) -> Learner:
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
         """Return the method on LeNet-5."""
         network = build(NETWORK, self.seed)
         if weights is not None:

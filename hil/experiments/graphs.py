@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from hil.experiments.run import Choice, Given, Learner, Schedule, Tensors
+from hil.experiments.run import BaseRun, Given, Schedule, Tensors
 from hil.methods import GraphMethod, graph_method
 from hil.methods.graph_settings import GraphSettings
 from hil.networks import build
-from hil.reference.methods import StepOutcome, reference_of
+from hil.reference.methods import Reference, StepOutcome, reference_of
 from hil.trial import TrialSpec
 
 SEGMENT = 20  # most steps in a segment for a board,
@@ -19,72 +18,30 @@ ALL_COORDINATES = 256  # of DeepZero's sparsity: of so many coordinates, `sparsi
 
 
 @dataclass(frozen=True)
-class GraphRun:
+class GraphRun(BaseRun):
     """Everything that decides the bits of a run.
 
-    Attributes:
-        data: name of the data set.
-        column, variant: cell of the table.
-        seed: of the order of samples and of the perturbations.
-        epochs: rows of the curve after the first.
-        batch: samples per step (N).
-        network: a pre-trained network.
-        method: name of the method.
-        given: settings besides learning rate, batch and seed that differ from those of the method's first variant.
-        eta: learning rate of the first epoch; it decreases along half a cosine, epoch by epoch. None: the best of a
-            search.
-        steps: steps between two rows of the curve; None: the number of full batches in the images.
-        budget: total number of perturbed forward passes; decides `steps`. None: no budget.
-        fewest_steps: the batch is reduced until the budget allows this many steps; 0 keeps the batch.
-        rate_from: stems of searches in the same experiment (rate_search.py): one, or one for each of `blocks_from`.
-        blocks_from: names of runs in the same experiment; the layers of the best one on its test images are trained.
-        tag: distinguishes runs of the same cell.
-        compares: whether the gradient of each epoch's last step is compared with the slope of the network.
+    The learning rate is `eta` in the first epoch, and decreases along half a cosine, epoch by epoch. `rate_from` and
+    `blocks_from` name searches and runs of the same experiment (choose_run.py).
     """
 
     data: str
     column: str
     variant: str
-    seed: int
-    epochs: int
-    batch: int
-    network: str
+    seed: int  # of the order of samples and of the perturbations
+    epochs: int  # rows of the curve after the first
+    batch: int  # samples per step (N)
+    network: str  # a pre-trained network
     method: str
-    given: Given = ()
-    eta: float | None = None
-    steps: int | None = None
-    budget: int | None = None
-    fewest_steps: int = 0
-    rate_from: tuple[str, ...] = ()
-    blocks_from: tuple[str, ...] = ()
-    tag: str = ""
-    compares: bool = False
-
-    start = None
-
-    @property
-    def name(self) -> str:
-        """Name of the run's folder."""
-        tag = f"-{self.tag}" if self.tag else ""
-        return f"{self.data}-{self.column}-{self.variant}{tag}-seed{self.seed}"
-
-    def resolved(self, choice: Choice) -> GraphRun:
-        """Return the run with learning rate, trained layers, batch and steps chosen."""
-        run, place = self, 0
-        if run.blocks_from:
-            place, block = choice.best_run(run.blocks_from)
-            its = {name: value for name, value in block.given if name in ("train", "blocks")}
-            run = replace(run, given=tuple((dict(run.given) | its).items()))
-        if run.rate_from:
-            run = replace(run, eta=choice.best_rate(run.rate_from[place if len(run.rate_from) > 1 else 0]))
-        run = replace(run, rate_from=(), blocks_from=())
-        if run.budget is None:
-            return run
-        if run.fewest_steps:
-            batch = run.budget // run.forwards() // run.fewest_steps
-            run = replace(run, batch=min(max(batch, 1), run.batch), fewest_steps=0)
-        steps = run.budget / (run.batch * run.forwards())
-        return replace(run, steps=max(round(steps / run.epochs), 1), budget=None)
+    given: Given = ()  # settings besides eta, batch and seed that differ from those of the method's first variant
+    eta: float | None = None  # None: the best of a search
+    steps: int | None = None  # between two rows of the curve; None: the number of full batches in the images
+    budget: int | None = None  # total number of perturbed forward passes, which decides `steps`; None: no budget
+    fewest_steps: int = 0  # the batch is reduced until the budget allows this many steps; 0 keeps the batch
+    rate_from: tuple[str, ...] = ()  # stems of searches: one, or one for each of `blocks_from`
+    blocks_from: tuple[str, ...] = ()  # the layers of the best of these runs on its test images are trained
+    tag: str = ""  # distinguishes runs of the same cell
+    compares: bool = False  # whether the gradient of each epoch's last step is compared with the slope of the network
 
     def chosen(self) -> str:
         """Return the learning rate and the blocks."""
@@ -107,19 +64,20 @@ class GraphRun:
         """Return eta times (1 + cos(pi * epoch / epochs)) / 2 for every epoch but the first."""
         assert self.eta is not None
         falling = [0.5 * (1 + math.cos(math.pi * epoch / self.epochs)) for epoch in range(self.epochs)]
-        return tuple(
-            (epoch * (steps // self.epochs), {"eta": self.eta * falling[epoch]}) for epoch in range(1, self.epochs)
-        )
+        each = steps // self.epochs
+        return tuple((epoch * each, {"eta": self.eta * falling[epoch]}) for epoch in range(1, self.epochs))
 
     def settings(self, step: int, schedule: Schedule) -> GraphSettings:
         """Return the settings of a step."""
-        settings = graph_method(self.method).settings_of(self._variant, **self._all_settings())
+        rate = {} if self.eta is None else {"eta": self.eta}
+        given = dict(self.given) | rate | {"batch": self.batch, "seed": self.seed}
+        settings = graph_method(self.method).settings_of(self._variant, **given)
         for first, changes in schedule:
             if first <= step:
                 settings = settings.changed(**changes)
         return settings
 
-    def learner(self, weights: Tensors | None, schedule: Schedule) -> Learner:
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
         """Return the method on the pre-trained network."""
         method = self._method(schedule)
         return reference_of(method if weights is None else method.given(weights))
@@ -127,10 +85,6 @@ class GraphRun:
     def losses(self, outcome: StepOutcome, samples: int) -> float:
         """Return the mean over the clean passes."""
         return outcome.float_loss_plus / samples
-
-    def right_sign(self, outcome: StepOutcome) -> bool | None:
-        """Return None: the method uses no sign."""
-        return None
 
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same settings."""
@@ -148,10 +102,6 @@ class GraphRun:
     @property
     def _variant(self) -> str:
         return graph_method(self.method).default_variant
-
-    def _all_settings(self) -> dict[str, Any]:
-        rate = {} if self.eta is None else {"eta": self.eta}
-        return dict(self.given) | rate | {"batch": self.batch, "seed": self.seed}
 
     def _method(self, schedule: Schedule) -> GraphMethod:
         return graph_method(self.method)(build(self.network, self.seed), self.settings(0, schedule))

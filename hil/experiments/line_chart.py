@@ -17,25 +17,18 @@ LETTER = 6.6  # upper limit of the width of a letter in a label
 LEADER = 22  # from the ends of the lines to their labels, with room for the connecting leaders
 COLOURS = 10  # colours in the page's style; further lines start again with the first
 MOST_GRID_LINES = 7
-LEAST_SPAN = (
-    1e-3  # of the larger value: what the axis spans at least, so that its numbers differ in the digits that are written
-)
+# Of the larger value: what the axis spans at least, so that its numbers differ in the digits that are written.
+LEAST_SPAN = 1e-3
 HIDDEN = 1.5  # lines that are nearer than this cover each other: a line is 2 wide
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The horizontal axis. The vertical one spans the values.
-
-    Attributes:
-        title: text below it.
-        marks: labels by place 0..1; None: the numbers of the places.
-        stretched: whether every line spans the whole axis, for any number of places.
-    """
+    """The horizontal axis. The vertical one spans the values."""
 
     title: str = "epoch"
-    marks: Mapping[float, str] | None = None
-    stretched: bool = False
+    marks: Mapping[float, str] | None = None  # labels by place 0..1; None: the numbers of the places
+    stretched: bool = False  # whether every line spans the whole axis, for any number of places
 
 
 @dataclass(frozen=True)
@@ -120,9 +113,8 @@ def _points(lines: Iterable[Sequence[float]], frame: Frame, last: int | None) ->
                 continue
             x, y = round(frame.x(place / (last or max(len(values) - 1, 1))), 1), round(frame.y(value), 1)
             others = seen.setdefault(x, [])
-            y = min(
-                (other for other in others if abs(other - y) <= HIDDEN), key=lambda other: abs(other - y), default=y
-            )
+            covered = [other for other in others if abs(other - y) <= HIDDEN]
+            y = min(covered, key=lambda other: abs(other - y), default=y)
             others.append(y)
             line.append((x, y))
         found.append(line)
@@ -138,27 +130,15 @@ def _label(name: str, end: Point, at: float, frame: Frame) -> Markup:
 
 
 def _grid(frame: Frame, axes: Axes, marks: Mapping[float, str]) -> Markup:
+    line = Markup('<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>')
+    number = Markup('<text class="tick end" x="{:.1f}" y="{:.1f}">{:.6g}</text>')
+    below = Markup('<text class="tick middle" x="{:.1f}" y="{:g}">{}</text>')
     parts = []
     for value in frame.ticks:
         y, kind = frame.y(value), "grid" if value else "grid zero"
-        parts.append(
-            Markup('<line class="{}" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>').format(
-                kind, frame.left, frame.right, y, y
-            )
-        )
-        parts.append(
-            Markup('<text class="tick end" x="{:.1f}" y="{:.1f}">{:.6g}</text>').format(frame.left - 6, y + 4, value)
-        )
-    for place, label in marks.items():
-        parts.append(
-            Markup('<text class="tick middle" x="{:.1f}" y="{:g}">{}</text>').format(
-                frame.x(place), frame.height - 18, label
-            )
-        )
-    middle = (frame.left + frame.right) / 2
-    parts.append(
-        Markup('<text class="tick middle" x="{:.1f}" y="{:g}">{}</text>').format(middle, frame.height - 4, axes.title)
-    )
+        parts += [line.format(kind, frame.left, frame.right, y, y), number.format(frame.left - 6, y + 4, value)]
+    parts += [below.format(frame.x(place), frame.height - 18, label) for place, label in marks.items()]
+    parts.append(below.format((frame.left + frame.right) / 2, frame.height - 4, axes.title))
     return Markup("").join(parts)
 
 

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
+from hil.arguments import positive_count
 from hil.data.corruption.by_name import CORRUPTIONS
 from hil.data.store import PARTS, data_folder, file_name, known_sets
 from hil.errors import RigError, close_matches
@@ -29,8 +30,8 @@ def add_paper_options(parser: argparse.ArgumentParser) -> None:
     committed = [name for name, known in NETWORKS.items() if known.committed]
     pmt.add_argument("--network", choices=committed, help="pre-trained network (default: resnet-tiny)")
     pmt.add_argument("--corruptions", metavar="LIST", help="corruptions of severity 5 (default: the table's)")
-    pmt.add_argument("--images", type=positive, metavar="N", help="training images (default: 1000)")
-    pmt.add_argument("--queries", type=positive, metavar="Q", help="for each layer (default: 100)")
+    pmt.add_argument("--images", type=positive_count, metavar="N", help="training images (default: 1000)")
+    pmt.add_argument("--queries", type=positive_count, metavar="Q", help="for each layer (default: 100)")
     rates = ",".join(f"{rate:g}" for rate in RATES)
     pmt.add_argument("--rates", metavar="LIST", help=f"learning rates to choose from (default: {rates})")
 
@@ -57,14 +58,6 @@ def selected_table(options: argparse.Namespace) -> Table:
         make, epochs = ELASTIC_TABLES[name]
         return make(_elastic(options, epochs))
     return PMT_TABLES[name](_pmt(options))
-
-
-def positive(text: str) -> int:
-    """Return a number above 0, for argparse."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value} is not a positive number")
-    return value
 
 
 def _elastic(options: argparse.Namespace, epochs: int) -> ElasticzoRequest:
@@ -109,11 +102,9 @@ def _rates(text: str) -> tuple[float, ...]:
 def _data(name: str | None) -> tuple[str, ...]:
     if name is not None:
         return (name,)
-    found = tuple(
-        one for one in known_sets() if all((data_folder() / one / file_name(part)).is_file() for part in PARTS)
-    )
+    files = {one: [data_folder() / one / file_name(part) for part in PARTS] for one in known_sets()}
+    found = tuple(one for one, its in files.items() if all(file.is_file() for file in its))
     if not found:
-        raise RigError(
-            f"no data set is available: run `hil data fetch {' or hil data fetch '.join(known_sets())}` first."
-        )
+        commands = " or ".join(f"hil data fetch {one}" for one in known_sets())
+        raise RigError(f"no data set is available: run `{commands}` first.")
     return found

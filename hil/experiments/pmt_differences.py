@@ -11,10 +11,8 @@ from hil.experiments.table import ACCURACY, COSINE, Claims, Measure, Table
 from hil.networks import NETWORKS
 
 PAPER_EPOCHS, PAPER_BATCH, PAPER_IMAGES, PAPER_QUERIES = 50, 100, 1000, 100  # PMT, section 4.1
-DEFAULT, PASSES = (
-    "gaussian-noise",
-    "forward passes, millions",
-)  # corruption of the figures and of tables 5 and 6; title of an axis
+DEFAULT = "gaussian-noise"  # corruption of the figures and of tables 5 and 6
+PASSES = "forward passes, millions"  # title of an axis
 NO_NUMBERS = "The paper prints a plot without numbers: what is compared is the order."
 SAME_RATE = (
     "The learning rate of a row is chosen on {} and taken for all columns and seeds; "
@@ -86,15 +84,7 @@ def table_of(
     measure: Measure = ACCURACY,
     **others: Any,
 ) -> Table:
-    """Return the table of the runs in a builder.
-
-    Args:
-        name, rows, claims, order, measure, others: as in `Table`.
-        title: of the comparison.
-        builder: has the cells and the stages.
-        differences: differences of this table alone.
-        paper: published values by column and row.
-    """
+    """Return the table of the runs in a builder; `differences` are those of this table alone."""
     request = builder.request
     return Table(
         name,

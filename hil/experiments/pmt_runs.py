@@ -20,43 +20,28 @@ SEVERITY = 5
 BLOCKS = {f"block{block}": 1 << (block - 1) for block in (1, 2, 3, 4)}
 TRAINING_IMAGES = 1000  # in the data sets of the networks
 HELD_OUT = 200  # of these, for a choice: a standard error of at most 3.5 points
-WITHOUT_QAS = (
-    30_000  # rates without quantization-aware scaling are so much larger: about 1 / s_w^2, which it divides by
-)
+WITHOUT_QAS = 30_000  # rates without quantization-aware scaling are larger by about 1 / s_w^2, which it divides by
 PMT, RATES = "poor-mans-training", (0.003, 0.01, 0.03, 0.1)
 
 
 @dataclass(frozen=True)
 class PmtRequest:
-    """What the user requested.
+    """What the user requested."""
 
-    Attributes:
-        network: a pre-trained network.
-        corruptions: of severity 5; None for those of the table.
-        seeds: number of seeds, from 1.
-        epochs: of an adaptation.
-        batch: samples whose gradients are accumulated for a step (the paper's N).
-        images: training images; for the choice of a rate or a block, 200 of them are held out.
-        queries: for each layer (the paper's Q).
-        rates: initial learning rates of the searched grids; a single rate is used without a search.
-    """
-
-    network: str = "resnet-tiny"
-    corruptions: tuple[str, ...] | None = None
+    network: str = "resnet-tiny"  # pre-trained
+    corruptions: tuple[str, ...] | None = None  # of severity 5; None for those of the table
     seeds: int = 3
-    epochs: int = 50
-    batch: int = 100
-    images: int = 1000
-    queries: int = 100
-    rates: tuple[float, ...] = RATES
+    epochs: int = 50  # of an adaptation
+    batch: int = 100  # samples whose gradients are accumulated for a step (the paper's N)
+    images: int = 1000  # for training; for the choice of a rate or a block, 200 of them are held out
+    queries: int = 100  # for each layer (the paper's Q)
+    rates: tuple[float, ...] = RATES  # initial learning rates of the searched grids; a single one is not searched for
 
     def __post_init__(self) -> None:
         if self.batch > self.kept:
-            raise RigError(
-                f"a batch of {self.batch} is larger than the {self.kept} training images that remain while something "
-                "is chosen: "
-                "choose a smaller --batch, or more --images."
-            )
+            remain = f"the {self.kept} training images that remain while something is chosen"
+            cure = "choose a smaller --batch, or more --images"
+            raise RigError(f"a batch of {self.batch} is larger than {remain}: {cure}.")
         if self.queries > LIMITS["queries"][1]:
             raise RigError(f"--queries is {self.queries}: a step has {LIMITS['queries'][1]} at most.")
 
@@ -98,21 +83,13 @@ def default_settings(method: str, given: Given) -> GraphSettings:
 
 @dataclass(frozen=True)
 class Way:
-    """How a row trains.
-
-    Attributes:
-        given: settings that differ from those of the method's first variant.
-        method: its name.
-        budget: total number of perturbed forward passes; None: the number of epochs decides.
-        fewest_steps: least number of steps for a budget; the batch is reduced for it. 0: the batch stays.
-        epochs: rows of the curve; None: as the user chose.
-    """
+    """How a row trains; fields as of `GraphRun`."""
 
     given: Given
     method: str = PMT
     budget: int | None = None
     fewest_steps: int = 0
-    epochs: int | None = None
+    epochs: int | None = None  # None: as the user chose
 
     def in_block(self, request: PmtRequest, mask: int) -> Way:
         """Return the same training in one block."""
@@ -145,19 +122,14 @@ class Builder:
     Args:
         request: what the user requested.
         budget: perturbed forward passes of every run except the test trainings; None: the number of epochs decides.
-
-    Attributes:
-        searches: of learning rates, by row.
-        tests: test trainings of the blocks.
-        table_runs: the runs of the table itself.
-        cells: cells of the table.
     """
 
     def __init__(self, request: PmtRequest, budget: int | None = None) -> None:
         self.request, self.budget = request, budget
-        self.searches: dict[str, RateSearch] = {}
-        self.tests: dict[GraphRun, None] = {}
-        self.table_runs: dict[GraphRun, None] = {}
+        self.data = request.network  # title above a column
+        self.searches: dict[str, RateSearch] = {}  # of learning rates, by the beginning of the names of their runs
+        self.tests: dict[GraphRun, None] = {}  # test trainings of the blocks
+        self.table_runs: dict[GraphRun, None] = {}  # the runs of the table itself
         self.cells: dict[Cell, tuple[GraphRun, ...]] = {}
 
     @property
@@ -173,15 +145,10 @@ class Builder:
     def row(
         self, column: str, row: str, corruptions: Sequence[str], way: Way, tuned_on: str, chosen: bool = False
     ) -> None:
-        """Add the cell of a row, over corruptions and seeds.
+        """Add the cell of a row: the mean over corruptions and seeds, with the rate that is best on `tuned_on`.
 
-        Args:
-            column, row: of the table.
-            corruptions: the cell is the mean over these.
-            way: how the row trains.
-            tuned_on: the corruption for the choice of its rate.
-            chosen: whether it trains the block that Poor Man's Training improves most in one epoch. Each block then has
-                its own rate.
+        If the block is chosen, it is the one that Poor Man's Training improves most in one epoch, and each block has
+        its own rate.
         """
         if chosen:
             labels = BLOCKS if way.method == PMT else {f"{row}-{name}": mask for name, mask in BLOCKS.items()}
@@ -196,11 +163,6 @@ class Builder:
                 runs.append(replace(run, blocks_from=blocks, **rates))
         self.table_runs.update(dict.fromkeys(runs))
         self.cells[self.data, column, row] = tuple(runs)
-
-    @property
-    def data(self) -> str:
-        """Title above a column."""
-        return self.request.network
 
     def block(self, mask: int) -> Way:
         """Return the training of some blocks by Poor Man's Training."""
@@ -217,8 +179,8 @@ class Builder:
         stems = []
         for (label, way), rates in zip(ways.items(), given, strict=True):
             base = self._run(self.request.held_out(corruption), "rate", label, 1, way)
-            self.searches.setdefault(label, RateSearch(base, rates, self.request.seeds))
             stems.append(stem_of(base))
+            self.searches.setdefault(stems[-1], RateSearch(base, rates, self.request.seeds))
         return {"rate_from": tuple(stems)}
 
     def _test(self, corruption: str, seed: int, tuned_on: str) -> tuple[str, ...]:

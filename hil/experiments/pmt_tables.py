@@ -8,7 +8,6 @@ from dataclasses import replace
 from hil.data.corruption.by_name import FAMILIES
 from hil.experiments.pmt_differences import DEFAULT, EQUAL_PASSES, PASSES, SAME_RATE, table_of
 from hil.experiments.pmt_figures import figure7, figure8, figure9
-from hil.experiments.pmt_published import BLOCKS as TABLE4_ROWS
 from hil.experiments.pmt_published import TABLE4, TABLE5, TABLE6, TABLE7, TABLE7_COLUMNS
 from hil.experiments.pmt_runs import BLOCKS, Builder, PmtRequest, Way
 from hil.experiments.run import Given
@@ -47,7 +46,7 @@ def table4(request: PmtRequest) -> Table:
     )
     order = "the block chosen for the task above each fixed block"
     return table_of(
-        "pmt-table4", "Fixed and chosen blocks", builder, ("none", *TABLE4_ROWS), claims, order, differences, paper
+        "pmt-table4", "Fixed and chosen blocks", builder, ("none", *TABLE4), claims, order, differences, paper
     )
 
 
@@ -89,7 +88,7 @@ def table7(request: PmtRequest) -> Table:
     )
     order = "Poor Man's Training above no adaptation and above INT8 BP without QAS, MCUTrain above INT8 BP"
     return table_of(
-        "pmt-table7", "TrainedRuns back-propagation", builder, rows, claims, order, differences, paper, not_run=not_run
+        "pmt-table7", "Beside back-propagation", builder, rows, claims, order, differences, paper, not_run=not_run
     )
 
 
@@ -105,11 +104,7 @@ PMT_TABLES: Mapping[str, Callable[[PmtRequest], Table]] = {
 
 
 def _baselines(
-    request: PmtRequest,
-    name: str,
-    rows: Mapping[str, Way],
-    published: Mapping[str, float],
-    own_block: bool,
+    request: PmtRequest, name: str, rows: Mapping[str, Way], published: Mapping[str, float], own_block: bool
 ) -> Table:
     layers = max(len(request.layers(request.block(mask))) for mask in BLOCKS.values())
     budget = request.budget(layers)
@@ -121,12 +116,7 @@ def _baselines(
         for row, way in rows.items():
             builder.row(corruption, row, (corruption,), replace(way, budget=budget), corruptions[0], chosen=own_block)
     claims = (*(("pmt", row) for row in rows), ("deepzero-0.9", "mezo"), ("pmt", "none"))
-    paper = {
-        (corruption, row): value
-        for corruption in corruptions
-        if corruption == DEFAULT
-        for row, value in published.items()
-    }
+    paper = {(DEFAULT, row): value for row, value in published.items()} if DEFAULT in corruptions else {}
     differences = (
         f"Every row has {budget:,} perturbed forward passes. {EQUAL_PASSES}",
         SAME_RATE.format(corruptions[0]),

@@ -7,14 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event, Lock
-from types import TracebackType
-from typing import Protocol
 
 from hil.errors import RigError
 from hil.experiments.curve import EpochRow, complete, read_curve, read_run
+from hil.experiments.progress import RunLines
+from hil.threads import ThreadPool
 
 # A step's products are small: threads within a run cost more than they gain, and parallel runs already fill the cores.
 ONE_THREAD = dict.fromkeys(
@@ -23,41 +22,23 @@ ONE_THREAD = dict.fromkeys(
 LOG_FILE = "worker.log"
 
 
-class Watcher(Protocol):
-    """Receives the progress of runs, from several threads, one call at a time."""
-
-    def begin(self, name: str, done: int, epochs: int) -> None:
-        """A run starts, or continues after epoch `done`."""
-        ...
-
-    def epoch(self, name: str, row: EpochRow) -> None:
-        """An epoch has ended."""
-        ...
-
-    def end(self, name: str, rows: list[EpochRow]) -> None:
-        """A run has ended."""
-        ...
-
-
 class Pool:
     """Worker processes; they are always ended when the block is left.
 
     Args:
         jobs: number of parallel processes.
-        watcher: receives every epoch.
+        lines: show the progress; they are called from several threads, one call at a time.
     """
 
-    def __init__(self, jobs: int, watcher: Watcher) -> None:
-        self._jobs, self._watcher = jobs, watcher
+    def __init__(self, jobs: int, lines: RunLines) -> None:
+        self._jobs, self._lines = jobs, lines
         self._running: set[subprocess.Popen[str]] = set()
         self._lock, self._stop = Lock(), Event()
 
     def __enter__(self) -> Pool:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         with self._lock:
             for process in self._running:
@@ -70,11 +51,11 @@ class Pool:
             RigError: a run failed; the others are trained.
         """
         left = [folder for folder in folders if not complete(folder)]
-        workers = ThreadPoolExecutor(self._jobs)
+        workers = ThreadPool(self._jobs)
         try:
             reasons = [reason for reason in workers.map(self._one, left) if reason]
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         finally:
             workers.shutdown(cancel_futures=True)
@@ -88,7 +69,7 @@ class Pool:
         epochs = read_run(folder)[0].epochs
         done = read_curve(folder)
         with self._lock:
-            self._watcher.begin(folder.name, done[-1].epoch if done else 0, epochs)
+            self._lines.begin(folder.name, done[-1].epoch if done else 0, epochs)
         log = folder / LOG_FILE
         with log.open("w", encoding="utf-8") as errors:
             process = subprocess.Popen(
@@ -105,11 +86,11 @@ class Pool:
         with process.stdout:
             for line in process.stdout:
                 with self._lock:
-                    self._watcher.epoch(folder.name, EpochRow(**json.loads(line)))
+                    self._lines.epoch(folder.name, EpochRow(**json.loads(line)))
         code = process.wait()
         with self._lock:
             self._running.discard(process)
-            self._watcher.end(folder.name, read_curve(folder))
+            self._lines.end(folder.name, read_curve(folder))
         if code == 0 or self._stop.is_set():
             return None
         lines = log.read_text(encoding="utf-8").strip().splitlines()

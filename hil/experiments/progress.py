@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -11,11 +9,7 @@ from hil.experiments.curve import EpochRow
 
 
 class RunLines:
-    """Shows the runs in training (`hil.experiments.pool.Watcher`).
-
-    Args:
-        console: to draw on.
-    """
+    """Shows the runs in training."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -30,13 +24,11 @@ class RunLines:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
     def begin(self, name: str, done: int, epochs: int) -> None:
-        """Show a run that starts."""
+        """Show a run that starts, or continues after epoch `done`."""
         self._tasks[name] = self._progress.add_task(name, total=epochs, completed=done, text="")
 
     def epoch(self, name: str, row: EpochRow) -> None:
@@ -46,9 +38,7 @@ class RunLines:
     def end(self, name: str, rows: list[EpochRow]) -> None:
         """Leave one line about a run that has ended."""
         self._progress.remove_task(self._tasks.pop(name))
-        seconds = sum(row.train_s + row.eval_s for row in rows)
         if rows:
-            last = rows[-1]
-            self._console.print(
-                f"{name}: {last.epoch} epochs, test {last.test_accuracy:.2%}, {seconds:,.0f} s", highlight=False
-            )
+            last, seconds = rows[-1], sum(row.train_s + row.eval_s for row in rows)
+            text = f"{name}: {last.epoch} epochs, test {last.test_accuracy:.2%}, {seconds:,.0f} s"
+            self._console.print(text, highlight=False)

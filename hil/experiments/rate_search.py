@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,31 +21,18 @@ MOST_RATES = 16  # in a grid: from its initial rates it may grow by about six de
 
 @dataclass(frozen=True)
 class RateResult:
-    """The result of one rate of a grid.
-
-    Attributes:
-        eta: the rate.
-        accuracies: on the held-out images after the last epoch, one per seed.
-        loss: mean training loss of the last epoch over the seeds, in nats.
-        moved: smallest share, over the seeds, of the trained numbers that differ from their initial values.
-        before: mean accuracy on the held-out images before training.
-    """
+    """The result of one rate of a grid, on the held-out images."""
 
     eta: float
-    accuracies: tuple[float, ...]
-    loss: float
-    moved: float
-    before: float
+    accuracies: tuple[float, ...]  # after the last epoch, one per seed
+    loss: float  # mean training loss of the last epoch over the seeds, in nats
+    moved: float  # smallest share, over the seeds, of the trained numbers that differ from their initial values
+    before: float  # mean accuracy before training
 
     @property
     def harmful(self) -> bool:
         """Whether training lowers the accuracy; then a lower rate is better."""
         return fmean(self.accuracies) < self.before
-
-    @property
-    def order(self) -> tuple[bool, float, float, float]:
-        """Sorting key: rates that move weights first, then by accuracy, loss and size."""
-        return self.moved == 0, -fmean(self.accuracies), self.loss, self.eta
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields, with mean and spread of the accuracies."""
@@ -54,17 +42,11 @@ class RateResult:
 
 @dataclass(frozen=True)
 class RateSearch:
-    """The search of the rate of one row.
+    """The search of the rate of one row."""
 
-    Attributes:
-        base: the run of the row on the data for the choice, without a rate.
-        rates: the initial rates, ascending.
-        seeds: number of seeds for every rate.
-    """
-
-    base: GraphRun
-    rates: tuple[float, ...]
-    seeds: int
+    base: GraphRun  # the run of the row on the data for the choice, without a rate
+    rates: tuple[float, ...]  # the initial rates, ascending
+    seeds: int  # for every rate
 
     @property
     def stem(self) -> str:
@@ -85,9 +67,6 @@ class RateSearch:
 
         There are none if the best rate is inside the grid and does no harm, or if the grid cannot grow. If all rates
         diverge, the best one is best by chance. So a grid whose best rate is worse than no training grows downwards.
-
-        Args:
-            runs: holds the folders of the runs.
         """
         if begun := self._begun(runs):
             return begun
@@ -136,21 +115,16 @@ def results(runs: Path, stem: str) -> list[RateResult]:
         by_rate.setdefault(eta, []).append((last.test_accuracy, last.loss or 0.0, last.moved, rows[0].test_accuracy))
     if not by_rate:
         raise RigError(f"{runs} contains no run of the search {stem}: add --resume.")
-    return [
-        RateResult(
-            eta,
-            tuple(one[0] for one in its),
-            fmean(one[1] for one in its),
-            min(one[2] for one in its),
-            fmean(one[3] for one in its),
-        )
-        for eta, its in sorted(by_rate.items())
-    ]
+    found = []
+    for eta, seeds in sorted(by_rate.items()):
+        accuracies, losses, moved, before = zip(*seeds, strict=True)
+        found.append(RateResult(eta, accuracies, fmean(losses), min(moved), fmean(before)))
+    return found
 
 
 def _runs(runs: Path, stem: str) -> Iterator[tuple[float, GraphRun, list[EpochRow]]]:
     """Yield the runs of a search by name, each with its rate and its curve."""
-    for folder in sorted(runs.glob(f"{_escaped(stem)}*")):
+    for folder in sorted(runs.glob(f"{glob.escape(stem)}*")):
         if re.fullmatch(r"[0-9.e+-]+-seed\d+", folder.name[len(stem) :]) and (folder / RUN_FILE).is_file():
             run = read_run(folder)[0]
             assert isinstance(run, GraphRun) and run.eta is not None
@@ -160,9 +134,9 @@ def _runs(runs: Path, stem: str) -> Iterator[tuple[float, GraphRun, list[EpochRo
 def best_of(found: Sequence[RateResult]) -> RateResult:
     """Return the rate with the best mean accuracy on the held-out images among those that move weights.
 
-    Equals are decided by the loss.
+    Equals are decided by the loss, then by the size of the rate.
     """
-    return min(found, key=lambda one: one.order)
+    return min(found, key=lambda one: (one.moved == 0, -fmean(one.accuracies), one.loss, one.eta))
 
 
 def best_rate(runs: Path, stem: str) -> float:
@@ -197,7 +171,3 @@ def below(rate: float) -> float:
 
 def _mantissa(rate: float) -> float:
     return float(f"{rate:e}".split("e")[0])
-
-
-def _escaped(stem: str) -> str:
-    return re.sub(r"([\[\]*?])", r"[\1]", stem)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
 
 from hil.experiments.charts import charts
 from hil.experiments.latex import as_latex
@@ -45,11 +44,8 @@ def as_markdown(summary: Summary) -> str:
     """Return the table as Markdown, with differences and certificates."""
     table = summary.table
     lines = [f"# {table.title}", ""]
-    lines += [
-        f"{table.measure.title} ({table.measure.unit}), mean ± sample standard deviation over the "
-        f"seeds{brackets(summary)}.",
-        "",
-    ]
+    mean = f"mean ± sample standard deviation over the seeds{brackets(summary)}"
+    lines += [f"{table.measure.title} ({table.measure.unit}), {mean}.", ""]
     lines.append("| | " + " | ".join(f"{data} {table.called(column)}" for data, column in table.columns) + " |")
     lines.append("|---|" + "---:|" * len(table.columns))
     for row in table.rows:
@@ -79,11 +75,8 @@ def as_markdown(summary: Summary) -> str:
 
 def rate_lines(summary: Summary) -> list[str]:
     """Return the searches of learning rates as lines of text: every rate with its accuracy; the chosen one is bold."""
-    lines = (
-        ["", "Searched (mean accuracy on the held-out images over the seeds; the chosen rate is bold):", ""]
-        if summary.searches
-        else []
-    )
+    what = "mean accuracy on the held-out images over the seeds; the chosen rate is bold"
+    lines = ["", f"Searched ({what}):", ""] if summary.searches else []
     for search in summary.searches:
         rates = []
         for one in search["rates"]:
@@ -91,10 +84,8 @@ def rate_lines(summary: Summary) -> list[str]:
             rates.append(f"**{text}**" if one["eta"] == search["chosen"] else text)
         edge = "" if search["inside"] else "; the best rate does not lie inside the grid"
         edge += "; no rate is as good as no training" if search["harmful"] else ""
-        before = f"before training {search['rates'][0]['before']:.1%}"
-        lines.append(
-            f"- {search['row']} on {search['data']}, {search['seeds']} seeds: {before}, {', '.join(rates)}{edge}"
-        )
+        found = ", ".join([f"before training {search['rates'][0]['before']:.1%}", *rates])
+        lines.append(f"- {search['row']} on {search['data']}, {search['seeds']} seeds: {found}{edge}")
     return lines
 
 
@@ -134,13 +125,5 @@ def as_page(summary: Summary) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    template = environment.get_template("experiment.html.j2")
-    drawn: list[tuple[str, Markup]] = charts(summary)
-    return template.render(
-        s=summary,
-        called=summary.table.called,
-        charts=drawn,
-        entry=entry,
-        order_in_words=order_in_words,
-        brackets=brackets,
-    )
+    names = {"called": summary.table.called, "charts": charts(summary), "entry": entry, "brackets": brackets}
+    return environment.get_template("experiment.html.j2").render(s=summary, order_in_words=order_in_words, **names)

@@ -15,11 +15,7 @@ RADIUS = 2.5  # of a single point; coinciding points are rings of increasing siz
 
 
 def strokes(lines: Sequence[Sequence[Point | None]]) -> list[list[Markup]]:
-    """Return the paths and single points of every line.
-
-    Args:
-        lines: points as they are drawn; None is a gap.
-    """
+    """Return the paths and single points of every line of points as they are drawn; None is a gap."""
     shared: dict[Segment, list[int]] = defaultdict(list)
     lone: dict[Point, list[int]] = defaultdict(list)
     for number, line in enumerate(lines):

@@ -18,9 +18,7 @@ from hil.reference.methods.zeroth_order import ZerothOrder
 def cosines(learner: object, step: int, images: np.ndarray, labels: np.ndarray) -> list[float]:
     """Return the cosine of estimate and gradient for the weights of each trained layer; 0 if one is all zeros.
 
-    Args:
-        learner: a zeroth-order method that trains weights.
-        step, images, labels: of the estimated step; nothing is updated.
+    The learner is a zeroth-order method that trains weights; nothing is updated.
     """
     assert isinstance(learner, ZerothOrder)
     found = learner.estimate(step, images, labels).gradients
@@ -31,7 +29,9 @@ def cosines(learner: object, step: int, images: np.ndarray, labels: np.ndarray) 
     for layer, gradient in zip(learner.trained, found, strict=True):
         estimate = gradient.total[: layer.weights.size].reshape(layer.weights.shape).astype(np.float64)
         if layer.by_nodes:
-            estimate = estimate * _over_channels(layer.layer, _factors(layer.layer))
+            factors = _factors(layer.layer)  # [O]; the channels are the last axis of depthwise weights
+            of_rows = factors.reshape(-1, *[1] * (estimate.ndim - 1))
+            estimate = estimate * (factors if layer.layer.op is Op.DEPTHWISE else of_rows)
         alike.append(cosine(estimate, slope[layer.index]))
     return alike
 
@@ -79,12 +79,6 @@ def _factors(layer: Node) -> np.ndarray:
     """Return the change of an output for one step of its sum, [O]."""
     assert layer.own is not None
     return np.ldexp(layer.own.multiplier.astype(np.float64), layer.own.shift.astype(np.int32) - 31)
-
-
-def _over_channels(layer: Node, factors: np.ndarray) -> np.ndarray:
-    """Return factors [O] in a shape that fits the weights."""
-    assert layer.own is not None
-    return factors if layer.op is Op.DEPTHWISE else factors.reshape(-1, *[1] * (layer.own.weights.ndim - 1))
 
 
 def _through_weights(layer: Node, x: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from hil.bounded_read import SMALL_TEXT, read_toml
 from hil.data import load
+from hil.dataclass_json import read_specification
 from hil.errors import RigError, close_matches
+from hil.experiments.curve import Run
 from hil.experiments.exponents import METHOD, NETWORK, ExponentRun
 from hil.experiments.graphs import GraphRun
-from hil.experiments.run import Run
 from hil.experiments.table import ACCURACY, LOSS, Cell, Table
 from hil.methods import METHODS, GraphMethod, graph_method
 from hil.networks import names
@@ -53,25 +53,20 @@ class SpecFile(Cells):
 
 
 def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> Table:
-    """Return the table that a file describes.
-
-    Args:
-        path: of the TOML file.
-        seeds: number of seeds, from 1.
-        epochs, batch: replace those in the file; None keeps them.
+    """Return the table that a TOML file describes; `epochs` and `batch` replace those in the file.
 
     Raises:
         RigError: no such file, a mistake in it, an unknown name, or a setting that the method does not have.
     """
     spec = _parsed(path)
     cells: dict[Cell, tuple[Run, ...]] = {}
+    options = {key: value for key, value in (("epochs", epochs), ("batch", batch)) if value}
     for column in spec.column:
         for row in spec.row:
-            given = _merged(spec, column, row) | {
-                key: value for key, value in (("epochs", epochs), ("batch", batch)) if value
-            }
+            given = _merged(spec, column, row) | options
             try:
-                runs = tuple(_run(given, column.name, row.name, seed) for seed in range(1, seeds + 1))
+                make = _exponent_run if given["method"] == METHOD else _graph_run
+                runs = tuple(make(given, column.name, row.name, seed) for seed in range(1, seeds + 1))
                 _check(runs[0])
             except RigError as error:
                 raise RigError(f"{path}: row {row.name}, column {column.name}: {error}") from error
@@ -79,24 +74,12 @@ def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> 
     stage = tuple(dict.fromkeys(run for runs in cells.values() for run in runs))
     rows = tuple(row.name for row in spec.row)
     measure = ACCURACY if spec.measure == "accuracy" else LOSS
-    return Table(
-        spec.name, spec.title, (stage,), cells, rows, {}, (f"An experiment of {path.name}, not of a paper.",), measure
-    )
+    differences = (f"An experiment of {path.name}, not of a paper.",)
+    return Table(spec.name, spec.title, (stage,), cells, rows, {}, differences, measure)
 
 
 def _parsed(path: Path) -> SpecFile:
-    try:
-        _, raw = read_toml(path, SMALL_TEXT, "give a TOML file as docs/experiments.md describes it")
-    except RigError as error:
-        raise RigError(f"--spec {error}") from error
-    try:
-        spec = SpecFile.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part + 1) if isinstance(part, int) else part for part in first["loc"])
-        raise RigError(
-            f"--spec {path}: {place or 'the file'}: {first['msg'].lower()}; docs/experiments.md has an example."
-        ) from error
+    spec = read_specification(SpecFile, path, "docs/experiments.md")
     for kind, named in (("row", spec.row), ("column", spec.column)):
         names = [one.name for one in named]
         if double := next((name for name in names if names.count(name) > 1), None):
@@ -104,37 +87,25 @@ def _parsed(path: Path) -> SpecFile:
     return spec
 
 
-def _merged(spec: SpecFile, column: Named, row: Named) -> dict[str, Any]:
+def _merged(*parts: Cells) -> dict[str, Any]:
+    """Return the keys of all parts; a later part overrides an earlier one, and both override the defaults."""
     given: dict[str, Any] = {"data": "fashion-mnist-1k", "network": NETWORK, "method": METHOD, "epochs": 5, "batch": 20}
-    settings: dict[str, int | float | str] = {}
-    for part in (spec, column, row):
-        given |= {
-            key: getattr(part, key)
-            for key in ("data", "network", "method", "variant", "epochs", "batch", "eta")
-            if getattr(part, key) is not None
-        }
-        settings |= part.settings
-    return given | {"settings": settings}
-
-
-def _run(given: Mapping[str, Any], column: str, row: str, seed: int) -> Run:
-    if given["method"] == METHOD:
-        return _exponent_run(given, column, row, seed)
-    return _graph_run(given, column, row, seed)
+    for part in parts:
+        settings = given.get("settings", {}) | part.settings
+        given |= part.model_dump(include=set(Cells.model_fields), exclude_none=True) | {"settings": settings}
+    return given
 
 
 def _exponent_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> ExponentRun:
     if given["network"] != NETWORK:
-        raise RigError(
-            f"{METHOD} trains {NETWORK}, not {given['network']!r}: leave network out, or name another method."
-        )
+        cure = "leave network out, or name another method"
+        raise RigError(f"{METHOD} trains {NETWORK}, not {given['network']!r}: {cure}.")
     variant = _known("variant", given.get("variant", ""), METHODS[METHOD].variants)
     if "eta" in given:
         raise RigError(f"{METHOD} has no learning rate: leave eta out.")
     settings = dict(given["settings"])
     scale = settings.pop("r_max", 7)
-    star = settings.pop("loss", "float") == "integer"
-    kind = "int8star" if star else "int8"
+    kind = "int8star" if settings.pop("loss", "float") == "integer" else "int8"
     return ExponentRun(
         given["data"], kind, variant, seed, given["epochs"], batch=given["batch"], r_max=scale,
         given=tuple(settings.items()), tag=f"{column}-{row}",
@@ -142,29 +113,15 @@ def _exponent_run(given: Mapping[str, Any], column: str, row: str, seed: int) ->
 
 
 def _graph_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> GraphRun:
-    method, network = (
-        _known("method", given["method"], METHODS),
-        _known("network", given["network"], names(GraphMethod.format)),
-    )
+    method = _known("method", given["method"], METHODS)
+    network = _known("network", given["network"], names(GraphMethod.format))
     kind = graph_method(method)
-    variants, default = kind.variants, kind.default_variant
-    variant = _known("variant", given.get("variant", default), variants)
-    first = variants[default]
-    settings = {name: value for name, value in variants[variant].items() if first.get(name) != value} | given[
-        "settings"
-    ]
-    return GraphRun(
-        given["data"],
-        column,
-        row,
-        seed,
-        given["epochs"],
-        given["batch"],
-        network,
-        method,
-        tuple(settings.items()),
-        eta=given.get("eta", 0.01),
-    )
+    variant = _known("variant", given.get("variant", kind.default_variant), kind.variants)
+    first = kind.variants[kind.default_variant]
+    settings = {name: value for name, value in kind.variants[variant].items() if first.get(name) != value}
+    settings |= given["settings"]
+    cell, size = (given["data"], column, row, seed), (given["epochs"], given["batch"])
+    return GraphRun(*cell, *size, network, method, tuple(settings.items()), eta=given.get("eta", 0.01))
 
 
 def _known(what: str, name: str, known: Any) -> str:
@@ -177,7 +134,6 @@ def _check(run: Run) -> None:
     """Build the method once, to find a wrong setting before anything is trained."""
     images = len(load(run.data).train_images)
     if run.batch > images:
-        raise RigError(
-            f"a batch of {run.batch} is larger than the {images} training images of {run.data}: choose a smaller batch."
-        )
+        held = f"the {images} training images of {run.data}"
+        raise RigError(f"a batch of {run.batch} is larger than {held}: choose a smaller batch.")
     run.learner(None, run.schedule(run.per_epoch(images) * run.epochs))

@@ -10,10 +10,9 @@ from typing import Any
 
 from hil.experiments.certify import Certificate
 from hil.experiments.choose_run import resolved
-from hil.experiments.curve import EpochRow, fields_of, read_curve
+from hil.experiments.curve import EpochRow, ended, read_curve
 from hil.experiments.elasticzo_published import UNTUNED
 from hil.experiments.rate_search import search_facts
-from hil.experiments.run import Run
 from hil.experiments.table import COSINE, LOSS, Cell, Table
 
 Curves = Mapping[str, Sequence[EpochRow]]  # by name of the run
@@ -21,32 +20,19 @@ Curves = Mapping[str, Sequence[EpochRow]]  # by name of the run
 
 @dataclass(frozen=True)
 class CellResult:
-    """One cell of the table.
-
-    Attributes:
-        data, column, row: which cell.
-        values: one per seed, the mean over its runs of the table's measure; for `none`, that of the curve's first row.
-        mean: of the values; None without any.
-        spread: their sample standard deviation (n - 1); None with fewer than two.
-        paper: published value, or None.
-        right_signs: share of the steps whose sign agrees with the float losses, mean over epochs and seeds; None if the
-            method uses no sign.
-        chosen: settings that were searched; empty if there were none.
-        train_s: wall time of the training steps for one seed.
-        steps_per_s: training steps per second of wall time, mean over seeds.
-    """
+    """One cell of the table."""
 
     data: str
     column: str
     row: str
-    values: tuple[float, ...]
-    mean: float | None
-    spread: float | None
-    paper: float | None
-    right_signs: float | None
-    chosen: str
-    train_s: float | None
-    steps_per_s: float | None
+    values: tuple[float, ...]  # one per seed, the mean over its runs; for `none`, that of the curve's first row
+    mean: float | None  # of the values; None without any
+    spread: float | None  # their sample standard deviation (n - 1); None with fewer than two
+    paper: float | None  # published value
+    right_signs: float | None  # as in the curve, mean over epochs and seeds
+    chosen: str  # settings that were searched; empty if there were none
+    train_s: float | None  # wall time of the training steps for one seed
+    steps_per_s: float | None  # training steps per second of wall time, mean over seeds
 
 
 @dataclass(frozen=True)
@@ -64,25 +50,15 @@ class Order:
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything in the files of an experiment.
-
-    Attributes:
-        table: the table.
-        facts: time, versions and host.
-        cells: results, in the order of the table.
-        orders: one per column.
-        curves: by run.
-        certificates: of the board; empty if nothing was certified.
-        searches: finished searches of learning rates, from `search_facts`.
-    """
+    """Everything in the files of an experiment."""
 
     table: Table
-    facts: Mapping[str, Any]
-    cells: tuple[CellResult, ...]
-    orders: tuple[Order, ...]
+    facts: Mapping[str, Any]  # time, versions and host
+    cells: tuple[CellResult, ...]  # in the order of the table
+    orders: tuple[Order, ...]  # one per column
     curves: Curves
-    certificates: tuple[Certificate, ...]
-    searches: tuple[Mapping[str, Any], ...] = ()
+    certificates: tuple[Certificate, ...]  # empty if nothing was certified
+    searches: tuple[Mapping[str, Any], ...] = ()  # finished searches of learning rates, from `search_facts`
 
     def cell(self, data: str, column: str, row: str) -> CellResult | None:
         """Return a cell, or None if the table does not have it."""
@@ -104,10 +80,10 @@ class Summary:
             "not_run": dict(self.table.not_run),
             "cells": [asdict(cell) for cell in self.cells],
             "orders": [asdict(order) for order in self.orders],
-            "runs": [fields_of(run) | {"name": run.name} for run in self.table.runs],
+            "runs": [asdict(run) | {"name": run.name} for run in self.table.runs],
             "curves": {name: [asdict(row) for row in rows] for name, rows in self.curves.items()},
             "searches": list(self.searches),
-            "certificates": [certificate.to_json() for certificate in self.certificates],
+            "certificates": [asdict(certificate) for certificate in self.certificates],
         }
 
 
@@ -116,17 +92,13 @@ def summarise(table: Table, runs: Path, facts: Mapping[str, Any], certificates: 
     curves = {run.name: read_curve(runs / run.name) for run in table.runs}
     cells = tuple(_cell(table, cell, runs, curves) for cell in table.cells)
     orders = tuple(_order(table, cells, *column) for column in table.columns)
-    return Summary(table, facts, cells, orders, curves, tuple(certificates), _searches(table, runs))
-
-
-def _searches(table: Table, runs: Path) -> tuple[Mapping[str, Any], ...]:
-    """Return the finished searches."""
-    return tuple(search_facts(runs, search) for search in table.searches if search.over(runs))
+    searches = tuple(search_facts(runs, search) for search in table.searches if search.over(runs))
+    return Summary(table, facts, cells, orders, curves, tuple(certificates), searches)
 
 
 def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
     data, column, row = cell
-    done = [run for run in table.cells[cell] if _done(run, curves)]
+    done = [run for run in table.cells[cell] if ended(run, curves[run.name])]
     by_seed: dict[int, list[float]] = {}
     for run in done:
         by_seed.setdefault(run.seed, []).append(_value(table, row, column, curves[run.name]))
@@ -162,11 +134,6 @@ def _value(table: Table, row: str, column: str, curve: Sequence[EpochRow]) -> fl
         layers = list(dict.fromkeys(name for _, name in table.columns))
         return one.cosines[layers.index(column)]
     return 100 * one.test_accuracy
-
-
-def _done(run: Run, curves: Curves) -> bool:
-    rows = curves[run.name]
-    return bool(rows) and rows[-1].epoch == run.epochs
 
 
 def _order(table: Table, cells: Sequence[CellResult], data: str, column: str) -> Order:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from hil.experiments.curve import Run
 from hil.experiments.rate_search import RateSearch
-from hil.experiments.run import Run
 
 Cell = tuple[str, str, str]  # data set as the paper's column calls it, column, row
 Claims = tuple[tuple[str, str], ...]  # rows: the first is better than the second
@@ -15,19 +15,12 @@ Claims = tuple[tuple[str, str], ...]  # rows: the first is better than the secon
 
 @dataclass(frozen=True)
 class Measure:
-    """The quantity in the cells.
-
-    Attributes:
-        name: `accuracy` (of the test images after the last epoch), `loss` (mean of the last epoch's training) or
-            `cosine` (with the slope, of the layer of the column).
-        title, unit: shown above the table.
-        sign: 1 if more is better, -1 if less is.
-    """
+    """The quantity in the cells; title and unit are shown above the table."""
 
     name: str
     title: str
     unit: str
-    sign: int = 1
+    sign: int = 1  # 1 if more is better, -1 if less is
 
 
 ACCURACY = Measure("accuracy", "Test accuracy", "percent of the test images, behind the last epoch")
@@ -45,40 +38,23 @@ class Axis:
 
 @dataclass(frozen=True)
 class Table:
-    """One table of a paper.
-
-    Attributes:
-        name, title: of the experiment.
-        stages: runs that may train in parallel; each stage needs the one before it.
-        cells: runs of each cell, by (data, column, row); the cell is their mean.
-        rows: in the paper's order.
-        paper: published values, percent.
-        differences: differences from the paper's setting, one sentence each.
-        measure: the quantity in the cells.
-        claims: the paper's claims about rows, in every column that has both.
-        order: the claims in words.
-        titles: of rows and columns whose title differs from their name.
-        axis: of the learning curves.
-        searches: searches of learning rates; their first runs are in the first stage.
-        choices: names of runs from which others choose; no board repeats them.
-        not_run: rows that were not run, with the reason.
-    """
+    """One table of a paper."""
 
     name: str
     title: str
-    stages: tuple[tuple[Run, ...], ...]
-    cells: Mapping[Cell, tuple[Run, ...]]
-    rows: tuple[str, ...]
-    paper: Mapping[Cell, float]
-    differences: tuple[str, ...]
+    stages: tuple[tuple[Run, ...], ...]  # runs that may train in parallel; each stage needs the one before it
+    cells: Mapping[Cell, tuple[Run, ...]]  # the cell is the mean of its runs
+    rows: tuple[str, ...]  # in the paper's order
+    paper: Mapping[Cell, float]  # published values, percent
+    differences: tuple[str, ...]  # from the paper's setting, one sentence each
     measure: Measure = ACCURACY
-    claims: Claims = ()
-    order: str = ""
-    titles: Mapping[str, str] = field(default_factory=dict)
-    axis: Axis = Axis()
-    searches: tuple[RateSearch, ...] = ()
-    choices: frozenset[str] = frozenset()
-    not_run: Mapping[str, str] = field(default_factory=dict)
+    claims: Claims = ()  # about rows, in every column that has both
+    order: str = ""  # the claims in words
+    titles: Mapping[str, str] = field(default_factory=dict)  # of rows and columns whose title differs from their name
+    axis: Axis = Axis()  # of the learning curves
+    searches: tuple[RateSearch, ...] = ()  # of learning rates; their first runs are in the first stage
+    choices: frozenset[str] = frozenset()  # names of runs from which others choose; no board repeats them
+    not_run: Mapping[str, str] = field(default_factory=dict)  # rows that were not run, with the reason
 
     @property
     def runs(self) -> tuple[Run, ...]:

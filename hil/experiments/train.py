@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from hil.data import DataSet, batches, load
+from hil.data import batches, load
 from hil.errors import RigError
 from hil.experiments.choose_run import resolved
 from hil.experiments.curve import (
@@ -27,7 +27,6 @@ from hil.experiments.curve import (
     write_checkpoint,
     write_curve,
 )
-from hil.experiments.run import Learner, Run, Schedule
 from hil.experiments.slope import cosines
 from hil.trial.outcome import step_digest
 
@@ -46,14 +45,14 @@ class Training:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.run: Run = resolved(read_run(folder)[0], folder.parent)
-        self.data: DataSet = load(self.run.data)
+        self.run = resolved(read_run(folder)[0], folder.parent)
+        self.data = load(self.run.data)
         self.per_epoch = self.run.per_epoch(len(self.data.train_images))
-        self.schedule: Schedule = self.run.schedule(self.per_epoch * self.run.epochs)
+        self.schedule = self.run.schedule(self.per_epoch * self.run.epochs)
         self.rows = read_curve(folder)
         start = self._start()
         first = None if start is None else read_checkpoint(start, self.run.learner(None, self.schedule).weights).weights
-        self.learner: Learner = self.run.learner(first, self.schedule)
+        self.learner = self.run.learner(first, self.schedule)
         self._first = [tensor.copy() for tensor in self.learner.weights]
         self.step = self.rows[-1].step if self.rows else 0
         if self.rows:
@@ -63,12 +62,8 @@ class Training:
     def epochs(self) -> Iterator[EpochRow]:
         """Train the remaining epochs; yield the row of each after it was written."""
         if not self.rows:
-            write_checkpoint(
-                checkpoint_path(self.folder, 0),
-                self.learner.weights,
-                0,
-                np.zeros((0, len(self.learner.weights)), np.uint32),
-            )
+            none = np.zeros((0, len(self.learner.weights)), np.uint32)
+            write_checkpoint(checkpoint_path(self.folder, 0), self.learner.weights, 0, none)
             arithmetic = self.learner.arithmetic
             yield self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0, arithmetic=arithmetic))
         order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
@@ -102,18 +97,14 @@ class Training:
             digests.append(outcome.digests)
             self.step += 1
         trained = time.monotonic()
-        write_checkpoint(
-            checkpoint_path(self.folder, epoch), self.learner.weights, self.step, np.array(digests, np.uint32)
-        )
+        path = checkpoint_path(self.folder, epoch)
+        write_checkpoint(path, self.learner.weights, self.step, np.array(digests, np.uint32))
         accuracies = self._evaluate()
         signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
         seconds = trained - started, time.monotonic() - trained
-        return self._keep(
-            EpochRow(
-                epoch, self.step, float(np.mean(losses)), signs, *accuracies, *seconds,
-                cosines=alike, moved=self._moved(), digest=step_digest(digests[-1]), arithmetic=self.learner.arithmetic,
-            )
-        )  # fmt: skip
+        loss, digest, arithmetic = float(np.mean(losses)), step_digest(digests[-1]), self.learner.arithmetic
+        row = EpochRow(epoch, self.step, loss, signs, *accuracies, *seconds, alike, self._moved(), digest, arithmetic)
+        return self._keep(row)
 
     def _moved(self) -> float:
         """Return the share of the trained numbers that differ from their initial values."""
@@ -123,10 +114,10 @@ class Training:
 
     def _evaluate(self) -> tuple[float, float]:
         """Return train and test accuracy."""
-        accuracy: Callable[[np.ndarray, np.ndarray], float] = self.learner.accuracy
+        data, accuracy = self.data, self.learner.accuracy
         return (
-            accuracy(self.data.train_images[:SEEN], self.data.train_labels[:SEEN]),
-            accuracy(self.data.test_images, self.data.test_labels),
+            accuracy(data.train_images[:SEEN], data.train_labels[:SEEN]),
+            accuracy(data.test_images, data.test_labels),
         )
 
     def _keep(self, row: EpochRow) -> EpochRow:

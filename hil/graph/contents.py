@@ -21,8 +21,8 @@ Fault = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Inside:
-    """A layer whose data lie inside the file."""
+class Contents:
+    """The checks of the data of a layer that lie inside the file."""
 
     blob: bytes
     index: int
@@ -49,7 +49,7 @@ class Inside:
         return self.record.out_shape[0] * self.record.out_shape[1]
 
     @cached_property
-    def weights(self) -> np.ndarray:
+    def values(self) -> np.ndarray:
         """The weights as they lie in the file."""
         return np.frombuffer(self.blob, weight_type(self.record.format), self.record.weights, self.record.weights_at)
 
@@ -59,26 +59,30 @@ class Inside:
         end = self.record.weights_at + self.record.weight_bytes
         return self.blob[end : end + -end % 4]
 
+    def weights(self) -> Iterator[Fault]:
+        """Check 12."""
+        largest = CHAINS[Format(self.record.format)].largest_weight if self.record.format in CHAINS else 127
+        beyond = self.values[~(np.abs(self.values.astype(np.float64)) <= largest)]  # not-a-number compares false
+        if beyond.size:
+            yield 12, f"a weight is {beyond[0]}, which no tensor may hold"
 
-@dataclass(frozen=True)
-class Chain:
+
+class Chain(Contents):
     """The checks of a layer in a format of chains."""
-
-    inside: Inside
 
     @property
     def format(self) -> ChainFormat:
         """Of the layer."""
-        return CHAINS[Format(self.inside.record.format)]
+        return CHAINS[Format(self.record.format)]
 
     def padding(self) -> Iterator[Fault]:
         """Check 7."""
-        if any(self.inside.padding_of_weights):
+        if any(self.padding_of_weights):
             yield 7, "a byte after its weights that must be zero is not"
 
     def scales(self) -> Iterator[Fault]:
         """Check 9."""
-        header, record, (least, most) = self.inside.header, self.inside.record, self.format.exponents
+        header, record, (least, most) = self.header, self.record, self.format.exponents
         if (header.scale, header.zero, header.rounding) != (2.0**self.format.input_exponent, 0, 0):
             found = f"scale {header.scale}, zero point {header.zero} and rounding {header.rounding}"
             yield 9, f"an input of {found} is none of {Format(record.format).name.lower()}"
@@ -87,51 +91,44 @@ class Chain:
 
     def sums(self) -> Iterator[Fault]:
         """Check 11."""
-        if self.inside.record.channels:
-            counts = (self.inside.record.taps, self.inside.error_products, self.inside.positions)
+        if self.record.channels:
+            counts = (self.record.taps, self.error_products, self.positions)
             yield from _counts(counts, (self.format.most_products,) * 3)
-
-    def weights(self) -> Iterator[Fault]:
-        """Check 12."""
-        yield from _magnitudes(self.inside.weights, self.format.largest_weight)
 
     def limits(self) -> Iterator[Fault]:
         """Check 13."""
         return iter(())
 
 
-@dataclass(frozen=True)
-class Tflite8:
+class Tflite8(Contents):
     """The checks of a tflite8 layer."""
-
-    inside: Inside
 
     @cached_property
     def output(self) -> Output:
         """Scale, zero point and limits."""
-        return Output.unpack(self.inside.blob, self.inside.record.parameters_at)
+        return Output.unpack(self.blob, self.record.parameters_at)
 
     @cached_property
     def factors(self) -> Factors | None:
         """Of an add, else None."""
-        record = self.inside.record
-        return Factors.unpack(self.inside.blob, record.parameters_at + OUTPUT.size) if record.op == Op.ADD else None
+        record = self.record
+        return Factors.unpack(self.blob, record.parameters_at + OUTPUT.size) if record.op == Op.ADD else None
 
     @cached_property
     def arrays(self) -> Arrays | None:
         """Of a layer with weights, else None."""
-        record = self.inside.record
+        record = self.record
         if not record.channels:
             return None
-        return Arrays.unpack(self.inside.blob, record.parameters_at + OUTPUT.size, record.channels)
+        return Arrays.unpack(self.blob, record.parameters_at + OUTPUT.size, record.channels)
 
     def padding(self) -> Iterator[Fault]:
         """Check 7."""
         if self.output.none or (self.factors is not None and self.factors.none):
             yield 7, "a field of its parameters that must be zero is not"
-        end = self.inside.record.end
-        padding_of_shifts = self.inside.blob[end - -self.inside.record.channels % 4 : end]
-        if any(self.inside.padding_of_weights) or any(padding_of_shifts):
+        end = self.record.end
+        padding_of_shifts = self.blob[end - -self.record.channels % 4 : end]
+        if any(self.padding_of_weights) or any(padding_of_shifts):
             yield 7, "a byte after its weights or shifts that must be zero is not"
 
     def scales(self) -> Iterator[Fault]:
@@ -141,14 +138,14 @@ class Tflite8:
 
     def sums(self) -> Iterator[Fault]:
         """Check 11."""
-        yield from _counts((self.inside.positions,), (2**16,))
+        yield from _counts((self.positions,), (2**16,))
         if self.factors is not None:
             multipliers, shifts, _ = self.factors
             if not (_within(multipliers, LEAST_MULTIPLIER) and _within(shifts, *ADD_SHIFTS)):
                 yield 11, f"factors {multipliers} with shifts {shifts} are none of an add"
         if self.arrays is None:
             return
-        yield from _counts((self.inside.record.taps, self.inside.error_products), (2**15, 2**17))
+        yield from _counts((self.record.taps, self.error_products), (2**15, 2**17))
         if not _within(self.arrays.bias.astype(np.int64), -LARGEST_BIAS, LARGEST_BIAS):
             yield 11, "a bias is beyond 2^30"
         if not (_within(self.arrays.multiplier, LEAST_MULTIPLIER) and _within(self.arrays.shift, *SHIFTS)):
@@ -158,8 +155,8 @@ class Tflite8:
         """Check 12."""
         if self.arrays is None:
             return
-        record, weights = self.inside.record, self.inside.weights
-        yield from _magnitudes(weights, 127)
+        record, weights = self.record, self.values
+        yield from super().weights()
         depthwise = record.op == Op.DEPTHWISE
         by_channel = weights.reshape(-1, record.channels) if depthwise else weights.reshape(record.channels, -1).T
         if (by_channel.sum(0, np.int64) != self.arrays.sums).any():
@@ -167,23 +164,23 @@ class Tflite8:
 
     def limits(self) -> Iterator[Fault]:
         """Check 13."""
-        output, inside = self.output, self.inside
+        output = self.output
         if output.act_min > output.act_max:
             yield 13, f"the limits {output.act_min} and {output.act_max} of the output leave nothing"
-        if inside.record.op not in POOLS:
+        if self.record.op not in POOLS:
             return
-        scale, zero = inside.header.scale, inside.header.zero
-        if inside.record.first:
-            maker = inside.records[inside.record.first - 1]
-            scale, zero = Output.unpack(inside.blob, maker.parameters_at)[:2]
+        scale, zero = self.header.scale, self.header.zero
+        if self.record.first:
+            maker = self.records[self.record.first - 1]
+            scale, zero = Output.unpack(self.blob, maker.parameters_at)[:2]
         if (output.scale, output.zero) != (scale, zero):
             mine = f"scale {output.scale}, zero point {output.zero}"
             yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
 
 
-def contents_of(inside: Inside) -> Chain | Tflite8:
+def contents_of(format: int) -> type[Chain] | type[Tflite8]:
     """Return the checks of a layer's data by its format."""
-    return Chain(inside) if inside.record.format in CHAINS else Tflite8(inside)
+    return Chain if format in CHAINS else Tflite8
 
 
 def is_scale(scale: float | np.ndarray) -> bool:
@@ -199,9 +196,3 @@ def _counts(counts: Sequence[int], most: Sequence[int]) -> Iterator[Fault]:
     for count, limit in zip(counts, most, strict=True):
         if count > limit:
             yield 11, f"{count:,} products or positions behind one sum are more than {limit:,}"
-
-
-def _magnitudes(weights: np.ndarray, largest: float) -> Iterator[Fault]:
-    beyond = weights[~(np.abs(weights.astype(np.float64)) <= largest)]  # not-a-number compares false
-    if beyond.size:
-        yield 12, f"a weight is {beyond[0]}, which no tensor may hold"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hil.graph.contents import Inside, contents_of, is_scale
+from hil.graph.contents import contents_of, is_scale
 from hil.graph.graph import CHAINS, OPS, POOLS, WEIGHTED, WINDOWED, Format, Op
 from hil.graph.record import Header, Record, ended
 
@@ -47,17 +47,9 @@ def check_header(header: Header, count: int) -> None:
 
 
 def check_layer(index: int, records: Sequence[Record], header: Header, blob: bytes, end: int) -> int:
-    """Check one layer, whose forerunners are right, by rising numbers.
+    """Check one layer, whose forerunners are right, by rising numbers; return where its data end.
 
-    Args:
-        index: of the layer.
-        records: of all layers.
-        header: of the file.
-        blob: the file.
-        end: where the data of the layers before it end.
-
-    Returns:
-        Where its own data end.
+    `end` is where the data of the layers before it end.
 
     Raises:
         Refusal: a check failed.
@@ -77,8 +69,7 @@ def _faults(index: int, records: Sequence[Record], header: Header, blob: bytes, 
     yield from _format(record, index, records)
     yield from _places(record, is_last, len(blob), end)
     yield from _zeros(record)
-    inside = Inside(blob, index, records, header)
-    contents = contents_of(inside)
+    contents = contents_of(record.format)(blob, index, records, header)
     yield from contents.padding()
     if is_last and (record.op, record.out_shape[2]) != (Op.FULLY_CONNECTED, header.classes):
         yield 8, f"the last layer is not fully connected with {header.classes} outputs"

@@ -47,7 +47,6 @@ OPS = {
     Format.TFLITE8: tuple(op for op in Op if op is not Op.RELU),
     **{format: tuple(Op[name.upper()] for name in chain.operations) for format, chain in CHAINS.items()},
 }
-"""The operations of each format."""
 
 KIND = {
     Op.CONV2D: "conv",
@@ -73,12 +72,11 @@ def named(ops: Sequence[Op]) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Weights and what goes with them. The arrays by output channel are those of `tflite8`.
-
-    In the format of a chain there are none, but an exponent.
+    """Weights and what goes with them: arrays by output channel in `tflite8`, an exponent in a format of chains.
 
     Attributes:
-        weights: int8, or of the type in chains.toml, [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in] (fully_connected).
+        weights: int8, or of the type in chains.toml: [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or
+            [out, in] (fully_connected).
         bias: int32 [out], scale `s_x * s_w`.
         multiplier: int32 [out], 2^30..2^31 - 1.
         shift: int8 [out], -31..30.
@@ -96,10 +94,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class AddFactors:
-    """Multipliers and shifts of an add: of its first input, its second, its output.
-
-    See docs/arithmetic-zeroth-order.md, section 1.
-    """
+    """Multipliers and shifts of an add: of both inputs and the output (docs/arithmetic-zeroth-order.md, section 1)."""
 
     multipliers: tuple[int, int, int]
     shifts: tuple[int, int, int]
@@ -223,10 +218,7 @@ class Graph:
         return tuple(layer for layer in self.layers if layer.own is not None)
 
     def first_bp(self, partition: int) -> int:
-        """Return the first node that back-propagation trains if zeroth order trains `partition` tensors.
-
-        It is the number of nodes where there is none.
-        """
+        """Return the first node that back-propagation trains after `partition` tensors; the number of nodes for none."""
         with_weights = [index for index, layer in enumerate(self.layers) if layer.own is not None]
         return with_weights[partition] if partition < len(with_weights) else len(self.layers)
 
@@ -248,30 +240,22 @@ class Graph:
 
     def with_weights(self, weights: Sequence[np.ndarray]) -> Graph:
         """Return the same graph with other weights, one array for each node that has weights."""
-        left = iter(weights)
-        layers = tuple(
-            layer
-            if layer.own is None
-            else replace(layer, own=_with(layer.own, np.asarray(next(left), weight_type(layer.format))))
-            for layer in self.layers
-        )
-        return replace(self, layers=layers)
+        given = iter(weights)
+        own = {
+            index: (np.asarray(next(given), weight_type(layer.format)).reshape(layer.own.weights.shape), layer.own.bias)
+            for index, layer in enumerate(self.layers)
+            if layer.own is not None
+        }
+        return self.with_parameters(own)
 
     def with_parameters(self, own: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Graph:
-        """Return the same graph with other weights and biases for some nodes.
-
-        `own` maps the index of a node to its weights (int8) and biases (int32), in their shapes.
-        """
+        """Return the same graph with other weights (int8) and biases (int32), in their shapes, by index of the node."""
         layers = list(self.layers)
         for index, (weights, bias) in own.items():
             old = layers[index].own
             assert old is not None
             layers[index] = replace(layers[index], own=replace(old, weights=weights, bias=bias))
         return replace(self, layers=tuple(layers))
-
-
-def _with(own: Parameters, weights: np.ndarray) -> Parameters:
-    return replace(own, weights=weights.reshape(own.weights.shape))
 
 
 def weight_type(format: int) -> np.dtype:

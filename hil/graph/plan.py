@@ -52,11 +52,7 @@ class Start:
 
 
 class Layout:
-    """Where the buffers of every start lie, counted from the end of what lives through all of training.
-
-    Args:
-        starts: in the order in which they run.
-    """
+    """Where the buffers of every start lie, in their order, counted from the end of what lives through all training."""
 
     def __init__(self, starts: Iterable[Start]) -> None:
         self._starts = tuple(starts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import sys
+import io
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,18 +14,13 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from hil.boards.catalogue import load
-from hil.bounded_read import read_file
-from hil.errors import RigError
+from hil.bounded_read import packaged_toml, read_file
+from hil.errors import Blocked, RigError
 from hil.images import own_image
 from hil.images.armv6m import foreign_instructions
 from hil.images.source_lines import SourceLines
 from hil.images.symbols import Symbol, symbols_of
 from hil.packaged import packaged_folder
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LARGEST = 256 << 20  # bytes of an ELF file, including debug information
 CURE = "give the path of an ELF file"
@@ -56,6 +51,24 @@ class Image:
     def flashed(self) -> list[tuple[int, bytes]]:
         """(address, bytes) of everything to program into the flash, lowest address first."""
         return sorted([*self.segments, *self.cargo])
+
+    def pages(self, start: int, size: int, page: int) -> dict[int, bytes]:
+        """Return `flashed` in whole pages by address, ascending; unused bytes are 0xFF.
+
+        Raises Blocked if bytes lie outside the flash of `size` bytes at `start`.
+        """
+        pages: dict[int, bytearray] = {}
+        for address, data in self.flashed:
+            if not start <= address <= address + len(data) <= start + size:
+                raise Blocked(
+                    "flash",
+                    f"{self.path.name} has bytes at 0x{address:08X}, outside the flash "
+                    f"(0x{start:08X}, {size:,} bytes): link it for this board.",
+                )
+            for place, byte in enumerate(data, address):
+                offset = (place - start) % page
+                pages.setdefault(place - offset, bytearray(b"\xff" * page))[offset] = byte
+        return {address: bytes(data) for address, data in sorted(pages.items())}
 
     @cached_property
     def segments(self) -> list[tuple[int, bytes]]:
@@ -113,9 +126,7 @@ class Image:
     def place(self, address: int, call: bool = False) -> str:
         """Return `0xADDRESS in function+offset (file.c:line)`, without the parts that the file does not contain.
 
-        Args:
-            address: of an instruction; the Thumb bit is ignored.
-            call: the address is a return address; report the line of the call before it.
+        The Thumb bit is ignored. With `call`, the address is a return address; the line is that of the call before it.
         """
         words = f"0x{address & ~1:08X}"
         if not any(base <= (address & ~1) < base + len(data) for base, data in self.segments):
@@ -138,11 +149,7 @@ def image_of(board: str, elf: Path | None = None) -> Image:
 
 
 def kernel_image(core: str) -> Image:
-    """Return the prebuilt image with all kernels for a core, verified against the manifest.
-
-    Raises:
-        RigError: as `image_of`.
-    """
+    """Return the prebuilt image with all kernels for a core, verified as `image_of` does."""
     image = _prebuilt(f"kernels-{core}")
     if core == "cortex-m0plus":
         _check_armv6m(image, core)
@@ -173,7 +180,7 @@ def _prebuilt(name: str) -> Image:
         raise RigError(
             f"{manifest_path} is missing: reinstall trainrig, or run `make -C firmware prebuilt` in the checkout."
         )
-    manifest = tomllib.loads(manifest_path.read_text(encoding="utf-8"))
+    manifest = packaged_toml(manifest_path)
     if name not in manifest:
         raise RigError(f"{manifest_path} lists no image for {name}: run `make -C firmware prebuilt`.")
     image = _read(PREBUILT / f"{name}.elf")
@@ -187,12 +194,9 @@ def _prebuilt(name: str) -> Image:
 
 
 def _read(path: Path) -> Image:
+    data = read_file(path, LARGEST, CURE)
     try:
-        data = read_file(path, LARGEST, CURE)
-        with path.open("rb") as file:
-            ELFFile(file)
-    except OSError as error:
-        raise RigError(f"{path} cannot be read ({error.strerror}): {CURE}.") from error
+        ELFFile(io.BytesIO(data))
     except ELFError as error:
         raise RigError(f"{path} is not an ELF file ({error}): give the linked firmware, not a .bin or .hex.") from error
     return Image(path, hashlib.sha256(data).hexdigest())

@@ -14,11 +14,7 @@ Row = tuple[int, str, int]  # first address, file, line; an empty file ends a se
 
 
 class SourceLines:
-    """The line tables of one ELF file, which may have none.
-
-    Args:
-        path: ELF file.
-    """
+    """The line tables of one ELF file, which may have none."""
 
     def __init__(self, path: Path) -> None:
         rows: list[Row] = []

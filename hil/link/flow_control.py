@@ -61,10 +61,8 @@ class FlowControl:
         The naks of one pass through the window arrive in the order of its frames. A nak whose number does not decrease
         therefore belongs to a pass that has already been repeated.
 
-        Args:
-            now: time of arrival.
-            seq: number of the frame that the nak answers.
-            single: only one frame is in flight, so each nak answers one copy of it.
+        `seq` is the number of the frame that the nak answers. With `single`, only one frame is in flight, so each nak
+        answers one copy of it.
         """
         fresh = single or self._last_nak is None or (seq - self._last_nak) & 0xFFFF >= 0x8000
         self._last_nak = seq

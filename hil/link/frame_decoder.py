@@ -19,42 +19,33 @@ class FrameDecoder:
     def __init__(self, messages: Description) -> None:
         self._messages = messages
         self._controls = {control.id: control for control in messages.controls.values()}
-        self._ids = {name: control.id for name, control in messages.controls.items()}
-        self._greeting = messages.requests["hello"].id | REPLY_BIT
 
     def check_fault(self, frame: Frame) -> None:
         """Raise Faulted if the frame reports a fault of the processor."""
-        if frame.type == self._ids["fault"]:
+        if self.control(frame) == "fault":
             raise Faulted(**self._decoded("fault", self._messages.controls["fault"].fields, frame))
 
-    def is_error(self, frame: Frame) -> bool:
-        """Return whether the agent refuses a request."""
-        return frame.type == self._ids["error"]
-
-    def is_nak(self, frame: Frame) -> bool:
-        """Return whether the agent asks for a repeat."""
-        return frame.type == self._ids["nak"]
-
-    def is_control(self, frame: Frame) -> bool:
-        """Return whether the frame tells which number the agent expects next."""
-        return frame.type in (self._ids["ack"], self._ids["nak"])
+    def control(self, frame: Frame) -> str:
+        """Return the name of a control frame, as in messages.toml; empty for the reply to a request."""
+        found = self._controls.get(frame.type)
+        return found.name if found is not None else ""
 
     def is_greeting(self, frame: Frame) -> bool:
         """Return whether the frame is the reply to `hello`."""
-        return frame.type == self._greeting
+        return frame.type == self._messages.requests["hello"].id | REPLY_BIT
 
     def is_reply(self, frame: Frame, sent: SentRequest) -> bool:
         """Return whether the frame ends a request, by its reply or by an error."""
         wanted = self._messages.requests[sent.name].id | REPLY_BIT
-        return frame.seq == sent.seq and frame.type in (wanted, self._ids["error"])
+        return frame.seq == sent.seq and (frame.type == wanted or self.control(frame) == "error")
 
     def acknowledges(self, frame: Frame, sent: SentRequest) -> bool:
         """Return whether the frame says that the agent accepted a request."""
-        return frame.type == self._ids["ack"] and sent.is_before(self.expected(frame))
+        return self.control(frame) == "ack" and sent.is_before(self.expected(frame))
 
     def asks_for_first(self, frame: Frame, sent: SentRequest) -> bool:
         """Return whether the agent answers a request other than the first by asking for the first."""
-        return self.is_nak(frame) and frame.seq == sent.seq and self.expected(frame) == 1 < sent.seq
+        return self.control(frame) == "nak" and frame.seq == sent.seq and self.expected(frame) == 1 < sent.seq
 
     def expected(self, frame: Frame) -> int:
         """Return the number that an ack or nak says is expected next."""
@@ -69,7 +60,7 @@ class FrameDecoder:
 
     def reply(self, name: str, frame: Frame) -> dict[str, Any]:
         """Return the fields of the reply to the request `name`; raise Refused if the frame is an error."""
-        if self.is_error(frame):
+        if self.control(frame) == "error":
             raise self.refusal(name, frame)
         return self._decoded(name, self._messages.requests[name].reply, frame)
 

@@ -14,8 +14,7 @@ def header(messages: Description) -> str:
     """Return the text of the C header: ids, sizes, packed structures, error codes and enumerations."""
     lines = [
         "/* Generated from hil/link/messages.toml by `python -m hil.link.generate`; edit that file. */",
-        "#ifndef MESSAGES_H",
-        "#define MESSAGES_H",
+        "#pragma once",
         "",
         "#include <stdint.h>",
         "",
@@ -27,29 +26,32 @@ def header(messages: Description) -> str:
         "it begins at sizeof. */",
         "",
     ]
+    named: dict[tuple[str, ...], str] = {}
     for request in messages.requests.values():
         lines.append(f"#define MSG_{request.name.upper()} 0x{request.id:02X}u")
-        lines += _structure(f"msg_{request.name}_request_t", request.request)
-        lines += _structure(f"msg_{request.name}_reply_t", request.reply)
+        lines += _structure(f"msg_{request.name}_request_t", request.request, named)
+        lines += _structure(f"msg_{request.name}_reply_t", request.reply, named)
         lines.append("")
     for control in messages.controls.values():
         lines.append(f"#define MSG_{control.name.upper()} 0x{control.id:02X}u")
-        lines += _structure(f"msg_{control.name}_t", control.fields)
+        lines += _structure(f"msg_{control.name}_t", control.fields, named)
         lines.append("")
     lines += _enumeration("msg_error_code", "MSG_ERROR", {name: code for code, name in messages.errors.items()})
     for name, members in messages.enums.items():
         lines += _enumeration(f"msg_{name}", f"MSG_{name.upper()}", members)
-    lines += ["#endif", ""]
     return "\n".join(lines)
 
 
-def _structure(name: str, fields: Fields) -> list[str]:
-    members = [_member(field, kind) for field, kind in fields if kind not in OPEN]
+def _structure(name: str, fields: Fields, named: dict[tuple[str, ...], str]) -> list[str]:
+    """Return a structure, or another name of one with the same members; `named` has the names so far."""
+    members = tuple(_member(field, kind) for field, kind in fields if kind not in OPEN)
     if not members:
         return []
+    if named.setdefault(members, name) != name:
+        return [f"typedef {named[members]} {name};"]
     size = fixed_size(fields)
     return [
-        "typedef struct __attribute__((packed)) {",
+        "typedef struct __attribute__((packed, may_alias)) {",
         *members,
         f"}} {name};",
         f'_Static_assert(sizeof({name}) == {size}, "{name} is packed");',

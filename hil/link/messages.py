@@ -66,7 +66,7 @@ def description() -> Description:
         protocol=raw["protocol"],
         max_body=raw["max_body"],
         requests={
-            name: Request(name, t["id"], fields(t["request"]), fields(t["reply"]), t.get("windowed", False))
+            name: Request(name, t["id"], fields(t.get("request", [])), fields(t.get("reply", [])), "windowed" in t)
             for name, t in raw["type"].items()
         },
         controls={name: Control(name, c["id"], fields(c["fields"])) for name, c in raw["control"].items()},
@@ -81,11 +81,7 @@ def fixed_size(fields: Fields) -> int:
 
 
 def encode(fields: Fields, values: dict[str, Any]) -> bytes:
-    """Pack `values` into a body.
-
-    Raises:
-        MessageError: a field is missing, unknown or out of range.
-    """
+    """Pack `values` into a body. Raises MessageError if a field is missing, unknown or out of range."""
     if set(values) != {name for name, _ in fields}:
         raise MessageError(f"fields {sorted(values)} were given, but {[name for name, _ in fields]} are described")
     try:

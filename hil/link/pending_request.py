@@ -24,14 +24,9 @@ class RequestTime:
 
 
 class PendingRequest:
-    """A request without a reply so far. Times are in seconds on one monotonic clock.
+    """A request without a reply so far, first sent at `now`. Times are in seconds on one monotonic clock.
 
-    Args:
-        now: when it was first sent.
-        poll_after_s: how long to send nothing after the agent accepted it.
-
-    Attributes:
-        started: when it was first sent.
+    After the agent accepted it, nothing is sent for `poll_after_s`.
     """
 
     def __init__(self, now: float, poll_after_s: float) -> None:
@@ -83,11 +78,6 @@ class PendingRequest:
         self._unanswered_since, self._patience_s = None, 2 * self._patience_s
 
     def time_taken(self, now: float, again: int) -> RequestTime:
-        """Return how long the request took.
-
-        Args:
-            now: when its reply arrived.
-            again: frames that were sent again.
-        """
+        """Return how long the request took, by the time of its reply and the number of frames that were sent again."""
         most_s = now - self.started
         return RequestTime(self._worked_s if again else most_s, most_s, again)

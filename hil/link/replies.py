@@ -63,9 +63,9 @@ class Identity:
         """Check a decoded reply."""
         counters = {value: name for name, value in description().enums["counter"].items()}
         known = " or ".join(f"{value} ({name})" for value, name in counters.items())
-        counter = _word("hello", "counter", values["counter"], counters, known)
+        counter = _word("hello", "counter", values["counter"], counters, f"it must be {known}")
         board = values["board"].rstrip(b"\0").decode("ascii", "replace")
-        return _checked(cls, "hello", {**values, "board": board, "counter": counter})
+        return checked(cls, "hello", {**values, "board": board, "counter": counter})
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,6 @@ class Loaded:
 
     tensors: int = _within(*COUNT)
     layers: int = _within(*COUNT)
-
-    @classmethod
-    def of(cls, reply: str, values: Mapping[str, Any]) -> Loaded:
-        """Check a decoded reply."""
-        return _checked(cls, reply, values)
 
 
 @dataclass(frozen=True)
@@ -92,7 +87,7 @@ class Planned:
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Planned:
         """Check a decoded reply."""
-        found = _checked(cls, "configure", values)
+        found = checked(cls, "configure", values)
         if found.arena_planned > found.arena_size:
             limit = f"the arena has {found.arena_size:,} bytes"
             raise ImplausibleReply("configure", "arena_planned", f"{found.arena_planned:,}", limit)
@@ -121,7 +116,7 @@ class Stepped:
             _in_range(reply, f"cycles_{name}", value, *CYCLES)
         if values["step"] != step:
             raise ImplausibleReply(reply, "step", values["step"], f"step {step} was requested")
-        found = _checked(cls, reply, {**values, "cycles": cycles})
+        found = checked(cls, reply, {**values, "cycles": cycles})
         digests_of(reply, found.digests, tensors)
         return found
 
@@ -139,7 +134,7 @@ class Inferred:
         """Check a decoded reply against the number of samples."""
         _in_range("infer", "correct", values["correct"], 0, count)
         sized("infer", "predictions", values["predictions"], count)
-        return _checked(cls, "infer", values)
+        return checked(cls, "infer", values)
 
 
 @dataclass(frozen=True)
@@ -159,7 +154,7 @@ class Memory:
         """Check a decoded reply."""
         for room in ("arena", "stack"):
             _in_range("memory", f"{room}_peak", values[f"{room}_peak"], 0, values[f"{room}_size"])
-        return _checked(cls, "memory", values)
+        return checked(cls, "memory", values)
 
 
 @dataclass(frozen=True)
@@ -169,11 +164,6 @@ class Work:
     macs: int = _within(*CYCLES)
     layer_runs: int = _within(*CYCLES)
     bookings: int = _within(1, BYTES[1])
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Work:
-        """Check a decoded reply."""
-        return _checked(cls, "work", values)
 
 
 @dataclass(frozen=True)
@@ -200,7 +190,7 @@ class Saved:
         """Check a decoded reply against the size of all tensors in bytes."""
         if values["bytes"] != size:
             raise ImplausibleReply("save_checkpoint", "bytes", f"{values['bytes']:,}", f"the tensors have {size:,}")
-        return _checked(cls, "save_checkpoint", values)
+        return checked(cls, "save_checkpoint", values)
 
 
 def checkpoints_of(values: Mapping[str, Any]) -> tuple[int, list[BoardCheckpoint]]:
@@ -285,7 +275,7 @@ def _counts(reply: str, cycles: Sequence[int], count: int, high: int = CYCLES[1]
 
 def _word(reply: str, name: str, value: int, words: Mapping[int, str], wanted: str) -> str:
     if value not in words:
-        raise ImplausibleReply(reply, name, value, wanted if wanted.startswith("a ") else f"it must be {wanted}")
+        raise ImplausibleReply(reply, name, value, wanted)
     return words[value]
 
 
@@ -294,8 +284,8 @@ def _in_range(reply: str, name: str, value: float, low: float, high: float) -> N
         raise ImplausibleReply(reply, name, f"{value:,}", f"only {low:,} to {high:,} is possible")
 
 
-def _checked(kind: type[T], reply: str, values: Mapping[str, Any]) -> T:
-    """Return the data class of these values, after a check of the ranges in its fields' metadata."""
+def checked(kind: type[T], reply: str, values: Mapping[str, Any]) -> T:
+    """Return the data class of a decoded reply, after a check of the ranges in its fields' metadata."""
     for each in fields(kind):  # type: ignore[arg-type]
         if each.metadata:
             _in_range(reply, each.name, values[each.name], each.metadata["low"], each.metadata["high"])

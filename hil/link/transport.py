@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NoReturn
 
+from serial import Serial
+
 from hil.errors import Blocked
 from hil.link.failures import Refused, Silent
 from hil.link.flow_control import FlowControl
@@ -16,7 +18,7 @@ from hil.link.frames import Frame
 from hil.link.in_flight import InFlight, SentRequest, longest_wire
 from hil.link.messages import Description, description, encode
 from hil.link.pending_request import POLL_AFTER_S, PendingRequest, RequestTime
-from hil.link.wire import Counters, Port, Wire
+from hil.link.wire import Counters, Wire
 
 LOG = logging.getLogger(__name__)
 AGAIN_S, GREET_S = 2.0, 0.5  # how long to look for a reset of the board; from one greeting to the next
@@ -34,7 +36,7 @@ class Transport:
         request_time: how long the last answered `request` took.
     """
 
-    def __init__(self, port: Port, nonce: int, alive: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, port: Serial, nonce: int, alive: Callable[[], None] = lambda: None) -> None:
         self._wire, self._flow, self._nonce, self._alive = Wire(port, alive), FlowControl(), nonce, alive
         self._messages: Description = description()
         self._decoder = FrameDecoder(self._messages)
@@ -119,11 +121,12 @@ class Transport:
                 self._transmit(in_flight.frames[-1])
                 following = next(remaining, None)
             for frame in self._receive():
-                if refusal is None and self._decoder.is_error(frame) and in_flight.has(frame.seq):
+                control = self._decoder.control(frame)
+                if refusal is None and control == "error" and in_flight.has(frame.seq):
                     refusal, following = self._decoder.refusal(name, frame), None
                     in_flight.acknowledge(frame.seq + 1)
                     self._flow.progress(time.monotonic())
-                elif self._decoder.is_control(frame) and in_flight.acknowledge(self._decoder.expected(frame)):
+                elif control in ("ack", "nak") and in_flight.acknowledge(self._decoder.expected(frame)):
                     self._flow.progress(time.monotonic())
                 elif in_flight.frames:
                     self._no_progress(frame, single=len(in_flight.frames) == 1)
@@ -142,19 +145,14 @@ class Transport:
 
     def _no_progress(self, frame: Frame, single: bool) -> None:
         """Count an answer that acknowledges nothing new; it extends no deadline."""
-        if self._decoder.is_nak(frame):
+        if self._decoder.control(frame) == "nak":
             self.counters.naks += 1
             self._flow.nak_received(time.monotonic(), frame.seq, single)
         else:
             self.counters.stale += 1
 
     def _give_up(self, sent: SentRequest, sentence: str, before: Counters, frames_before: int) -> NoReturn:
-        """End a request that makes no progress.
-
-        Raises:
-            Silent: with what arrived instead of an answer.
-            Blocked: the other end has exited, or the board was reset.
-        """
+        """Raise `Silent` with what arrived instead of an answer, or the reason: the other end exited, or a reset."""
         self._alive()
         received = self.counters.received_since(before)
         if sent.seq and self._was_reset(sent, silent=self._session_frames == frames_before):
@@ -176,10 +174,8 @@ class Transport:
         For request 1 the reset shows only if the agent was `silent` before, for all repeats: an agent ignores the
         frames of an unknown session, and asks for damaged ones again.
 
-        Args:
-            sent: the request.
-            silent: no undamaged frame of this session arrived since the request was first sent. A board that was reset
-                in the middle of a frame asks for that frame again, in no session.
+        `silent` means that no undamaged frame of this session arrived since the request was first sent. A board that
+        was reset in the middle of a frame asks for that frame again, in no session.
         """
         now, reset = time.monotonic(), ResetDetector(self._decoder, sent)
         greet_at, until = now, now + AGAIN_S
@@ -223,6 +219,6 @@ class Transport:
             if frame.session == self._nonce & 0xFF:
                 found.append(frame)
                 self._session_frames += 1
-                if not self._decoder.is_nak(frame):
+                if self._decoder.control(frame) != "nak":
                     self._flow.answered(frame.seq, frame.type)
         return found

@@ -5,29 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
+
+from serial import Serial, SerialTimeoutException
 
 from hil.errors import Blocked
 from hil.link.failures import Silent
 from hil.link.frames import Frame, FrameReader
-from hil.port_errors import WRITE_TIMEOUT
 
 EXIT_KNOWN_S = 2.0  # a stand-in's port disappears up to this long before its exit is known
 POLL_S = 0.05
-
-
-class Port(Protocol):
-    """A serial port of pyserial; reads and writes have a time-out."""
-
-    def write(self, data: bytes) -> int | None:
-        """Send bytes."""
-
-    def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, or none after the time-out."""
-
-    @property
-    def in_waiting(self) -> int:
-        """Return the number of bytes that have arrived."""
 
 
 @dataclass
@@ -65,7 +52,7 @@ class Wire:
     """Send bytes and receive frames over an open port.
 
     Args:
-        port: open, with a short read time-out.
+        port: open, with time-outs for reading (a short one) and writing.
         alive: called while waiting; raises Blocked if the other end is known to be gone.
 
     Attributes:
@@ -73,26 +60,17 @@ class Wire:
         reader: splits the received bytes into frames.
     """
 
-    def __init__(self, port: Port, alive: Callable[[], None]) -> None:
+    def __init__(self, port: Serial, alive: Callable[[], None]) -> None:
         self._port, self._alive = port, alive
         self.counters, self.reader = Counters(), FrameReader()
 
     def send(self, data: bytes) -> None:
-        """Send bytes.
-
-        Raises:
-            Silent: the port accepts no bytes.
-            Blocked: the port is gone.
-        """
+        """Send bytes. Raises Silent if the port accepts none, Blocked if it is gone."""
         self.counters.bytes_sent += len(data)
         self._guarded(lambda: self._port.write(data))
 
     def receive(self) -> list[Frame]:
-        """Return the frames that have arrived; wait for the read time-out if there are none.
-
-        Raises:
-            Blocked: the port, or the other end, is gone.
-        """
+        """Return the frames that have arrived, after the read time-out at most. Raises Blocked if the port is gone."""
         data: bytes = self._guarded(lambda: self._port.read(max(1, self._port.in_waiting)))
         if not data:
             self._alive()
@@ -106,7 +84,7 @@ class Wire:
     def _guarded(self, action: Callable[[], Any]) -> Any:
         try:
             return action()
-        except WRITE_TIMEOUT as error:
+        except SerialTimeoutException as error:  # the other end did not accept the bytes within the write time-out
             self._alive()
             raise Silent(
                 "the serial port accepts no more bytes (its other end has stopped, or flow control holds it): "

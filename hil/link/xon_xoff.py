@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from itertools import combinations_with_replacement, product
 
-from hil.link.frames import Frame, parse
+from hil.link.frames import parse
 from hil.link.messages import REPLY_BIT
 from hil.link.wire import Wire
 
@@ -25,12 +25,8 @@ def swallowed(wire: Wire, hello: Callable[[int], bytes]) -> tuple[str, ...]:
     """Return the names of the bytes that the line removes in either direction; empty without proof.
 
     There are two proofs. Either a damaged frame becomes valid when the bytes are inserted again, and no byte of this
-    value was ever received. Or greetings without the value are answered and none with it. The session cannot continue
-    after this check, because it has greeted the agent with other nonces.
-
-    Args:
-        wire: connection to an agent that does not answer as it should.
-        hello: returns the bytes of a `hello` with a nonce.
+    value was ever received. Or greetings without the value are answered and none with it. `hello` returns the bytes of
+    a greeting with a nonce. The session cannot continue after this check, because the nonces are others than its own.
     """
     repaired = {value for encoded in wire.reader.damaged_frames for value in put_back(encoded)}
     missing = repaired - wire.reader.byte_values
@@ -76,13 +72,10 @@ def _is_answered(wire: Wire, hello: Callable[[int], bytes], value: int | None) -
     wire.send(b"\0" + data)
     until = time.monotonic() + ANSWER_S
     while time.monotonic() < until:
-        if any(_is_reply(frame, nonce) for frame in wire.receive()):
-            return True
+        for frame in wire.receive():
+            if frame.session == nonce & 0xFF and frame.seq == 0 and frame.type & REPLY_BIT:
+                return True
     return False
-
-
-def _is_reply(frame: Frame, nonce: int) -> bool:
-    return frame.session == nonce & 0xFF and frame.seq == 0 and bool(frame.type & REPLY_BIT)
 
 
 def _greeting(hello: Callable[[int], bytes], value: int | None) -> tuple[int, bytes]:

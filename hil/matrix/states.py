@@ -18,34 +18,21 @@ if TYPE_CHECKING:  # imported late: pydantic takes as long to load as the whole 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the matrix.
-
-    Attributes:
-        method, variant, network, board: the cell.
-        reality: of the recorded trial; None without a record.
-        state: `exact`, `differs`, `refused` (by the planner: does not fit) or `not-run`.
-        steps: number of compared steps.
-        reason: why it differs or is refused.
-        run: name of the run's folder; None without a record.
-    """
+    """One row of the matrix."""
 
     method: str
     variant: str
     network: str
     board: str
-    reality: str | None
-    state: str
-    steps: int
-    reason: str = ""
-    run: str | None = None
+    reality: str | None  # of the recorded trial; None without a record
+    state: str  # `exact`, `differs`, `refused` (by the planner: does not fit) or `not-run`
+    steps: int  # number of compared steps
+    reason: str = ""  # why it differs or is refused
+    run: str | None = None  # name of the run's folder; None without a record
 
 
 class Records:
-    """The trials of all runs in a folder, by cell.
-
-    Args:
-        reports: the folder of the runs.
-    """
+    """The trials of all runs in a folder, by cell."""
 
     def __init__(self, reports: Path) -> None:
         self.image = cache(image_of)  # reads each file only once

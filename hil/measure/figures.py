@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,37 +23,23 @@ TIME_BASE = "time base"
 FOUND_BY = {POWER: "change of power", HOST: "host's clock"}
 
 
-@dataclass(frozen=True)
-class Taken:
-    """What a good window contained.
-
-    Attributes:
-        between: energy, duration and other figures between the edges of the marker.
-        peak_a: largest current of any single reading, inside the window or outside.
-    """
-
-    between: MarkerInterval
-    peak_a: float
-
-
 UNKNOWN = Conditions()
 
 
 def evaluate(
-    taken: Taken, sheet: DataSheet, identity: str, steps: int, conditions: Conditions = UNKNOWN
+    found: MarkerInterval, sheet: DataSheet, identity: str, steps: int, conditions: Conditions = UNKNOWN
 ) -> dict[str, Any]:
     """Return the figures between the first two edges, with uncertainties and notes.
 
     The energy is that of the board: the meter's own consumption, as far as its data sheet gives it, is subtracted.
 
     Args:
-        taken: a window.
+        found: energy, duration and other sums of a window.
         sheet: data sheet of the meter; for readings by hand, their accuracy as that of power, however they were made.
         identity: how the meter identifies itself.
         steps: the energy is divided by this number.
         conditions: of supply and room, as far as known.
     """
-    found = taken.between
     voltage_read = sheet.key == KEY or bool(sheet.voltage_gain or sheet.voltage_offset_v)
     burden, _ = burden_j(found, sheet)
     energy = found.energy_j - burden

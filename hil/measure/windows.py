@@ -9,13 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hil.energy.capture import Capture
-from hil.energy.current_ranges import first_range, next_range, peak_current, range_with_headroom
-from hil.energy.marker_interval import IntervalSums
+from hil.energy.current_ranges import first_range, next_range, range_with_headroom
+from hil.energy.marker_interval import IntervalSums, MarkerInterval
 from hil.errors import Blocked, RigError
-from hil.measure.figures import Taken
 from hil.meters.meter import Host, Meter, Setting, Spoiled
 from hil.meters.window_edges import pieces
 from hil.record.power_trace import TraceWriter
@@ -26,7 +23,7 @@ DEADLINE_S = 120.0  # for a user to start the firmware, plus twice the window
 IDLE_S, IDLE_READINGS = 0.2, 40  # idle time, as in a trial
 
 
-def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) -> Taken:
+def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) -> MarkerInterval:
     """Measure one good window, and write its trace to a folder; print the reason of each spoiled one.
 
     Without a given range it begins on the largest range, and measures again on the smallest one that has headroom
@@ -84,8 +81,8 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) ->
     raise Blocked("meter", f"none of {tries} windows is usable: see the reasons above.")
 
 
-def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], fewest: int = 0) -> Taken:
-    """Write a window's trace while its pieces arrive, and return its figures. A window that fails leaves no trace.
+def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], fewest: int = 0) -> MarkerInterval:
+    """Write a window's trace while its pieces arrive, and return its sums. A window that fails leaves no trace.
 
     Args:
         window: pieces of the window.
@@ -97,7 +94,7 @@ def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], few
         RigError: the folder cannot be written.
         Blocked, Spoiled: raised by the pieces; or there are not two edges, or too few readings between them.
     """
-    running, peak_a = IntervalSums(), 0.0
+    running = IntervalSums()
     with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with TraceWriter(folder / "trace.parquet", about) as trace:
@@ -105,17 +102,13 @@ def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], few
                 about.update(range_a=piece.range_a, aperture_s=piece.aperture_s)
                 trace.append(piece)
                 running.add(piece)
-                peak_a = max(
-                    peak_a,
-                    peak_current(np.where(np.isnan(piece.current_a), piece.power_w / piece.voltage_v, piece.current_a)),
-                )
             found = running.result()
             if found.readings < fewest:
                 raise Spoiled(
                     f"the pin changed back after {found.duration_s:.3g} s, and only {found.readings} readings lie "
                     "between: check the pin for bounce, or choose a shorter --interval"
                 )
-    return Taken(found, peak_a)
+    return found
 
 
 @contextlib.contextmanager

@@ -77,7 +77,7 @@ def find_columns(name: str, layout: Layout, meanings: Mapping[str, str], shunt_o
     Raises:
         RigError: a necessary column is missing or occurs twice, or has a wrong unit.
     """
-    where = f"{name}, line {layout.line}" if layout.named else name
+    where = f"{name}, line {layout.line}" if layout.line else name
     chosen = {}
     for column, meaning in meanings.items():
         place, bit = _place(where, layout.heads, column)

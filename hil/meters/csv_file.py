@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.energy.capture import Capture, Edge
+from hil.energy.capture import Capture, Edge, edge_between
+from hil.energy.current_ranges import peak_current
 from hil.errors import RigError
 from hil.meters.csv_columns import BITS, Column, changes, find_columns, unused
 from hil.meters.csv_layout import Layout, find_layout
@@ -125,7 +126,7 @@ def _times(name: str, layout: Layout, column: Column, read: np.ndarray, lines: n
 def _capture(
     name: str, layout: Layout, times: np.ndarray, values: Mapping[str, np.ndarray], volt: float | None
 ) -> Capture:
-    """Return the readings without edges."""
+    """Return the readings without edges. The largest current substitutes the unknown range."""
     interval = float(np.median(np.diff(times)))
     lost = (
         missing(times, interval) if float(np.median(np.abs(np.diff(times) - interval))) <= REGULAR * interval else None
@@ -135,24 +136,18 @@ def _capture(
         power = np.diff(values["energy"]) / np.diff(times) if "energy" in values else values["power"][1:]
         amps = power / volts[1:]
         return Capture(
-            times[:-1], power, amps, volts[1:], interval, interval, (), _largest(amps), None, ends_s=times[1:]
+            times[:-1], power, amps, volts[1:], interval, interval, (), peak_current(amps), None, ends_s=times[1:]
         )
     if "power" in values:
         amps = values.get("current", values["power"] / volts)
-        return Capture(times, values["power"], amps, volts, 0.0, interval, (), _largest(amps), lost)
+        return Capture(times, values["power"], amps, volts, 0.0, interval, (), peak_current(amps), lost)
     if np.isnan(volts).any():
         raise RigError(
             f"{name}: current alone is not power: give the supply voltage with --volt, or the column that holds it "
             "with --column NAME=voltage."
         )
     amps = values["current"]
-    return Capture(times, amps * volts, amps, volts, 0.0, interval, (), _largest(amps), lost)
-
-
-def _largest(amps: np.ndarray) -> float:
-    """Return the largest current, as a substitute for the unknown range; 0 if no current is known."""
-    known = np.abs(amps[np.isfinite(amps)])
-    return float(np.max(known, initial=0.0))
+    return Capture(times, amps * volts, amps, volts, 0.0, interval, (), peak_current(amps), lost)
 
 
 def _edges(name: str, times: np.ndarray, marker: np.ndarray | None, debounce_s: float | None) -> tuple[Edge, ...]:
@@ -203,9 +198,7 @@ def debounced(spans: list[tuple[float, float, bool]], debounce_s: float) -> tupl
         else:
             groups.append([span])
     kept = [group for group in groups if len(group) % 2]
-    return tuple(
-        Edge((group[0][0] + group[-1][1]) / 2, (group[-1][1] - group[0][0]) / 2, group[-1][2]) for group in kept
-    )
+    return tuple(edge_between(group[0][0], group[-1][1], high=group[-1][2]) for group in kept)
 
 
 def _notes(

@@ -66,11 +66,6 @@ class Layout:
     steps: tuple[float, float] | None = None
     means: bool = False
 
-    @property
-    def named(self) -> bool:
-        """Whether the file names its columns."""
-        return self.line > 0
-
 
 def split_unit(text: str) -> Head:
     """Return name and unit in a header such as `current (mA)`, `Current(uA)`, `time_ms`, `voltage [V]` or `CH1`."""

@@ -6,8 +6,10 @@ missing, and marks the window. The meter streams only as long as it gets a comma
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,7 @@ from hil.energy.edge_search import Stamped
 from hil.errors import Blocked
 from hil.meters import fnb58_report as report
 from hil.meters.host_marked_window import HostMarkedWindow
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, Meter, Setting, Spoiled
 from hil.meters.optional_library import library
 
 VENDOR, PRODUCT = 0x2E3C, 0x5558
@@ -29,24 +31,8 @@ WAIT_MS = 20
 TOLERATED = 12  # samples by which host and meter may differ: three reports in transit
 
 
-class HidDevice(Protocol):
-    """The part of hidapi's `hid.device` that is used."""
-
-    def write(self, data: bytes) -> int:
-        """Send a report after its number, 0; return the number of bytes sent, negative on failure."""
-
-    def read(self, max_length: int, timeout_ms: int = 0) -> list[int]:
-        """Return a report, or nothing if none arrives within the timeout."""
-
-    def get_product_string(self) -> str | None:
-        """Return the product string of the USB descriptor."""
-
-    def close(self) -> None:
-        """Close the device."""
-
-
-def open_fnb58(serial_number: str = "") -> HidDevice:
-    """Open the only FNB58 that is attached, or the one with a serial number.
+def open_fnb58(serial_number: str = "") -> Any:
+    """Open the only FNB58 that is attached, or the one with a serial number; return hidapi's `hid.device`.
 
     Raises:
         RigError: hidapi is not installed.
@@ -62,31 +48,26 @@ def open_fnb58(serial_number: str = "") -> HidDevice:
             f"the FNIRSI FNB58 cannot be opened ({error}): plug its PC port in, "
             "and allow USB device 2e3c:5558 by a udev rule.",
         ) from error
-    return device  # type: ignore[no-any-return]
+    return device
 
 
-class Fnb58:
+class Fnb58(Meter):
     """An FNB58 over HID.
 
     Args:
-        device: already open.
-        sheet: its data sheet.
-        host: clock and sleep.
+        device: what `open_fnb58` returned.
+        sheet, host: as in Meter.
     """
 
-    def __init__(self, device: HidDevice, sheet: DataSheet, host: Host) -> None:
-        self._device, self.sheet, self._host = device, sheet, host
+    def __init__(self, device: Any, sheet: DataSheet, host: Host) -> None:
+        super().__init__(sheet, host)
+        self._device = device
         self._window = HostMarkedWindow(host, sheet.name)
         self.mark = self._window.mark
-        self.identity = self._product()
+        with self._attached():
+            self.identity = device.get_product_string() or ""
         if sheet.identity not in self.identity:
             raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: correct rig.toml.")
-
-    def _product(self) -> str:
-        try:
-            return self._device.get_product_string() or ""
-        except OSError as error:
-            raise self._gone(error) from error
 
     def configure(self, setting: Setting) -> None:
         """Set the lengths of the window; rate and range are fixed by the meter."""
@@ -114,9 +95,7 @@ class Fnb58:
         reports: list[bytes] = []
         arrivals: list[float] = []
         while not self._window.over(began, deadline_s):
-            if self._host.now() - self._asked >= GO_ON_S:
-                self._write(report.GO_ON)
-                self._asked = self._host.now()
+            self._go_on()
             data = self._read()
             now = self._host.now()
             if report.is_data(data):
@@ -124,9 +103,7 @@ class Fnb58:
                 arrivals.append(now)
                 last = now
             elif now - last > SILENCE_S:
-                raise Blocked(
-                    "meter", f"the {self.sheet.name} has sent no samples for {SILENCE_S:g} s: plug it in again."
-                )
+                raise self._silent(SILENCE_S)
         if not reports:
             raise Spoiled("the window was over before the first sample.")
         return self._capture(reports, np.array(arrivals))
@@ -139,10 +116,7 @@ class Fnb58:
         lost = round((arrivals[-1] - arrivals[0]) * RATE_HZ) - report.SAMPLES * (len(reports) - 1)
         if lost > TOLERATED:
             raise Spoiled(f"about {lost} samples of the {self.sheet.name} are missing.")
-        if np.max(amps) > self._range.amperes:
-            raise Spoiled(
-                f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
-            )
+        self._require_on_range(amps, self._range.amperes)
         number = np.arange(len(amps))
         # No report arrives before its last sample.
         late = arrivals - number[report.SAMPLES - 1 :: report.SAMPLES] / RATE_HZ
@@ -154,9 +128,7 @@ class Fnb58:
 
     def watch(self) -> np.ndarray:
         """Return the power of the samples since the last call, float64[n] in watts; call `arm` first."""
-        if self._host.now() - self._asked >= GO_ON_S:
-            self._write(report.GO_ON)
-            self._asked = self._host.now()
+        self._go_on()
         arrived = list(iter(self._read, b""))
         volts, amps = report.samples(b"".join(one for one in arrived if report.is_data(one) and report.is_whole(one)))
         return volts * amps
@@ -165,19 +137,24 @@ class Fnb58:
         """Close the device; its stream ends by itself."""
         self._device.close()
 
+    def _go_on(self) -> None:
+        """Ask the meter to continue, if it is time."""
+        if self._host.now() - self._asked >= GO_ON_S:
+            self._write(report.GO_ON)
+            self._asked = self._host.now()
+
     def _read(self) -> bytes:
-        try:
+        with self._attached():
             return bytes(self._device.read(report.REPORT, WAIT_MS))
-        except (OSError, ValueError) as error:
-            raise self._gone(error) from error
 
     def _write(self, kind: int) -> None:
-        try:
-            sent = self._device.write(b"\0" + report.command(kind))
-        except (OSError, ValueError) as error:
-            raise self._gone(error) from error
-        if sent < 0:
-            raise self._gone("it accepts no report")
+        with self._attached():
+            if self._device.write(b"\0" + report.command(kind)) < 0:
+                raise OSError("it accepts no report")
 
-    def _gone(self, why: object) -> Blocked:
-        return Blocked("meter", f"the {self.sheet.name} is gone ({why}): plug its PC port in again.")
+    @contextlib.contextmanager
+    def _attached(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as error:
+            raise Blocked("meter", f"the {self.sheet.name} is gone ({error}): plug its PC port in again.") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,16 +31,15 @@ class HostMarkedWindow:
     def arm(self) -> None:
         """Start a window."""
         self._armed = self._host.now()
-        self._asked = self._answered = self._duration = math.inf
-        self._duration_half = 0.0
+        self._marks = HostTimes(self.setting.idle_s)  # without a request the board begins by itself, at any time
 
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
         """Mark the start or the end of the window; arguments as in hil.meters.meter.HostMarked."""
+        now, marks = self._host.now(), self._marks
         if begins:
-            self._asked = self._host.now()
+            self._marks = replace(marks, asked_s=now)
         else:
-            self._duration, self._duration_half = duration_s, half_s
-            self._answered = self._host.now()
+            self._marks = replace(marks, answered_s=now, duration_s=duration_s, duration_half_s=half_s)
 
     def over(self, began: float, deadline_s: float) -> bool:
         """Return whether the window and the sleep after it are over: the reply is here, or, without marks, time is up.
@@ -48,12 +48,8 @@ class HostMarkedWindow:
             Blocked: more than `deadline_s` passed since `began`.
         """
         now = self._host.now()
-        if math.isfinite(self._answered):
-            return True
-        if (
-            not math.isfinite(self._asked)
-            and now >= self._armed + self.setting.window_s + (2 + TAIL) * self.setting.idle_s
-        ):
+        expected = self._armed + self.setting.window_s + (2 + TAIL) * self.setting.idle_s
+        if math.isfinite(self._marks.answered_s) or (not math.isfinite(self._marks.asked_s) and now >= expected):
             return True
         if now > began + deadline_s:
             raise Blocked(
@@ -62,12 +58,6 @@ class HostMarkedWindow:
                 "check that the board still trains.",
             )
         return False
-
-    def _host_times(self) -> HostTimes:
-        """Return the host's marks."""
-        # Without a request the board begins by itself, at any time.
-        asked = self._asked if math.isfinite(self._asked) else -math.inf
-        return HostTimes(self.setting.idle_s, asked, self._answered, self._duration, self._duration_half)
 
     def capture(
         self,
@@ -88,7 +78,7 @@ class HostMarkedWindow:
             Spoiled: the edges cannot be found.
         """
         try:
-            edges, how = synchronise(readings, self._host_times())
+            edges, how = synchronise(readings, self._marks)
         except NoEdges as error:
             raise Spoiled(
                 f"the edges of the window cannot be found in {len(readings.t_s)} readings of the {self._name}: {error}."

@@ -8,8 +8,8 @@ power stream holds means of products.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
 from hil.meters.joulescope_stream import Levels, Samples
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, Meter, Setting, Spoiled
 from hil.meters.optional_library import library
 
 RATES_HZ = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
@@ -28,58 +28,31 @@ POLL_S = 0.05
 SILENCE_S = 2.0
 IDLE_KEPT = 0.95  # of the sleep after the second edge
 
-Callback = Callable[[str, Any], None]
 
-
-class JoulescopeDriver(Protocol):
-    """The part of `pyjoulescope_driver.Driver` that is used."""
-
-    def device_paths(self) -> list[str]:
-        """Return the paths of the attached devices."""
-
-    def open(self, device_prefix: str, mode: str | None = None) -> Any:
-        """Open a device."""
-
-    def publish(self, topic: str, value: Any) -> None:
-        """Set a topic; raise if the device refuses it."""
-
-    def subscribe(self, topic: str, flags: str, fn: Callback) -> Any:
-        """Call `fn` with each message of a topic, on the driver's thread."""
-
-    def unsubscribe(self, topic: str, fn: Callback) -> None:
-        """Stop calling `fn`."""
-
-    def close(self, device_prefix: str) -> None:
-        """Close a device."""
-
-    def finalize(self) -> None:
-        """Stop the driver."""
-
-
-def open_driver() -> JoulescopeDriver:
-    """Start the driver of all attached Joulescopes.
+def open_driver() -> Any:
+    """Start the driver of all attached Joulescopes and return it.
 
     Raises:
         RigError: pyjoulescope_driver is not installed.
     """
-    return library("pyjoulescope_driver", "Joulescope", "joulescope").Driver()  # type: ignore[no-any-return]
+    return library("pyjoulescope_driver", "Joulescope", "joulescope").Driver()
 
 
-class Joulescope:
+class Joulescope(Meter):
     """A Joulescope JS220.
 
     Args:
-        driver: already started; closing the meter stops it.
+        driver: what `open_driver` returned; closing the meter stops it.
         name: end of the device path, such as a serial number; empty for the only one attached.
-        sheet: its data sheet.
-        host: clock and sleep.
+        sheet, host: as in Meter.
 
     Raises:
         Blocked: not exactly one device matches.
     """
 
-    def __init__(self, driver: JoulescopeDriver, name: str, sheet: DataSheet, host: Host) -> None:
-        self._driver, self.sheet, self._host = driver, sheet, host
+    def __init__(self, driver: Any, name: str, sheet: DataSheet, host: Host) -> None:
+        super().__init__(sheet, host)
+        self._driver = driver
         with self._blocked("list the devices"):
             paths = [path for path in driver.device_paths() if path.endswith(name)]
         if len(paths) != 1:
@@ -140,16 +113,10 @@ class Joulescope:
             if power.reached_s() > reached:
                 reached, since = power.reached_s(), now
             elif now - since > SILENCE_S:
-                raise Blocked(
-                    "meter", f"the {self.sheet.name} has sent no samples for {SILENCE_S:g} s: plug it in again."
-                )
+                raise self._silent(SILENCE_S)
             if now > until:
-                raise Blocked(
-                    "meter",
-                    f"the {self.sheet.name} has seen {len(marker.edges)} of the 2 edges of the marker within "
-                    f"{deadline_s:.0f} s: "
-                    "wire the board's marker pin to its general purpose input 0.",
-                )
+                cure = "wire the board's marker pin to its general purpose input 0"
+                raise self._no_edges(len(marker.edges), deadline_s, cure)
             self._host.sleep(POLL_S)
         self._stop()
         return self._capture(marker)
@@ -170,10 +137,7 @@ class Joulescope:
             raise Spoiled(
                 f"{missing} samples of the {self.sheet.name} are missing: choose a lower rate, or another USB port."
             )
-        if np.max(cut["i"]) > self._range.amperes:
-            raise Spoiled(
-                f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
-            )
+        self._require_on_range(cut["i"], self._range.amperes)
         if len(marker.edges) != 2 or not marker.edges[0][2]:
             raise Spoiled(f"the marker changed {len(marker.edges)} times instead of up and down.")
         edges = tuple(Edge(*edge) for edge in marker.edges)

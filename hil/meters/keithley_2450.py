@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.energy.capture import Capture
+from hil.energy.capture import Capture, joined
 from hil.energy.data_sheet import DataSheet
-from hil.meters.interval_variation import Pace
-from hil.meters.keithley_buffers import BEFORE, BUFFERS, PartedBuffers, blocks
+from hil.meters.interval_variation import interval_factors
+from hil.meters.keithley_buffers import BEFORE, BUFFERS, PartedBuffers, Series, blocks
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
@@ -35,7 +35,6 @@ class Keithley2450(VisaMeter):
         super().__init__(session, sheet, host)
         self._buffers = PartedBuffers(session, host, "DIG1", "wire the board's marker pin to its digital line 1")
         self._fed_volt: float | None = None
-        self._pace = Pace()
 
     def configure(self, setting: Setting) -> None:
         """Prepare to read. A first call or a new voltage resets the instrument and briefly cuts power to the board."""
@@ -44,20 +43,14 @@ class Keithley2450(VisaMeter):
         tell = self._session.tell
         tell(":ABOR", "*CLS")
         if fed != setting.volt:
-            tell(
-                "*RST",
-                ":FORM ASC",
-                ":SOUR:FUNC VOLT",
-                f":SOUR:VOLT {setting.volt:g}",
-                f":SOUR:VOLT:ILIM {LIMIT_A:g}",
-                ":SOUR:VOLT:READ:BACK ON",
-            )
+            tell("*RST", ":FORM ASC", ":SOUR:FUNC VOLT", f":SOUR:VOLT {setting.volt:g}")
+            tell(f":SOUR:VOLT:ILIM {LIMIT_A:g}", ":SOUR:VOLT:READ:BACK ON")
         else:
             self._buffers.delete()
         line_hz = self._session.ask_number(":SYST:LFR?")
         self._nplc = float(np.clip((setting.interval_s - PAUSE_S) * line_hz, *NPLC))
         self._line_hz, self._aperture_s = line_hz, self._nplc / line_hz
-        self._pace.restart()
+        self._factors = interval_factors()
         tell(':SENS:FUNC "CURR"', f":SENS:CURR:RANG {setting.range_a:g}", f":SENS:CURR:NPLC {self._nplc:g}")
         self._buffers.make(setting, self._aperture_s + PAUSE_S, MOST_READINGS)
         tell(":DIG:LINE1:MODE TRIG, IN", ":TRIG:DIG1:IN:EDGE EITH", ":OUTP ON")
@@ -68,7 +61,7 @@ class Keithley2450(VisaMeter):
 
     def arm(self) -> None:
         """Start reading, with another interval in each window: the marker's next edges belong to the window."""
-        nplc = min(self._nplc * self._pace.factor(), NPLC[1])
+        nplc = min(self._nplc * next(self._factors), NPLC[1])
         self._aperture_s = nplc / self._line_hz
         self._session.tell(":ABOR", f":SENS:CURR:RANG {self._setting.range_a:g}", f":SENS:CURR:NPLC {nplc:.9g}")
         self._buffers.start(self._setting.idle_s)
@@ -78,25 +71,30 @@ class Keithley2450(VisaMeter):
 
         Raises:
             Spoiled: overload, the current limit, readings missing or not numbers, a full buffer, or a changed range.
-            Blocked: no edges within the deadline, or the instrument failed.
         """
-        self._buffers.wait(deadline_s, self._look)
+        finished = self._buffers.deadline(deadline_s, self._look)
+        while not finished():
+            pass
         rows = [self._read(name, self._buffers.places(name)) for name in BUFFERS]
         self._session.check()
         self._look()
         self._refuse_changed_range(self._session.ask(":SENS:CURR:RANG:AUTO?") != "0")
         self._require_unlimited(np.concatenate(rows))
         began = rows[0][0, 2]  # float64 seconds of UTC have a resolution of only 0.2 us
-        parts = [np.column_stack([part[:, :2], part[:, 2] - began + part[:, 3]]) for part in rows]
-        return self._buffers.joined(parts, self._aperture_s, self._setting.range_a)
+        times = [part[:, 2] - began + part[:, 3] for part in rows]
+        interval_s = float(np.median(np.diff(np.concatenate(times))))
+        series = Series(self.sheet.name, self._aperture_s, interval_s, self._setting.range_a)
+        pieces = [
+            series.piece(np.column_stack([part[:, 0], t_s]), part[:, 1], high)
+            for part, t_s, high in zip(rows, times, (None, True, False), strict=True)
+        ]
+        series.require_complete()
+        return joined(pieces)
 
     def watch(self) -> np.ndarray:
         """Return the power of the readings since the last call, float64[n] in watts.
 
         The first call after `arm` starts the readings; the marker is ignored from then on.
-
-        Raises:
-            Spoiled: overload, or readings that are not numbers.
         """
         rows = np.concatenate([np.empty((0, 5)), *(self._read(BEFORE, [place]) for place in self._buffers.fresh())])
         require_numbers(rows[:, 0], rows[:, 1], self.sheet.name)
@@ -132,9 +130,6 @@ class Keithley2450(VisaMeter):
         """
         words, parts = "READ, SOUR, SEC, FRAC, SOURSTAT", []
         for first, last in blocks(places, BLOCK):
-            parts.append(
-                self._session.ask_floats(
-                    f':TRAC:DATA? {first}, {last}, "{name}", {words}', 5 * (last - first + 1)
-                ).reshape(-1, 5)
-            )
+            query = f':TRAC:DATA? {first}, {last}, "{name}", {words}'
+            parts.append(self._session.ask_floats(query, 5 * (last - first + 1)).reshape(-1, 5))
         return np.concatenate(parts)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hil.energy.capture import Capture
+from hil.energy.capture import Capture, edge_between
 from hil.errors import Blocked
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.reading_checks import edge_between, missing, require_complete, require_numbers
+from hil.meters.reading_checks import missing, require_complete, require_numbers
 from hil.visa import VisaSession
 
 BEFORE, STEPS, AFTER = BUFFERS = "before", "steps", "after"
@@ -122,16 +122,6 @@ class PartedBuffers:
 
         return finished
 
-    def wait(self, deadline_s: float, look: Callable[[], None]) -> None:
-        """Wait until the trigger model has finished; `look` as in `deadline`.
-
-        Raises:
-            Blocked: it has not finished within the deadline.
-        """
-        finished = self.deadline(deadline_s, look)
-        while not finished():
-            pass
-
     def places(self, name: str) -> list[tuple[int, int]]:
         """Return first and last place of each stretch of a buffer that is complete, oldest reading first.
 
@@ -168,43 +158,59 @@ class PartedBuffers:
         The first call starts the readings. Readings that were overwritten since the last call are not reported.
         """
         if self._watched is None or self._session.ask(":TRIG:STAT?").split(";")[0] == "IDLE":
-            self._session.tell(
-                ":ABOR",
-                f':TRAC:CLE "{BEFORE}"',
-                ':TRIG:LOAD "Empty"',
-                f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF',
-                f":TRIG:BLOC:DEL:CONS 2, {LONGEST_S}",
-                ":INIT",
-            )
+            self._session.tell(":ABOR", f':TRAC:CLE "{BEFORE}"', ':TRIG:LOAD "Empty"')
+            self._session.tell(f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF', f":TRIG:BLOC:DEL:CONS 2, {LONGEST_S}", ":INIT")
             self._session.check()
             self._watched = 0
             return []
         reached, self._watched = self._watched, self._session.ask_whole(f':TRAC:ACT:END? "{BEFORE}"')
         return self.since(BEFORE, reached, self._watched)
 
-    def joined(self, parts: Sequence[np.ndarray], aperture_s: float, range_a: float) -> Capture:
-        """Return the readings of all three buffers as one capture.
+
+class Series:
+    """Builds the pieces of a capture from readings as they arrive, and checks that they follow each other.
+
+    Args:
+        name: of the meter, for messages.
+        aperture_s, interval_s, range_a: as in Capture.
+    """
+
+    def __init__(self, name: str, aperture_s: float, interval_s: float, range_a: float) -> None:
+        self._name, self._aperture_s, self._interval_s, self._range_a = name, aperture_s, interval_s, range_a
+        self._began_s = self._last_s = 0.0
+        self._lost = self._kept = self.pieces = 0
+
+    def piece(self, rows: np.ndarray, voltage_v: np.ndarray | float, high: bool | None = None) -> Capture:
+        """Return the next piece.
 
         Args:
-            parts: for each buffer float64[n, 3]: amperes, volts, seconds on the instrument's clock.
-            aperture_s, range_a: as in Capture.
+            rows: float64[n, 2], amperes and seconds on the instrument's clock.
+            voltage_v: float64[n], or one for all.
+            high: level after an edge before the first reading; None: there is no edge.
 
         Raises:
-            Spoiled: overload, readings that are not numbers, or too many missing.
+            Spoiled: overload, or readings that are not numbers or not in order.
         """
-        name, counts = self._session.name, [len(part) for part in parts]
-        current_a, voltage_v, t_s = np.concatenate(parts).T
-        require_numbers(current_a, voltage_v, name)
-        t_s = t_s - t_s[0]
-        interval = float(np.median(np.diff(t_s)))
-        first = np.cumsum(counts)[:2]
-        lost = sum(missing(stretch, interval) for stretch in np.split(t_s, first))  # a gap at an edge widens that edge
-        require_complete(lost, len(t_s), name)
-        edges = tuple(
-            edge_between(t_s[at - 1], t_s[at], high=high) for at, high in zip(first, (True, False), strict=True)
-        )
-        power = current_a * voltage_v
-        return Capture(t_s, power, current_a, voltage_v, aperture_s, interval, edges, range_a, lost)
+        current_a, t_s = rows.T
+        volts = np.full(len(current_a), voltage_v)
+        if not self.pieces:
+            self._began_s = self._last_s = float(t_s[0])
+        stamps = np.append(self._last_s, t_s) if self.pieces else t_s
+        require_numbers(current_a, volts, self._name)
+        if not np.all(np.diff(stamps) > 0):
+            raise Spoiled(f"readings of the {self._name} are out of order: their time stamps do not follow each other")
+        before_s, first_s = self._last_s - self._began_s, float(t_s[0]) - self._began_s
+        edges = () if high is None else (edge_between(before_s, first_s, high=high),)
+        lost = missing(t_s if high is not None else stamps, self._interval_s)  # a gap at an edge widens that edge
+        self._last_s = float(t_s[-1])
+        self._lost, self._kept, self.pieces = self._lost + lost, self._kept + len(t_s), self.pieces + 1
+        power, aperture_s, interval_s = current_a * volts, self._aperture_s, self._interval_s
+        t_s = t_s - self._began_s
+        return Capture(t_s, power, current_a, volts, aperture_s, interval_s, edges, self._range_a, lost)
+
+    def require_complete(self) -> None:
+        """Raise Spoiled if too many readings are missing."""
+        require_complete(self._lost, self._kept, self._name)
 
 
 def blocks(places: Sequence[tuple[int, int]], most: int) -> list[tuple[int, int]]:

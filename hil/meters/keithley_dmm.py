@@ -14,9 +14,9 @@ import numpy as np
 
 from hil.energy.capture import Capture, joined
 from hil.energy.data_sheet import DataSheet
-from hil.meters.keithley_buffers import AFTER, BEFORE, STEPS, PartedBuffers, blocks
+from hil.meters.keithley_buffers import AFTER, BEFORE, STEPS, PartedBuffers, Series, blocks
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.reading_checks import edge_between, missing, require_complete, require_numbers
+from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 
@@ -60,18 +60,14 @@ class KeithleyDmm(VisaMeter):
 
         Raises:
             Spoiled: overload, readings missing or not numbers, a full buffer, or a changed range.
-            Blocked: no edges within the deadline, or the instrument failed.
         """
         return joined(list(self.pieces(deadline_s)))
 
     def pieces(self, deadline_s: float) -> Iterator[Capture]:
         """Yield the window in pieces of PIECE readings or more while it lasts; arguments and errors: `capture`."""
-        finished, series, reached = (
-            self._buffers.deadline(deadline_s, self._look),
-            _Series(self.sheet.name, self._interval_s, self._setting),
-            0,
-        )
-        since_s, over = self._host.now(), False
+        finished, reached = self._buffers.deadline(deadline_s, self._look), 0
+        series = Series(self.sheet.name, self._interval_s, self._interval_s, self._setting.range_a)
+        volt, since_s, over = self._setting.volt, self._host.now(), False
         while not over:
             over = finished()
             now_s = self._host.now()
@@ -79,27 +75,24 @@ class KeithleyDmm(VisaMeter):
                 continue
             end = self._session.ask_whole(f':TRAC:ACT:END? "{STEPS}"')
             if not series.pieces and (end or over):
-                yield series.piece(self._read(BEFORE, self._buffers.places(BEFORE)))
+                yield series.piece(self._read(BEFORE, self._buffers.places(BEFORE)), volt)
             for place in blocks(self._buffers.since(STEPS, reached, end), PIECE):
                 rows = self._read(STEPS, [place])
                 self._require_kept(since_s)
-                yield series.piece(rows, high=series.pieces == 1 or None)
+                yield series.piece(rows, volt, high=series.pieces == 1 or None)
             since_s, reached = now_s, end
         if not self._buffers.ring:
             self._buffers.places(STEPS)  # neither full nor empty
         last = self._read(AFTER, self._buffers.places(AFTER))
         self._session.check()
         self._look()
-        yield series.piece(last, high=False)
+        yield series.piece(last, volt, high=False)
         series.require_complete()
 
     def watch(self) -> np.ndarray:
         """Return the power of the readings since the last call, float64[n] in watts.
 
         The first call after `arm` starts the readings; the marker is ignored from then on.
-
-        Raises:
-            Spoiled: overload, or readings that are not numbers.
         """
         current = np.concatenate([np.empty(0), *(self._read(BEFORE, [place])[:, 0] for place in self._buffers.fresh())])
         voltage = np.full(len(current), self._setting.volt)
@@ -135,54 +128,3 @@ class KeithleyDmm(VisaMeter):
             part[:, 1] += (second - self._second) + fraction - part[0, 1]
             parts.append(part)
         return np.concatenate(parts)
-
-
-class _Series:
-    """Builds the pieces of a capture from readings as they arrive, and checks that they follow each other.
-
-    Args:
-        name: of the meter, for messages.
-        interval_s: from one reading to the next.
-        setting: range and voltage.
-    """
-
-    def __init__(self, name: str, interval_s: float, setting: Setting) -> None:
-        self._name, self._interval_s, self._setting = name, interval_s, setting
-        self._began_s = self._last_s = 0.0
-        self._lost = self._kept = self.pieces = 0
-
-    def piece(self, rows: np.ndarray, high: bool | None = None) -> Capture:
-        """Return the next piece.
-
-        Args:
-            rows: float64[n, 2], amperes and seconds.
-            high: level after an edge before the first reading; None: there is no edge.
-
-        Raises:
-            Spoiled: overload, or readings that are not numbers or not in order.
-        """
-        current, t_s = rows.T
-        if not self.pieces:
-            self._began_s = self._last_s = float(t_s[0])
-            stamps = t_s
-        else:
-            stamps = np.append(self._last_s, t_s)
-        voltage = np.full(len(current), self._setting.volt)
-        require_numbers(current, voltage, self._name)
-        if np.any(np.diff(stamps) <= 0):
-            raise Spoiled(f"readings of the {self._name} are out of order: their time stamps do not follow each other")
-        edges = (
-            ()
-            if high is None
-            else (edge_between(self._last_s - self._began_s, float(t_s[0]) - self._began_s, high=high),)
-        )
-        lost = missing(t_s if high is not None else stamps, self._interval_s)  # a gap at an edge widens that edge
-        self._last_s = float(t_s[-1])
-        self._lost, self._kept, self.pieces = self._lost + lost, self._kept + len(t_s), self.pieces + 1
-        power = current * voltage
-        interval, range_a = self._interval_s, self._setting.range_a
-        return Capture(t_s - self._began_s, power, current, voltage, interval, interval, edges, range_a, lost)
-
-    def require_complete(self) -> None:
-        """Raise Spoiled if too many readings are missing."""
-        require_complete(self._lost, self._kept, self._name)

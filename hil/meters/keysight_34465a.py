@@ -23,12 +23,12 @@ import math
 
 import numpy as np
 
-from hil.energy.capture import Capture
+from hil.energy.capture import Capture, edge_between
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
-from hil.meters.interval_variation import Pace
+from hil.meters.interval_variation import interval_factors
 from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.reading_checks import edge_between, require_numbers
+from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
 
@@ -55,7 +55,6 @@ class Keysight34465A(VisaMeter):
         super().__init__(session, sheet, host)
         self._watching = self._over = False
         self._pretriggers = OPTION in session.ask("*OPT?").upper()
-        self._pace = Pace()
 
     def configure(self, setting: Setting) -> None:
         """Discard all earlier settings and prepare to sample on a fixed range."""
@@ -67,7 +66,7 @@ class Keysight34465A(VisaMeter):
         self._set_pace(setting.interval_s)
         self._session.check()
         self._shortest_s = self._interval_s
-        self._pace.restart()
+        self._factors = interval_factors()
         self._count()
         if self._before + self._after > MEMORY:
             name, seconds = self.sheet.name, setting.window_s
@@ -104,7 +103,7 @@ class Keysight34465A(VisaMeter):
             "ABOR",
             "*CLS",
             f"CURR:DC:RANG {self._setting.range_a:g}",
-            f"SAMP:TIM {self._shortest_s * self._pace.factor():.9g}",
+            f"SAMP:TIM {self._shortest_s * next(self._factors):.9g}",
         )
         self._interval_s = self._session.ask_number("SAMP:TIM?")
         self._count()
@@ -130,7 +129,6 @@ class Keysight34465A(VisaMeter):
 
         Raises:
             Spoiled: overload, readings overwritten or not numbers, a failed sample timing, or a changed range.
-            Blocked: no edge within the deadline, or the instrument failed.
         """
         count, before = self._wait(deadline_s)
         self._require_sound()
@@ -142,11 +140,9 @@ class Keysight34465A(VisaMeter):
         require_numbers(current, voltage, self.sheet.name)
         t_s = self._interval_s * np.arange(count)
         edges = (edge_between(t_s[before - 1], t_s[before], high=True),) if self._pretriggers else ()
-        notes = () if self._pretriggers else (UNTRIGGERED,)
-        power = current * voltage
-        return Capture(
+        found = Capture(
             t_s,
-            power,
+            current * voltage,
             current,
             voltage,
             self._aperture_s,
@@ -154,27 +150,18 @@ class Keysight34465A(VisaMeter):
             edges,
             self._setting.range_a,
             0,
-            notes=notes,
         )
+        return found if self._pretriggers else found.noted(UNTRIGGERED)
 
     def watch(self) -> np.ndarray:
         """Return the power of the readings since the last call, float64[n] in watts.
 
         The first call after `arm` starts the readings; the marker is ignored from then on.
-
-        Raises:
-            Spoiled: overload, or readings that are not numbers.
         """
         count = self._session.ask_whole("DATA:POIN?") if self._watching else 0
         if not count:  # not started, or finished
-            self._session.tell(
-                "ABOR",
-                "*CLS",
-                *(["SAMP:COUN:PRET 0"] if self._pretriggers else []),
-                f"SAMP:COUN {MOST_SAMPLES}",
-                "TRIG:SOUR IMM",
-                "INIT",
-            )
+            untriggered = ["SAMP:COUN:PRET 0"] if self._pretriggers else []
+            self._session.tell("ABOR", "*CLS", *untriggered, f"SAMP:COUN {MOST_SAMPLES}", "TRIG:SOUR IMM", "INIT")
             self._session.check()
             self._watching = True
             return np.empty(0)

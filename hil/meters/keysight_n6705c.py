@@ -23,7 +23,6 @@ import numpy as np
 
 from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
-from hil.errors import Blocked
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.reading_checks import NOT_A_NUMBER, require_below_limit, require_numbers
 from hil.meters.visa_meter import VisaMeter
@@ -79,9 +78,7 @@ class KeysightN6705C(VisaMeter):
         )
         tell(f"TRIG:ELOG:SOUR BUS,{CHANNEL}", "DIG:PIN1:FUNC DINP", "DIG:PIN1:POL POS", f"OUTP ON,{CHANNEL}")
         self._fix_range()
-        self._period_s = self._session.ask_number(
-            f"SENS:ELOG:PER? {CHANNEL}"
-        )  # rounded to the nearest that the instrument supports
+        self._period_s = self._session.ask_number(f"SENS:ELOG:PER? {CHANNEL}")  # the instrument rounds it
         self._session.check()
         self._fed_volt = setting.volt
 
@@ -107,7 +104,6 @@ class KeysightN6705C(VisaMeter):
 
         Raises:
             Spoiled: overload, readings lost or not numbers, or a changed range.
-            Blocked: no edges within the deadline, or the instrument failed.
         """
         log, poll_s = self._log, float(np.clip(self._setting.window_s / POLLS, *POLL_S))
         fetch_s = float(np.clip(self._setting.window_s / FETCHES, *FETCH_S))
@@ -116,11 +112,8 @@ class KeysightN6705C(VisaMeter):
         while len(log.edges) < 2 or self._host.now() < log.edges[1][1] + IDLE_KEPT * self._setting.idle_s:
             if self._host.now() > until:
                 self._session.tell(f"ABOR:ELOG {CHANNEL}")
-                raise Blocked(
-                    "meter",
-                    f"the {self.sheet.name} has not seen both edges of the marker within {deadline_s:.0f} s: "
-                    "wire the board's marker pin to pin 1 of its digital port.",
-                )
+                cure = "wire the board's marker pin to pin 1 of its digital port"
+                raise self._no_edges(len(log.edges), deadline_s, cure)
             if self._host.now() - log.fetched > fetch_s:
                 self._fetch()
                 self._require_same_range()
@@ -141,11 +134,7 @@ class KeysightN6705C(VisaMeter):
         return self._joined()
 
     def watch(self) -> np.ndarray:
-        """Return the power of the records since the last call, float64[n] in watts; call `arm` first.
-
-        Raises:
-            Spoiled: overload, or records that are not numbers.
-        """
+        """Return the power of the records since the last call, float64[n] in watts; call `arm` first."""
         self._log.fetched = self._host.now()  # records that were overwritten meanwhile are no error
         self._log.parts.clear()
         self._log.fetches.clear()

@@ -16,10 +16,9 @@ from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
 from hil.meters.lpm01a_stream import Stream
-from hil.meters.meter import Host, Setting, Spoiled
-from hil.meters.serial_line import Line
+from hil.meters.meter import Host, Meter, Setting, Spoiled
+from hil.meters.serial_line import SerialLine
 
-BAUD = 3_686_400
 FREQUENCIES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 VOLTS = (1.8, 3.3)
 PROMPT = "PowerShield >"
@@ -30,22 +29,26 @@ IDLE_KEPT = 0.95  # of the sleep; later readings may belong to something else
 STAMPS = 1000  # readings from one time stamp to the next
 STAMP_S = 2.0  # longest wait for the time stamp that shows whether readings at the end were lost
 EVENTS = ("d7 both", "d7 fal")
+PULSES = "its firmware reports only falling edges, so the marker must pulse down at start and end; "
+WIRING = "wire the board's marker pin to its pin D7 and close the solder bridge"
 
 
-class Lpm01a:
+class Lpm01a(Meter):
     """An X-NUCLEO-LPM01A on a serial port.
 
     Args:
         line: the serial port, 3,686,400 baud.
-        sheet: its data sheet.
-        host: clock and sleep.
+        sheet, host: as in Meter.
 
     Raises:
         Blocked: it does not answer, or is another device.
     """
 
-    def __init__(self, line: Line, sheet: DataSheet, host: Host) -> None:
-        self._line, self.sheet, self._host = line, sheet, host
+    baud = 3_686_400
+
+    def __init__(self, line: SerialLine, sheet: DataSheet, host: Host) -> None:
+        super().__init__(sheet, host)
+        self._line = line
         line.write(b"\nstop\n")  # ends an incomplete or running command of another program
         self._silence()
         self._take_control()
@@ -73,28 +76,21 @@ class Lpm01a:
             "trigdelay 0", "currthres 0", "pwrend on", f"volt {round(setting.volt * 1000)}m", "pwr on nostatus",
         ):  # fmt: skip
             self._ask(command)
-        self._both_edges = self._choose_events()
+        self.falling_only = self._choose_events() != EVENTS[0]
         found = re.findall(r"\b(\d+)([+-]\d+)\b", self._ask("volt get"))
         if not found:
             raise Blocked("meter", f"the {self.sheet.name} did not return its voltage: plug it in again.")
         self.volt = int(found[-1][0]) * 10.0 ** int(found[-1][1])
 
-    @property
-    def falling_only(self) -> bool:
-        """Whether its firmware reports only falling edges."""
-        return not self._both_edges
-
-    def _choose_events(self) -> bool:
-        """Request both edges and return whether they are supported; else the marker must pulse down at either end."""
-        for events in EVENTS:
-            try:
-                self._ask(f"eventsrc {events}")
-            except Blocked:
-                if events == EVENTS[-1]:
-                    raise
-            else:
-                return events == EVENTS[0]
-        raise AssertionError("unreachable")
+    def _choose_events(self) -> str:
+        """Request both edges, or the falling ones if its firmware reports no others; return what it reports."""
+        both, falling = EVENTS
+        try:
+            self._ask(f"eventsrc {both}")
+        except Blocked:
+            self._ask(f"eventsrc {falling}")
+            return falling
+        return both
 
     def arm(self) -> None:
         """Start reading: the marker's next edges belong to the window."""
@@ -107,7 +103,7 @@ class Lpm01a:
         try:
             while not self._over():
                 if self._host.now() > until:
-                    raise Blocked("meter", self._no_edges(deadline_s))
+                    raise self._no_edges(len(self._stream.events), deadline_s, PULSES * self.falling_only + WIRING)
                 self._host.sleep(POLL_S)
                 self._stream.feed(self._line.read())
                 self._look_for_trouble()
@@ -126,18 +122,6 @@ class Lpm01a:
     def _stamped(self, edge: int) -> bool:
         """Return whether a time stamp came after the last edge; then the readings up to it are known to be complete."""
         return bool(self._stream.stamps) and self._stream.stamps[-1][1] >= edge
-
-    def _no_edges(self, deadline_s: float) -> str:
-        hint = (
-            ""
-            if self._both_edges
-            else "its firmware reports only falling edges, so the marker must pulse down at start and end; "
-        )
-        return (
-            f"the {self.sheet.name} has seen {len(self._stream.events)} of the 2 edges of the marker within "
-            f"{deadline_s:.0f} s: {hint}"
-            "wire the board's marker pin to its pin D7 and close the solder bridge."
-        )
 
     def _look_for_trouble(self) -> None:
         stream = self._stream

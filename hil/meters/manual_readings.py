@@ -51,7 +51,7 @@ def typed(text: str, units: dict[str, float], what: str) -> Typed:
     unit = found[3].replace("µ", "u") if found else ""
     if not found or unit not in units:
         raise RigError(
-            f"{text.strip()!r} is not a {what}: type a number and a unit ({', '.join(units)}), "
+            f"{text.strip()!r} is not a valid {what}: type a number and a unit ({', '.join(units)}), "
             f"such as {'1.25 mWh' if 'Wh' in units else '10.0 s'}."
         )
     value = float(found[1].replace(",", ".")) * units[unit]
@@ -67,19 +67,10 @@ def typed_capture(energy: Typed, duration: Typed, volt: float) -> Capture:
 
     The uncertainty of the duration is half of its last digit, split between the two edges.
     """
-    power = np.array([energy.value / duration.value])
+    seconds, power = duration.value, np.array([energy.value / duration.value])
+    amps = power / volt
     edges = tuple(Edge(at, duration.last_digit / 4, high) for at, high in ((0.0, True), (duration.value, False)))
-    return Capture(
-        np.zeros(1),
-        power,
-        power / volt,
-        np.full(1, volt),
-        duration.value,
-        duration.value,
-        edges,
-        float(power[0]) / volt,
-        None,
-    )
+    return Capture(np.zeros(1), power, amps, np.full(1, volt), seconds, seconds, edges, float(amps[0]), None)
 
 
 def declared_sheet(identity: str, accuracy: Accuracy, capture: Capture, resolution_a: float = 0.0) -> DataSheet:
@@ -89,6 +80,6 @@ def declared_sheet(identity: str, accuracy: Accuracy, capture: Capture, resoluti
         key=KEY, name="meter read by hand", identity=identity, kind="integrating" if capture.aperture_s else "point",
         apertures_s=(capture.aperture_s, capture.aperture_s), fastest_hz=1 / capture.interval_s, timestamps="host",
         marker="none", loss="none", feeds=False,
-        timebase=0.0, voltage_gain=0.0, voltage_offset_v=0.0, voltage_noise_v=0.0, ranges=(used,),
+        timebase=0.0, voltage_gain=0.0, voltage_offset_v=0.0, ranges=(used,),
         unverified=("accuracy, as its user declares it",), sources=(),
     )  # fmt: skip

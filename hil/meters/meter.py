@@ -12,6 +12,7 @@ import numpy as np
 
 from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
+from hil.errors import Blocked
 
 
 @dataclass(frozen=True)
@@ -48,24 +49,34 @@ class Spoiled(Exception):
         self.beyond_range = beyond_range
 
 
-class Meter(Protocol):
-    """A power meter. Every method raises `Blocked` at stage `meter` if the instrument is gone, is another, or fails.
+class Meter:
+    """Base of all power meters. Every method raises `Blocked` at stage `meter` if the instrument is gone or fails.
 
-    A refused command is such a failure.
+    Another instrument, or a refused command, is such a failure.
+
+    Args:
+        sheet: data sheet, as its maker specifies it.
+        host: the host's clock and sleep.
 
     Attributes:
-        sheet: data sheet, as its maker specifies it.
         identity: how the instrument identifies itself.
+        falling_only: set by `configure`: the marker input detects only falling edges, so a window must lie between two
+            falling pulses.
     """
 
-    sheet: DataSheet
     identity: str
+    falling_only = False
+
+    def __init__(self, sheet: DataSheet, host: Host) -> None:
+        self.sheet, self._host = sheet, host
 
     def configure(self, setting: Setting) -> None:
         """Discard all earlier settings and prepare to read as `setting` says, on a fixed range."""
+        raise NotImplementedError
 
     def arm(self) -> None:
         """Start reading: the marker's next edges belong to the window."""
+        raise NotImplementedError
 
     def capture(self, deadline_s: float) -> Capture:
         """Wait for the end of the window and of the sleep after it, and return both.
@@ -74,6 +85,7 @@ class Meter(Protocol):
             Spoiled: measure the window again.
             Blocked: no edge within the deadline, or the instrument failed.
         """
+        raise NotImplementedError
 
     def watch(self) -> np.ndarray:
         """Return the power of the readings since the last call, float64[n] in watts, for a live display.
@@ -83,9 +95,27 @@ class Meter(Protocol):
         Raises:
             Spoiled: overload, or readings that are not numbers; call `arm` again.
         """
+        raise NotImplementedError
 
     def close(self) -> None:
         """Release the instrument. A board that it feeds stays powered."""
+        raise NotImplementedError
+
+    def _require_on_range(self, current_a: np.ndarray, range_a: float, margin: float = 1.0) -> None:
+        """Raise Spoiled if a current, float64[n] amperes, is more than `margin` times its range."""
+        if np.max(np.abs(current_a), initial=0.0) > margin * range_a:
+            raise Spoiled(f"the current was beyond the {range_a:g} A of the {self.sheet.name}", beyond_range=True)
+
+    def _no_edges(self, seen: int, deadline_s: float, cure: str) -> Blocked:
+        """Return the error of a window of which only `seen` edges were seen within the deadline."""
+        return Blocked(
+            "meter",
+            f"the {self.sheet.name} has seen {seen} of the 2 edges of the marker within {deadline_s:.0f} s: {cure}.",
+        )
+
+    def _silent(self, seconds: float) -> Blocked:
+        """Return the error of a meter that stopped sending."""
+        return Blocked("meter", f"the {self.sheet.name} has sent no samples for {seconds:g} s: plug it in again.")
 
 
 @runtime_checkable
@@ -114,18 +144,6 @@ class HostMarked(Protocol):
             duration_s: time of the steps by the board's clock, at the end.
             half_s: half width of the uncertainty of that time.
         """
-
-
-@runtime_checkable
-class MaybeFallingOnly(Protocol):
-    """A meter whose marker input may detect only falling edges.
-
-    Attributes:
-        falling_only: set by `configure`: the input misses rising edges, so a window must lie between two falling
-            pulses.
-    """
-
-    falling_only: bool
 
 
 @dataclass(frozen=True)

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
-from hil.energy.data_sheet import load_data_sheet
-from hil.errors import RigError
+import serial.tools.list_ports
+
+from hil.energy.data_sheet import DataSheet, load_data_sheet
+from hil.errors import Blocked, RigError
+from hil.meters.fnb58 import Fnb58, open_fnb58
+from hil.meters.joulescope import Joulescope, open_driver
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.keithley_dmm import KeithleyDmm
 from hil.meters.keysight_34465a import Keysight34465A
 from hil.meters.keysight_n6705c import KeysightN6705C
+from hil.meters.lpm01a import Lpm01a
 from hil.meters.meter import Host, Meter, Setting
-from hil.meters.open_without_visa import DRIVERS as WITHOUT_VISA
-from hil.meters.open_without_visa import open_without_visa
+from hil.meters.otii import PORT, Otii, open_otii
 from hil.meters.polled_scpi import PolledScpi
 from hil.meters.rigol_dp800 import RigolDP800
 from hil.meters.rs_ngu import RsNGU
+from hil.meters.serial_line import SerialLine
 from hil.meters.siglent_sdm3065x import SiglentSDM3065X
+from hil.meters.tc66c import Tc66c
 from hil.meters.yokogawa_wt310 import YokogawaWT310
 from hil.visa import VisaSession
 
@@ -38,6 +45,28 @@ VISA_DRIVERS: dict[str, Callable[..., Meter]] = {
     "yokogawa-wt310": YokogawaWT310,
 }
 
+
+def _on_serial_port(driver: type[Lpm01a] | type[Tc66c], address: str, sheet: DataSheet, host: Host) -> Meter:
+    return driver(SerialLine(_port(address, sheet.name), driver.baud, sheet.name), sheet, host)
+
+
+def _otii(address: str, sheet: DataSheet, host: Host) -> Meter:
+    name, _, where = address.partition("@")
+    server, _, port = where.partition(":")
+    if port and not port.isdecimal():
+        raise RigError(f"{address!r} is not an address of an Otii: write name@host:port.")
+    return Otii(open_otii(server or "127.0.0.1", int(port or PORT)), name, sheet, host)
+
+
+WITHOUT_VISA: dict[str, Callable[[str, DataSheet, Host], Meter]] = {
+    "fnb58": lambda address, sheet, host: Fnb58(open_fnb58(address), sheet, host),
+    "joulescope-js220": lambda address, sheet, host: Joulescope(open_driver(), address, sheet, host),
+    "lpm01a": partial(_on_serial_port, Lpm01a),
+    "otii-ace": _otii,
+    "otii-arc": _otii,
+    "tc66c": partial(_on_serial_port, Tc66c),
+}
+
 MODELS = sorted([*VISA_DRIVERS, *WITHOUT_VISA])
 
 
@@ -48,14 +77,16 @@ def open_meter(
     """Open a meter, let it feed the board if it is a supply, and close it at the end.
 
     Args:
-        address: VISA resource name; for a model without VISA, what its driver is opened by.
+        address: VISA resource name. LPM01A and TC66C: a serial port, or the USB serial number of one. FNB58 and
+            Joulescope: a USB serial number. Otii: its name, or `name@host:port` of the program that it is connected
+            to. Empty: the only one attached, except through VISA or for a serial port.
         volt: supply of the board in volts.
         model: key of its data sheet, or path of your own data sheet with a table [dialect]; None for DEFAULT_MODEL.
         host: the host's clock.
         driver: further arguments of a VISA driver, such as a dialect.
 
     Raises:
-        RigError: the model is unknown or has no driver.
+        RigError: the model is unknown or has no driver, or its library is not installed.
         Blocked: the instrument does not answer, or is another one.
     """
     key, host = model or DEFAULT_MODEL, host or Host()
@@ -75,7 +106,7 @@ def open_meter(
     meter = (
         by_visa(VisaSession(address, sheet.name), sheet, host, **driver)
         if by_visa is not None
-        else open_without_visa(address, key, host)
+        else WITHOUT_VISA[key](address, sheet, host)
     )
     try:
         if sheet.feeds:
@@ -83,3 +114,22 @@ def open_meter(
         yield meter
     finally:
         meter.close()
+
+
+def _port(address: str, name: str) -> str:
+    """Return the path of a serial port, given its path or its USB serial number."""
+    if "/" in address or address.upper().startswith("COM"):
+        return address
+    if not address:
+        raise RigError(
+            f"the {name} is on a serial port: name it with --meter or in rig.toml, such as /dev/ttyACM0 or its USB "
+            "serial number."
+        )
+    found = [port.device for port in serial.tools.list_ports.comports() if port.serial_number == address]
+    if len(found) != 1:
+        raise Blocked(
+            "meter",
+            f"{len(found)} serial ports have the USB serial number {address!r} of the {name}: plug it in, "
+            "or name its port in rig.toml.",
+        )
+    return str(found[0])

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, Meter, Setting, Spoiled
 from hil.meters.optional_library import library
 
 PORT = 1905
@@ -26,73 +26,8 @@ IDLE_KEPT = 0.95  # of the sleep after the second edge
 RESOLUTION_S = 0.25e-3  # of an edge's time: one interval of the Arc's 4 kS/s
 
 
-class OtiiRecording(Protocol):
-    """The part of `otii_tcp_client.recording.Recording` that is used."""
-
-    def get_channel_data_count(self, device_id: str, channel: str) -> int:
-        """Return the number of samples, or of edges of a digital channel."""
-
-    def get_channel_data(self, device_id: str, channel: str, index: int, count: int) -> dict[str, Any]:
-        """Return samples with `timestamp` and `interval`, or edges with `timestamp` and `value`."""
-
-    def delete(self) -> None:
-        """Delete the recording: a day of windows would fill the program's memory."""
-
-
-class OtiiProject(Protocol):
-    """The part of `otii_tcp_client.project.Project` that is used."""
-
-    def start_recording(self) -> None:
-        """Start a recording."""
-
-    def stop_recording(self) -> None:
-        """Stop the recording."""
-
-    def get_last_recording(self) -> OtiiRecording | None:
-        """Return the recording that was started last."""
-
-
-class OtiiArc(Protocol):
-    """The part of `otii_tcp_client.arc.Arc` that is used."""
-
-    id: str
-    name: str
-    type: str
-
-    def add_to_project(self) -> None:
-        """Include it in recordings."""
-
-    def set_main_voltage(self, value: float) -> None:
-        """Set the supply voltage in volts."""
-
-    def set_range(self, arange: Any) -> None:
-        """Force the high range, or select ranges automatically."""
-
-    def enable_channel(self, channel: str, enable: bool) -> None:
-        """Switch the recording of a channel on or off."""
-
-    def set_channel_samplerate(self, channel: str, value: int) -> None:
-        """Set the sampling rate of a channel, in samples per second."""
-
-    def set_main(self, enable: bool) -> None:
-        """Switch the supply of the board on or off."""
-
-
-class OtiiServer(Protocol):
-    """The used part of the object that `otii_tcp_client.otii_client.OtiiClient.connect` returns."""
-
-    def get_devices(self) -> list[OtiiArc]:
-        """Return the instruments."""
-
-    def create_project(self) -> OtiiProject:
-        """Return a new project."""
-
-    def disconnect(self) -> None:
-        """Return the licences and disconnect."""
-
-
-def open_otii(host: str = "127.0.0.1", port: int = PORT) -> OtiiServer:
-    """Connect to an Otii program.
+def open_otii(host: str = "127.0.0.1", port: int = PORT) -> Any:
+    """Connect to an Otii program and return the connection.
 
     Its library reads licences and log-in by itself (`credentials.json`, OTII_USERNAME, OTII_PASSWORD).
 
@@ -102,7 +37,7 @@ def open_otii(host: str = "127.0.0.1", port: int = PORT) -> OtiiServer:
     """
     client = library("otii_tcp_client.otii_client", "Qoitech Otii", "otii")
     try:
-        return client.OtiiClient().connect(host=host, port=port, try_for_seconds=1)  # type: ignore[no-any-return]
+        return client.OtiiClient().connect(host=host, port=port, try_for_seconds=1)
     except Exception as error:  # the library raises plain Exception of several kinds
         raise Blocked(
             "meter",
@@ -111,11 +46,11 @@ def open_otii(host: str = "127.0.0.1", port: int = PORT) -> OtiiServer:
         ) from error
 
 
-class Otii:
+class Otii(Meter):
     """An Otii Arc or Ace.
 
     Args:
-        server: already connected.
+        server: what `open_otii` returned.
         name: of the instrument, or the end of its id; empty for the only one.
         sheet: its data sheet; `identity` is the type that the server reports.
         host: clock and sleep.
@@ -124,8 +59,9 @@ class Otii:
         Blocked: not exactly one instrument matches.
     """
 
-    def __init__(self, server: OtiiServer, name: str, sheet: DataSheet, host: Host) -> None:
-        self._server, self.sheet, self._host = server, sheet, host
+    def __init__(self, server: Any, name: str, sheet: DataSheet, host: Host) -> None:
+        super().__init__(sheet, host)
+        self._server = server
         with self._blocked("list its instruments"):
             found = [arc for arc in server.get_devices() if arc.name == name or arc.id.endswith(name)]
         if len(found) != 1:
@@ -140,7 +76,7 @@ class Otii:
         with self._blocked("make a project"):
             self._project = server.create_project()
             self._arc.add_to_project()
-        self._recording: OtiiRecording | None = None
+        self._recording: Any = None
 
     def configure(self, setting: Setting) -> None:
         """Feed the board, on the high range. Other channels, if switched on, do no harm."""
@@ -176,12 +112,7 @@ class Otii:
                 if len(edges) >= 2 and self._recorded_s() >= edges[1].t_s + IDLE_KEPT * self._setting.idle_s:
                     break
                 if self._host.now() > until:
-                    raise Blocked(
-                        "meter",
-                        f"the {self.sheet.name} has seen {len(edges)} of the 2 edges of the marker within "
-                        f"{deadline_s:.0f} s: "
-                        "wire the board's marker pin to its input GPI1.",
-                    )
+                    raise self._no_edges(len(edges), deadline_s, "wire the board's marker pin to its input GPI1")
                 self._host.sleep(POLL_S)
         finally:
             with self._blocked("end the recording"):
@@ -197,21 +128,20 @@ class Otii:
         return [Edge(at, RESOLUTION_S, high) for at, high in levels]
 
     def _recorded_s(self) -> float:
-        recording = self._recording
-        assert recording is not None
         with self._blocked("return the length of its recording"):
-            count = recording.get_channel_data_count(self._arc.id, CURRENT)
+            count = self._recording.get_channel_data_count(self._arc.id, CURRENT)
             if not count:
                 return 0.0
-            last = recording.get_channel_data(self._arc.id, CURRENT, count - 1, 1)
-        return float(last["timestamp"])
+            return float(self._recording.get_channel_data(self._arc.id, CURRENT, count - 1, 1)["timestamp"])
 
-    def _fetch(self, channel: str) -> dict[str, Any]:
-        recording = self._recording
-        assert recording is not None
+    def _fetch(self, channel: str, begin: int = 0) -> dict[str, Any]:
+        """Return samples with `timestamp` and `interval`, or edges with `timestamp` and `value`; empty without any."""
         with self._blocked(f"return {channel}"):
-            count = recording.get_channel_data_count(self._arc.id, channel)
-            return recording.get_channel_data(self._arc.id, channel, 0, count) if count else {}
+            count = self._recording.get_channel_data_count(self._arc.id, channel)
+            if count == begin:
+                return {}
+            data: dict[str, Any] = self._recording.get_channel_data(self._arc.id, channel, begin, count - begin)
+            return data
 
     def _capture(self, edges: tuple[Edge, ...]) -> Capture:
         if [edge.high for edge in edges] != [True, False]:
@@ -224,10 +154,7 @@ class Otii:
         volts = np.interp(times, volt_times, volts)
         if not (np.isfinite(amps).all() and np.isfinite(volts).all()):
             raise Spoiled(f"a sample of the {self.sheet.name} is not a number.")
-        if np.max(amps) > self._range.amperes:
-            raise Spoiled(
-                f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
-            )
+        self._require_on_range(amps, self._range.amperes)
         return Capture(times, amps * volts, amps, volts, interval, interval, edges, self._range.amperes, None)
 
     def _samples(self, channel: str) -> tuple[np.ndarray, np.ndarray, float]:
@@ -240,14 +167,10 @@ class Otii:
 
     def watch(self) -> np.ndarray:
         """Return the power of the samples since the last call, float64[n] in watts; call `arm` first."""
-        recording = self._recording
-        assert recording is not None
+        data = self._fetch(CURRENT, self._watched)
         with self._blocked("return its samples"):
-            count = recording.get_channel_data_count(self._arc.id, CURRENT)
-            begin, self._watched = self._watched, count
-            if count == begin:
-                return np.empty(0)
-            amps = recording.get_channel_data(self._arc.id, CURRENT, begin, count - begin)["values"]
+            amps = data["values"] if data else []
+        self._watched += len(amps)
         return np.array(amps, np.float64) * self._setting.volt
 
     def close(self) -> None:

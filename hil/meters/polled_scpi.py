@@ -9,22 +9,23 @@ unknown and not claimed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from hil.dataclass_json import rebuilt
 from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
-from hil.errors import Blocked, RigError, close_matches
-from hil.meters.host_marked_window import check_range
+from hil.errors import Blocked, RigError
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import JITTER, Poller, reading, refresh_s
 from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
 
 COLUMNS = "IVP-"
+DIALECT_CURE = "write it as in hil/meters/data_sheets/polled-scpi.toml"
 FEWEST_SLEEP = 3  # new readings in a sleep; of fewer, none may lie within the sleep alone
 REPEATED = (
     "the meter repeats its last reading until it has a new one, every {:.3g} ms: it was asked every {:.3g} ms, "
@@ -57,14 +58,9 @@ class Dialect:
         """Return the dialect in a TOML table.
 
         Raises:
-            RigError: an unknown key, or no query that returns current or power.
+            RigError: an unknown or missing key, a wrong type, or no query that returns current or power.
         """
-        known = [one.name for one in fields(cls)]
-        for key in raw:
-            if key not in known:
-                raise RigError(f"a meter's dialect has no {key!r}: {close_matches(key, known)}")
-        given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
-        dialect = cls(**{"readings": {}} | given)
+        dialect = rebuilt(cls, dict(raw), "the table [dialect] of a data sheet", DIALECT_CURE)
         letters = "".join(dialect.readings.values())
         if not set(letters) <= set(COLUMNS) or not set(letters) & {"I", "P"}:
             raise RigError(
@@ -75,17 +71,11 @@ class Dialect:
 
 
 class PolledScpi(UnmarkedVisaMeter):
-    """An instrument that answers each query with a reading.
+    """An instrument that answers each query with a reading. Further arguments and errors: VisaMeter.
 
     Args:
-        session: to the instrument.
-        sheet: its data sheet.
-        host: clock.
         dialect: how to query it; None for the dialect of the data sheet.
         jitter, seed: of the interval between two queries (hil/meters/polling.py).
-
-    Raises:
-        Blocked: another instrument, or it refuses a command.
     """
 
     def __init__(
@@ -94,6 +84,7 @@ class PolledScpi(UnmarkedVisaMeter):
     ) -> None:  # fmt: skip
         super().__init__(session, sheet, host)
         self._dialect = dialect or Dialect.read(sheet.dialect)
+        self.range_query = self._dialect.range_query
         self._poller = Poller(host, jitter, seed)
         self._instant = max(i for i, columns in enumerate(self._dialect.readings.values()) if set(columns) & {"I", "P"})
         self._tell(*self._dialect.reset)
@@ -114,14 +105,12 @@ class PolledScpi(UnmarkedVisaMeter):
         """Read until the host has its reply (`mark`), or until the expected end of the window.
 
         Raises:
-            Spoiled: measure the window again.
-            Blocked: the deadline passed, or the instrument failed.
+            Spoiled: overload, no number, a changed range, or edges that cannot be found.
         """
         began, setting = self._host.now(), self._window.setting
         polls = self._poller.run(self._ask_and_look, setting.interval_s, lambda: self._window.over(began, deadline_s))
         current, volt, power = self._columns(polls.values)
-        if np.max(np.abs(current), initial=0.0) > MARGIN * setting.range_a:
-            raise Spoiled(f"the current was beyond the range of {setting.range_a:g} A.", beyond_range=True)
+        self._require_on_range(current, setting.range_a, MARGIN)
         if self._dialect.error_query:
             self._session.check(self._dialect.error_query)
         every_s = refresh_s(polls.t_s, polls.values)
@@ -146,11 +135,7 @@ class PolledScpi(UnmarkedVisaMeter):
         self._check_range(within=True)
 
     def watch(self) -> np.ndarray:
-        """Return the power of a reading made now, float64[1] in watts.
-
-        Raises:
-            Spoiled: overload, or no number.
-        """
+        """Return the power of a reading made now, float64[1] in watts."""
         return self._columns(np.array([self._ask()[2]]))[2]
 
     def _columns(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -181,11 +166,6 @@ class PolledScpi(UnmarkedVisaMeter):
                 reading(word, self.sheet.name) if use != "-" else 0.0 for word, use in zip(words, columns, strict=True)
             ]
         return sent, received, values
-
-    def _check_range(self, *, within: bool) -> None:
-        if self._dialect.range_query:
-            now = self._session.ask_number(self._dialect.range_query)
-            check_range(self.sheet.name, now, self._window.setting.range_a, within=within)
 
     def _tell(self, *commands: str) -> None:
         self._session.tell(*commands)

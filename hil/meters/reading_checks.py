@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.energy.capture import Capture, Edge
+from hil.energy.capture import Capture
 from hil.energy.current_ranges import at_limit
 from hil.meters.meter import Spoiled
 
@@ -74,8 +74,3 @@ def require_complete(lost: int, kept: int, name: str) -> None:
     """
     if lost > MOST_LOST * (lost + kept):
         raise Spoiled(f"the {name} lost {lost} of {lost + kept} readings of a window")
-
-
-def edge_between(before_s: float, after_s: float, *, high: bool) -> Edge:
-    """Return the edge between the starts of two neighbouring readings, the second of which is the first after it."""
-    return Edge((before_s + after_s) / 2, (after_s - before_s) / 2, high)

@@ -14,7 +14,6 @@ from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
 from hil.errors import Blocked
-from hil.meters.host_marked_window import check_range
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.reading_checks import require_below_limit, require_numbers
 from hil.meters.visa_meter import UnmarkedVisaMeter
@@ -31,18 +30,12 @@ SUMMARIES = {"OPER": (8192, 2, 4096), "QUES": (8192, 2, 2048)}
 
 
 class RsNGU(UnmarkedVisaMeter):
-    """A Rohde & Schwarz NGU201 or NGU401.
-
-    Args:
-        session: to the instrument; over a raw socket, the only session.
-        sheet: its data sheet.
-        host: clock.
+    """A Rohde & Schwarz NGU201 or NGU401. Arguments and errors: VisaMeter. A raw socket allows only one session.
 
     Opening it resets it, which switches its output off: open it before the board is flashed.
-
-    Raises:
-        Blocked: another instrument, or it refuses a command.
     """
+
+    range_query = "SENS:CURR:RANG?"
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
@@ -83,7 +76,6 @@ class RsNGU(UnmarkedVisaMeter):
 
         Raises:
             Spoiled: a lost block, overload, readings that are not numbers, or a changed range.
-            Blocked: the deadline passed, or the instrument failed.
         """
         began, setting = self._host.now(), self._window.setting
         blocks: list[np.ndarray] = []
@@ -108,11 +100,7 @@ class RsNGU(UnmarkedVisaMeter):
         return self._window.capture(stamped, (current, volt), 1 / self._rate, setting.range_a, 0)
 
     def watch(self) -> np.ndarray:
-        """Return the power of one block of the log, float64[n] in watts; call `arm` first. Other blocks are skipped.
-
-        Raises:
-            Spoiled: overload, or readings that are not numbers.
-        """
+        """Return the power of one block of the log, float64[n] in watts; call `arm` first. Other blocks are skipped."""
         self._clear("OPER")
         until = self._host.now() + 2 * BLOCK_S
         while not self._session.ask_whole("*STB?") & OPERATION:
@@ -134,9 +122,7 @@ class RsNGU(UnmarkedVisaMeter):
         if not status & OPERATION:
             return
         asked = self._host.now()
-        self._due = (
-            asked - BLOCK_KEPT_S + BLOCK_S - BLOCK_KEPT_S
-        )  # the block may have waited, and the instrument's clock may be fast
+        self._due = asked + BLOCK_S - 2 * BLOCK_KEPT_S  # the block may have waited, and the instrument may be fast
         pairs = self._pairs()
         self._clear("OPER")
         self._check_range(within=True)
@@ -154,15 +140,9 @@ class RsNGU(UnmarkedVisaMeter):
         values = self._session.ask_block("FLOG:DATA?", "f", big_endian=False)
         pairs = values[: len(values) // 2 * 2].reshape(-1, 2)
         require_numbers(pairs[:, 1], pairs[:, 0], self.sheet.name)
-        if len(pairs) and np.max(np.abs(pairs[:, 1])) > 1.05 * self._window.setting.range_a:
-            raise Spoiled(f"the current was beyond the range of {self._window.setting.range_a:g} A.", beyond_range=True)
+        self._require_on_range(pairs[:, 1], self._window.setting.range_a, 1.05)
         return pairs
 
     def _clear(self, register: str) -> None:
         for name in (register, f"{register}:INST", f"{register}:INST:ISUM1"):
             self._session.ask(f"STAT:{name}:EVEN?")
-
-    def _check_range(self, *, within: bool) -> None:
-        check_range(
-            self.sheet.name, self._session.ask_number("SENS:CURR:RANG?"), self._window.setting.range_a, within=within
-        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Protocol
+from collections.abc import Iterator
 
 import serial
 
@@ -13,27 +13,8 @@ from hil.port_errors import PORT_ERRORS
 WAIT_S = 0.01  # timeout of the first byte of a read
 
 
-class Line(Protocol):
-    """Bytes to and from a meter. Every method raises `Blocked` at stage `meter` if the line is gone."""
-
-    def write(self, data: bytes) -> None:
-        """Send bytes."""
-
-    def read(self) -> bytes:
-        """Return the bytes that have arrived, after a short wait; empty if there are none."""
-
-    def discard(self) -> None:
-        """Discard the bytes that have arrived."""
-
-    def reopen(self) -> None:
-        """Close and reopen the line. Bytes in transit, such as a late reply, are discarded."""
-
-    def close(self) -> None:
-        """Close the line."""
-
-
 class SerialLine:
-    """A serial port opened through pyserial.
+    """A serial port opened through pyserial. Every method raises `Blocked` at stage `meter` if the line is gone.
 
     Args:
         path: of the port.
@@ -62,25 +43,19 @@ class SerialLine:
 
     def write(self, data: bytes) -> None:
         """Send bytes."""
-        try:
+        with self._attached():
             self._port.write(data)
-        except PORT_ERRORS as error:
-            raise self._gone(error) from error
 
     def read(self) -> bytes:
         """Return the bytes that have arrived, after a short wait; empty if there are none."""
-        try:
+        with self._attached():
             first = self._port.read(1)
             return bytes(first + self._port.read(self._port.in_waiting)) if first else b""
-        except (*PORT_ERRORS, TypeError) as error:  # TypeError: pyserial, if the port was closed meanwhile
-            raise self._gone(error) from error
 
     def discard(self) -> None:
         """Discard the bytes that have arrived."""
-        try:
+        with self._attached():
             self._port.reset_input_buffer()
-        except PORT_ERRORS as error:
-            raise self._gone(error) from error
 
     def reopen(self) -> None:
         """Close and reopen the line. Bytes in transit, such as a late reply, are discarded."""
@@ -92,5 +67,10 @@ class SerialLine:
         with contextlib.suppress(*PORT_ERRORS):
             self._port.close()
 
-    def _gone(self, error: Exception) -> Blocked:
-        return Blocked("meter", f"the {self.name} at {self.path} is gone ({error}): check its cable and its power.")
+    @contextlib.contextmanager
+    def _attached(self) -> Iterator[None]:
+        try:
+            yield
+        except (*PORT_ERRORS, TypeError) as error:  # TypeError: pyserial, if the port was closed meanwhile
+            reason = f"the {self.name} at {self.path} is gone ({error}): check its cable and its power."
+            raise Blocked("meter", reason) from error

@@ -9,14 +9,12 @@ no time stamps. Their times follow from a straight line through the counts and t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
-from hil.meters.host_marked_window import check_range
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import reading
 from hil.meters.visa_meter import UnmarkedVisaMeter
@@ -33,26 +31,12 @@ FEWEST_DRAINS = 4
 STEADY = 0.75
 
 
-@dataclass(frozen=True)
-class _Drains:
-    """float64[n] each: middle of each query, half of its round trip, and the number of readings by then."""
-
-    t_s: np.ndarray
-    half_s: np.ndarray
-    counts: np.ndarray
-
-
 class SiglentSDM3065X(UnmarkedVisaMeter):
-    """A Siglent SDM3065X as ammeter.
+    """A Siglent SDM3065X as ammeter (raw socket: port 5025; 5024 sends a greeting). Arguments and errors: VisaMeter."""
 
-    Args:
-        session: to the instrument (raw socket: port 5025; port 5024 sends a greeting first).
-        sheet: its data sheet.
-        host: clock.
-
-    Raises:
-        Blocked: another instrument, or it refuses a command.
-    """
+    # Above full scale it changes to the next range by itself, whatever was set (Siglent, "SDM ranging in current
+    # measurement modes", 2018).
+    range_query = "CURR:DC:RANG?"
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
@@ -81,7 +65,6 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
 
         Raises:
             Spoiled: overload, a changed range, a memory overflow, or readings at an unsteady rate.
-            Blocked: the deadline passed, or the instrument failed.
         """
         began, setting = self._host.now(), self._window.setting
         values: list[float] = []
@@ -99,22 +82,15 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
                 f"the window outlasted the {MEMORY} readings that the {self.sheet.name} makes after a trigger: "
                 "use a longer interval."
             )
-        sent_s, received_s, counts = (
-            (np.array(column, np.float64) for column in zip(*table, strict=True)) if table else (np.empty(0),) * 3
-        )
-        drains = _Drains((sent_s + received_s) / 2, (received_s - sent_s) / 2, counts)
-        begin, interval, wrong = self._pace(drains)
+        sent_s, received_s, counts = np.array(table, np.float64).reshape(-1, 3).T
+        begin, interval, wrong = self._pace((sent_s + received_s) / 2, (received_s - sent_s) / 2, counts)
         current = np.array(values)
         t = begin + interval * np.arange(len(current))
         stamped = Stamped(t, current * setting.volt, np.full(len(t), wrong), min(self._nplc / LINE_HZ, interval))
         return self._window.capture(stamped, (current, np.full(len(t), np.nan)), interval, setting.range_a, 0)
 
     def watch(self) -> np.ndarray:
-        """Return the power of the readings since the last call, float64[n] in watts; call `arm` first.
-
-        Raises:
-            Spoiled: overload, or readings that are not numbers.
-        """
+        """Return the power of the readings since the last call, float64[n] in watts; call `arm` first."""
         values = self._drain()
         if not values:  # the series of this trigger is complete
             self._session.tell("ABOR", "INIT", "*TRG")
@@ -128,35 +104,29 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         if text.startswith("#"):
             text = text[2 + int(text[1]) :]
         values = [reading(word, self.sheet.name) for word in text.split(",") if word.strip()]
-        if values and max(map(abs, values)) > 1.2 * self._window.setting.range_a:
-            raise Spoiled(f"the current was beyond the range of {self._window.setting.range_a:g} A.", beyond_range=True)
+        self._require_on_range(np.array(values), self._window.setting.range_a, 1.2)
         return values
 
-    def _pace(self, drains: _Drains) -> tuple[float, float, float]:
-        """Return start and interval of the readings on the host's clock, and the uncertainty of a reading's time."""
-        if len(drains.t_s) < FEWEST_DRAINS or drains.counts[-1] - drains.counts[0] < FEWEST_DRAINS:
+    def _pace(self, t_s: np.ndarray, half_s: np.ndarray, counts: np.ndarray) -> tuple[float, float, float]:
+        """Return start and interval of the readings on the host's clock, and the uncertainty of a reading's time.
+
+        Arguments, float64[n] each: middle of each query, half of its round trip, and the number of readings by then.
+        """
+        if len(t_s) < FEWEST_DRAINS or counts[-1] - counts[0] < FEWEST_DRAINS:
             raise Spoiled(f"the {self.sheet.name} made too few readings in the window.")
         # A query lies between the ends of two readings: half an interval after the earlier one, on average.
-        interval, offset = np.polyfit(drains.counts + 0.5, drains.t_s, 1)
-        residual = np.abs(drains.t_s - (offset + interval * (drains.counts + 0.5)))
-        allowed = STEADY * interval + drains.half_s
-        if np.any(residual > allowed):
-            worst = float(np.max(residual - drains.half_s) / interval)
+        interval, offset = np.polyfit(counts + 0.5, t_s, 1)
+        residual = np.abs(t_s - (offset + interval * (counts + 0.5)))
+        if np.any(residual > STEADY * interval + half_s):
+            worst = float(np.max(residual - half_s) / interval)
             raise Spoiled(
                 f"the {self.sheet.name} did not read at a steady rate: about {math.ceil(worst)} readings are missing "
                 "at one place."
             )
-        return float(offset), float(interval), float(np.max(drains.half_s))
+        return float(offset), float(interval), float(np.max(half_s))
 
     def _check(self) -> None:
         if self._session.ask_whole("STAT:QUES:COND?") & OVERFLOWED:
             raise Spoiled(f"the memory of the {self.sheet.name} overflowed: the host read it too late.")
         self._session.check("SYST:ERR?")
         self._check_range(within=True)
-
-    def _check_range(self, *, within: bool) -> None:
-        # Above full scale it changes to the next range by itself, whatever was set (Siglent, "SDM ranging in current
-        # measurement modes", 2018).
-        check_range(
-            self.sheet.name, self._session.ask_number("CURR:DC:RANG?"), self._window.setting.range_a, within=within
-        )

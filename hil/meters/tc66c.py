@@ -15,33 +15,34 @@ from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
 from hil.errors import Blocked
 from hil.meters.host_marked_window import HostMarkedWindow
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, Meter, Setting, Spoiled
 from hil.meters.polling import Poller
-from hil.meters.serial_line import Line
+from hil.meters.serial_line import SerialLine
 from hil.meters.tc66c_record import RECORD, Tc66cReadings, name_of, parse
 
-BAUD = 115_200
 POLL = b"getva"
 ANSWER_S = 1.0
 STEP_S = 0.002  # between two reads while waiting for a reply
 MISSED = 3  # polls in a row without a reply; then the meter counts as gone
 
 
-class Tc66c:
+class Tc66c(Meter):
     """A TC66C on a serial port.
 
     Args:
         line: the serial port, 115,200 baud.
-        sheet: its data sheet.
-        host: clock and sleep.
+        sheet, host: as in Meter.
         seed: of the random intervals between polls (hil/meters/polling.py).
 
     Raises:
         Blocked: it does not answer, or is another meter.
     """
 
-    def __init__(self, line: Line, sheet: DataSheet, host: Host, *, seed: int = 0) -> None:
-        self._line, self.sheet, self._host = line, sheet, host
+    baud = 115_200
+
+    def __init__(self, line: SerialLine, sheet: DataSheet, host: Host, *, seed: int = 0) -> None:
+        super().__init__(sheet, host)
+        self._line = line
         self._poller, self._window = Poller(host, seed=seed), HostMarkedWindow(host, sheet.name)
         self.mark = self._window.mark
         line.reopen()
@@ -70,10 +71,7 @@ class Tc66c:
         polls = self._poller.run(partial(self._ask, records), interval_s, lambda: self._window.over(began, deadline_s))
         read = self._read(records)
         amps, volts = read.current_a, read.voltage_v
-        if np.max(amps) > self._range.amperes:
-            raise Spoiled(
-                f"the current was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
-            )
+        self._require_on_range(amps, self._range.amperes)
         stamped = Stamped(polls.t_s, amps * volts, polls.half_s, 0.0)
         capture = self._window.capture(stamped, (amps, volts), interval_s, self._range.amperes, polls.lost)
         return replace(capture, temperature_c=float(np.mean(read.temperature_c)))

@@ -111,12 +111,9 @@ def _sbox() -> np.ndarray:
         for _ in range(6):  # a^254, the inverse of a, and 0 of 0: square and multiply six times, then square
             b = _times(_times(b, b), a)
         b = _times(b, b)
-        bits = [b >> i & 1 for i in range(8)]
-        box[a] = sum(
-            (bits[i] ^ bits[(i + 4) % 8] ^ bits[(i + 5) % 8] ^ bits[(i + 6) % 8] ^ bits[(i + 7) % 8] ^ 0x63 >> i & 1)
-            << i
-            for i in range(8)
-        )
+        box[a] = 0x63
+        for turn in range(5):
+            box[a] ^= (b << turn | b >> 8 - turn) & 0xFF
     return box
 
 

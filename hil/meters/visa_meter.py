@@ -1,27 +1,27 @@
-"""Base classes of the VISA drivers: a session with an identified instrument, and the host's clock."""
+"""Base classes of the VISA drivers: a session with an identified instrument."""
 
 from __future__ import annotations
 
 from hil.energy.data_sheet import DataSheet
-from hil.meters.host_marked_window import HostMarkedWindow
-from hil.meters.meter import Host, Spoiled
+from hil.meters.host_marked_window import HostMarkedWindow, check_range
+from hil.meters.meter import Host, Meter, Spoiled
 from hil.visa import VisaSession
 
 
-class VisaMeter:
-    """Base of all VISA drivers: an identified instrument and the host's clock.
+class VisaMeter(Meter):
+    """Base of all VISA drivers: a session with an identified instrument.
 
     Args:
         session: to the instrument.
-        sheet: its data sheet.
-        host: the host's clock.
+        sheet, host: as in Meter.
 
     Raises:
         Blocked: another instrument answers, or it refuses a command.
     """
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
-        self._session, self.sheet, self._host = session, sheet, host
+        super().__init__(sheet, host)
+        self._session = session
         self.identity = session.identify(sheet.identity)
 
     def close(self) -> None:
@@ -37,9 +37,21 @@ class VisaMeter:
 
 
 class UnmarkedVisaMeter(VisaMeter):
-    """An instrument without a marker input; the host marks the window with `mark`. Arguments and errors: VisaMeter."""
+    """An instrument without a marker input; the host marks the window with `mark`. Arguments and errors: VisaMeter.
+
+    Attributes:
+        range_query: query of the present current range; empty if there is only one range.
+    """
+
+    range_query = ""
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
         self._window = HostMarkedWindow(host, sheet.name)
         self.mark = self._window.mark
+
+    def _check_range(self, *, within: bool) -> None:
+        """Check that the range is the one that was set, before a window or `within` one; errors as of `check_range`."""
+        if self.range_query:
+            now_a = self._session.ask_number(self.range_query)
+            check_range(self.sheet.name, now_a, self._window.setting.range_a, within=within)

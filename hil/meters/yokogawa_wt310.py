@@ -13,7 +13,6 @@ import numpy as np
 from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
-from hil.meters.host_marked_window import check_range
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.polling import reading
 from hil.meters.visa_meter import UnmarkedVisaMeter
@@ -29,16 +28,9 @@ MISSED = 0.5  # of an interval: a longer gap hides an update
 
 
 class YokogawaWT310(UnmarkedVisaMeter):
-    """A Yokogawa WT310 power meter.
+    """A Yokogawa WT310 power meter. Arguments and errors: VisaMeter."""
 
-    Args:
-        session: to the instrument.
-        sheet: its data sheet.
-        host: clock.
-
-    Raises:
-        Blocked: another instrument, or it refuses a command.
-    """
+    range_query = ":INP:CURR:RANG?"
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
@@ -79,7 +71,6 @@ class YokogawaWT310(UnmarkedVisaMeter):
 
         Raises:
             Spoiled: a missed update, overload, no number, or a changed range.
-            Blocked: the deadline passed, or the instrument failed.
         """
         began, setting = self._host.now(), self._window.setting
         rows: list[tuple[float, ...]] = []
@@ -97,19 +88,14 @@ class YokogawaWT310(UnmarkedVisaMeter):
                 f"its updates take {self._interval:g} s."
             )
         seen, hours, integrated, volt, current, power = table.T
-        if np.max(np.abs(current)) > 1.3 * setting.range_a:
-            raise Spoiled(f"the current was beyond the range of {setting.range_a:g} A.", beyond_range=True)
+        self._require_on_range(current, setting.range_a, 1.3)
         self._check_updates(seen, hours, integrated, power)
         ends, wrong = self._times(seen)
         stamped = Stamped(ends - self._interval, power, np.full(len(ends), wrong), self._interval)
         return self._window.capture(stamped, (current, volt), self._interval, setting.range_a, 0)
 
     def watch(self) -> np.ndarray:
-        """Return the power of the next update, float64[1] in watts; call `arm` first.
-
-        Raises:
-            Spoiled: overload, or no number.
-        """
+        """Return the power of the next update, float64[1] in watts; call `arm` first."""
         return np.array(self._update()[-1:])
 
     def _update(self) -> tuple[float, ...]:
@@ -152,6 +138,4 @@ class YokogawaWT310(UnmarkedVisaMeter):
                 "the current was too high.",
                 beyond_range=True,
             )
-        check_range(
-            self.sheet.name, self._session.ask_number(":INP:CURR:RANG?"), self._window.setting.range_a, within=within
-        )
+        super()._check_range(within=within)

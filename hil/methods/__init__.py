@@ -1,4 +1,4 @@
-"""The training methods by name; each is a module of its own."""
+"""The training methods by name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from hil.methods.method import Method
 CLASSES = (
     "elasticzo_int8:ElasticZoInt8",
     "poor_mans_training:PoorMansTraining",
-    "mezo:Mezo",
+    "poor_mans_training:Mezo",
     "deepzero:DeepZero",
-    "last_layer:LastLayer",
-    "bias_only:BiasOnly",
+    "poor_mans_training:LastLayer",
+    "poor_mans_training:BiasOnly",
     "int8_bp:Int8Bp",
-    "mcutrain:Mcutrain",
+    "int8_bp:Mcutrain",
 )
 METHODS: dict[str, type[Method]] = {
     kind.name: kind for kind in (resolve_name(f"{__name__}.{place}") for place in CLASSES)

@@ -10,12 +10,7 @@ from hil.graph.plan import Span
 
 
 class BackwardPass:
-    """Layers that errors reach, and time slots of the backward pass.
-
-    Args:
-        graph: the network.
-        trained: indices of the trained layers, at least one.
-        weights_too: whether weights are trained, not biases alone.
+    """Layers that errors reach, and time slots of the backward pass; `weights_too`: not biases alone are trained.
 
     Attributes:
         first: the first trained layer.

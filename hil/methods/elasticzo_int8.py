@@ -36,6 +36,7 @@ class ElasticZoInt8(Method):
     learning_variants = ("cls1", "full-bp")
     chosen = False
     in_flash_too = False
+    smaller = "a smaller batch or a variant that trains less by back-propagation"
     cell: ClassVar[Mapping[str, Any]] = {"steps": 2}
 
     settings: Settings
@@ -105,22 +106,14 @@ class ElasticZoInt8(Method):
 
     def bookings(self) -> Bookings:
         """Return the counts of docs/latency.md, without the digest: by phase with `total`, and by layer."""
-        forward, backward = self._bookings_by_layer()
+        groups = self.settings.batch if self.settings.scope == "sample" else 1
+        layers, first_bp = len(self.layers), self.network.first_bp(self.settings.partition)
+        # one a group and pass; the loss and the zeros of the gradients are booked with the last layer
+        forward = [self.passes() * groups * (2 if i == layers - 1 else 1) for i in range(layers)]
+        backward = [0 if i < first_bp else groups + (i == layers - 1) for i in range(layers)]
         perturb = 2 if self.settings.partition else 0
         counts = {"perturb": perturb, "forward": sum(forward), "backward": sum(backward), "update": 1}
         return counts | {"total": sum(counts.values())}, (forward, backward)
-
-    def _bookings_by_layer(self) -> tuple[list[int], list[int]]:
-        """Return the bookings a step of every layer, forward and backward.
-
-        There is one a group and pass; the loss and the zeros of the gradients are booked with the last layer.
-        """
-        groups = self.settings.batch if self.settings.scope == "sample" else 1
-        layers, first_bp = len(self.layers), self.network.first_bp(self.settings.partition)
-        last = layers - 1
-        forward = [self.passes() * groups * (2 if i == last else 1) for i in range(layers)]
-        backward = [0 if i < first_bp else groups + (i == last) for i in range(layers)]
-        return forward, backward
 
     def least_cycles(self) -> LeastCycles:
         """Every pass of every layer; zeroth order moves its weights twice a step, and once more to update them."""
@@ -157,10 +150,6 @@ class ElasticZoInt8(Method):
     def step_macs(self) -> int:
         """Forward passes, and twice as much for a backward pass."""
         return self.settings.batch * self.network.macs * (self.passes() + 2)
-
-    def smaller(self) -> str:
-        """Return advice: a smaller batch, or less of back-propagation."""
-        return "a smaller batch or a variant that trains less by back-propagation"
 
     def budget_scope(self) -> str:
         """Return the setting `scope`."""

@@ -14,13 +14,7 @@ NOISE_BYTES = 4096  # what perturbation and update make of the pool of noise
 
 
 def plan(network: Graph, settings: Settings, slots: int) -> Plan:
-    """Place the buffers of a training step.
-
-    Args:
-        network: the graph.
-        settings: batch, partition, scope and loss decide what is needed.
-        slots: samples that the board holds at a time, 1..batch.
-    """
+    """Place the buffers of a training step on a board that holds `slots` samples at a time, 1..batch."""
     end = 2 * len(network.layers) + 1  # the slot of perturbation and update
     start = Start(0, (), tuple(_buffers(network, settings, slots)))
     return Plan.of([("blob", file_size(network))], end, Layout([start]))  # the file is written before there is a plan
@@ -93,12 +87,8 @@ def training_bytes(network: Graph, partition: int, batch: int) -> int:
 
     Every layer has an activation, a relu too, those with weights also an int32 accumulator; everything stays allocated,
     as the paper assumes (section 4.4). With the relus counted, the ratios of section 5.3 (0.26, 4.1, 0.052, 1.4 %;
-    1.8, 1.6 x) come out. The comments have the types of the paper, which are those of `bfp8`.
-
-    Args:
-        network: the graph.
-        partition: trained tensors by zeroth order (C).
-        batch: samples a step; activations and errors are held for all of them.
+    1.8, 1.6 x) come out. The comments have the types of the paper, which are those of `bfp8`. The partition is C;
+    activations and errors are held for all samples of the batch.
     """
     first_bp, chain = network.first_bp(partition), CHAINS[network.format]
     accumulator = FORMATS[network.format].ACCUMULATOR

@@ -10,7 +10,6 @@ from hil.methods.settings_fields import ElasticzoFields
 
 BY_BP = {"full-zo": 0, "cls2": 1, "cls1": 2}  # trained tensors left to back-propagation (ElasticZO, section 5.1)
 VARIANTS = (*BY_BP, "full-bp")
-WORDS = {name: setting.words for name, setting in ElasticzoFields.table.items() if setting.words}
 LARGEST_EXACT = 63  # largest r_max of the exact form, so that a weight at rest keeps at least six bits and its sign
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import struct
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+import jinja2
 
 from hil.methods.settings import COMMON, Setting, described, sent, setting_tables
 
-ENGINE_HEADER = "firmware/engine/common_settings.h"
-METHODS_HEADER = "firmware/methods/settings.h"
-METHODS_SOURCE = "firmware/methods/settings.c"
-PYTHON_CLASSES = "hil/methods/settings_fields.py"
+TEMPLATES = {  # by the path of what is made from it, in the checkout
+    "firmware/engine/common_settings.h": "common_settings.h.j2",
+    "firmware/methods/settings.h": "settings.h.j2",
+    "firmware/methods/settings.c": "settings.c.j2",
+    "hil/methods/settings_fields.py": "settings_fields.py.j2",
+}
 SOURCE = "Generated from hil/methods/methods.toml by `python -m hil.methods.generate`; edit that file."
 C_TYPES = {"u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "f32": "float"}
 
@@ -23,13 +27,19 @@ Settings = Mapping[str, Setting]
 def texts() -> dict[str, str]:
     """Return the generated texts by their paths in the checkout."""
     methods = {name: described(name) for name in setting_tables()}
-    made = {
-        ENGINE_HEADER: _engine_header(),
-        METHODS_HEADER: _methods_header(methods),
-        METHODS_SOURCE: _methods_source(methods),
-        PYTHON_CLASSES: _python_classes(methods),
-    }
-    return {path: "\n".join(lines) + "\n" for path, lines in made.items()}
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("hil.methods"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    values = {
+        "source": SOURCE, "c_types": C_TYPES, "common": described(COMMON), "methods": methods,
+        "words": list(_words([described(COMMON), *methods.values()])),
+        "bounds": bounds, "sent": sent, "json": json.dumps,
+    }  # fmt: skip
+    return {path: environment.get_template(name).render(values) for path, name in TEMPLATES.items()}
 
 
 def bounds(setting: Setting) -> tuple[int, int]:
@@ -53,88 +63,8 @@ def _bits(value: float | None) -> int:
     return bits
 
 
-def _engine_header() -> list[str]:
-    common = described(COMMON)
-    return [
-        f"/* {SOURCE} */",
-        "#ifndef COMMON_SETTINGS_H",
-        "#define COMMON_SETTINGS_H",
-        "",
-        "#include <stdint.h>",
-        "",
-        "/* The settings of every method. Those of a method are a structure that begins with them. */",
-        *_structure("settings_t", common),
-        "",
-        "/* Their places in `configure`. */",
-        *_enumeration(f"SETTING_{name.upper()} = {place}" for place, name in enumerate(common)),
-        "",
-        "#endif",
-    ]
-
-
-def _methods_header(methods: Mapping[str, Settings]) -> list[str]:
-    lines = [
-        f"/* {SOURCE} */",
-        "#ifndef METHODS_SETTINGS_H",
-        "#define METHODS_SETTINGS_H",
-        "",
-        '#include "engine/settings.h"',
-        "",
-        "/* Words by their numbers. */",
-        *_words([described(COMMON), *methods.values()]),
-    ]
-    for table, settings in methods.items():
-        places = [
-            f"SETTING_{table.upper()}_{name.upper()} = {place}"
-            for place, name in enumerate(sent(settings))
-            if name not in described(COMMON)
-        ]
-        lines += [
-            "",
-            *_structure(f"{table}_settings_t", sent(settings)),
-            "",
-            *_enumeration(places),
-            "",
-            f"extern const settings_table_t {table}_settings_table;",
-        ]
-    return [*lines, "", "#endif"]
-
-
-def _methods_source(methods: Mapping[str, Settings]) -> list[str]:
-    lines = [f"/* {SOURCE} */", '#include "methods/settings.h"', "", "#include <stddef.h>"]
-    for table, settings in methods.items():
-        kind = f"{table}_settings_t"
-        lines += [
-            "",
-            f'_Static_assert(sizeof({kind}) <= SETTINGS_BYTES, "the engine has room for {kind}");',
-            "",
-            f"static const setting_t {table}_rows[] = {{",
-            *(_row(kind, setting) for setting in sent(settings).values()),
-            "};",
-            "",
-            f"const settings_table_t {table}_settings_table = {{{table}_rows, {len(sent(settings))}, sizeof({kind})}};",
-        ]
-    return lines
-
-
-def _row(kind: str, setting: Setting) -> str:
-    least, most = bounds(setting)
-    member = f"offsetof({kind}, {setting.name}), sizeof({C_TYPES[setting.type]})"
-    return f"    {{{least}u, {most}u, {member}}},"
-
-
-def _structure(name: str, settings: Settings) -> list[str]:
-    members = (f"    {C_TYPES[setting.type]} {setting.name};" for setting in settings.values())
-    return ["typedef struct {", *members, f"}} {name};"]
-
-
-def _enumeration(members: Iterable[str]) -> list[str]:
-    lines = [f"    {member}," for member in members]
-    return ["enum {", *lines, "};"] if lines else []
-
-
-def _words(tables: list[Settings]) -> Iterator[str]:
-    """Yield an enumeration of every word of every setting once.
+def _words(tables: list[Settings]) -> Iterator[tuple[str, int]]:
+    """Yield the name in C and the number of every word of every setting once.
 
     Raises:
         ValueError: two tables give a word of the same setting different numbers.
@@ -146,39 +76,8 @@ def _words(tables: list[Settings]) -> Iterator[str]:
         for name in numbers.keys() & known.keys():
             if numbers[name] != known[name]:
                 raise ValueError(f"{name} is {known[name]} and {numbers[name]}: give one of the words another name")
-        yield from _enumeration(f"{name} = {number}" for name, number in numbers.items() if name not in known)
+        yield from ((name, number) for name, number in numbers.items() if name not in known)
         known |= numbers
-
-
-def _python_classes(methods: Mapping[str, Settings]) -> list[str]:
-    lines = [
-        f'"""{SOURCE}"""',
-        "",
-        "from __future__ import annotations",
-        "",
-        "from dataclasses import dataclass",
-        "",
-        "from hil.methods.settings import MethodSettings, described",
-    ]
-    for table, settings in methods.items():
-        lines += [
-            "",
-            "",
-            "@dataclass(frozen=True)",
-            f"class {table.capitalize()}Fields(MethodSettings):",
-            f'    """The settings of the table `{table}`."""',
-            "",
-            f'    table = described("{table}")',
-            "",
-            *map(_python_field, settings.values()),
-        ]
-    return lines
-
-
-def _python_field(setting: Setting) -> str:
-    kind = "str" if setting.words else "int" if setting.limits is not None else "float"
-    default = "" if setting.default is None else f" = {json.dumps(setting.default)}"
-    return f"    {setting.name}: {kind}{default}"
 
 
 def main(argv: list[str]) -> int:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hil.errors import Blocked
+from hil.errors import Blocked, RigError, close_matches
 from hil.graph.file import places_in_file
 from hil.graph.graph import Format, Graph, Op
 from hil.graph.plan import Plan
@@ -25,17 +25,14 @@ SAVINGS: tuple[dict[str, Any], ...] = ({}, {"consumed": 1}, {"fused": 1}, {"cons
 
 @dataclass(frozen=True)
 class GraphMethod(Method):
-    """A method that trains the layers of a graph that its settings choose.
-
-    Class attributes:
-        coordinate_wise: whether one coordinate at a time is raised.
-    """
+    """A method on the layers that its settings choose; `coordinate_wise`: one coordinate is raised at a time."""
 
     docs = "docs/arithmetic-zeroth-order.md"
     format = Format.TFLITE8
     kind = GraphSettings
     chosen = True
     in_flash_too = True
+    smaller = "a variant that trains fewer layers (block1 to block4, last-layer), a batch of 1, or a smaller network"
     cell: ClassVar[Mapping[str, Any]] = {"batch": 1, "steps": 2, "settings": {"queries": 2}}
     coordinate_wise: ClassVar[bool] = False
 
@@ -48,7 +45,8 @@ class GraphMethod(Method):
         Raises:
             RigError: an unknown variant or setting, or a value out of range.
         """
-        cls.check_variant(variant)
+        if variant not in cls.variants:
+            raise RigError(f"the method {cls.name} has no variant {variant!r}: {close_matches(variant, cls.variants)}")
         GraphSettings.check_names(others)
         return GraphSettings.of_loop(cls.loop, **{**cls.variants[variant], **others})
 
@@ -260,7 +258,3 @@ class GraphMethod(Method):
             "update": self.least_update(),
         }
         return LeastCycles(forward, phases)
-
-    def smaller(self) -> str:
-        """Return advice: a block, or a smaller network."""
-        return "a variant that trains fewer layers (block1 to block4, last-layer), a batch of 1, or a smaller network"

@@ -14,7 +14,6 @@ from hil.methods.settings import only
 from hil.methods.settings_fields import Tflite8Fields
 
 TABLE = Tflite8Fields.table
-WORDS = {name: setting.words for name, setting in TABLE.items() if setting.words}
 LIMITS = {name: setting.limits for name, setting in TABLE.items() if setting.limits}
 LARGEST_ETA: float = TABLE["eta"].most or 0.0
 

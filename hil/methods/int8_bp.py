@@ -18,7 +18,7 @@ from hil.methods.step_work import Work
 
 @dataclass(frozen=True)
 class Int8Bp(GraphMethod):
-    """The method; MCUTrain is settings of it."""
+    """The method."""
 
     name = "int8-bp"
     docs = "docs/arithmetic-backward.md"
@@ -83,3 +83,16 @@ class Int8Bp(GraphMethod):
     def least_perturb(self) -> int | None:
         """Return None: nothing is perturbed, but the weights are brought within their limits once."""
         return None
+
+
+@dataclass(frozen=True)
+class Mcutrain(Int8Bp):
+    """MCUTrain: back-propagation with momentum in a few layers.
+
+    MCUTrain finds the layers that it trains beforehand, by search; here they are the pointwise layers of block 3, which
+    Poor Man's Training trains of MCUNet when it is compared with it (its table 11: the same trainable parameters).
+    """
+
+    name = "mcutrain"
+    default_variant = "block3"
+    variants: ClassVar[Mapping[str, Any]] = {"block3": {"train": "pointwise", "blocks": 4, "momentum": 0.9}}

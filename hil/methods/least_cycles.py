@@ -8,44 +8,11 @@ be skipped and are not counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+
+from hil.graph.graph import Node
 
 PRODUCTS_A_CYCLE = 2
 WEIGHTS_A_WORD = 4
-
-
-class Windowed(Protocol):
-    """A layer with windows that slide over its input."""
-
-    @property
-    def macs(self) -> int:
-        """Multiply-accumulates of a pass, padded taps counted."""
-        ...
-
-    @property
-    def in_shape(self) -> tuple[int, int, int]:
-        """Height, width, channels."""
-        ...
-
-    @property
-    def out_shape(self) -> tuple[int, int, int]:
-        """Height, width, channels."""
-        ...
-
-    @property
-    def kernel(self) -> tuple[int, int]:
-        """Height and width of a window; (0, 0) without windows."""
-        ...
-
-    @property
-    def stride(self) -> int:
-        """Of the windows."""
-        ...
-
-    @property
-    def pad(self) -> int:
-        """Zeros on the upper and the left side."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +28,7 @@ class LeastCycles:
     phases: dict[str, int | None]
 
 
-def products_inside(layer: Windowed) -> int:
+def products_inside(layer: Node) -> int:
     """Return the products of one pass with taps inside the input."""
     if not layer.macs or not layer.kernel[0]:
         return layer.macs
@@ -77,7 +44,7 @@ def products_inside(layer: Windowed) -> int:
     return layer.macs * inside // share
 
 
-def least_forward(layer: Windowed, runs: int) -> int:
+def least_forward(layer: Node, runs: int) -> int:
     """Return the least cycles of `runs` passes of a layer."""
     return max(1, runs * products_inside(layer) // PRODUCTS_A_CYCLE)
 

@@ -24,12 +24,7 @@ class Part:
 
 
 class Liveness:
-    """Groups, starts and intervals of slots.
-
-    Args:
-        graph: the network.
-        settings: of the method.
-        backward: the backward pass of back-propagation; None without one.
+    """Groups, starts and intervals of slots; `backward` is None without back-propagation.
 
     Attributes:
         n: layers.
@@ -125,10 +120,7 @@ class Liveness:
 
 
 def chained(graph: Graph, by_nodes: set[int]) -> set[int]:
-    """Return the layers that run in the group of the layer before.
-
-    These are the chains of a convolution, a depthwise and a pointwise layer.
-    """
+    """Return the layers in the group of the layer before, in chains of convolution, depthwise and pointwise layer."""
     joined: set[int] = set()
     readers = Counter(value for layer in graph.layers for value in set(layer.reads))
     for index in range(1, len(graph.layers)):

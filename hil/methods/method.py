@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hil.errors import RigError, close_matches
 from hil.graph.file import encode
-from hil.graph.graph import Format, Graph, Shape
+from hil.graph.graph import Format, Graph
 from hil.graph.plan import Plan
 from hil.methods.least_cycles import LeastCycles
 from hil.methods.settings import MethodSettings
@@ -52,6 +51,7 @@ class Method(ABC):
         chosen: whether the settings choose what is trained; else every tensor of the network file is.
         in_flash_too: whether its networks may stay in flash.
         cell: batch, steps and settings of a cell of the matrix.
+        smaller: advice on what needs less memory.
 
     Attributes:
         network: the graph with its first weights.
@@ -71,16 +71,11 @@ class Method(ABC):
     chosen: ClassVar[bool]
     in_flash_too: ClassVar[bool]
     cell: ClassVar[Mapping[str, Any]]
+    smaller: ClassVar[str]
 
     network: Graph
     settings: Any
     in_flash: bool = False
-
-    @classmethod
-    def check_variant(cls, variant: str) -> None:
-        """Raise RigError for an unknown variant."""
-        if variant not in cls.variants:
-            raise RigError(f"the method {cls.name} has no variant {variant!r}: {close_matches(variant, cls.variants)}")
 
     @classmethod
     def trains(cls, format: Format) -> bool:
@@ -90,22 +85,12 @@ class Method(ABC):
     @classmethod
     @abstractmethod
     def on(cls, network: Graph, variant: str, **settings: Any) -> Method:
-        """Return the method in a variant on a network.
-
-        Args:
-            network: the graph.
-            variant: one of `variants`.
-            settings: in which it differs from the variant.
+        """Return the method in a variant on a network, with settings in which it differs from the variant.
 
         Raises:
             RigError: an unknown variant or setting, or a value out of range.
             Blocked: the variant cannot train this network.
         """
-
-    @property
-    def in_shape(self) -> Shape:
-        """Height, width and channels of a sample."""
-        return self.network.in_shape
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
@@ -131,11 +116,9 @@ class Method(ABC):
         return replace(self, network=self.with_arrays(arrays))
 
     def resident(self, arena: int, places: Sequence[bool]) -> Method:
-        """Return the method in the plainest form that fits an arena.
+        """Return the method in the plainest form that fits an arena of so many bytes.
 
-        Args:
-            arena: bytes of the board's arena.
-            places: where the network file may lie: whether in flash, in the order in which they are tried.
+        `places` says whether the network file may lie in flash, in the order in which places are tried.
         """
         return self
 
@@ -202,10 +185,6 @@ class Method(ABC):
     @abstractmethod
     def step_macs(self) -> int:
         """Return the multiply-accumulates of a step."""
-
-    @abstractmethod
-    def smaller(self) -> str:
-        """Return advice on what needs less memory."""
 
     def budget_scope(self) -> str:
         """Return the exponent scope whose budgets hold (the catalogue's `budget`); empty where there are none."""

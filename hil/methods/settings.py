@@ -28,9 +28,9 @@ class Setting:
     """One setting; methods.toml explains the fields. `numbers` has those of the words on the link."""
 
     name: str
-    type: str
     doc: str
     numbers: tuple[int, ...]
+    type: str = "u8"
     default: Any = None
     unit: str = ""
     words: tuple[str, ...] = ()
@@ -118,23 +118,14 @@ def sent(table: Mapping[str, Setting]) -> dict[str, Setting]:
 
 
 def configure_fields(table: Mapping[str, Setting], numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of the request `configure`.
-
-    Args:
-        table: the settings of the method.
-        numbers: the value of each setting in `sent(table)` as the link has it.
-    """
+    """Return the fields of the request `configure` from the values of `sent(table)` as the link has them."""
     kinds = "".join(FORMATS[setting.type] for setting in sent(table).values())
     body = struct.pack(f"<{kinds}", *(numbers[name] for name in sent(table)))
     return {"method": body[0], "settings": body[1:]}
 
 
 class MethodSettings:
-    """The base of the settings of a method: a frozen dataclass whose fields are those of a table.
-
-    Class attributes:
-        table: the descriptions by name.
-    """
+    """The base of the settings of a method: a frozen dataclass whose fields are those of its table of descriptions."""
 
     table: ClassVar[Mapping[str, Setting]]
 
@@ -159,13 +150,7 @@ class MethodSettings:
         return replace(self, **changes)  # type: ignore[type-var]
 
     def request_fields(self, method: str, slots: int, first_step: int) -> dict[str, Any]:
-        """Return the fields of the request `configure`.
-
-        Args:
-            method: name of the training loop.
-            slots: samples that the board holds at a time.
-            first_step: index of the next step.
-        """
+        """Return the fields of the request `configure` for a training loop, so many slots and the next step."""
         chosen = {name: getattr(self, name) for name in self.table}
         values = {"method": method, "slots": slots, "first_step": first_step} | chosen
         return configure_fields(

@@ -20,13 +20,7 @@ class Drawing:
     """A graph under construction: every layer reads the value before it.
 
     Weights are normal with variance 2 / fan-in where the input has been rectified (He et al., 2015, equation 10) and 1
-    / fan-in elsewhere, by NumPy's PCG64; biases are 0.
-
-    Args:
-        name: of the graph.
-        in_shape: of the network's input.
-        classes: of the network.
-        seed: of the weights.
+    / fan-in elsewhere, by NumPy's PCG64 from the seed; biases are 0.
     """
 
     def __init__(self, name: str, in_shape: Shape, classes: int, seed: int) -> None:
@@ -60,10 +54,7 @@ class Drawing:
         self._append(Op.POINTWISE, self._draw((outputs, 1, 1, self.shape[2]), self.shape[2]), (1, 1), 1, 0, activation)
 
     def bottleneck(self, kernel: int, stride: int, expanded: int, outputs: int, residual: bool) -> None:
-        """Append an inverted bottleneck (Sandler et al., 2018).
-
-        It is a pointwise, a depthwise and a linear pointwise layer, and the sum with the input.
-        """
+        """Append an inverted bottleneck (Sandler et al., 2018): pointwise, depthwise, linear pointwise, add."""
         read = self.value
         self.pointwise(expanded, "relu6")
         self.depthwise(kernel, stride, "relu6")
@@ -101,11 +92,7 @@ class Drawing:
 
 
 def calibration_images(shape: Shape, seed: int, count: int = 8) -> np.ndarray:
-    """Draw images to calibrate with: squares of three sizes upon one another, each image from black to white.
-
-    Returns:
-        uint8 [count, height, width, channels].
-    """
+    """Draw images to calibrate with, uint8 [count, ...]: squares of three sizes upon one another, black to white."""
     rng = np.random.Generator(np.random.PCG64([seed, CALIBRATION]))
     height, width, channels = shape
     total = np.zeros((count, *shape))

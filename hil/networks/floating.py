@@ -68,11 +68,7 @@ class FloatGraph:
         return shapes
 
     def values(self, images: np.ndarray) -> list[np.ndarray]:
-        """Return every value of a forward pass, float32 [n, height, width, channels], the input first.
-
-        Args:
-            images: uint8 [n, height, width, channels]; a pixel p stands for p / 255.
-        """
+        """Return all values of a forward pass, float32 [n, h, w, c], of uint8 images; a pixel p stands for p / 255."""
         values = [images.astype(np.float32) / np.float32(255)]
         for layer, shape in zip(self.layers, self.shapes()[1:], strict=True):
             out = _run(layer, [values[value] for value in layer.reads], shape)

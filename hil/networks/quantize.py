@@ -75,10 +75,7 @@ def ranges(graph: FloatGraph, images: np.ndarray) -> list[tuple[float, float]]:
 
 
 def grid_of(low: float, high: float) -> tuple[float, int]:
-    """Return scale (a binary32 number) and zero point that cover low..high and 0.
-
-    A value that is always 0 gets 0..1.
-    """
+    """Return scale (a binary32 number) and zero point that cover low..high and 0; those of 0..1 if it is always 0."""
     low, high = min(low, 0.0), max(high, 0.0)
     scale = float(np.float32((high - low if high - low > SMALLEST_RANGE else 1.0) / 255))
     return scale, int(np.clip(_nearest(-128 - low / scale), -128, 127))

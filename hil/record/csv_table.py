@@ -18,12 +18,7 @@ ONLY_IF_FOUND = ("work",)  # no columns if no trial has it
 
 
 def csv_of(tests: Iterable[AskedTest], trials: Iterable[TrialRecord]) -> str:
-    """Return the text of results.csv. Columns do not depend on the results; tables within a trial are left out.
-
-    Args:
-        tests: of the run, each with the folders of its trials.
-        trials: of the run.
-    """
+    """Return the text of results.csv. Columns do not depend on the results; tables within a trial are left out."""
     import pandas as pd
 
     by_folder = {trial.folder: trial for trial in trials}

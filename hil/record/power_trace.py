@@ -9,9 +9,7 @@ of `hil measure` have this format.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,6 @@ import pyarrow.parquet as pq
 
 from hil.bounded_read import parse_json
 from hil.energy.capture import Capture, Edge
-from hil.energy.trace_thinning import keep_peaks
 from hil.energy.window import PHASES
 from hil.errors import RigError, said_by
 
@@ -38,12 +35,7 @@ NUMBERS = len(REAL)
 
 
 class TraceWriter:
-    """Writes one trace. The file appears at its path only when it is complete.
-
-    Args:
-        path: of the file.
-        facts: facts about the meter, as JSON values.
-    """
+    """Writes one trace with facts about the meter. The file appears at its path only when it is complete."""
 
     def __init__(self, path: Path, facts: dict[str, Any]) -> None:
         self._path, self._facts = path, facts
@@ -91,9 +83,7 @@ class TraceWriter:
     def __enter__(self) -> TraceWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         try:
             if error is None:
                 self.close()
@@ -122,28 +112,3 @@ def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:
         return dict(known["meter"]), edges
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise RigError(f"{path} is damaged ({type(error).__name__}: {said_by(error)}): {cure}.") from error
-
-
-def pieces(path: Path) -> Iterator[dict[str, np.ndarray]]:
-    """Yield the columns of each row group."""
-    with pq.ParquetFile(path) as file:
-        for number in range(file.num_row_groups):
-            group = file.read_row_group(number)
-            yield {name: group[name].to_numpy() for name in group.column_names if name in COLUMNS.names}
-
-
-def thinned(path: Path, buckets: int) -> dict[str, np.ndarray]:
-    """Return the columns of a trace, decimated with its peaks kept; only one row group is in memory at a time.
-
-    Args:
-        path: of the trace.
-        buckets: for the whole trace, shared among the row groups by their number of readings. A row group with n
-            buckets gives at most 2 n + 4 readings.
-    """
-    rows = pq.read_metadata(path).num_rows
-    parts = []
-    for piece in pieces(path):
-        share = max(1, buckets * len(piece["t_s"]) // max(1, rows))
-        kept = keep_peaks(piece["power_w"], share)
-        parts.append({name: column[kept] for name, column in piece.items()})
-    return {name: np.concatenate([part[name] for part in parts]) if parts else np.empty(0) for name in COLUMNS.names}

@@ -85,16 +85,13 @@ class RunWriter(TrialWriter):
         """All planned tests in order, each with its trials."""
         return with_trials(self._tests.values(), self.trials)
 
-    def update(self) -> None:
-        """Write results.json with the present state.
+    def update(self) -> tuple[list[AskedTest], list[TrialRecord]]:
+        """Write results.json with the present state, and return its tests and trials.
 
         Raises:
             OSError: the disk is full; the former file remains.
             Blocked: a fact of the run does not fit the model.
         """
-        self._write()
-
-    def _write(self) -> tuple[list[AskedTest], list[TrialRecord]]:
         trials = self.trials
         tests = with_trials(self._tests.values(), trials)
         totals_now = counts(tests, trials)
@@ -109,10 +106,7 @@ class RunWriter(TrialWriter):
     def finish(self, state: str = ENDED, exit_code: int = 0, missing: Sequence[str] = ()) -> None:
         """Write results.json and results.csv of a run that is over, and point `latest` at it unless interrupted.
 
-        Args:
-            state: `ended` or `interrupted`.
-            exit_code: of the run.
-            missing: sentences that say what is missing from the record, and why.
+        `missing` has sentences that say what is missing from the record, and why.
 
         Raises:
             OSError: the disk is full.
@@ -121,7 +115,7 @@ class RunWriter(TrialWriter):
         ended = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.facts |= {"state": state, "ended": ended, "whole": complete, "exit_code": exit_code}
         self.facts["missing"] = list(missing)
-        write_atomic(self.folder / "results.csv", csv_of(*self._write()))
+        write_atomic(self.folder / "results.csv", csv_of(*self.update()))
         if state == ENDED:
             self._point_latest()
 

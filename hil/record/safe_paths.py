@@ -14,11 +14,7 @@ DISTRUST = "do not trust this record, or run the trials again"
 
 
 def check_name(name: str, what: str) -> str:
-    """Return `name` if it is the plain name of a file or folder.
-
-    Args:
-        name: as the record gives it.
-        what: description of the name, for the message.
+    """Return `name` if it is the plain name of a file or folder; `what` describes it in the message.
 
     Raises:
         RigError: it is a path, too long, or has other characters.

@@ -19,60 +19,34 @@ RERUN = "run the soak again"
 
 @dataclass(frozen=True)
 class SoakRow:
-    """Resources of one process between two trials.
+    """Resources of one process between two trials."""
 
-    Attributes:
-        seconds: since the soak began.
-        process: `rig`, `bench` or `probe`.
-        board: the board that it serves.
-        rss_kb: resident anonymous memory in kB (RssAnon of proc_pid_status(5)).
-        descriptors: number of open file descriptors.
-        threads: number of threads.
-        children: number of child processes.
-        files: number of files in the working folder of the rig's process; None for the other processes.
-        trials: number of trials on the board so far.
-    """
-
-    seconds: float
-    process: str
-    board: str
-    rss_kb: int
-    descriptors: int
+    seconds: float  # since the soak began
+    process: str  # `rig`, `bench` or `probe`
+    board: str  # that the process serves
+    rss_kb: int  # resident anonymous memory in kB (RssAnon of proc_pid_status(5))
+    descriptors: int  # number of open file descriptors
     threads: int
-    children: int
-    files: int | None
-    trials: int
+    children: int  # number of child processes
+    files: int | None  # number of files in the working folder of the rig's process; None for the other processes
+    trials: int  # on the board so far
 
 
 @dataclass
 class Soak:
-    """A soak test.
+    """A soak test."""
 
-    Attributes:
-        seed: of the injected faults.
-        minutes: duration.
-        commit: of the checkout, followed by `+` if files differ from it.
-        boards: their names.
-        warm_up_s: seconds after which the figures must be flat.
-        counts: number of trials by outcome.
-        kinds: number of trials by injected fault and outcome.
-        wrong: a sentence for each trial with a wrong outcome, and for each leftover process or file.
-        not_flat: a sentence for each figure of a process that is not flat.
-        memory_judged: whether there were enough rows to judge memory.
-        rows: resources of the processes, in order of time.
-    """
-
-    seed: int
-    minutes: float
-    commit: str
+    seed: int  # of the injected faults
+    minutes: float  # duration
+    commit: str  # of the checkout, followed by `+` if files differ from it
     boards: list[str]
-    warm_up_s: float = 0.0
-    counts: dict[str, int] = field(default_factory=dict)
-    kinds: dict[str, dict[str, int]] = field(default_factory=dict)
-    wrong: list[str] = field(default_factory=list)
-    not_flat: list[str] = field(default_factory=list)
-    memory_judged: bool = False
-    rows: list[SoakRow] = field(default_factory=list)
+    warm_up_s: float = 0.0  # seconds after which the figures must be flat
+    counts: dict[str, int] = field(default_factory=dict)  # number of trials by outcome
+    kinds: dict[str, dict[str, int]] = field(default_factory=dict)  # the same by injected fault
+    wrong: list[str] = field(default_factory=list)  # sentences on wrong outcomes, and on leftover processes and files
+    not_flat: list[str] = field(default_factory=list)  # a sentence for each figure of a process that is not flat
+    memory_judged: bool = False  # whether there were enough rows to judge memory
+    rows: list[SoakRow] = field(default_factory=list)  # in order of time
 
     def write(self, folder: Path) -> None:
         """Write soak.json into the folder of a run, one row per line."""

@@ -29,11 +29,7 @@ LARGEST = 32 << 20  # bytes of trial.json
 
 
 class TrialWriter:
-    """Writes trials into the folder of a run. Several processes may write into the same folder.
-
-    Args:
-        folder: of the run; it must exist.
-    """
+    """Writes trials into the folder of a run, which must exist. Several processes may write into the same folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -93,9 +89,7 @@ class TrialWriter:
 def written_trials(folder: Path, but: Container[str] = ()) -> list[TrialRecord]:
     """Return the trials in the folder of a run, of all processes, in the order in which they were written.
 
-    Args:
-        folder: of the run.
-        but: names of trial folders to skip.
+    `but` has the names of trial folders to skip.
 
     Raises:
         RigError: a record is damaged.
@@ -106,16 +100,14 @@ def written_trials(folder: Path, but: Container[str] = ()) -> list[TrialRecord]:
         if parent.name in but:
             continue
         try:
-            found.append((_read_trial(folder, path), path.stat().st_mtime_ns))
+            found.append(_read_trial(folder, path))
         except FileNotFoundError:  # another process just replaced begun.json by trial.json
-            path = path.with_name(ENDED)
-            found.append((_read_trial(folder, path), path.stat().st_mtime_ns))
-    found.sort(key=lambda each: (each[1], each[0].folder))
-    return [trial for trial, _ in found]
+            found.append(_read_trial(folder, path.with_name(ENDED)))
+    return [trial for _, _, trial in sorted(found, key=lambda each: each[:2])]
 
 
-def _read_trial(run: Path, path: Path) -> TrialRecord:
-    """Read the record of one trial.
+def _read_trial(run: Path, path: Path) -> tuple[int, str, TrialRecord]:
+    """Read the record of one trial; return the time of its file in ns, the name of its folder, and the record.
 
     Raises:
         FileNotFoundError: the file no longer exists.
@@ -127,7 +119,9 @@ def _read_trial(run: Path, path: Path) -> TrialRecord:
     fields = read_json(found, LARGEST, RERUN)
     if not isinstance(fields, dict) or fields.get("folder") != path.parent.name:
         raise RigError(f"{path} is damaged (it is not the record of a trial in this folder): {RERUN}.")
-    return validated(TRIAL, {name: item for name, item in fields.items() if name != "quantities"}, str(path), path.name)
+    fields.pop("quantities", None)
+    record = validated(TRIAL, fields, str(path), path.name)
+    return path.stat().st_mtime_ns, record.folder, record
 
 
 def json_fields(record: TrialRecord) -> dict[str, Any]:

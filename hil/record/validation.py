@@ -16,13 +16,7 @@ MOST_ERRORS = 10_000  # a hostile record may have millions, and pydantic takes l
 
 
 def validated(kind: TypeAdapter[T], value: Any, file: str, place: str) -> T:
-    """Return a value that was read, as the model has it.
-
-    Args:
-        kind: adapter of the model.
-        value: parsed JSON.
-        file: path of the file, for messages.
-        place: name of the value in messages, such as `results.json`.
+    """Return a value that was read, as the model has it; `place` names it in messages, such as `results.json`.
 
     Raises:
         RigError: the value does not fit the model.
@@ -39,10 +33,6 @@ def validated(kind: TypeAdapter[T], value: Any, file: str, place: str) -> T:
 
 def new_entry(kind: Callable[..., T], **fields: Any) -> T:
     """Return a new entry of the record.
-
-    Args:
-        kind: model of the entry.
-        fields: its fields.
 
     Raises:
         Blocked: a field does not fit the model, for example NaN where a finite number belongs: no reader would

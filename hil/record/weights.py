@@ -12,12 +12,7 @@ from hil.record.atomic_write import atomic_file
 
 
 def write_weights(path: Path, weights: Sequence[np.ndarray], **others: np.ndarray) -> None:
-    """Write a weight file atomically and sync it to the disk.
-
-    Args:
-        path: of the file.
-        weights: the trained tensors, in order.
-        others: more arrays for the file, by name.
+    """Write a weight file atomically and sync it to the disk; `others` are more arrays for it, by name.
 
     Raises:
         OSError: the disk is full; a file that was at `path` before is unchanged.

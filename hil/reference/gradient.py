@@ -16,9 +16,6 @@ from hil.reference.formats.bfp8.layers import exact_float
 def batch_gradient(layer: Node, error: np.ndarray, x: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """Return G of a layer.
 
-    The exponent E only grows; while it stands still, the samples are summed at once. Where a sum might saturate, they
-    are added one by one instead.
-
     Args:
         layer: conv2d or fully_connected.
         error: int8 [oh, ow, O, B], of its output.
@@ -28,30 +25,19 @@ def batch_gradient(layer: Node, error: np.ndarray, x: np.ndarray, exponents: np.
     Returns:
         [weights], int32 where the type holds every magnitude, else int64.
     """
+    gradient = Gradient()
     if layer.op is Op.FULLY_CONNECTED:  # INT32_MAX // 127^2 is twice the largest batch: nothing saturates
         errors, inputs = (_by_sample(tensor) for tensor in (error, x))
-        return _summed(exponents, lambda part, shifts: outer_sum(errors[part], inputs[part], shifts))
-    each = convolution_gradients(layer, error, x)
-    if np.abs(each).sum(axis=0, dtype=np.float64).max() > INT32_MAX:
-        return _one_by_one(each, exponents)
-    return _summed(exponents, lambda part, shifts: _scaled_sum(each[part], shifts))
+        size = errors.shape[1] * inputs.shape[1]
+        gradient.add_at_once(size, exponents, lambda part, shifts: outer_sum(errors[part], inputs[part], shifts))
+        return gradient.total.astype(np.int32)
+    gradient.add_all(convolution_gradients(layer, error, x), exponents)
+    return gradient.total
 
 
 def _by_sample(tensor: np.ndarray) -> np.ndarray:
     """Return [H, W, C, B] as [B, elements], each sample in one piece."""
     return np.ascontiguousarray(tensor.reshape(-1, tensor.shape[-1]).T)
-
-
-def _summed(exponents: np.ndarray, part_sum: Callable[[slice, np.ndarray], np.ndarray]) -> np.ndarray:
-    """Return G, int32, of sums by `part_sum` over samples that are shifted to the exponent that holds for them."""
-    total, before = np.zeros((), np.int32), int(exponents[0])
-    largest = np.maximum.accumulate(exponents)
-    starts = [0, *(np.flatnonzero(np.diff(largest)) + 1).tolist(), len(largest)]
-    for start, end in pairwise(starts):
-        exponent, part = int(largest[start]), slice(start, end)
-        total = trunc_shift(total, exponent - before) + part_sum(part, exponent - exponents[part])
-        before = exponent
-    return total
 
 
 def outer_sum(errors: np.ndarray, inputs: np.ndarray, shifts: np.ndarray) -> np.ndarray:
@@ -112,14 +98,6 @@ def _scaled_sum(each: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     return np.trunc(each * scale[:, None]).sum(axis=0, dtype=np.float64).astype(np.int32)
 
 
-def _one_by_one(each: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    """Return G, int64, as section 7 says it."""
-    gradient = Gradient()
-    for one, exponent in zip(each, exponents, strict=True):
-        gradient.add(one.astype(np.int64), int(exponent))
-    return gradient.total
-
-
 class Gradient:
     """The sum as section 7 says it, sample by sample, with the exponent of the largest so far."""
 
@@ -129,27 +107,42 @@ class Gradient:
 
     def add(self, gradient: np.ndarray, exponent: int) -> None:
         """Add one sample: int64 [weights], in the order of the batch."""
+        shift = self._raised(gradient.size, exponent) - exponent
+        self.total = np.clip(self.total + trunc_shift(gradient, shift), INT32_MIN, INT32_MAX)
+
+    def _raised(self, size: int, exponent: int) -> int:
+        """Return the exponent after a sample with this one, to which the sum of so many weights is brought."""
         if self.exponent is None:
-            self.exponent, self.total = exponent, np.zeros_like(gradient)
+            self.exponent, self.total = exponent, np.zeros(size, np.int64)
         if exponent > self.exponent:
             self.total = trunc_shift(self.total, exponent - self.exponent)
             self.exponent = exponent
-        aligned = trunc_shift(gradient, self.exponent - exponent)
-        self.total = np.clip(self.total + aligned, INT32_MIN, INT32_MAX)
+        return self.exponent
 
     def add_all(self, each: np.ndarray, exponents: np.ndarray) -> None:
         """Add samples in the order of the batch: gradients as exact integers in floats [N, weights], int64 [N].
 
-        While the exponent stands still they are summed at once; where a sum might saturate, they are added one by one.
+        Where a sum might saturate, they are added one by one.
         """
         largest = float(np.abs(each).sum(axis=0, dtype=np.float64).max()) + float(np.abs(self.total).max(initial=0))
         if largest > INT32_MAX:
             for one, exponent in zip(each, exponents.tolist(), strict=True):
                 self.add(one.astype(np.int64), exponent)
             return
+        self.add_at_once(each.shape[1], exponents, lambda part, shifts: _scaled_sum(each[part], shifts))
+
+    def add_at_once(
+        self, size: int, exponents: np.ndarray, part_sum: Callable[[slice, np.ndarray], np.ndarray]
+    ) -> None:
+        """Add samples whose sums cannot saturate; while the exponent stands still, by one sum.
+
+        Args:
+            size: weights.
+            exponents: int64 [N].
+            part_sum: the sum of some samples, each shifted to the exponent that holds for them.
+        """
         held = np.maximum.accumulate(exponents if self.exponent is None else np.maximum(exponents, self.exponent))
         starts = [0, *(np.flatnonzero(np.diff(held)) + 1).tolist(), len(held)]
         for start, end in pairwise(starts):
-            exponent, part = int(held[start]), slice(start, end)
-            self.add(np.zeros(each.shape[1], np.int64), exponent)
-            self.total = self.total + _scaled_sum(each[part], exponent - exponents[part])
+            exponent, part = self._raised(size, int(held[start])), slice(start, end)
+            self.total = self.total + part_sum(part, exponent - exponents[part])

@@ -96,15 +96,21 @@ def _jump(tables: np.ndarray, states: np.ndarray) -> np.ndarray:
     return jumped
 
 
+def _lanes(states: np.ndarray, count: int, doublings: int) -> np.ndarray:
+    """Return `count` states of each stream from `states` on, 2^doublings steps apart, uint32 [..., count]."""
+    lanes = np.empty((*states.shape, count), np.uint32)
+    lanes[..., :1] = states[..., None]
+    have = 1
+    while have < count:
+        more = min(have, count - have)
+        lanes[..., have : have + more] = _jump(_jump_tables(doublings), lanes[..., :more])
+        have, doublings = have + more, doublings + 1
+    return lanes
+
+
 def words(state: int, count: int) -> np.ndarray:
     """Return the `count` words after `state`, uint32."""
-    lanes = np.empty(-(-count // LENGTH), np.uint32)  # states LENGTH words apart
-    lanes[:1] = state
-    have, doublings = 1, LENGTH.bit_length() - 1
-    while have < len(lanes):
-        more = min(have, len(lanes) - have)
-        lanes[have : have + more] = _jump(_jump_tables(doublings), lanes[:more])
-        have, doublings = have + more, doublings + 1
+    lanes = _lanes(np.array(state, np.uint32), -(-count // LENGTH), LENGTH.bit_length() - 1)
     stream = np.empty((LENGTH, len(lanes)), np.uint32)
     for following in stream:
         lanes ^= lanes << 13
@@ -115,27 +121,15 @@ def words(state: int, count: int) -> np.ndarray:
 
 
 def signs(states: np.ndarray, count: int) -> np.ndarray:
-    """Return `count` Rademacher numbers of each stream: -1 where bit 0 of a state is 1.
+    """Return `count` Rademacher numbers of each stream, int8 [..., count]: -1 where bit 0 of a state is 1.
 
-    See docs/arithmetic-zeroth-order.md, section 3.
-
-    32 of them are one word, a linear map of the state before them.
+    32 of them are one word, a linear map of the state before them (docs/arithmetic-zeroth-order.md, section 3).
 
     Args:
         states: uint32, any shape: each stream's state before its first draw.
         count: draws of each.
-
-    Returns:
-        int8 [..., count].
     """
-    words_each = -(-count // 32)
-    lanes = np.empty((*states.shape, words_each), np.uint32)  # states 32 draws apart
-    lanes[..., 0:1] = states[..., None]
-    have, doublings = 1, 5
-    while have < words_each:
-        more = min(have, words_each - have)
-        lanes[..., have : have + more] = _jump(_jump_tables(doublings), lanes[..., :more])
-        have, doublings = have + more, doublings + 1
+    lanes = _lanes(states, -(-count // 32), 5)  # 32 = 2^5 draws apart
     drawn = _jump(_low_bit_tables(), lanes).astype("<u4").view(np.uint8)
     ones = np.unpackbits(drawn, axis=-1, count=count, bitorder="little").view(np.int8)
     ones *= -2

@@ -25,11 +25,7 @@ class WindowRow:
 
 
 def window_rows(energy: Mapping[str, Any]) -> list[WindowRow]:
-    """Return a row for each window; their means are the record's `net`, `idle` and `gross`.
-
-    Args:
-        energy: the entry `energy` of a record.
-    """
+    """Return a row for each window; their means are the record's `net`, `idle` and `gross`."""
     windows: list[Any] = [SimpleNamespace(**window) for window in energy["windows"]]
     net, idle, gross = (energies(windows, figure) for figure in (NET, IDLE, GROSS))
     rows = zip(net, idle, gross, windows, strict=True)

@@ -59,12 +59,8 @@ def differs(steps: pd.DataFrame) -> pd.Series:
 def loss_curve(steps: pd.DataFrame, batch: int, integers: bool = False) -> go.Figure:
     """Draw the loss of each step: one line if board and reference are equal, else both lines and the steps that differ.
 
-    A long run has a moving mean, unless a step differs, because the mean would hide it.
-
-    Args:
-        steps: the columns of steps.parquet, at least one row.
-        batch: samples in a step.
-        integers: the method compares integer losses (INT8*): draw the reference's float losses instead.
+    A long run has a moving mean, unless a step differs, because the mean would hide it. If the method compares integer
+    losses (INT8*), the reference's float losses are drawn. There is at least one step.
     """
     wrong = differs(steps)
     if integers:

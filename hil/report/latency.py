@@ -19,14 +19,10 @@ BESIDE = 0.04  # margin on both sides, as a share of the range
 
 
 def histograms(latency: Mapping[str, Any], phases: tuple[str, ...]) -> go.Figure | None:
-    """Draw the histogram of cycles of each phase, with lines at median and p99; None if no phase varies.
-
-    Args:
-        latency: the entry `latency` of a record.
-        phases: those to draw; missing and constant ones are left out.
-    """
+    """Draw the histogram of cycles of each phase that varies, with lines at median and p99; None if none does."""
     groups = latency["phases"]
-    shown = [phase for phase in phases if groups[phase]["bookings"] and not is_constant(groups[phase])]
+    varies = {phase: groups[phase]["least"] != groups[phase]["most"] for phase in phases}
+    shown = [phase for phase in phases if groups[phase]["bookings"] and varies[phase]]
     if not shown:
         return None
     height = BARS * len(shown) + BETWEEN * (len(shown) - 1)
@@ -54,8 +50,3 @@ def histograms(latency: Mapping[str, Any], phases: tuple[str, ...]) -> go.Figure
         )  # fmt: skip
         figure.update_yaxes(title_text="runs" if phase == "digest" else "steps", nticks=3, row=row, col=1)
     return figure
-
-
-def is_constant(group: Mapping[str, Any]) -> bool:
-    """Return whether a phase took the same number of cycles in every step."""
-    return bool(group["least"] == group["most"])

@@ -24,12 +24,9 @@ class LossRow:
 
 
 def loss_rows(steps: pd.DataFrame, batch: int, integers: bool = False) -> list[LossRow]:
-    """Return a row for each step, or for every few steps of a long run.
+    """Return a row for each step, or for every few steps of a long run. There is at least one step.
 
-    Args:
-        steps: the columns of steps.parquet, at least one row.
-        batch: samples in a step.
-        integers: the method compares integer losses (INT8*): show only the float losses of the reference.
+    If the method compares integer losses (INT8*), only the float losses of the reference are shown.
     """
     wrong = differs(steps).to_numpy()
     board = None if integers else loss_a_sample(steps, "board", batch).to_numpy(float)

@@ -23,29 +23,15 @@ COSTS = (("time a step", "step_time_s"), ("energy a step", "energy.per_step"), (
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the overview: a trial, or a test without one.
+    """One line of the overview: a trial, or a test without one."""
 
-    Attributes:
-        verdict, reason: of the trial, or of the test if its verdict is worse than that of its only trial.
-        test: that ran the trial; None if unknown.
-        trial: None for a test without a trial.
-        found: the figures of the trial.
-        spark: its loss curve as a small drawing.
-        differs: the differences from trials of the same network, method and board, such as `seed 2, eta 0.01`.
-    """
-
-    verdict: str
+    verdict: str  # of the trial, or of the test if its verdict is worse than that of its only trial
     reason: str
-    test: AskedTest | None
-    trial: TrialRecord | None
-    found: dict[str, Quantity]
-    spark: Markup | None
-    differs: str = ""
-
-    @property
-    def expected(self) -> bool:
-        """Whether the test is marked xfail and failed."""
-        return self.test is not None and self.test.expected
+    test: AskedTest
+    trial: TrialRecord | None  # None for a test without a trial
+    found: dict[str, Quantity]  # the figures of the trial
+    spark: Markup | None  # its loss curve as a small drawing
+    differs: str = ""  # differences from trials of the same network, method and board, such as `seed 2, eta 0.01`
 
 
 @dataclass(frozen=True)

@@ -15,31 +15,21 @@ from hil.record import TrialRecord
 from hil.report.formats import NO_BREAK, figure
 from hil.report.paper_row import Row
 
-IDLE_MA = {
-    "rp2040": (31.24, "133 MHz"),
-    "nrf52840": (7.27, "64 MHz"),
-    "imxrt1062": (108.26, "600 MHz"),
-}  # FQT, table II
+# FQT, table II
+IDLE_MA = {"rp2040": (31.24, "133 MHz"), "nrf52840": (7.27, "64 MHz"), "imxrt1062": (108.26, "600 MHz")}
 FROM_TABLE = ("rp2040",)  # stand-ins whose idle current is that of the table (hil/standins/virtual/boards)
 
 
 @dataclass(frozen=True)
 class Method:
-    """A row of Poor Man's table 8 or 9.
-
-    Attributes:
-        table, name: of the row.
-        latency_ms: of an iteration.
-        time_s, energy_kj: of the whole training.
-        measured: whether the table marks it as measured; some of the others are projections.
-    """
+    """A row of Poor Man's table 8 or 9."""
 
     table: int
     name: str
-    latency_ms: float
-    time_s: float
-    energy_kj: float
-    measured: bool
+    latency_ms: float  # of an iteration
+    time_s: float  # of the whole training
+    energy_kj: float  # of the whole training
+    measured: bool  # whether the table marks it as measured; some of the others are projections
 
     @property
     def energy_j(self) -> float:

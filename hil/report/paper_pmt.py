@@ -15,19 +15,12 @@ from hil.report.paper_row import Row
 
 @dataclass(frozen=True)
 class Cost:
-    """A row of table 8 or 9.
-
-    Attributes:
-        table: number of the table.
-        memory_kb: peak memory of training.
-        mmacs: multiply-accumulates of an iteration, in millions.
-        latency_ms: of an iteration; in table 8 with TFLite as the backend.
-    """
+    """A row of table 8 or 9."""
 
     table: int
-    memory_kb: int
-    mmacs: float
-    latency_ms: int
+    memory_kb: int  # peak memory of training
+    mmacs: float  # multiply-accumulates of an iteration, in millions
+    latency_ms: int  # of an iteration; in table 8 with TFLite as the backend
 
 
 FULL = {"zeroth": Cost(8, 668, 7857.5, 428_496), "bp": Cost(8, 3650, 76.2, 13_398)}

@@ -7,17 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of a paper next to that of the trial, and the differences in the setting.
-
-    Attributes:
-        what: name of the figure.
-        paper, here: the two figures.
-        differs: differences between the two settings.
-        path: of the trial's figure in the record; empty if several figures are shown.
-    """
+    """One figure of a paper next to that of the trial."""
 
     what: str
     paper: str
     here: str
-    differs: str
-    path: str = ""
+    differs: str  # differences between the two settings
+    path: str = ""  # of the trial's figure in the record; empty if several figures are shown

@@ -46,17 +46,11 @@ class PhaseRow:
 
 @dataclass(frozen=True)
 class Trace:
-    """Readings and edges of the first energy window; times in s from its first edge.
+    """Readings and edges of the first energy window; times in s from its first edge."""
 
-    Attributes:
-        power: columns t_s, power_w, phase (`idle before`, `steps`, `idle after`).
-        edges: of the marker.
-        aperture_s: averaging time of a reading, from its t_s onwards; 0 for instantaneous readings.
-    """
-
-    power: pd.DataFrame
-    edges: tuple[Edge, ...]
-    aperture_s: float
+    power: pd.DataFrame  # columns t_s, power_w, phase (`idle before`, `steps`, `idle after`)
+    edges: tuple[Edge, ...]  # of the marker
+    aperture_s: float  # averaging time of a reading, from its t_s onwards; 0 for instantaneous readings
 
     @property
     def end_s(self) -> float:
@@ -79,12 +73,8 @@ def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str
     """Draw the power of the first energy window over time, with the end of each step, and phases in the background.
 
     A reading with an aperture is drawn from its own time to that of the next reading. An edge of the marker is a line
-    in a red field, which shows the uncertainty of its time.
-
-    Args:
-        trace: of the window.
-        laps_s: duration of each autonomous step, at least of the first ones.
-        stretches: phase and seconds of the first stretches of the window, from its first edge onwards.
+    in a red field, which shows the uncertainty of its time. `laps_s` has the durations of at least the first steps,
+    `stretches` the phases and seconds of the first stretches of the window.
     """
     figure = go.Figure()
     _shade(figure, stretches)
@@ -114,7 +104,7 @@ def _parts(trace: Trace) -> Iterator[tuple[str, pd.DataFrame, str]]:
     parts = [(phase, part) for phase, part in parts if len(part)]
     for (phase, part), (_, following) in itertools.zip_longest(parts, parts[1:], fillvalue=("", None)):
         assert part is not None
-        thinned = _thinned(part)
+        thinned = part.iloc[keep_peaks(part["power_w"].to_numpy(float), MOST_POINTS // 2)]
         held = trace.aperture_s > 0 and len(thinned) == len(part)
         if following is not None:
             meets = following.iloc[:1].assign(power_w=part["power_w"].iloc[-1]) if held else following.iloc[:1]
@@ -152,7 +142,3 @@ def phase_rows(power: pd.DataFrame) -> list[PhaseRow]:
         for phase, part in parts
         if len(part)
     ]
-
-
-def _thinned(part: pd.DataFrame) -> pd.DataFrame:
-    return part.iloc[keep_peaks(part["power_w"].to_numpy(float), MOST_POINTS // 2)]

@@ -42,7 +42,8 @@ class Tail:
 def files_in(folder: Path, deep: bool) -> list[File]:
     """Return the files of a folder, except its pages; with `deep` also those in subfolders."""
     found = folder.rglob("*") if deep else folder.glob("*")
-    paths = sorted(path for path in found if _is_own(path, folder) and path.suffix != ".part" and not _is_page(path))
+    others = (path for path in found if path.suffix not in (".part", ".html") and path.name != LIBRARY)
+    paths = sorted(path for path in others if _is_own(path, folder))
     return [File(_name(path, folder), path.stat().st_size, _what(path)) for path in paths]
 
 
@@ -57,21 +58,12 @@ def _name(path: Path, folder: Path) -> str:
     return os.fsencode(path.relative_to(folder).as_posix()).decode("utf-8", "replace")
 
 
-def _is_page(path: Path) -> bool:
-    return path.name == LIBRARY or path.suffix == ".html"
-
-
 def _what(path: Path) -> str:
     return WORDS.get(path.name, "") if path.parent.name != "log" else f"log of the stage {path.stem}"
 
 
 def tails(folder: Path, stage: str) -> list[Tail]:
-    """Return the ends of the logs of the trial's last stage and of its stand-in.
-
-    Args:
-        folder: of the trial.
-        stage: at which it was blocked; if empty, the stage whose log is newest.
-    """
+    """Return the ends of the logs of a trial's stage and of its stand-in; without a stage, that with the newest log."""
     own = [path for path in (folder / "log").glob("*.log") if _is_own(path, folder)]
     logs = sorted(own, key=lambda path: (path.stem == stage, path.stat().st_mtime_ns, path.name))
     found = [_tail(path, folder) for path in (*logs[-1:], folder / "bench.log") if _is_own(path, folder)]

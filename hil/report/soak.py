@@ -23,19 +23,12 @@ AROUND = 130  # pixels for the legend above and the axis below
 
 @dataclass(frozen=True)
 class ProcessRow:
-    """The resources of one process.
+    """The resources of one process; a figure is None without measurements."""
 
-    Attributes:
-        process: its name and the board that it serves.
-        rows: number of measurements after the warm-up.
-        memory: median of the first and of the last quarter after the warm-up, in kB; None without measurements.
-        most: by figure, the largest value during the warm-up and after it; None without measurements.
-    """
-
-    process: str
-    rows: int
-    memory: tuple[float, float] | None
-    most: dict[str, tuple[int | None, int | None]]
+    process: str  # its name and the board that it serves
+    rows: int  # number of measurements after the warm-up
+    memory: tuple[float, float] | None  # median of the first and of the last quarter after the warm-up, in kB
+    most: dict[str, tuple[int | None, int | None]]  # the largest value during the warm-up and after it
 
 
 def soak_view(soak: Soak | None) -> dict[str, Any]:

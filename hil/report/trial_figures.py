@@ -23,14 +23,7 @@ FEWEST_POINTS = 3  # of an accuracy curve; fewer are only listed
 def trial_figures(
     trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None, at: str = ""
 ) -> dict[str, Markup | None]:
-    """Return every figure by its name on the page, None if the record has no data for it.
-
-    Args:
-        trial: its record.
-        steps: the columns of steps.parquet.
-        trace: of its first energy window.
-        at: prefix of the ids on the page.
-    """
+    """Return every figure by its name on the page, None if the record has no data for it; `at` begins their ids."""
     drawn = _drawn(trial, steps, trace)
     found: dict[str, Markup | None] = {}
     for name, label in _labels(trial, steps).items():

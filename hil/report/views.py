@@ -51,9 +51,7 @@ def overview_view(run: Run, single: bool) -> View:
 def trial_views(run: Run, single: bool) -> list[View]:
     """Return the variables of the page of each trial, in the order of the record.
 
-    Args:
-        run: to render.
-        single: all trials are on one page, so their ids differ and no other files are linked.
+    If they are on a single page, their ids differ and no other files are linked.
     """
     tests = {folder: test for test in run.tests for folder in test.trials}
     views = []
@@ -74,6 +72,8 @@ def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | N
     integers = trial.settings.get("loss") == "integer"
     files = files_in(folder, deep=True)
     flags, unverified = flags_of(trial.energy)
+    papers = {"ElasticZO": elasticzo_rows(trial), "Poor Man's Training": pmt_rows(trial)}
+    laps = trial.energy["laps_s"] if trace and trial.energy else []
     return {
         "t": trial,
         "at": at,
@@ -84,20 +84,14 @@ def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | N
         "losses": loss_rows(steps, trial.batch, integers) if has_curve(trial, steps) else [],
         "integers": integers,
         "queries": has_queries(trial),
-        "papers": {
-            name: rows
-            for name, rows in (("ElasticZO", elasticzo_rows(trial)), ("Poor Man's Training", pmt_rows(trial)))
-            if rows
-        },
+        "papers": {name: rows for name, rows in papers.items() if rows},
         "energy_rows": energy_comparison(trial),
         "flags": flags,
         "unverified": unverified,
         "windows": window_rows(trial.energy) if trial.energy else [],
         "burden": burden_of(trial.energy) if trial.energy else 0.0,
         "trace": trace,
-        "zooms": zooms(trial.energy["laps_s"], trace.end_s)
-        if trace and trial.energy and trial.energy["laps_s"]
-        else [],
+        "zooms": zooms(laps, trace.end_s) if trace and laps else [],
         "phase_rows": phase_rows(trace.power) if trace else [],
         "tails": tails(folder, trial.stage) if trial.verdict != "pass" else [],
         "files": files,

@@ -10,11 +10,9 @@ from hil.targets.serial_port import port_of
 
 
 def endpoints_of(named: BenchBoard) -> Endpoints:
-    """Return the endpoints of an attached board.
+    """Return the endpoints of an attached board. Raises Blocked unless exactly one port has its serial number.
 
-    Raises:
-        Blocked: no serial port, or more than one, has the serial number. Not raised if the board's power can be
-            switched: the path is then None, because a power cycle may bring the port back.
+    If the board's power can be switched, the path is then None instead: a power cycle may bring the port back.
     """
     path, number = named.serial, None
     if path is not None and not is_path(path):

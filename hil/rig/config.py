@@ -29,16 +29,11 @@ class PowerEntry(BaseModel):
     @property
     def way(self) -> Power | None:
         """The hub port or supply output, None if the keys are not a valid combination."""
-        named = {name for name in PowerEntry.model_fields if getattr(self, name) is not None}
-        if self.uhubctl is not None and self.port is not None and named == {"uhubctl", "port"}:
-            return HubPort(self.uhubctl, self.port)
-        if (
-            self.supply is not None
-            and self.volts is not None
-            and self.amps is not None
-            and named <= {"supply", "channel", "volts", "amps"}
-        ):
-            return SupplyOutput(self.supply, self.volts, self.amps, self.channel)
+        named = self.model_dump(exclude_none=True)
+        if named.keys() == {"uhubctl", "port"}:
+            return HubPort(**named)
+        if {"supply", "volts", "amps"} <= named.keys() <= {"supply", "channel", "volts", "amps"}:
+            return SupplyOutput(**named)
         return None
 
 
@@ -65,14 +60,11 @@ class BenchBoard(BaseModel):
         return self.power.way if self.power is not None else None
 
     @property
-    def devices(self) -> tuple[str, ...]:
-        """Identities of the devices that the board uses; two boards may not share a device."""
-        fed_by = self.switch.device if self.switch is not None else None
-        return tuple(
-            dict.fromkeys(
-                each for each in (self.probe, self.serial, self.meter, self.loader, fed_by) if each is not None
-            )
-        )
+    def devices(self) -> dict[str, str]:
+        """Identities of the devices that the board uses, by key of rig.toml; two boards may not share a device."""
+        power = self.switch.device if self.switch is not None else None
+        used = {key: getattr(self, key) for key in ("probe", "serial", "meter", "loader")} | {"power": power}
+        return {key: device for key, device in used.items() if device is not None}
 
 
 class Bench(BaseModel):
@@ -91,8 +83,7 @@ def read_bench(path: Path) -> Bench:
     """Return the bench that a rig.toml describes; a missing file gives an empty bench.
 
     Raises:
-        RigError: the file cannot be read, or has a syntax error, an unknown key, a wrong type, an unknown board or a
-            board that is named twice.
+        RigError: the file cannot be read, or has a syntax error, a wrong key or value, an unknown board, or one twice.
     """
     if not os.path.lexists(path):
         return Bench()  # an unreadable file is an error: its boards must not fall back to stand-ins
@@ -126,9 +117,8 @@ def _check(path: Path, text: str, bench: Bench) -> None:
                 "write { uhubctl, port } or { supply, channel, volts, amps } "
                 "(without channel if the supply has one output)."
             )
-        for key in ("probe", "serial", "meter", "loader", "power"):
-            device = (entry.switch.device if entry.switch else None) if key == "power" else getattr(entry, key)
-            if device is not None and owners.setdefault(device, entry.name) != entry.name:
+        for key, device in entry.devices.items():
+            if owners.setdefault(device, entry.name) != entry.name:
                 raise RigError(
                     f"{path.name}, line {_line_of(text, key, table)}, key {key}: "
                     f"{device} is named for {owners[device]} already: a device serves one board."
@@ -141,22 +131,17 @@ def _explain(path: Path, text: str, error: ValidationError) -> str:
     table = next((part for part in first["loc"] if isinstance(part, int)), None)
     line = _line_of(text, "power" if "power" in first["loc"] else key, table)
     if first["type"] == "extra_forbidden":
-        known = (
-            PowerEntry.model_fields
-            if "power" in first["loc"]
-            else BenchBoard.model_fields
-            if len(first["loc"]) > 1
-            else Bench.model_fields
-        )
+        table_kind: type[BaseModel] = BenchBoard if len(first["loc"]) > 1 else Bench
+        known = (PowerEntry if "power" in first["loc"] else table_kind).model_fields
         return f"{path.name}, line {line}, key {key}: unknown key: {close_matches(key, known)}"
     problem = f"{first['msg'][0].lower()}{first['msg'][1:]}"
     return f"{path.name}, line {line}, key {key}: {problem}: correct the value ({first['input']!r} was found)."
 
 
 def _line_of(text: str, key: str, table: int | None) -> int:
-    """Return the line number of a key in the [[board]] table of this index, or in the whole file if `table` is None.
+    """Return the line number of a key in the [[board]] table of this index, in the whole file if it is None.
 
-    A key that is missing gets the line at which its table begins. (The TOML parser does not report positions.)
+    A missing key gets the line at which its table begins. (The TOML parser does not report positions.)
     """
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*board\s*\]\]", line)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ import serial.tools.list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
 from hil.targets import uf2_drives
+from hil.targets.uf2_drives import line_of
 
 KINDS = ("probe", "port", "meter", "boot loader")
-TEST_AND_MEASUREMENT = (0xFE, 0x03)  # USB interface class and subclass of USBTMC (USBTMC 1.0, table 43)
+TEST_AND_MEASUREMENT = ("fe", "03")  # USB interface class and subclass of USBTMC (USBTMC 1.0, table 43)
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Device:
 
     Attributes:
         kind: one of `KINDS`.
-        name: name that the device reports.
+        name: that the device reports.
         identity: its name in rig.toml: full USB serial number, path if it has none, or VISA resource name.
         path: USB bus and ports at which it is plugged in, or mount point; empty if unknown.
         device: path of a serial port; empty for other devices.
@@ -36,10 +37,6 @@ class Device:
     device: str = ""
     target: str = ""
 
-    def to_json(self) -> dict[str, str]:
-        """Return the fields."""
-        return asdict(self)
-
 
 def attached() -> list[Device]:
     """Return all attached devices, in the order of `KINDS`."""
@@ -51,23 +48,14 @@ def probes() -> list[Device]:
     from pyocd.core.helpers import ConnectHelper  # imported here because it is slow and only probes need it
 
     logging.getLogger("pyocd").setLevel(logging.ERROR)
-    places = {usb.get("serial", ""): usb["path"] for usb in _usb_devices()}
-    found = ConnectHelper.get_all_connected_probes(blocking=False, print_wait_message=False)
-    return [
-        Device(
-            "probe",
-            f"{probe.vendor_name} {probe.product_name}",
-            probe.unique_id,
-            places.get(probe.unique_id, ""),
-            target=_target_of(probe),
-        )
-        for probe in found
-    ]
-
-
-def _target_of(probe: Any) -> str:
-    board = probe.associated_board_info
-    return (board.target or "") if board is not None else ""
+    places = {usb["serial"]: usb["path"] for usb in _usb_devices()}
+    found = []
+    for probe in ConnectHelper.get_all_connected_probes(blocking=False, print_wait_message=False):
+        name, place = f"{probe.vendor_name} {probe.product_name}", places.get(probe.unique_id, "")
+        board = probe.associated_board_info
+        target = (board.target or "") if board is not None else ""
+        found.append(Device("probe", name, probe.unique_id, place, target=target))
+    return found
 
 
 def ports() -> list[Device]:
@@ -87,23 +75,18 @@ def _name_of(port: ListPortInfo) -> str:
 def meters() -> list[Device]:
     """Return the USBTMC instruments; instruments on a network cannot be discovered and are named in rig.toml."""
     return [
-        Device("meter", usb["name"], _resource_name(usb), usb["path"])
+        Device("meter", usb["name"], usb["visa"], usb["path"])
         for usb in _usb_devices()
         if TEST_AND_MEASUREMENT in usb["interfaces"]
     ]
 
 
-def _resource_name(usb: dict[str, Any]) -> str:
-    """Return the VISA name (VPP-4.3, section 4.3)."""
-    return f"USB0::0x{usb['vid']:04X}::0x{usb['pid']:04X}::{usb.get('serial', '')}::0::INSTR"
-
-
 def boot_loaders(mounts: Path = uf2_drives.MOUNTS) -> list[Device]:
     """Return the mounted UF2 drives and the Teensys in their boot loader (HalfKay)."""
     found = [
-        Device("boot loader", f"Teensy HalfKay {usb['name']}".strip(), usb.get("serial", ""), usb["path"])
+        Device("boot loader", f"Teensy HalfKay {usb['name']}".strip(), usb["serial"], usb["path"])
         for usb in _usb_devices()
-        if (usb["vid"], usb["pid"]) == (0x16C0, 0x0478)
+        if usb["ids"] == ("16c0", "0478")
     ]
     return found + [
         Device("boot loader", each.model, each.board_id, str(each.place)) for each in uf2_drives.drives(mounts)
@@ -112,26 +95,20 @@ def boot_loaders(mounts: Path = uf2_drives.MOUNTS) -> list[Device]:
 
 def _usb_devices(root: Path = Path("/sys/bus/usb/devices")) -> list[dict[str, Any]]:
     """Return the properties of every USB device in Linux's sysfs; empty on other systems, which would need pyusb."""
-    found = []
-    for folder in sorted(root.glob("*")) if root.is_dir() else []:
-        if not (folder / "idVendor").is_file():
-            continue
-        facts = {name: _line(folder / name) for name in ("manufacturer", "product", "serial")}
-        interfaces = [
-            (int(_line(each / "bInterfaceClass") or "0", 16), int(_line(each / "bInterfaceSubClass") or "0", 16))
-            for each in folder.glob(f"{folder.name}:*")
-        ]
-        found.append(
-            {
-                "path": folder.name, "vid": int(_line(folder / "idVendor"), 16), "pid": int(_line(folder / "idProduct"), 16),
-                "name": f"{facts['manufacturer']} {facts['product']}".strip(), "serial": facts["serial"], "interfaces": interfaces,
-            }
-        )  # fmt: skip
-    return found
+    return [_usb_device(each.parent) for each in sorted(root.glob("*/idVendor"))]
 
 
-def _line(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""
+def _usb_device(folder: Path) -> dict[str, Any]:
+    names = ("idVendor", "idProduct", "manufacturer", "product", "serial")
+    vendor, product, maker, name, serial_number = (line_of(folder / each) for each in names)
+    interfaces = folder.glob(f"{folder.name}:*")
+    return {
+        "path": folder.name,
+        "ids": (vendor, product),
+        "name": f"{maker} {name}".strip(),
+        "serial": serial_number,
+        "interfaces": [
+            (line_of(each / "bInterfaceClass"), line_of(each / "bInterfaceSubClass")) for each in interfaces
+        ],
+        "visa": f"USB0::0x{vendor.upper()}::0x{product.upper()}::{serial_number}::0::INSTR",  # VPP-4.3, section 4.3
+    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from hil import boards
@@ -50,29 +50,16 @@ class Check:
     state: str
     said: str
 
-    def to_json(self) -> dict[str, str]:
-        """Return the fields."""
-        return asdict(self)
-
 
 class Note(str):
     """A result that is neither ok nor wrong."""
 
 
 def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
-    """Yield the checks of a bench one by one.
-
-    Args:
-        bench: contents of rig.toml.
-        devices: attached devices.
-    """
+    """Yield the checks of a bench one by one, given the attached devices."""
     if not bench.board:
-        yield Check(
-            "",
-            "rig.toml",
-            NOTE,
-            "rig.toml names no board, so trials run on stand-ins: `hil init` adds attached devices.",
-        )
+        said = "rig.toml names no board, so trials run on stand-ins: `hil init` adds attached devices."
+        yield Check("", "rig.toml", NOTE, said)
     yield _renode()
     for named in bench.board:
         yield from _examine_board(named, devices)
@@ -94,9 +81,8 @@ def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Che
     looks: list[tuple[str, Callable[[], str]]] = []
     if named.probe is not None:
         looks += [("probe", lambda: _attached(named, devices)), ("probe opens", lambda: _probe_opens(named))]
-    looks.append(("port opens", lambda: _port_opens(named)))
-    looks.append(("agent answers", lambda: _agent_answers(named)))
-    looks.append(("flash", lambda: _flash_cycles(named)))
+    looks += [("port opens", lambda: _port_opens(named)), ("agent answers", lambda: _agent_answers(named))]
+    looks.append(("flash", lambda: f"this computer has programmed it {cycles_of(named)} times."))
     if named.meter is not None:
         looks.append(("meter", lambda: _meter_answers(named)))
     if named.switch is not None:
@@ -129,11 +115,7 @@ def _attached(named: BenchBoard, devices: Sequence[Device]) -> str:
 
 
 def _permitted(device: Device) -> str:
-    """Return a sentence if this user may open the USB device (Linux: /dev/bus/usb).
-
-    Raises:
-        RigError: the user may not.
-    """
+    """Return a sentence if this user may open the USB device (Linux: /dev/bus/usb), else raise RigError."""
     folder = Path("/sys/bus/usb/devices") / device.path
     if not device.path or not (folder / "busnum").is_file():
         return f"{device.name} is attached."
@@ -191,15 +173,9 @@ def _agent_answers(named: BenchBoard) -> str:
 
 
 def _no_answer(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:
-    """Return a note for a board that was never flashed.
+    """Return a note for a board that was never flashed. Raises RigError if it should have answered.
 
-    Args:
-        named: entry of the board.
-        silent: the error of the agent that did not answer.
-        ours: whether the flash begins with the rig's image; None without a probe.
-
-    Raises:
-        RigError: the board should have answered.
+    `ours` is whether the flash begins with the rig's image, None without a probe.
     """
     if ours:
         raise RigError(
@@ -217,10 +193,6 @@ def _no_answer(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:
         "no agent answers, and this computer has never programmed the board: the first run flashes it; "
         "if it already holds the rig's firmware, check its port."
     )
-
-
-def _flash_cycles(named: BenchBoard) -> str:
-    return f"this computer has programmed it {cycles_of(named)} times."
 
 
 def _power_switches(named: BenchBoard) -> str:

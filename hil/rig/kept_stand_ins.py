@@ -13,7 +13,8 @@ from pathlib import Path
 from hil.boards import Board
 from hil.errors import Blocked
 from hil.images import Image
-from hil.standins import StandIn, renode, start_renode, start_virtual
+from hil.rig.reality import start
+from hil.standins import StandIn, renode
 
 KEPT = ("virtual", "renode")
 
@@ -35,11 +36,7 @@ class _Kept:
 
 
 class KeptStandIns:
-    """Provides stand-ins to one trial after another.
-
-    Args:
-        folder: folder for the log of each virtual board, and for that of Renode.
-    """
+    """Provides stand-ins to one trial after another; the log of each is in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,15 +44,9 @@ class KeptStandIns:
 
     @contextlib.contextmanager
     def lend(self, reality: str, board: Board, image: Image, log: Path) -> Iterator[StandIn]:
-        """Provide a stand-in for a `with` block. It is stopped, and not used again, if the block raises an exception.
+        """Provide a stand-in for a `with` block, and write its output of that time to `log`.
 
-        Args:
-            reality: one of `KEPT`.
-            board, image: as for `start_virtual` and `start_renode`.
-            log: file for the stand-in's output during the block.
-
-        Raises:
-            Blocked: it did not start.
+        It is stopped, and not used again, if the block raises an exception. Raises Blocked if it did not start.
         """
         name = board.name if reality == "virtual" else reality
         full_log = self._folder / f"{name}.log"
@@ -64,9 +55,8 @@ class KeptStandIns:
         if kept is not None and not kept.serves(reality, board, image):
             kept.stand_in.stop()
             kept = None
-        start = start_virtual if reality == "virtual" else start_renode
         try:
-            kept = kept or _Kept(start(board, image, full_log), image.path)
+            kept = kept or _Kept(start(reality, board, image, full_log), image.path)
             yield kept.stand_in
         except BaseException:
             if kept is not None:

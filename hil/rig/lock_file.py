@@ -41,22 +41,14 @@ class Untrusted(Exception):
 
 
 class LockFile:
-    """A lock on a file that exists while the lock is held.
-
-    Args:
-        path: of the file.
-    """
+    """A lock on a file that exists while the lock is held."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor: int | None = None
 
     def take(self, wait_s: float, note: bytes) -> None:
-        """Take the lock.
-
-        Args:
-            wait_s: how long to wait for another holder, in seconds; infinity waits for ever.
-            note: content of the file, which tells others who holds the lock.
+        """Take the lock; wait `wait_s` seconds for another holder. `note` tells others who holds the lock.
 
         Raises:
             Held: it was not released in time.

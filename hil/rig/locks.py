@@ -36,11 +36,7 @@ class Locks:
         self._held: dict[str, LockFile] = {}
 
     def hold(self, board: str, devices: Iterable[str]) -> None:
-        """Lock devices until `release`. Devices that this session holds already stay locked.
-
-        Args:
-            board: board that uses the devices, for messages.
-            devices: their identities as in rig.toml.
+        """Lock the devices of a board until `release`. Those that this session holds already stay locked.
 
         Raises:
             Blocked: another session holds one of them, or a lock cannot be made; none of the new ones is locked then.

@@ -24,15 +24,7 @@ REMOTE = "remote:"  # a remote probe does not enumerate on this computer
 def power_cycle(board: Board, endpoints: Endpoints, process: ProbeProcess) -> str:
     """Switch the power of a board off and on, and wait until its probe and its serial port are back.
 
-    The caller must have closed probe and port.
-
-    Args:
-        board: catalogue entry.
-        endpoints: of the board on this bench, with `power`.
-        process: probe process, used to look for the probe.
-
-    Returns:
-        What was switched, for messages.
+    The caller must have closed both. Returns what was switched, for messages.
 
     Raises:
         Blocked: rig.toml names no switch, the power cannot be switched, or a device did not come back.

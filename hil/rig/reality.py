@@ -19,12 +19,9 @@ def is_attached(named: BenchBoard | None, asked: str) -> bool:
 
 
 def choose(board: Board, named: BenchBoard | None, asked: str) -> str:
-    """Return the reality of a board.
+    """Return the reality of a board, given the requested one of `REALITIES`.
 
-    Args:
-        board: catalogue entry.
-        named: its table in rig.toml, None if there is none. A board with a table never falls back to a stand-in.
-        asked: requested reality, one of `REALITIES`.
+    A board with a table in rig.toml (`named`) never falls back to a stand-in.
 
     Raises:
         Blocked: hardware is requested but rig.toml names none; the board has no such stand-in; Renode is requested but
@@ -61,12 +58,8 @@ def _stand_in_for(board: Board) -> str:
     return "renode"
 
 
-def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str, ...]) -> StandIn:
-    """Start a stand-in of the reality that `choose` returned.
-
-    Raises:
-        Blocked: it did not start.
-    """
+def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str, ...] = ()) -> StandIn:
+    """Start a stand-in of the reality that `choose` returned. Raises Blocked if it did not start."""
     if reality == "virtual":
         return start_virtual(board, image, log, inject)
     return start_renode(board, image, log) if reality == "renode" else start_qemu(board, image, log)

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from hil.boards import Board
 from hil.endpoints import Endpoints
@@ -38,11 +37,7 @@ class Taken:
             self.stand_in.alive(within_s)
 
     def power_cycle(self) -> str:
-        """Switch the board's power off and on; return what was switched, for messages.
-
-        Raises:
-            Blocked: rig.toml names no switch, the power cannot be switched, or a device did not come back.
-        """
+        """Switch the board's power off and on, as `hil.rig.power_cycle`."""
         return power_cycle(self.board, self.endpoints, self.probe_process)
 
     def chip_fault(self, image: Image) -> str | None:
@@ -74,9 +69,7 @@ class Rig:
     def __enter__(self) -> Rig:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextlib.contextmanager
@@ -98,7 +91,7 @@ class Rig:
         named = self.bench.find(board.name)
         reality = choose(board, named, "virtual" if inject else self.reality)
         if named is not None and reality == "hardware":
-            self._locks.hold(board.name, named.devices)
+            self._locks.hold(board.name, named.devices.values())
             if named.probe is not None:
                 self._probe_process.start()
             yield Taken(board, endpoints_of(named), self._probe_process)

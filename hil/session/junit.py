@@ -9,25 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from _pytest.junitxml import xml_key
+from _pytest.junitxml import mangle_test_address, xml_key
 
 from hil.record import AskedTest, atomic_file
 
-ELEMENTS = {
-    "blocked": "error",
-    "refused": "failure",
-    "interrupted": "error",
-}  # element of each verdict that pytest does not know
+# Element of each verdict that pytest does not know.
+ELEMENTS = {"blocked": "error", "refused": "failure", "interrupted": "error"}
 COUNTED = {"errors": "error", "failures": "failure", "skipped": "skipped"}
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, "Char"
 
 
 def suspend(config: pytest.Config) -> str | None:
-    """Make pytest write its file to /dev/null, because a full disk would end the session there.
-
-    Returns:
-        The path of the file; None if no file is written.
-    """
+    """Make pytest write its file to /dev/null, because a full disk would end the session there; return its path."""
     xml = config.stash.get(xml_key, None)
     if xml is None:
         return None
@@ -37,13 +30,9 @@ def suspend(config: pytest.Config) -> str | None:
 
 
 def write(config: pytest.Config, path: Path, tests: Sequence[AskedTest], node_ids: dict[str, str]) -> None:
-    """Write the file with the verdicts.
+    """Write the file with the verdicts of all tests that run trials; pytest's writer has seen all reports.
 
-    Args:
-        config: of the session; pytest's writer has seen all reports.
-        path: of the file.
-        tests: all tests that run trials.
-        node_ids: pytest's node id of a test by its name in the record, if they differ.
+    `node_ids` has pytest's node id of a test by its name in the record, if they differ.
 
     Raises:
         OSError: the disk is full.
@@ -66,10 +55,8 @@ def write(config: pytest.Config, path: Path, tests: Sequence[AskedTest], node_id
 
 def _names(nodeid: str, prefix: str | None) -> tuple[str, str]:
     """Return `classname` and `name` of a test case as pytest makes them."""
-    path, bracket, parameters = nodeid.partition("[")
-    *parts, name = path.split("::")
-    parts[:1] = [re.sub(r"\.py$", "", part.replace("/", ".")) for part in parts[:1]]
-    return ".".join([*([prefix] if prefix else []), *parts]), name + bracket + parameters
+    *parts, name = mangle_test_address(nodeid)
+    return ".".join([*([prefix] if prefix else []), *parts]), name
 
 
 def _with_verdicts(suite: ET.Element, tests: Sequence[tuple[tuple[str, str], AskedTest]]) -> None:

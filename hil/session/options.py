@@ -73,10 +73,7 @@ def _share(text: str) -> float:
 def command(config: pytest.Config, test: tuple[str, ...] = (), board: str | None = None) -> str:
     """Return the command line that repeats a test or the run. Files are given without their folder, for privacy.
 
-    Args:
-        config: of this session.
-        test: the words that name the test on the command line; empty for the run.
-        board: of the test; None for all boards.
+    `test` has the words that name the test on the command line; without `board`, it names all boards of the run.
     """
     words = ["pytest", *(f"--board={name}" for name in ([board] if board else config.getoption("board")))]
     for name in REPEATED:

@@ -24,20 +24,12 @@ PHASES = ("setup", "call", "teardown")
 
 
 class Recorder:
-    """A pytest plugin object that takes the reports of all tests, including those of workers, and updates the record.
-
-    Args:
-        run: writes the record.
-
-    Attributes:
-        missing: sentences that say what is missing from the record, and why.
-        discarded: the run was deleted because the command line was wrong.
-    """
+    """A pytest plugin object that takes the reports of all tests, including those of workers, and updates the record."""
 
     def __init__(self, run: RunWriter) -> None:
         self.run = run
-        self.missing: list[str] = []
-        self.discarded = False
+        self.missing: list[str] = []  # sentences that say what is missing from the record, and why
+        self.discarded = False  # the run was deleted because the command line was wrong
         self._nodes: dict[str, AskedTest] = {}
         self._interrupted = ""
         self._stopped = ""

@@ -30,15 +30,7 @@ EXHAUSTED = (OSError, MemoryError, ImportError)
 
 
 class Trials:
-    """Runs the trials of one test.
-
-    Args:
-        config: of the session.
-        rig: gives boards.
-        writer: writes the records.
-        reflash: boards that --reflash has yet to program.
-        tracker: of the test.
-    """
+    """Runs the trials of one test; `reflash` has the boards that --reflash has yet to program."""
 
     def __init__(
         self, config: pytest.Config, rig: Rig, writer: TrialWriter, reflash: set[str], tracker: Tracker

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hil.errors import Blocked, DeviceFault, RigError, printable
+from hil.errors import NO_MEMORY, Blocked, DeviceFault, RigError, printable
 from hil.record import AskedTest, TrialRecord
 from hil.record.trial_writer import json_fields
 
@@ -29,19 +29,12 @@ class Phase:
 
 @dataclass
 class Tracker:
-    """The state of one test.
+    """The state of one test."""
 
-    Attributes:
-        entry: the test as it was planned.
-        runs_trials: whether the test runs trials; set when it first uses `hil_trial`, if not known before.
-        trials: records of its trials, of all attempts.
-        missing: sentences that say what the disk did not take.
-    """
-
-    entry: AskedTest
-    runs_trials: bool
-    trials: list[TrialRecord] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    entry: AskedTest  # the test as it was planned
+    runs_trials: bool  # set when the test first uses `hil_trial`, if not known before
+    trials: list[TrialRecord] = field(default_factory=list)  # of all attempts
+    missing: list[str] = field(default_factory=list)  # sentences that say what the disk did not take
     _attempt: int = 0  # index of the first trial of this attempt; a plugin may repeat a test
     _reported: int = 0  # number of trials whose failure the test has already reported
     _error: tuple[str, str] | None = None  # verdict and reason of an error of the rig
@@ -64,6 +57,10 @@ class Tracker:
             if not self.runs_trials:
                 raise
             self._fail_with(error)
+        except (MemoryError, SystemError):  # Python raises the second if it has no memory to raise the first
+            if not self.runs_trials:
+                raise
+            self._fail_with(Blocked("test", NO_MEMORY))
         except pytest.skip.Exception:
             self._check_trials()
             raise

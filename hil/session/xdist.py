@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from hil.threads import start
+
 POLL_S = 0.5
 
 
@@ -24,16 +26,11 @@ def end_with_parent() -> None:
             time.sleep(POLL_S)
         os.kill(os.getpid(), signal.SIGINT)
 
-    threading.Thread(target=watch, daemon=True).start()
+    start(threading.Thread(target=watch, daemon=True))
 
 
 class ByBoard(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives all trials of an attached board to one worker, and every other test to any free worker.
-
-    Args:
-        config, log: as pytest-xdist passes them to `pytest_xdist_make_scheduler`.
-        attached: names of the attached boards.
-    """
+    """Gives all trials of an attached board to one worker, and every other test to any free worker."""
 
     def __init__(self, config: pytest.Config, log: Any, attached: Sequence[str]) -> None:
         super().__init__(config, log)

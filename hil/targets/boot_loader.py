@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -43,14 +44,7 @@ class BootLoader(Protocol):
 
 
 class ByBootLoader:
-    """Flash route through a boot loader.
-
-    Args:
-        board: catalogue entry.
-        port: its open serial port.
-        loader: its boot loader; None if the board cannot be flashed here and must already run the image.
-        tell: callback for sentences addressed to the operator.
-    """
+    """Flash route through a boot loader; without one the board must already run the image."""
 
     def __init__(self, board: Board, port: SerialPort, loader: BootLoader | None, tell: Tell) -> None:
         self._board, self._port, self._loader, self._tell = board, port, loader, tell
@@ -66,7 +60,13 @@ class ByBootLoader:
         """
         hello = ask_agent(self._port)
         if hello is not None:
-            _check_board(self._board, hello)
+            name = board_name(hello)
+            if name != self._board.name:
+                raise Blocked(
+                    "identity",
+                    f"the board reports the name {name!r}, not {self._board.name!r}: "
+                    "correct its serial port in rig.toml; nothing was flashed.",
+                )
             if hello["image_digest"] == image.digest and not always:
                 return False
         if self._loader is None:
@@ -126,12 +126,11 @@ def leave_for_boot_loader(port: SerialPort) -> bool:
     """
     session = Session(port, fresh_nonce())
     try:
-        session.hello(ANSWER_S)
-        session.request("boot_loader", deadline_s=LEAVE_S)
+        with contextlib.suppress(Blocked):
+            session.hello(ANSWER_S)
+            session.request("boot_loader", deadline_s=LEAVE_S)
     except (Refused, DeviceFault):
         return False
-    except Blocked:
-        return True
     return True
 
 
@@ -143,13 +142,3 @@ def _appears(loader: BootLoader, within_s: float) -> bool:
             return False
         time.sleep(POLL_S)
     return True
-
-
-def _check_board(board: Board, hello: dict[str, Any]) -> None:
-    name = board_name(hello)
-    if name != board.name:
-        raise Blocked(
-            "identity",
-            f"the board reports the name {name!r}, not {board.name!r}: correct its serial port in rig.toml; "
-            "nothing was flashed.",
-        )

@@ -13,14 +13,9 @@ from hil.errors import Blocked
 
 
 def target_in(pack_file: str, chip: str) -> str:
-    """Return pyOCD's target name for a chip of a pack.
+    """Return pyOCD's target name for a chip (its order code) in a .pack file or the folder of an unpacked pack.
 
-    Args:
-        pack_file: path of a .pack file or of an unpacked pack's folder.
-        chip: order code, such as STM32H7B3LIH6Q.
-
-    Raises:
-        Blocked: the file is missing, is not a pack, or does not contain the chip.
+    Raises Blocked if the file is missing, is not a pack, or does not contain the chip.
     """
     if not Path(pack_file).exists():
         raise Blocked(
@@ -38,12 +33,9 @@ def target_in(pack_file: str, chip: str) -> str:
 
 
 def device_of(parts: Iterable[str], chip: str, pack_file: str) -> str:
-    """Return the pack's device name for a chip.
+    """Return the pack's device name for a chip. Raises Blocked if none matches, or several match equally well.
 
     Vendors write x for letters that vary, and may omit or add the package suffix.
-
-    Raises:
-        Blocked: no device matches, or several match equally well.
     """
     found = sorted({part for part in parts if _matches(part, chip)}, key=lambda part: (len(part), part))
     best = [part for part in found if len(part) == len(found[-1])]  # the longest name is the most specific

@@ -48,11 +48,7 @@ class AlreadyLoaded:
     name = "kernel"
 
     def program(self, image: Image, always: bool = False) -> bool:
-        """Return False: nothing was programmed.
-
-        Raises:
-            Blocked: the image carries data beside the program.
-        """
+        """Return False: nothing was programmed. Raises Blocked if the image carries data beside the program."""
         if image.cargo:
             raise Blocked(
                 "flash", "this stand-in loads the program only, without a network in flash: train on another board."
@@ -71,15 +67,7 @@ def route_of(
 ) -> FlashRoute:
     """Return the route: the probe if rig.toml names one, else the first boot loader in the catalogue entry.
 
-    Args:
-        board: catalogue entry.
-        endpoints: of the board on this bench.
-        port: its open serial port.
-        process: process for the work with a probe; None to start one.
-        tell: callback for sentences addressed to the operator.
-
-    Raises:
-        Blocked: the probe cannot be opened, or the board cannot be flashed through one.
+    Arguments as for `open_target`. Raises Blocked if the probe cannot be opened, or does not flash this board.
     """
     if endpoints.probe is not None:
         if "pyocd" not in board.routes:

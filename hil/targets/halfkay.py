@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import time
-from collections.abc import Iterator
-from typing import Any, Protocol, cast
+from typing import Any
 
 from hil.boards import Board
 from hil.errors import Blocked
@@ -19,42 +18,11 @@ from hil.images import Image
 
 VENDOR, PRODUCT = 0x16C0, 0x0478
 # An operating system that does not report the usage gives 0.
-USAGE_PAGE, TEENSY_4 = (
-    0xFF9C,
-    {0x24: "Teensy 4.0", 0x25: "Teensy 4.1", 0x26: "Teensy MicroMod"},
-)
+USAGE_PAGE, TEENSY_4 = 0xFF9C, {0x24: "Teensy 4.0", 0x25: "Teensy 4.1", 0x26: "Teensy MicroMod"}
 BASE, LIMIT = 0x6000_0000, 0x1F_0000  # bytes free for programs on the smallest of the three, the Teensy 4.0
 BLOCK, HEADER = 1024, 64
 START = 0xFF_FFFF
 ERASE_S, WRITE_S, RETRY_S = 25.0, 5.0, 0.02
-
-
-class HidDevice(Protocol):
-    """A HID device of hidapi."""
-
-    def open_path(self, path: bytes) -> None:
-        """Open the device. Raises OSError."""
-        ...
-
-    def write(self, data: bytes) -> int:
-        """Send an output report; return the bytes accepted. Returns -1 or raises OSError if it was refused."""
-        ...
-
-    def close(self) -> None:
-        """Close it."""
-        ...
-
-
-class Hid(Protocol):
-    """The functions used from the module `hid`."""
-
-    def enumerate(self, vendor_id: int, product_id: int) -> list[dict[str, Any]]:
-        """Return the devices of a vendor and product."""
-        ...
-
-    def device(self) -> HidDevice:
-        """Return a new device, not yet open."""
-        ...
 
 
 class HalfKay:
@@ -70,18 +38,19 @@ class HalfKay:
     name = "halfkay"
     button = "press the Teensy's button"
 
-    def __init__(self, board: Board, serial_number: str | None, hid: Hid | None = None) -> None:
+    def __init__(self, board: Board, serial_number: str | None, hid: Any = None) -> None:
         self._board, self._serial, self._hid = board, serial_number, hid
 
     def waits(self) -> bool:
-        """Return whether the board waits in its boot loader.
+        """Return whether the board waits in its boot loader; raise `Blocked` as `_find` does."""
+        return self._find() is not None
+
+    def _find(self) -> dict[str, Any] | None:
+        """Return the waiting Teensy as hidapi describes it, None if there is none.
 
         Raises:
             Blocked: two Teensys wait and rig.toml does not name one, it is another model, or hidapi is missing.
         """
-        return self._find() is not None
-
-    def _find(self) -> dict[str, Any] | None:
         self._hid = self._hid or _hidapi()
         found = self._hid.enumerate(VENDOR, PRODUCT)
         if self._serial is not None:
@@ -105,16 +74,11 @@ class HalfKay:
         return found[0]
 
     def program(self, image: Image) -> None:
-        """Program the image and start it.
-
-        Raises:
-            Blocked: the image does not fit, or the Teensy does not accept it.
-        """
-        blocks = list(blocks_of(image))
+        """Program the image and start it; raise `Blocked` if it does not fit, or the Teensy does not accept it."""
+        blocks = {BASE: b"\xff" * BLOCK} | image.pages(BASE, LIMIT, BLOCK)
         found = self._find()
         if found is None:
             raise Blocked("flash", f"{self._board.name} has left its boot loader: {self.button}, and run again.")
-        assert self._hid is not None
         device = self._hid.device()
         try:
             device.open_path(found["path"])
@@ -125,32 +89,12 @@ class HalfKay:
                 "then unplug the Teensy and plug it in again.",
             ) from error
         with contextlib.closing(device):
-            for number, (offset, data) in enumerate(blocks):
-                _write(device, report(offset, data), WRITE_S if number else ERASE_S)
+            for address, data in blocks.items():
+                if address == BASE:  # always sent, because it makes HalfKay erase the flash
+                    _write(device, report(0, data), ERASE_S)
+                elif data.count(0xFF) < BLOCK:
+                    _write(device, report(address - BASE, data), WRITE_S)
             _write(device, report(START, b""), WRITE_S)
-
-
-def blocks_of(image: Image) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, 1024 bytes) of an image, without blank blocks.
-
-    The first block is always sent, because it makes HalfKay erase the flash.
-
-    Raises:
-        Blocked: the image lies outside the flash.
-    """
-    pages: dict[int, bytearray] = {0: bytearray(b"\xff" * BLOCK)}
-    for address, data in image.flashed:
-        if not BASE <= address <= address + len(data) <= BASE + LIMIT:
-            raise Blocked(
-                "flash",
-                f"{image.path.name} has bytes at 0x{address:08X}, outside HalfKay's flash "
-                f"(0x{BASE:08X}, {LIMIT:,} bytes): link it for a Teensy 4.",
-            )
-        for place, byte in enumerate(data, address - BASE):
-            pages.setdefault(place // BLOCK, bytearray(b"\xff" * BLOCK))[place % BLOCK] = byte
-    for number, page in sorted(pages.items()):
-        if number == 0 or page.count(0xFF) < BLOCK:
-            yield number * BLOCK, bytes(page)
 
 
 def report(offset: int, data: bytes) -> bytes:
@@ -158,7 +102,7 @@ def report(offset: int, data: bytes) -> bytes:
     return b"\0" + offset.to_bytes(3, "little").ljust(HEADER, b"\0") + data.ljust(BLOCK, b"\0")
 
 
-def _write(device: HidDevice, data: bytes, deadline_s: float) -> None:
+def _write(device: Any, data: bytes, deadline_s: float) -> None:
     """Send a report; retry while HalfKay is busy with the previous one."""
     until, problem = time.monotonic() + deadline_s, "no bytes were accepted"
     while True:
@@ -176,9 +120,9 @@ def _write(device: HidDevice, data: bytes, deadline_s: float) -> None:
         time.sleep(RETRY_S)
 
 
-def _hidapi() -> Hid:
+def _hidapi() -> Any:
     try:
-        return cast(Hid, importlib.import_module("hid"))
+        return importlib.import_module("hid")
     except ImportError as error:
         raise Blocked(
             "flash", "a Teensy is flashed through hidapi, which is not installed: pip install 'trainrig[teensy]'."

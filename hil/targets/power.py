@@ -26,38 +26,29 @@ class PowerSwitch(Protocol):
         """Return a sentence that says that it can be switched. Raises `Blocked` if it cannot."""
         ...
 
-    def off(self) -> None:
-        """Switch off. Raises `Blocked` if it stays on."""
-        ...
-
-    def on(self) -> None:
-        """Switch on. Raises `Blocked` if it stays off."""
+    def switch(self, on: bool) -> None:
+        """Switch on or off. Raises `Blocked` if it does not change."""
         ...
 
 
 def cycle(switch: PowerSwitch, off_s: float = OFF_S) -> None:
-    """Switch off, wait `off_s` seconds, switch on.
-
-    Raises:
-        Blocked: it stayed on, or did not come on again.
-    """
-    switch.off()
+    """Switch off, wait `off_s` seconds, switch on; raise `Blocked` if it stayed on, or did not come on again."""
+    switch.switch(False)
     time.sleep(off_s)
-    switch.on()
+    switch.switch(True)
 
 
 @contextlib.contextmanager
 def open_power(power: Power) -> Iterator[PowerSwitch]:
-    """Open the power switch that rig.toml names, and close it at the end. This does not switch anything.
+    """Open the power switch that rig.toml names, without switching anything, and close it at the end.
 
-    Raises:
-        Blocked: uhubctl is not installed, or the supply does not answer.
+    Raises Blocked if uhubctl is not installed, or the supply does not answer.
     """
     if isinstance(power, HubPort):
         yield UhubctlPort(power)
         return
     # Imported here: PyVISA loads slowly, and `hil devices` should answer at once.
-    from hil.targets.scpi_supply import open_supply
+    from hil.targets.scpi_supply import ScpiSupply
 
-    with open_supply(power) as supply:
+    with contextlib.closing(ScpiSupply(power)) as supply:
         yield supply

@@ -56,46 +56,39 @@ class Probe:
         self._id, self._board, self._pack = unique_id, board, pack
         self._process, self._own = process or ProbeProcess(), process is None
         try:
-            self._connect(pack)
-            self._identify(self._ask_identity())
+            self._connect()
+            if board.identity is not None:
+                self._identify(self._ask("identify", "identify the chip", "word", board.identity.address))
         except BaseException:
             self.close()
             raise
 
-    def _connect(self, pack: str | None) -> None:
+    def _connect(self, words: str = "connect", running: bool = False) -> None:
+        """Connect to the chip; with `running`, without halting it."""
+        board = self._board
+        target = board.pyocd_target, connect_options.options(board), self._pack, board.chip
         try:
-            maker = self._ask(
-                "connect", "connect", "connect",
-                self._id, self._board.pyocd_target, connect_options.options(self._board), pack, self._board.chip,
-            )  # fmt: skip
+            maker = self._ask("connect", words, "connect", self._id, *target, running)
         except ChipUnreachable:
-            self._identify(self._look())  # a wrong chip is the better reason
+            word = None
+            if board.identity is not None and not running:
+                with contextlib.suppress(Blocked):
+                    word = self._ask("identify", "identify the chip", "look", self._id, board.identity.address)
+            if word is not None:
+                self._identify(word)  # a wrong chip is the better reason
             raise
         self.virtual: bool = maker == VIRTUAL
 
-    def _look(self) -> int | None:
-        """Return the identity of a chip to which the board's connection failed, None if it cannot be read."""
+    def _identify(self, word: int) -> None:
+        """Check the word in the identity register of the board's chip."""
         identity = self._board.identity
-        if identity is None:
-            return None
-        with contextlib.suppress(Blocked):
-            return int(self._ask("identify", "identify the chip", "look", self._id, identity.address))
-        return None
-
-    def _ask_identity(self) -> int | None:
-        identity = self._board.identity
-        return None if identity is None else int(self._ask("identify", "identify the chip", "word", identity.address))
-
-    def _identify(self, word: int | None) -> None:
-        identity = self._board.identity
-        if identity is None or word is None or word & identity.mask == identity.value:
-            return
-        raise Blocked(
-            "identity",
-            f"the chip at the probe {self._id} has 0x{word & identity.mask:X} in {identity.register}, "
-            f"but the {self._board.chip} of {self._board.name} has 0x{identity.value:X}: "
-            "correct the board or the probe in rig.toml; nothing was erased.",
-        )
+        if identity is not None and word & identity.mask != identity.value:
+            raise Blocked(
+                "identity",
+                f"the chip at the probe {self._id} has 0x{word & identity.mask:X} in {identity.register}, "
+                f"but the {self._board.chip} of {self._board.name} has 0x{identity.value:X}: "
+                "correct the board or the probe in rig.toml; nothing was erased.",
+            )
 
     def _ask(self, stage: str, words: str, request: str, *arguments: Any, deadline_s: float | None = None) -> Any:
         """Send a request to the probe process and return its result, within the deadline of its stage."""
@@ -122,17 +115,11 @@ class Probe:
             ) from None
 
     def program(self, image: Image, always: bool = False) -> bool:
-        """Program the image unless the flash already holds it, and verify it; return whether it was programmed.
+        """Program the image unless the flash holds it (`always`: even then), and verify it; return whether it did.
 
         If something other than the probe resets the board meanwhile, the image is programmed once more.
 
-        Args:
-            image: the firmware.
-            always: program even if the flash already holds the image.
-
-        Raises:
-            Blocked: the probe failed, the flash differs from the image after programming, or the board was reset
-                both times.
+        Raises Blocked if the probe failed, the flash differs afterwards, or the board was reset both times.
         """
         outcome = self._program(image, always)
         again = outcome == "reset"
@@ -140,7 +127,7 @@ class Probe:
             LOG.warning(
                 "something other than the probe reset the board while its flash was written: it is written again."
             )
-            self._connect(self._pack)
+            self._connect()
             outcome = self._program(image, always)
         if outcome == "reset":
             raise Blocked(
@@ -182,18 +169,7 @@ class Probe:
 
     def attach(self) -> None:
         """Connect to the chip again without halting it."""
-        board = self._board
-        self._ask(
-            "connect",
-            "connect again",
-            "connect",
-            self._id,
-            board.pyocd_target,
-            connect_options.options(board),
-            self._pack,
-            board.chip,
-            True,
-        )
+        self._connect("connect again", running=True)
 
     def close(self) -> None:
         """Release the probe; the board keeps running."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from hil.errors import Blocked
 from hil.targets.pyocd_session import ERRORS, PyocdSession
+from hil.threads import start
 
 
 def main(descriptor: int) -> None:
@@ -24,7 +25,7 @@ def main(descriptor: int) -> None:
     before it as `("log", line)`, so the log of a request that hangs shows how far it came.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl+C and closes the probe properly
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    start(threading.Thread(target=_end_with_parent, daemon=True))
     pipe, session = Connection(descriptor), PyocdSession()
     pyocd = logging.getLogger("pyocd")
     pyocd.setLevel(logging.INFO)

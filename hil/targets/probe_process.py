@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from hil.errors import Blocked
+from hil.threads import start
 
 LOG = logging.getLogger(__name__)
 END_WITHIN_S = 1.0
@@ -79,7 +80,7 @@ class ProbeProcess:
         until = time.monotonic() + deadline_s
         # Killing the process breaks the pipe wherever it hangs, even in the middle of an answer.
         timer = threading.Timer(deadline_s, self._process.kill)
-        timer.start()
+        start(timer)
         try:
             self._pipe.send((request, arguments))
             kind, *values = self._pipe.recv()

@@ -37,13 +37,7 @@ class PyocdSession:
     ) -> str:  # fmt: skip
         """Connect a probe to a chip; return the vendor name of the probe.
 
-        Args:
-            unique_id: full id of the probe.
-            target: pyOCD's target name; not used with a pack, which gives its own.
-            options: session options (connect_options.options); not used with a pack.
-            pack_file: CMSIS pack that describes the chip.
-            chip: order code of the chip, to find it in the pack.
-            running: neither halt nor reset the chip.
+        A pack gives target and options by the order code of the chip. With `running`, neither halt nor reset the chip.
 
         Raises:
             Blocked: the probe is not attached, two have this id, or the pack is missing or does not contain the chip.
@@ -109,11 +103,7 @@ class PyocdSession:
 
         Return `held` if the flash already held them, `programmed`, `differs` if the verification failed, or `reset` if
         something other than the debugger reset the chip meanwhile. After `reset` connect again, because pyOCD still
-        believes that its flash algorithm is ready.
-
-        Args:
-            segments: pairs (address, bytes).
-            always: program even if the flash already holds the bytes.
+        believes that its flash algorithm is ready. With `always`, program even if the flash holds the bytes.
         """
         self._target.reset_and_halt()
         if not always and self._holds(segments):
@@ -148,12 +138,9 @@ class PyocdSession:
         return flat[address - start : address - start + size]
 
     def sample(self, times: int, apart_s: float, stack_bytes: int) -> list[Sample]:
-        """Sample the core several times, halting it for a moment each time.
+        """Sample the core `times` times, `apart_s` seconds apart, halting it for a moment each time.
 
-        Args:
-            times: number of samples.
-            apart_s: seconds between two samples.
-            stack_bytes: bytes that the last sample reads from the stack pointer on, up to the end of the memory.
+        The last sample reads `stack_bytes` bytes from the stack pointer on, up to the end of the memory.
         """
         samples = []
         for number in range(times):
@@ -210,8 +197,7 @@ def _the_probe(unique_id: str) -> DebugProbe:
         return exact[0]
     if len(exact) > 1:
         raise Blocked(
-            "connect",
-            f"{len(exact)} attached probes report the id {unique_id}: unplug all but the board's own.",
+            "connect", f"{len(exact)} attached probes report the id {unique_id}: unplug all but the board's own."
         )
     if like:
         names = " and of ".join(sorted(probe.unique_id for probe in like))

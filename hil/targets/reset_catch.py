@@ -7,8 +7,7 @@ pyOCD clears it whenever it reads the state of the core.
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from pyocd.core.session import Session
 from pyocd.core.target import Target
@@ -18,30 +17,21 @@ CORE_RESET = Target.VectorCatch.CORE_RESET
 
 
 class ResetCatch:
-    """Context manager that detects resets of a session's chip. The catch is off afterwards.
-
-    Args:
-        session: open session with a halted core.
-
-    Attributes:
-        seen: whether there was a reset; valid after the `with` block.
-    """
+    """Detect resets of the chip of a session with a halted core; `seen` is valid after the `with` block."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._target: Any = session.target
         self.seen = False
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> ResetCatch:
         self._target.write32(CortexM.DFSR, CortexM.DFSR_VCATCH)  # write one to clear the flag of an earlier reset
         self._target.set_vector_catch(self._target.get_vector_catch() | CORE_RESET)
         # pyOCD clears DFSR when it resumes the core for the next call of a flash algorithm.
         self._session.subscribe(self._look, Target.Event.PRE_RUN)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._session.unsubscribe(self._look, Target.Event.PRE_RUN)
         try:
             self._look()

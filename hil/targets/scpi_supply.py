@@ -2,29 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
 from hil.endpoints import SupplyOutput
 from hil.errors import Blocked
 from hil.visa import VisaSession
-
-
-@contextlib.contextmanager
-def open_supply(power: SupplyOutput) -> Iterator[ScpiSupply]:
-    """Open a supply and close it at the end. This does not switch anything.
-
-    Raises:
-        Blocked: it does not answer.
-    """
-    name = f"supply {power.supply}"
-    session = VisaSession(
-        power.supply, name if power.channel is None else f"output {power.channel} of the {name}", stage="power"
-    )
-    try:
-        yield ScpiSupply(session, power)
-    finally:
-        session.close()
 
 
 class ScpiSupply:
@@ -33,17 +13,22 @@ class ScpiSupply:
     `*RST` is never sent, because other outputs of the supply may feed other devices.
 
     Args:
-        session: session with the supply.
         power: the output, its voltage and its current limit.
 
     Raises:
         Blocked: it does not answer.
     """
 
-    def __init__(self, session: VisaSession, power: SupplyOutput) -> None:
-        self._session, self._power = session, power
-        self.name = f"the {session.name}" if power.channel is None else session.name
-        session.tell("*CLS")  # clear old entries of the error queue
+    def __init__(self, power: SupplyOutput) -> None:
+        supply, output = f"supply {power.supply}", f"output {power.channel} of the supply {power.supply}"
+        self.name = f"the {supply}" if power.channel is None else output
+        self._power = power
+        self._session = VisaSession(power.supply, supply if power.channel is None else output, stage="power")
+        self._session.tell("*CLS")  # clear old entries of the error queue
+
+    def close(self) -> None:
+        """Close the session with the supply."""
+        self._session.close()
 
     def check(self) -> str:
         """Return a sentence with the supply's identity and whether the output is on."""
@@ -53,19 +38,12 @@ class ScpiSupply:
         self._no_error()
         return f"{identity} answers; {self.name} is {state}."
 
-    def off(self) -> None:
-        """Switch the output off."""
-        self._switch(False)
-
-    def on(self) -> None:
-        """Set voltage and current limit, then switch the output on."""
+    def switch(self, on: bool) -> None:
+        """Switch the output off; or set voltage and current limit, then switch it on."""
         self._select()
-        self._session.tell(f"VOLT {self._power.volts:g}", f"CURR {self._power.amps:g}")
-        self._no_error()  # before the output is on
-        self._switch(True)
-
-    def _switch(self, on: bool) -> None:
-        self._select()
+        if on:
+            self._session.tell(f"VOLT {self._power.volts:g}", f"CURR {self._power.amps:g}")
+            self._no_error()  # before the output is on
         self._session.tell(f"OUTP {'ON' if on else 'OFF'}")
         self._no_error()
         if self._is_on() is not on:

@@ -28,8 +28,7 @@ SerialPort: TypeAlias = serial.Serial
 def open_serial(path: str, baud: int) -> SerialPort:
     """Open a port with a short read time-out, a write time-out, and empty buffers.
 
-    Raises:
-        Blocked: the port is missing, or another program has it open (with or without a lock).
+    Raises Blocked if the port is missing, or another program has it open (with or without a lock).
     """
     others = [] if os.path.realpath(path).startswith(PSEUDO_TERMINALS) else holders(path)
     if others:
@@ -54,16 +53,7 @@ def let_go(port: SerialPort) -> None:
 
 
 def emptied(port: SerialPort, endpoints: Endpoints, within_s: float = BACK_WITHIN_S) -> SerialPort:
-    """Return the port with empty buffers. If its device was gone, wait for it and open it again, even under a new name.
-
-    Args:
-        port: the open port.
-        endpoints: where to find it: by its USB serial number if rig.toml has one, else by its path.
-        within_s: time-out in seconds.
-
-    Raises:
-        Blocked: the device did not come back.
-    """
+    """Return the open port with empty buffers; if its device was gone, `come_back` with a new one."""
     try:
         port.reset_input_buffer()
         return port
@@ -74,16 +64,9 @@ def emptied(port: SerialPort, endpoints: Endpoints, within_s: float = BACK_WITHI
 
 
 def come_back(endpoints: Endpoints, baud: int, after: str, within_s: float = BACK_WITHIN_S) -> SerialPort:
-    """Wait for a board's port and open it, even under a new name.
+    """Wait for a board's port and open it, even under a new name: found by its USB serial number if rig.toml has one.
 
-    Args:
-        endpoints: where to find it: by its USB serial number if rig.toml has one, else by its path.
-        baud: baud rate.
-        after: what made the port disappear, for a message.
-        within_s: time-out in seconds.
-
-    Raises:
-        Blocked: the port did not come back.
+    Raises Blocked if it did not come back `within_s` seconds after `after`, which made it disappear.
     """
     until = time.monotonic() + within_s
     while True:
@@ -92,18 +75,13 @@ def come_back(endpoints: Endpoints, baud: int, after: str, within_s: float = BAC
         except Blocked as blocked:
             if time.monotonic() > until:
                 raise Blocked(
-                    "link",
-                    f"the serial port did not come back within {within_s:.0f} s after {after}: {blocked.reason}",
+                    "link", f"the serial port did not come back within {within_s:.0f} s after {after}: {blocked.reason}"
                 ) from blocked
         time.sleep(POLL_S)
 
 
 def path_of(endpoints: Endpoints) -> str:
-    """Return the current path of a board's serial port.
-
-    Raises:
-        Blocked: there is no such port, or more than one.
-    """
+    """Return the current path of a board's serial port. Raises Blocked if there is no such port, or more than one."""
     if endpoints.serial_number is not None:
         return port_of(endpoints.serial_number, endpoints.board)
     if endpoints.serial is None:
@@ -112,11 +90,7 @@ def path_of(endpoints: Endpoints) -> str:
 
 
 def port_of(serial_number: str, board: str) -> str:
-    """Return the path of the port whose USB device has a serial number.
-
-    Raises:
-        Blocked: there is no such port, or more than one.
-    """
+    """Return the path of the port whose USB device has a serial number. Raises Blocked unless there is exactly one."""
     ports = [port.device for port in serial.tools.list_ports.comports() if port.serial_number == serial_number]
     if len(ports) != 1:
         found = "is not attached" if not ports else f"is found {len(ports)} times ({', '.join(sorted(ports))})"

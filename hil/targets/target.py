@@ -36,14 +36,9 @@ class Target:
         return self.route if isinstance(self.route, Probe) else None
 
     def flash(self, image: Image, always: bool = False) -> bool:
-        """Program the image unless the board already holds it, and start it; return whether it was programmed.
+        """Program the image unless the board holds it (`always`: even then), and start it; return whether it did.
 
-        Args:
-            image: the firmware.
-            always: program even if the board already holds the image.
-
-        Raises:
-            Blocked: the route failed, it is another chip or board, or the serial port did not come back.
+        Raises Blocked if the route failed, it is another chip or board, or the serial port did not come back.
         """
         programmed = self.route.program(image, always)
         if self.endpoints.reality == "hardware":
@@ -66,16 +61,13 @@ class Target:
 def open_target(
     board: Board, endpoints: Endpoints, process: ProbeProcess | None = None, tell: Tell = lambda sentence: None
 ) -> Target:
-    """Open the endpoints of a board.
+    """Open the endpoints of a board. Raises Blocked if one is missing or cannot be opened.
 
     Args:
         board: catalogue entry.
         endpoints: of the board on this bench.
-        process: process for the work with a probe; by default a new one, which ends with the target.
+        process: for the work with a probe; by default a new one, which ends with the target.
         tell: callback for sentences addressed to the operator (a button to press).
-
-    Raises:
-        Blocked: an endpoint is missing or cannot be opened.
     """
     port = open_serial(path_of(endpoints), board.baud)
     try:

@@ -57,11 +57,7 @@ class Uf2:
         self._board, self._mounts, self._usb = board, mounts, usb
 
     def waits(self) -> bool:
-        """Return whether the board waits in its boot ROM and can be flashed (mounted drive or picotool).
-
-        Raises:
-            Blocked: two RP2040s wait.
-        """
+        """Return whether the board waits in its boot ROM and can be flashed. Raises Blocked if two RP2040s wait."""
         found = self._drives()
         count = max(len(found), uf2_drives.waiting(self._usb))
         if count > 1:
@@ -76,11 +72,7 @@ class Uf2:
         return [drive for drive in uf2_drives.drives(self._mounts) if drive.board_id == BOARD_ID]
 
     def program(self, image: Image) -> None:
-        """Program the image; the boot ROM starts it.
-
-        Raises:
-            Blocked: the image does not fit, or the boot ROM does not accept it.
-        """
+        """Program the image; the boot ROM starts it. Raises Blocked if it does not fit, or is not accepted."""
         flash = next(region for region in self._board.memory if region.name == "flash")
         blocks = uf2_of(image, FAMILY, flash.start, flash.size)
         found = self._drives()

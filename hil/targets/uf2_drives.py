@@ -42,11 +42,12 @@ def _drive(place: Path) -> Drive:
 
 def waiting(usb: Path = USB) -> int:
     """Return the number of RP2040s in their boot ROM, whether their drives are mounted or not."""
-    return sum((_line(folder / "idVendor"), _line(folder / "idProduct")) == RP2040_BOOT for folder in usb.glob("*"))
+    return sum((line_of(one / "idVendor"), line_of(one / "idProduct")) == RP2040_BOOT for one in usb.glob("*"))
 
 
-def _line(path: Path) -> str:
+def line_of(path: Path) -> str:
+    """Return the content of a file of one line; empty if it cannot be read."""
     try:
-        return path.read_text(encoding="ascii", errors="replace").strip()
+        return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 
-from hil.errors import Blocked
 from hil.images import Image
 
 MAGIC, MAGIC_2, MAGIC_END = 0x0A324655, 0x9E5D5157, 0x0AB16F30
@@ -27,19 +26,9 @@ def uf2_of(image: Image, family: int, start: int, size: int) -> bytes:
     Raises:
         Blocked: the image lies outside the flash.
     """
-    sectors: dict[int, bytearray] = {}
-    for address, data in image.flashed:
-        if not start <= address <= address + len(data) <= start + size:
-            raise Blocked(
-                "flash",
-                f"{image.path.name} has bytes at 0x{address:08X}, outside the flash "
-                f"(0x{start:08X}, {size:,} bytes): link it for this board.",
-            )
-        for place, byte in enumerate(data, address):
-            sectors.setdefault(place - place % SECTOR, bytearray(b"\xff" * SECTOR))[place % SECTOR] = byte
     pages = [
-        (sector + offset, bytes(data[offset : offset + PAYLOAD]))
-        for sector, data in sorted(sectors.items())
+        (sector + offset, data[offset : offset + PAYLOAD])
+        for sector, data in image.pages(start, size, SECTOR).items()
         for offset in range(0, SECTOR, PAYLOAD)
     ]
     return b"".join(_block(address, data, number, len(pages), family) for number, (address, data) in enumerate(pages))

@@ -44,29 +44,22 @@ class UhubctlPort:
 
     def check(self) -> str:
         """Return a sentence that says whether the port is on."""
-        return f"{self.name} can be switched, and is {'on' if self._states('Current') else 'off'}."
+        return f"{self.name} can be switched, and is {'on' if self._has_power('Current') else 'off'}."
 
-    def off(self) -> None:
-        """Switch the port off."""
-        self._switch("off")
-
-    def on(self) -> None:
-        """Switch the port on."""
-        self._switch("on")
-
-    def _switch(self, wanted: str) -> None:
-        if self._states("New", "-a", wanted) != (wanted == "on"):
+    def switch(self, on: bool) -> None:
+        """Switch the port on or off."""
+        wanted = "on" if on else "off"
+        if self._has_power("New", "-a", wanted) != on:
             raise Blocked(
                 "power",
                 f"{self.name} is not {wanted} after `{PROGRAM} -a {wanted}`: the hub claims to switch its ports but "
                 "does not; use another hub, or remove `power` from rig.toml.",
             )
 
-    def _states(self, which: str, *arguments: str) -> bool:
+    def _has_power(self, which: str, *arguments: str) -> bool:
         """Run uhubctl and return whether the port has power on any listed hub (a USB 3 hub is listed as two)."""
-        output = self._run(*arguments)
         states, inside = [], False
-        for line in output.splitlines():
+        for line in self._run(*arguments).splitlines():
             hub, port = HUB.match(line), PORT.match(line)
             if hub:
                 inside = hub[1] == which

@@ -50,7 +50,9 @@ class Attempt:
             RigError: a fault of the rig or the device; if one fault explains another, the one that explains it.
         """
         try:
-            with self._meter() as meter:
+            with contextlib.ExitStack() as stack:
+                with self.stages("connect"):
+                    meter = stack.enter_context(self._meter())
                 trial = self._with_probe(meter, outcome)
                 if trial is not None and meter is not None:
                     self._energy_after_power_cycle(trial, meter)
@@ -62,30 +64,18 @@ class Attempt:
             self.taken.alive(ENDS_WITHIN_S if isinstance(error, Blocked) else 0.0)
             raise
 
-    @contextlib.contextmanager
-    def _meter(self) -> Iterator[Meter | None]:
-        """Open the meter, if the trial measures energy and there is one; before the board, which it may feed."""
-        endpoints, wanted = self.taken.endpoints, self.prepared.spec.energy
-        with contextlib.ExitStack() as stack:
-            meter = None
-            with self.stages("connect"):
-                if wanted is not None and endpoints.meter is not None:
-                    supply_v = self.prepared.board.supply_v
-                    meter = stack.enter_context(open_meter(endpoints.meter, supply_v, endpoints.meter_model))
-            yield meter
-
-    @contextlib.contextmanager
-    def _target(self) -> Iterator[Target]:
-        with self.stages("connect"):
-            target = open_target(self.prepared.board, self.taken.endpoints, self.taken.probe_process, self.watch.tell)
-        try:
-            yield target
-        finally:
-            target.close()
+    def _meter(self) -> contextlib.AbstractContextManager[Meter | None]:
+        """Return the meter if the trial measures energy; it is opened before the board, which it may feed."""
+        endpoints = self.taken.endpoints
+        if self.prepared.spec.energy is None or endpoints.meter is None:
+            return contextlib.nullcontext()
+        return open_meter(endpoints.meter, self.prepared.board.supply_v, endpoints.meter_model)
 
     def _with_probe(self, meter: Meter | None, outcome: Outcome) -> LockStep | None:
         """Flash and train; return the trial if its energy has to be measured after a power cycle."""
-        with self._target() as target:
+        with self.stages("connect"):
+            target = open_target(self.prepared.board, self.taken.endpoints, self.taken.probe_process, self.watch.tell)
+        with contextlib.closing(target):
             if target.probe is not None and target.probe.virtual:
                 outcome.reality = "virtual"  # even if rig.toml lists it as hardware: its figures are not measured
             with self.stages("flash"):
@@ -139,17 +129,13 @@ class Attempt:
             )
 
     def _energy_after_power_cycle(self, trial: LockStep, meter: Meter) -> None:
-        """Switch the board off and on and measure its energy without a probe.
-
-        The power cycle clears the state that a debugger and the training leave in the chip.
-        """
+        """Measure energy without a probe, after a power cycle, which clears what debugger and training leave behind."""
         endpoints, board, image = self.taken.endpoints, self.prepared.board, self.prepared.image
         with self.stages("power"):
             LOG.info("%s was switched off and on", self.taken.power_cycle())
         port = open_serial(path_of(endpoints), board.baud)
         # the image is in flash already; a probe would wake the chip's debug logic
-        target = Target(board, endpoints, port, AlreadyLoaded())
-        try:
+        with contextlib.closing(Target(board, endpoints, port, AlreadyLoaded())) as target:
             with placed(target, board, image), _refusals():
                 with self.stages("greet"):
                     trial.continue_with(Device(Session(port, fresh_nonce(), self.taken.alive), board, image))
@@ -157,8 +143,6 @@ class Attempt:
                     self._energy(trial, meter, SWITCHED)
             if trial.outcome.energy is not None and endpoints.probe is not None:
                 trial.outcome.energy.meter["probe_detached"] = True
-        finally:
-            target.close()
 
 
 @contextlib.contextmanager

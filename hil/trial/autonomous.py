@@ -1,33 +1,46 @@
-"""Compare board and reference after a run of autonomous steps, in which the line was silent."""
+"""Runs of autonomous steps, in which the line is silent; board and reference are compared at the end."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hil.link.replies import Stepped
-from hil.trial.difference import Difference, differing_tensors
+from hil.threads import ThreadPool
+from hil.trial.difference import first_digest
 
 if TYPE_CHECKING:
     from hil.trial.lockstep import LockStep
 
 
-def same_after_run(trial: LockStep, reply: Stepped, reference: tuple[int, ...], steps: int) -> bool:
-    """Record a run of autonomous steps; return whether board and reference ended on the same weights.
-
-    If not, the outcome gets the difference.
+def autonomous_run(
+    trial: LockStep, steps: int, idle_ms: int, silence_s: float, timed: Callable[[Callable[[], Stepped]], Stepped]
+) -> Stepped | None:
+    """Train some steps on board and reference; return the board's reply, or None if they ended on different weights.
 
     Args:
-        trial: its next step is the one after the run.
-        reply: reply of the board.
-        reference: digests of the reference.
-        steps: number of steps in the run.
+        idle_ms: sleep before and after the steps.
+        silence_s: how long the line may stay silent.
+        timed: measures the request.
+    """
+    images, labels = trial.next_batch()
+    first, trial.next_step = trial.next_step, trial.next_step + steps
+    with ThreadPool(max_workers=1) as worker:
+        pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
+        trial.device.samples(images, labels)
+        reply = timed(lambda: trial.device.run(first, steps, len(images), idle_ms, silence_s))
+        expected = pending.result()[-1].digests
+    return reply if same_after_run(trial, reply, expected, steps) else None
+
+
+def same_after_run(trial: LockStep, reply: Stepped, reference: tuple[int, ...], steps: int) -> bool:
+    """Record a run of steps; return whether board and reference ended on the same weights.
+
+    If not, the outcome gets the difference.
     """
     trial.outcome.final_digests = reply.digests
     trial.outcome.autonomous += steps
-    wrong = differing_tensors(reply.digests, reference)
-    if not wrong:
-        return True
-    ours, theirs = f"digest {reply.digests[wrong[0]]:08X}", f"digest {reference[wrong[0]]:08X}"
-    name, what = trial.p.subject.tensors[wrong[0]].name, f"after {steps} autonomous steps, weight"
-    trial.outcome.difference = Difference(trial.next_step - 1, name, None, ours, theirs, what)
-    return False
+    what = f"after {steps} autonomous steps, weight"
+    found = first_digest(trial.next_step - 1, trial.p.subject.tensors, reply.digests, reference, what)
+    trial.outcome.difference = found or trial.outcome.difference
+    return found is None

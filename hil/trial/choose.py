@@ -14,21 +14,14 @@ from hil.methods import METHODS, Method, find_method
 from hil.networks import NETWORKS, build
 from hil.trial.spec import TrialSpec
 
-PLACES = {
-    "auto": (False, True),
-    "ram": (False,),
-    "flash": (True,),
-}  # of the network file: whether in flash, in order of preference
+# of the network file: whether in flash, in order of preference
+PLACES = {"auto": (False, True), "ram": (False,), "flash": (True,)}
 
 
 def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None = None) -> Method:
-    """Return the method of a trial in the form that fits a board.
+    """Return the method of a trial in the form that fits a board with an arena of so many bytes.
 
-    Args:
-        spec: the trial.
-        board: its catalogue entry.
-        arena: bytes of the board's arena.
-        in_flash: whether the network lies in flash, if that has been decided.
+    `in_flash` says whether the network lies in flash, if that has been decided.
 
     Raises:
         RigError: an unknown name, a setting out of range, a checkpoint of another network.

@@ -25,6 +25,7 @@ from hil.link.replies import (
     Stepped,
     Work,
     bookings_of,
+    checked,
     checkpoints_of,
     digests_of,
     laps_of,
@@ -60,16 +61,11 @@ NEEDED_FOR = {  # what a trial cannot do if a firmware does not know the request
 
 
 class Device:
-    """A board whose agent has been greeted and identified.
-
-    Args:
-        session: an open session, not yet greeted.
-        board: its catalogue entry.
-        image: the firmware that it should run.
+    """A board that is greeted over an open session, and identified by catalogue entry and image.
 
     Attributes:
-        tensors: number of tensors that the firmware trains; known once it has network and settings.
-        step_deadline_s: timeout of a step in seconds; raised for a method of many passes.
+        tensors: how many the firmware trains; known once it has network and settings.
+        step_deadline_s: timeout of a step; raised for a method of many passes.
 
     Raises:
         Blocked: no answer, another board, or another image than the one that was flashed.
@@ -110,20 +106,16 @@ class Device:
         self._session.stream(
             "load_data", ({"offset": at, "data": blob[at : at + BLOCK]} for at in range(0, len(blob), BLOCK))
         )
-        read = Loaded.of("load_end", self._session.request("load_end"))
+        read = checked(Loaded, "load_end", self._session.request("load_end"))
         self.tensors = read.tensors
         return read
 
-    def use_flash(self, address: int, total: int) -> Loaded:
-        """Let the agent use a network file in flash; return the counts that it read in it."""
-        return Loaded.of("use_flash", self._session.request("use_flash", address=address, total=total))
-
     def take_network(self, image: Image, blob: bytes) -> Loaded:
-        """Let the agent use the network in flash next to the image; send the network if there is none."""
-        if image.cargo:
-            (address, data), *_ = image.cargo
-            return self.use_flash(address, len(data))
-        return self.load(blob)
+        """Let the agent use the network in flash next to the image, or send it; return the counts that it read in it."""
+        if not image.cargo:
+            return self.load(blob)
+        (address, data), *_ = image.cargo
+        return checked(Loaded, "use_flash", self._session.request("use_flash", address=address, total=len(data)))
 
     def write(self, tensor: int, data: bytes) -> None:
         """Write a trained tensor."""
@@ -132,7 +124,7 @@ class Device:
 
     def work(self) -> Work:
         """Return the multiply-accumulates and layer runs of the last step or run."""
-        return Work.of(self._session.request("work"))
+        return checked(Work, "work", self._session.request("work"))
 
     def configure(self, configuration: Mapping[str, Any]) -> Planned:
         """Send the settings, as `Method.configuration` returns them; return the agent's memory plan."""
@@ -172,46 +164,32 @@ class Device:
         return Stepped.of("step", reply, step, self.tensors)
 
     def part(self, step: int, number: int, first: int, count: int) -> int:
-        """Run samples `first` to `first + count - 1` of a batch through pass `number` of a step.
-
-        Returns:
-            The samples that this pass has processed so far.
-        """
+        """Run `count` samples of a batch through a pass of a step; return how many it has processed so far."""
         values = {"step": step, "pass": number, "first": first, "count": count}
         return int(self._session.request("part", deadline_s=self.step_deadline_s, **values)["done"])
 
     def run(self, step: int, steps: int, count: int, idle_ms: int, quiet_s: float) -> Stepped:
-        """Train `steps` steps on the samples that were sent, between two edges of the marker.
+        """Train steps from index `step` on, on the `count` samples that were sent, between two edges of the marker.
 
         Args:
-            step: index of the first step.
-            steps: number of steps.
-            count: number of samples.
             idle_ms: sleep before and after the steps.
             quiet_s: seconds for which the line may be silent.
 
         Returns:
             The reply to the last step, with the cycles of all steps together.
         """
-        deadline_s = self._run_deadline_s(steps, idle_ms)
+        each = SLOWER_RUN * self._slowest_step_s or self.step_deadline_s
+        deadline_s = self.step_deadline_s + steps * each + SLOWER_RUN * 2 * idle_ms / 1000
         self.settle()  # a late copy of a frame would wake the core during the window
         reply = self._session.request("run", deadline_s, quiet_s, step=step, steps=steps, count=count, idle_ms=idle_ms)
         return Stepped.of("run", reply, step + steps - 1, self.tensors)
-
-    def _run_deadline_s(self, steps: int, idle_ms: int) -> float:
-        """Return the timeout of a run, from the slowest step so far if there was one."""
-        each = SLOWER_RUN * self._slowest_step_s or self.step_deadline_s
-        return self.step_deadline_s + steps * each + SLOWER_RUN * 2 * idle_ms / 1000
 
     def laps(self, steps: int) -> list[tuple[int, ...]]:
         """Return (perturb, forward, backward, update) cycles of each step of the last run, at most its first 32."""
         return laps_of(self._session.request("laps"), steps)
 
     def stretches(self) -> tuple[int, list[tuple[str, int]]]:
-        """Return the number of phase stretches in the last step, then phase and cycles of those reported, in order.
-
-        An older firmware reports (0, []).
-        """
+        """Return how many phase stretches the last step had, and phase and cycles of each; (0, []) if not known."""
         reply = self._request_if_known("stretches")
         return (0, []) if reply is None else stretches_of(reply)
 
@@ -243,8 +221,7 @@ class Device:
 
     def trace(self, slot: int, stages: int) -> tuple[int, ...]:
         """Return the digest of every stage of one sample (docs/link.md, `trace`); nothing is updated."""
-        data = sized("trace", "data", self._traced(slot, ALL_STAGES, 0), 4 * stages)
-        return struct.unpack(f"<{stages}I", data)
+        return struct.unpack(f"<{stages}I", sized("trace", "data", self._traced(slot, ALL_STAGES, 0), 4 * stages))
 
     def stage(self, slot: int, stage: int, size: int) -> bytes:
         """Fetch the `size` bytes of one stage of a sample: int8 values, then the exponent."""
@@ -269,10 +246,7 @@ class Device:
         return _in_blocks("read_tensor", size, TENSOR_BLOCK, block)
 
     def checkpoints(self) -> tuple[int, list[BoardCheckpoint]]:
-        """Return the capacity of a checkpoint slot in bytes, and the valid checkpoints, newest first.
-
-        The capacity is 0 on a firmware without checkpoint slots.
-        """
+        """Return the bytes that a checkpoint slot holds (0: no slots), and the valid checkpoints, newest first."""
         reply = self._request_if_known("checkpoints")
         return (0, []) if reply is None else checkpoints_of(reply)
 

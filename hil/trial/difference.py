@@ -7,6 +7,7 @@ loss terms and the sign agree to the last bit.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import numpy as np
 from hil.link.replies import Stepped
 
 if TYPE_CHECKING:
+    from hil.methods.method import Tensor
     from hil.reference.methods import StepOutcome
 
 
@@ -53,6 +55,17 @@ def bits_of(value: float) -> int:
 def differing_tensors(board: tuple[int, ...], reference: tuple[int, ...]) -> list[int]:
     """Return the indices of the tensors whose digests differ."""
     return [index for index, (ours, theirs) in enumerate(zip(board, reference, strict=True)) if ours != theirs]
+
+
+def first_digest(
+    step: int, tensors: Sequence[Tensor], board: tuple[int, ...], reference: tuple[int, ...], what: str = "weight"
+) -> Difference | None:
+    """Return the first of the trained tensors whose digests differ; None if all agree."""
+    wrong = differing_tensors(board, reference)
+    if not wrong:
+        return None
+    ours, theirs = (f"digest {digests[wrong[0]]:08X}" for digests in (board, reference))
+    return Difference(step, tensors[wrong[0]].name, None, ours, theirs, what)
 
 
 def differing_terms(reply: Stepped, outcome: StepOutcome) -> list[tuple[str, float, float]]:

@@ -47,11 +47,7 @@ def phases_json(
     sheet: DataSheet,
     used: CurrentRange,
 ) -> dict[str, Any]:
-    """Return the entry `phases` of the record.
-
-    It has the seconds of each phase, the energy of those that are long enough for the meter, and the reason for the
-    others.
-    """
+    """Return the entry `phases` of the record: seconds of each, energy of those long enough for the meter, reasons."""
     known = [one for one in counted if one is not None]
     if len(known) < len(captures):
         return {"seconds": {}, "split": {}, "refusals": {}, "refused": "the board has no count of its phases."}

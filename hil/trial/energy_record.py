@@ -15,14 +15,7 @@ TIMES = ("net", "idle", "gross", "time")
 
 
 def energy_json(result: EnergyResult, laps_s: list[float], evaluations: Evaluations, spec: TrialSpec) -> dict[str, Any]:
-    """Return the complete entry.
-
-    Args:
-        result: result of the windows.
-        laps_s: time of each step of the last window.
-        evaluations: points of the accuracy curve, each with `step` and the `board`'s accuracy.
-        spec: the trial.
-    """
+    """Return the entry of windows, time of each step of the last one, and points of the accuracy curve."""
     found = result.to_json()
     to = to_accuracies(found["per"]["step"], evaluations, spec.first_step)
     entry = found | {"laps_s": laps_s, "to_accuracy": to, "goal": _goal(to, spec), "mlperf_tiny": None}
@@ -36,29 +29,19 @@ def to_accuracies(step: dict[str, Any], evaluations: Evaluations, first_step: in
 
     They are the number of steps times the figures of one step. Sending samples to the board and the evaluations are not
     included. The uncertainty is that of a step's energy times the number of steps, because the same instrument measured
-    all of them. The provenance is that of the energy.
-
-    Args:
-        step: net, idle and gross energy and time of a step, as quantities.
-        evaluations: points of the accuracy curve.
-        first_step: index of the first step that was trained here.
+    all of them. The provenance is that of the energy. `step` has net, idle and gross energy and time of a step.
     """
     points = []
     for point in evaluations:
         steps, accuracy = int(point["step"] or 0) - first_step, float(point["board"] or 0.0)
         n = int(point["n"] or 0)
-        figures = {
-            name: step[name]
-            | {"value": steps * step[name]["value"], "uncertainty": _times(steps, step[name]["uncertainty"])}
-            for name in TIMES
-        }
+        figures = {}
+        for name in TIMES:
+            scaled = {key: step[name][key] for key in ("value", "uncertainty") if step[name][key] is not None}
+            figures[name] = step[name] | {key: steps * value for key, value in scaled.items()}
         standard = math.sqrt(accuracy * (1 - accuracy) / n) if n else None
         points.append({"steps": steps, "accuracy": accuracy, "accuracy_uncertainty": standard, "n": n} | figures)
     return points
-
-
-def _times(steps: int, uncertainty: float | None) -> float | None:
-    return None if uncertainty is None else steps * uncertainty
 
 
 def _goal(points: list[dict[str, Any]], spec: TrialSpec) -> dict[str, Any] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +21,10 @@ from hil.energy.window import edges_of
 from hil.energy.window_planning import plan_windows, reached
 from hil.errors import Blocked
 from hil.link.replies import Stepped
-from hil.meters.meter import HostMarked, MaybeFallingOnly, Meter, Setting, Spoiled
+from hil.meters.meter import HostMarked, Meter, Setting, Spoiled
 from hil.meters.window_edges import with_both_edges
 from hil.quantity import Provenance
+from hil.threads import ThreadPool
 from hil.trial.autonomous import same_after_run
 from hil.trial.energy_phases import SMEARED, counted_of, phases_json
 from hil.trial.second_sources.clock import BOARD_CLOCK
@@ -42,9 +42,8 @@ READINGS = 10_000  # most readings in a window: more do not improve its energy, 
 # including those of the sleeps.
 WARM_UP_READINGS = 20_000
 FEWEST_READINGS = 20  # least readings in a window
-IDLE_READINGS = (
-    40  # of each sleep; a meter takes the nearest interval that it can do, which may be two and a half times as long
-)
+# of each sleep; a meter takes the nearest interval that it can do, which may be two and a half times as long
+IDLE_READINGS = 40
 # Length of each sleep as a share of the window, if idle energy is subtracted. Otherwise longer windows would scatter by
 # their idle power as much as short ones.
 IDLE_SHARE = 0.25
@@ -62,8 +61,7 @@ class Windows:
     """Measures windows until there are enough.
 
     Attributes:
-        captures: the good windows.
-        counted: the board's counts for each of them.
+        captures, counted: the good windows, and the board's counts for each.
         laps_s: time of each step of the last window, by the board's clock.
     """
 
@@ -86,7 +84,7 @@ class Windows:
         wanted, self._pace_s, self._readings = self._steps, _fastest_s(self._meter.sheet), WARM_UP_READINGS
         self._steps = min(wanted, max(1, int(WARM_UP_READINGS * self._pace_s / self._step_s)))
         self._configure()
-        if isinstance(self._meter, MaybeFallingOnly) and self._meter.falling_only:
+        if self._meter.falling_only:
             self._trial.device.mark_by_pulses()
         found = self._good_window()
         if found is None:
@@ -207,7 +205,7 @@ class Windows:
         trial, steps = self._trial, self._steps
         images, labels = trial.next_batch()
         first, trial.next_step = trial.next_step, trial.next_step + steps
-        with ThreadPoolExecutor(max_workers=2) as worker:
+        with ThreadPool(max_workers=2) as worker:
             pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
             trial.device.samples(images, labels)
             self._meter.arm()
@@ -234,15 +232,8 @@ class Windows:
         return capture, counted
 
     def _configure(self) -> None:
-        self._meter.configure(
-            Setting(
-                self._trial.p.board.supply_v,
-                self._used.amperes,
-                self._interval_s(),
-                self._idle_ms() / 1000,
-                self._window_s(),
-            )
-        )
+        supply_v, idle_s = self._trial.p.board.supply_v, self._idle_ms() / 1000
+        self._meter.configure(Setting(supply_v, self._used.amperes, self._interval_s(), idle_s, self._window_s()))
 
     def _window_s(self) -> float:
         return self._steps * self._step_s

@@ -1,4 +1,7 @@
-"""Checks of type and range of a trial's fields; each error names the field, its value and the allowed values."""
+"""Checks of type and range of a trial's fields.
+
+`of` is the class of the fields. Each raises RigError with the field, its value and the allowed values.
+"""
 
 from __future__ import annotations
 
@@ -37,16 +40,7 @@ def one_sentence(kind: type[T]) -> type[T]:
 
 
 def check_whole(of: str, values: Mapping[str, Any], limits: Mapping[str, tuple[int, int]]) -> None:
-    """Check that fields are whole numbers within their limits, both included.
-
-    Args:
-        of: name of the class with the fields, such as `TrialSpec`.
-        values: by name of the field.
-        limits: lowest and highest value, by name.
-
-    Raises:
-        RigError: a value is not; True and 5.0 are not whole numbers.
-    """
+    """Check that fields are whole numbers within their limits, both included; True and 5.0 are none."""
     for name, (low, high) in limits.items():
         value = values[name]
         if type(value) is not int or not low <= value <= high:
@@ -54,22 +48,14 @@ def check_whole(of: str, values: Mapping[str, Any], limits: Mapping[str, tuple[i
 
 
 def check_shares(of: str, values: Mapping[str, Any]) -> None:
-    """Check that fields are numbers above 0 and below 1, or None.
-
-    Raises:
-        RigError: a value is not.
-    """
+    """Check that fields are numbers above 0 and below 1, or None."""
     for name, value in values.items():
         if value is not None and not (is_number(value) and 0 < value < 1):
             raise RigError(f"{of}: {name} is {shown(value)}: choose a number above 0 and below 1, or None.")
 
 
 def check_names(of: str, values: Mapping[str, Any]) -> None:
-    """Check that fields are text of 1 to LONGEST_NAME characters.
-
-    Raises:
-        RigError: a value is not.
-    """
+    """Check that fields are text of 1 to LONGEST_NAME characters."""
     for name, value in values.items():
         if not isinstance(value, str) or not value:
             raise RigError(f"{of}: {name} is {shown(value)}: give a name as text.")
@@ -78,20 +64,12 @@ def check_names(of: str, values: Mapping[str, Any]) -> None:
 
 
 def check_word(of: str, name: str, value: Any, known: tuple[Any, ...]) -> None:
-    """Check that a field has one of the known values.
-
-    Raises:
-        RigError: it has another value.
-    """
+    """Check that a field has one of the known values."""
     if not any(isinstance(value, type(word)) and value == word for word in known):  # 1 == True
         raise RigError(f"{of}: {name} is {shown(value)}: {close_matches(shown(value), map(repr, known))}")
 
 
 def check_kind(of: str, name: str, value: Any, kind: type | tuple[type, ...], cure: str) -> None:
-    """Check that a field is an instance of a type.
-
-    Raises:
-        RigError: it is not; `cure` says what to give.
-    """
+    """Check that a field is an instance of a type; `cure` says what to give."""
     if not isinstance(value, kind):
         raise RigError(f"{of}: {name} is {shown(value)}: {cure}.")

@@ -98,7 +98,7 @@ def _hangs_or_waits(silence: Silent, samples: list[Sample], image: Image, line: 
     for bytes.
     """
     last = samples[-1]
-    waiting = [sample.asleep or _waits(image, sample) for sample in samples]
+    waiting = [sample.asleep or _function(image, sample) in WAITS for sample in samples]
     if line is not None and (line.taken or (not line.reached and any(waiting))):
         return Silent(f"{silence.reason} By the counts of both ends {line.sentence()}")
     if all(waiting):
@@ -106,23 +106,15 @@ def _hangs_or_waits(silence: Silent, samples: list[Sample], image: Image, line: 
             f"{silence.reason} The core waits for bytes at pc {image.place(last.pc)}: they do not reach it, "
             "check the line."
         )
+    functions = ", ".join(dict.fromkeys(_function(image, sample) for sample in samples))
     return Hang(
-        f"the firmware hangs: {silence.reason.partition(':')[0]}; {len(samples)} looks found the core in "
-        f"{_functions(image, samples)}, "
+        f"the firmware hangs: {silence.reason.partition(':')[0]}; {len(samples)} looks found the core in {functions}, "
         f"the last at pc {image.place(last.pc)}{_way_there(image, last)}."
     )
 
 
-def _waits(image: Image, sample: Sample) -> bool:
-    return _function(image, sample) in WAITS
-
-
 def _function(image: Image, sample: Sample) -> str:
     return image.function_at(sample.pc).partition("+")[0]
-
-
-def _functions(image: Image, samples: list[Sample]) -> str:
-    return ", ".join(dict.fromkeys(_function(image, sample) for sample in samples))
 
 
 def _way_there(image: Image, sample: Sample) -> str:

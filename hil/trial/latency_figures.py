@@ -54,10 +54,7 @@ class Cost:
 
     @classmethod
     def among(cls, bookings: Sequence[int], booking: Booking) -> Cost:
-        """Return the cost in a part of such steps.
-
-        It is unknown which readings belong to the part. So nothing is subtracted, and the bound includes all of them.
-        """
+        """Return the cost in a part of such steps: all readings may be its own, or none, so nothing is subtracted."""
         return cls(max(bookings), 0, max(bookings) * booking.most)
 
 
@@ -92,16 +89,9 @@ class Figures:
 
 
 def figures(cycles: Sequence[int], cost: Cost) -> Figures:
-    """Return the figures of one phase or layer.
-
-    Args:
-        cycles: raw cycles of every step.
-        cost: cost of the counter readings.
-    """
+    """Return the figures of one phase or layer from the raw cycles of every step."""
     net = np.array(cycles, np.int64) - cost.subtracted
-    quantiles = {
-        name: float(value) for name, value in zip(QUANTILES, np.quantile(net, list(QUANTILES.values())), strict=True)
-    }
+    quantiles = {name: float(np.quantile(net, share)) for name, share in QUANTILES.items()}
     return Figures(
         n=len(net),
         mean=float(net.mean()),

@@ -15,9 +15,8 @@ from hil.images import Image
 from hil.port_errors import PORT_ERRORS
 from hil.targets import Target
 
-SHORT_FRAMES = (
-    b"\0" + b"\1\1\0" * 8
-)  # frames too short to be valid: the agent answers each with a `nak` (docs/link.md, "Frame")
+# frames too short to be valid: the agent answers each with a `nak` (docs/link.md, "Frame")
+SHORT_FRAMES = b"\0" + b"\1\1\0" * 8
 ANSWER_S = 2.0  # long enough for 9,600 baud, and for a stand-in on a busy computer
 LOOK_S = 0.05
 QUEUE = struct.Struct("<II")  # head, tail
@@ -75,9 +74,7 @@ def count_line_bytes(target: Target, image: Image) -> LineTest | None:
             if (came and came >= answered and taken >= len(SHORT_FRAMES)) or time.monotonic() > until:
                 return LineTest(len(SHORT_FRAMES), reached, taken, answered, came)
             time.sleep(LOOK_S)
-    except Blocked:
-        return None
-    except PORT_ERRORS:
+    except (Blocked, *PORT_ERRORS):
         return None
 
 

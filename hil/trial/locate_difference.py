@@ -28,15 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WrongStep:
-    """A step on which board and reference disagree.
-
-    Attributes:
-        step: its index.
-        settings: those of this step.
-        before: the reference's weights before it.
-        images, labels: its batch.
-        reply, outcome: results of board and reference.
-    """
+    """A step on which board and reference disagree; `before` are the reference's weights before it."""
 
     step: int
     settings: Any
@@ -48,14 +40,7 @@ class WrongStep:
 
 
 def locate(device: Device, reference: Reference, prepared: Prepared, wrong: WrongStep) -> Difference:
-    """Return the first difference of a step, as close to its cause as the board can be traced.
-
-    Args:
-        device: the board, after the wrong step.
-        reference: the reference, after its right step.
-        prepared: the trial.
-        wrong: the step.
-    """
+    """Return the first difference of a step, as close to its cause as the board can be traced."""
     terms = differing_terms(wrong.reply, wrong.outcome)
     weight = _weight(device, reference, prepared, wrong, losses_agree=not terms)  # before tracing loads other weights
     try:
@@ -128,12 +113,6 @@ def _element(step: int, slot: int, stage: Stage, board: bytes) -> Difference:
     if different.size:
         index = int(different[0])
         return Difference(step, stage.layer, index, ours[index].item(), theirs[index].item(), what)
-    exponents = [int.from_bytes(data[-2:], "little", signed=True) for data in (board, stage.data)]
-    return Difference(
-        step,
-        stage.layer,
-        None,
-        exponents[0],
-        exponents[1],
-        f"sample {slot} of the batch, exponent of the {stage.what} of",
-    )
+    own, expected = (int.from_bytes(data[-2:], "little", signed=True) for data in (board, stage.data))
+    what = f"sample {slot} of the batch, exponent of the {stage.what} of"
+    return Difference(step, stage.layer, None, own, expected, what)

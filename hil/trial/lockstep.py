@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -12,15 +12,16 @@ from hil.data import batches
 from hil.errors import DeviceFault
 from hil.link.replies import Planned, Stepped
 from hil.reference.methods import StepOutcome, reference_of
+from hil.threads import ThreadPool
 from hil.trial.callbacks import Watch
 from hil.trial.device import Device
-from hil.trial.difference import Difference, differing_tensors
+from hil.trial.difference import Difference, first_digest
 from hil.trial.locate_difference import WrongStep, locate
 from hil.trial.outcome import Outcome, StepRow
 from hil.trial.prepare import Prepared
 from hil.trial.probe_check import ProbeCheck
 from hil.trial.second_sources.checks import Checks, Timed
-from hil.trial.second_sources.figures import HOST, Figures
+from hil.trial.second_sources.figures import HOST
 from hil.trial.second_sources.last_layer import check_alone
 from hil.trial.watermarks import through_probe
 
@@ -29,15 +30,7 @@ SLOWEST_MACS_S = 6e6
 
 
 class LockStep:
-    """Board and reference in one trial.
-
-    Args:
-        prepared: the trial.
-        device: the board, greeted and identified.
-        probe_check: checks the weights through the probe; None without a probe.
-        outcome: receives the results.
-        watch: callbacks after every step and during an evaluation.
-    """
+    """Board and reference in one trial; without a probe, `probe_check` is None."""
 
     def __init__(
         self, prepared: Prepared, device: Device, probe_check: ProbeCheck | None, outcome: Outcome, watch: Watch
@@ -77,7 +70,7 @@ class LockStep:
 
     def train(self) -> None:
         """Train the steps of the trial until one differs."""
-        with ThreadPoolExecutor(max_workers=1) as worker:
+        with ThreadPool(max_workers=1) as worker:
             for _ in range(self.p.spec.steps):
                 if self.outcome.difference is not None:
                     return
@@ -118,11 +111,7 @@ class LockStep:
             self.device.memory()
 
     def continue_with(self, device: Device) -> None:
-        """Continue with an agent that has just started: load the current weights and compare them.
-
-        Args:
-            device: the same board after a restart, greeted and identified.
-        """
+        """Continue with the same board after a restart: load the current weights and compare them."""
         self.device, self.probe_check = device, None
         self.checks = Checks(self.p, device, None, self.outcome.figures, silicon=self.outcome.reality == "hardware")
         if self.p.subject.chosen:
@@ -149,15 +138,13 @@ class LockStep:
             self.reference.configure(settings, self.next_step)
             self.settings = settings
 
-    def _step(self, worker: ThreadPoolExecutor) -> None:
+    def _step(self, worker: ThreadPool) -> None:
         step, self.next_step = self.next_step, self.next_step + 1
         images, labels = self.next_batch()
         before = [weights.copy() for weights in self.reference.weights]
         pending: Future[StepOutcome] = worker.submit(self.reference.step, images, labels)
         timed = self.checks.timed(wanted=len(self.outcome.steps) % self.p.spec.probe_every == 0)
-        reply = board_step(
-            self.device, self.p.subject.passes(), self.p.slots, step, images, labels, timed, self.outcome.figures
-        )
+        reply = self._board_step(step, images, labels, timed)
         outcome = pending.result()
         self.checks.step(reply, step, timed)
         row = StepRow.of(step, reply, outcome)
@@ -178,6 +165,22 @@ class LockStep:
         if self.outcome.difference is None:
             self.watch.agreed(self)
 
+    def _board_step(self, step: int, images: np.ndarray, labels: np.ndarray, timed: Timed) -> Stepped:
+        """Train one step on the board; a batch larger than the slots is sent in parts in each pass."""
+        n, slots, device = len(images), self.p.slots, self.device
+        if n <= slots:
+            device.samples(images, labels)
+            return timed(lambda: device.step(step, n))
+        for number in range(self.p.subject.passes()):
+            for first in range(0, n, slots):
+                part = slice(first, first + slots)
+                device.samples(images[part], labels[part])
+                count = len(images[part])
+                done = timed(partial(device.part, step, number, first, count))
+                where = f" of pass {number} in step {step}"
+                self.outcome.figures.equal("done", done, first + count, HOST, " samples", where)
+        return timed(lambda: device.step(step, n))
+
     def _check_through_probe(self, step: int, digests: tuple[int, ...]) -> None:
         assert self.probe_check is not None
         wrong = self.probe_check.check(step, digests)
@@ -190,13 +193,8 @@ class LockStep:
 
     def _compare_start(self, board: tuple[int, ...]) -> None:
         """Compare the loaded weights before the next step (step -1 before training)."""
-        reference = self.reference.digests()
-        wrong = differing_tensors(board, reference)
-        if wrong:
-            ours, theirs = f"digest {board[wrong[0]]:08X}", f"digest {reference[wrong[0]]:08X}"
-            self.outcome.difference = Difference(
-                self.next_step - 1, self.p.subject.tensors[wrong[0]].name, None, ours, theirs, "weight"
-            )
+        found = first_digest(self.next_step - 1, self.p.subject.tensors, board, self.reference.digests())
+        self.outcome.difference = found or self.outcome.difference
 
     def _evaluate(self) -> tuple[float, float]:
         """Classify the test images on both sides; return the accuracies of board and reference."""
@@ -222,38 +220,3 @@ class LockStep:
                 break
         self.outcome.evaluated = n
         return right / n, reference_right / n
-
-
-def board_step(
-    device: Device,
-    passes: int,
-    slots: int,
-    step: int,
-    images: np.ndarray,
-    labels: np.ndarray,
-    timed: Timed,
-    figures: Figures,
-) -> Stepped:
-    """Train one step on the board and return its reply; a batch larger than the slots is sent in parts in each pass.
-
-    Args:
-        device: the board.
-        passes: passes of a step.
-        slots: samples that the board holds at a time.
-        step: its index.
-        images, labels: the batch.
-        timed: measures every request that trains.
-        figures: receive what the firmware reports about the parts.
-    """
-    n = len(images)
-    if n <= slots:
-        device.samples(images, labels)
-        return timed(lambda: device.step(step, n))
-    for number in range(passes):
-        for first in range(0, n, slots):
-            part = slice(first, first + slots)
-            device.samples(images[part], labels[part])
-            count = len(images[part])
-            done = timed(partial(device.part, step, number, first, count))
-            figures.equal("done", done, first + count, HOST, " samples", f" of pass {number} in step {step}")
-    return timed(lambda: device.step(step, n))

@@ -59,21 +59,12 @@ class StepRow:
     def of(cls, step: int, reply: Stepped, outcome: StepOutcome) -> StepRow:
         """Build the row from the agent's reply and the reference's outcome."""
         same = not differing_tensors(reply.digests, outcome.digests) and not differing_terms(reply, outcome)
-        digest = step_digest(reply.digests)
+        losses = (outcome.loss_plus, outcome.loss_minus, outcome.float_loss_plus, outcome.float_loss_minus)
+        plus, minus, float_plus, float_minus = map(float, losses)
         return cls(
-            step,
-            reply.loss_plus,
-            reply.loss_minus,
-            float(outcome.loss_plus),
-            float(outcome.loss_minus),
-            float(outcome.float_loss_plus),
-            float(outcome.float_loss_minus),
-            reply.sign,
-            outcome.right_sign,
-            same,
-            digest,
-            reply.cycles,
-        )
+            step, reply.loss_plus, reply.loss_minus, plus, minus, float_plus, float_minus, reply.sign,
+            outcome.right_sign, same, step_digest(reply.digests), reply.cycles,
+        )  # fmt: skip
 
 
 def step_digest(digests: Sequence[int]) -> int:
@@ -83,13 +74,7 @@ def step_digest(digests: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Flashed:
-    """How the image was programmed.
-
-    Attributes:
-        route: name of the route.
-        programmed: whether the flash had to be written.
-        cycles: how often this computer has programmed that flash; None if unknown.
-    """
+    """How the image was programmed: route, whether the flash was written, and how often it has been, if known."""
 
     route: str
     programmed: bool
@@ -198,7 +183,8 @@ class Outcome:
         reasons += [*self.figures.wrong.values(), *self._sram_reasons()]
         judged = self.judged_latency()
         reasons += [judged.reason] if judged is not None and judged.reason else []
-        if self.difference is None and self._must_learn() and self._gain() < CHANCE_MARGIN:
+        gain = (self.accuracy_after or 0.0) - (self.accuracy_before or 0.0)
+        if self.difference is None and self._must_learn() and gain < CHANCE_MARGIN:
             reasons.append(
                 f"accuracy went from {self.accuracy_before:.1%} to {self.accuracy_after:.1%}, "
                 f"less than {CHANCE_MARGIN:.0%} above the untrained network."
@@ -208,13 +194,13 @@ class Outcome:
     def _sram_reasons(self) -> list[str]:
         if self.sram is None or self.prepared is None:
             return []
-        settings = self.prepared.settings
-        budget = self.prepared.board.sram_budget(
-            self.spec.variant, settings.batch, self.prepared.subject.budget_scope()
-        )
+        budget = self.prepared.board.sram_budget(*self._budget_of(self.prepared))
         if budget is None or self.sram.total <= budget:
             return []
         return [f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}."]
+
+    def _budget_of(self, prepared: Prepared) -> tuple[str, int, str]:
+        return self.spec.variant, prepared.settings.batch, prepared.subject.budget_scope()
 
     def judged_latency(self) -> JudgedLatency | None:
         """Compare the latency with the board's budget; None if none was measured.
@@ -229,10 +215,7 @@ class Outcome:
             or self.figures.wrong
         ):
             return None
-        settings = self.prepared.settings
-        budget = self.prepared.board.latency_budget_ms(
-            self.spec.variant, settings.batch, self.prepared.subject.budget_scope()
-        )
+        budget = self.prepared.board.latency_budget_ms(*self._budget_of(self.prepared))
         p99_ms = 1e3 * total_figures(self.latency, self.prepared.subject.bookings()).p99 / self.clock_hz
         if budget is None:
             return JudgedLatency(None, "not judged: no budget")
@@ -250,6 +233,3 @@ class Outcome:
             and self.spec.variant in find_method(self.spec.method).learning_variants
             and len(self.steps) >= LEARNING_STEPS
         )
-
-    def _gain(self) -> float:
-        return (self.accuracy_after or 0.0) - (self.accuracy_before or 0.0)

@@ -44,11 +44,6 @@ class Prepared:
     slots: int
 
     @property
-    def network(self) -> Any:
-        """The graph with its initial weights."""
-        return self.subject.network
-
-    @property
     def settings(self) -> Any:
         """The settings before the first change of the schedule."""
         return self.subject.settings
@@ -78,7 +73,9 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     image = image_of(spec.board, elf)
     data = load_data(spec.data)
     subject, slots, planned = _fitting(spec, board, image.arena_size)
-    _check_schedule(spec, subject.settings)
+    settings = subject.settings
+    for _, changes in spec.schedule:  # so that a mistake is found before the first step
+        settings = settings.changed(**changes)
     _check_shape(spec, subject, data)
     _check_counts(spec, data)
     blob = subject.file()
@@ -139,19 +136,13 @@ def fit(spec: TrialSpec, subject: Method, arena: int) -> tuple[int, Plan]:
             "plan",
             f"{spec.network} by {spec.variant} at batch {spec.batch} needs {planned.total:,} bytes, "
             f"{spec.board} has an arena of {arena:,}: "
-            f"choose {subject.smaller()}.",
+            f"choose {subject.smaller}.",
         )
     return most, planned
 
 
-def _check_schedule(spec: TrialSpec, settings: Any) -> None:
-    """Apply every change, so that a mistake is found before the first step."""
-    for _, changes in spec.schedule:
-        settings = settings.changed(**changes)
-
-
 def _check_shape(spec: TrialSpec, subject: Method, data: DataSet) -> None:
-    height, width, channels = subject.in_shape
+    height, width, channels = subject.network.in_shape
     if data.train_images.shape[1:] not in ((height, width), (height, width, channels)):
         found = "x".join(map(str, data.train_images.shape[1:]))
         raise RigError(

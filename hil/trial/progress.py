@@ -25,10 +25,6 @@ class ProgressLine:
     """A progress line that is removed at the end of the trial; nothing is drawn without a terminal.
 
     A thread redraws it, so the elapsed time advances during a long stage.
-
-    Args:
-        spec: the trial.
-        console: the terminal, whose output is not captured.
     """
 
     def __init__(self, spec: TrialSpec, console: Console) -> None:

@@ -17,7 +17,17 @@ from hil.trial.prepare import Prepared
 if TYPE_CHECKING:  # slow to import, so it is imported on use
     import pandas as pd
 
-BUFFER = ("name", "size", "first", "last", "offset")
+FROM_SPEC = ("board", "network", "method", "variant", "data", "batch", "seed", "steps")
+FROM_OUTCOME = ("reality", "bit_exact", "clock_hz", "verdict", "reason", "stage", "probe_checks", "probe_agreed")
+SRAM_PROVENANCE = {  # watermarks are counted in the board's memory, all else is computed
+    **dict.fromkeys(("static", "arena_peak", "stack_peak", "total"), Provenance.COUNTED.value),
+    **dict.fromkeys(("budget", "planned", "analytic"), Provenance.ANALYTIC.value),
+}
+STAND_INS = {  # by reality
+    "virtual": "virtual board: one cycle an instruction",
+    "qemu": "QEMU: time follows the count of instructions",
+    "renode": "Renode: one cycle an instruction, registers that only hold what is written",
+}
 
 
 def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
@@ -31,22 +41,13 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         Blocked: a figure is not valid in a record.
     """
     spec, prepared = outcome.spec, outcome.prepared
-    board = boards.load(spec.board)
     on_silicon = outcome.reality == "hardware"
     cycles = mean_cycles(outcome)
     return new_entry(
         TrialRecord,
-        board=spec.board,
-        core=board.core,
-        reality=outcome.reality,
-        network=spec.network,
-        method=spec.method,
-        variant=spec.variant,
-        data=spec.data,
-        batch=spec.batch,
-        seed=spec.seed,
-        steps=spec.steps,
-        bit_exact=outcome.bit_exact,
+        **{name: getattr(spec, name) for name in FROM_SPEC},
+        **{name: getattr(outcome, name) for name in FROM_OUTCOME},
+        core=boards.load(spec.board).core,
         steps_compared=len(outcome.steps),
         first_difference=asdict(outcome.difference) if outcome.difference else None,
         final_digest=f"{outcome.steps[-1].digest:08x}" if outcome.steps else None,
@@ -57,22 +58,16 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
             "n": outcome.evaluated,
         },
         sram=_sram(outcome),
-        sram_provenance={name: _sram_provenance(name) for name in _sram(outcome)},
+        sram_provenance=SRAM_PROVENANCE,
         cycles=cycles,
         cycles_provenance=(Provenance.MEASURED if on_silicon else Provenance.MODELLED).value,
-        clock_hz=outcome.clock_hz,
         step_time_s=cycles["total"] / outcome.clock_hz if cycles and outcome.clock_hz else None,
         image_sha256=prepared.image.sha256 if prepared else None,
         network_sha256=prepared.network_sha256 if prepared else None,
         data_sha256=prepared.data.sha256 if prepared else None,
-        verdict=outcome.verdict,
-        reason=outcome.reason,
-        stage=outcome.stage,
         settings=asdict(prepared.settings) if prepared else {},
         layers=[tensor.name for tensor in prepared.subject.tensors] if prepared else [],
         digests=[f"{digest:08x}" for digest in outcome.final_digests],
-        probe_checks=outcome.probe_checks,
-        probe_agreed=outcome.probe_agreed,
         sram_probe=asdict(outcome.sram_probe) if outcome.sram_probe else None,
         link=asdict(outcome.link) if outcome.link else {},
         wall_s=round(outcome.wall_s, 3),
@@ -137,11 +132,10 @@ def _signs(outcome: Outcome) -> dict[str, int] | None:
 
 def _memory_plan(prepared: Prepared) -> dict[str, Any]:
     """Return the memory plan with the names of its time slots (docs/memory.md); no buffer begins before slot 0."""
-    buffers = [{name: getattr(buffer, name) for name in BUFFER} for buffer in prepared.plan.buffers]
     return {
         "total": prepared.plan.total,
         "slots": list(prepared.subject.slots()),
-        "buffers": [buffer | {"first": max(buffer["first"], 0)} for buffer in buffers],
+        "buffers": [buffer._asdict() | {"first": max(buffer.first, 0)} for buffer in prepared.plan.buffers],
     }
 
 
@@ -189,29 +183,11 @@ def _sram(outcome: Outcome) -> dict[str, int | None]:
     }
 
 
-def _sram_provenance(name: str) -> str:
-    """Return the provenance: watermarks are counted in the board's memory, all else is computed."""
-    computed = name in ("budget", "planned", "analytic")
-    return str((Provenance.ANALYTIC if computed else Provenance.COUNTED).value)
-
-
 def _warnings(outcome: Outcome) -> list[str]:
     warnings = list(outcome.notes)
-    if outcome.reality == "virtual":
-        warnings.append(
-            "virtual board: one cycle an instruction; cycles and step time are modelled and say nothing about silicon."
-        )
-    elif outcome.reality == "qemu":
-        warnings.append(
-            "QEMU: time follows the count of instructions; cycles and step time are modelled and say nothing about "
-            "silicon."
-        )
-    elif outcome.reality == "renode":
-        warnings.append(
-            "Renode: one cycle an instruction, registers that only hold what is written; "
-            "cycles and step time are modelled and say "
-            "nothing about silicon."
-        )
+    if outcome.reality in STAND_INS:
+        modelled = "cycles and step time are modelled and say nothing about silicon"
+        warnings.append(f"{STAND_INS[outcome.reality]}; {modelled}.")
     if outcome.prepared is not None and outcome.prepared.image.own:
         image = outcome.prepared.image
         warnings.append(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from hil.errors import Blocked, DeviceFault, RigError
+from hil.errors import NO_MEMORY, Blocked, DeviceFault, RigError
 from hil.link.failures import Silent
 from hil.link.replies import ImplausibleReply
 from hil.rig import Rig, Taken
@@ -28,12 +28,8 @@ LOG = logging.getLogger(__name__)
 NO_CALLBACKS = Watch()
 TRACEBACK = "traceback.txt"  # file in the trial's folder with the traceback of an unexpected error
 NO_THREAD = "can't start new thread"  # RuntimeError of threading.Thread.start if the system gives none
-CURED_BY_POWER = (
-    "bench",
-    "connect",
-    "identify",
-    "link",
-)  # stages of Blocked in which a power cycle may help: the board did not answer
+# stages of Blocked in which a power cycle may help: the board did not answer
+CURED_BY_POWER = ("bench", "connect", "identify", "link")
 
 
 def run_trial(
@@ -138,11 +134,7 @@ def _unexpected(error: Exception, stage: str, folder: Path) -> Blocked:
         where = f": {Path(error.filename).name}" if isinstance(error.filename, str) else ""
         return Blocked(stage, f"{error.strerror}{where}: check this computer's disk and devices.")
     if isinstance(error, MemoryError) or str(error) == NO_THREAD:
-        return Blocked(
-            stage,
-            "this computer gives the rig no more memory or threads: close other programs, "
-            "or raise its limits (ulimit -v, ulimit -u).",
-        )
+        return Blocked(stage, NO_MEMORY)
     kept = f"report it with {TRACEBACK}"
     try:
         (folder / TRACEBACK).write_text("".join(traceback.format_exception(error)), encoding="utf-8")

@@ -143,9 +143,9 @@ class TrialSpec:
             check_whole("TrialSpec", vars(self), {"slots": (1, self.batch)})
         check_kind("TrialSpec", "settings", self.settings, Mapping, "give the settings as a dictionary")
         check_names("TrialSpec, settings", {f"the key {shown(key)}": key for key in self.settings})
-        for name, kind in OPTIONAL.items():
+        for name, (kind, example) in OPTIONAL.items():
             if getattr(self, name) is not None:
-                check_kind("TrialSpec", name, getattr(self, name), kind, f"give {_words(kind)}, or None")
+                check_kind("TrialSpec", name, getattr(self, name), kind, f"give {example}, or None")
         check_kind("TrialSpec", "selection", self.selection, Selection, "give Selection(...)")
         if not self.evaluate and self.evaluate_every:
             raise RigError(
@@ -193,12 +193,8 @@ LIMITS = {
     "evaluate_every": (0, STEPS),
     "probe_every": (1, STEPS), "first_step": (0, STEPS),
 }  # fmt: skip
-OPTIONAL: dict[str, type | tuple[type, ...]] = {
-    "checkpoint": (str, Path),
-    "energy": EnergyWindows,
-    "latency": LatencySteps,
+OPTIONAL: dict[str, tuple[Any, str]] = {
+    "checkpoint": ((str, Path), "the path of an .npz"),
+    "energy": (EnergyWindows, "EnergyWindows(...)"),
+    "latency": (LatencySteps, "LatencySteps(...)"),
 }
-
-
-def _words(kind: Any) -> str:
-    return "the path of an .npz" if isinstance(kind, tuple) else f"{kind.__name__}(...)"

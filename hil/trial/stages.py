@@ -67,10 +67,8 @@ class StageLogs:
         return handler
 
     def _note(self, error: BaseException | None) -> None:
-        self.trouble = (
-            self.trouble
-            or f"the log of stage {self.current} is incomplete: {getattr(error, 'strerror', None) or error}."
-        )
+        said = getattr(error, "strerror", None) or error
+        self.trouble = self.trouble or f"the log of stage {self.current} is incomplete: {said}."
 
 
 class _StageHandler(logging.FileHandler):

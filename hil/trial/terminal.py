@@ -23,18 +23,10 @@ STYLES = {
 }
 
 
-def verdict_table(
-    tests: Sequence[AskedTest], trials: Sequence[TrialRecord], width: int, colour: bool = False
-) -> list[str]:
+def verdict_table(tests: Sequence[AskedTest], trials: Sequence[TrialRecord], width: int) -> list[str]:
     """Return the lines of the table, every figure with its provenance, and a line for every reason.
 
-    There is a row for each trial, and one for each test that ran none.
-
-    Args:
-        tests: of this run, each with the folders of its trials.
-        trials: records of this run.
-        width: columns of the terminal.
-        colour: whether to write colour codes.
+    There is a row for each trial, and one for each test that ran none. `width` is in columns of the terminal.
     """
     table = Table(box=None, pad_edge=False)
     for heading in HEADINGS:
@@ -54,7 +46,7 @@ def verdict_table(
             expected = " (expected)" if test.expected else ""
             reasons.append(f"{test.verdict}{expected}: {test.test}: {test.reason}")
     out = StringIO()
-    Console(file=out, width=max(width, 100), force_terminal=colour, highlight=False).print(table)
+    Console(file=out, width=max(width, 100), force_terminal=False, highlight=False).print(table)
     return [line.rstrip() for line in out.getvalue().splitlines()] + reasons
 
 

@@ -7,7 +7,7 @@ word whose paint changed (the stack grows downwards). A used byte at the very ed
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -35,20 +35,11 @@ class Watermarks:
 
     def larger(self, other: Watermarks) -> Watermarks:
         """Return the larger value of both, field by field."""
-        return Watermarks(
-            max(self.static, other.static),
-            max(self.arena_peak, other.arena_peak),
-            max(self.stack_peak, other.stack_peak),
-        )
+        return Watermarks(*map(max, astuple(self), astuple(other)))
 
 
 def through_probe(read: Callable[[int, int], bytes], image: Image) -> Watermarks:
-    """Read the watermarks from the board's memory; addresses are the ELF file's symbols.
-
-    Args:
-        read: reads (address, size) through the probe.
-        image: the ELF file that runs.
-    """
+    """Read the watermarks from the board's memory by `read(address, size)`; addresses are the ELF file's symbols."""
     at = image.symbols
     arena = _painted(read, at["__arena_start"], at["__arena_end"], ARENA_PAINT)
     used = np.flatnonzero(~arena)

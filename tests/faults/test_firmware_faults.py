@@ -16,8 +16,8 @@ from hil.trial.outcome import Outcome
 
 FILE = "trainer/requests.c"
 LINE = (
-    "    const failure_t outcome =\n"
-    "        engine_step(engine, fields.step, fields.count, &result, reply->body + sizeof(msg_step_reply_t));\n"
+    "    RETURN_IF_REFUSED(\n"
+    "        engine_step(call->engine, fields->step, fields->count, &result, call->reply->body + sizeof result));\n"
 )
 NUMBER = (FIRMWARE / FILE).read_text().split(LINE)[0].count("\n") + 1  # what a defect is put in front of
 NIGHTLY = pytest.mark.tier("nightly")  # each builds a firmware of its own

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.reference.formats.tflite8.layers import Window, centred, windows
+from tests.oracle.tflite_layers import Window, centred, windows
 
 
 def gate(error: np.ndarray, out: np.ndarray, act_min: int, act_max: int) -> np.ndarray:

@@ -19,32 +19,30 @@ static void put_digest(link_reply_t *reply) {
 }
 
 static link_error_t step(const link_request_t *request, link_reply_t *reply) {
-    msg_step_request_t fields;
-    if (request->length != sizeof fields) {
-        return link_bad_length(request, sizeof fields);
+    const msg_step_request_t *fields = (const void *)request->body;
+    if (request->length != sizeof *fields) {
+        return link_bad_length(request, sizeof *fields);
     }
-    memcpy(&fields, request->body, sizeof fields);
-    if (fields.step != next_step) {
-        return (link_error_t){.code = MSG_ERROR_OUT_OF_ORDER, .a = fields.step, .b = next_step};
+    if (fields->step != next_step) {
+        return (link_error_t){.code = MSG_ERROR_OUT_OF_ORDER, .a = fields->step, .b = next_step};
     }
     const uint32_t start = port_cycles();
     weights[next_step++ % WEIGHTS]++;
-    const msg_step_reply_t answer = {.step = fields.step, .cycles_update = port_cycles() - start};
+    const msg_step_reply_t answer = {.step = fields->step, .cycles_update = port_cycles() - start};
     link_put_reply(reply, &answer, sizeof answer);
     put_digest(reply);
     return link_no_error();
 }
 
 static link_error_t read_tensor(const link_request_t *request, link_reply_t *reply) {
-    msg_read_tensor_request_t fields;
-    if (request->length != sizeof fields) {
-        return link_bad_length(request, sizeof fields);
+    const msg_read_tensor_request_t *fields = (const void *)request->body;
+    if (request->length != sizeof *fields) {
+        return link_bad_length(request, sizeof *fields);
     }
-    memcpy(&fields, request->body, sizeof fields);
-    if (fields.tensor != 0 || fields.offset > WEIGHTS || fields.length > WEIGHTS - fields.offset) {
-        return (link_error_t){.code = MSG_ERROR_BAD_TENSOR, .a = fields.tensor, .b = fields.offset};
+    if (fields->tensor != 0 || fields->offset > WEIGHTS || fields->length > WEIGHTS - fields->offset) {
+        return (link_error_t){.code = MSG_ERROR_BAD_TENSOR, .a = fields->tensor, .b = fields->offset};
     }
-    link_put_reply(reply, weights + fields.offset, fields.length);
+    link_put_reply(reply, weights + fields->offset, fields->length);
     return link_no_error();
 }
 

@@ -1,6 +1,5 @@
 /* Chains in bfp8 for the tests: each layer reads the output of the one before. */
-#ifndef CHAIN_MADE_H
-#define CHAIN_MADE_H
+#pragma once
 
 #include "graph_made.h"
 
@@ -18,5 +17,3 @@ void chain_small(graph_made_t *made);
 
 /* Any chain of up to 32 layers. */
 void chain_random(graph_made_t *made);
-
-#endif

@@ -1,10 +1,11 @@
 /* Checks and random numbers for the tests of the engine. */
-#ifndef CHECK_H
-#define CHECK_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "engine/settings.h"
 
 /* End the program with a message where a condition does not hold. */
 #define CHECK(condition, ...)                                                                                          \
@@ -25,6 +26,9 @@ int32_t draw(int32_t least, int32_t most);
 
 /* `n` values in -bound..bound, in memory of their own. */
 int8_t *draw_s8(size_t n, int32_t bound);
+
+/* The index in `configure` of the setting at a place of the structure. */
+uint32_t setting_index(const settings_table_t *table, uint8_t place);
 
 void check_s8(const int8_t *found, const int8_t *expected, size_t n, const char *what);
 void check_s32(const int32_t *found, const int32_t *expected, size_t n, const char *what);
@@ -58,5 +62,3 @@ void test_graph_file(void);
 void test_graph_sizes(void);
 void test_graph_forward(void);
 void test_graph_training(void);
-
-#endif

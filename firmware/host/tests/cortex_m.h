@@ -1,7 +1,6 @@
 /* In the place of ports/common/cortex_m.h for ports/ticks/ticks.c: SysTick's registers, each access a call of the simulation in
    test_ticks.c. */
-#ifndef CORTEX_M_H
-#define CORTEX_M_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ volatile uint32_t *systick_icsr(void);
 #define SYST_CSR_TICKINT (1u << 1)
 #define SYST_CSR_CLKSOURCE (1u << 2)
 #define ICSR_PENDSTSET (1u << 26)
-
-#endif

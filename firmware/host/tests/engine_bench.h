@@ -1,6 +1,5 @@
 /* An engine with the small network and more arena than it needs, for the tests of what it refuses. */
-#ifndef ENGINE_BENCH_H
-#define ENGINE_BENCH_H
+#pragma once
 
 #include "chain_made.h"
 #include "engine/engine.h"
@@ -31,5 +30,3 @@ void bench_put(bench_t *bench, uint16_t slot);
 failure_t bench_step(bench_t *bench, uint32_t index, uint16_t count);
 failure_t bench_infer(bench_t *bench, uint16_t count);
 failure_t bench_trace(bench_t *bench, uint16_t slot);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writes network files (docs/network.md) for the tests. */
-#ifndef GRAPH_MADE_H
-#define GRAPH_MADE_H
+#pragma once
 
 #include "graph/file.h"
 
@@ -45,5 +44,3 @@ void made_small(graph_made_t *made);
 
 /* Any small graph. */
 void made_random(graph_made_t *made);
-
-#endif

@@ -86,7 +86,7 @@ uint32_t graph_trainee_step(graph_trainee_t *trainee, uint32_t step, uint16_t co
     }
     const failure_t failure = engine_step(trainee->engine, step, count, result, digests);
     CHECK(failure.code == 0, "code %u, a %u, b %u", failure.code, failure.a, failure.b);
-    for (uint8_t i = 0; i < engine_tensors(trainee->engine); i++) {
+    for (uint8_t i = 0; i < model_tensors(&trainee->engine->model); i++) {
         sum = sum * 31u + digests[i];
     }
     return sum;

@@ -1,10 +1,9 @@
 /* An engine of tflite8 with a made network, in an arena that ends where its plan does. */
-#ifndef GRAPH_TRAINEE_H
-#define GRAPH_TRAINEE_H
+#pragma once
 
 #include "engine/engine.h"
 #include "graph_made.h"
-#include "methods/tflite8_settings.h"
+#include "methods/tflite8_methods.h"
 
 typedef struct {
     engine_t *engine;
@@ -28,5 +27,3 @@ void graph_trainee_fill(graph_trainee_t *trainee, uint16_t first, uint16_t count
 /* A step of `count` samples of that sequence, `at_once` of them in the slots at a time; returns the sum of the digests after it. */
 uint32_t graph_trainee_step(graph_trainee_t *trainee, uint32_t step, uint16_t count, uint16_t at_once,
                             step_result_t *result);
-
-#endif

@@ -26,6 +26,14 @@ int8_t *draw_s8(size_t n, int32_t bound) {
     return values;
 }
 
+uint32_t setting_index(const settings_table_t *table, uint8_t place) {
+    uint32_t index = 0;
+    while (table->settings[index].place != place) {
+        index++;
+    }
+    return index;
+}
+
 void check_s8(const int8_t *found, const int8_t *expected, size_t n, const char *what) {
     for (size_t i = 0; i < n; i++) {
         CHECK(found[i] == expected[i], "%s, element %zu: %d, not %d", what, i, found[i], expected[i]);

@@ -1,6 +1,5 @@
 /* docs/arithmetic.md once more, as plainly as the text allows: 64-bit integers, divisions, no blocking, no shared buffers. */
-#ifndef NAIVE_H
-#define NAIVE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ void naive_softmax_error(const int8_t *logits, uint32_t n, int32_t s, uint32_t l
 /* The pool of a step, and all z of a tensor in it. */
 void naive_pool(int8_t pool[256][4], const elasticzo_settings_t *settings, uint32_t step);
 void naive_noise(int8_t *z, uint32_t n, const elasticzo_settings_t *settings, uint32_t step, uint32_t tensor);
-
-#endif

@@ -1,6 +1,5 @@
 /* A whole network and its passes by the plain forms of naive.h: every tensor in memory of its own, nothing in place. */
-#ifndef NAIVE_MODEL_H
-#define NAIVE_MODEL_H
+#pragma once
 
 #include "chain_made.h"
 #include "naive.h"
@@ -30,5 +29,3 @@ void naive_model_backward(naive_model_t *model, const elasticzo_settings_t *sett
 
 /* Digest of an activation or error as docs/link.md has it for `trace`. */
 uint32_t naive_digest(const int8_t *values, uint32_t n, int32_t exponent);
-
-#endif

@@ -1,7 +1,6 @@
 /* docs/arithmetic-tflite.md once more, as plainly as the text allows: 64-bit integers, divisions, zero points
    subtracted where they stand. */
-#ifndef NAIVE_TFLITE_H
-#define NAIVE_TFLITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ void naive_products(const layer_shape_t *shape, bool depthwise, naive_product_t 
 void naive_tflite_max_pool(const int8_t *in, const layer_shape_t *shape, int64_t act_min, int64_t act_max, int8_t *out);
 void naive_tflite_average_pool(const int8_t *in, const layer_shape_t *shape, int64_t act_min, int64_t act_max,
                                int8_t *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* docs/arithmetic-zeroth-order.md once more, as plainly as the text allows: states stepped one by one, 128-bit integers, every float
    operation in binary64 and then rounded to binary32. */
-#ifndef NAIVE_ZEROTH_ORDER_H
-#define NAIVE_ZEROTH_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ float naive_factor(const naive_update_t *update);
 
 /* D of section 6 for a gradient with exponent E; `update` decides whether m_o lowers it. */
 int64_t naive_update_step(const naive_update_t *update, int64_t gradient, int exponent);
-
-#endif

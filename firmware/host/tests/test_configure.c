@@ -1,20 +1,23 @@
 /* Settings: what `configure` refuses and in which words, and what it leaves as it was. */
+#include <stddef.h>
 #include <string.h>
 
 #include "check.h"
 #include "engine_bench.h"
 
-/* The good settings with one of them, by its index in the request, changed. */
-static elasticzo_settings_t with_field(elasticzo_settings_t s, uint32_t field, uint16_t value) {
-    const setting_t *setting = &elasticzo_settings_table.settings[field];
-    memcpy((uint8_t *)&s + setting->place, &value, setting->bytes);
+#define AT(name) offsetof(elasticzo_settings_t, name)
+
+/* The good settings with one of them, by its place, changed. */
+static elasticzo_settings_t with_field(elasticzo_settings_t s, uint8_t place, uint16_t value) {
+    const uint32_t index = setting_index(&elasticzo_settings_table, place);
+    memcpy((uint8_t *)&s + place, &value, elasticzo_settings_table.settings[index].bytes);
     return s;
 }
 
-static void refuse_setting(bench_t *bench, elasticzo_settings_t settings, uint32_t field, uint32_t value) {
+static void refuse_setting(bench_t *bench, elasticzo_settings_t settings, uint8_t place, uint32_t value) {
     uint32_t planned = 0;
-    expect(engine_configure(bench->engine, &elasticzo_int8, &settings, &planned), FAILURE_BAD_SETTING, field, value,
-           "a bad setting");
+    expect(engine_configure(bench->engine, &elasticzo_int8, &settings, &planned), FAILURE_BAD_SETTING,
+           setting_index(&elasticzo_settings_table, place), value, "a bad setting");
 }
 
 static void test_settings(void) {
@@ -26,45 +29,22 @@ static void test_settings(void) {
     expect(engine_part(bench.engine, 0, 0, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "part");
     expect(engine_check_run(bench.engine, 0, 1, 1), FAILURE_NOT_CONFIGURED, 0, 0, "run");
     static const struct {
-        uint8_t field;
+        uint8_t place;
         uint16_t value;
-    } bad[] = {{SETTING_ELASTICZO_PARTITION, 5},
-               {SETTING_ELASTICZO_B_ZO, 0},
-               {SETTING_ELASTICZO_B_ZO, 8},
-               {SETTING_ELASTICZO_B_BP, 0},
-               {SETTING_ELASTICZO_B_BP, 8},
-               {SETTING_ELASTICZO_R_MAX, 0},
-               {SETTING_ELASTICZO_R_MAX, 128},
-               {SETTING_ELASTICZO_LOSS, 2},
-               {SETTING_ELASTICZO_SCOPE, 2},
-               {SETTING_ELASTICZO_PERTURB, 2},
-               {SETTING_ELASTICZO_LOGIT_ERROR, 2},
-               {SETTING_BATCH, 0},
-               {SETTING_SLOTS, 0},
-               {SETTING_SLOTS, BATCH + 1}};
+    } bad[] = {{AT(partition), 5},   {AT(b_zo), 0},    {AT(b_zo), 8},  {AT(b_bp), 0},         {AT(b_bp), 8},
+               {AT(r_max), 0},       {AT(r_max), 128}, {AT(loss), 2},  {AT(scope), 2},        {AT(perturb), 2},
+               {AT(logit_error), 2}, {AT(batch), 0},   {AT(slots), 0}, {AT(slots), BATCH + 1}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        refuse_setting(&bench, with_field(good, bad[i].field, bad[i].value), bad[i].field, bad[i].value);
+        refuse_setting(&bench, with_field(good, bad[i].place, bad[i].value), bad[i].place, bad[i].value);
     }
     static const struct {
-        uint8_t field;
+        uint8_t place;
         uint16_t value;
-    } extreme[] = {{SETTING_ELASTICZO_PARTITION, 0},
-                   {SETTING_ELASTICZO_PARTITION, 4},
-                   {SETTING_ELASTICZO_B_ZO, 7},
-                   {SETTING_ELASTICZO_B_BP, 1},
-                   {SETTING_ELASTICZO_B_BP, 7},
-                   {SETTING_ELASTICZO_P_ZERO, 0},
-                   {SETTING_ELASTICZO_P_ZERO, 255},
-                   {SETTING_ELASTICZO_R_MAX, 1},
-                   {SETTING_ELASTICZO_R_MAX, 127},
-                   {SETTING_ELASTICZO_LOSS, 1},
-                   {SETTING_ELASTICZO_SCOPE, 1},
-                   {SETTING_ELASTICZO_PERTURB, 1},
-                   {SETTING_ELASTICZO_LOGIT_ERROR, 1},
-                   {SETTING_BATCH, 1},
-                   {SETTING_SLOTS, 1}};
+    } extreme[] = {{AT(partition), 0}, {AT(partition), 4}, {AT(b_zo), 7},        {AT(b_bp), 1},    {AT(b_bp), 7},
+                   {AT(p_zero), 0},    {AT(p_zero), 255},  {AT(r_max), 1},       {AT(r_max), 127}, {AT(loss), 1},
+                   {AT(scope), 1},     {AT(perturb), 1},   {AT(logit_error), 1}, {AT(batch), 1},   {AT(slots), 1}};
     for (size_t i = 0; i < sizeof extreme / sizeof extreme[0]; i++) {
-        elasticzo_settings_t settings = with_field(good, extreme[i].field, extreme[i].value);
+        elasticzo_settings_t settings = with_field(good, extreme[i].place, extreme[i].value);
         settings.slots = settings.slots < settings.batch ? settings.slots : settings.batch;
         expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned), "an extreme setting");
     }
@@ -79,25 +59,25 @@ static void test_settings_that_do_not_go_together(void) {
     bench_load(&bench);
     settings.perturb = PERTURB_EXACT;
     settings.r_max = 64;
-    refuse_setting(&bench, settings, SETTING_ELASTICZO_PERTURB, PERTURB_EXACT);
+    refuse_setting(&bench, settings, AT(perturb), PERTURB_EXACT);
     settings.r_max = 63;
     expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
                 "the largest noise of the exact form");
     settings.scope = SCOPE_BATCH;
     settings.slots = BATCH - 1;
-    refuse_setting(&bench, settings, SETTING_SLOTS, BATCH - 1);
+    refuse_setting(&bench, settings, AT(slots), BATCH - 1);
     settings.scope = SCOPE_SAMPLE;
     expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
                 "fewer slots where samples may stream");
     settings.loss_fraction = 1;
-    refuse_setting(&bench, settings, SETTING_ELASTICZO_LOSS_FRACTION, 1);
+    refuse_setting(&bench, settings, AT(loss_fraction), 1);
     settings.loss = LOSS_INTEGER;
     expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
                 "fraction bits of an integer loss");
     settings.loss_fraction = 6;
     expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned), "the most fraction bits");
     settings.loss_fraction = 7;
-    refuse_setting(&bench, settings, SETTING_ELASTICZO_LOSS_FRACTION, 7);
+    refuse_setting(&bench, settings, AT(loss_fraction), 7);
     bench_put(&bench, 1);
     expect(engine_put_sample(bench.engine, 2, 0, (const uint8_t[PIXELS]){0}, PIXELS), FAILURE_BAD_SLOT, 2, 2,
            "a slot too many");

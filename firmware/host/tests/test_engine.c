@@ -20,16 +20,17 @@ static void test_loading(void) {
     expect(engine_load_data(engine, 40, bytes + 40, size - 39), FAILURE_BAD_LENGTH, size - 39, size - 40,
            "a byte too much");
     expect(engine_load_end(engine), FAILURE_NETWORK_TRUNCATED, 40, size, "too little");
-    CHECK(engine_arena_peak(engine) == 40 && engine_tensors(engine) == 0, "half a file");
+    CHECK(engine_arena_peak(engine) == 40 && model_tensors(&engine->model) == 0, "half a file");
     expect_fine(engine_load_data(engine, 40, bytes + 40, size - 40), "the rest");
     expect_fine(engine_load_end(engine), "load_end");
-    CHECK(engine_tensors(engine) == 4 && engine_layers(engine) == 9, "tensors and layers");
-    CHECK(memcmp(&(uint32_t){engine_network_digest(engine)}, bytes + 12, 4) == 0, "digest");
+    CHECK(model_tensors(&engine->model) == 4 && engine->model.file.layers == 9, "tensors and layers");
+    CHECK(memcmp(&(uint32_t){graph_header(&engine->model.file)->digest}, bytes + 12, 4) == 0, "digest");
     CHECK(engine_arena_peak(engine) == size, "the blob counts");
     expect(engine_load_end(engine), FAILURE_NO_NETWORK, 0, 0, "load_end again");
     expect(engine_load_data(engine, size, bytes, 0), FAILURE_NO_NETWORK, 0, 0, "data behind the end");
     engine_reset(engine);
-    CHECK(engine_tensors(engine) == 0 && engine_layers(engine) == 0 && engine_network_digest(engine) == 0, "reset");
+    CHECK(model_tensors(&engine->model) == 0 && engine->model.file.layers == 0 && engine->model.format == NULL,
+          "reset");
     expect(engine_configure(engine, &elasticzo_int8, &good, &(uint32_t){0}), FAILURE_NO_NETWORK, 0, 0,
            "configure after reset");
     bench_end(&bench);
@@ -43,7 +44,7 @@ static void test_refused_file(void) {
     expect_fine(engine_load_begin(bench.engine, bench.file.size), "load_begin");
     expect_fine(engine_load_data(bench.engine, 0, bench.file.bytes, bench.file.size), "load_data");
     expect(engine_load_end(bench.engine), FAILURE_NETWORK_LAYER, 0, 1, "an unknown op");
-    CHECK(engine_tensors(bench.engine) == 0, "no network");
+    CHECK(model_tensors(&bench.engine->model) == 0, "no network");
     made_record(&bench.file, 0)->op = OP_CONV2D;
     made_seal(&bench.file);
     bench_load(&bench);

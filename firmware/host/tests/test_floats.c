@@ -1,8 +1,6 @@
 #include <math.h>
 
-#include "arith/exp32.h"
 #include "arith/float32.h"
-#include "arith/log32.h"
 #include "check.h"
 #include "naive.h"
 

@@ -1,9 +1,10 @@
 /* A step of tflite8 is the same however its samples come, wherever its file lies, and however its layers share memory. */
+#include <stddef.h>
 #include <string.h>
 
 #include "check.h"
 #include "graph_trainee.h"
-#include "methods/tflite8_reach.h"
+#include "methods/tflite8_methods.h"
 
 enum { ROUNDS = 120, STEPS = 2 };
 
@@ -110,7 +111,7 @@ static uint32_t step_of_one_sample(const graph_made_t *made, tflite8_settings_t 
         CHECK(engine_part(trainee.engine, 0, 0, i, 1).code == 0, "a part");
     }
     CHECK(engine_step(trainee.engine, 0, count, &result, digests).code == 0, "a step");
-    for (uint8_t i = 0; i < engine_tensors(trainee.engine); i++) {
+    for (uint8_t i = 0; i < model_tensors(&trainee.engine->model); i++) {
         sum = sum * 31u + digests[i];
     }
     graph_trainee_free(&trainee);
@@ -167,14 +168,19 @@ static void test_one_mask_a_step(void) {
     }
 }
 
-/* By their index in the request. */
+#define AT(name) offsetof(tflite8_settings_t, name)
+
+static uint32_t index_of(uint8_t place) {
+    return setting_index(&tflite8_settings_table, place);
+}
+
 static void test_settings_that_are_refused(void) {
     static const struct {
         uint8_t method, direction, wise, refused;
-    } cases[] = {{METHOD_POOR_MANS, 2, WISE_LAYER, SETTING_TFLITE8_DIRECTION},
-                 {METHOD_DEEPZERO, 1, WISE_LAYER, SETTING_TFLITE8_DIRECTION},
-                 {METHOD_BP, 1, WISE_LAYER, SETTING_TFLITE8_DIRECTION},
-                 {METHOD_DEEPZERO, 1, WISE_MODEL, SETTING_TFLITE8_WISE}};
+    } cases[] = {{METHOD_POOR_MANS, 2, WISE_LAYER, AT(direction)},
+                 {METHOD_DEEPZERO, 1, WISE_LAYER, AT(direction)},
+                 {METHOD_BP, 1, WISE_LAYER, AT(direction)},
+                 {METHOD_DEEPZERO, 1, WISE_MODEL, AT(wise)}};
     graph_made_t made;
     made_small(&made);
     tflite8_settings_t good = trainee_settings();
@@ -185,15 +191,15 @@ static void test_settings_that_are_refused(void) {
         bad.direction = cases[i].direction;
         bad.wise = cases[i].wise;
         const failure_t failure = graph_trainee_configure(&trainee, &bad);
-        CHECK(failure.code == FAILURE_BAD_SETTING && failure.a == cases[i].refused, "case %zu: code %u, field %u", i,
-              failure.code, failure.a);
+        CHECK(failure.code == FAILURE_BAD_SETTING && failure.a == index_of(cases[i].refused),
+              "case %zu: code %u, field %u", i, failure.code, failure.a);
     }
     tflite8_settings_t bad = good;
     bad.eta = 0.0f;
-    CHECK(graph_trainee_configure(&trainee, &bad).a == SETTING_TFLITE8_ETA, "eta");
+    CHECK(graph_trainee_configure(&trainee, &bad).a == index_of(AT(eta)), "eta");
     bad = good;
     bad.momentum = 1.0f;
-    CHECK(graph_trainee_configure(&trainee, &bad).a == SETTING_TFLITE8_MOMENTUM, "momentum");
+    CHECK(graph_trainee_configure(&trainee, &bad).a == index_of(AT(momentum)), "momentum");
     graph_trainee_free(&trainee);
     made_free(&made);
 }
@@ -213,7 +219,7 @@ static void test_run(void) {
     CHECK(engine_check_run(all.engine, 0, 40, 1).code == 0, "a run");
     engine_run(all.engine, 40, 1, &result);
     engine_report(all.engine, &result, digests);
-    for (uint8_t i = 0; i < engine_tensors(all.engine); i++) {
+    for (uint8_t i = 0; i < model_tensors(&all.engine->model); i++) {
         sum = sum * 31u + digests[i];
     }
     CHECK(sum == expected && result.step == 39, "40 steps in a row");

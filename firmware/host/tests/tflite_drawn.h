@@ -1,6 +1,5 @@
 /* Random layers in TFLite's convention. */
-#ifndef TFLITE_DRAWN_H
-#define TFLITE_DRAWN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ int8_t *draw_bytes(uint32_t n);
    back. */
 tflite_layer_t draw_layer(uint32_t channels, uint32_t taps);
 void draw_layer_free(tflite_layer_t *layer);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tests of training share: batches, settings, and an engine that trains on them. */
-#ifndef TRAINEE_H
-#define TRAINEE_H
+#pragma once
 
 #include "chain_made.h"
 #include "engine/engine.h"
@@ -40,5 +39,3 @@ typedef struct {
 /* One step, its samples all in slots; and one whose samples come in parts of any size that the slots can hold. */
 trained_t step_at_once(engine_t *engine, uint32_t step, const batch_t *batch);
 trained_t step_in_parts(engine_t *engine, uint32_t step, const batch_t *batch);
-
-#endif

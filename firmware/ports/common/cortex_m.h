@@ -1,6 +1,5 @@
 /* Core registers and instructions of Armv7-M (ARM DDI 0403E.e: the architecture manual; sections in brackets). */
-#ifndef CORTEX_M_H
-#define CORTEX_M_H
+#pragma once
 
 #include <stdint.h>
 
@@ -83,5 +82,3 @@ static inline uint32_t exception_number(void) {
     __asm volatile("mrs %0, ipsr" : "=r"(ipsr));
     return ipsr;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Memory protection unit of Armv7-M (ARM DDI 0403E.e, B3.5). */
-#ifndef MPU_H
-#define MPU_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void mpu_start(const mpu_region_t *regions, size_t n);
 /* One region more, above all others, until it is closed. */
 void mpu_open(const mpu_region_t *region);
 void mpu_close(void);
-
-#endif

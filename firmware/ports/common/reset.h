@@ -1,6 +1,5 @@
 /* The first instructions after reset, the same on every board. */
-#ifndef RESET_H
-#define RESET_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ extern uint32_t __stack_top[];
 
 /* Floating point on, stack painted, .data and .bss made, then main(). */
 void reset_handler(void);
-
-#endif

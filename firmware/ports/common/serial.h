@@ -1,7 +1,6 @@
 /* Interrupt-driven serial line: two rings between the agent and a UART. Implements port_uart_read(), port_uart_write(),
    port_uart_write_polled(), port_rx_window() and port_wait(). */
-#ifndef SERIAL_H
-#define SERIAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ bool serial_next(uint8_t *byte);
 
 /* Whether bytes are queued to be sent. */
 bool serial_pending(void);
-
-#endif

@@ -1,9 +1,6 @@
 /* The cycle counter of Armv7-M's DWT unit. Implements port_counter(), port_counter_restart(), port_cycles(),
    serial_before_sleep() and serial_after_sleep(). */
-#ifndef DWT_H
-#define DWT_H
+#pragma once
 
 /* The counter starts at 0. */
 void dwt_start(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Constants of the board: Teensy 4.0, Teensy 4.1 and MicroMod Teensy, as far as this program is concerned the same. */
-#ifndef BOARD_H
-#define BOARD_H
+#pragma once
 
 #define BOARD_RX_RING 8192u
 #define BOARD_BAUD 921600u
@@ -11,5 +10,3 @@
 #define BOARD_MARKER_PIN 4u
 
 #define BOARD_DWT_LOCKED 1 /* the lock is CoreSight's and exists on Cortex-M7 (ARM DDI 0489, DWT) */
-
-#endif

@@ -1,8 +1,7 @@
 /* Registers of i.MX RT1062 that the port uses, by chapter of IMXRT1060RM. Addresses, bits and reset values were read in
    NXP's SVD file (MIMXRT1062.xml) and device header; the manual itself could not be read here: what is cited of its
    text is `unverified`. */
-#ifndef IMXRT1062_H
-#define IMXRT1062_H
+#pragma once
 
 #include <stdint.h>
 
@@ -149,5 +148,3 @@ enum { MUX_ALT2_LPUART6 = 2, MUX_ALT5_GPIO = 5 };
 static inline void modify(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
     *reg = (*reg & ~mask) | value;
 }
-
-#endif

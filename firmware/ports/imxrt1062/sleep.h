@@ -1,8 +1,5 @@
 /* The tick that ends a sleep of known length. */
-#ifndef SLEEP_H
-#define SLEEP_H
+#pragma once
 
 /* The handler of SysTick. */
 void sleep_end_handler(void);
-
-#endif

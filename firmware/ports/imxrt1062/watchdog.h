@@ -1,7 +1,4 @@
-#ifndef WATCHDOG_H
-#define WATCHDOG_H
+#pragma once
 
 /* Stop the three watchdogs; RTWDOG runs from reset on. */
 void watchdogs_stop(void);
-
-#endif

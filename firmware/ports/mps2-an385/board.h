@@ -1,8 +1,5 @@
 /* Constants of Arm's MPS2 with the image AN385 (a Cortex-M3), as QEMU's machine mps2-an385 models it. The code is that
    of a Cortex-M0+, whose instructions a Cortex-M3 has all. */
-#ifndef BOARD_H
-#define BOARD_H
+#pragma once
 
 #define BOARD_RX_RING 4096u
-
-#endif

@@ -1,7 +1,6 @@
 /* Registers that the MPS2 FPGA images AN385, AN386 and AN500 share (Arm DAI 0385, 0386 and 0500: memory map,
    interrupts), and of their UART, from the Cortex-M System Design Kit (ARM DDI 0479, APB UART). */
-#ifndef MPS2_H
-#define MPS2_H
+#pragma once
 
 #include "cortex_m.h"
 
@@ -26,5 +25,3 @@
 #define FPGAIO_LED0 (1u << 0)
 
 #define SYSTEM_CLOCK_HZ 25000000u
-
-#endif

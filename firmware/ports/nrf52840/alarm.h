@@ -1,9 +1,6 @@
-#ifndef ALARM_H
-#define ALARM_H
+#pragma once
 
 #define ALARM_TIMER 0u
 
 /* The handler of the timer that ends a sleep of known length. */
 void alarm_handler(void);
-
-#endif

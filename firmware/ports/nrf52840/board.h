@@ -1,6 +1,5 @@
 /* Constants of the nRF52840 DK (PCA10056). */
-#ifndef BOARD_H
-#define BOARD_H
+#pragma once
 
 #define BOARD_RX_RING 4096u
 /* The on-board J-Link's serial port does not do 921,600 (Nordic, DK hardware, virtual serial port); the UARTE meets
@@ -15,5 +14,3 @@
 #define BOARD_MARKER_PIN 10u
 
 #define BOARD_DWT_LOCKED 0 /* CoreSight's lock came with Cortex-M7 */
-
-#endif

@@ -1,7 +1,6 @@
 /* Registers of nRF52840 that the port uses, by chapter of its Product Specification (v1.7) and register. A task is
    triggered by writing 1; an event reads 1 until software writes 0. */
-#ifndef NRF52840_H
-#define NRF52840_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -116,5 +115,3 @@ static inline bool happened(volatile uint32_t *event) {
     (void)*event;
     return true;
 }
-
-#endif

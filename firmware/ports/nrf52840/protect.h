@@ -1,7 +1,4 @@
-#ifndef PROTECT_H
-#define PROTECT_H
+#pragma once
 
 /* Keep the debug port as open as UICR says, on the revisions that close it at every start. May reset the chip, once. */
 void protect_start(void);
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef UART_H
-#define UART_H
+#pragma once
 
 #define COUNTER_TIMER 1u
 #define SILENCE_TIMER 2u
@@ -9,5 +8,3 @@ void uart_start(void);
 
 /* The handler of UARTE0 and of the timer of silence. */
 void uart_handler(void);
-
-#endif

@@ -1,7 +1,4 @@
-#ifndef ALARM_H
-#define ALARM_H
+#pragma once
 
 /* The handler of the alarm that ends a sleep of known length. */
 void alarm_handler(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* Constants of the Raspberry Pi Pico (RP2040, 12 MHz crystal, W25Q16 flash). */
-#ifndef BOARD_H
-#define BOARD_H
+#pragma once
 
 #define BOARD_RX_RING 4096u
 #define BOARD_BAUD 921600u
@@ -11,5 +10,3 @@
 #define BOARD_TX_PIN 0u
 #define BOARD_RX_PIN 1u
 #define BOARD_MARKER_PIN 2u
-
-#endif

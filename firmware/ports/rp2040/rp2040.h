@@ -1,6 +1,5 @@
 /* Registers of RP2040 that the port uses, by section of the RP2040 data sheet. */
-#ifndef RP2040_H
-#define RP2040_H
+#pragma once
 
 #include "cortex_m.h"
 
@@ -126,5 +125,3 @@ extern const volatile uint16_t rom_function_table, rom_table_lookup;
 #define SIO_OUT_SET REGISTER(0xD0000014u)
 #define SIO_OUT_CLEAR REGISTER(0xD0000018u)
 #define SIO_OE_SET REGISTER(0xD0000024u)
-
-#endif

@@ -1,10 +1,7 @@
-#ifndef UART_H
-#define UART_H
+#pragma once
 
 /* UART0, 8 data bits, no parity, 1 stop bit. */
 void uart_start(void);
 
 /* The handler of UART0 and of the alarm that ends its silence. */
 void uart_handler(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* How the flash is read in place: set up by the second stage of the boot, and again after each erase and programming
    (flash.c). Inlined always, for both run where the rest of the program cannot be called. RP2040 data sheet, 4.10.13:
    the SSI, as 2.6.3 uses it to execute in place. */
-#ifndef XIP_H
-#define XIP_H
+#pragma once
 
 #include "cortex_m.h"
 
@@ -30,5 +29,3 @@ __attribute__((always_inline)) static inline void xip_start(void) {
     SSI_CTRLR1 = 0; /* one frame a read */
     SSI_SSIENR = 1;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Constants of the board 32F746GDISCOVERY. */
-#ifndef BOARD_H
-#define BOARD_H
+#pragma once
 
 #define BOARD_RX_RING 8192u
 #define BOARD_BAUD 921600u
@@ -14,5 +13,3 @@
 #define BOARD_MARKER_PIN 2u
 
 #define BOARD_DWT_LOCKED 1 /* the lock is CoreSight's and exists on Cortex-M7 (ARM DDI 0489, DWT) */
-
-#endif

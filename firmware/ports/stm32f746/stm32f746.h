@@ -1,7 +1,6 @@
 /* Registers of STM32F746 that the port uses, from RM0385 (the reference manual of STM32F74x and STM32F75x), by chapter
    and register. */
-#ifndef STM32F746_H
-#define STM32F746_H
+#pragma once
 
 #include <stdint.h>
 
@@ -123,5 +122,3 @@ enum { GPIO_MODE_OUTPUT = 1, GPIO_MODE_ALTERNATE = 2, GPIO_PULL_UP = 1 };
 static inline void modify(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
     *reg = (*reg & ~mask) | value;
 }
-
-#endif

@@ -1,5 +1,4 @@
-#ifndef CLOCK_H
-#define CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ typedef struct {
 /* Supply, voltage scale and PLL for 280 MHz. Where a ready flag does not come, the chip stays on HSI and the rates say
    so. */
 clock_rates_t clock_start(void);
-
-#endif

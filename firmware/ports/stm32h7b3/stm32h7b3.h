@@ -1,7 +1,6 @@
 /* Registers of STM32H7B3 that the port uses, from RM0455 (the reference manual of STM32H7A3/7B3 and STM32H7B0), by
    chapter and register. */
-#ifndef STM32H7B3_H
-#define STM32H7B3_H
+#pragma once
 
 #include <stdint.h>
 
@@ -147,5 +146,3 @@ enum { GPIO_MODE_OUTPUT = 1, GPIO_MODE_ALTERNATE = 2, GPIO_PULL_UP = 1 };
 static inline void modify(volatile uint32_t *reg, uint32_t mask, uint32_t value) {
     *reg = (*reg & ~mask) | value;
 }
-
-#endif

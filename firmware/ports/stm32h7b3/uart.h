@@ -1,5 +1,4 @@
-#ifndef UART_H
-#define UART_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ void uart_start(uint32_t kernel_clock_hz);
 
 /* The handler of USART1 and of its DMA stream. */
 void uart_handler(void);
-
-#endif

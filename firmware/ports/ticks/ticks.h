@@ -1,6 +1,5 @@
 /* A 32-bit cycle counter made of the 24-bit SysTick and its interrupt, for cores without a DWT counter and for QEMU. */
-#ifndef TICKS_H
-#define TICKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ void ticks_start(void);
 uint32_t ticks_read(void);
 
 void ticks_handler(void);
-
-#endif

@@ -27,27 +27,17 @@ VOLT = 3.3
 
 @dataclass(frozen=True)
 class Case:
-    """One trial.
+    """One trial."""
 
-    Attributes:
-        load: current of the board.
-        used: range of the meter.
-        interval_s, idle_s: time between readings, and idle time before and after a window.
-        steps, windows: number of steps in a window, and number of windows.
-        errors: of the instrument.
-        lost_share: share of lost readings.
-        burden_ohm: resistance of the instrument between supply and board.
-    """
-
-    load: Load
-    used: CurrentRange
-    interval_s: float
-    idle_s: float
-    steps: int
+    load: Load  # current of the board
+    used: CurrentRange  # of the meter
+    interval_s: float  # between readings
+    idle_s: float  # before and after a window
+    steps: int  # in a window
     windows: int
-    errors: Errors
-    lost_share: float
-    burden_ohm: float
+    errors: Errors  # of the instrument
+    lost_share: float  # share of lost readings
+    burden_ohm: float  # resistance of the instrument between supply and board
 
 
 def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0) -> Case:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
@@ -14,6 +13,7 @@ import numpy as np
 from hil.benchmarks.energy.random_case import Case, algorithm, commensurate, draw
 from hil.benchmarks.energy.trial import Judged, run
 from hil.benchmarks.energy.virtual_meters import KEYS
+from hil.benchmarks.rows import show
 from hil.energy.data_sheet import DataSheet, load_data_sheet
 from hil.errors import Blocked, RigError, close_matches
 
@@ -28,29 +28,18 @@ FEW = 10  # trials without instrument errors, where only the load is random
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of the benchmark.
-
-    Attributes:
-        meter, case: instrument, and distribution of its trials.
-        trials: number of trials with a result; the other figures are over these.
-        coverage_mc, coverage_gum: share of the trials whose 95 % interval contains the true value: Monte Carlo, GUM.
-        width_ratio: largest ratio of GUM's width to Monte Carlo's.
-        max_error: largest relative error.
-        aliased: share of the trials flagged as aliased.
-        spoiled: number of windows that were discarded and repeated.
-        blocked: number of trials without a result.
-    """
+    """One figure of the benchmark: an instrument, and a distribution of trials."""
 
     meter: str
     case: str
-    trials: int
-    coverage_mc: float
-    coverage_gum: float
-    width_ratio: float
-    max_error: float
-    aliased: float
-    spoiled: int = 0
-    blocked: int = 0
+    trials: int  # number of trials with a result; the other figures are over these
+    coverage_mc: float  # share of the trials whose 95 % interval contains the true value: Monte Carlo,
+    coverage_gum: float  # and GUM
+    width_ratio: float  # largest ratio of GUM's width to Monte Carlo's
+    max_error: float  # largest relative error
+    aliased: float  # share of the trials flagged as aliased
+    spoiled: int = 0  # number of windows that were discarded and repeated
+    blocked: int = 0  # number of trials without a result
 
 
 def row(key: str, case: str, trials: int, seed: int = 1) -> Row:
@@ -130,14 +119,11 @@ def rows(keys: Sequence[str], trials: int) -> Iterator[Row]:
 
 def main(keys: Sequence[str], trials: int, as_json: bool) -> int:
     """Print the rows."""
-    found = []
-    for one in rows(keys, trials):
-        found.append(asdict(one))
-        if not as_json:
-            coverage = f"Monte Carlo {one.coverage_mc:6.1%}  GUM {one.coverage_gum:6.1%}  width {one.width_ratio:.2f}"
-            rest = f"aliased {one.aliased:.1%}  spoiled {one.spoiled}  blocked {one.blocked}"
-            head = f"{one.meter:22} {one.case:26} {one.trials:6} trials"
-            print(f"{head}  {coverage}  largest error {one.max_error:.3%}  {rest}", flush=True)
-    if as_json:
-        print(json.dumps(found, indent=1))
-    return 0
+    return show(rows(keys, trials), as_json, _line_of)
+
+
+def _line_of(one: Row) -> str:
+    coverage = f"Monte Carlo {one.coverage_mc:6.1%}  GUM {one.coverage_gum:6.1%}  width {one.width_ratio:.2f}"
+    rest = f"aliased {one.aliased:.1%}  spoiled {one.spoiled}  blocked {one.blocked}"
+    head = f"{one.meter:22} {one.case:26} {one.trials:6} trials"
+    return f"{head}  {coverage}  largest error {one.max_error:.3%}  {rest}"

@@ -14,23 +14,14 @@ LONG_PS = 3600 * PS_PER_S  # duration of the last level
 
 @dataclass(frozen=True)
 class Load:
-    """The current of a board.
+    """The current of a board."""
 
-    Attributes:
-        step_s: duration of a step.
-        shares: shares of a step's time, float64[k], with sum one.
-        levels_a: current in each share.
-        idle_a: current while asleep.
-        spread: relative standard deviation of the current above idle between windows.
-        volt: supply voltage.
-    """
-
-    step_s: float
-    shares: tuple[float, ...]
-    levels_a: tuple[float, ...]
-    idle_a: float
-    spread: float
-    volt: float
+    step_s: float  # duration of a step
+    shares: tuple[float, ...]  # of a step's time, with sum one
+    levels_a: tuple[float, ...]  # current in each share
+    idle_a: float  # current while asleep
+    spread: float  # relative standard deviation of the current above idle between windows
+    volt: float  # supply voltage
 
     @classmethod
     def draw(cls, rng: np.random.Generator, step_s: float, largest_a: float, spread: float, volt: float = 3.3) -> Load:
@@ -49,12 +40,7 @@ class Load:
 
 
 class Stage(ScriptedTrace):
-    """A trace to which windows are appended.
-
-    Args:
-        time: clock of instruments, board and host.
-        load: current of the board.
-    """
+    """A trace to which windows are appended; instruments, board and host share its clock."""
 
     def __init__(self, time: VirtualTime, load: Load) -> None:
         super().__init__(time, np.array([time.ps]), np.array([load.idle_a]), [], load.volt)
@@ -63,10 +49,7 @@ class Stage(ScriptedTrace):
     def window(self, begin_ps: int, steps: int, scale: float = 1.0) -> int:
         """Append a window and return the time of its last edge; the past is replaced by sleep.
 
-        Args:
-            begin_ps: start of the first step.
-            steps: number of steps.
-            scale: factor of the current above idle.
+        `scale` is a factor of the current above idle.
         """
         load = self._load
         ends = np.cumsum(load.shares) / np.sum(load.shares) * load.step_s * PS_PER_S

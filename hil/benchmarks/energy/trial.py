@@ -30,22 +30,14 @@ ANSWER_S = 0.002  # from the end of the sleep to the board's reply
 
 @dataclass(frozen=True)
 class Judged:
-    """The result of one trial.
+    """The result of one trial."""
 
-    Attributes:
-        in_mc, in_gum: whether the Monte Carlo interval, or the GUM interval, contains the true value.
-        width_ratio: width of the GUM interval over that of the Monte Carlo interval.
-        error: absolute relative error.
-        aliased: whether it was flagged as aliased.
-        spoiled: number of windows that were discarded and repeated.
-    """
-
-    in_mc: bool
-    in_gum: bool
-    width_ratio: float
-    error: float
-    aliased: bool
-    spoiled: int = 0
+    in_mc: bool  # the Monte Carlo interval contains the true value
+    in_gum: bool  # the GUM interval contains the true value
+    width_ratio: float  # width of the GUM interval over that of the Monte Carlo interval
+    error: float  # absolute relative error
+    aliased: bool  # it was flagged as aliased
+    spoiled: int = 0  # number of windows that were discarded and repeated
 
 
 def run(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: Any) -> Judged:

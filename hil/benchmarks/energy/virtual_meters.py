@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,6 @@ from hil.meters.meter import Host, Meter
 from hil.meters.open import open_meter
 from hil.meters.tc66c import Tc66c
 from hil.standins.virtual.meter.errors import Errors
-from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
-from hil.standins.virtual.meter.keithley_dmm import VirtualKeithleyDmm
-from hil.standins.virtual.meter.keysight_34465a import VirtualKeysight34465A
-from hil.standins.virtual.meter.keysight_n6705c import VirtualKeysightN6705C
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
 from hil.standins.virtual.meter.polled_scpi import VirtualPolledScpi
 from hil.standins.virtual.meter.rigol_dp800 import VirtualRigolDP800
@@ -28,15 +23,12 @@ from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.siglent_sdm3065x import VirtualSiglentSDM3065X
 from hil.standins.virtual.meter.tc66c import VirtualTc66c
 from hil.standins.virtual.meter.truth import Truth, VirtualTime
+from hil.standins.virtual.meter.twins import TWINS
 from hil.standins.virtual.meter.yokogawa_wt310 import VirtualYokogawaWT310
 
 Make = Callable[..., Any]
 BY_SOCKET: dict[str, Make] = {
-    "keithley-2450": VirtualKeithley2450,
-    "keithley-dmm6500": partial(VirtualKeithleyDmm, model="DMM6500"),
-    "keithley-dmm7510": partial(VirtualKeithleyDmm, model="DMM7510"),
-    "keysight-34465a": VirtualKeysight34465A,
-    "keysight-n6705c": VirtualKeysightN6705C,
+    **{key: twin.make for key, twin in TWINS.items()},
     "polled-scpi": VirtualPolledScpi,
     "rigol-dp832a": VirtualRigolDP800,
     "rs-ngu401": VirtualRsNGU,
@@ -63,14 +55,9 @@ def metered(
     lost_share: float,
     **driver: Any,
 ) -> Iterator[Meter]:
-    """Serve a virtual instrument and open it by its driver.
+    """Serve a virtual instrument of KEYS and open it by its driver; `driver` has more arguments of the driver.
 
-    Args:
-        key: of its data sheet, one of KEYS.
-        truth, errors, rng, time: arguments of the virtual instrument.
-        host: clock of the host.
-        lost_share: share of lost readings, for an instrument that can lose them.
-        driver: more arguments of the driver.
+    `lost_share` is the share of lost readings, for an instrument that can lose them.
     """
     twin = (BY_SOCKET | BY_WIRE)[key](truth, errors, rng, time)
     if hasattr(twin, "lost_share"):

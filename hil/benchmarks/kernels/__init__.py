@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from hil.benchmarks.kernels.cases import CORES, cases
 from hil.benchmarks.kernels.machine import KernelMachine
+from hil.benchmarks.rows import show
 from hil.images.images import kernel_image
-
-__all__ = ["Row", "main", "rows"]
 
 
 @dataclass(frozen=True)
@@ -37,14 +35,12 @@ def rows() -> Iterator[Row]:
 
 def main(as_json: bool) -> int:
     """Print the rows."""
-    if as_json:
-        print(json.dumps([asdict(row) for row in rows()], indent=1))
-        return 0
-    print(f"{'kernel':36} {'shape':28} {'core':14} {'per MAC':>8} {'goal':>6}   counted")
-    for row in rows():
-        mark = " " if row.instructions_per_mac <= row.goal else "*"
-        print(
-            f"{row.kernel:36} {row.shape:28} {row.core:14} {row.instructions_per_mac:8.2f} {row.goal:6.2f} {mark} "
-            f"{row.instructions:,} instructions"
-        )
-    return 0
+    if not as_json:
+        print(f"{'kernel':36} {'shape':28} {'core':14} {'per MAC':>8} {'goal':>6}   counted")
+    return show(rows(), as_json, _line_of)
+
+
+def _line_of(row: Row) -> str:
+    mark = " " if row.instructions_per_mac <= row.goal else "*"
+    counted = f"{row.instructions_per_mac:8.2f} {row.goal:6.2f} {mark} {row.instructions:,} instructions"
+    return f"{row.kernel:36} {row.shape:28} {row.core:14} {counted}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from hil.benchmarks.kernels.machine import KernelMachine
+from hil.benchmarks.kernels.machine import KernelCalls, KernelMachine
 from hil.benchmarks.kernels.niti import R_MAX, Niti
 from hil.benchmarks.kernels.shapes import Shape
 from hil.benchmarks.kernels.tflite import Tflite
@@ -17,20 +17,13 @@ BACKWARD = 1.5  # of the forward goal
 
 @dataclass(frozen=True)
 class Case:
-    """One row of the table.
-
-    Attributes:
-        kernel, shape: names.
-        macs: multiply-accumulates; for kernels without any, weights or bytes.
-        goal: instructions per `macs`, by core.
-        run: calls the kernel and returns the number of its instructions.
-    """
+    """One row of the table."""
 
     kernel: str
     shape: str
-    macs: int
-    goal: Mapping[str, float]
-    run: Callable[[KernelMachine], int]
+    macs: int  # multiply-accumulates; for kernels without any, weights or bytes
+    goal: Mapping[str, float]  # instructions per `macs`, by core
+    run: Callable[[KernelMachine], int]  # calls the kernel and returns the number of its instructions
 
 
 def goals(dsp: float, m0plus: float) -> dict[str, float]:
@@ -68,9 +61,10 @@ CHUNKS = (  # layers whose gradient is computed for eight channels at a time
 def cases() -> Iterator[Case]:
     """Yield every row: NITI's convention, TFLite's, and zeroth-order training of the latter."""
     for shape, goal in CONVOLUTIONS:
-        yield from _convolution(shape, goal)
+        yield from _passes("conv2d_s8", str(shape), shape.macs, goal, Niti, "conv2d", shape)
     for inputs, outputs, goal in MATRICES:
-        yield from _matrix(inputs, outputs, goal)
+        name, kernel = f"{inputs}->{outputs}", "fully_connected"
+        yield from _passes(f"{kernel}_s8", name, inputs * outputs, goal, Niti, kernel, inputs, outputs)
     yield Case("forward", "lenet5", LENET5_MACS, goals(1.9, 7.0), lambda m: Niti(m).lenet5())
     size = f"{WEIGHTS:,} weights"
     for form, limit in (("", LARGEST), (", exact", LARGEST - R_MAX)):
@@ -78,70 +72,42 @@ def cases() -> Iterator[Case]:
         yield Case(name, size, WEIGHTS, goals(6.0, 9.0), lambda m, w=limit: Niti(m).perturb_and_update(WEIGHTS, w))
     yield Case("digest", f"{WEIGHTS:,} bytes", WEIGHTS, goals(3.0, 3.0), lambda m: Niti(m).digest(WEIGHTS))
     for shape, goal in CONVOLUTIONS:
-        if shape.kernel == 1:
-            yield Case("tflite_pointwise_s8", str(shape), shape.macs, goal, lambda m, s=shape: Tflite(m).pointwise(s))
-        else:
-            yield Case("tflite_conv2d_s8", str(shape), shape.macs, goal, lambda m, s=shape: Tflite(m).conv2d(s))
+        kernel = f"tflite_{shape.tflite_kernel}_s8"
+        yield Case(kernel, str(shape), shape.macs, goal, lambda m, s=shape: Tflite(m).convolution(s))
     for shape, goal in DEPTHWISE:
-        yield from _depthwise(shape, goal)
+        name = f"{shape.kernel}x{shape.kernel}, {shape.out_c} channels, {shape.out_h}x{shape.out_w}"
+        yield from _passes("tflite_depthwise_s8", name, shape.macs // shape.in_c, goal, Tflite, "depthwise", shape)
     yield from _zeroth_order()
 
 
-def _convolution(shape: Shape, goal: Mapping[str, float]) -> Iterator[Case]:
-    name, macs, back = str(shape), shape.macs, _backward(goal)
-    yield Case("conv2d_s8", name, macs, goal, lambda m: Niti(m).conv2d(shape))
-    yield Case("conv2d_s8_weight_gradient", name, macs, back, lambda m: Niti(m).conv2d_weight_gradient(shape))
-    yield Case("conv2d_s8_input_error", name, macs, back, lambda m: Niti(m).conv2d_input_error(shape))
-
-
-def _matrix(inputs: int, outputs: int, goal: Mapping[str, float]) -> Iterator[Case]:
-    name, macs, kernel, sizes = f"{inputs}->{outputs}", inputs * outputs, "fully_connected_s8", (inputs, outputs)
-    back = _backward(goal)
-    yield Case(kernel, name, macs, goal, lambda m: Niti(m).fully_connected(*sizes))
-    gradient = f"{kernel}_weight_gradient"
-    yield Case(gradient, name, macs, back, lambda m: Niti(m).fully_connected_weight_gradient(*sizes))
-    yield Case(f"{kernel}_input_error", name, macs, back, lambda m: Niti(m).fully_connected_input_error(*sizes))
-
-
-def _depthwise(shape: Shape, goal: Mapping[str, float]) -> Iterator[Case]:
-    name = f"{shape.kernel}x{shape.kernel}, {shape.out_c} channels, {shape.out_h}x{shape.out_w}"
-    macs = shape.macs // shape.in_c
-    kernel, back = "tflite_depthwise_s8", _backward(goal)
-    yield Case(kernel, name, macs, goal, lambda m: Tflite(m).depthwise(shape))
-    yield Case(f"{kernel}_weight_gradient", name, macs, back, lambda m: Tflite(m).depthwise_weight_gradient(shape))
-    yield Case(f"{kernel}_input_error", name, macs, back, lambda m: Tflite(m).depthwise_input_error(shape))
+def _passes(
+    kernel: str, name: str, macs: int, goal: Mapping[str, float], calls: type[KernelCalls], method: str, *sizes: object
+) -> Iterator[Case]:
+    """Yield the rows of the forward pass of a layer, and of both parts of its backward pass."""
+    back = {core: round(BACKWARD * value, 3) for core, value in goal.items()}
+    for part, its in (("", goal), ("_weight_gradient", back), ("_input_error", back)):
+        run = getattr(calls, method + part)
+        yield Case(kernel + part, name, macs, its, lambda m, run=run: run(calls(m), *sizes))
 
 
 def _zeroth_order() -> Iterator[Case]:
     weights, nodes, queries = f"{WEIGHTS:,} weights", f"{BLOCK:,} outputs", f", {QUERIES} queries"
+    many = WEIGHTS * QUERIES
     rows: tuple[tuple[str, str, int, dict[str, float], Callable[[ZerothOrder], int]], ...] = (
         ("perturb_weights_s8 + restore", weights, WEIGHTS, goals(6.0, 9.0), lambda z: z.perturb_and_restore(WEIGHTS)),
-        (
-            "signed_sums_s32",
-            weights + queries,
-            WEIGHTS * QUERIES,
-            goals(3.5, 5.0),
-            lambda z: z.gradient(WEIGHTS, QUERIES),
-        ),
+        ("signed_sums_s32", weights + queries, many, goals(3.5, 5.0), lambda z: z.gradient(WEIGHTS, QUERIES)),
         ("perturb_nodes_s8", nodes, BLOCK, goals(4.5, 12.0), lambda z: z.perturb_nodes(BLOCK)),
         ("node_errors_s8", nodes + queries, BLOCK * QUERIES, goals(6.5, 9.0), lambda z: z.node_errors(BLOCK, QUERIES)),
-    )
-    for kernel, name, macs, goal, run in rows:
-        yield Case(kernel, name, macs, goal, lambda m, run=run: run(ZerothOrder(m)))
-    for shape, goal in CHUNKS:
-        kernel = f"tflite_{'conv2d' if shape.kernel > 1 else 'pointwise'}_s8_weight_gradient"
-        yield Case(kernel, str(shape), shape.macs, goal, lambda m, s=shape: Tflite(m).weight_gradient(s))
-    rows = (
         ("apply_gradient_s8", "96 channels of 384", 96 * 384, goals(16, 28), lambda z: z.update(96, 384, False)),
         ("apply_gradient_s8", "240 channels of 25, depthwise", 6000, goals(20, 70), lambda z: z.update(240, 25, True)),
         ("add_gradient_s32", weights, WEIGHTS, goals(14, 20), lambda z: z.accumulate(WEIGHTS)),
         ("tflite_add_s8", nodes, BLOCK, goals(25, 72), lambda z: z.add(BLOCK)),
         ("pack_channels_s8", "8 of 240, 16x16", 256 * 8, goals(4, 5), lambda z: z.pack(256, 240, 8)),
-        ("tflite_fold_bias", weights, WEIGHTS, goals(2.5, 3), lambda z: z.fold(120, WEIGHTS // 120, False)),
+        ("tflite_fold_bias", weights, WEIGHTS, goals(2.5, 3), lambda z: z.fold(120, WEIGHTS // 120)),
     )
-    for kernel, name, macs, goal, run in rows:
-        yield Case(kernel, name, macs, goal, lambda m, run=run: run(ZerothOrder(m)))
-
-
-def _backward(goal: Mapping[str, float]) -> dict[str, float]:
-    return {core: round(BACKWARD * value, 3) for core, value in goal.items()}
+    found = [Case(*row, lambda m, run=run: run(ZerothOrder(m))) for *row, run in rows]
+    yield from found[:4]
+    for shape, goal in CHUNKS:
+        kernel = f"tflite_{shape.tflite_kernel}_s8_weight_gradient"
+        yield Case(kernel, str(shape), shape.macs, goal, lambda m, s=shape: Tflite(m).convolution_weight_gradient(s))
+    yield from found[4:]

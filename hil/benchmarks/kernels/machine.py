@@ -32,19 +32,11 @@ CORES = {
 
 
 class KernelMachine:
-    """A core with memory and without peripherals.
-
-    Args:
-        image: with the kernels.
-        core: name in CORES.
-
-    Attributes:
-        result: return value of the last call.
-    """
+    """A core of CORES with memory, an image with kernels, and without peripherals."""
 
     def __init__(self, image: Image, core: str) -> None:
         cpu, refused = CORES[core]
-        self.result = 0
+        self.result = 0  # of the last call
         self._symbols = image.symbols
         memories = Memory("code", CODE, CODE_SIZE, writable=False), Memory("data", DATA, DATA_SIZE, executable=False)
         self._core = Core(memories, (), _no_peripheral, _no_peripheral, cpu)
@@ -106,20 +98,23 @@ class KernelMachine:
 
 
 class KernelCalls:
-    """Base of the classes that call kernels with random data.
+    """Base of the classes that call kernels with random data; values are given by their addresses."""
 
-    Args:
-        machine: calls the kernels.
-        seed: of the data.
-    """
+    def __init__(self, machine: KernelMachine) -> None:
+        self.machine, self.rng = machine, np.random.default_rng(1)
+        self.call, self.put, self.room = machine.call, machine.put, machine.room
 
-    def __init__(self, machine: KernelMachine, seed: int = 1) -> None:
-        self._machine = machine
-        self._rng = np.random.default_rng(seed)
+    def s8(self, size: int, largest: int = 127) -> int:
+        """Put random int8 in -largest..largest into memory."""
+        return self.put(self.rng.integers(-largest, largest + 1, size, np.int8))
 
-    def _all_of_s8(self, size: int) -> np.ndarray:
-        """Return random int8 in -128..127."""
-        return self._rng.integers(-128, 128, size, np.int8)
+    def all_of_s8(self, size: int) -> int:
+        """Put random int8 in -128..127 into memory."""
+        return self.put(self.rng.integers(-128, 128, size, np.int8))
+
+    def zeros32(self, size: int) -> int:
+        """Put int32 zeros into memory."""
+        return self.put(np.zeros(size, np.int32))
 
 
 def _no_peripheral(*_: int) -> NoReturn:

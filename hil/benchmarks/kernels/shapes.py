@@ -47,6 +47,11 @@ class Shape:
         """Multiply-accumulates, including those with padding."""
         return self.outputs * self.taps
 
+    @property
+    def tflite_kernel(self) -> str:
+        """Name of the convolution in TFLite's convention."""
+        return "conv2d" if self.kernel > 1 else "pointwise"
+
     def packed(self) -> bytes:
         """Return layer_shape_t (firmware/kernels/shapes.h)."""
         sizes = self.in_h, self.in_w, self.in_c, self.out_h, self.out_w, self.out_c

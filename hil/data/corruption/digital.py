@@ -64,7 +64,8 @@ def jpeg(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndar
     padded = np.pad(images, ((0, 0), (0, -height % SIDE), (0, -width % SIDE), (0, 0)), "edge")
     rows, columns = padded.shape[1] // SIDE, padded.shape[2] // SIDE
     blocks = padded.reshape(count, rows, SIDE, columns, SIDE, channels).transpose(0, 1, 3, 5, 2, 4) - 128
-    basis, table = _cosines(), _table(JPEG[severity - 1])
+    # The quantization table of a quality below 50, scaled as by the Independent JPEG Group.
+    basis, table = _cosines(), np.clip((LUMINANCE * (5000 // JPEG[severity - 1]) + 50) // 100, 1, 255)
     whole = table << (2 * BASIS_BITS)
     coefficients = basis @ blocks @ basis.T
     levels = np.sign(coefficients) * ((2 * np.abs(coefficients) + whole) // (2 * whole))
@@ -79,8 +80,3 @@ def _cosines() -> np.ndarray:
         [round(2**BASIS_BITS * math.sqrt((1 if k == 0 else 2) / SIDE) * math.cos((2 * n + 1) * k * math.pi / (2 * SIDE))) for n in range(SIDE)]
         for k in range(SIDE)
     ], np.int64)  # fmt: skip
-
-
-def _table(quality: int) -> np.ndarray:
-    """Return the quantization table of a quality below 50, scaled as by the Independent JPEG Group."""
-    return np.clip((LUMINANCE * (5000 // quality) + 50) // 100, 1, 255)

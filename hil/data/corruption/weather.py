@@ -9,13 +9,7 @@ from hil.data.corruption.grid import FRACTION, ONE, divided, fixed, length, near
 
 FOG = ((0.3, 1.0), (0.6, 1.0), (0.9, 0.8), (1.3, 0.7), (1.8, 0.6))  # density; how fast the weights of octaves fall
 # Threshold of a flake, length of its fall in pixels of a 32-pixel image, whitening.
-SNOW = (
-    (2.2, 2.0, 0.1),
-    (2.0, 2.5, 0.15),
-    (1.8, 3.0, 0.2),
-    (1.6, 3.5, 0.25),
-    (1.4, 4.0, 0.3),
-)
+SNOW = ((2.2, 2.0, 0.1), (2.0, 2.5, 0.15), (1.8, 3.0, 0.2), (1.6, 3.5, 0.25), (1.4, 4.0, 0.3))
 BRIGHTNESS = (0.1, 0.2, 0.3, 0.4, 0.5)  # fraction of white
 CLOUDS = (2, 4, 8, 16)  # cells on each side, by octave
 FALLING = (DIRECTIONS // 4, 3 * DIRECTIONS // 4)  # range of the snow's direction: diagonal, vertical, other diagonal

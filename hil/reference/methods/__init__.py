@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+import xxhash
 
 from hil.errors import RigError, close_matches
 from hil.graph.graph import Graph
@@ -32,20 +34,16 @@ class StepOutcome:
 
     @property
     def right_sign(self) -> bool:
-        """Whether the sign is that of the float losses.
-
-        About 95 % of the signs of INT8* are (ElasticZO, section 4.3).
-        """
-        return self.sign == (self.float_loss_plus > self.float_loss_minus) - (
-            self.float_loss_plus < self.float_loss_minus
-        )
+        """Whether the sign is that of the float losses; about 95 % of those of INT8* are (ElasticZO, section 4.3)."""
+        plus, minus = self.float_loss_plus, self.float_loss_minus
+        return self.sign == (plus > minus) - (plus < minus)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a traced sample: `what` (`output`, `error` or `error handed on`) of `layer`.
+    """A stage of a traced sample: `output`, `error` or `error handed on` of a layer, as `stage_bytes` returns it.
 
-    `data` is the values, of the NumPy type `type`, then the exponent as int16.
+    `type` is the NumPy type of its values.
     """
 
     layer: str
@@ -54,51 +52,62 @@ class Stage:
     type: str = "int8"
 
 
-class Reference(Protocol):
-    """A training method in NumPy, with its weights and its step counter."""
+class Reference(ABC):
+    """A training method in NumPy, with its weights and its step counter; `arithmetic` says what computes the passes."""
+
+    arithmetic: str
+    value_type = "int8"  # of activations and errors
 
     @property
+    @abstractmethod
     def weights(self) -> list[np.ndarray]:
         """The trained tensors, input to output."""
-        ...
-
-    def __init__(self, network: Graph, settings: Any, /) -> None: ...
-
-    @property
-    def arithmetic(self) -> str:
-        """What computes the passes."""
-        ...
 
     def configure(self, settings: Any, first_step: int) -> None:
-        """Go on with other settings and another index of the next step; the weights stay."""
-        ...
+        """Go on with other settings of the schedule and another index of the next step; the weights stay."""
+        self.settings, self._next_step = settings, first_step
 
+    @abstractmethod
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
-        """Train one step on uint8 images [B, H, W] and labels [B]."""
-        ...
+        """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""
 
     def digests(self) -> tuple[int, ...]:
-        """Return XXH32 of every trained tensor."""
-        ...
+        """Return XXH32 of every trained tensor; biases as little-endian int32."""
+        tensors = (tensor.astype(tensor.dtype.newbyteorder("<")) for tensor in self.weights)
+        return tuple(xxhash.xxh32_intdigest(tensor.tobytes()) for tensor in tensors)
+
+    @abstractmethod
+    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logits of uint8 images, int8 [B, classes], and their exponents, integers [B]."""
 
     def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
-        """Return predictions uint8 [B], how many are right, and the digest of the logits."""
-        ...
+        """Return predictions uint8 [B], how many are right, and the digest of logits and exponents (section 10)."""
+        logits, exponents = self.logits(images)
+        predictions = logits.argmax(axis=1).astype(np.uint8)
+        data = b"".join(
+            stage_bytes(row, exponent, self.value_type) for row, exponent in zip(logits, exponents, strict=True)
+        )
+        return predictions, int((predictions == labels).sum()), xxhash.xxh32_intdigest(data)
 
     def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
-        """Return the share of images that the weights classify rightly."""
-        ...
+        """Return the share of uint8 images [n, H, W] or [n, H, W, C] that the weights classify rightly."""
+        return float((self.logits(images)[0].argmax(axis=1) == labels).mean())
 
+    @abstractmethod
     def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
         """Yield the weights that each forward pass of a step uses, from the weights before it."""
-        ...
 
+    @abstractmethod
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
-        """Return every stage of one sample among those that share its exponents.
+        """Return the stages of one sample among those that share its exponents, in the order of docs/link.md (`trace`).
 
-        They are in the order of docs/link.md (`trace`).
+        `weights` replace those of the method.
         """
-        ...
+
+
+def stage_bytes(values: np.ndarray, exponent: int = 0, type: str = "int8") -> bytes:
+    """Return values as the link has them: followed by their exponent as int16; 0 in a format without."""
+    return values.astype(type).tobytes() + int(exponent).to_bytes(2, "little", signed=True)
 
 
 def reference_of(method: Method) -> Reference:
@@ -106,14 +115,10 @@ def reference_of(method: Method) -> Reference:
     return training_loop(method.loop)(method.network, method.settings)
 
 
-def training_loop(loop: str) -> type[Reference]:
-    """Return a training loop by name.
-
-    Raises:
-        RigError: no such loop.
-    """
+def training_loop(loop: str) -> Callable[[Graph, Any], Reference]:
+    """Return a training loop by name; RigError for an unknown one."""
     known = {kind.loop: kind.reference for kind in METHODS.values()}
     if loop not in known:
         raise RigError(f"there is no method {loop!r}: {close_matches(loop, known)}")
-    found: type[Reference] = resolve_name(f"{__name__}.{known[loop]}")
+    found: Callable[[Graph, Any], Reference] = resolve_name(f"{__name__}.{known[loop]}")
     return found

@@ -22,13 +22,10 @@ GRADIENT_ELEMENTS = 2**22  # of the gradients of all samples that are held at on
 
 
 class BackPropagation(TrainedGraph):
-    """SGD on the gradients of one backward pass a sample; arguments as of `TrainedGraph`.
-
-    Attributes:
-        backward: the way of its errors.
+    """SGD on the gradients of one backward pass a sample.
 
     Raises:
-        RigError: no layer is trained, or a pool at or behind the first trained layer has windows that overlap or leave
+        RigError: no layer is trained, or a pool at or behind the first trained one has windows that overlap or leave
             the image.
     """
 
@@ -37,20 +34,14 @@ class BackPropagation(TrainedGraph):
         self.backward = BackwardPass(graph, self.forward.layers, self.trained[0].index)
 
     def configure(self, settings: GraphSettings, first_step: int) -> None:
-        """Go on with other settings of the schedule and another index of the next step.
-
-        The weights stay, momentum begins anew.
-        """
+        """As `Reference`; momentum begins anew."""
         super().configure(settings, first_step)
         self._velocity = {layer.index: [np.zeros(t.shape, F) for t in layer.tensors] for layer in self.trained}
 
     def estimate_samples(
         self, some: Samples, own: list[Own | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Add the gradients of some samples.
-
-        Arguments and result as of `TrainedGraph`, with no losses beside the clean ones.
-        """
+        """As `TrainedGraph`, with no losses beside the clean ones."""
         values = self.forward.clean(some.images, own)
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)
         places = {layer.index: place for place, layer in enumerate(self.trained)}

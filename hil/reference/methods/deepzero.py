@@ -16,15 +16,12 @@ from hil.reference.prng import words
 
 
 class DeepZero(ZerothOrder):
-    """Coordinate-wise differences. A raised weight changes one output channel.
-
-    Only this one is computed again.
-    """
+    """Coordinate-wise differences. A raised weight changes one output channel: only this one is computed again."""
 
     def estimate_samples(
         self, some: Samples, own: list[Own | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Add the gradients of some samples; arguments and result as of `TrainedGraph`."""
+        """As `TrainedGraph`."""
         values = self.forward.clean(some.images, own)
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)
         losses = []
@@ -84,10 +81,7 @@ def _by_weight(layer: TrainedLayer, x: np.ndarray) -> np.ndarray:
 
 
 def _changes(layer: TrainedLayer, chosen: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each coordinate its output channel, and what raising it adds to the sums of this channel.
-
-    The latter is [positions, coordinates].
-    """
+    """Return each coordinate's output channel, and what raising it adds to its sums, [positions, coordinates]."""
     weights = layer.layer.weight_count if layer.trains_weights else 0
     of_bias = chosen >= weights
     if layer.layer.op is Op.DEPTHWISE:

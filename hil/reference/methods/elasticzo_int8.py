@@ -9,22 +9,21 @@ from collections.abc import Iterator, Sequence
 from pkgutil import resolve_name
 
 import numpy as np
-import xxhash
 
 from hil.errors import RigError
 from hil.formats import FORMATS
 from hil.graph.graph import CHAINS, Graph
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.arith import bits
-from hil.reference.formats.bfp8.arithmetic import Arithmetic, Pass
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic, Pass
 from hil.reference.formats.bfp8.loss import integer_losses
-from hil.reference.methods import Stage, StepOutcome
+from hil.reference.methods import Reference, Stage, StepOutcome, stage_bytes
 
 CHUNK = 256  # images of an evaluation at a time
 LARGEST = 127  # magnitude of a perturbed weight
 
 
-class ElasticZoInt8:
+class ElasticZoInt8(Reference):
     """The method, with its weights and its step counter.
 
     Args:
@@ -36,29 +35,28 @@ class ElasticZoInt8:
         RigError: a partition of more tensors than the network has.
     """
 
-    def __init__(self, network: Graph, settings: Settings, arithmetic: Arithmetic | None = None) -> None:
+    settings: Settings
+
+    def __init__(self, network: Graph, settings: Settings, arithmetic: NumpyArithmetic | None = None) -> None:
         if settings.partition > len(network.trained):
             raise RigError(
                 f"setting partition is {settings.partition}: the network has {len(network.trained)} trained tensors, "
                 "choose no more."
             )
         self.network = network
-        self.weights = [layer.weights.copy() for layer in network.trained if layer.weights is not None]
+        self._tensors = [layer.weights.copy() for layer in network.trained if layer.weights is not None]
         kind = resolve_name(f"hil.reference.formats.{FORMATS[network.format].REFERENCE}")
         self._plain = kind(network)  # shows what lies between the layers
-        self._arithmetic: Arithmetic = arithmetic or self._plain
-        self._values = CHAINS[network.format].values
+        self._arithmetic = arithmetic or self._plain
+        self.arithmetic = self._arithmetic.name
+        self.value_type = CHAINS[network.format].values.name
         self._first_bp = network.first_bp(settings.partition)
         self.configure(settings, 0)
 
-    def configure(self, settings: Settings, first_step: int) -> None:
-        """Go on with other settings of the schedule and another index of the next step; the weights stay."""
-        self.settings, self._next_step = settings, first_step
-
     @property
-    def arithmetic(self) -> str:
-        """What computes the passes."""
-        return self._arithmetic.name
+    def weights(self) -> list[np.ndarray]:
+        """The trained tensors, input to output."""
+        return self._tensors
 
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] and labels [B]."""
@@ -83,25 +81,11 @@ class ElasticZoInt8:
         """Yield the weights of the plus and the minus pass; of the one clean pass where nothing is perturbed."""
         return self._passes(weights, self._arithmetic.noise(self.settings, step))
 
-    def digests(self) -> tuple[int, ...]:
-        """Return XXH32 of every trained tensor."""
-        return tuple(xxhash.xxh32_intdigest(weights.tobytes()) for weights in self.weights)
-
-    def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
-        """Return predictions uint8 [B], how many are right, and the digest of the logits (section 10)."""
-        clean = self._forward(self.weights, images, False, self._layers)
-        predictions = clean.logits.argmax(axis=1).astype(np.uint8)
-        data = b"".join(self._bytes(row, exponent) for row, exponent in zip(clean.logits, clean.exponents, strict=True))
-        return predictions, int((predictions == labels).sum()), xxhash.xxh32_intdigest(data)
-
-    def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
-        """Return the share of uint8 images [n, H, W] that the weights classify rightly."""
-        right = 0
-        for at in range(0, len(images), CHUNK):
-            part = slice(at, at + CHUNK)
-            logits = self._forward(self.weights, images[part], False, self._layers).logits
-            right += int((logits.argmax(axis=1) == labels[part]).sum())
-        return right / len(images)
+    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logits of uint8 images [B, H, W], int8 [B, classes], and their exponents."""
+        parts = (images[at : at + CHUNK] for at in range(0, len(images), CHUNK))
+        clean = [self._forward(self.weights, part, False, self._layers) for part in parts]
+        return np.concatenate([one.logits for one in clean]), np.concatenate([one.exponents for one in clean])
 
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
         """Return every stage of one sample: outputs, the logits' error, and the errors handed on."""
@@ -162,7 +146,5 @@ class ElasticZoInt8:
             self.weights[index] = self._arithmetic.zo_updated(perturbed[index], z, sign, shift, limit)
 
     def _stage(self, layer: str, what: str, found: tuple[np.ndarray, np.ndarray], slot: int) -> Stage:
-        return Stage(layer, what, self._bytes(found[0][..., slot], found[1][slot]), self._values.name)
-
-    def _bytes(self, values: np.ndarray, exponent: int) -> bytes:
-        return values.astype(self._values).tobytes() + int(exponent).to_bytes(2, "little", signed=True)
+        data = stage_bytes(found[0][..., slot], found[1][slot], self.value_type)
+        return Stage(layer, what, data, self.value_type)

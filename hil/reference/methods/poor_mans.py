@@ -23,7 +23,7 @@ class PoorMans(ZerothOrder):
     def estimate_samples(
         self, some: Samples, own: list[Own | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Add the gradients of some samples; arguments and result as of `TrainedGraph`."""
+        """As `TrainedGraph`."""
         values = self.forward.clean(some.images, own)
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)
         groups = [[layer] for layer in self.trained] if self.settings.wise == "layer" else [self.trained]

@@ -1,6 +1,4 @@
-"""A layer that a method trains: its weights and biases, how they are perturbed, estimated and updated.
-
-See docs/arithmetic-zeroth-order.md.
+"""A trained layer: how its weights and biases are perturbed, estimated, updated (docs/arithmetic-zeroth-order.md).
 
 A layer's **coordinates** are its trained weights in the order of the file, then its trained biases.
 """
@@ -24,14 +22,7 @@ LARGEST_INPUT = 255  # of a value less its zero point
 
 
 class TrainedLayer:
-    """A trained layer with its state.
-
-    Args:
-        graph: whose layer it is; its weights and biases are copied.
-        settings: what is trained and perturbed.
-        fast: the layer, ready to run.
-        index: its place among all layers.
-    """
+    """A trained layer with copies of its weights and biases; `index` is its place among all layers."""
 
     def __init__(self, graph: Graph, settings: GraphSettings, fast: FastLayer, index: int) -> None:
         layer = graph.layers[index]
@@ -120,10 +111,7 @@ class TrainedLayer:
         return np.concatenate(parts, axis=1)
 
     def factors(self, factor: np.ndarray | np.float32, qas: bool) -> list[np.ndarray]:
-        """Return f of each trained tensor, float32 that broadcasts against it.
-
-        `factor` is one for each output channel [O] or for all.
-        """
+        """Return f of each trained tensor, float32 that broadcasts to it; `factor` is one a channel [O] or for all."""
         own, layer = self.layer.own, self.layer
         assert own is not None
         scale, by_channel = own.scale.astype(F), np.full(layer.channels, factor, F)
@@ -140,14 +128,7 @@ class TrainedLayer:
         return [one.reshape(its.shape) for one, its in zip(np.split(gradient, ends), self.tensors, strict=True)]
 
     def update(self, gradient: np.ndarray, exponent: int, factor: np.float32, qas: bool) -> None:
-        """Step down a gradient (section 6).
-
-        Args:
-            gradient: int64 [coordinates].
-            exponent: E.
-            factor: f after the division by N Q.
-            qas: whether quantization-aware scaling is on.
-        """
+        """Step down a gradient int64 [coordinates] (section 6); `factor` is f after the division by N Q."""
         exponents: list[int | np.ndarray] = [exponent] * self.trains_weights
         exponents += [exponent - (0 if self.by_nodes else self.bias_steps)] * self.trains_bias
         with np.errstate(over="ignore", under="ignore"):
@@ -165,9 +146,6 @@ class TrainedLayer:
 
 
 def _round_shift(values: np.ndarray, shift: int) -> np.ndarray:
-    """Return values / 2^shift, half away from zero, in -127..127 (docs/arithmetic.md, section 2).
-
-    Unchanged where the shift is 0.
-    """
+    """Return values / 2^shift, half away from zero, in -127..127 (docs/arithmetic.md, section 2); as they are for 0."""
     half = (1 << shift) >> 1
     return np.sign(values) * np.minimum((np.abs(values) + half) >> shift, 127)

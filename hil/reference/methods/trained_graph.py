@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import xxhash
 
 from hil.errors import RigError
 from hil.graph.graph import Graph
@@ -18,23 +17,15 @@ from hil.reference.formats.tflite8.fast import Own
 from hil.reference.formats.tflite8.loss import cross_entropy, summed
 from hil.reference.formats.tflite8.passes import Passes
 from hil.reference.gradient import Gradient
-from hil.reference.methods import Stage, StepOutcome
+from hil.reference.methods import Reference, Stage, StepOutcome, stage_bytes
 from hil.reference.methods.trained import TrainedLayer
 
 CHUNK = 64  # images of an evaluation at a time
-NO_EXPONENT = bytes(2)
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Some samples of a step.
-
-    Attributes:
-        step: its index.
-        numbers: uint32 [N], their places in the step.
-        images: uint8 [N, H, W] or [N, H, W, C].
-        labels: [N].
-    """
+    """Samples of a step: their places in it uint32 [N], uint8 images [N, H, W] or [N, H, W, C], and labels [N]."""
 
     step: int
     numbers: np.ndarray
@@ -44,17 +35,14 @@ class Samples:
 
 @dataclass
 class Estimate:
-    """What a step estimated: the gradients of the trained layers (section 5).
-
-    The sums of the clean losses and of all others (section 7).
-    """
+    """The gradients of the trained layers (section 5), the sums of the clean losses and of all others (section 7)."""
 
     gradients: list[Gradient]
     plus: np.float32
     minus: np.float32
 
 
-class TrainedGraph(ABC):
+class TrainedGraph(Reference):
     """A method that trains a graph, with its weights and its step counter.
 
     Args:
@@ -66,6 +54,7 @@ class TrainedGraph(ABC):
     """
 
     arithmetic = NumpyArithmetic.name
+    settings: GraphSettings
 
     def __init__(self, graph: Graph, settings: GraphSettings) -> None:
         self.graph = graph
@@ -78,10 +67,6 @@ class TrainedGraph(ABC):
             )
         self._frozen = [self._own(index) for index in range(len(graph.layers))]
         self.configure(settings, 0)
-
-    def configure(self, settings: GraphSettings, first_step: int) -> None:
-        """Go on with other settings of the schedule and another index of the next step; the weights stay."""
-        self.settings, self._next_step = settings, first_step
 
     @property
     def weights(self) -> list[np.ndarray]:
@@ -98,10 +83,7 @@ class TrainedGraph(ABC):
         return StepOutcome(step, plus, minus, plus, minus, 0, self.digests())
 
     def estimate(self, step: int, images: np.ndarray, labels: np.ndarray) -> Estimate:
-        """Return what a step with this index updates by.
-
-        Nothing is updated, but weights beyond their limits are clipped.
-        """
+        """Return what a step updates by; only weights beyond their limits are changed: they are clipped."""
         for layer in self.trained:
             layer.clip()
         own = self.own_now()
@@ -119,12 +101,7 @@ class TrainedGraph(ABC):
     def estimate_samples(
         self, some: Samples, own: list[Own | None], gradients: list[Gradient]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Add the gradients of some samples of a step.
-
-        Args:
-            some: the samples.
-            own: the weights of the step.
-            gradients: of the trained layers, to be added to sample by sample.
+        """Add the gradients of some samples of a step, with the weights of all layers.
 
         Returns:
             Clean losses float32 [N], and all others float32 [N, ...] in the order in which a board computes them.
@@ -138,33 +115,20 @@ class TrainedGraph(ABC):
     def _update(self, layer: TrainedLayer, gradient: Gradient, samples: int) -> None:
         """Step a layer down the gradient of this many samples."""
 
-    def digests(self) -> tuple[int, ...]:
-        """Return XXH32 of every trained tensor; biases as little-endian int32."""
-        return tuple(xxhash.xxh32_intdigest(_bytes(tensor)) for tensor in self.weights)
-
-    def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
-        """Return predictions uint8 [B], how many are right, and the digest of the logits.
-
-        The logits of each sample are followed by two zero bytes.
-        """
-        logits = self._logits(images)
-        predictions = logits.argmax(axis=1).astype(np.uint8)
-        data = b"".join(row.tobytes() + NO_EXPONENT for row in logits)
-        return predictions, int((predictions == labels).sum()), xxhash.xxh32_intdigest(data)
-
-    def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
-        """Return the share of uint8 images [n, H, W] or [n, H, W, C] that the weights classify rightly."""
-        return float((self._logits(images).argmax(axis=1) == labels).mean())
+    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logits of uint8 images, int8 [B, classes], and zeros for the exponents that they do not have."""
+        own, parts = self.own_now(), []
+        for at in range(0, len(images), CHUNK):
+            logits = self.forward.logits(0, {0: self.forward.input_values(images[at : at + CHUNK])}, own)
+            parts.append(_stored(logits[:, 0], self.graph.layers[-1].zero))
+        return np.concatenate(parts), np.zeros(len(images), np.int64)
 
     def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
         """Yield the weights of the clean pass: of a layer-wise step no other pass begins at the input."""
         yield list(weights)
 
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
-        """Return the output of every layer for one sample, each with two zero bytes.
-
-        `weights` replace those of the method.
-        """
+        """Return the output of every layer for one sample."""
         left = iter(weights)
         own = list(self._frozen)
         for layer in self.trained:
@@ -173,18 +137,14 @@ class TrainedGraph(ABC):
             own[layer.index] = layer.fast.own(given.ravel(), bias, layer.fast.float_type(given, bias))
         values = self.forward.clean(images[slot : slot + 1], own)[1:]
         return [
-            Stage(layer.name, "output", _stored(value, layer.zero).tobytes() + NO_EXPONENT)
+            Stage(layer.name, "output", stage_bytes(_stored(value, layer.zero)))
             for layer, value in zip(self.graph.layers, values, strict=True)
         ]
 
     def _losses(self, logits: np.ndarray, labels: np.ndarray, passes: int = 1) -> np.ndarray:
-        """Return the losses of all passes, float32 [N, passes], of logits and labels [N].
+        """Return the losses, float32 [N, passes], of logits [N, passes, classes] less any zero point, and labels [N].
 
-        Args:
-            logits: [N, passes, classes], less their zero point, which does not matter; [N, 1, classes] where no pass
-                differs, since nothing reads what was perturbed.
-            labels: integers [N].
-            passes: how many there are.
+        The logits are [N, 1, classes] where no pass differs, since nothing reads what was perturbed.
         """
         losses = cross_entropy(logits, np.asarray(labels).astype(np.intp)[:, None], self.graph.layers[-1].scale)
         return np.broadcast_to(losses, (len(losses), passes))
@@ -202,19 +162,7 @@ class TrainedGraph(ABC):
             return None
         return fast.own(layer.own.weights.ravel(), layer.own.bias, fast.float_type(layer.own.weights, layer.own.bias))
 
-    def _logits(self, images: np.ndarray) -> np.ndarray:
-        """Return the logits of all images, int8 [B, classes]."""
-        own, parts = self.own_now(), []
-        for at in range(0, len(images), CHUNK):
-            logits = self.forward.logits(0, {0: self.forward.input_values(images[at : at + CHUNK])}, own)
-            parts.append(_stored(logits[:, 0], self.graph.layers[-1].zero))
-        return np.concatenate(parts)
-
 
 def _stored(values: np.ndarray, zero: int) -> np.ndarray:
     """Return values less their zero point as they are stored, int8."""
     return (values + np.float32(zero)).astype(np.int8)
-
-
-def _bytes(tensor: np.ndarray) -> bytes:
-    return tensor.astype(tensor.dtype.newbyteorder("<")).tobytes()

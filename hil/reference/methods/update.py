@@ -20,8 +20,8 @@ def steps(gradient: np.ndarray, exponent: np.ndarray | int, factor: np.ndarray) 
     """Return D, by how much each number is lowered, int64 within +-2^30.
 
     Args:
-        gradient: int64 [...], each in int32.
-        exponent: integers that broadcast: the gradient is `gradient * 2^exponent`.
+        gradient: int64 [...], each in int32, to be multiplied by 2^exponent.
+        exponent: integers that broadcast.
         factor: float32 that broadcasts: the learning rate with all that scales it.
     """
     normal = is_normal(factor)
@@ -39,12 +39,11 @@ def steps(gradient: np.ndarray, exponent: np.ndarray | int, factor: np.ndarray) 
 def momentum_steps(
     velocity: np.ndarray, momentum: float, gradient: np.ndarray, exponent: int, factor: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the next V, float32, and D (docs/arithmetic-backward.md, section 4).
+    """Return the next V, float32, and D (docs/arithmetic-backward.md, section 4); other arguments as of `steps`.
 
     Args:
         velocity: V, float32 [...]; 0 before the first step.
         momentum: M, above 0.
-        gradient, factor: as of `steps`.
         exponent: E, that of the output's factor added.
     """
     fraction, power = np.frexp(factor)

@@ -26,13 +26,6 @@ class ZerothOrder(TrainedGraph):
         """Return f of section 6 up to and with the division by N Q."""
 
     def _streams(self, step: int, places: np.ndarray, layer: TrainedLayer, queries: np.ndarray) -> np.ndarray:
-        """Return the states before the draws of a layer, uint32 [N, Q] (section 3).
-
-        Args:
-            step: index of the step.
-            places: uint32 [N], n' of each sample.
-            layer: the layer.
-            queries: uint32 [Q].
-        """
+        """Return the states before a layer's draws (section 3), uint32 [N, Q], of uint32 places [N] and queries [Q]."""
         numbers = (places[:, None] * np.uint32(LAYERS) + np.uint32(layer.index)) * np.uint32(QUERIES) + queries
         return start_states(self.settings.seed, step, (numbers + np.uint32(1)).astype(np.uint32))

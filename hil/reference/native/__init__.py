@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hil.graph.graph import Graph, Node
-from hil.reference.formats.bfp8.arithmetic import Arithmetic, NumpyArithmetic
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.native.arithmetic import NativeArithmetic
 from hil.reference.native.build import NotBuilt, library
 from hil.reference.native.library import Native
@@ -12,25 +12,21 @@ LARGEST_SUM = 2**31 - 1
 LARGEST_PRODUCT = 127 * 127
 
 
-def fastest(network: Graph) -> Arithmetic:
-    """Return the arithmetic in C where this computer can build it and the network fits it, else NumPy's.
-
-    The name of the latter says why.
-    """
+def fastest(network: Graph) -> NumpyArithmetic:
+    """Return the arithmetic in C where this computer can build it and the network fits it, else NumPy's and why."""
     if not all(fits(layer) for layer in network.trained):
-        return Plain(network, "weights of -128, or sums beyond 32 bits")
+        return _plain(network, "weights of -128, or sums beyond 32 bits")
     try:
         return NativeArithmetic(network, Native(library()))
     except NotBuilt as reason:
-        return Plain(network, str(reason))
+        return _plain(network, str(reason))
 
 
-class Plain(NumpyArithmetic):
-    """NumPy's, and why: it is not chosen for its speed."""
-
-    def __init__(self, network: Graph, reason: str) -> None:
-        super().__init__(network)
-        self.name = f"{NumpyArithmetic.name} ({reason})"
+def _plain(network: Graph, reason: str) -> NumpyArithmetic:
+    """Return NumPy's with a name that says why: it is not chosen for its speed."""
+    found = NumpyArithmetic(network)
+    found.name = f"{found.name} ({reason})"
+    return found
 
 
 def fits(layer: Node) -> bool:

@@ -32,19 +32,14 @@ class Kept(NamedTuple):
 
 
 class NativeArithmetic(NumpyArithmetic):
-    """As `NumpyArithmetic`, to the bit.
-
-    Args:
-        network: the graph; its weights are not used.
-        native: the library.
-    """
+    """As `NumpyArithmetic`, to the bit."""
 
     def __init__(self, network: Graph, native: Native) -> None:
         super().__init__(network)
         self._native, self.name = native, native.name
 
     def forward(self, weights: Tensors, images: np.ndarray, together: bool, kept_from: int) -> Pass:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         if together:
             return super().forward(weights, images, together, kept_from)
         x = np.ascontiguousarray(images.reshape(-1, *self.network.in_shape) >> 1).view(np.int8)
@@ -59,7 +54,7 @@ class NativeArithmetic(NumpyArithmetic):
         return Pass(logits.reshape(len(logits), -1), exponents, Kept(kept, kept_from))
 
     def gradients(self, weights: Tensors, passed: Pass, error: np.ndarray) -> dict[int, np.ndarray]:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         if not isinstance(passed.kept, Kept):
             return super().gradients(weights, passed, error)
         layers, found = self.network.layers, {}
@@ -95,11 +90,11 @@ class NativeArithmetic(NumpyArithmetic):
         return self._native.convolution(error, turned, layer.weight_exp, pads)
 
     def cross_entropy(self, passed: Pass, labels: np.ndarray) -> np.float32:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         return self._native.cross_entropy(passed.logits, passed.exponents, labels)
 
     def noise(self, settings: Settings, step: int) -> list[np.ndarray]:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         if settings.partition == 0:
             return []
         pool = self._native.signed_pool(settings.seed, step, settings.p_zero, settings.r_max)
@@ -110,15 +105,15 @@ class NativeArithmetic(NumpyArithmetic):
         ]
 
     def moved(self, weights: np.ndarray, noise: np.ndarray, factor: int, limit: int) -> np.ndarray:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         return self._native.moved(weights, noise, factor, limit)
 
     def zo_updated(self, weights: np.ndarray, noise: np.ndarray, sign: int, shift: int, limit: int) -> np.ndarray:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         return self._native.zo_updated(weights, noise, sign, shift, limit)
 
     def bp_updated(self, weights: np.ndarray, gradient: np.ndarray, b_bp: int) -> np.ndarray:
-        """As `Arithmetic` says."""
+        """As `NumpyArithmetic`."""
         return self._native.bp_updated(weights, gradient, b_bp)
 
     def _run(self, stage: Stage, weights: Tensors, x: Group) -> Group:
@@ -135,13 +130,9 @@ class NativeArithmetic(NumpyArithmetic):
 
 
 def stages(layers: Sequence[Node], kept_from: int) -> list[Stage]:
-    """Return the stages of a forward pass.
+    """Return the stages of a forward pass through a chain; back-propagation trains layers from `kept_from` on.
 
     Rounding is monotonic, so that relu and pool may come before it; but the error of a pool's output needs its input.
-
-    Args:
-        layers: the chain.
-        kept_from: index of the first layer that is trained by back-propagation.
     """
     found, index, tensor = [], 0, 0
     while index < len(layers):

@@ -62,11 +62,7 @@ def library(instructions: str = OWN) -> ctypes.CDLL:
         lines = error.stderr.strip().splitlines()
         said = [line for line in lines if "error:" in line] or lines
         raise NotBuilt(f"{program} ended with {error.returncode}: {said[0] if said else 'it says nothing'}") from error
-    except (
-        OSError,
-        RuntimeError,
-        subprocess.TimeoutExpired,
-    ) as error:  # a lock's Timeout is an OSError, no home a RuntimeError
+    except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:  # of a lock, a home folder, the compiler
         raise NotBuilt(str(error)) from error
 
 

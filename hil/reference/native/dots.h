@@ -4,8 +4,7 @@
  * multiplies unsigned bytes by signed ones, the first operand is its values plus RAISE, and what that brings in is taken off
  * by the sums that are started with. Sums are modulo 2^32, so that only the last one has to fit.
  */
-#ifndef TRAINRIG_DOTS_H
-#define TRAINRIG_DOTS_H
+#pragma once
 
 #include <string.h>
 
@@ -121,5 +120,3 @@ static inline void dots(int64_t count, const Product *with, const uint8_t *x, pt
         count -= some;
     }
 }
-
-#endif

@@ -17,10 +17,7 @@ Group = tuple[np.ndarray, np.ndarray]  # values and exponents
 
 
 def array(dtype: type[np.generic]) -> type:
-    """Return the type of an argument that is a whole array.
-
-    It is what `numpy.ctypeslib.ndpointer` gives, at a fifth of its cost.
-    """
+    """Return the type of an argument that is a whole array: as `numpy.ctypeslib.ndpointer`, at a fifth of its cost."""
     wanted = np.dtype(dtype)
 
     class Array:
@@ -61,11 +58,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 
 class Native:
-    """The library, its functions with the types of their arguments.
-
-    Args:
-        library: as `hil.reference.native.build` makes it.
-    """
+    """The library that `hil.reference.native.build` makes, its functions with the types of their arguments."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
@@ -77,15 +70,9 @@ class Native:
     def convolution(
         self, x: Group, weights: np.ndarray, weight_exp: int, pads: tuple[int, int], relu: bool = False, pool: int = 1
     ) -> Group:
-        """Return the requantized convolution of [B, H, W, C], then relu, then max-pooled by `pool`.
+        """Return the requantized convolution of [B, H, W, C] by [O, kh, kw, C], then relu, then max-pooled by `pool`.
 
-        Args:
-            x: the input.
-            weights: [O, kh, kw, C].
-            weight_exp: their exponent.
-            pads: zeros above and below, left and right.
-            relu: whether negative values become 0.
-            pool: size and stride of the windows; 1 pools nothing.
+        The pads are zeros above and below, left and right; a pool of 1 pools nothing.
         """
         values, exponents = x
         batch, height, width, channels = values.shape
@@ -116,13 +103,9 @@ class Native:
         return out
 
     def unpooled(self, error: np.ndarray, x: np.ndarray, k: int, relu: bool = False) -> np.ndarray:
-        """Return the error of the input of max-pooling by `k`.
+        """Return the error of max-pooling's input x [B, H, W, C] from that of its output [B, H / k, W / k, C].
 
-        Args:
-            error: of its output, [B, H / k, W / k, C].
-            x: its input, [B, H, W, C].
-            k: size and stride of the windows.
-            relu: whether the input is a relu's output, whose error is handed on with it.
+        With `relu`, the input is a relu's output, whose error is handed on with it.
         """
         batch, height, width, channels = x.shape
         out = np.empty(x.shape, np.int8)
@@ -130,13 +113,7 @@ class Native:
         return out
 
     def dense_gradient(self, error: np.ndarray, x: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-        """Return G of a fully connected layer, int32 [O * I].
-
-        Args:
-            error: of its output, [B, 1, 1, O].
-            x: its input, [B, ...].
-            exponents: int64 [B], of the samples' gradients.
-        """
+        """Return G of a dense layer, int32 [O * I], of errors [B, 1, 1, O], inputs [B, ...] and exponents int64 [B]."""
         batch, outputs = len(error), error.shape[-1]
         inputs = x.size // batch
         out = np.empty(outputs * inputs, np.int32)
@@ -148,12 +125,7 @@ class Native:
     ) -> np.ndarray:
         """Return G of a convolution, int32 [O * kh * kw * C].
 
-        Args:
-            error: of its output, [B, oh, ow, O].
-            x: its input, [B, H, W, C].
-            exponents: int64 [B], of the samples' gradients.
-            kernel: height and width.
-            pad: zeros on every side.
+        Errors are [B, oh, ow, O], inputs [B, H, W, C], exponents int64 [B]; `pad` zeros lie on every side.
         """
         batch, height, width, channels = x.shape
         outputs = error.shape[-1]
@@ -184,19 +156,19 @@ class Native:
         return z
 
     def moved(self, weights: np.ndarray, noise: np.ndarray, factor: int, limit: int) -> np.ndarray:
-        """As `Arithmetic.moved`."""
+        """As `NumpyArithmetic.moved`."""
         out = np.empty(weights.shape, np.int8)
         self._library.native_moved(_whole(weights), noise, out.size, factor, limit, out)
         return out
 
     def zo_updated(self, weights: np.ndarray, noise: np.ndarray, sign: int, shift: int, limit: int) -> np.ndarray:
-        """As `Arithmetic.zo_updated`."""
+        """As `NumpyArithmetic.zo_updated`."""
         out = np.empty(weights.shape, np.int8)
         self._library.native_zo_updated(_whole(weights), noise, out.size, sign, shift, limit, out)
         return out
 
     def bp_updated(self, weights: np.ndarray, gradient: np.ndarray, b_bp: int) -> np.ndarray:
-        """As `Arithmetic.bp_updated`."""
+        """As `NumpyArithmetic.bp_updated`."""
         out = np.empty(weights.shape, np.int8)
         self._library.native_bp_updated(_whole(weights), np.ascontiguousarray(gradient, np.int32), out.size, b_bp, out)
         return out

@@ -3,8 +3,7 @@
  * Values are int8, the batch is the first axis: [B, H, W, C]. Every sample is a group of its own. Functions that need memory
  * of their own return 0, or -1 where there is none.
  */
-#ifndef TRAINRIG_NATIVE_H
-#define TRAINRIG_NATIVE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void native_zo_updated(const int8_t *weights, const int16_t *z, int64_t size, in
                        int32_t limit, int8_t *out);
 
 void native_bp_updated(const int8_t *weights, const int32_t *gradient, int64_t size, int32_t b_bp, int8_t *out);
-
-#endif

@@ -15,11 +15,7 @@ class NRF52840(BUILT_IN):  # type: ignore[misc]
     """Refuses a chip whose access port protection is on."""
 
     def check_flash_security(self) -> None:
-        """Refuse a locked chip. pyOCD calls this before it discovers cores.
-
-        Raises:
-            Blocked: the chip is locked.
-        """
+        """Refuse a locked chip. pyOCD calls this before it discovers cores. Raises Blocked if the chip is locked."""
         if self.is_locked() and not self.session.options.get("auto_unlock"):
             raise Blocked(
                 "probe",

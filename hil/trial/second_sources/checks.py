@@ -64,15 +64,7 @@ class Timed:
 
 
 class Checks:
-    """The checks of one trial.
-
-    Args:
-        prepared: the trial.
-        device: the board, greeted.
-        probe: reads memory; None without a probe.
-        figures: receive the results.
-        silicon: whether the board runs in real time, so that the host's clock can be compared.
-    """
+    """The checks of one trial; on silicon, the board runs in real time, so that the host's clock can be compared."""
 
     def __init__(
         self, prepared: Prepared, device: Device, probe: Probe | None, figures: Figures, silicon: bool
@@ -167,14 +159,7 @@ class Checks:
                 check_cost(self.figures, self._least_booking, count, taken, f"layer {name} {direction}")
 
     def run(self, reply: Stepped, last: int, steps: int, timed: Timed) -> Ran | None:
-        """Check a run of autonomous steps; return its laps and layers, or None if they are not usable.
-
-        Args:
-            reply: of the run.
-            last: index of its last step.
-            steps: number of steps.
-            timed: measured the request; without values if the board also did something else.
-        """
+        """Check a run of autonomous steps up to index `last`; return its laps and layers, or None if not usable."""
         self.cycles.steps(reply, last, steps)
         self._counted(reply, timed, f"cycles in {steps:,} steps up to {last}")
         if self.host_clock is not None and timed.most_s:
@@ -191,13 +176,7 @@ class Checks:
         self.cycles.stretches(made, stretches, cycles, total_is_right)
 
     def sleep(self, reply: Stepped, timed: Timed, asked_ms: int) -> None:
-        """Check a run with sleep before and after its steps: the counter stops in a sleep, and no sleep ends too soon.
-
-        Args:
-            reply: of the run.
-            timed: measured the request.
-            asked_ms: total sleep in ms.
-        """
+        """Check a run with `asked_ms` of sleep in all: the counter stops in a sleep, and no sleep ends too soon."""
         self.figures.reported("sleep")
         if self.host_clock is not None:
             self.figures.confirmed("sleep", HOST_CLOCK)

@@ -10,12 +10,7 @@ TELLS = 0.05  # relative uncertainty of the time above which nothing is confirme
 
 
 class HostClock:
-    """Sums runs of autonomous steps: the longer they are, the less the time on the line matters.
-
-    Args:
-        figures: receive the result.
-        clock_hz: of the board.
-    """
+    """Sums runs of autonomous steps: the longer they are, the less the time on the line matters."""
 
     def __init__(self, figures: Figures, clock_hz: int) -> None:
         self._figures, self._clock_hz = figures, clock_hz
@@ -23,12 +18,7 @@ class HostClock:
         self._runs = 0
 
     def run(self, cycles: int, least_s: float, most_s: float) -> None:
-        """Add one run.
-
-        Args:
-            cycles: counted by the agent.
-            least_s, most_s: bounds of its duration by the host's clock; equal unless a frame was sent again.
-        """
+        """Add a run: the agent's cycles, and bounds of its duration, equal unless a frame was sent again."""
         self._counted_s += cycles / self._clock_hz
         self._least_s += least_s
         self._most_s += most_s

@@ -30,11 +30,6 @@ class ProbeCounter:
 
     It is usable if it stops while the core sleeps; else it includes the time on the line. CYCCNT stops on
     the virtual boards; on silicon this is tested, since a debugger may keep the clocks on. The firmware stops SysTick.
-
-    Args:
-        probe: reads memory while the chip runs.
-        board: its catalogue entry.
-        image: the ELF file that runs.
     """
 
     def __init__(self, probe: Probe, board: Board, image: Image) -> None:
@@ -72,15 +67,7 @@ class ProbeCounter:
 
 
 def check_counted(figures: Figures, counted: int, gone_on: int, of: str, frames: int = 1) -> None:
-    """Compare the cycles that the agent reports with those that the probe has read.
-
-    Args:
-        figures: receive the result.
-        counted: cycles_total.
-        gone_on: cycles by the probe, modulo 2^32.
-        of: the step, for the message.
-        frames: that the agent handled in this time.
-    """
+    """Compare the cycles that the agent has `counted` with those by the probe, modulo 2^32; `of` names the step."""
     figures.confirmed("cycles", PROBE)
     beside = (gone_on - counted) % ROUND
     if beside > frames * BESIDE + BESIDE_SHARE * counted:

@@ -16,12 +16,7 @@ LONGEST_S = 24 * 3600.0  # longest plausible step in seconds: no timeout is long
 class CycleCheck:
     """Checks the agent's cycle counts against each other and against the least cycles of a step.
 
-    Args:
-        figures: receive the result.
-        least: least cycles of a step.
-        layers: names of the layers.
-        clock_hz: of the board.
-        counts: whether the board has a counter; else it reports zeros.
+    A board without a counter (`counts` is false) reports zeros.
     """
 
     def __init__(
@@ -31,13 +26,7 @@ class CycleCheck:
         self._clock_hz, self._counts = clock_hz, counts
 
     def steps(self, reply: Stepped, asked: int, steps: int = 1) -> None:
-        """Check the reply to `step` or `run`.
-
-        Args:
-            reply: with the cycles of all its steps together.
-            asked: index of the last one.
-            steps: number of steps.
-        """
+        """Check the reply to `step` or `run`, whose last step has the index `asked`."""
         where = f" in step {asked}" if steps == 1 else f" in {steps:,} steps up to {asked}"
         self._figures.equal("step", reply.step, asked, HOST, where=where)
         self._figures.reported("cycles")
@@ -128,13 +117,9 @@ class CycleCheck:
     def stretches(
         self, made: int, stretches: Sequence[tuple[str, int]], cycles: dict[str, int], total_is_right: bool
     ) -> None:
-        """Check the stretches of a step against its cycles by phase, if all of them were reported.
+        """Check the stretches of a step against its cycles by phase, if all that it made were reported.
 
-        Args:
-            made: number of stretches that occurred.
-            stretches: phase and cycles of each.
-            cycles: of the step, by phase.
-            total_is_right: whether the total cycles agree with the counter; then stretches with another sum are wrong.
+        If the total cycles agree with the counter, stretches with another sum are wrong.
         """
         if not self._counts or not made:
             return

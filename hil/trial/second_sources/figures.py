@@ -29,11 +29,6 @@ class Figures:
     sources: dict[str, list[str]] = field(default_factory=dict)
     wrong: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def alone(self) -> tuple[str, ...]:
-        """Figures without a second source."""
-        return tuple(figure for figure, sources in self.sources.items() if not sources)
-
     def reported(self, *figures: str) -> None:
         """Note that the firmware has reported these figures."""
         for figure in figures:
@@ -50,15 +45,7 @@ class Figures:
         self.wrong.setdefault(figure, f"{figure}: {sentence}")
 
     def equal(self, figure: str, reported: int, found: int, source: str, of: str = "", where: str = "") -> None:
-        """Compare a figure with a second source.
-
-        Args:
-            figure: its name; the part before a dot is its name in the record.
-            reported, found: values of the firmware and of the source.
-            source: one of the constants above.
-            of: unit, with a space before it.
-            where: step or request, with a space before it.
-        """
+        """Compare a figure with what a second source found; unit and place (`where`) begin with a space."""
         self.confirmed(figure, source)
         if reported != found:
             self.refuse(figure, f"the agent reports {reported:,}{of}{where}, {SAYS[source]} {found:,}{of}.")

@@ -23,18 +23,12 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
     """Train one step of the last layer alone and compare its cycles a sample with those of the trial's first step.
 
     Nothing is checked for a method whose last layer cannot be trained alone. The board loses the trial's network.
-
-    Args:
-        figures: receive the result.
-        device: the board, after all other measurements.
-        prepared: the trial.
-        profile: cycles by layer of its first step.
     """
     subject = prepared.subject
     alone, last = subject.last_layer(SAMPLES), subject.network.layers[-1]
     if alone is None:
         return
-    pixels = np.random.default_rng(prepared.spec.seed).integers(0, 256, (SAMPLES, *alone.in_shape), np.uint8)
+    pixels = np.random.default_rng(prepared.spec.seed).integers(0, 256, (SAMPLES, *alone.network.in_shape), np.uint8)
     try:
         device.load(alone.file())
         device.configure(alone.configuration(alone.settings, SAMPLES, 0))

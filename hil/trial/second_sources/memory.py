@@ -31,14 +31,7 @@ def least_arena(plan: Plan) -> int:
 
 @dataclass
 class MemoryCheck:
-    """Checks of the board's memory.
-
-    Args:
-        figures: receive the result.
-        image: the firmware that runs.
-        plan: of the arena.
-        probe: reads memory; None without a probe.
-    """
+    """Checks of the board's memory."""
 
     figures: Figures
     image: Image
@@ -67,20 +60,14 @@ class MemoryCheck:
     def compare(self, reported: Memory, before: int | None, seen: Watermarks | None, stepped: bool) -> Watermarks:
         """Compare the watermarks of agent and probe; return the larger of both for each.
 
-        Args:
-            reported: the reply to `memory`.
-            before: the stack's peak by the probe, read before that request.
-            seen: all watermarks by the probe, read after it.
-            stepped: whether the board has trained since it was configured.
+        The probe has read the stack's peak before the agent's report and all after it; `stepped`: the board trained.
         """
         figures, agent = self.figures, Watermarks(reported.static_bytes, reported.arena_peak, reported.stack_peak)
         figures.reported("stack_peak", "arena_peak")
         figures.equal("static_bytes", agent.static, static_bytes(self.image), IMAGE, BYTES)
         for area in ("arena", "stack"):
-            start, end = (
-                self.image.symbols[f"__{area}_{name}"]
-                for name in (("start", "end") if area == "arena" else ("bottom", "top"))
-            )
+            ends = ("start", "end") if area == "arena" else ("bottom", "top")
+            start, end = (self.image.symbols[f"__{area}_{name}"] for name in ends)
             figures.equal(f"{area}_base", getattr(reported, f"{area}_base"), start, IMAGE)
             figures.equal(f"{area}_size", getattr(reported, f"{area}_size"), end - start, IMAGE, BYTES)
         self._arena(agent.arena_peak, seen, stepped)

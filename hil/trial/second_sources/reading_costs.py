@@ -22,15 +22,7 @@ def check_bookings(figures: Figures, cycles: Sequence[int]) -> bool:
 
 
 def check_cost(figures: Figures, least: int, readings: int, cycles: int, of: str) -> None:
-    """Check the least cost of a reading against an interval that includes some readings.
-
-    Args:
-        figures: receive the result.
-        least: cycles of a reading, as reported by the agent.
-        readings: in the interval.
-        cycles: of the interval.
-        of: name of the interval, for the message.
-    """
+    """Check the least cost of a reading against the cycles of an interval (`of`) that includes some readings."""
     if readings * least > cycles:
         figures.refuse(
             "bookings",

@@ -24,13 +24,13 @@ HELD_OUT_ROWS = (
     # The run follows a step: its first lap, its sums and its profile have that step's cycles too.
     _measuring("account of the step before is not cleared when a run begins", "figures", "engine/train.c", "    begin_account(&engine->model);\n    engine->lap_count = 0;", "    engine->lap_count = 0;", (*PHASES, "laps", "profile")),
     # Backward has the gradients of two layers, update moves the weights of all five: each lap has one in the other's place.
-    _measuring("backward and update of a lap are swapped", "figures", "engine/train.c", ".backward = total_of_layers(account->backward, layers), .update = account->update};", ".backward = account->update, .update = total_of_layers(account->backward, layers)};", ("laps",)),
+    _measuring("backward and update of a lap are swapped", "figures", "engine/train.c", ".update = account->update};\n    for (uint8_t l = 0; l < engine->model.file.layers; l++) {\n        lap.forward += account->forward[l];\n        lap.backward +=", ".backward = account->update};\n    for (uint8_t l = 0; l < engine->model.file.layers; l++) {\n        lap.forward += account->forward[l];\n        lap.update +=", ("laps",)),
     # 107,550 bytes are hashed after the booking: digest is the cost of a booking alone, and the total lacks the rest.
     _measuring("the digest is booked before it is taken", "figures", "engine/train.c", "    (void)engine_digests(engine, digests); /* there are settings */\n    stopwatch_book(&model->watch, &model->account.digest);\n", "    stopwatch_book(&model->watch, &model->account.digest);\n    (void)engine_digests(engine, digests); /* there are settings */\n", ("cycles_digest", "cycles_total")),
     # The plus pass has two samples, so its stretch of forward goes on once: that of the first sample is lost.
     _measuring("a stretch that goes on keeps its last group only", "energy", "engine/stretches.h", "goes_on ? stretches->told[place] + cycles : (uint64_t)phase << STRETCH_PHASE_BIT | cycles;", "(uint64_t)phase << STRETCH_PHASE_BIT | cycles;", ("stretches",)),
     # Each pass of three samples comes in two parts: the first layer of the second part is booked with the sample's time on the link.
-    _measuring("the counter is started once a pass, not once a part", "figures of parts", "methods/elasticzo_int8.c", "    stopwatch_start(&model->watch);\n    if (step->through == 0 || pass != step->pass) {\n", "    if (step->through == 0 || pass != step->pass) {\n        stopwatch_start(&model->watch);\n", ("cycles_forward", "cycles_total")),
+    _measuring("the counter is started once a pass, not once a part", "figures of parts", "engine/train.c", "    stopwatch_start(&model->watch);\n    if (step->through == 0 || pass != step->pass) {\n", "    if (step->through == 0 || pass != step->pass) {\n        stopwatch_start(&model->watch);\n", ("cycles_forward", "cycles_total")),
     # The update of three samples' sums is over when the counter is started: next to nothing is booked.
     _measuring("the update of summed gradients is counted from its end", "adaptive, three samples", "methods/tflite8_step.c", "    stopwatch_start(&model->watch);\n    if (model->settings.batch > 1) {\n        gradient_update_summed(model, step->through);\n", "    if (model->settings.batch > 1) {\n        gradient_update_summed(model, step->through);\n        stopwatch_start(&model->watch);\n", ("cycles_update", "cycles_total")),
     # From the second step on the number has the bookings of the steps before.
@@ -40,7 +40,7 @@ HELD_OUT_ROWS = (
     # Only the trained layers of block 2 have a backward: with the forward of all layers in its place, the profile does not sum to its phase.
     _measuring("the profile has forward in the place of backward", "figures of a graph", "trainer/requests.c", "memcpy(reply->body + size, account->backward, size);", "memcpy(reply->body + size, account->forward, size);", ("profile",)),
     # What is planned of the arena is less than what there is of it: each is reported as the other.
-    _measuring("plan and size of the arena are swapped", "figures", "trainer/network_requests.c", "{.arena_planned = planned, .arena_size = trainer->engine.arena_size}", "{.arena_planned = trainer->engine.arena_size, .arena_size = planned}", ("arena_planned", "arena_size")),
+    _measuring("plan and size of the arena are swapped", "figures", "trainer/network_requests.c", ".arena_planned = planned, .arena_size = engine->arena_size,", ".arena_planned = engine->arena_size, .arena_size = planned,", ("arena_planned", "arena_size")),
     # Bytes are asked for: a quarter of them is reported.
     _measuring("the size of the stack is reported in words", "figures", "agent/agent.c", ".stack_size = stack.size,", ".stack_size = stack.size / (uint32_t)sizeof(uint32_t),", ("stack_size",)),
     # 64 MHz is the nRF52840's clock, this core's is higher: 100 ms of sleep end after a fraction of it.
@@ -70,5 +70,5 @@ HELD_OUT_ROWS = (
     # Inputs of depthwise layers have the zero point -128: all channels but the first take the errors of those before into their offset.
     _arithmetic("stale sum: errors of a channel are added to those of the channels before", "int8-bp", "kernels/tflite_depthwise_s8_weight_gradient.c", "    for (uint32_t c = 0; c < channels; c++) {\n        int32_t sum = 0;\n", "    int32_t sum = 0;\n    for (uint32_t c = 0; c < channels; c++) {\n", (r"dw\d+",), "weight"),
     # Biases follow velocities of weights, which are not 0 any more, and in the second step these weights follow the biases'.
-    _arithmetic("index: velocities of biases lie over those of weights", "mcutrain", "methods/tflite8_gradient.c", "uint32_t behind = trained_weights(&model->training, graph_layer(&model->file, sink->l));\n    int32_t *bias", "uint32_t behind = trained_biases(&model->training, graph_layer(&model->file, sink->l));\n    int32_t *bias", (r"pw\d+(\.bias)?",), "weight"),
+    _arithmetic("index: velocities of biases lie over those of weights", "mcutrain", "methods/tflite8_gradient.c", "velocities(model, sink->l) + first", "velocities(model, sink->l) + first - (first < weights ? 0 : weights - trained_biases(&model->training, graph_layer(&model->file, sink->l)))", (r"pw\d+(\.bias)?",), "weight"),
 )  # fmt: skip

@@ -9,8 +9,7 @@ DWT, MEMORY, REQUESTS = "ports/dwt/dwt.c", "agent/memory.c", "trainer/requests.c
 PEAK = "    const volatile uint32_t *word = __stack_bottom;\n    while (word < __stack_top && *word == STACK_PATTERN) {\n        word++;\n    }\n"
 STACK, TOTAL = ("stack_peak",), ("cycles_total",)
 LAPS = ("laps",)
-BOOKED = "account.update);\n    } else {\n"
-RUN_REPLY = "        engine_report(engine, &result, reply->body + sizeof(msg_step_reply_t));"
+RUN_REPLY = "    engine_report(call->engine, &result, call->reply->body + sizeof result);"
 
 
 def _row(
@@ -21,7 +20,7 @@ def _row(
 
 def _in_run(line: str) -> tuple[str, str]:
     """Return the report of request_run, and the same with a line before the reply."""
-    return RUN_REPLY, f"{RUN_REPLY}\n        {line}"
+    return RUN_REPLY, f"{RUN_REPLY}\n    {line}"
 
 
 MEASURING_ROWS = (
@@ -50,33 +49,35 @@ MEASURING_ROWS = (
     # phases and layers
     _row("update booked to perturb", "methods/elasticzo_int8.c", "stopwatch_book(&model->watch, &model->account.update);", "stopwatch_book(&model->watch, &model->account.perturb);", ("cycles_update", "cycles_perturb")),
     _row("total without backward", "engine/train.c", "result->cycles_total = all.perturb + all.forward + all.backward + all.update", "result->cycles_total = all.perturb + all.forward + all.update", TOTAL),
-    _row("forward of the last layer not summed", "engine/train.c", "for (uint8_t l = 0; l < layers; l++) {\n        total += cycles[l];", "for (uint8_t l = 0; l + 1 < layers; l++) {\n        total += cycles[l];", ("cycles_forward", "cycles_backward", "profile", "cycles_total")),
+    _row("forward of the last layer not summed", "engine/train.c", "for (uint8_t l = 0; l < engine->model.file.layers; l++) {\n        lap.forward", "for (uint8_t l = 0; l + 1 < engine->model.file.layers; l++) {\n        lap.forward", ("cycles_forward", "cycles_backward", "profile", "cycles_total")),
     _row("loss booked to backward", "methods/elasticzo_int8.c", "stopwatch_book(&model->watch, &model->account.forward[model->file.layers - 1]);", "stopwatch_book(&model->watch, &model->account.backward[model->file.layers - 1]);", ("cycles_forward", "cycles_backward")),
-    _row("half of a graph's layers not summed", "engine/train.c", "for (uint8_t l = 0; l < layers; l++) {\n        total += cycles[l];", "for (uint8_t l = 0; l < layers / 2; l++) {\n        total += cycles[l];", ("cycles_forward", "cycles_backward", "profile", "cycles_total"), GRAPH),
-    Row("update of a graph booked to perturb", MEASURING, tuple(Patch("methods/tflite8_gradient.c", BOOKED + after, BOOKED.replace("update", "perturb") + after) for after in ("        add_gradient_s32(", "        const uint32_t behind")), GRAPH, ("cycles_update",)),
+    _row("half of a graph's layers not summed", "engine/train.c", "for (uint8_t l = 0; l < engine->model.file.layers; l++) {\n        lap.forward", "for (uint8_t l = 0; l < engine->model.file.layers / 2; l++) {\n        lap.forward", ("cycles_forward", "cycles_backward", "profile", "cycles_total"), GRAPH),
+    _row("update of a graph booked to perturb", "methods/tflite8_gradient.c", "stopwatch_book(&model->watch, &model->account.update);", "stopwatch_book(&model->watch, &model->account.perturb);", ("cycles_update",), GRAPH),
     Row("forward halved in a run, its total too", MEASURING, change(REQUESTS, *_in_run("result.cycles_total -= result.cycles_forward / 2; result.cycles_forward -= result.cycles_forward / 2;")), FIGURES, ("cycles_forward", "laps", "cycles_total")),
     Row("forward halved in a run", MEASURING, change(REQUESTS, *_in_run("result.cycles_forward /= 2;")), FIGURES, ("cycles_forward", "cycles_total")),
-    Row("total of 2^64 - 1", MEASURING, change(REQUESTS, ".cycles_digest = result->cycles_digest, .cycles_total = result->cycles_total,", ".cycles_digest = result->cycles_digest, .cycles_total = UINT64_MAX,"), FIGURES, TOTAL),
-    Row("forward of 2^64 - 1, its total as it wraps", MEASURING, change(REQUESTS, ".sign = result->sign,\n        .cycles_perturb = result->cycles_perturb, .cycles_forward = result->cycles_forward,\n        .cycles_backward = result->cycles_backward, .cycles_update = result->cycles_update,\n        .cycles_digest = result->cycles_digest, .cycles_total = result->cycles_total,", ".sign = result->sign,\n        .cycles_perturb = result->cycles_perturb, .cycles_forward = UINT64_MAX,\n        .cycles_backward = result->cycles_backward, .cycles_update = result->cycles_update,\n        .cycles_digest = result->cycles_digest, .cycles_total = result->cycles_total - result->cycles_forward - 1u,"), FIGURES, ("cycles_forward", "cycles_total")),
+    Row("total of 2^64 - 1", MEASURING, change("engine/train.c", "result->cycles_total = all.perturb + all.forward + all.backward + all.update + result->cycles_digest;", "result->cycles_total = UINT64_MAX;"), FIGURES, TOTAL),
+    Row("forward of 2^64 - 1, its total as it wraps", MEASURING, (
+        Patch("engine/train.c", "result->cycles_forward = all.forward;", "result->cycles_forward = UINT64_MAX;"),
+        Patch("engine/train.c", "result->cycles_total = all.perturb + all.forward + all.backward", "result->cycles_total = all.perturb - 1u + all.backward")), FIGURES, ("cycles_forward", "cycles_total")),
     # laps, profile, stretches, bookings, work
     _row("laps cumulative", "engine/train.c", "engine->laps[engine->lap_count++] = since(&before, &after);", "engine->laps[engine->lap_count++] = since(&(lap_t){.perturb = 0}, &after);", LAPS),
     _row("only three laps kept", "engine/train.c", "if (engine->lap_count < ENGINE_MAX_LAPS) {", "if (engine->lap_count < 3) {", LAPS),
-    _row("no laps", REQUESTS, "link_put_reply(reply, engine->laps, engine->lap_count * sizeof engine->laps[0]);", "(void)engine;\n    (void)reply;", LAPS),
+    _row("no laps", REQUESTS, "link_put_reply(call->reply, engine->laps, engine->lap_count * sizeof engine->laps[0]);", "(void)engine;", LAPS),
     _row("laps of zeros", "engine/train.c", "engine->laps[engine->lap_count++] = since(&before, &after);", "engine->laps[engine->lap_count++] = since(&after, &after);", LAPS),
     _row("laps of a graph told twice as long", "engine/train.c", "engine->laps[engine->lap_count++] = since(&before, &after);", "engine->laps[engine->lap_count++] = since(&before, &(lap_t){2 * after.perturb, 2 * after.forward, 2 * after.backward, 2 * after.update});", LAPS, GRAPH),
     _row("profile rotated by a layer", REQUESTS, "    memcpy(reply->body, account->forward, size);", "    memcpy(reply->body, account->forward + 1, size - sizeof account->forward[0]);\n    memcpy(reply->body + size - sizeof account->forward[0], account->forward, sizeof account->forward[0]);", ("profile",)),
     _row("profile of a graph rotated by a layer", "trainer/requests.c", "    memcpy(reply->body, account->forward, size);", "    memcpy(reply->body, account->forward + 1, size - sizeof account->forward[0]);\n    memcpy(reply->body + size - sizeof account->forward[0], account->forward, sizeof account->forward[0]);", ("profile",), GRAPH),
     _row("profile of zeros", REQUESTS, "    memcpy(reply->body, account->forward, size);\n    memcpy(reply->body + size, account->backward, size);", "    (void)account;\n    memset(reply->body, 0, 2 * size);", ("profile",)),
-    _row("booking cost x100", REQUESTS, "const uint32_t cycles = stopwatch_book_nothing(&trainer->engine.model.watch);", "const uint32_t cycles = 100u * stopwatch_book_nothing(&trainer->engine.model.watch);", ("bookings",)),
-    _row("booking cost of 2^32 - 1", REQUESTS, "const uint32_t cycles = stopwatch_book_nothing(&trainer->engine.model.watch);", "const uint32_t cycles = stopwatch_book_nothing(&trainer->engine.model.watch) | UINT32_MAX;", ("bookings",)),
-    _row("booking cost of 0", REQUESTS, "const uint32_t cycles = stopwatch_book_nothing(&trainer->engine.model.watch);", "const uint32_t cycles = 0 * stopwatch_book_nothing(&trainer->engine.model.watch);", ("bookings",)),
+    _row("booking cost x100", REQUESTS, "const uint32_t cycles = stopwatch_book_nothing(&call->engine->model.watch);", "const uint32_t cycles = 100u * stopwatch_book_nothing(&call->engine->model.watch);", ("bookings",)),
+    _row("booking cost of 2^32 - 1", REQUESTS, "const uint32_t cycles = stopwatch_book_nothing(&call->engine->model.watch);", "const uint32_t cycles = stopwatch_book_nothing(&call->engine->model.watch) | UINT32_MAX;", ("bookings",)),
+    _row("booking cost of 0", REQUESTS, "const uint32_t cycles = stopwatch_book_nothing(&call->engine->model.watch);", "const uint32_t cycles = 0 * stopwatch_book_nothing(&call->engine->model.watch);", ("bookings",)),
     _row("multiply-accumulates halved", "engine/pass.c", "model->macs += graph_products(layer) * pass->count;", "model->macs += graph_products(layer) * pass->count / 2;", ("macs",), GRAPH),
     _row("layer runs of the first pass not counted", "trainer/requests.c", ".layer_runs = model->layer_runs,", ".layer_runs = model->layer_runs - model->file.layers,", ("layer_runs",), GRAPH),
     _row("bookings of a graph x1000", "trainer/requests.c", ".bookings = model->watch.bookings}", ".bookings = 1000u * model->watch.bookings}", ("bookings",), GRAPH),
     # sleep, numbers of steps, samples and right answers
     _row("busy loop in the place of idle sleep", "ports/sleep/sleep.c", "        if (left > 0) {\n            wait_for_interrupt();\n        }\n", "", ("sleep",), "energy"),
-    _row("wrong step number", REQUESTS, ".step = result->step,", ".step = result->step + 1u,", ("step",)),
+    _row("wrong step number", "engine/train.c", "result->step = under_way->step;", "result->step = under_way->step + 1u;", ("step",)),
     _row("number of right answers one too large", REQUESTS, ".correct = result.correct,", ".correct = (uint16_t)(result.correct + 1u),", ("correct",), gate=True),
     _row("number of right answers of a graph tripled", "trainer/requests.c", ".correct = result.correct,", ".correct = (uint16_t)((result.correct + 1u) * 3u),", ("correct",), GRAPH),
-    _row("a sample too many in a part", REQUESTS, ".done = (uint16_t)(fields.first + fields.count)", ".done = (uint16_t)(fields.first + fields.count + 1u)", ("done",), "figures of parts"),
+    _row("a sample too many in a part", REQUESTS, ".done = (uint16_t)(fields->first + fields->count)", ".done = (uint16_t)(fields->first + fields->count + 1u)", ("done",), "figures of parts"),
 )  # fmt: skip

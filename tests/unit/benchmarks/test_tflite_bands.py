@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from bench.tflite_layers import drawn, parameters
 
-from hil.reference.formats.tflite8 import layers
-from hil.reference.formats.tflite8.layers import Window
+from tests.oracle import tflite_layers as layers
+from tests.oracle.tflite_layers import Window
 
 GUARD = 64  # bytes behind scratch and outputs that have to stay
 

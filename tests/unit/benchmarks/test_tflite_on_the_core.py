@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from bench.tflite_layers import drawn, parameters
 
-from hil.reference.formats.tflite8 import layers
-from hil.reference.formats.tflite8.layers import Window
 from hil.reference.formats.tflite8.rescale import Quantization, requantize
 from tests.oracle import tflite_gradients as gradients
+from tests.oracle import tflite_layers as layers
+from tests.oracle.tflite_layers import Window
 
 SCRATCH = 1 << 16
 

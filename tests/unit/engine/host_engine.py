@@ -24,6 +24,7 @@ class Failure(ctypes.Structure):
 class StepResult(ctypes.Structure):
     """step_result_t of engine/training.h."""
 
+    _pack_ = 1
     _fields_ = [
         ("step", ctypes.c_uint32), ("loss_plus", ctypes.c_float), ("loss_minus", ctypes.c_float), ("sign", ctypes.c_int8),
         *((f"cycles_{name}", ctypes.c_uint64) for name in ("perturb", "forward", "backward", "update", "digest", "total")),
@@ -94,8 +95,8 @@ class Engine:
             self._call("engine_load_begin", size)
             self._call("engine_load_data", ctypes.c_uint32(0), blob, size)
             self._call("engine_load_end")
-        library.engine_tensors.restype = library.engine_layers.restype = ctypes.c_uint8
-        self.layers: int = library.engine_layers(self._engine)
+        library.host_tensors.restype = library.host_layers.restype = ctypes.c_uint8
+        self.layers: int = library.host_layers(self._engine)
 
     def close(self) -> None:
         """Give the memory back."""
@@ -104,7 +105,7 @@ class Engine:
     @property
     def tensors(self) -> int:
         """How many tensors are trained, or could be."""
-        return int(self._library.engine_tensors(self._engine))
+        return int(self._library.host_tensors(self._engine))
 
     def _call(self, name: str, *arguments: object) -> None:
         function = getattr(self._library, name)

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.tflite_kernels import Kernels, pointer
-from hil.reference.formats.tflite8 import layers
-from hil.reference.formats.tflite8.layers import Window
 from hil.reference.formats.tflite8.rescale import Quantization, requantize
 from tests.oracle import tflite_gradients as gradients
+from tests.oracle import tflite_layers as layers
+from tests.oracle.tflite_layers import Window
 
 FAST = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 NAMES = ("conv2d", "pointwise", "depthwise")

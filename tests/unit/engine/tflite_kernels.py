@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.reference.formats.tflite8.layers import Window
 from hil.reference.formats.tflite8.rescale import Quantization
+from tests.oracle.tflite_layers import Window
 
 
 class Shape(ctypes.Structure):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -56,6 +57,12 @@ def test_every_run_waits_for_those_that_it_chooses_among(name: str, network: str
     assert all("@800-200" in run.data for run in table.runs if run.name in table.choices), "no test image decides"
     assert all(run.data.endswith("@1000") for run in table.certified)
     assert {row for _, _, row in table.cells} | set(table.not_run) == set(table.rows)
+
+
+def test_every_corruption_has_its_searches() -> None:
+    table = PMT_TABLES["pmt-figure7"](replace(SMALL, corruptions=("fog", "snow")))
+    stems = {stem for run in table.certified for stem in run.rate_from}
+    assert stems == {search.stem for search in table.searches} and len(stems) == 2 * len(table.rows)
 
 
 def test_the_paper_s_cells() -> None:

@@ -1,6 +1,5 @@
 /* The pipe of harness.c, and what it drives: the link alone (harness_link.c) or the whole agent (harness_agent.c). */
-#ifndef HARNESS_H
-#define HARNESS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@ void harness_event(const char *format, ...);
 /* Implemented by what is driven. */
 void harness_start(void);
 void harness_receive(const uint8_t *bytes, size_t n);
-
-#endif

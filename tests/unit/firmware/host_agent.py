@@ -84,4 +84,4 @@ def engine_sources() -> list[Path]:
         for path in sorted((FIRMWARE / room).glob("*.c"))
     ]
     trainer = [path for path in sorted((FIRMWARE / "trainer").glob("*.c")) if path.name != "main.c"]
-    return [FIRMWARE / "agent/agent.c", FIRMWARE / "agent/no_boot_loader.c", *trainer, *engine]
+    return [FIRMWARE / "agent/agent.c", FIRMWARE / "agent/optional_port.c", *trainer, *engine]

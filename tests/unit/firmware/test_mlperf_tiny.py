@@ -231,7 +231,9 @@ def test_a_board_with_lenet5_classifies_as_the_reference_does(board: str, tmp_pa
             for image in images:
                 runner.load(image.tobytes())
                 (start, end), results = runner.infer(2, 1)
-                assert results == pytest.approx(expected_results(prepared.network, image.tobytes()), abs=TOLERANCE)
+                assert results == pytest.approx(
+                    expected_results(prepared.subject.network, image.tobytes()), abs=TOLERANCE
+                )
                 found.append((end - start, results))
         assert len({tuple(results) for _, results in found}) > 1
         assert all(microseconds > 500 for microseconds, _ in found)

@@ -11,9 +11,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import xxhash
@@ -236,22 +234,6 @@ def test_the_second_boot_stage_is_sealed() -> None:
 
 def test_message_header_is_the_generated_one() -> None:
     assert (FIRMWARE / "agent/messages.h").read_text() == header(description())
-
-
-@pytest.fixture(scope="module")
-def script() -> ModuleType:
-    """Return firmware/manifest.py as a module."""
-    spec = spec_from_file_location("firmware_manifest", FIRMWARE / "manifest.py")
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize("length", [*range(40), 1000])
-def test_manifest_digest_is_xxh32(script: ModuleType, length: int) -> None:
-    data = bytes(i * 167 % 256 for i in range(length))
-    assert script.xxh32(data) == xxhash.xxh32_intdigest(data, seed=0)
 
 
 def test_sources_build_to_the_committed_images() -> None:

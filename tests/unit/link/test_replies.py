@@ -22,6 +22,7 @@ from hil.link.replies import (
     Stepped,
     Work,
     bookings_of,
+    checked,
     checkpoints_of,
     digests_of,
     laps_of,
@@ -52,10 +53,10 @@ FIRST, SECOND = (0, 7, 0xCAFE, 70, 0xD1, 0x1A), (1, 8, 0xCAFE, 80, 0xD2, 0x1A)
 SLOTS = {"room": 448, "slots": FIRST + SECOND}
 COPIED = {"campaign": 0xCAFE, "step": 80, "digest": 0xD2}
 FROM = {  # request: how its reply is taken
-    "hello": Identity.of, "load_end": lambda values: Loaded.of("load_end", values), "use_flash": lambda values: Loaded.of("use_flash", values),
+    "hello": Identity.of, "load_end": lambda values: checked(Loaded, "load_end", values), "use_flash": lambda values: checked(Loaded, "use_flash", values),
     "configure": Planned.of,
     "step": lambda values: Stepped.of("step", values, 7, 2), "run": lambda values: Stepped.of("run", values, 7, 2), "infer": lambda values: Inferred.of(values, 3),
-    "memory": Memory.of, "work": Work.of, "laps": lambda values: laps_of(values, 2), "profile": lambda values: profile_of(values, 3), "bookings": bookings_of,
+    "memory": Memory.of, "work": lambda values: checked(Work, "work", values), "laps": lambda values: laps_of(values, 2), "profile": lambda values: profile_of(values, 3), "bookings": bookings_of,
     "checkpoints": checkpoints_of, "save_checkpoint": lambda values: Saved.of(values, 64),
     "load_checkpoint": lambda values: loaded_from(values, BoardCheckpoint(*SECOND)),
     "stretches": stretches_of, "digests": lambda values: digests_of("digests", values["digests"], 2),

@@ -324,7 +324,7 @@ def test_a_fixed_interval_aliases_a_commensurate_step_and_a_drawn_one_does_not()
 
 
 def test_a_dialect_that_makes_no_sense_is_refused():
-    with pytest.raises(RigError, match=r"has no 'reading': did you mean readings"):
+    with pytest.raises(RigError, match=r"has no field 'reading', did you mean readings"):
         Dialect.read({"reading": {}})
     with pytest.raises(RigError, match="one of I and P is needed"):
         Dialect.read({"readings": {"MEAS:VOLT?": "V"}})

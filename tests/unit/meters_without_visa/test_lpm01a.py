@@ -15,7 +15,7 @@ from hil.energy.uncertainty import combined
 from hil.errors import Blocked, RigError
 from hil.meters.lpm01a import Lpm01a
 from hil.meters.lpm01a_stream import Stream
-from hil.meters.meter import MaybeFallingOnly, Setting, Spoiled
+from hil.meters.meter import Setting, Spoiled
 from hil.meters.serial_line import SerialLine
 from hil.standins.virtual.meter.errors import Errors, Limits
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
@@ -91,11 +91,7 @@ def test_energy_of_many_instruments_is_within_their_data_sheet(both: bool) -> No
 
 def test_a_marker_that_is_level_needs_both_edges(time: VirtualTime) -> None:
     meter = meter_of(twin(time, both=False), time)
-    assert (
-        isinstance(meter, MaybeFallingOnly)
-        and meter.falling_only
-        and not meter_of(twin(time, both=True), time).falling_only
-    )
+    assert meter.falling_only and not meter_of(twin(time, both=True), time).falling_only
     meter.arm()
     with pytest.raises(Blocked, match="1 of the 2 edges.*only falling edges"):
         meter.capture(8.0)

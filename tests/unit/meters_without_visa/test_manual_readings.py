@@ -28,7 +28,7 @@ def test_what_is_typed(text: str, joules: float, digit: float) -> None:
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    ("twelve", "no energy"), ("12", "no energy"), ("12 kWh", "no energy"), ("-3 J", "no energy"), ("0.0 J", "not positive"), ("", "no energy"), ("nan J", "no energy"),
+    ("twelve", "not a valid energy"), ("12", "not a valid energy"), ("12 kWh", "not a valid energy"), ("-3 J", "not a valid energy"), ("0.0 J", "not positive"), ("", "not a valid energy"), ("nan J", "not a valid energy"),
 ])  # fmt: skip
 def test_what_is_typed_wrong(text: str, why: str) -> None:
     with pytest.raises(RigError, match=why) as error:

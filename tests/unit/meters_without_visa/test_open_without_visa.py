@@ -8,13 +8,13 @@ from wired import EXACT, board, host
 
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked, RigError
-from hil.meters.open_without_visa import DRIVERS, open_without_visa
+from hil.meters.open import WITHOUT_VISA, open_meter
 from hil.standins.virtual.meter.serial_meter import SerialServer
 from hil.standins.virtual.meter.tc66c import VirtualTc66c
 from hil.standins.virtual.meter.truth import VirtualTime
 
 
-@pytest.mark.parametrize("model", sorted(DRIVERS))
+@pytest.mark.parametrize("model", sorted(WITHOUT_VISA))
 def test_data_sheets(model: str) -> None:
     sheet = load_data_sheet(model)
     assert (
@@ -33,18 +33,17 @@ def test_a_port_by_its_path() -> None:
     server = SerialServer(VirtualTc66c(board(time), EXACT, np.random.default_rng(1)))
     server.start()
     try:
-        meter = open_without_visa(server.path, "tc66c", host(time, server.pump))
-        assert meter.identity.startswith("TC66")
-        meter.close()
+        with open_meter(server.path, 3.3, "tc66c", host(time, server.pump)) as meter:
+            assert meter.identity.startswith("TC66")
     finally:
         server.close()
 
 
 @pytest.mark.parametrize(("address", "model", "why"), [
     ("0000-no-such-serial", "lpm01a", "0 serial ports have the USB serial number"), ("/dev/no-such-port", "tc66c", "cannot be opened"),
-    ("arc@here:there", "otii-arc", "name@host:port"), ("x", "keithley-2450", "not opened without VISA"), ("x", "tc66", "did you mean tc66c"),
+    ("arc@here:there", "otii-arc", "name@host:port"), ("x", "keithley-2450", "'x' is not a VISA resource name"), ("x", "tc66", "did you mean tc66c"),
 ])  # fmt: skip
 def test_what_cannot_be_opened(address: str, model: str, why: str) -> None:
-    with pytest.raises((RigError, Blocked), match=why) as error:
-        open_without_visa(address, model)
+    with pytest.raises((RigError, Blocked), match=why) as error, open_meter(address, 3.3, model):
+        pass
     assert "\n" not in str(error.value)

@@ -114,7 +114,7 @@ def test_a_sample_that_is_no_number_spoils_the_window(otii: ScriptedOtii, value:
         return data
 
     otii.get_channel_data = damaged  # type: ignore[method-assign]
-    with pytest.raises(Spoiled, match="a sample of the Qoitech Otii Arc is no number"):
+    with pytest.raises(Spoiled, match="a sample of the Qoitech Otii Arc is not a number"):
         armed(otii).capture(20.0)
 
 

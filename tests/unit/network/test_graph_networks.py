@@ -12,8 +12,7 @@ from hil.errors import RigError
 from hil.graph.file import decode, encode, file_size
 from hil.graph.graph import Format, Graph, Op
 from hil.methods.graph_settings import GraphSettings
-from hil.methods.int8_bp import Int8Bp
-from hil.methods.mcutrain import Mcutrain
+from hil.methods.int8_bp import Int8Bp, Mcutrain
 from hil.networks import NETWORKS, WEIGHTS, build, find_network, names
 from hil.networks.drawing import calibration_images
 from hil.networks.lenet5 import lenet5

@@ -45,6 +45,12 @@ def test_own_assert_after_a_pass(hil_board, hil_trial):
 def test_own_assert_before_a_trial(hil_board, hil_trial):
     assert 3 == 4, "mine"
 
+def test_has_no_memory_left(hil_board, hil_trial):
+    raise MemoryError
+
+def test_has_no_memory_left_and_python_lost_that(hil_board, hil_trial):
+    raise SystemError("error return without exception set")
+
 def test_runs_none(hil_board):
     pass
 
@@ -109,7 +115,8 @@ def test_of_no_board():
 EXPECTED = {
     "test_passes": ("pass", "passed"), "test_passes_twice": ("pass", "passed"), "test_fails": ("fail", "failed"),
     "test_fails_and_does_not_look": ("fail", "failed"), "test_fails_as_expected": ("fail", "xfailed"), "test_own_assert_after_a_pass": ("fail", "failed"),
-    "test_own_assert_before_a_trial": ("fail", "failed"), "test_runs_none": ("skipped", "passed"), "test_skips": ("skipped", "skipped"),
+    "test_own_assert_before_a_trial": ("fail", "failed"), "test_has_no_memory_left": ("blocked", "failed"),
+    "test_has_no_memory_left_and_python_lost_that": ("blocked", "failed"), "test_runs_none": ("skipped", "passed"), "test_skips": ("skipped", "skipped"),
     "test_marked": ("skipped", "skipped"), "test_refused_by_its_method": ("refused", "failed"), "test_refused_where_it_is_written": ("refused", "failed"),
     "test_refused_by_a_look": ("refused", "failed"), "test_refused_is_not_what_a_mark_expects": ("refused", "failed"), "test_too_large": ("blocked", "failed"),
     "test_swallows_what_ends_it": ("blocked", "failed"), "test_skips_after_a_blocked_one": ("blocked", "failed"), "test_refused_in_a_fixture": ("refused", "error"),
@@ -164,7 +171,7 @@ def test_every_reason_is_a_sentence_and_every_refusal_one_line_on_the_terminal(d
 
 
 def test_the_terminal_counts_what_pytest_counts(done):
-    blocked, others = 4, 1
+    blocked, others = 6, 1
     count = {word: sum(1 for verdict, _ in EXPECTED.values() if verdict == word) for word in VERDICTS}
     words = ", ".join(f"{number} {word}" for word, number in count.items() if number)
     assert f"{len(EXPECTED)} tests with trials: {words}" in done.out

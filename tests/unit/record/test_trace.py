@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +12,32 @@ import pyarrow.parquet as pq
 import pytest
 
 from hil.energy.capture import Capture, Edge
+from hil.energy.trace_thinning import keep_peaks
 from hil.errors import RigError
-from hil.record.power_trace import GROUP, TraceWriter, pieces, read_facts, thinned
+from hil.record.power_trace import COLUMNS, GROUP, TraceWriter, read_facts
 
 
 def piece(begin: float, n: int, rng: np.random.Generator, edges: tuple[Edge, ...] = ()) -> Capture:
     power = rng.uniform(0, 1, n)
     return Capture(begin + np.arange(n) * 1e-5, power, power / 3.3, np.full(n, 3.3), 1e-5, 1e-5, edges, 0.1, 0)
+
+
+def pieces(path: Path) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the columns of each row group."""
+    with pq.ParquetFile(path) as file:
+        for number in range(file.num_row_groups):
+            group = file.read_row_group(number)
+            yield {name: group[name].to_numpy() for name in group.column_names if name in COLUMNS.names}
+
+
+def thinned(path: Path, buckets: int) -> dict[str, np.ndarray]:
+    """Return the columns of a trace with its peaks, from one row group at a time, which share the buckets."""
+    rows = pq.read_metadata(path).num_rows
+    parts = []
+    for part in pieces(path):
+        kept = keep_peaks(part["power_w"], max(1, buckets * len(part["t_s"]) // max(1, rows)))
+        parts.append({name: column[kept] for name, column in part.items()})
+    return {name: np.concatenate([part[name] for part in parts]) if parts else np.empty(0) for name in COLUMNS.names}
 
 
 def test_what_goes_in_comes_out(tmp_path: Path) -> None:

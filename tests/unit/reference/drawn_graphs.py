@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hil.graph.graph import KIND, AddFactors, Graph, Node, Op, Parameters, Shape
-from hil.reference.formats.tflite8 import graph as spec
+from tests.oracle import tflite_graph as spec
 
 SPREAD = 45  # standard deviation of a layer's outputs, in steps
 WINDOWED = (Op.CONV2D, Op.DEPTHWISE, Op.MAX_POOL, Op.AVERAGE_POOL)
@@ -127,7 +127,7 @@ class Builder:
 
 def sums(graph: Graph, layer: Node, x: np.ndarray) -> np.ndarray:
     """Return acc of a layer with weights, int64 [B, oh, ow, O], by a product with all windows."""
-    from hil.reference.formats.tflite8.layers import centred, windows
+    from tests.oracle.tflite_layers import centred, windows
 
     assert layer.own is not None
     weights, values = layer.own.weights.astype(np.int64), centred(x, graph.zero_of(layer.reads[0]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hil.graph.graph import Graph, Node, Op
-from hil.reference.formats.tflite8 import graph as spec
+from tests.oracle import tflite_graph as spec
 from tests.oracle.graph_layers import taps, windows
 
 

@@ -17,10 +17,10 @@ import pytest
 
 from hil.graph.graph import Graph, Node, Op, Parameters
 from hil.methods.graph_settings import GraphSettings
-from hil.reference.formats.tflite8 import graph as spec
 from hil.reference.gradient import Gradient
 from hil.reference.methods.poor_mans import PoorMans
 from hil.reference.methods.trained_graph import Samples
+from tests.oracle import tflite_graph as spec
 
 ALPHA = 1e-4
 SAMPLES = 4000

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from hil.graph.graph import AddFactors, Graph, Node, Op, Parameters
 from hil.methods.graph_settings import GraphSettings
-from hil.reference.formats.tflite8 import graph as spec
 from hil.reference.formats.tflite8.fast import FastLayer
 from hil.reference.formats.tflite8.passes import Passes
 from hil.reference.formats.tflite8.rescale import rescale
@@ -21,6 +20,7 @@ from hil.reference.formats.tflite8.scaling import LARGEST_SHIFT, Scaling
 from hil.reference.methods.poor_mans import PoorMans
 from reference.drawn_graphs import drawn_graph, images, sums
 from tests.oracle import graph_layers as loops
+from tests.oracle import tflite_graph as spec
 
 ROUNDINGS = ("double", "single")
 

@@ -15,7 +15,6 @@ from hil.errors import RigError
 from hil.graph.graph import Graph, Op
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.floats import F
-from hil.reference.formats.tflite8 import graph as spec
 from hil.reference.formats.tflite8.loss import cross_entropy, deltas, summed
 from hil.reference.methods import training_loop
 from hil.reference.methods.poor_mans import PoorMans
@@ -23,6 +22,7 @@ from hil.reference.methods.update import lowered, steps
 from hil.reference.prng import signs, start_states
 from reference.drawn_graphs import Builder, images
 from tests.oracle import numbers
+from tests.oracle import tflite_graph as spec
 from tests.oracle.graph_method import fixed
 
 SETTINGS = GraphSettings(queries=3, eta=0.5)

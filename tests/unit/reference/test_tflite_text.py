@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.reference.formats.tflite8 import layers
-from hil.reference.formats.tflite8.layers import Window
 from hil.reference.formats.tflite8.rescale import Quantization, requantize, rescale_double, rescale_single
 from tests.oracle import tflite_gradients as gradients
+from tests.oracle import tflite_layers as layers
+from tests.oracle.tflite_layers import Window
 
 SUMS = st.one_of(st.integers(-(2**31), 2**31 - 1), st.integers(-300, 300))
 MULTIPLIERS = st.one_of(st.sampled_from([2**30, 2**31 - 1]), st.integers(2**30, 2**31 - 1))

@@ -37,11 +37,8 @@ class Switch:
     def check(self) -> str:
         return "on"
 
-    def off(self) -> None:
-        self.did.append("off")
-
-    def on(self) -> None:
-        self.did.append("on")
+    def switch(self, on: bool) -> None:
+        self.did.append("on" if on else "off")
 
 
 class Process:

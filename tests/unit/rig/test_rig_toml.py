@@ -167,7 +167,7 @@ def test_power(rig: Path) -> None:
     bench = read_bench(rig)
     assert bench.find("mps2-an500").switch == SupplyOutput("TCPIP0::192.168.1.9::INSTR", 3.3, 0.5, 1)
     assert bench.find("rp2040").switch == HubPort("1-1.4", 2)
-    assert bench.find("rp2040").devices == ("port 2 of hub 1-1.4",)
+    assert bench.find("rp2040").devices == {"power": "port 2 of hub 1-1.4"}
     assert bench.find("stm32h7b3").switch is None
 
 

@@ -125,7 +125,7 @@ def test_another_model_is_not_flashed() -> None:
 @pytest.mark.parametrize("address", [BASE - 1, BASE + LIMIT - 1, 0x0800_0000])
 def test_bytes_outside_of_the_flash_are_refused_before_anything_is_erased(address: int) -> None:
     teensy = FakeTeensy()
-    with pytest.raises(Blocked, match="outside HalfKay's flash"):
+    with pytest.raises(Blocked, match="outside the flash"):
         HalfKay(TEENSY, None, teensy).program(image_of((address, bytes(2))))
     assert not teensy.erased
 

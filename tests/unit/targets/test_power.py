@@ -59,7 +59,7 @@ def test_a_port_of_a_hub_is_switched_off_and_on(hub: Path) -> None:
     with open_power(HUB) as switch:
         cycle(switch, off_s=0)
         assert switch.check() == "port 2 of the USB hub 1-1.4 can be switched, and is on."
-        switch.off()
+        switch.switch(False)
         assert switch.check() == "port 2 of the USB hub 1-1.4 can be switched, and is off."
     asked = json.loads(hub.read_text())["asked"]
     assert [each[:4] for each in asked] == [["-l", "1-1.4", "-p", "2"]] * 5
@@ -98,7 +98,7 @@ def test_a_uhubctl_that_hangs(tmp_path: Path, hub: Path, monkeypatch: pytest.Mon
     (tmp_path / "bin" / "uhubctl").write_text("#!/bin/sh\nexec sleep 30\n")
     monkeypatch.setattr("hil.targets.uhubctl.DEADLINE_S", 0.2)
     with open_power(HUB) as switch, pytest.raises(Blocked, match="could not switch port 2 .* timed out"):
-        switch.off()
+        switch.switch(False)
 
 
 class Supply:

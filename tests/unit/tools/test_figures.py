@@ -11,7 +11,7 @@ from hil.energy.capture import Capture, Edge
 from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.marker_interval import IntervalSums
-from hil.measure.figures import Taken, evaluate
+from hil.measure.figures import evaluate
 
 IDENTITY, VOLT, BUSY_A, BUSY_S = "Keysight Technologies,34465A,MY1,A.03", 3.3, 0.05, 0.5
 
@@ -26,7 +26,7 @@ def result(key: str, range_a: float, conditions: Conditions = EXACT) -> dict[str
     edges = (Edge(0.25, 0.0, True), Edge(0.25 + BUSY_S, 0.0, False))
     running = IntervalSums()
     running.add(Capture(t, amps * VOLT, amps, np.full(len(t), VOLT), 1e-3, 1e-3, edges, range_a, 0))
-    return evaluate(Taken(running.result(), BUSY_A), load_data_sheet(key), IDENTITY, 1, conditions)
+    return evaluate(running.result(), load_data_sheet(key), IDENTITY, 1, conditions)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])

@@ -132,7 +132,7 @@ def test_typed_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     )
     shown = capsys.readouterr()
     result = json.loads(shown.out)
-    assert "'much' is no energy" in shown.err and result["meter"]["identity"] == "typed in"
+    assert "'much' is not a valid energy" in shown.err and result["meter"]["identity"] == "typed in"
     assert result["energy"]["value"] == pytest.approx(4.5) and result["mean_power"]["value"] == pytest.approx(0.075)
     digit = 0.036 / math.sqrt(12)
     assert result["energy"]["uncertainty"] == pytest.approx(
@@ -186,7 +186,15 @@ def test_a_watch() -> None:
     meter, time = lpm01a([(0, 0.01), (2.0, 0.03)], [])
     meter.configure(Setting(3.3, 0.05, 0.001, 0.1, 0.5))
     screen, past = io.StringIO(), History()
-    watch(meter, past, Host(time.seconds, time.sleep), 0.5, 5.0, Console(file=screen, width=100, force_terminal=True))
+    watch(
+        meter,
+        past,
+        Host(time.seconds, time.sleep),
+        0.5,
+        5.0,
+        Console(file=screen, width=100, force_terminal=True),
+        math.inf,
+    )
     assert past.lowest_w == pytest.approx(0.033, rel=1e-3) and past.highest_w == pytest.approx(0.099, rel=1e-3)
     assert (
         past.energy_j == pytest.approx(past.mean_w * 5.0, rel=0.02)
@@ -206,7 +214,7 @@ def watched(
     host, screen, past = Host(time.seconds, time.sleep), io.StringIO(), History()
     with metered(key, truth, EXACT, rng, time, host, 0.0) as meter:
         meter.configure(Setting(3.3, sheet.range_for(0.05).amperes, max(0.001, 1 / sheet.fastest_hz), 0.5, 0.5))
-        watch(meter, past, host, 0.5, seconds, Console(file=screen, width=160, force_terminal=True))
+        watch(meter, past, host, 0.5, seconds, Console(file=screen, width=160, force_terminal=True), math.inf)
     return past, screen.getvalue()
 
 
@@ -290,7 +298,7 @@ def test_a_meter_by_visa_finds_its_range_and_measures_a_pin(tmp_path: Path, caps
     assert result["meter"]["range_a"] == 0.1 and "its range of 0.1 A" in capsys.readouterr().err
 
 
-OWN = Path(data_sheet.__file__).parent / "meters" / "polled-scpi.toml"
+OWN = data_sheet.FOLDER / "polled-scpi.toml"
 
 
 def test_a_data_sheet_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,13 +321,13 @@ def test_a_data_sheet_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    (None, "cannot be read .*: write one like"), ("x = [", "Invalid value .*: write one like"), ('name = "a"', r"is not a data sheet .*\[\[range\]\]"), ("cut", "add a table .dialect."), ("typo", "feed"),
+    (None, "cannot be read .*: write one like"), ("x = [", "Invalid value .*: write one like"), ('name = "a"', r"is not a data sheet .*\[range\]"), ("cut", "add a table .dialect."), ("typo", "feed"),
 ])  # fmt: skip
 def test_a_data_sheet_that_is_none_is_told_in_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None, why: str
 ) -> None:
     sheet, whole = tmp_path / "mine.toml", OWN.read_text(encoding="utf-8")
-    cut = whole[: whole.index("[dialect]")] + whole[whole.index("[[range]]") :]
+    cut = whole[: whole.index("[dialect]")] + whole[whole.index("[range]") :]
     if text is not None:
         sheet.write_text({"cut": cut, "typo": whole.replace("feeds", "feed")}.get(text, text), encoding="utf-8")
     assert (

@@ -40,6 +40,8 @@ LEAST = {"perturb": 1, "forward": 1, "backward": 0, "update": 1}
 class FakeMeter:
     """Sees what the board lives through; `script` says of each window whether it is spoiled, and how."""
 
+    falling_only = False
+
     def __init__(self, sheet=SHEET, script=()) -> None:
         self.sheet, self.identity, self.script = sheet, "a fake", list(script)
         self.windows, self.settings, self.armed = queue.Queue(), [], 0

@@ -35,7 +35,11 @@ def test_every_time_slot_of_the_plan_has_a_name():
 def test_of_a_batch_that_does_not_fit_the_board_holds_as_much_as_it_can(batch):
     prepared = prepare(TrialSpec("rp2040", "cls1", batch=batch))
     assert 1 <= prepared.slots < batch
-    assert prepared.plan.total <= arena(prepared) < plan(prepared.network, prepared.settings, prepared.slots + 1).total
+    assert (
+        prepared.plan.total
+        <= arena(prepared)
+        < plan(prepared.subject.network, prepared.settings, prepared.slots + 1).total
+    )
 
 
 def test_in_scope_batch_all_samples_must_fit():

@@ -25,7 +25,7 @@ def exact_float(products: int) -> type[np.float32] | type[np.float64]:
 
 
 def requantize(acc: np.ndarray, exponents: np.ndarray, together: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Bring exact sums to int8 by the largest magnitude of each sample, or of all `together`.
+    """Return sums in int8 by the largest magnitude of each sample, or of all `together`, and their exponents int [B].
 
     RoundShift in floats: the sum times 2^-s and then plus a half are exact, since they need no more bits than the sum
     has, unless the result is clipped anyway. A shift of 0 or less changes nothing.
@@ -34,9 +34,6 @@ def requantize(acc: np.ndarray, exponents: np.ndarray, together: bool) -> tuple[
         acc: integers as float32 or float64 [H, W, C, B]; overwritten.
         exponents: int [B], those of the sums.
         together: whether the batch is one group.
-
-    Returns:
-        int8 [H, W, C, B] and its exponents, int [B].
     """
     largest = np.maximum(_over_samples(np.maximum, acc), -_over_samples(np.minimum, acc))
     if together:
@@ -88,17 +85,13 @@ def convolution(x: np.ndarray, weights: np.ndarray, pads: tuple[int, int]) -> np
 def forward(
     layer: Node, weights: np.ndarray | None, x: np.ndarray, exponents: np.ndarray, together: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Run one layer.
+    """Run one layer on int8 [H, W, C, B] with exponents int [B]; return the output and its exponents, likewise.
 
     Args:
         layer: the layer.
         weights: int8 weights to use in the place of the layer's own; None where it has none.
-        x: int8 [H, W, C, B].
-        exponents: int [B].
+        x, exponents: the input.
         together: whether the batch is one group (section 4).
-
-    Returns:
-        int8 [H, W, C, B] and int [B].
     """
     if layer.op is Op.RELU:
         return x * (x > 0), exponents
@@ -114,10 +107,7 @@ def forward(
 
 
 def _places(layer: Node, x: np.ndarray) -> list[np.ndarray]:
-    """Return the places of the pooling windows in row-major order.
-
-    Each is a view [oh, ow, C, B] of what all windows have there.
-    """
+    """Return views [oh, ow, C, B] of what all pooling windows have at each of their places, in row-major order."""
     k, (height, width, _) = layer.stride, layer.out_shape
     return [x[dy : height * k : k, dx : width * k : k] for dy in range(k) for dx in range(k)]
 
@@ -136,8 +126,7 @@ def input_error(
     Args:
         layer: the layer.
         weights: int8 weights that the forward pass used.
-        error: int8 error of the output, [oh, ow, O, B].
-        exponents: int [B], of the error.
+        error, exponents: of the output, int8 [oh, ow, O, B] and int [B].
         x, out: the layer's input and output in the forward pass.
         together: whether the batch is one group.
     """

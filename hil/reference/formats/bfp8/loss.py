@@ -14,13 +14,7 @@ POWERS = np.rint(2.0 ** (12 + np.arange(2**TABLE_BITS) / 2**TABLE_BITS)).astype(
 
 
 def cross_entropy(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> np.float32:
-    """Return the loss summed over the batch, in order.
-
-    Args:
-        logits: int8 [B, classes].
-        exponents: int [B].
-        labels: [B].
-    """
+    """Return the loss of logits int8 [B, classes], exponents int [B] and labels [B], summed over the batch in order."""
     largest = logits.astype(np.int64).max(axis=1)
     scale = np.exp2(np.clip(exponents, -60, 60)).astype(F)
     x = (logits - largest[:, None]).astype(F) * scale[:, None]
@@ -41,7 +35,7 @@ def integer_losses(
     """Return L_plus and L_minus of INT8*: ElasticZO, equations (9) to (12); the sums themselves for one sample.
 
     Args:
-        plus, minus: logits int8 [B, classes] and exponents int [B] of the two passes.
+        plus, minus: logits and exponents of the two passes, as of `cross_entropy`.
         labels: [B].
         fraction: F, bits below the point in powers and logarithms; 0 is the paper's form.
     """
@@ -83,11 +77,7 @@ def _log2(x: np.ndarray, fraction: int) -> np.ndarray:
 def logits_error(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray, form: str) -> np.ndarray:
     """Return the integer error of the logits (section 6), int8 [B, classes]; its exponent is -7 for every sample.
 
-    Args:
-        logits: int8 [B, classes].
-        exponents: int [B].
-        labels: [B].
-        form: `niti` or `zero-sum`.
+    Arguments as of `cross_entropy`; the form is `niti` or `zero-sum`.
     """
     powers = _powers(logits.astype(np.int64), exponents[:, None], int(form == "niti"))
     shares = powers * 2**11 // powers.sum(axis=1, keepdims=True)

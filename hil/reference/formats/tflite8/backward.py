@@ -24,10 +24,7 @@ JOINED_BITS = 15  # that the error of a value is raised by before another reader
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """The errors of one value: integers -127..127 in float32 [N, H, W, C], and the exponents of the samples.
-
-    The exponents are int64 [N].
-    """
+    """The errors of one value: integers -127..127 in float32 [N, H, W, C], and exponents int64 [N] of the samples."""
 
     values: np.ndarray
     exponents: np.ndarray
@@ -43,12 +40,7 @@ def logits_error(logits: np.ndarray, labels: np.ndarray, scale: float) -> np.nda
 
 
 class BackwardPass:
-    """The way of the errors through a graph.
-
-    Args:
-        graph: whose layers they are.
-        layers: the same layers, ready to run.
-        first: the first trained layer; errors are handed on to values made at or behind it.
+    """The way of the errors through a graph to values made at or behind `first`, the first trained layer.
 
     Attributes:
         chain: factors of the values that get an error.
@@ -133,10 +125,7 @@ def _of_weights(layer: Node, error: np.ndarray, weights: np.ndarray, share: np.n
 
 
 def _folded(layer: Node, error: np.ndarray, taps: Iterable[np.ndarray]) -> np.ndarray:
-    """Return what the taps of all windows, [N, oh, ow, C] each, give to the input's positions together, [N, H, W, C].
-
-    The type is that of the output's error [N, ...].
-    """
+    """Return what the taps of all windows, [N, oh, ow, C] each, give to the input, [N, H, W, C] in the error's type."""
     (height, width, channels), pad, s = layer.in_shape, layer.pad, layer.stride
     out_h, out_w = layer.out_shape[:2]
     spans = [

@@ -2,23 +2,24 @@
 
 Values are float32 [N, R, H, W, C] **less their zero point**, so that padding is 0. R is Q where passes differ and 1
 where they do not, and broadcasts. Sums of products run through BLAS in float32 where no partial sum can reach 2^24,
-else in float64. What floats cannot hold (`Scaling.of`) takes the int64 path of `graph`.
+else in float64. What floats cannot hold (`Scaling.of`) is rescaled in int64.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from hil.graph.graph import Graph, Node, Op
-from hil.reference.formats.tflite8 import graph as plain
-from hil.reference.formats.tflite8.rescale import INT32_MAX, requantize
+from hil.reference.arith import INT32_MAX
+from hil.reference.formats.tflite8.rescale import Quantization, requantize, rescale
 from hil.reference.formats.tflite8.scaling import Scaling
 
 EXACT_FLOAT32 = 2**24
+ADD_HEADROOM = 20  # bits by which the inputs of an add are raised
 LARGEST_BIAS_STEP = 20  # bits of the largest perturbation of a bias
 NEVER = -1000.0  # less than any value: the padding never wins
 
@@ -31,12 +32,7 @@ def bias_steps(layer: Node) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """Weights and biases of a layer in floats, for all passes or one set a pass.
-
-    Attributes:
-        weights: [K, O] (depthwise: [kh * kw, C]), or [N, Q, K, O].
-        bias: [O], or [N, Q, O].
-    """
+    """Weights [K, O] (depthwise: [kh * kw, C]) and biases [O] of a layer in floats; with [N, Q, ...] one set a pass."""
 
     weights: np.ndarray
     bias: np.ndarray
@@ -46,7 +42,7 @@ class FastLayer:
     """One layer of a graph, ready to run."""
 
     def __init__(self, graph: Graph, layer: Node) -> None:
-        self.layer, self._graph = layer, graph
+        self.layer, self._rounding = layer, graph.rounding
         self.zeros = [graph.zero_of(value) for value in layer.reads]
         self.low, self.high = layer.act_min - layer.zero, layer.act_max - layer.zero
         self._scaling = None
@@ -57,22 +53,29 @@ class FastLayer:
             self._sums = self._table()
 
     def _table(self) -> np.ndarray:
-        """Return the output of an add for all pairs of values, float32 [65536], by the int64 path."""
-        a, b = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128), indexing="ij")
-        pairs = [side.reshape(1, 1, -1).astype(np.int8) for side in (a, b)]
-        return (plain.run(self._graph, self.layer, pairs, None, None).ravel() - np.float32(self.layer.zero)).astype(
-            np.float32
+        """Return the output of an add for all pairs of values, float32 [65536]."""
+        factors = self.layer.factors
+        assert factors is not None
+        values, rounding = np.arange(-128, 128), self._rounding
+        multipliers, shifts = (np.array(numbers) for numbers in (factors.multipliers, factors.shifts))
+        a, b = (
+            rescale((values - zero) << ADD_HEADROOM, multipliers[place], shifts[place], rounding)
+            for place, zero in enumerate(self.zeros)
         )
+        return self._requantized((a[:, None] + b).ravel(), multipliers[2], shifts[2])
+
+    def _requantized(self, acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
+        """Return outputs less their zero point, float32, of sums in int64."""
+        layer = self.layer
+        limits = (layer.zero, layer.act_min, layer.act_max)
+        out = requantize(acc, Quantization(self.zeros[0], *limits, multiplier, shift, self._rounding))
+        return out.astype(np.float32) - np.float32(layer.zero)
 
     def float_type(self, weights: np.ndarray, bias: np.ndarray) -> type[np.float32] | type[np.float64]:
         """Return the float type that holds every partial sum with any input, perturbed by one step everywhere.
 
-        Args:
-            weights: int8, in the layer's shape.
-            bias: int32 [O].
-
         Raises:
-            OverflowError: a sum might not be in int32.
+            OverflowError: a sum of these int8 weights, in the layer's shape, and int32 biases [O] might leave int32.
         """
         channels_last = self.layer.op is Op.DEPTHWISE
         by_tap = (
@@ -88,12 +91,12 @@ class FastLayer:
         return np.float32 if bound < EXACT_FLOAT32 else np.float64
 
     def own(self, weights: np.ndarray, bias: np.ndarray, dtype: type[np.float32] | type[np.float64]) -> Own:
-        """Return weights and biases in the layout that this layer multiplies in.
+        """Return weights and biases in the layout that this layer multiplies in, in the type that `float_type` says.
 
         Args:
             weights: integers [..., weights], flattened in the order of the file; leading axes: none, or [N, Q].
             bias: integers [..., O].
-            dtype: what `float_type` says.
+            dtype: of both.
         """
         lead = weights.shape[:-1]
         if self.layer.op is Op.DEPTHWISE:
@@ -191,13 +194,10 @@ class FastLayer:
         return np.clip(mean - zero, self.low, self.high).astype(np.float32)
 
     def scaled(self, acc: np.ndarray, channels: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Return outputs less their zero point, float32 [..., O], of sums [..., O].
-
-        `channels` says which output channels the O are.
-        """
+        """Return outputs less their zero point, float32 [..., O], of sums [..., O] of these output channels."""
         if self._scaling is not None:
             return self._scaling.of_channels(channels).apply(acc)
-        quantization = plain.quantization_of(self._graph, self.layer)
-        multiplier, shift = quantization.multiplier[channels], quantization.shift[channels]
-        out = requantize(acc.astype(np.int64), replace(quantization, multiplier=multiplier, shift=shift))
-        return out - np.float32(self.layer.zero)
+        own = self.layer.own
+        assert own is not None
+        factors = own.multiplier[channels].astype(np.int64), own.shift[channels].astype(np.int64)
+        return self._requantized(acc.astype(np.int64), *factors)

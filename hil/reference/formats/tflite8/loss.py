@@ -11,16 +11,7 @@ DELTA_UNIT = F(65536)
 
 
 def cross_entropy(logits: np.ndarray, labels: np.ndarray, scale: float) -> np.ndarray:
-    """Return the loss of every row.
-
-    Args:
-        logits: integers [..., classes].
-        labels: integers that broadcast against the rows, [...].
-        scale: of the logits.
-
-    Returns:
-        float32 [...].
-    """
+    """Return the loss, float32 [...], of logits [..., classes] of a scale, for labels that broadcast to the rows."""
     q, s = logits.astype(np.int32), F(scale)
     largest = q.max(axis=-1)
     terms = exp32((q - largest[..., None]).astype(F) * s)

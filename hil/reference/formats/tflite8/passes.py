@@ -1,4 +1,4 @@
-"""Passes through a graph from any layer on, many at a time: the fast path, checked against `graph`.
+"""Passes through a graph from any layer on, many at a time.
 
 Values as in `fast`: float32 [N, R, H, W, C] less their zero point.
 """
@@ -11,17 +11,13 @@ import numpy as np
 
 from hil.graph.graph import Graph, Node
 from hil.reference.formats.tflite8.fast import FastLayer, Own
-from hil.reference.formats.tflite8.graph import PIXEL_OFFSET
 
+PIXEL_OFFSET = 128  # a pixel p becomes p - 128
 ROW_ELEMENTS = 2**19  # of the largest array of a pass; beyond it the processor's cache is left
 
 
 class Passes:
-    """A graph ready to run.
-
-    Args:
-        graph: its layers; the weights come with each pass.
-    """
+    """A graph ready to run; the weights come with each pass."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -69,21 +65,13 @@ class Passes:
         return at[len(self.layers)][:, :, 0, 0]
 
     def rows(self, start: int, drawn: int) -> int:
-        """Return how many passes from a layer on are made at once; at least one.
-
-        Args:
-            start: the first layer.
-            drawn: perturbations that a pass has of its own.
-        """
+        """Return how many passes from a layer on, with `drawn` perturbations each, are made at once; at least one."""
         largest = max(_largest_array(layer) for layer in self.graph.layers[start:] or self.graph.layers[-1:])
         return max(1, ROW_ELEMENTS // max(largest, drawn))
 
 
 def perturbed_nodes(layer: FastLayer, out: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Return outputs moved by noise where they lie strictly between their limits.
-
-    The outputs are [N, R, oh, ow, O], the noise int8 [N, Q, outputs].
-    """
+    """Return outputs [N, R, oh, ow, O] moved by noise int8 [N, Q, outputs] strictly between their limits."""
     inside = (out > layer.low) & (out < layer.high)
     return out + noise.reshape(*noise.shape[:2], *layer.layer.out_shape) * inside
 

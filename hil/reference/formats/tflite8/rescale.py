@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+from hil.reference.arith import INT32_MAX, INT32_MIN
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,16 +31,7 @@ class Quantization:
 
 
 def rescale_double(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """Scale and round twice: half up, then half away from zero.
-
-    Args:
-        acc: int64 [..., O], each in int32.
-        multiplier: int64 [O].
-        shift: int64 [O].
-
-    Returns:
-        int64 [..., O].
-    """
+    """Scale int64 [..., O], each in int32, by factors int64 [O]; round half up, then half away from zero, int64."""
     raised = np.clip(acc << np.maximum(shift, 0), INT32_MIN, INT32_MAX)
     high = (raised * multiplier + (1 << 30)) >> 31
     right = np.maximum(-shift, 0)

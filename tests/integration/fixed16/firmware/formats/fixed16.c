@@ -1,9 +1,7 @@
 /* The format fixed16: int16 values and weights with fixed exponents (docs/arithmetic-fixed16.md). */
 #include <string.h>
 
-#include "arith/exp32.h"
 #include "arith/float32.h"
-#include "arith/log32.h"
 #include "arith/psto_shift.h"
 #include "engine/format.h"
 #include "graph/checks.h"
@@ -393,11 +391,6 @@ static bool weights_are_allowed(const candidate_t *candidate) {
     return allowed;
 }
 
-static uint32_t no_parameters(const graph_layer_t *layer) {
-    (void)layer;
-    return 0;
-}
-
 const format_checks_t fixed16_checks = {
     .number = FORMAT_FIXED16,
     .weight_bytes = sizeof(int16_t),
@@ -411,7 +404,6 @@ const format_checks_t fixed16_checks = {
             [CHECK_SUMS] = chain_sums_fit,
             [CHECK_WEIGHT] = weights_are_allowed,
         },
-    .parameter_bytes = no_parameters,
 };
 
 static const chain_training_t chain = {

@@ -10,7 +10,6 @@ import numpy as np
 from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
-from hil.meters.host_marked_window import check_range
 from hil.meters.meter import Host, Setting, Spoiled
 from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import UnmarkedVisaMeter
@@ -21,16 +20,9 @@ MARGIN = 1.05  # times the range: what the instrument still reads
 
 
 class NorthwindPM10(UnmarkedVisaMeter):
-    """A Northwind PM10.
+    """A Northwind PM10. Arguments and errors: VisaMeter."""
 
-    Args:
-        session: with the instrument.
-        sheet: its data sheet.
-        host: the host's clock.
-
-    Raises:
-        Blocked: another instrument answers, or it refuses a command.
-    """
+    range_query = "RANG?"
 
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
@@ -92,10 +84,5 @@ class NorthwindPM10(UnmarkedVisaMeter):
         """Return the readings since the last query, float64[n, 2] amperes and volts."""
         pairs = self._session.ask_floats("LOG:DATA?").reshape(-1, 2)
         require_numbers(pairs[:, 0], pairs[:, 1], self.sheet.name)
-        if np.max(np.abs(pairs[:, 0]), initial=0.0) > MARGIN * self._window.setting.range_a:
-            raise Spoiled(f"the current was beyond the range of {self._window.setting.range_a:g} A.", beyond_range=True)
+        self._require_on_range(pairs[:, 0], self._window.setting.range_a, MARGIN)
         return pairs
-
-    def _check_range(self, *, within: bool) -> None:
-        range_a = self._session.ask_number("RANG?")
-        check_range(self.sheet.name, range_a, self._window.setting.range_a, within=within)

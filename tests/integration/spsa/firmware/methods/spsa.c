@@ -3,7 +3,7 @@
 #include "kernels/losses.h"
 #include "kernels/perturbation.h"
 #include "kernels/zeroth_order_gradient.h"
-#include "methods/tflite8_gradient.h"
+#include "methods/tflite8_methods.h"
 
 enum {
     UNIT = -16,                 /* exponent of delta */
@@ -31,16 +31,10 @@ static void perturb(model_t *model, const step_t *step, int32_t k) {
     stopwatch_book(&model->watch, &model->account.perturb);
 }
 
-/* Make the weights those of a pass; its first sample comes next. */
-static void begin_pass(model_t *model, step_t *step, uint8_t pass) {
-    if (!model->limited) {
-        tflite8_limit_trained(model);
-        model->limited = true;
-    }
-    step->samples = step->through; /* of the pass before */
-    step->pass = pass;
-    step->through = 0;
-    if (pass == 0) {
+/* Make the weights those of the pass. */
+static void begin_pass(model_t *model, step_t *step) {
+    tflite8_begin_pass(model, step);
+    if (step->pass == 0) {
         perturb(model, step, 1);
     } else {
         perturb(model, step, -1);
@@ -48,36 +42,25 @@ static void begin_pass(model_t *model, step_t *step, uint8_t pass) {
     }
 }
 
-static void take(model_t *model, step_t *step, uint8_t pass, uint16_t count) {
+static void take(model_t *model, step_t *step, uint16_t slot) {
     const uint16_t *labels = (const uint16_t *)(const void *)(model->arena + model->plan.at[PLAN_LABELS]);
-    stopwatch_start(&model->watch);
-    if (step->through == 0 || pass != step->pass) {
-        begin_pass(model, step, pass);
-    }
-    for (uint16_t slot = 0; slot < count; slot++) {
-        const pass_t moved = {.sample = model_sample(model, slot), .count = 1, .perturbed = model->training.layers};
-        pass_run_all(model, &moved);
-        step->loss[pass] = step->loss[pass] + pass_loss(model, &moved, labels[slot]);
-        step->through++;
-    }
+    const pass_t moved = {.sample = model_sample(model, slot), .count = 1, .perturbed = model->training.layers};
+    pass_run_all(model, &moved);
+    step->loss[step->pass] = step->loss[step->pass] + pass_loss(model, &moved, labels[slot]);
 }
 
 /* A block at a time, in the order of the draws. */
 static void update_layer(model_t *model, const step_t *step, uint8_t l, int32_t delta) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const uint32_t weights = trained_weights(&model->training, layer), biases = trained_biases(&model->training, layer);
+    const uint32_t weights = trained_weights(&model->training, layer), all = trained_count(&model->training, layer);
     const gradient_sink_t sink = gradient_open_step(model, l, step->through, UNIT);
     query_t query = {.signs = signs_of(model, step, l), .delta = delta};
     int32_t block[BLOCK];
-    for (uint32_t i = 0, n; i < weights; i += n) {
-        n = weights - i < BLOCK ? weights - i : BLOCK;
+    for (uint32_t i = 0, n; i < all; i += n) {
+        const uint32_t left = (i < weights ? weights : all) - i;
+        n = left < BLOCK ? left : BLOCK;
         signed_sums_s32(&query, 1, n, block);
-        gradient_take_weights(&sink, i, n, block);
-    }
-    for (uint32_t i = 0, n; i < biases; i += n) {
-        n = biases - i < BLOCK ? biases - i : BLOCK;
-        signed_sums_s32(&query, 1, n, block);
-        gradient_take_biases(&sink, i, n, block);
+        gradient_take(&sink, i, n, block);
     }
 }
 
@@ -102,12 +85,12 @@ static void stand(plan_t *plan, const model_t *model) {
 
 static uint8_t check(const settings_t *settings, const graph_file_t *file) {
     static const tflite8_only_t only[] = {
-        {SETTING_TFLITE8_PERTURB, PERTURB_WEIGHT},
-        {SETTING_TFLITE8_WISE, WISE_MODEL},
-        {SETTING_TFLITE8_DIFFERENCE, DIFFERENCE_CENTRAL},
-        {SETTING_TFLITE8_DIRECTION, DIRECTION_BATCH},
-        {SETTING_TFLITE8_GNS, 0},
-        {SETTING_TFLITE8_QUERIES, 1},
+        {offsetof(tflite8_settings_t, perturb), PERTURB_WEIGHT},
+        {offsetof(tflite8_settings_t, wise), WISE_MODEL},
+        {offsetof(tflite8_settings_t, difference), DIFFERENCE_CENTRAL},
+        {offsetof(tflite8_settings_t, direction), DIRECTION_BATCH},
+        {offsetof(tflite8_settings_t, gns), 0},
+        {offsetof(tflite8_settings_t, queries), 1},
     };
     return tflite8_check(settings, file, only, sizeof only / sizeof only[0]);
 }
@@ -125,6 +108,7 @@ const method_t spsa = {
     .training = training,
     .stand = stand,
     .demand = tflite8_demand_passes,
+    .begin_pass = begin_pass,
     .take = take,
     .finish = finish,
     .trace = tflite8_trace,

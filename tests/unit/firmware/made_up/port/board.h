@@ -1,6 +1,5 @@
 /* Constants of the made-up board. */
-#ifndef BOARD_H
-#define BOARD_H
+#pragma once
 
 #define BOARD_RX_RING 4096u
 #define BOARD_BAUD 1000000u
@@ -8,5 +7,3 @@
 #define BOARD_RX_PIN 25u
 #define BOARD_MARKER_PIN 12u
 #define BOARD_DWT_LOCKED 0
-
-#endif

@@ -1,7 +1,4 @@
-"""A graph's layers on the plain int64 path of `layers`.
-
-It is the specification, by which the fast path (`passes`) is checked.
-"""
+"""A graph's layers on the plain int64 path of `tflite_layers`, by which the fast path of the reference is checked."""
 
 from __future__ import annotations
 
@@ -10,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from hil.graph.graph import Graph, Node, Op
-from hil.reference.formats.tflite8 import layers
-from hil.reference.formats.tflite8.layers import Window
 from hil.reference.formats.tflite8.rescale import Quantization
+from tests.oracle import tflite_layers as layers
+from tests.oracle.tflite_layers import Window
 
 PIXEL_OFFSET = 128  # a pixel p becomes p - 128
 

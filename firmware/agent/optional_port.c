@@ -1,5 +1,12 @@
-/* For ports whose board has no flash that a program can write while it runs, or no driver for it. */
+/* For ports without a boot loader that a program can enter, or without flash that a program can write while it runs. */
 #include "agent/port.h"
+
+__attribute__((weak)) bool port_has_boot_loader(void) {
+    return false;
+}
+
+__attribute__((weak)) void port_enter_boot_loader(void) {
+}
 
 __attribute__((weak)) port_flash_t port_flash(void) {
     return (port_flash_t){.size = 0};

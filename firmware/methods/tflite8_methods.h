@@ -1,0 +1,131 @@
+/* What the methods that train tflite8 share: docs/arithmetic-zeroth-order.md and docs/arithmetic-backward.md. */
+#pragma once
+
+#include "engine/method.h"
+#include "formats/tflite8.h"
+#include "kernels/gradient_update.h"
+#include "methods/settings.h"
+
+/* tflite8_settings.c: the settings, docs/arithmetic-zeroth-order.md, section 8. */
+
+static inline const tflite8_settings_t *tflite8_settings(const model_t *model) {
+    return (const tflite8_settings_t *)(const void *)&model->settings;
+}
+
+static inline bool tflite8_has_velocities(const tflite8_settings_t *settings) {
+    return settings->method == METHOD_BP && settings->momentum > 0.0f;
+}
+
+/* A setting of one byte of which a method takes one value: `only` in hil/methods/methods.toml. */
+typedef struct {
+    uint8_t place, value;
+} tflite8_only_t;
+
+/* What the function `check` of these methods returns, with the `n` settings of which the method takes one value; and
+   their function `training`. */
+uint8_t tflite8_check(const settings_t *settings, const graph_file_t *file, const tflite8_only_t *only, uint32_t n);
+training_t tflite8_training(const settings_t *settings, const graph_file_t *file);
+
+/* tflite8_reach.c: where errors go in back-propagation, docs/arithmetic-backward.md, section 3. */
+
+/* Whether errors are handed on to a value: one that is made at or behind the first trained layer. */
+static inline bool tflite8_has_error(const training_t *training, uint8_t value) {
+    return value > training->first_backward;
+}
+
+/* The layers, from the first trained one on, whose output an error reaches: the last of all, and those that such a
+   layer reads. */
+uint64_t tflite8_reached(const graph_file_t *file, const training_t *training);
+
+/* The last layer that reads a value and is reached, which is the first to hand an error on to it; the number of
+   layers, which stands for the loss, for the last value. The value has an error. */
+uint8_t tflite8_last_reached_reader(const graph_file_t *file, const training_t *training, uint8_t value);
+
+/* Whether all pools from the first trained layer on have windows that lie within the image, and apart from each
+   other. */
+bool tflite8_pools_pass_errors(const graph_file_t *file, const training_t *training);
+
+/* tflite8_demand.c: the buffers, and when they are in use, docs/memory-graph.md. */
+
+/* Lines of a method's own, no two of them at the same time; and its queries. */
+#define TFLITE8_NODE PLAN_OWN
+#define TFLITE8_COORDINATES PLAN_OWN
+#define TFLITE8_VELOCITY PLAN_OWN
+#define TFLITE8_QUERIES PLAN_METHOD
+
+/* What stays: labels, queries, samples, gradients of several samples, velocities. */
+void tflite8_stand(plan_t *plan, const model_t *model);
+
+/* The buffers of passes from a start on, which other buffers follow: values and work. */
+void tflite8_demand_passes(placing_t *placing, const model_t *model, start_t start);
+
+/* Those of gradients from nodes, from coordinates, and of errors on their way back. */
+void tflite8_demand_nodes(placing_t *placing, const model_t *model, start_t start);
+void tflite8_demand_coordinates(placing_t *placing, const model_t *model, start_t start);
+void tflite8_demand_backward(placing_t *placing, const model_t *model);
+
+/* tflite8_step.c: a sample on its way through a step, docs/arithmetic-zeroth-order.md, section 7. */
+
+typedef struct {
+    pass_t clean;
+    uint16_t number; /* of the step, from 0 */
+    uint16_t label;
+    float loss; /* of the clean pass */
+} sample_t;
+
+/* What a method does with a trained layer. `ask` makes its queries, whose passes begin at its start, and leaves it as
+   it was; `learn` makes its gradient of them and, with one sample a step, updates it. */
+typedef void layer_act_t(model_t *model, step_t *step, const sample_t *sample, uint8_t l);
+
+typedef struct {
+    layer_act_t *ask, *learn;
+} layer_method_t;
+
+/* The loss of a query, a pass of the layers from..n - 1; it is reported in the sum of all of them. */
+float query_loss(model_t *model, step_t *step, const pass_t *pass, const sample_t *sample, uint8_t from);
+
+/* The sample of the step in a slot, after its clean pass. */
+sample_t tflite8_take_sample(model_t *model, step_t *step, uint16_t slot);
+
+/* Take a sample through a step, layer by layer. */
+void layer_wise_sample(model_t *model, step_t *step, uint16_t slot, const layer_method_t *method);
+
+/* The functions `begin_pass`, `finish` and `trace` of these methods. */
+void tflite8_begin_pass(model_t *model, step_t *step);
+int8_t tflite8_finish(model_t *model, step_t *step);
+void tflite8_trace(model_t *model, uint16_t first, uint16_t count);
+
+/* tflite8_gradient.c: where gradients go, into the update of a layer with one sample a step, else into their sum over
+   the samples (docs/arithmetic-zeroth-order.md, sections 5 and 6). */
+
+/* The gradient of a layer, of one sample, while it is made. */
+typedef struct {
+    model_t *model;
+    uint8_t l;
+    bool at_once;  /* it updates its layer; else it is summed up */
+    int32_t shift; /* of the sample's gradient against that of the samples before */
+    tensors_t tensors;
+    gradient_update_t update;
+} gradient_sink_t;
+
+/* Begin with the gradient of a sample with exponent `x`. */
+gradient_sink_t gradient_open(model_t *model, const sample_t *sample, uint8_t l, int32_t x);
+
+/* Begin with the gradient of a step of `samples` samples: it updates its layer. */
+gradient_sink_t gradient_open_step(model_t *model, uint8_t l, uint32_t samples, int32_t x);
+
+/* Take the gradient of what is trained of the layer, first..first + n - 1: weights, or biases, which follow them. */
+void gradient_take(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient);
+
+/* Update all trained layers by the sum over `samples` samples. */
+void gradient_update_summed(model_t *model, uint32_t samples);
+
+/* Let all velocities begin at 0. */
+void tflite8_clear_velocities(model_t *model);
+
+/* Clip what is trained to where it rests: docs/arithmetic-zeroth-order.md, section 2. */
+void tflite8_limit_trained(model_t *model);
+
+/* error_gradient.c: of the errors of a layer's output, with exponent `x`, section 5 there, NP, and
+   docs/arithmetic-backward.md, section 3. */
+void error_gradient(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x);
