@@ -29,9 +29,9 @@ from hil.methods.settings import configure_fields, sent
 from hil.networks import NETWORKS, build
 from hil.reference.formats.tflite8.loss import cross_entropy, summed
 from hil.reference.methods import reference_of
-from hil.reference.methods.trained_graph import NO_EXPONENT
 
 NETWORK, STEPS, EVALUATED = "lenet5-tflite", 3, range(2)
+EXPONENT = 2  # bytes at the end of a stage
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {  # method, variant and settings
     "a batch": ("spsa", "all", {"batch": 3, "qas": 0, "eta": 600.0, "seed": 2}),
     "every tensor": ("spsa", "all", {"batch": 2, "eta": 0.001, "seed": 7}),
@@ -100,7 +100,7 @@ def losses_of_passes(of: GraphMethod) -> list[list[float]]:
     found = []
     for weights in reference.passes(reference.weights, 0):
         stages = [reference.trace(weights, images, labels, slot)[-1] for slot in range(len(images))]
-        logits = np.stack([np.frombuffer(stage.data[: -len(NO_EXPONENT)], np.int8) for stage in stages])
+        logits = np.stack([np.frombuffer(stage.data[:-EXPONENT], np.int8) for stage in stages])
         losses = cross_entropy(logits, labels.astype(np.intp), of.network.layers[-1].scale)
         found.append(float(summed(losses, np.float32(0))))
     done = reference.step(images, labels)
