@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "arith/xxh32.h"
-#include "kernels/losses.h"
 
 #define PAINT 0xA5C3965Au
 
@@ -118,10 +117,14 @@ static failure_t check_settings(const method_t *method, const settings_t *settin
     return refused == METHOD_TAKES_ALL ? no_failure() : settings_refuse(method->settings, settings, refused);
 }
 
+static bool trains(const method_t *method, const format_t *format) {
+    return method->format == 0 ? format->chain != NULL : method->format == format->number;
+}
+
 failure_t engine_configure(engine_t *engine, const method_t *method, const void *settings, uint32_t *planned) {
     model_t *model = &engine->model;
     RETURN_IF_REFUSED(engine_check_network(engine));
-    if (method->format != model->format->number) {
+    if (!trains(method, model->format)) {
         return graph_other_format();
     }
     RETURN_IF_REFUSED(check_settings(method, settings, &model->file));
@@ -177,8 +180,8 @@ failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result)
         forward(model, slot);
         const int8_t *logits = model_logits(model, 0);
         const int16_t exponent = model_logits_exponent(model);
-        const uint32_t predicted = argmax_s8(logits, classes);
-        xxh32_update(&digest, logits, classes);
+        const uint32_t predicted = model->format->predicted(logits, classes);
+        xxh32_update(&digest, logits, classes * model->file.value_bytes);
         xxh32_update(&digest, &exponent, sizeof exponent);
         result->predictions[slot] = (uint8_t)predicted;
         result->correct = (uint16_t)(result->correct + (predicted == slot_label(engine, slot)));

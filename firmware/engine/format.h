@@ -2,14 +2,38 @@
 #pragma once
 
 #include "engine/pass.h"
+#include "kernels/move_s8.h"
 
+/* What training a chain by perturbed weights and by errors that go back asks of a format: docs/arithmetic.md, sections 7
+   to 9. Weights are those of a tensor, in the type of the format. */
+typedef struct {
+    uint8_t sum_bytes; /* kept of every sum behind an output or behind the error of an input; 0: none is */
+    uint64_t (*scratch)(const layer_shape_t *shape);          /* bytes, of a convolution's forward pass; NULL: none */
+    uint64_t (*gradient_scratch)(const layer_shape_t *shape); /* of its gradient */
+
+    /* weights = clip(weights) to the limit, in steps of z; make the moves of a perturbation, or of an update; move. */
+    void (*limit)(int8_t *weights, uint32_t n, int32_t limit);
+    void (*to_perturb)(moves_t *moves, noise_t noise, int32_t k, uint8_t limit);
+    void (*to_update)(moves_t *moves, noise_t noise, int32_t sign, int32_t b_zo, uint8_t limit);
+    void (*move)(int8_t *weights, uint32_t n, uint32_t state, const moves_t *moves);
+
+    /* Begin a step: no gradients yet. Add the gradients of the group that `pass` has just taken through the layers;
+       `first`: the first group of the step; `zero_sum`: the errors of a sample's logits sum to zero. Update. */
+    void (*backward_begin)(const model_t *model);
+    void (*backward)(model_t *model, const pass_t *pass, const uint8_t *labels, bool first, bool zero_sum);
+    void (*update)(const model_t *model, int32_t b_bp);
+} chain_training_t;
+
+#define CHAIN_SCRATCH PLAN_OWN /* the line of the scratch of a convolution's forward pass */
+
+/* Values and weights are bytes here: they have the type of the format. */
 typedef struct format_table {
-    enum format number;    /* in a network file */
-    int8_t input_exponent; /* of value 0 */
-    uint8_t label_bytes; /* 2: an empty slot shows in its label; 1: in its first input, which `load` never makes -128 */
-    bool stays_in_flash; /* a file may be used where it lies in flash: what is trained is copied */
-    bool has_biases;     /* layers with weights have biases too */
-    bool trains_all;     /* every tensor is trained, whatever the settings: they can be read before there are any */
+    uint8_t number;         /* in a network file */
+    int8_t input_exponent;  /* of value 0 */
+    uint8_t label_bytes;    /* 2: an empty slot shows in its label; 1: in its first input, never 0x80 in all bytes */
+    bool stays_in_flash;    /* a file may be used where it lies in flash: what is trained is copied */
+    bool has_biases;        /* layers with weights have biases too */
+    bool trains_all;        /* every tensor is trained, whatever the settings: they can be read before there are any */
     uint32_t channel_bytes; /* of sums of weights, which go with a copy of the weights */
 
     /* Pixels, 0..255, as values. */
@@ -17,8 +41,10 @@ typedef struct format_table {
     /* Run a layer; or the chain of layers that begins with it, NULL where there are none. */
     void (*run)(model_t *model, const pass_t *pass, uint8_t l);
     void (*run_chain)(model_t *model, const pass_t *pass, uint8_t l);
-    /* The loss of the logits of a sample. */
+    /* The loss of the logits of a sample; and the lowest index of the largest of them. */
     float (*loss)(const model_t *model, const int8_t *logits, uint32_t label);
+    uint32_t (*predicted)(const int8_t *logits, uint32_t n);
     /* The weights of a layer were written: make anew what follows from them. May be NULL. */
     void (*rewritten)(const model_t *model, uint8_t l);
+    const chain_training_t *chain; /* NULL: its networks are no chains */
 } format_t;

@@ -14,7 +14,7 @@ typedef struct {
 enum { METHOD_TAKES_ALL = UINT8_MAX };
 
 typedef struct method_table {
-    enum format format;               /* that it trains */
+    uint8_t format;                   /* that it trains; 0: every format of chains */
     const settings_table_t *settings; /* of its settings, a structure that begins with a settings_t */
 
     /* Whether the settings, which are within their limits, go together and with a network: offset of one that does

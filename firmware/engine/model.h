@@ -84,7 +84,8 @@ static inline int32_t *model_words(const model_t *model, enum plan_line line, ui
 }
 
 static inline int8_t *model_sample(const model_t *model, uint16_t slot) {
-    return model_s8(model, model->plan.at[PLAN_SAMPLES]) + slot * graph_elements(&model->file, 0);
+    return model_s8(model, model->plan.at[PLAN_SAMPLES]) +
+           slot * graph_elements(&model->file, 0) * model->file.value_bytes;
 }
 
 static inline uint16_t model_classes(const model_t *model) {
@@ -93,7 +94,8 @@ static inline uint16_t model_classes(const model_t *model) {
 
 /* The logits of a member of the group that went through last. */
 static inline const int8_t *model_logits(const model_t *model, uint16_t member) {
-    return model_buffer(model, PLAN_VALUE, model->file.layers) + member * model_classes(model);
+    return model_buffer(model, PLAN_VALUE, model->file.layers) +
+           (uint32_t)member * model_classes(model) * model->file.value_bytes;
 }
 
 static inline int16_t model_logits_exponent(const model_t *model) {

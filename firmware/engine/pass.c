@@ -17,8 +17,8 @@ static void show(const model_t *model, uint8_t l) {
     if (is_joined_behind(&model->training, l)) {
         observe(model->observer, model_s8(model, 0), 0, 0);
     } else {
-        observe(model->observer, model_buffer(model, PLAN_VALUE, value), graph_outputs(graph_layer(&model->file, l)),
-                model->exponent[value]);
+        observe(model->observer, model_buffer(model, PLAN_VALUE, value),
+                graph_outputs(graph_layer(&model->file, l)) * model->file.value_bytes, model->exponent[value]);
     }
 }
 

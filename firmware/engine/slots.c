@@ -1,7 +1,11 @@
+#include <string.h>
+
 #include "engine/engine.h"
 
-/* A label that no class has; with labels of one byte, a value that no pixel becomes, at the first input of a sample. */
-enum { EMPTY_LABEL = UINT16_MAX, EMPTY_VALUE = INT8_MIN };
+enum { EMPTY_LABEL = UINT16_MAX /* no class has it */ };
+
+/* With labels of one byte, a value that no pixel becomes, at the first input of a sample. */
+static const uint8_t empty_value[] = {0x80, 0x80, 0x80, 0x80};
 
 static uint8_t *narrow_labels(const engine_t *engine) {
     return engine->model.arena + engine->model.plan.at[PLAN_LABELS];
@@ -20,15 +24,16 @@ uint16_t slot_label(const engine_t *engine, uint16_t slot) {
 }
 
 bool slot_holds(const engine_t *engine, uint16_t slot) {
+    const model_t *model = &engine->model;
     return has_wide_labels(engine) ? wide_labels(engine)[slot] != EMPTY_LABEL
-                                   : *model_sample(&engine->model, slot) != EMPTY_VALUE;
+                                   : memcmp(model_sample(model, slot), empty_value, model->file.value_bytes) != 0;
 }
 
 void slot_empty(engine_t *engine, uint16_t slot) {
     if (has_wide_labels(engine)) {
         wide_labels(engine)[slot] = EMPTY_LABEL;
     } else {
-        *model_sample(&engine->model, slot) = EMPTY_VALUE;
+        memcpy(model_sample(&engine->model, slot), empty_value, engine->model.file.value_bytes);
     }
 }
 
@@ -70,7 +75,7 @@ static void put_piece(engine_t *engine, uint16_t slot, uint8_t label, uint32_t o
                       uint32_t n) {
     const bool last = offset + n == graph_elements(&engine->model.file, 0);
     slot_empty(engine, slot);
-    engine->model.format->load(model_sample(&engine->model, slot) + offset, pixels, n);
+    engine->model.format->load(model_sample(&engine->model, slot) + offset * engine->model.file.value_bytes, pixels, n);
     engine->filling = slot;
     engine->filled = last ? 0 : offset + n;
     if (last && has_wide_labels(engine)) {

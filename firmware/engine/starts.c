@@ -17,7 +17,8 @@ static void stand_all(model_t *model) {
         const graph_layer_t *layer = graph_layer(&model->file, l);
         const uint32_t sums = model->format->channel_bytes * graph_channels(layer);
         if (in_set(training->layers, l) && training->weights) {
-            plan_stand(plan, plan_place(PLAN_WEIGHTS, l), (graph_weight_count(layer) + 3ull) / 4 * 4 + sums);
+            plan_stand(plan, plan_place(PLAN_WEIGHTS, l),
+                       (graph_weight_bytes(&model->file, layer) + 3ull) / 4 * 4 + sums);
         }
         if (in_set(training->layers, l) && training->biases) {
             plan_stand(plan, plan_place(PLAN_BIASES, l), sizeof(int32_t) * graph_channels(layer));

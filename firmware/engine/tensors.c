@@ -21,7 +21,8 @@ void model_copy_trained(const model_t *model) {
     for (uint8_t l = 0; l < model->file.layers; l++) {
         const graph_layer_t *layer = graph_layer(&model->file, l);
         if (plan_at(&model->plan, PLAN_WEIGHTS, l) != PLAN_NOWHERE) {
-            memcpy(model_weights(model, l), graph_weights(&model->file, layer), graph_weight_count(layer));
+            memcpy(model_weights(model, l), graph_weights(&model->file, layer),
+                   graph_weight_bytes(&model->file, layer));
             model->format->rewritten(model, l);
         }
         if (plan_at(&model->plan, PLAN_BIASES, l) != PLAN_NOWHERE) {
@@ -47,7 +48,7 @@ trained_tensor_t model_tensor(const model_t *model, uint8_t tensor) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     if (training->weights && tensor % each == 0) {
         return (trained_tensor_t){.bytes = (uint8_t *)model_weights(model, l),
-                                  .size = graph_weight_count(layer),
+                                  .size = graph_weight_bytes(&model->file, layer),
                                   .layer = l,
                                   .weights = true};
     }

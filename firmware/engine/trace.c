@@ -18,18 +18,18 @@ static void put_behind_offset(stages_t *stages, const void *bytes, uint32_t n) {
     stages->offset -= skipped;
 }
 
-void stages_see(void *context, const int8_t *values, uint32_t count, int32_t exponent) {
+void stages_see(void *context, const int8_t *values, uint32_t bytes, int32_t exponent) {
     stages_t *stages = context;
     const int16_t short_exponent = (int16_t)exponent;
     if (stages->wanted == TRACE_ALL_STAGES) {
         xxh32_t digest;
         xxh32_begin(&digest, 0);
-        xxh32_update(&digest, values, count);
+        xxh32_update(&digest, values, bytes);
         xxh32_update(&digest, &short_exponent, sizeof short_exponent);
         const uint32_t word = xxh32_end(&digest);
         put(stages, &word, sizeof word);
     } else if (stages->stage == stages->wanted) {
-        put_behind_offset(stages, values, count);
+        put_behind_offset(stages, values, bytes);
         put_behind_offset(stages, &short_exponent, sizeof short_exponent);
     }
     stages->stage++;

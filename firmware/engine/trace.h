@@ -4,15 +4,15 @@
 #include <stdint.h>
 
 typedef struct {
-    void (*see)(void *context, const int8_t *values, uint32_t count, int32_t exponent);
+    void (*see)(void *context, const int8_t *values, uint32_t bytes, int32_t exponent);
     void *context;
     uint16_t member; /* of the group */
 } observer_t;
 
-/* Show the `count` values of the observed member; `values` are those of the whole group. */
-static inline void observe(const observer_t *observer, const int8_t *values, uint32_t count, int32_t exponent) {
+/* Show the values of the observed member, so many bytes; `values` are those of the whole group. */
+static inline void observe(const observer_t *observer, const int8_t *values, uint32_t bytes, int32_t exponent) {
     if (observer != 0) {
-        observer->see(observer->context, values + observer->member * count, count, exponent);
+        observer->see(observer->context, values + observer->member * bytes, bytes, exponent);
     }
 }
 
@@ -25,5 +25,5 @@ typedef struct {
     uint32_t room, length;
 } stages_t;
 
-/* See of observer_t, with a stages_t as the context: int8 values, followed by their exponent as int16. */
-void stages_see(void *context, const int8_t *values, uint32_t count, int32_t exponent);
+/* See of observer_t, with a stages_t as the context: the bytes of values, followed by their exponent as int16. */
+void stages_see(void *context, const int8_t *values, uint32_t bytes, int32_t exponent);

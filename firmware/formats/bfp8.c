@@ -17,7 +17,7 @@ static void sum_products(const model_t *model, uint8_t l, const int8_t *in, int3
     const layer_shape_t shape = graph_shape(layer);
     const int8_t *weights = model_weights(model, l);
     if (layer->op == OP_CONV2D) {
-        conv2d_s8(in, weights, &shape, model_buffer(model, BFP8_SCRATCH, l), acc);
+        conv2d_s8(in, weights, &shape, model_buffer(model, CHAIN_SCRATCH, l), acc);
     } else {
         fully_connected_s8(in, weights, graph_inputs(layer), graph_outputs(layer), acc);
     }
@@ -71,4 +71,6 @@ const format_t bfp8 = {
     .load = load,
     .run = run,
     .loss = loss,
+    .predicted = argmax_s8,
+    .chain = &bfp8_chain,
 };

@@ -4,6 +4,7 @@
 #include "kernels/bfp8_gradient.h"
 #include "kernels/conv2d_s8.h"
 #include "kernels/fully_connected_s8.h"
+#include "kernels/limits.h"
 #include "kernels/losses.h"
 #include "kernels/max_pool_s8.h"
 #include "kernels/relu_s8.h"
@@ -20,7 +21,7 @@ static int32_t *gradient_of(const model_t *model, uint8_t l) {
     return model_words(model, PLAN_GRADIENT, l);
 }
 
-void bfp8_backward_begin(const model_t *model) {
+static void begin(const model_t *model) {
     for (uint8_t l = model->training.first_backward; l < model->file.layers; l++) {
         const graph_layer_t *layer = graph_layer(&model->file, l);
         if (graph_has_weights(layer)) {
@@ -123,7 +124,7 @@ static error_t error_of_logits(const model_t *model, const uint8_t *labels, uint
     return error;
 }
 
-void bfp8_backward(model_t *model, const pass_t *pass, const uint8_t *labels, bool first, bool zero_sum) {
+static void backward(model_t *model, const pass_t *pass, const uint8_t *labels, bool first, bool zero_sum) {
     const uint8_t last = model->training.first_backward;
     error_t error = error_of_logits(model, labels, pass->count, zero_sum);
     observe(model->observer, error.values, model_classes(model), error.exponent);
@@ -141,7 +142,7 @@ void bfp8_backward(model_t *model, const pass_t *pass, const uint8_t *labels, bo
     }
 }
 
-void bfp8_update(const model_t *model, int32_t b_bp) {
+static void update(const model_t *model, int32_t b_bp) {
     for (uint8_t l = model->training.first_backward; l < model->file.layers; l++) {
         const graph_layer_t *layer = graph_layer(&model->file, l);
         if (graph_has_weights(layer)) {
@@ -149,3 +150,16 @@ void bfp8_update(const model_t *model, int32_t b_bp) {
         }
     }
 }
+
+const chain_training_t bfp8_chain = {
+    .sum_bytes = sizeof(int32_t),
+    .scratch = conv2d_s8_scratch,
+    .gradient_scratch = conv2d_s8_weight_gradient_scratch,
+    .limit = limit_s8,
+    .to_perturb = moves_to_perturb,
+    .to_update = moves_to_update,
+    .move = move_s8,
+    .backward_begin = begin,
+    .backward = backward,
+    .update = update,
+};

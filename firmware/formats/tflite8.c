@@ -139,5 +139,6 @@ const format_t tflite8 = {
     .run = run,
     .run_chain = tflite8_run_chain,
     .loss = loss,
+    .predicted = argmax_s8,
     .rewritten = tflite8_sum_weights,
 };

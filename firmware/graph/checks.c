@@ -1,17 +1,17 @@
 /* The checks of a layer: docs/network.md. Those of operations are here, those of formats in checks_tflite8.c and
-   checks_bfp8.c. */
+   checks_bfp8.c, or in the file of the format. */
 #include "graph/checks.h"
 
 #include <stddef.h>
 
 enum { BLOCKS = 4 };
 
-static const format_checks_t *format_checks(uint8_t format) {
-    switch (format) {
-    case FORMAT_TFLITE8: return &tflite8_checks;
-    case FORMAT_BFP8: return &bfp8_checks;
-    default: return NULL;
+const format_checks_t *format_checks(uint8_t number) {
+    const format_checks_t *const *checks = registry_checks;
+    while (*checks != NULL && (*checks)->number != number) {
+        checks++;
     }
+    return *checks;
 }
 
 /* Whether its kernel slides over the input. */
@@ -97,7 +97,7 @@ static bool place_fits(candidate_t *candidate) {
     uint64_t weights_at = 0, parameters_at = 0, end = candidate->from;
     if (graph_has_weights(layer)) {
         weights_at = end;
-        end += (graph_wide_taps(layer) * layer->out_c + 3) / 4 * 4;
+        end += (graph_wide_taps(layer) * layer->out_c * format->weight_bytes + 3) / 4 * 4;
     }
     if (parameters > 0) {
         parameters_at = end;
@@ -111,7 +111,8 @@ static bool place_fits(candidate_t *candidate) {
 
 static bool zeros_are_zero(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
-    const bool exponent = layer->weight_exponent == 0 || (graph_has_weights(layer) && layer->format == FORMAT_BFP8);
+    const bool exponent =
+        layer->weight_exponent == 0 || (graph_has_weights(layer) && format_checks(layer->format)->has_exponents);
     const bool block = graph_has_weights(layer) ? layer->block >= 1 && layer->block <= BLOCKS : layer->block == 0;
     return layer->none == 0 && exponent && block;
 }

@@ -34,13 +34,26 @@ typedef struct {
 
 typedef bool (*check_t)(const candidate_t *candidate);
 
-/* The checks that a format makes of its own, by their number; NULL: it makes none. */
+/* What a file in a format looks like, and the checks that the format makes of its own, by their number; NULL: it makes
+   none. */
 typedef struct {
+    uint8_t number; /* of the format, in the file */
+    uint8_t weight_bytes, value_bytes;
+    bool has_exponents; /* of the weights of a layer */
     check_t check[CHECKS];
     uint32_t (*parameter_bytes)(const graph_layer_t *layer); /* NULL: there are no parameters */
 } format_checks_t;
 
-extern const format_checks_t tflite8_checks, bfp8_checks;
+/* Those of all formats; NULL ends them. trainer/registry.c has the list. */
+extern const format_checks_t *const registry_checks[];
+
+/* Those of a format by its number; NULL: there is no such format. */
+const format_checks_t *format_checks(uint8_t number);
+
+/* CHECK_FORMAT and CHECK_SUMS of formats whose networks are chains, as those of bfp8 are: each layer reads the one
+   before; and no sum has more products than int32 holds of int8. */
+bool chain_is_taken(const candidate_t *candidate);
+bool chain_sums_fit(const candidate_t *candidate);
 
 /* A normal number in 2^-40..2^40. */
 static inline bool scale_is_allowed(float scale) {
@@ -65,7 +78,8 @@ static inline bool is_op(const candidate_t *candidate, enum op op) {
 
 /* Whether the bytes from the last weight to a multiple of 4 are zero. */
 static inline bool weights_are_padded(const candidate_t *candidate) {
-    const uint32_t weights = graph_weight_count(candidate->layer);
+    const uint32_t weights =
+        graph_weight_count(candidate->layer) * format_checks(candidate->layer->format)->weight_bytes;
     return all_zero(candidate->file->bytes + candidate->layer->weights_offset + weights, round_up_4(weights) - weights);
 }
 

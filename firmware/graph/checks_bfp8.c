@@ -1,4 +1,4 @@
-/* What bfp8 asks of a layer: docs/network.md. */
+/* What bfp8 asks of a layer, and what every format of chains does: docs/network.md. */
 #include "graph/checks.h"
 
 #define INPUT_SCALE 0x1p-7f /* of exponent -7 */
@@ -22,7 +22,7 @@ static bool has_buffer(const candidate_t *candidate) {
     return candidate->index > 0 && graph_layer(candidate->file, (uint8_t)(candidate->index - 1))->op != OP_RELU;
 }
 
-static bool is_taken(const candidate_t *candidate) {
+bool chain_is_taken(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
     if (candidate->index >= MOST_LAYERS || layer->reads[0] != candidate->index) {
         return false;
@@ -44,7 +44,7 @@ static bool exponents_are_allowed(const candidate_t *candidate) {
 }
 
 /* The sums of the forward pass, of an input's error and of the weights' gradient. */
-static bool sums_fit(const candidate_t *candidate) {
+bool chain_sums_fit(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
     return !graph_has_weights(layer) || (graph_wide_taps(layer) <= MOST_PRODUCTS &&
                                          error_products(layer) <= MOST_PRODUCTS && positions(layer) <= MOST_PRODUCTS);
@@ -63,12 +63,16 @@ static bool weights_are_allowed(const candidate_t *candidate) {
 }
 
 const format_checks_t bfp8_checks = {
+    .number = FORMAT_BFP8,
+    .weight_bytes = sizeof(int8_t),
+    .value_bytes = sizeof(int8_t),
+    .has_exponents = true,
     .check =
         {
-            [CHECK_FORMAT] = is_taken,
+            [CHECK_FORMAT] = chain_is_taken,
             [CHECK_ZERO] = weights_are_padded,
             [CHECK_SCALE] = exponents_are_allowed,
-            [CHECK_SUMS] = sums_fit,
+            [CHECK_SUMS] = chain_sums_fit,
             [CHECK_WEIGHT] = weights_are_allowed,
         },
 };

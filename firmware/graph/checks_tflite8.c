@@ -114,6 +114,9 @@ static bool limits_fit(const candidate_t *candidate) {
 }
 
 const format_checks_t tflite8_checks = {
+    .number = FORMAT_TFLITE8,
+    .weight_bytes = sizeof(int8_t),
+    .value_bytes = sizeof(int8_t),
     .check =
         {
             [CHECK_FORMAT] = is_taken,

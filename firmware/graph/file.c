@@ -70,7 +70,11 @@ failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t rec
     RETURN_IF_REFUSED(check_file(file, received));
     RETURN_IF_REFUSED(check_header(graph_header(file)));
     file->layers = (uint8_t)graph_header(file)->layers;
-    return check_layers(file);
+    RETURN_IF_REFUSED(check_layers(file));
+    const format_checks_t *format = format_checks(graph_layer(file, 0)->format);
+    file->weight_bytes = format->weight_bytes;
+    file->value_bytes = format->value_bytes;
+    return no_failure();
 }
 
 failure_t graph_other_format(void) {

@@ -22,6 +22,7 @@ enum op {
     OP_ADD = 8,
 };
 
+/* The formats whose number is asked for elsewhere; any other has its number in its own file in formats/. */
 enum format { FORMAT_TFLITE8 = 1, FORMAT_BFP8 = 2 };
 
 /* The header, as it lies in the file. */
@@ -69,6 +70,7 @@ typedef struct {
     const uint8_t *bytes; /* NULL: there is none */
     uint32_t size;
     uint8_t layers;
+    uint8_t weight_bytes, value_bytes; /* of one weight, and of one value */
 } graph_file_t;
 
 /* What follows for a layer with weights, by output channel. */
@@ -131,6 +133,10 @@ static inline uint32_t graph_channels(const graph_layer_t *layer) {
 
 static inline uint32_t graph_weight_count(const graph_layer_t *layer) {
     return graph_taps(layer) * graph_channels(layer);
+}
+
+static inline uint32_t graph_weight_bytes(const graph_file_t *file, const graph_layer_t *layer) {
+    return graph_weight_count(layer) * file->weight_bytes;
 }
 
 /* The layers with weights, bit l for layer l; how many they are; and the layer with so many of them before it, the

@@ -1,13 +1,14 @@
 /* The buffers of ElasticZO-INT8, and when they are in use: docs/memory.md. With n layers, slot 2n - l is the backward
    pass of layer l. */
-#include "formats/bfp8.h"
-#include "kernels/conv2d_s8.h"
-#include "kernels/move_s8.h"
+#include <stddef.h>
+
+#include "engine/format.h"
 #include "methods/elasticzo_int8.h"
 
 typedef struct {
     placing_t *placing;
     const graph_file_t *file;
+    const chain_training_t *chain;
     uint8_t n, first_bp;
     uint16_t group; /* samples whose activations live together */
 } demand_t;
@@ -46,13 +47,19 @@ static uint8_t last_use(const demand_t *demand, uint8_t l) {
     return j < demand->n && j >= demand->first_bp ? backward_slot(demand, j) : j;
 }
 
-/* Bytes of the value that layer l reads, for the whole group. */
+/* Elements of the value that layer l reads, for the whole group; and their bytes. */
 static uint64_t elements(const demand_t *demand, uint8_t l) {
     return demand->group * graph_elements(demand->file, l);
 }
 
+static uint64_t value_bytes(const demand_t *demand, uint8_t l) {
+    return demand->file->value_bytes * elements(demand, l);
+}
+
 static void add(const demand_t *demand, enum plan_line line, uint8_t i, uint64_t bytes, uint8_t first, uint8_t last) {
-    plan_add(demand->placing, plan_place(line, i), bytes, first, last);
+    if (bytes > 0) {
+        plan_add(demand->placing, plan_place(line, i), bytes, first, last);
+    }
 }
 
 static void always(const demand_t *demand, uint16_t place, uint64_t bytes) {
@@ -66,18 +73,18 @@ static void add_forward(const demand_t *demand) {
         if (is_relu(demand, l)) {
             plan_share(demand->placing, plan_place(PLAN_VALUE, value));
         } else {
-            add(demand, PLAN_VALUE, value, elements(demand, value), l, last_use(demand, l));
+            add(demand, PLAN_VALUE, value, value_bytes(demand, value), l, last_use(demand, l));
         }
     }
     for (uint8_t l = 0; l < demand->n; l++) {
         if (is_trained(demand, l)) {
-            add(demand, PLAN_WORK, l, sizeof(int32_t) * elements(demand, (uint8_t)(l + 1)), l, l);
+            add(demand, PLAN_WORK, l, demand->chain->sum_bytes * elements(demand, (uint8_t)(l + 1)), l, l);
         }
     }
     for (uint8_t l = 0; l < demand->n; l++) {
-        if (is_conv2d(demand, l)) {
+        if (is_conv2d(demand, l) && demand->chain->scratch != NULL) {
             const layer_shape_t shape = graph_shape(graph_layer(demand->file, l));
-            add(demand, BFP8_SCRATCH, l, conv2d_s8_scratch(&shape), l, l);
+            add(demand, CHAIN_SCRATCH, l, demand->chain->scratch(&shape), l, l);
         }
     }
 }
@@ -88,21 +95,21 @@ static void add_backward(const demand_t *demand) {
         if (is_relu(demand, l)) {
             plan_share(demand->placing, plan_place(PLAN_ERROR, value));
         } else {
-            add(demand, PLAN_ERROR, value, elements(demand, value), backward_slot(demand, consumer(demand, l)),
+            add(demand, PLAN_ERROR, value, value_bytes(demand, value), backward_slot(demand, consumer(demand, l)),
                 backward_slot(demand, l));
         }
     }
     for (uint8_t l = demand->n; l-- > demand->first_bp + 1;) {
         const uint8_t slot = backward_slot(demand, l);
         if (is_trained(demand, l)) {
-            add(demand, PLAN_BACK, l, sizeof(int32_t) * elements(demand, l), slot, slot);
+            add(demand, PLAN_BACK, l, demand->chain->sum_bytes * elements(demand, l), slot, slot);
         }
     }
     for (uint8_t l = demand->n; l-- > demand->first_bp;) {
         const uint8_t slot = backward_slot(demand, l);
-        if (is_conv2d(demand, l)) {
+        if (is_conv2d(demand, l) && demand->chain->gradient_scratch != NULL) {
             const layer_shape_t shape = graph_shape(graph_layer(demand->file, l));
-            add(demand, PLAN_SUMS, l, conv2d_s8_weight_gradient_scratch(&shape), slot, slot);
+            add(demand, PLAN_SUMS, l, demand->chain->gradient_scratch(&shape), slot, slot);
         }
     }
     for (uint8_t l = demand->n; l-- > demand->first_bp;) {
@@ -117,11 +124,12 @@ void elasticzo_demand(placing_t *placing, const model_t *model, start_t start) {
     const elasticzo_settings_t *settings = elasticzo_settings(model);
     const demand_t demand = {.placing = placing,
                              .file = &model->file,
+                             .chain = model->format->chain,
                              .n = start.to,
                              .first_bp = model->training.first_backward,
                              .group = model->training.grouped ? settings->batch : 1};
     always(&demand, PLAN_LABELS, settings->slots);
-    always(&demand, PLAN_SAMPLES, settings->slots * graph_elements(&model->file, 0));
+    always(&demand, PLAN_SAMPLES, settings->slots * graph_elements(&model->file, 0) * model->file.value_bytes);
     if (elasticzo_keeps_logits(settings)) {
         always(&demand, ELASTICZO_LOGITS, (uint64_t)settings->batch * model_classes(model));
         always(&demand, ELASTICZO_EXPONENTS, sizeof(int16_t) * (uint64_t)settings->batch);

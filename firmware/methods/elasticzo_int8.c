@@ -4,10 +4,7 @@
 
 #include "arith/random.h"
 #include "engine/format.h"
-#include "formats/bfp8.h"
-#include "kernels/limits.h"
 #include "kernels/losses.h"
-#include "kernels/move_s8.h"
 
 enum {
     PLUS = 1,
@@ -25,11 +22,19 @@ static uint8_t limit_of(const elasticzo_settings_t *settings) {
     return settings->perturb == PERTURB_EXACT ? (uint8_t)(LARGEST_WEIGHT - settings->r_max) : LARGEST_WEIGHT;
 }
 
+static const chain_training_t *chain_of(const model_t *model) {
+    return model->format->chain;
+}
+
+static uint32_t weights_in(const model_t *model, trained_tensor_t tensor) {
+    return graph_weight_count(graph_layer(&model->file, tensor.layer));
+}
+
 /* Whatever the weights were before `configure`: every later step finds them limited by the end of the one before. */
 static void limit_weights(const model_t *model, const elasticzo_settings_t *settings) {
     for (uint8_t i = 0; i < settings->partition; i++) {
         const trained_tensor_t tensor = model_tensor(model, i);
-        limit_s8((int8_t *)tensor.bytes, tensor.size, limit_of(settings));
+        chain_of(model)->limit((int8_t *)tensor.bytes, weights_in(model, tensor), limit_of(settings));
     }
 }
 
@@ -38,7 +43,8 @@ static void move_weights(const model_t *model, const elasticzo_settings_t *setti
                          const moves_t *moves) {
     for (uint8_t i = 0; i < settings->partition; i++) {
         const trained_tensor_t tensor = model_tensor(model, i);
-        move_s8((int8_t *)tensor.bytes, tensor.size, tensor_state(settings->seed, step, i), moves);
+        const uint32_t state = tensor_state(settings->seed, step, i);
+        chain_of(model)->move((int8_t *)tensor.bytes, weights_in(model, tensor), state, moves);
     }
 }
 
@@ -48,7 +54,7 @@ static void perturb(model_t *model, uint32_t step, int32_t k) {
     if (k == PLUS && settings->perturb == PERTURB_EXACT && step == settings->first_step) {
         limit_weights(model, settings);
     }
-    moves_to_perturb(&moves, noise_of_step(settings, step), k, limit_of(settings));
+    chain_of(model)->to_perturb(&moves, noise_of_step(settings, step), k, limit_of(settings));
     move_weights(model, settings, step, &moves);
     stopwatch_book(&model->watch, &model->account.perturb);
     stretches_mark(&model->stretches, model->watch.booked, PHASE_PERTURB);
@@ -56,7 +62,7 @@ static void perturb(model_t *model, uint32_t step, int32_t k) {
 
 static void update_zeroth_order(model_t *model, const elasticzo_settings_t *settings, uint32_t step, int8_t sign) {
     moves_t moves = {.words = (uint32_t *)model_s32(model, model->plan.at[ELASTICZO_NOISE])};
-    moves_to_update(&moves, noise_of_step(settings, step), sign, settings->b_zo, limit_of(settings));
+    chain_of(model)->to_update(&moves, noise_of_step(settings, step), sign, settings->b_zo, limit_of(settings));
     move_weights(model, settings, step, &moves);
 }
 
@@ -70,7 +76,7 @@ static void begin_pass(model_t *model, step_t *step) {
         stretches_begin(&model->stretches, model->watch.booked);
     }
     if (step->pass == 0 && back_propagates(model)) {
-        bfp8_backward_begin(model);
+        chain_of(model)->backward_begin(model);
         stopwatch_book(&model->watch, &model->account.backward[model->file.layers - 1]);
         stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
     }
@@ -126,7 +132,7 @@ static void take(model_t *model, step_t *step, uint16_t slot) {
     stretches_mark(&model->stretches, model->watch.booked, PHASE_FORWARD);
     if (step->pass + 1 == model->training.passes && back_propagates(model)) {
         const bool zero_sum = elasticzo_settings(model)->logit_error == LOGIT_ERROR_ZERO_SUM;
-        bfp8_backward(model, &pass, labels, step->through == 0, zero_sum);
+        chain_of(model)->backward(model, &pass, labels, step->through == 0, zero_sum);
         stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
     }
 }
@@ -155,7 +161,7 @@ static int8_t finish(model_t *model, step_t *step) {
         update_zeroth_order(model, settings, step->step, sign);
     }
     if (back_propagates(model)) {
-        bfp8_update(model, settings->b_bp);
+        chain_of(model)->update(model, settings->b_bp);
     }
     stopwatch_book(&model->watch, &model->account.update);
     stretches_mark(&model->stretches, model->watch.booked, PHASE_UPDATE);
@@ -168,8 +174,8 @@ static void trace(model_t *model, uint16_t first, uint16_t count) {
     pass_run_all(model, &pass);
     if (back_propagates(model)) {
         const bool zero_sum = elasticzo_settings(model)->logit_error == LOGIT_ERROR_ZERO_SUM;
-        bfp8_backward_begin(model);
-        bfp8_backward(model, &pass, model->arena + model->plan.at[PLAN_LABELS] + first, true, zero_sum);
+        chain_of(model)->backward_begin(model);
+        chain_of(model)->backward(model, &pass, model->arena + model->plan.at[PLAN_LABELS] + first, true, zero_sum);
     }
 }
 
@@ -180,6 +186,9 @@ static uint8_t check(const settings_t *settings_of_all, const graph_file_t *file
     }
     if (settings->perturb == PERTURB_EXACT && settings->r_max > LARGEST_EXACT) {
         return offsetof(elasticzo_settings_t, perturb);
+    }
+    if (settings->loss == LOSS_INTEGER && file->value_bytes > 1) {
+        return offsetof(elasticzo_settings_t, loss); /* it is of logits in int8 */
     }
     if (settings->loss_fraction > 0 && settings->loss != LOSS_INTEGER) {
         return offsetof(elasticzo_settings_t, loss_fraction);
@@ -200,7 +209,6 @@ static training_t training(const settings_t *settings_of_all, const graph_file_t
 }
 
 const method_t elasticzo_int8 = {
-    .format = FORMAT_BFP8,
     .settings = &elasticzo_settings_table,
     .check = check,
     .training = training,

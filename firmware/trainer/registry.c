@@ -2,8 +2,13 @@
 
 #include <stddef.h>
 
-#include "formats/bfp8.h"
-#include "formats/tflite8.h"
+#include "graph/checks.h"
+
+/* The formats, one a line. */
+#define FORMATS(FORMAT)                                                                                                \
+    FORMAT(bfp8)                                                                                                       \
+    FORMAT(tflite8)                                                                                                    \
+    /* the next format */
 
 /* The methods, one a line, in the order of the tables [loops.NAME] of hil/methods/methods.toml. */
 #define METHODS(METHOD)                                                                                                \
@@ -14,11 +19,17 @@
     /* the next method */
 
 #define DECLARED(name) extern const method_t name;
+#define DECLARED_FORMAT(name)                                                                                          \
+    extern const format_t name;                                                                                        \
+    extern const format_checks_t name##_checks;
 #define LISTED(name) &name,
+#define LISTED_CHECKS(name) &name##_checks,
 
 METHODS(DECLARED)
+FORMATS(DECLARED_FORMAT)
 
-const format_t *const registry_formats[] = {&bfp8, &tflite8, NULL};
+const format_t *const registry_formats[] = {FORMATS(LISTED) NULL};
+const format_checks_t *const registry_checks[] = {FORMATS(LISTED_CHECKS) NULL};
 
 static const method_t *const methods[] = {METHODS(LISTED)};
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hil.graph.graph import Node
 
 WORDS = "an exponent a tensor"
-ACCUMULATOR = 4  # bytes of an accumulator or of a gradient
+REFERENCE = "bfp8.arithmetic:NumpyArithmetic"  # module and class in hil.reference.formats
+ACCUMULATOR = 4  # bytes of a sum behind an output or an error
 EXPONENT = 2  # bytes of the exponent of a sample's logits
 
 

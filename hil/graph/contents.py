@@ -8,15 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from hil.graph.graph import BFP8_INPUT_EXPONENT, POOLS, Format, Op
+from hil.graph.chain_formats import ChainFormat
+from hil.graph.graph import CHAINS, POOLS, WEIGHTED, Format, Op, weight_type
 from hil.graph.record import OUTPUT, Arrays, Factors, Header, Output, Record
 
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-40, 2.0**40
 LARGEST_BIAS = 2**30
 LEAST_MULTIPLIER = 2**30
 SHIFTS, ADD_SHIFTS = (-31, 30), (-31, 0)
-EXPONENTS = (-32, 8)
-MOST_BFP8 = (2**31 - 1) // 127**2  # products of int8 that a sum in int32 holds
 
 Fault = tuple[int, str]
 
@@ -52,22 +51,29 @@ class Contents:
     @cached_property
     def values(self) -> np.ndarray:
         """The weights as they lie in the file."""
-        return np.frombuffer(self.blob, np.int8, self.record.weights, self.record.weights_at)
+        return np.frombuffer(self.blob, weight_type(self.record.format), self.record.weights, self.record.weights_at)
 
     @property
     def padding_of_weights(self) -> bytes:
         """The bytes after the weights up to a multiple of 4."""
-        end = self.record.weights_at + self.record.weights
+        end = self.record.weights_at + self.record.weight_bytes
         return self.blob[end : end + -end % 4]
 
     def weights(self) -> Iterator[Fault]:
         """Check 12."""
-        if (self.values == -128).any():
-            yield 12, "a weight is -128, which no tensor may hold"
+        largest = CHAINS[Format(self.record.format)].largest_weight if self.record.format in CHAINS else 127
+        beyond = self.values[~(np.abs(self.values.astype(np.float64)) <= largest)]  # not-a-number compares false
+        if beyond.size:
+            yield 12, f"a weight is {beyond[0]}, which no tensor may hold"
 
 
-class Bfp8(Contents):
-    """The checks of a bfp8 layer."""
+class Chain(Contents):
+    """The checks of a layer in a format of chains."""
+
+    @property
+    def format(self) -> ChainFormat:
+        """Of the layer."""
+        return CHAINS[Format(self.record.format)]
 
     def padding(self) -> Iterator[Fault]:
         """Check 7."""
@@ -76,17 +82,18 @@ class Bfp8(Contents):
 
     def scales(self) -> Iterator[Fault]:
         """Check 9."""
-        header, record = self.header, self.record
-        if (header.scale, header.zero, header.rounding) != (2.0**BFP8_INPUT_EXPONENT, 0, 0):
+        header, record, (least, most) = self.header, self.record, self.format.exponents
+        if (header.scale, header.zero, header.rounding) != (2.0**self.format.input_exponent, 0, 0):
             found = f"scale {header.scale}, zero point {header.zero} and rounding {header.rounding}"
-            yield 9, f"an input of {found} is none of bfp8"
-        if not _within(record.exponent, *EXPONENTS):
-            yield 9, f"weight exponent {record.exponent} is outside {EXPONENTS[0]}..{EXPONENTS[1]}"
+            yield 9, f"an input of {found} is none of {Format(record.format).name.lower()}"
+        if record.op in WEIGHTED and not _within(record.exponent, least, most):
+            yield 9, f"weight exponent {record.exponent} is outside {least}..{most}"
 
     def sums(self) -> Iterator[Fault]:
         """Check 11."""
         if self.record.channels:
-            yield from _counts((self.record.taps, self.error_products, self.positions), (MOST_BFP8,) * 3)
+            counts = (self.record.taps, self.error_products, self.positions)
+            yield from _counts(counts, (self.format.most_products,) * 3)
 
     def limits(self) -> Iterator[Fault]:
         """Check 13."""
@@ -171,7 +178,9 @@ class Tflite8(Contents):
             yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
 
 
-CONTENTS: dict[Format, type[Bfp8] | type[Tflite8]] = {Format.TFLITE8: Tflite8, Format.BFP8: Bfp8}
+def contents_of(format: int) -> type[Chain] | type[Tflite8]:
+    """Return the checks of a layer's data by its format."""
+    return Chain if format in CHAINS else Tflite8
 
 
 def is_scale(scale: float | np.ndarray) -> bool:

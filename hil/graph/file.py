@@ -11,7 +11,7 @@ import xxhash
 
 from hil.errors import RigError
 from hil.graph.file_checks import HEADER_LAYER, Refusal, check_header, check_layer
-from hil.graph.graph import AddFactors, Format, Graph, Node, Op, Parameters, named
+from hil.graph.graph import CHAINS, AddFactors, Format, Graph, Node, Op, Parameters, named, weight_type
 from hil.graph.record import (
     HEADER,
     OUTPUT,
@@ -51,7 +51,7 @@ def encode(graph: Graph) -> bytes:
     for layer in graph.layers:
         records += _record(layer, offset + len(data)).pack()
         if layer.own is not None:
-            data += padded(layer.own.weights.astype(np.int8).tobytes())
+            data += padded(layer.own.weights.astype(weight_type(layer.format)).tobytes())
         if layer.format is Format.TFLITE8:
             data += _parameters(layer)
     header = Header(graph.in_shape, graph.classes, graph.scale, graph.zero, ROUNDINGS.index(graph.rounding))
@@ -61,12 +61,16 @@ def encode(graph: Graph) -> bytes:
 
 
 def _record(layer: Node, offset: int) -> Record:
-    after = offset + ended(layer.weight_count)
+    after = offset + _weights_end(layer)
     return Record(
         layer.op, layer.format, layer.kernel, layer.stride, layer.pad, layer.block, layer.weight_exp,
         layer.reads[0], layer.reads[1] if len(layer.reads) > 1 else 0, layer.in_shape, layer.out_shape, 0,
         offset if layer.own is not None else 0, after if layer.format is Format.TFLITE8 else 0,
     )  # fmt: skip
+
+
+def _weights_end(layer: Node) -> int:
+    return ended(layer.weight_count * weight_type(layer.format).itemsize)
 
 
 def _parameters(layer: Node) -> bytes:
@@ -154,16 +158,14 @@ def _sentence(refusal: Refusal) -> str:
 def _layer(blob: bytes, record: Record, name: str) -> Node:
     op, own = Op(record.op), None
     if record.channels:
-        weights = (
-            np.frombuffer(blob, np.int8, record.weights, record.weights_at).copy().reshape(_weight_shape(op, record))
-        )
-        own = Parameters(weights, exponent=record.exponent)
+        weights = np.frombuffer(blob, weight_type(record.format), record.weights, record.weights_at).copy()
+        own = Parameters(weights.reshape(_weight_shape(op, record)), exponent=record.exponent)
     reads = (record.first, record.second) if op is Op.ADD else (record.first,)
     node = Node(
         name, op, reads, record.in_shape, record.out_shape, record.kernel, record.stride, record.pad, record.block,
         own=own, format=Format(record.format),
     )  # fmt: skip
-    if record.format == Format.BFP8:
+    if record.format in CHAINS:
         return node
     output, after = Output.unpack(blob, record.parameters_at), record.parameters_at + OUTPUT.size
     if own is not None:
@@ -187,9 +189,7 @@ def _weight_shape(op: Op, record: Record) -> tuple[int, ...]:
 @lru_cache(maxsize=16)
 def file_size(graph: Graph) -> int:
     """Return the bytes of the graph's file."""
-    data = sum(
-        ended(layer.weight_count) + parameter_bytes(layer.op, layer.format, layer.channels) for layer in graph.layers
-    )
+    data = sum(_weights_end(layer) + parameter_bytes(layer.op, layer.format, layer.channels) for layer in graph.layers)
     return HEADER.size + RECORD.size * len(graph.layers) + data
 
 

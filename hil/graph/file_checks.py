@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hil.graph.contents import CONTENTS, is_scale
-from hil.graph.graph import OPS, POOLS, WEIGHTED, WINDOWED, Format, Op
+from hil.graph.contents import contents_of, is_scale
+from hil.graph.graph import CHAINS, OPS, POOLS, WEIGHTED, WINDOWED, Format, Op
 from hil.graph.record import Header, Record, ended
 
 HEADER_LAYER = 255
 MOST_LAYERS, LEAST_CLASSES, MOST_CLASSES = 64, 2, 1024
-MOST_BFP8_LAYERS = 32
+MOST_CHAIN_LAYERS = 32
 KEEP_CHANNELS = (Op.DEPTHWISE, Op.RELU, *POOLS)
 KEEP_PLACES = (Op.POINTWISE, Op.RELU)
 BLOCKS = 4
@@ -69,7 +69,7 @@ def _faults(index: int, records: Sequence[Record], header: Header, blob: bytes, 
     yield from _format(record, index, records)
     yield from _places(record, is_last, len(blob), end)
     yield from _zeros(record)
-    contents = CONTENTS[Format(record.format)](blob, index, records, header)
+    contents = contents_of(record.format)(blob, index, records, header)
     yield from contents.padding()
     if is_last and (record.op, record.out_shape[2]) != (Op.FULLY_CONNECTED, header.classes):
         yield 8, f"the last layer is not fully connected with {header.classes} outputs"
@@ -134,32 +134,32 @@ def _format(record: Record, index: int, records: Sequence[Record]) -> Iterator[F
         yield 5, f"its format is {name}, that of the first layer is not"
     if record.op not in OPS[Format(record.format)]:
         yield 5, f"{name} has no {Op(record.op).name.lower()}"
-    if record.format == Format.BFP8:
-        yield from _bfp8(record, index, records)
+    if record.format in CHAINS:
+        yield from _chain(record, index, records, name)
 
 
-def _bfp8(record: Record, index: int, records: Sequence[Record]) -> Iterator[Fault]:
-    """Check that a layer is one of a chain, as bfp8 has it."""
-    if index >= MOST_BFP8_LAYERS:
-        yield 5, f"bfp8 has at most {MOST_BFP8_LAYERS} layers"
+def _chain(record: Record, index: int, records: Sequence[Record], name: str) -> Iterator[Fault]:
+    """Check that a layer is one of a chain."""
+    if index >= MOST_CHAIN_LAYERS:
+        yield 5, f"{name} has at most {MOST_CHAIN_LAYERS} layers"
     if record.first != index:
-        yield 5, f"it reads value {record.first}, and bfp8 has chains only: value {index}"
+        yield 5, f"it reads value {record.first}, and {name} has chains only: value {index}"
     if record.op == Op.RELU and (index == 0 or records[index - 1].op == Op.RELU):
         yield 5, "a relu reads the input or a relu, and so has no buffer to work in"
     places = tuple(zip(record.kernel, record.in_shape[:2], record.out_shape[:2], strict=True))
     if record.op == Op.CONV2D:
         full = all(out == size + 2 * record.pad - kernel + 1 for kernel, size, out in places)
         if record.stride != 1 or not full:
-            yield 5, f"a conv2d of {_shown(record)} with output {record.out_shape} is none of bfp8"
+            yield 5, f"a conv2d of {_shown(record)} with output {record.out_shape} is none of {name}"
     if record.op == Op.MAX_POOL:
         apart = all(kernel == record.stride and out == size // record.stride for kernel, size, out in places)
         if record.pad or not apart:
-            yield 5, f"a max_pool of {_shown(record)} with output {record.out_shape} is none of bfp8"
+            yield 5, f"a max_pool of {_shown(record)} with output {record.out_shape} is none of {name}"
 
 
 def _places(record: Record, is_last: bool, total: int, end: int) -> Iterator[Fault]:
     weights_at = end if record.op in WEIGHTED else 0
-    parameters_at = end + ended(record.weights) if record.format == Format.TFLITE8 else 0
+    parameters_at = end + ended(record.weight_bytes) if record.format == Format.TFLITE8 else 0
     if (record.weights_at, record.parameters_at) != (weights_at, parameters_at):
         places = f"weights at {record.weights_at} and parameters at {record.parameters_at}"
         yield 6, f"{places}, not at {weights_at} and {parameters_at}"
@@ -175,5 +175,6 @@ def _zeros(record: Record) -> Iterator[Fault]:
         yield 7, f"block {record.block} is not 1..{BLOCKS}"
     if record.op not in WEIGHTED and record.block:
         yield 7, f"block {record.block} of a layer without weights"
-    if record.exponent and not (record.op in WEIGHTED and record.format == Format.BFP8):
+    has_exponents = record.format in CHAINS and any(CHAINS[Format(record.format)].exponents)
+    if record.exponent and not (record.op in WEIGHTED and has_exponents):
         yield 7, "an exponent of weights where there is none"

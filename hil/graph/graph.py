@@ -11,8 +11,9 @@ from math import prod
 
 import numpy as np
 
+from hil.graph.chain_formats import CHAIN_FORMATS, ChainFormat
+
 Shape = tuple[int, int, int]  # height, width, channels
-BFP8_INPUT_EXPONENT = -7
 
 
 class Op(IntEnum):
@@ -38,9 +39,13 @@ class Format(IntEnum):
 POOLS = (Op.MAX_POOL, Op.AVERAGE_POOL)
 WEIGHTED = (Op.CONV2D, Op.FULLY_CONNECTED, Op.DEPTHWISE, Op.POINTWISE)
 WINDOWED = (Op.CONV2D, Op.DEPTHWISE, Op.POINTWISE, *POOLS)
+CHAINS: dict[Format, ChainFormat] = {
+    format: CHAIN_FORMATS[format.name.lower()] for format in Format if format is not Format.TFLITE8
+}
+"""The formats whose networks are chains."""
 OPS = {
     Format.TFLITE8: tuple(op for op in Op if op is not Op.RELU),
-    Format.BFP8: (Op.CONV2D, Op.FULLY_CONNECTED, Op.RELU, Op.MAX_POOL),
+    **{format: tuple(Op[name.upper()] for name in chain.operations) for format, chain in CHAINS.items()},
 }
 
 KIND = {
@@ -67,10 +72,11 @@ def named(ops: Sequence[Op]) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Parameters:
-    """Weights and what goes with them: arrays by output channel in `tflite8`, an exponent in `bfp8`.
+    """Weights and what goes with them: arrays by output channel in `tflite8`, an exponent in a format of chains.
 
     Attributes:
-        weights: int8, [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in] (fully_connected).
+        weights: int8, or of the type in chains.toml: [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or
+            [out, in] (fully_connected).
         bias: int32 [out], scale `s_x * s_w`.
         multiplier: int32 [out], 2^30..2^31 - 1.
         shift: int8 [out], -31..30.
@@ -192,6 +198,11 @@ class Graph:
     rounding: str = "double"
 
     @property
+    def format(self) -> Format:
+        """The format of all nodes."""
+        return self.layers[0].format
+
+    @property
     def macs(self) -> int:
         """Multiply-accumulates of one forward pass."""
         return sum(layer.macs for layer in self.layers)
@@ -228,10 +239,10 @@ class Graph:
         return {value: index for index, layer in enumerate(self.layers) for value in layer.reads}
 
     def with_weights(self, weights: Sequence[np.ndarray]) -> Graph:
-        """Return the same graph with other weights (int8, one array for each node that has weights)."""
+        """Return the same graph with other weights, one array for each node that has weights."""
         given = iter(weights)
         own = {
-            index: (np.asarray(next(given), np.int8).reshape(layer.own.weights.shape), layer.own.bias)
+            index: (np.asarray(next(given), weight_type(layer.format)).reshape(layer.own.weights.shape), layer.own.bias)
             for index, layer in enumerate(self.layers)
             if layer.own is not None
         }
@@ -245,6 +256,11 @@ class Graph:
             assert old is not None
             layers[index] = replace(layers[index], own=replace(old, weights=weights, bias=bias))
         return replace(self, layers=tuple(layers))
+
+
+def weight_type(format: int) -> np.dtype:
+    """Return the type of the weights of a format in a network file."""
+    return CHAINS[Format(format)].weights if format in CHAINS else np.dtype(np.int8)
 
 
 def bfp8_node(
@@ -264,7 +280,9 @@ def bfp8_node(
     return Node(name, op, (0,), in_shape, out_shape, kernel, stride, pad, block, own=own, format=Format.BFP8)
 
 
-def chain(layers: Sequence[Node], classes: int, input_exp: int = BFP8_INPUT_EXPONENT, name: str = "network") -> Graph:
-    """Return a `bfp8` network whose nodes each read the output of the one before."""
+def chain(layers: Sequence[Node], classes: int, input_exp: int | None = None, name: str = "network") -> Graph:
+    """Return a network whose nodes each read the output of the one before; the input's exponent is the format's."""
+    if input_exp is None:
+        input_exp = CHAINS[layers[0].format].input_exponent
     reading = tuple(replace(layer, reads=(index,)) for index, layer in enumerate(layers))
     return Graph(name, reading, reading[0].in_shape, classes, 2.0**input_exp, 0)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.graph.graph import WEIGHTED, Format, Op
+from hil.graph.graph import WEIGHTED, Format, Op, weight_type
 
 HEADER = struct.Struct("<IHHIIHHHHfbBH")
 REST = struct.Struct("<HHHHfbBH")  # of the header, from offset 16
@@ -87,11 +87,21 @@ class Record(NamedTuple):
         return self.taps * self.channels
 
     @property
+    def weight_bytes(self) -> int:
+        """Bytes of its weights."""
+        return self.weights * weight_type(self.format).itemsize
+
+    @property
+    def parameter_bytes(self) -> int:
+        """Bytes of its parameters."""
+        return parameter_bytes(self.op, self.format, self.channels)
+
+    @property
     def end(self) -> int:
         """Where its data end; 0 where it has none."""
         if self.parameters_at:
-            return self.parameters_at + parameter_bytes(self.op, self.format, self.channels)
-        return self.weights_at + ended(self.weights)
+            return self.parameters_at + self.parameter_bytes
+        return self.weights_at + ended(self.weight_bytes)
 
 
 class Output(NamedTuple):

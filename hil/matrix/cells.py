@@ -42,7 +42,7 @@ def cells(boards: Iterable[str], networks: Iterable[str] = (), methods: Iterable
         for format in dict.fromkeys(network.format for network in NETWORKS.values())
         for network in names(format)
         for method, kind in METHODS.items()
-        if kind.format is format
+        if kind.trains(format)
         for variant in kind.variants
     ]
     for method, variant, network in rows:  # boards innermost, because the plan is cached

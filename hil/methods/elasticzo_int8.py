@@ -1,4 +1,7 @@
-"""ElasticZO-INT8: zeroth order for the first tensors, back-propagation for the last, in `bfp8` (docs/arithmetic.md)."""
+"""ElasticZO-INT8: zeroth order for the first tensors, back-propagation for the last, in `bfp8` (docs/arithmetic.md).
+
+It also trains any other format of chains (docs/new-format.md).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hil.errors import RigError
 from hil.graph.file import places_in_file
-from hil.graph.graph import Format, Graph, Op, chain
+from hil.graph.graph import CHAINS, Format, Graph, Op, chain
 from hil.graph.plan import Plan
 from hil.methods import elasticzo_memory
 from hil.methods.elasticzo_settings import VARIANTS, Settings
@@ -40,7 +44,18 @@ class ElasticZoInt8(Method):
     @classmethod
     def on(cls, network: Graph, variant: str, **settings: Any) -> ElasticZoInt8:
         """Return the method in a variant on a network; arguments and errors as of `Method`."""
-        return cls(network, Settings.of_variant(variant, len(network.trained), **settings))
+        chosen = Settings.of_variant(variant, len(network.trained), **settings)
+        if chosen.loss == "integer" and CHAINS[network.format].values.itemsize > 1:
+            name = network.format.name.lower()
+            raise RigError(
+                f"setting loss is integer, which is a loss of logits in int8, and not in {name}: leave it at float."
+            )
+        return cls(network, chosen)
+
+    @classmethod
+    def trains(cls, format: Format) -> bool:
+        """Return whether networks of the format are chains."""
+        return format in CHAINS
 
     @property
     def arrays(self) -> tuple[tuple[str, np.ndarray], ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from hil.formats.bfp8 import ACCUMULATOR, EXPONENT, gradient_scratch_size, scratch_size
+from hil.formats import FORMATS
+from hil.formats.bfp8 import EXPONENT
 from hil.graph.file import file_size
-from hil.graph.graph import Graph, Node, Op
+from hil.graph.graph import CHAINS, Graph, Node, Op
 from hil.graph.plan import Buffer, Layout, Plan, Span, Start
 from hil.methods.elasticzo_settings import Settings
 
+GRADIENT = 4  # bytes of the gradient of a weight
 NOISE_BYTES = 4096  # what perturbation and update make of the pool of noise
 
 
@@ -20,13 +22,14 @@ def plan(network: Graph, settings: Settings, slots: int) -> Plan:
 
 def _buffers(network: Graph, settings: Settings, slots: int) -> list[Buffer]:
     layers, n = network.layers, len(network.layers)
+    kernels, value = FORMATS[network.format], CHAINS[network.format].values.itemsize
     first_bp, batch = network.first_bp(settings.partition), settings.batch
     group = batch if settings.scope == "batch" else 1  # samples whose activations live together
     between = 2 * n + 1  # the slot of perturbation and update
     always = (0, between)
     wanted: list[tuple[str, int, Span]] = [
         ("labels", slots, always),
-        ("samples", slots * layers[0].in_size, always),
+        ("samples", slots * layers[0].in_size * value, always),
     ]
     if settings.loss == "integer" and settings.partition:
         wanted += [("plus_logits", batch * network.classes, always), ("plus_exponents", EXPONENT * batch, always)]
@@ -34,26 +37,28 @@ def _buffers(network: Graph, settings: Settings, slots: int) -> list[Buffer]:
         wanted.append(("noise", NOISE_BYTES, (between, between)))
     kept = [index for index, layer in enumerate(layers) if layer.op is not Op.RELU]
     backward = range(n - 1, first_bp - 1, -1)
-    wanted += [(f"act[{i}]", group * layers[i].out_size, (i, _last_use(layers, i, first_bp))) for i in kept]
+    wanted += [(f"act[{i}]", group * layers[i].out_size * value, (i, _last_use(layers, i, first_bp))) for i in kept]
     wanted += [
-        (f"acc[{i}]", ACCUMULATOR * group * layers[i].out_size, (i, i)) for i in kept if layers[i].own is not None
+        (f"acc[{i}]", kernels.ACCUMULATOR * group * layers[i].out_size, (i, i))
+        for i in kept
+        if layers[i].own is not None
     ]
-    wanted += [(f"scratch[{i}]", scratch_size(layers[i]), (i, i)) for i in kept if layers[i].op is Op.CONV2D]
-    wanted += [(f"err[{i}]", group * layers[i].out_size, (_made(layers, i), 2 * n - i)) for i in backward if i in kept]
+    wanted += [(f"scratch[{i}]", kernels.scratch_size(layers[i]), (i, i)) for i in kept if layers[i].op is Op.CONV2D]
     wanted += [
-        (f"eacc[{i}]", ACCUMULATOR * group * layers[i].in_size, (2 * n - i,) * 2)
+        (f"err[{i}]", group * layers[i].out_size * value, (_made(layers, i), 2 * n - i)) for i in backward if i in kept
+    ]
+    wanted += [
+        (f"eacc[{i}]", kernels.ACCUMULATOR * group * layers[i].in_size, (2 * n - i,) * 2)
         for i in backward
         if i > first_bp and layers[i].own is not None
     ]
     wanted += [
-        (f"bscratch[{i}]", gradient_scratch_size(layers[i]), (2 * n - i,) * 2)
+        (f"bscratch[{i}]", kernels.gradient_scratch_size(layers[i]), (2 * n - i,) * 2)
         for i in backward
         if layers[i].op is Op.CONV2D
     ]
-    wanted += [
-        (f"grad[{i}]", ACCUMULATOR * layers[i].weight_count, always) for i in backward if layers[i].own is not None
-    ]
-    return [Buffer.of(name, size, life) for name, size, life in wanted]
+    wanted += [(f"grad[{i}]", GRADIENT * layers[i].weight_count, always) for i in backward if layers[i].own is not None]
+    return [Buffer.of(name, size, life) for name, size, life in wanted if size]
 
 
 def _consumer(layers: tuple[Node, ...], i: int) -> int:
@@ -82,18 +87,21 @@ def training_bytes(network: Graph, partition: int, batch: int) -> int:
 
     Every layer has an activation, a relu too, those with weights also an int32 accumulator; everything stays allocated,
     as the paper assumes (section 4.4). With the relus counted, the ratios of section 5.3 (0.26, 4.1, 0.052, 1.4 %;
-    1.8, 1.6 x) come out. The partition is C; activations and errors are held for all samples of the batch.
+    1.8, 1.6 x) come out. The comments have the types of the paper, which are those of `bfp8`. The partition is C;
+    activations and errors are held for all samples of the batch.
     """
-    first_bp = network.first_bp(partition)
+    first_bp, chain = network.first_bp(partition), CHAINS[network.format]
+    accumulator = FORMATS[network.format].ACCUMULATOR
+    weight, value = chain.weights.itemsize, chain.values.itemsize
     total = 0
     for index, layer in enumerate(network.layers):
         weights = layer.weight_count
-        total += weights + batch * layer.out_size  # theta int8, a int8
+        total += weight * weights + value * batch * layer.out_size  # theta int8, a int8
         if weights:
-            total += 4 * batch * layer.out_size  # a int32
+            total += accumulator * batch * layer.out_size  # a int32
         if index >= first_bp:
-            total += batch * layer.out_size  # e int8
-            total += 5 * weights  # g int8, g int32
+            total += value * batch * layer.out_size  # e int8
+            total += (weight + GRADIENT) * weights  # g int8, g int32
             if weights and index > first_bp:
-                total += 4 * batch * layer.in_size  # e int32 of the layer before
+                total += accumulator * batch * layer.in_size  # e int32 of the layer before
     return total

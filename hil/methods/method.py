@@ -43,7 +43,7 @@ class Method(ABC):
         docs: the page that defines it.
         loop: name of the training loop in the reference and in the firmware; several methods may share one.
         reference: module and class of the loop in `hil.reference.methods`, as `module:Class`.
-        format: of the networks that it trains.
+        format: of the networks that it trains (`trains` has those of a method of several).
         kind: class of its settings; its `table` describes each (methods.toml).
         variants: the settings of each variant in which it differs from the defaults.
         default_variant: where none is named.
@@ -76,6 +76,11 @@ class Method(ABC):
     network: Graph
     settings: Any
     in_flash: bool = False
+
+    @classmethod
+    def trains(cls, format: Format) -> bool:
+        """Return whether it trains networks of a format."""
+        return format is cls.format
 
     @classmethod
     @abstractmethod

@@ -46,7 +46,7 @@ class NamedNetwork:
         """Where its weights come from."""
         if self.committed:
             return PRETRAINED
-        return XAVIER if self.format is Format.BFP8 else DRAWN
+        return DRAWN if self.format is Format.TFLITE8 else XAVIER
 
 
 def _mcunet(side: int) -> NamedNetwork:

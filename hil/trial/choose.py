@@ -11,7 +11,7 @@ from hil.errors import Blocked, RigError, close_matches, shown
 from hil.graph.file import file_size
 from hil.graph.npz import read_npz
 from hil.methods import METHODS, Method, find_method
-from hil.networks import NETWORKS, build, names
+from hil.networks import NETWORKS, build
 from hil.trial.spec import TrialSpec
 
 # of the network file: whether in flash, in order of preference
@@ -70,13 +70,13 @@ def method_on_network(spec: TrialSpec) -> Method:
 
 def _check_network(spec: TrialSpec, kind: type[Method]) -> None:
     """Raise RigError if the method cannot train the network."""
-    mine = names(kind.format)
+    mine = [name for name, one in NETWORKS.items() if kind.trains(one.format)]
     if spec.network in mine:
         return
     if spec.network not in NETWORKS:
         known = close_matches(spec.network, mine)
     else:
-        theirs = sorted(name for name, one in METHODS.items() if one.format is NETWORKS[spec.network].format)
+        theirs = sorted(name for name, one in METHODS.items() if one.trains(NETWORKS[spec.network].format))
         known = f"it is one of {', '.join(theirs)}; {spec.method} trains {', '.join(mine)}."
     raise RigError(f"the method {spec.method} trains no network {spec.network!r}: {known}")
 

@@ -88,4 +88,4 @@ def first_weight(step: int, layer: str, board: bytes, reference: np.ndarray) -> 
     if indices.size == 0:
         return Difference(step, layer, None, "another digest", "its digest", "weight")
     index = int(indices[0])
-    return Difference(step, layer, index, int(ours[index]), int(theirs[index]), "weight")
+    return Difference(step, layer, index, ours[index].item(), theirs[index].item(), "weight")

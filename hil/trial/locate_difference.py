@@ -108,11 +108,11 @@ def _trace_slots(
 def _element(step: int, slot: int, stage: Stage, board: bytes) -> Difference:
     """Return the first element of a stage that differs; its exponent comes after the last value."""
     what = f"sample {slot} of the batch, {stage.what} of"
-    ours, theirs = np.frombuffer(board[:-2], np.int8), np.frombuffer(stage.data[:-2], np.int8)
+    ours, theirs = (np.frombuffer(data[:-2], stage.type) for data in (board, stage.data))
     different = np.flatnonzero(ours != theirs)
     if different.size:
         index = int(different[0])
-        return Difference(step, stage.layer, index, int(ours[index]), int(theirs[index]), what)
+        return Difference(step, stage.layer, index, ours[index].item(), theirs[index].item(), what)
     own, expected = (int.from_bytes(data[-2:], "little", signed=True) for data in (board, stage.data))
     what = f"sample {slot} of the batch, exponent of the {stage.what} of"
     return Difference(step, stage.layer, None, own, expected, what)

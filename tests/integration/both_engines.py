@@ -23,7 +23,7 @@ from golden.train import Trainer, hexed
 import hil
 from hil.data import load
 from hil.errors import RigError
-from hil.methods import GraphMethod, graph_method
+from hil.methods import GraphMethod, Method, graph_method
 from hil.methods.graph_settings import GraphSettings
 from hil.methods.settings import configure_fields, sent
 from hil.networks import NETWORKS, build
@@ -31,6 +31,7 @@ from hil.reference.formats.tflite8.loss import cross_entropy, summed
 from hil.reference.methods import reference_of
 
 NETWORK, STEPS, EVALUATED = "lenet5-tflite", 3, range(2)
+EXPONENT = 2  # bytes at the end of a stage
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {  # method, variant and settings
     "a batch": ("spsa", "all", {"batch": 3, "qas": 0, "eta": 600.0, "seed": 2}),
     "every tensor": ("spsa", "all", {"batch": 2, "eta": 0.001, "seed": 7}),
@@ -48,12 +49,12 @@ def method_of(case: str) -> GraphMethod:
     return graph_method(method).on(build(NETWORK, 1), variant, **settings)
 
 
-def batch_of(of: GraphMethod, step: int) -> slice:
+def batch_of(of: Method, step: int) -> slice:
     """Return the training images of a step."""
     return slice(step * of.settings.batch, (step + 1) * of.settings.batch)
 
 
-def trained(trainer: Trainer, of: GraphMethod) -> list[dict[str, Any]]:
+def trained(trainer: Trainer, of: Method) -> list[dict[str, Any]]:
     """Return digests before the first step, then losses, digests and evaluation of every step."""
     data, count = load(NETWORKS[NETWORK].data), of.settings.batch
     trainer.begin(of)
@@ -99,7 +100,7 @@ def losses_of_passes(of: GraphMethod) -> list[list[float]]:
     found = []
     for weights in reference.passes(reference.weights, 0):
         stages = [reference.trace(weights, images, labels, slot)[-1] for slot in range(len(images))]
-        logits = np.stack([np.frombuffer(stage.data[:-2], np.int8) for stage in stages])
+        logits = np.stack([np.frombuffer(stage.data[:-EXPONENT], np.int8) for stage in stages])
         losses = cross_entropy(logits, labels.astype(np.intp), of.network.layers[-1].scale)
         found.append(float(summed(losses, np.float32(0))))
     done = reference.step(images, labels)

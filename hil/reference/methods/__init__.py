@@ -41,17 +41,22 @@ class StepOutcome:
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a traced sample: `output`, `error` or `error handed on` of a layer, as `stage_bytes` returns it."""
+    """A stage of a traced sample: `output`, `error` or `error handed on` of a layer, as `stage_bytes` returns it.
+
+    `type` is the NumPy type of its values.
+    """
 
     layer: str
     what: str
     data: bytes
+    type: str = "int8"
 
 
 class Reference(ABC):
     """A training method in NumPy, with its weights and its step counter; `arithmetic` says what computes the passes."""
 
     arithmetic: str
+    value_type = "int8"  # of activations and errors
 
     @property
     @abstractmethod
@@ -79,7 +84,9 @@ class Reference(ABC):
         """Return predictions uint8 [B], how many are right, and the digest of logits and exponents (section 10)."""
         logits, exponents = self.logits(images)
         predictions = logits.argmax(axis=1).astype(np.uint8)
-        data = b"".join(stage_bytes(row, exponent) for row, exponent in zip(logits, exponents, strict=True))
+        data = b"".join(
+            stage_bytes(row, exponent, self.value_type) for row, exponent in zip(logits, exponents, strict=True)
+        )
         return predictions, int((predictions == labels).sum()), xxhash.xxh32_intdigest(data)
 
     def accuracy(self, images: np.ndarray, labels: np.ndarray) -> float:
@@ -98,9 +105,9 @@ class Reference(ABC):
         """
 
 
-def stage_bytes(values: np.ndarray, exponent: int = 0) -> bytes:
-    """Return int8 values as the link has them: followed by their exponent as int16; 0 in a format without."""
-    return values.astype(np.int8).tobytes() + int(exponent).to_bytes(2, "little", signed=True)
+def stage_bytes(values: np.ndarray, exponent: int = 0, type: str = "int8") -> bytes:
+    """Return values as the link has them: followed by their exponent as int16; 0 in a format without."""
+    return values.astype(type).tobytes() + int(exponent).to_bytes(2, "little", signed=True)
 
 
 def reference_of(method: Method) -> Reference:

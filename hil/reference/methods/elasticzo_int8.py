@@ -6,15 +6,17 @@ See docs/arithmetic.md, section 9; ElasticZO, algorithm 2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pkgutil import resolve_name
 
 import numpy as np
 
 from hil.errors import RigError
-from hil.graph.graph import Graph
+from hil.formats import FORMATS
+from hil.graph.graph import CHAINS, Graph
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.arith import bits
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic, Pass
-from hil.reference.formats.bfp8.loss import integer_losses, logits_error
+from hil.reference.formats.bfp8.loss import integer_losses
 from hil.reference.methods import Reference, Stage, StepOutcome, stage_bytes
 
 CHUNK = 256  # images of an evaluation at a time
@@ -43,9 +45,11 @@ class ElasticZoInt8(Reference):
             )
         self.network = network
         self._tensors = [layer.weights.copy() for layer in network.trained if layer.weights is not None]
-        self._plain = NumpyArithmetic(network)  # shows what lies between the layers
+        kind = resolve_name(f"hil.reference.formats.{FORMATS[network.format].REFERENCE}")
+        self._plain = kind(network)  # shows what lies between the layers
         self._arithmetic = arithmetic or self._plain
         self.arithmetic = self._arithmetic.name
+        self.value_type = CHAINS[network.format].values.name
         self._first_bp = network.first_bp(settings.partition)
         self.configure(settings, 0)
 
@@ -90,17 +94,16 @@ class ElasticZoInt8(Reference):
         activations = self._plain.activations(weights, images, self._together)
         layers = self.network.layers
         stages = [
-            Stage(layer.name, "output", stage_bytes(*_of_slot(act, slot)))
-            for layer, act in zip(layers, activations[1:], strict=True)
+            self._stage(layer.name, "output", act, slot) for layer, act in zip(layers, activations[1:], strict=True)
         ]
         if self._first_bp < len(layers):
             error = self._plain.logits_error(
-                logits_error(*self._plain.logits(activations), labels, self.settings.logit_error)
+                self._plain.error(*self._plain.logits(activations), labels, self.settings.logit_error)
             )
-            stages.append(Stage(layers[-1].name, "error", stage_bytes(*_of_slot(error, slot))))
+            stages.append(self._stage(layers[-1].name, "error", error, slot))
             for index in range(len(layers) - 1, self._first_bp, -1):
                 error = self._plain.handed_on(index, weights, error, activations, self._together)
-                stages.append(Stage(layers[index].name, "error handed on", stage_bytes(*_of_slot(error, slot))))
+                stages.append(self._stage(layers[index].name, "error handed on", error, slot))
         return stages
 
     @property
@@ -134,7 +137,7 @@ class ElasticZoInt8(Reference):
         """Return the gradients of the back-propagated tensors, integers [weights], by index of the tensor."""
         if self._first_bp == self._layers:
             return {}
-        error = logits_error(passed.logits, passed.exponents, labels, self.settings.logit_error)
+        error = self._plain.error(passed.logits, passed.exponents, labels, self.settings.logit_error)
         return self._arithmetic.gradients(weights, passed, error)
 
     def _zo_update(self, perturbed: Sequence[np.ndarray], noise: list[np.ndarray], sign: int) -> None:
@@ -142,6 +145,6 @@ class ElasticZoInt8(Reference):
         for index, z in enumerate(noise):
             self.weights[index] = self._arithmetic.zo_updated(perturbed[index], z, sign, shift, limit)
 
-
-def _of_slot(activation: tuple[np.ndarray, np.ndarray], slot: int) -> tuple[np.ndarray, int]:
-    return activation[0][..., slot], int(activation[1][slot])
+    def _stage(self, layer: str, what: str, found: tuple[np.ndarray, np.ndarray], slot: int) -> Stage:
+        data = stage_bytes(found[0][..., slot], found[1][slot], self.value_type)
+        return Stage(layer, what, data, self.value_type)

@@ -1,4 +1,4 @@
-"""docs/new-method.md: its paths are there, and a network and a variant that are added as it says can be trained."""
+"""The paths of docs/new-method.md and new-format.md are there, and a network and a variant that are added as it says can be trained."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ from hil.trial import TrialSpec
 from hil.trial.prepare import prepare
 
 ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs/new-method.md").read_text(encoding="utf-8")
+EXAMPLES = ROOT / "tests/integration"
 
 
-def test_every_path_of_the_page_is_there() -> None:
-    named = re.findall(r"`((?:firmware|hil|tests|tools)/[\w/.]+)`", PAGE) + [
-        f"docs/{name}" for name in re.findall(r"\]\(([\w-]+\.md)\)", PAGE)
+@pytest.mark.parametrize(("name", "example"), [("new-method.md", "spsa"), ("new-format.md", "fixed16")])
+def test_every_path_of_the_page_is_there(name: str, example: str) -> None:
+    """In the tree, or among the files of the page's example."""
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:firmware|hil|tests|tools)/[\w/.]+)`", page) + [
+        f"docs/{other}" for other in re.findall(r"\]\(([\w-]+\.md)\)", page)
     ]
-    assert len(named) > 20
-    assert [path for path in named if not (ROOT / path).exists()] == []
+    assert len(named) > 10
+    places = ROOT, EXAMPLES / example
+    assert [path for path in named if not any((place / path).exists() for place in places)] == []
 
 
 def mine(name: str, seed: int) -> FloatGraph:

@@ -9,10 +9,12 @@ from hil.link.session import Session
 from hil.methods.elasticzo_settings import Settings
 from hil.networks import build
 from hil.reference.formats.bfp8 import layers
+from hil.reference.methods import Stage
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
 from hil.trial.difference import bits_of, first_weight
+from hil.trial.locate_difference import _element
 from hil.trial.recording import trial_record
 
 
@@ -27,6 +29,14 @@ def test_the_first_weight_that_differs_is_named():
     board[7] ^= 0x40
     found = first_weight(5, "fc1", bytes(board), reference)
     assert (found.step, found.layer, found.index, found.board, found.reference) == (5, "fc1", 7, 71, 7)
+
+
+def test_the_first_value_that_differs_is_named_in_the_type_of_its_format():
+    values = np.arange(6, dtype=np.int16) * 1000
+    stage = Stage("fc1", "output", values.tobytes() + b"\xf4\xff", "int16")
+    values[4] += 1
+    found = _element(2, 1, stage, values.tobytes() + b"\xf4\xff")
+    assert (found.layer, found.index, found.board, found.reference) == ("fc1", 4, 4001, 4000)
 
 
 @pytest.fixture

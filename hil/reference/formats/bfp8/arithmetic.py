@@ -15,7 +15,7 @@ from hil.graph.graph import Graph
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.arith import bits, clip, clip127, psto_shift
 from hil.reference.formats.bfp8.layers import forward, input_error
-from hil.reference.formats.bfp8.loss import ERROR_EXP, cross_entropy
+from hil.reference.formats.bfp8.loss import ERROR_EXP, cross_entropy, logits_error
 from hil.reference.gradient import batch_gradient
 from hil.reference.prng import perturbation, signed_pool
 
@@ -81,6 +81,10 @@ class NumpyArithmetic:
             if index > kept_from:
                 handed = self.handed_on(index, weights, handed, activations, together)
         return found
+
+    def error(self, logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray, form: str) -> np.ndarray:
+        """Return the error of logits [B, classes] (section 6), of the same shape."""
+        return logits_error(logits, exponents, labels, form)
 
     def logits_error(self, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the error of the logits [B, classes] as that of the last layer's output, and its exponents."""
