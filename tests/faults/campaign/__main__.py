@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     options.out.mkdir(parents=True, exist_ok=True)
     if options.merge:
-        whole = merge(options.merge)
+        whole = merge(options.merge, options.again)
         (options.out / FILE).write_text(whole.to_json(), encoding="utf-8")
         print(whole.summary())
         return int(not whole.holds)
@@ -74,6 +74,14 @@ def _parser() -> argparse.ArgumentParser:
         help=f"takes {FILE}, and the folders of wrong ends",
     )
     parser.add_argument("--merge", type=Path, nargs="+", metavar="FILE", help=f"merge the {FILE} of shards into one")
+    parser.add_argument(
+        "--again",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help=f"with --merge: the {FILE} of faults that were run again by --only; their rows name their commit",
+    )
     parser.add_argument(
         "--self-check",
         action="store_true",

@@ -24,7 +24,7 @@ class Record:
     seed, faults: of the whole campaign.
     shards: `I/N` of those that are in it.
     commit: of the checkout; `+` behind it where files differ from it.
-    rows: a fault each: `number`, `fault`, `moment`, `outcome`, `seconds`, and more.
+    rows: a fault each: `number`, `fault`, `moment`, `outcome`, `seconds`, and more; `commit` in those that were run again later.
     """
 
     seed: int
@@ -101,8 +101,12 @@ def read(path: Path) -> Record:
     return Record(told["seed"], told["faults"], told["shards"], told["commit"], told["rows"])
 
 
-def merge(paths: Sequence[Path]) -> Record:
+def merge(paths: Sequence[Path], again: Sequence[Path] = ()) -> Record:
     """Return the shards of one campaign as one record.
+
+    Args:
+        paths: of the shards, all of one commit.
+        again: of faults that were run again, on the same or a later commit; they take the places of the first runs.
 
     Raises:
         SystemExit: they are not of one campaign, or a fault is in two of them.
@@ -114,9 +118,20 @@ def merge(paths: Sequence[Path]) -> Record:
     if len({row["number"] for row in rows}) != len(rows):
         raise SystemExit("a fault is in two of these shards: name each shard once.")
     first = parts[0]
+    later = _again(first, [read(path) for path in again])
+    rows = [later.get(row["number"], row) for row in rows]
     return Record(
         first.seed, first.faults, sorted(shard for part in parts for shard in part.shards), first.commit, rows
     )
+
+
+def _again(first: Record, parts: Sequence[Record]) -> dict[int, dict[str, Any]]:
+    if any((part.seed, part.faults) != (first.seed, first.faults) for part in parts):
+        raise SystemExit("these faults are not of this campaign: seed and number of faults must be the same.")
+    rows = {row["number"]: row | {"commit": part.commit} for part in parts for row in part.rows}
+    if len(rows) != sum(len(part.rows) for part in parts):
+        raise SystemExit("a fault was run again in two of these files: name one of them.")
+    return rows
 
 
 def commit() -> str:
