@@ -9,7 +9,10 @@ from pathlib import Path
 from defects.rows import ROWS
 
 from hil.record.soak import read_soak
+from tests.faults.campaign.fault import kind_at
 from tests.faults.campaign.judge import WRONG
+from tests.faults.campaign.kinds import KINDS
+from tests.faults.campaign.record import read
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "campaigns"
 
@@ -29,3 +32,25 @@ def test_an_hour_of_soak_was_flat_and_no_trial_ended_wrongly() -> None:
     assert re.fullmatch("[0-9a-f]{40}", soak.commit)
     assert soak.memory_judged and soak.not_flat == [] and soak.wrong == []
     assert sum(soak.counts.values()) > 1000 and not any(soak.counts[outcome] for outcome in WRONG)
+
+
+def test_two_thousand_faults_ended_rightly_and_each_board_came_back_in_time() -> None:
+    record = read(FOLDER / "faults.json")
+    assert re.fullmatch("[0-9a-f]{40}", record.commit)
+    assert record.faults == 2000 and [row["number"] for row in record.rows] == list(range(2000))
+    assert {row["outcome"] for row in record.rows} <= {"pass", "blocked", "flagged", "missed", "interrupted"}
+    assert record.wrong == [] and record.holds
+    assert all(row["recovery_s"] is None or row["recovery_s"] <= 5.0 for row in record.rows)
+    for number, row in enumerate(record.rows):
+        assert row["fault"].startswith(kind_at(KINDS, number).name)
+
+
+def test_the_document_says_what_the_last_whole_run_of_faults_gave() -> None:
+    record = read(FOLDER / "faults.json")
+    page = (FOLDER.parents[1] / "docs" / "faults.md").read_text(encoding="utf-8")
+    section = " ".join(page.split("## The last whole run")[1].split("\n## ")[0].split())
+    back = [row["recovery_s"] for row in record.rows if row["recovery_s"] is not None]
+    assert f"seed {record.seed}" in section and record.commit[:7] in section
+    for outcome in ("pass", "blocked", "interrupted", "flagged", "missed"):
+        assert f"{record.counts().get(outcome, 0):,} {outcome}" in section
+    assert f"{len(back)} times" in section and f"{max(back):.2f} s" in section
