@@ -266,14 +266,21 @@ def test_shards_are_merged(tmp_path: Path) -> None:
 
 def test_a_fault_that_was_run_again_takes_the_place_of_the_first_run(tmp_path: Path) -> None:
     def shard(name: str, commit: str, numbers: Sequence[int], outcome: str) -> Path:
-        rows = [{"number": number, "fault": "f", "moment": "m", "outcome": outcome, "seconds": 1.0} for number in numbers]
+        rows = [
+            {"number": number, "fault": "f", "moment": "m", "outcome": outcome, "seconds": 1.0} for number in numbers
+        ]
         (tmp_path / name).write_text(Record(7, 4, ["1/1"], commit, rows).to_json())
         return tmp_path / name
 
     first, again = shard("first", "c", range(4), "hang"), shard("again", "d", [2], "blocked")
     whole = merge([first], [again])
     assert whole.commit == "c" and [row["number"] for row in whole.rows] == list(range(4))
-    assert [(row["outcome"], row.get("commit")) for row in whole.rows] == [("hang", None), ("hang", None), ("blocked", "d"), ("hang", None)]
+    assert [(row["outcome"], row.get("commit")) for row in whole.rows] == [
+        ("hang", None),
+        ("hang", None),
+        ("blocked", "d"),
+        ("hang", None),
+    ]
     with pytest.raises(SystemExit, match="in two of these files"):
         merge([first], [again, again])
 

@@ -156,7 +156,7 @@ def test_what_this_computer_has_lost_the_board_has(serve: Serve, capsys: pytest.
     capsys.readouterr()
     assert main(["weights", "save", "other.npz", "--board", "stm32h7b3"]) == 2
     assert (
-        "is not of lenet5 by elasticzo-int8 cls1: name the network and the variant that it is of"
+        "is not of lenet5 by elasticzo-int8 cls1: name the network and variant of the checkpoint"
         in capsys.readouterr().err
     )
     assert not Path("other.npz").exists()

@@ -67,7 +67,6 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
 
 NO_MEMORY = """
 import pytest
-from hil.session import trials
 from hil.trial import TrialSpec
 
 @pytest.mark.parametrize("error", [MemoryError(), ImportError("failed to map segment from shared object"), OSError(24, "Too many open files")])
@@ -75,7 +74,7 @@ def test_not_recorded(hil_board, hil_trial, monkeypatch, error):
     def refused(outcome):
         raise error
 
-    monkeypatch.setattr(trials, "steps_table", refused)
+    monkeypatch.setattr("hil.session.run_trial.steps_table", refused)
     hil_trial(TrialSpec(hil_board, "cls1", steps=1, evaluate=0))
 """
 

@@ -17,7 +17,7 @@ from hil.errors import RigError
 
 @pytest.mark.parametrize("model", ["seventeen-letters", "größe"])
 def test_a_name_that_the_board_cannot_say_is_refused(model: str) -> None:
-    with pytest.raises(RigError, match="plain characters"):
+    with pytest.raises(RigError, match="ASCII characters"):
         main(["--board", "mps2-an386", "--model", model])
 
 

@@ -6,8 +6,8 @@ import struct
 
 import numpy as np
 import pytest
-from bench.tflite_layers import drawn, parameters
 
+from benchmarks.tflite_layers import drawn, parameters
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window
 

@@ -6,8 +6,8 @@ import struct
 
 import numpy as np
 import pytest
-from bench.tflite_layers import drawn, parameters
 
+from benchmarks.tflite_layers import drawn, parameters
 from hil.reference.formats.tflite8.rescale import Quantization, requantize
 from tests.oracle import tflite_gradients as gradients
 from tests.oracle import tflite_layers as layers

@@ -51,6 +51,6 @@ def test_data_sets_by_name() -> None:
     np.testing.assert_array_equal(first.test_images, resized(corrupted(small.test_images, "contrast", 2, 1), 32, 32, 3))
     after = load("fashion-mnist-1k@32x32x3+contrast-2")
     np.testing.assert_array_equal(after.test_images, corrupted(large.test_images, "contrast", 2, 1))
-    for name, words in (("fashion-mnist-1k@32x32x3@16x16x1", "ask for 3"), ("fashion-mnist-1k@32x32", "no data set"), ("fashion-mnist-1k@0x4x1", "no data set")):  # fmt: skip
+    for name, words in (("fashion-mnist-1k@32x32x3@16x16x1", "request 3"), ("fashion-mnist-1k@32x32", "no data set"), ("fashion-mnist-1k@0x4x1", "no data set")):  # fmt: skip
         with pytest.raises(RigError, match=words):
             load(name)

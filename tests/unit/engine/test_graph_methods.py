@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.drawn_graphs import drawn_graph, images
-from reference.test_graph_methods_against_plain import poor_mans_settings
+from reference.test_graph_methods_against_oracle import poor_mans_settings
 from reference.test_graph_passes import extreme
 
 from engine.drawn_bp import bp_settings, rewired, takes_pools

@@ -119,7 +119,7 @@ def test_no_data_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys:
         ("--corruptions=fog,mist", "--corruptions names 'mist'"),
         ("--rates=0.1,fast", "--rates is '0.1,fast': give numbers above 0"),
         ("--rates=0", "--rates is '0': give numbers above 0"),
-        ("--images=80", "a batch of 100 is larger than the 80 images"),
+        ("--images=80", "a batch of 100 is larger than the 80 training images"),
     ],
 )
 def test_what_is_refused_of_poor_man_s_training(more: str, said: str, capsys: pytest.CaptureFixture) -> None:

@@ -73,7 +73,7 @@ def test_the_command_trains_it_to_its_end(
 
 
 def test_the_example_of_the_docs(tmp_path: Path) -> None:
-    text = DOCS.read_text(encoding="utf-8").split("## An experiment of your own")[1]
+    text = DOCS.read_text(encoding="utf-8").split("## An experiment of your own")[1].split("\n## ")[0]
     block = "\n".join(
         line[4:]
         for line in text.split("\n\n")

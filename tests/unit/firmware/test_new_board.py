@@ -55,7 +55,7 @@ def files(root: Path) -> dict[Path, bytes]:
 
 def add_board(tree: Path) -> None:
     """Copy the rooms, and put the made-up board beside the others; its port is a relative's with other pins and memories."""
-    for room in ("hil", "firmware"):
+    for room in ("hil", "firmware", "fixtures"):
         shutil.copytree(ROOT / room, tree / room, ignore=shutil.ignore_patterns("build"))
     shutil.copytree(tree / "firmware/ports/nrf52840", tree / PORT)
     shutil.copytree(MADE_UP / "port", tree / PORT, dirs_exist_ok=True)

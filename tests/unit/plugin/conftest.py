@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from project import GONE, Project
+from user_project import GONE, Project
 
 
 @pytest.fixture

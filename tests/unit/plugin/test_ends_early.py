@@ -6,7 +6,7 @@ import json
 
 import jsonschema
 import pytest
-from project import Project
+from user_project import Project
 
 from hil.record import read_run, schema
 from hil.report import render

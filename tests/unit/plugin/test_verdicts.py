@@ -7,7 +7,7 @@ import json
 
 import jsonschema
 import pytest
-from project import Done, Project
+from user_project import Done, Project
 
 from hil.graph.file import places_in_file
 from hil.images import image_of

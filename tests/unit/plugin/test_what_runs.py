@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from project import GONE, Project
+from user_project import GONE, Project
 
 MINE = "def test_one(hil_board, hil_trial):\n    hil_trial(spec(hil_board))\n\ndef test_two(hil_trial):\n    hil_trial(spec('stm32h7b3'))\n"
 SUITE_TEST = "test_elasticzo_int8"

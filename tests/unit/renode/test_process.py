@@ -157,6 +157,7 @@ OWNER = """
 import sys, time
 from pathlib import Path
 from hil import boards
+from hil.images import image_of
 from hil.standins.renode import start_renode
 stand_in = start_renode(boards.load("stm32h7b3"), image_of("stm32h7b3"), Path(sys.argv[1]))
 print("up", flush=True)

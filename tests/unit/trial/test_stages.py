@@ -44,7 +44,7 @@ def test_a_disk_that_takes_no_log_ends_no_stage_and_is_said(tmp_path: Path) -> N
     stages = StageLogs(tmp_path)
     with stages("train"):
         LOG.info("lost")
-    assert "log of stage train is not whole" in stages.trouble
+    assert "log of stage train is incomplete" in stages.trouble
     assert not logging.getLogger("hil").handlers
 
 
