@@ -80,7 +80,7 @@ def test_a_checkpoint_gives_the_weights(tmp_path):
 
 def test_a_checkpoint_of_another_network_is_refused(tmp_path):
     np.savez(tmp_path / "epoch.npz", **{f"w{i}": np.zeros((3, 3), np.int8) for i in range(5)})
-    with pytest.raises(RigError, match="of another network"):
+    with pytest.raises(RigError, match="belongs to another network"):
         prepare(spec(checkpoint=tmp_path / "epoch.npz"))
     with pytest.raises(RigError, match="cannot be read"):
         prepare(spec(checkpoint=tmp_path / "missing.npz"))
