@@ -145,8 +145,7 @@ def _line_of(text: str, key: str, table: int | None) -> int:
     """
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*board\s*\]\]", line)]
-    inside = table is not None and table < len(starts)
-    first = starts[table] if inside else 1
-    last = starts[table + 1] - 1 if inside and table + 1 < len(starts) else len(lines)
+    first = starts[table] if table is not None and table < len(starts) else 1
+    last = starts[table + 1] - 1 if table is not None and table + 1 < len(starts) else len(lines)
     pattern = re.compile(rf"\s*[\[\s\"']*{re.escape(key)}\b")
     return next((number for number in range(first, last + 1) if pattern.match(lines[number - 1])), first)

@@ -13,6 +13,8 @@ from pyocd.utility.sockets import ClientSocket
 class EndingSocket(ClientSocket):  # type: ignore[misc]
     """Reports a closed connection. pyOCD's own socket (seen in 0.46) then reads for ever without a pause."""
 
+    _socket: socket.socket | None
+
     def read(self, packet_size: int | None = None) -> bytes:
         """Return received bytes.
 

@@ -12,7 +12,7 @@ from hil.energy.data_sheet import CurrentRange, DataSheet
 from hil.energy.phase_energy import Counted, PhasesUnknown, first_stretches, seconds_of, split, unresolved
 from hil.energy.step_energy import EnergyResult
 from hil.link.replies import Stepped
-from hil.trial.latency import LAP_PHASES
+from hil.trial.second_sources.cycles import STEP_PHASES as LAP_PHASES
 
 if TYPE_CHECKING:
     from hil.trial.lockstep import LockStep

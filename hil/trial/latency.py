@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -118,8 +119,8 @@ def _take(trial: LockStep, latency: Latency, reply: Stepped, ran: Ran) -> None:
                 "or do not request layers."
             )
         for of_layers, counted in zip(latency.layers.values(), ran.profile, strict=True):
-            for cycles, found in zip(of_layers.values(), counted, strict=True):
-                cycles.append(found)
+            for of_layer, found in zip(of_layers.values(), counted, strict=True):
+                of_layer.append(found)
 
 
 def _silence(latency: Latency, steps: int, clock_hz: int) -> float:
@@ -182,7 +183,9 @@ def _cost(latency: Latency, bookings: int | None) -> Cost:
 def _layers_json(latency: Latency, bookings: tuple[list[int], list[int]] | None) -> dict[str, Any] | None:
     if latency.layers is None:
         return None
-    counts = bookings or [[None] * len(of_layers) for of_layers in latency.layers.values()]
+    counts: Sequence[Sequence[int | None]] = bookings or [
+        [None] * len(of_layers) for of_layers in latency.layers.values()
+    ]
     return {
         direction: {
             name: asdict(figures(cycles, _cost(latency, count)))

@@ -95,7 +95,10 @@ def figures(cycles: Sequence[int], cost: Cost) -> Figures:
         most=int(net.max()),
         **asdict(cost),
         histogram=_histogram(net),
-        **quantiles,
+        median=quantiles["median"],
+        p5=quantiles["p5"],
+        p95=quantiles["p95"],
+        p99=quantiles["p99"],
     )
 
 

@@ -64,4 +64,4 @@ def stack_peak(read: Callable[[int, int], bytes], image: Image) -> int:
 def _painted(read: Callable[[int, int], bytes], start: int, end: int, paint: bytes) -> np.ndarray:
     """Return for every byte whether its paint is intact, bool[n]."""
     memory = np.frombuffer(read(start, (end - start) & ~3), np.uint8)
-    return memory == np.resize(np.frombuffer(paint, np.uint8), memory.size)
+    return np.equal(memory, np.resize(np.frombuffer(paint, np.uint8), memory.size))
