@@ -70,7 +70,7 @@ class Keithley2450(VisaMeter):
         """Wait for the end of the window and of the sleep after it, and return both.
 
         Raises:
-            InvalidWindow: overload, the current limit, readings missing or not numbers, a full buffer, or a changed range.
+            InvalidWindow: overload, current limit, readings missing or not numbers, a full buffer, a changed range.
         """
         finished = self._buffers.deadline(deadline_s, self._check_window)
         while not finished():

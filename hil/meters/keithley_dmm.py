@@ -104,7 +104,7 @@ class KeithleyDmm(VisaMeter):
         self._refuse_changed_range(self._session.query_number(":DIG:CURR:RANG?") != self._setting.range_a)
 
     def _require_kept(self, since_s: float) -> None:
-        """Raise InvalidWindow if readings of a ring may have been overwritten since `since_s`, when it was last read."""
+        """Raise InvalidWindow if a ring may have overwritten readings since `since_s`, when it was last read."""
         took_s = self._host.now() - since_s
         if self._buffers.ring and took_s > RESERVE * self._buffers.sizes[STEPS] * self._interval_s:
             raise InvalidWindow(

@@ -200,7 +200,7 @@ class Outcome:
         return [f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}."]
 
     def _budget_of(self, prepared: Prepared) -> tuple[str, int, str]:
-        return self.spec.variant, prepared.settings.batch, prepared.subject.budget_scope()
+        return self.spec.variant, prepared.settings.batch, prepared.method.budget_scope()
 
     def judged_latency(self) -> JudgedLatency | None:
         """Compare the latency with the board's budget; None if none was measured.
@@ -216,7 +216,7 @@ class Outcome:
         ):
             return None
         budget = self.prepared.board.latency_budget_ms(*self._budget_of(self.prepared))
-        p99_ms = 1e3 * total_figures(self.latency, self.prepared.subject.bookings()).p99 / self.clock_hz
+        p99_ms = 1e3 * total_figures(self.latency, self.prepared.method.bookings()).p99 / self.clock_hz
         if budget is None:
             return JudgedLatency(None, "not judged: no budget")
         if self.latency.provenance is not Provenance.MEASURED:

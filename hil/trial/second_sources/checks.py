@@ -69,10 +69,10 @@ class Checks:
     def __init__(
         self, prepared: Prepared, device: Device, probe: Probe | None, figures: Figures, silicon: bool
     ) -> None:
-        subject, self._device, self.figures = prepared.subject, device, figures
-        self._subject, self._batch = subject, prepared.settings.batch
+        method, self._device, self.figures = prepared.method, device, figures
+        self._subject, self._batch = method, prepared.settings.batch
         self.counts = device.identity.counter != NONE
-        self.cycles = CycleCheck(figures, subject.least_cycles(), subject.layers, device.clock_hz, self.counts)
+        self.cycles = CycleCheck(figures, method.least_cycles(), method.layers, device.clock_hz, self.counts)
         self.memory = MemoryCheck(figures, prepared.image, prepared.plan, probe)
         found = ProbeCounter(probe, prepared.board, prepared.image) if probe is not None and self.counts else None
         self.counter = found if found is not None and found.stands_still else None

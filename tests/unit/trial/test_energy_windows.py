@@ -73,7 +73,7 @@ class FakeTrial:
         weight = SimpleNamespace(name="conv1")
         self.p = SimpleNamespace(
             slots=8, settings=SimpleNamespace(batch=8), board=board, data=SimpleNamespace(train_images=np.zeros(800)),
-            subject=SimpleNamespace(tensors=[weight], layers=("all",), least_cycles=lambda: LeastCycles((1,), LEAST)), image=None, plan=None,
+            method=SimpleNamespace(tensors=[weight], layers=("all",), least_cycles=lambda: LeastCycles((1,), LEAST)), image=None, plan=None,
         )  # fmt: skip
         self.outcome = SimpleNamespace(
             steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=CLOCK_HZ, reality=reality, difference=None, autonomous=0, final_digests=(), energy=None, power=[], laps_s=[], figures=Figures(),
