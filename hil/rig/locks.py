@@ -97,7 +97,7 @@ def _holder(held: Held) -> str:
     who = user_name(held.user)
     try:
         note = parse_json(held.note, "the note", "")
-        said = f"`{note['command']}` (process {note['process']}, since {note['since']})"
+        text = f"`{note['command']}` (process {note['process']}, since {note['since']})"
     except (RigError, KeyError, TypeError):
         return f"a program of {who}"
-    return f"{''.join(each if each.isprintable() else '?' for each in said[:300])} of {who}"
+    return f"{''.join(each if each.isprintable() else '?' for each in text[:300])} of {who}"

@@ -98,11 +98,14 @@ class LockStep:
         """
         memory = self.checks.memory
         before = memory.stack_before()
-        said = self.device.memory()
+        reported = self.device.memory()
         if self.probe_check is not None:
             self.outcome.sram_probe = through_probe(self.probe_check.probe.read, self.p.image)
         self.outcome.sram = memory.compare(
-            said, before, self.outcome.sram_probe, stepped=bool(self.outcome.steps) and self.outcome.difference is None
+            reported,
+            before,
+            self.outcome.sram_probe,
+            stepped=bool(self.outcome.steps) and self.outcome.difference is None,
         )
         if self.p.spec.latency is not None and self.outcome.profile is not None and self.outcome.difference is None:
             check_alone(self.outcome.figures, self.device, self.p, self.outcome.profile)

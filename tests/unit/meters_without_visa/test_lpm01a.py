@@ -202,7 +202,7 @@ def test_a_meter_that_vanishes_blocks(time: VirtualTime, servers: list[SerialSer
     meter = Lpm01a(SerialLine(server.path, 3_686_400, "LPM01A"), SHEET, host(time, server.pump))
     meter.configure(SETTING)
     meter.arm()
-    server.hang_up()
+    server.disconnect()
     with pytest.raises(Blocked):
         meter.capture(5.0)
 
