@@ -174,7 +174,7 @@ class Windows:
         """Discard a spoiled window; beyond the range discard all, because windows on two ranges are not comparable."""
         self._spoiled += 1
         sheet = self._meter.sheet
-        if self._lengths.want_another and self._steps < MOST_STEPS:
+        if self._lengths.another_length_needed and self._steps < MOST_STEPS:
             self._steps = min(2 * self._steps, MOST_STEPS)
             self._start_anew()
         if spoiled.beyond_range:

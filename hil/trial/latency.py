@@ -12,7 +12,7 @@ from hil.methods.method import Bookings
 from hil.quantity import Provenance
 from hil.trial.autonomous import autonomous_run
 from hil.trial.latency_figures import Booking, Cost, Figures, figures
-from hil.trial.second_sources.checks import Ran
+from hil.trial.second_sources.checks import RunCycles
 from hil.trial.second_sources.cycles import STEP_PHASES as LAP_PHASES
 from hil.trial.spec import LatencySteps
 
@@ -104,7 +104,7 @@ def _run(trial: LockStep, latency: Latency, steps: int) -> None:
         _take(trial, latency, reply, ran)
 
 
-def _take(trial: LockStep, latency: Latency, reply: Stepped, ran: Ran) -> None:
+def _take(trial: LockStep, latency: Latency, reply: Stepped, ran: RunCycles) -> None:
     for lap in ran.laps:
         for phase, cycles in zip((*LAP_PHASES, "total"), (*lap, sum(lap)), strict=True):
             latency.laps[phase].append(cycles)

@@ -77,7 +77,7 @@ def _trace(device: Device, reference: Reference, prepared: Prepared, wrong: Wron
     """Trace all samples with the weights of each pass; return the first element that differs."""
     configuration = prepared.method.configuration(wrong.settings, prepared.slots, wrong.step)
     for weights in reference.passes(wrong.before, wrong.step):
-        device.give(prepared.method, weights, configuration)
+        device.send_weights(prepared.method, weights, configuration)
         for first in range(0, len(wrong.images), prepared.slots):
             part = slice(first, first + prepared.slots)
             found = _trace_slots(device, reference, prepared, weights, wrong, part)

@@ -120,7 +120,7 @@ class LockStep:
         if self.p.method.chosen:
             self.device.take_network(self.p.image, self.p.blob)
         configuration = self.p.method.configuration(self.settings, self.p.slots, self.next_step)
-        device.give(self.p.method, self.reference.weights, configuration)
+        device.send_weights(self.p.method, self.reference.weights, configuration)
         self.reference.configure(self.settings, self.next_step)
         self._compare_start(device.digests())
 

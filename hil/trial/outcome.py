@@ -184,7 +184,7 @@ class Outcome:
         judged = self.judged_latency()
         reasons += [judged.reason] if judged is not None and judged.reason else []
         gain = (self.accuracy_after or 0.0) - (self.accuracy_before or 0.0)
-        if self.difference is None and self._must_learn() and gain < CHANCE_MARGIN:
+        if self.difference is None and self._accuracy_must_rise() and gain < CHANCE_MARGIN:
             reasons.append(
                 f"accuracy went from {self.accuracy_before:.1%} to {self.accuracy_after:.1%}, "
                 f"less than {CHANCE_MARGIN:.0%} above the untrained network."
@@ -226,7 +226,7 @@ class Outcome:
         reason = f"99 of 100 steps take up to {p99_ms:.2f} ms, the budget of {self.spec.board} is {budget:g} ms."
         return JudgedLatency(budget, "beyond", reason)
 
-    def _must_learn(self) -> bool:
+    def _accuracy_must_rise(self) -> bool:
         return (
             self.accuracy_after is not None
             and self.spec.checkpoint is None  # a checkpoint may have learnt already

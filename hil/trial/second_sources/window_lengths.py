@@ -27,7 +27,7 @@ class Lengths:
         self._ratios: list[tuple[int, float]] = []
 
     @property
-    def want_another(self) -> bool:
+    def another_length_needed(self) -> bool:
         """Whether windows of another length are needed to distinguish a wrong count from wrong edges."""
         return len(self._ratios) == FEWEST
 
