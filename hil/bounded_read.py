@@ -35,14 +35,14 @@ def take(stream: SupportsRead[bytes], most: int, name: str, cure: str) -> bytes:
         RigError: the stream has more than `most` bytes.
         OSError, EOFError, zlib.error: raised by the stream.
     """
-    data = up_to(stream, most + 1)
+    data = read_at_most(stream, most + 1)
     if len(data) > most:
         size = f"{most // MB} MB" if most >= MB and most % MB == 0 else f"{most:,} bytes"
         raise RigError(f"{name} has more than {size}, the largest size that is read: {cure}.")
     return data
 
 
-def up_to(stream: SupportsRead[bytes], count: int) -> bytes:
+def read_at_most(stream: SupportsRead[bytes], count: int) -> bytes:
     """Return the next `count` bytes of a stream, fewer if it ends. Reads pieces of 1 MB: a large `count` is cheap."""
     pieces = []
     while count and (piece := stream.read(min(MB, count))):
