@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from hil.errors import RigError, said_by
+from hil.errors import RigError, message_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -35,14 +35,14 @@ def take(stream: SupportsRead[bytes], most: int, name: str, cure: str) -> bytes:
         RigError: the stream has more than `most` bytes.
         OSError, EOFError, zlib.error: raised by the stream.
     """
-    data = up_to(stream, most + 1)
+    data = read_at_most(stream, most + 1)
     if len(data) > most:
         size = f"{most // MB} MB" if most >= MB and most % MB == 0 else f"{most:,} bytes"
         raise RigError(f"{name} has more than {size}, the largest size that is read: {cure}.")
     return data
 
 
-def up_to(stream: SupportsRead[bytes], count: int) -> bytes:
+def read_at_most(stream: SupportsRead[bytes], count: int) -> bytes:
     """Return the next `count` bytes of a stream, fewer if it ends. Reads pieces of 1 MB: a large `count` is cheap."""
     pieces = []
     while count and (piece := stream.read(min(MB, count))):
@@ -69,7 +69,7 @@ def read_file(path: Path, most: int, cure: str) -> bytes:
             os.close(descriptor)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise RigError(
-            f"{_shown(path)} cannot be read ({getattr(error, 'strerror', None) or said_by(error)}): {cure}."
+            f"{_shown(path)} cannot be read ({getattr(error, 'strerror', None) or message_of(error)}): {cure}."
         ) from error
 
 
@@ -95,7 +95,7 @@ def parse_json(data: bytes, name: str, cure: str, infinite: bool = False) -> Any
     except RecursionError:
         raise RigError(f"{name} is damaged (it is nested too deeply): {cure}.") from None
     except ValueError as error:
-        raise RigError(f"{name} is damaged ({said_by(error)}): {cure}.") from error
+        raise RigError(f"{name} is damaged ({message_of(error)}): {cure}.") from error
 
 
 def read_toml(path: Path, most: int, cure: str) -> tuple[str, dict[str, Any]]:
@@ -106,7 +106,7 @@ def read_toml(path: Path, most: int, cure: str) -> tuple[str, dict[str, Any]]:
     except RecursionError:
         raise RigError(f"{path.name}: it is nested too deeply: {cure}.") from None
     except tomllib.TOMLDecodeError as error:
-        raise RigError(f"{path.name}: {said_by(error)}: {cure}.") from error
+        raise RigError(f"{path.name}: {message_of(error)}: {cure}.") from error
 
 
 def packaged_toml(path: Path) -> dict[str, Any]:

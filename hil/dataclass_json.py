@@ -17,7 +17,7 @@ T = TypeVar("T")
 Model = TypeVar("Model", bound="BaseModel")
 
 
-def rebuilt(kind: type[T], said: Any, place: str, cure: str) -> T:
+def rebuilt(kind: type[T], value: Any, place: str, cure: str) -> T:
     """Return a dataclass with the fields of a JSON object; `place` and `cure` are for messages.
 
     Raises:
@@ -25,16 +25,16 @@ def rebuilt(kind: type[T], said: Any, place: str, cure: str) -> T:
     """
     from pydantic import ValidationError  # imported here: takes a quarter of a second, and many commands do not need it
 
-    if not isinstance(said, dict):
+    if not isinstance(value, dict):
         raise RigError(f"{place} is damaged (it is not a JSON object): {cure}.")
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    for name in said:
+    for name in value:
         if name not in known:
             raise RigError(
                 f"{place} is damaged (it has no field {name[:40]!r}, {close_matches(name[:40], known)}): {cure}."
             )
     try:
-        return _adapter(kind).validate_python(said)
+        return _adapter(kind).validate_python(value)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(

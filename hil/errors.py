@@ -46,7 +46,7 @@ class DeviceFault(RigError):
     """The device under test is wrong: it faulted, refused a valid request, or its arithmetic differs."""
 
 
-def said_by(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """Return the message of an error for use in a sentence: first line, printable, at most 200 characters.
 
     An error without a message gives its type.

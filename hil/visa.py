@@ -89,13 +89,13 @@ class VisaSession:
         if isinstance(wire, socket.socket):
             wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def tell(self, *commands: str) -> None:
+    def write(self, *commands: str) -> None:
         """Send commands that return no answer."""
         for command in commands:
             with self._blocked(command):
                 self._resource().write(command)
 
-    def ask(self, query: str) -> str:
+    def query(self, query: str) -> str:
         """Return the answer to a query. Raises Blocked if no answer arrives, or it does not end."""
         with self._blocked(query):
             resource = self._resource()
@@ -106,32 +106,32 @@ class VisaSession:
                 raise ValueError(f"its answer does not end within {LONGEST:,} bytes")
             return line.decode("ascii").strip()
 
-    def ask_number(self, query: str) -> float:
+    def query_number(self, query: str) -> float:
         """Return the answer as a number. Raises `Blocked` if it is not a single finite number."""
-        answer = self.ask(query)
+        answer = self.query(query)
         with self._blocked(query):
             number = float(answer)
             if not math.isfinite(number):
                 raise ValueError(f"{answer!r} is not a number")
             return number
 
-    def ask_whole(self, query: str) -> int:
+    def query_integer(self, query: str) -> int:
         """Return the answer as a whole number. Raises `Blocked` if it is not a single whole number."""
-        number = self.ask_number(query)
+        number = self.query_number(query)
         with self._blocked(query):
             if not number.is_integer():
                 raise ValueError(f"{number:g} is not a whole number")
             return int(number)
 
-    def ask_floats(self, query: str, count: int | None = None) -> np.ndarray:
+    def query_floats(self, query: str, count: int | None = None) -> np.ndarray:
         """Return the comma-separated numbers of an answer, float64[n]. Raises `Blocked` if they are not `count`."""
-        answer = self.ask(query)
+        answer = self.query(query)
         with self._blocked(query):
             values = np.array(answer.split(","), np.float64) if answer else np.empty(0)
             _require_count(values, count)
             return values
 
-    def ask_block(
+    def query_block(
         self, query: str, datatype: Literal["f", "d"] = "f", *, big_endian: bool = True, count: int = 0
     ) -> np.ndarray:
         """Return the numbers of a binary block (IEEE 488.2, 8.7.9 and 8.7.10), float64[n].
@@ -154,9 +154,9 @@ class VisaSession:
             _require_count(found, count or None)
             return found
 
-    def ask_text_block(self, query: str) -> np.ndarray:
+    def query_text_block(self, query: str) -> np.ndarray:
         """Return the comma-separated numbers of a text block, float64[n]. Raises `Blocked` if its length is wrong."""
-        answer = self.ask(query)
+        answer = self.query(query)
         with self._blocked(query):
             if answer[:1] != "#" or not answer[1:2].isdigit():
                 raise ValueError(f"{answer[:20]!r} is not a block")
@@ -173,7 +173,7 @@ class VisaSession:
 
         Raises `Blocked` if there is one; `cure` says how to correct it.
         """
-        answer = self.ask(query)
+        answer = self.query(query)
         with self._blocked(query):
             code = int(answer.split(",")[0])
         if code:
@@ -181,7 +181,7 @@ class VisaSession:
 
     def identify(self, expected: str) -> str:
         """Return the answer to *IDN?. Raises Blocked if the answer does not contain `expected`."""
-        identity = self.ask("*IDN?")
+        identity = self.query("*IDN?")
         if expected not in identity:
             cure = "correct its address or its model, in rig.toml or on the command line"
             reason = f"the instrument at {self.address} is {identity!r}, not a {self.name}: {cure}."

@@ -32,7 +32,7 @@ def main(board: str, as_json: bool) -> int:
 
 
 def _reference(prepared: Prepared) -> Iterator[Row]:
-    reference = reference_of(prepared.subject)
+    reference = reference_of(prepared.method)
     order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
     reference.step(*_batch(prepared, next(order)))
     started = time.perf_counter()
@@ -101,7 +101,7 @@ def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
 
 
 def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
-    device.configure(prepared.subject.configuration(prepared.settings, prepared.slots, 0))
+    device.configure(prepared.method.configuration(prepared.settings, prepared.slots, 0))
     order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
     cycles, stepping, started = 0, 0.0, time.perf_counter()
     for step in range(STEPS):

@@ -39,7 +39,7 @@ def ready(prepared: Prepared, rig: Rig, log: Path) -> Iterator[Device]:
             device = Device(Session(target.port, fresh_nonce(), taken.alive), prepared.board, prepared.image)
             device.take_network(prepared.image, prepared.blob)
             first_step = prepared.spec.first_step
-            device.configure(prepared.subject.configuration(prepared.settings, prepared.slots, first_step))
+            device.configure(prepared.method.configuration(prepared.settings, prepared.slots, first_step))
             yield device
         except Refused as refusal:
             raise refused(refusal) from refusal
@@ -98,9 +98,9 @@ def read_weights(device: Device, prepared: Prepared, slot: BoardCheckpoint) -> l
         what = f"{spec.network} by {spec.method} {spec.variant}"
         cure = "name the network and variant of the checkpoint"
         raise RigError(f"checkpoint {slot.sequence} of {spec.board} is not of {what}: {cure}.") from refusal
-    own = reference_of(prepared.subject).weights
+    own = reference_of(prepared.method).weights
     weights = []
-    for index, (tensor, like) in enumerate(zip(prepared.subject.tensors, own, strict=True)):
+    for index, (tensor, like) in enumerate(zip(prepared.method.tensors, own, strict=True)):
         data = np.frombuffer(device.tensor(index, tensor.size), np.dtype(like.dtype).newbyteorder("<"))
         weights.append(data.astype(like.dtype).reshape(like.shape))
     if step_digest(tensor_digests(weights)) != slot.digest:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hil.errors import RigError, said_by, shown
+from hil.errors import RigError, message_of, shown
 
 NAME = "journal.jsonl"
 LONGEST_LINE = 1 << 16  # bytes; a line has a few hundred
@@ -106,7 +106,7 @@ def read_journal(path: Path, first_step: int) -> JournalState:
             try:
                 state.take(entry)
             except (KeyError, TypeError, ValueError) as error:
-                raise RigError(f"{path}, line {state.lines + 1}: {said_by(error)}: {RESTORE}.") from error
+                raise RigError(f"{path}, line {state.lines + 1}: {message_of(error)}: {RESTORE}.") from error
             state.good_bytes += len(line)
         state.dropped = path.stat().st_size - state.good_bytes
     return state

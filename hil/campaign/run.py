@@ -72,12 +72,12 @@ class Campaign:
         state = read_journal(self._folder / NAME, self._trial.first_step)
         self._checkpoints.remove_partial()
         with Journal(self._folder / NAME, state) as journal:
-            end = self._legs(journal)
+            end = self._run_trials(journal)
             journal.append("end", verdict=end.verdict, reason=end.reason, step=end.step)
             journal.sync()
         return end
 
-    def _legs(self, journal: Journal) -> End:
+    def _run_trials(self, journal: Journal) -> End:
         """Run trials. After one that was blocked for a temporary reason, continue from the last checkpoint."""
         saver = StepSaver(journal, self._checkpoints, self._plan.checkpoint_every, self._end, self._stop_requested)
         slots = BoardSlots(journal, self._plan.number, self._plan.board_every, self._tell)
@@ -86,9 +86,9 @@ class Campaign:
             point = self._resume_point(journal)
             if point.step >= self._end:
                 return End("pass", "", point.step)
-            self._begin_leg(journal, point, cut)
+            self._log_start(journal, point, cut)
             try:
-                outcome = self._leg(point, saver, slots)
+                outcome = self._run_trial(point, saver, slots)
             except StopRequested:
                 by = self._signals.received.name if self._signals.received is not None else "`hil campaign stop`"
                 return End("stopped", f"by {by}", self._checkpoints.resume_point(journal.state).step)
@@ -104,7 +104,7 @@ class Campaign:
                 self._tell(f"blocked at {outcome.stage}: {outcome.reason} {then}")
                 time.sleep(PAUSE_S)
 
-    def _begin_leg(self, journal: Journal, point: ResumePoint, cut: bool) -> None:
+    def _log_start(self, journal: Journal, point: ResumePoint, cut: bool) -> None:
         if cut:
             again = f", {point.again} computed again" if point.again else ""
             self._tell(f"continues at step {point.step:,} of {self._end:,}{again}")
@@ -124,7 +124,7 @@ class Campaign:
             return point
         return self._checkpoints.resume_point(journal.state) if fetched else point
 
-    def _leg(self, point: ResumePoint, saver: StepSaver, slots: BoardSlots) -> Outcome:
+    def _run_trial(self, point: ResumePoint, saver: StepSaver, slots: BoardSlots) -> Outcome:
         """Run one trial."""
         spec = self._spec(point)
         writer = TrialWriter(self._folder / LEGS)

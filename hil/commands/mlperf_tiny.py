@@ -59,7 +59,7 @@ def make_ready(prepared: Prepared, taken: Taken, model: str, energy: bool) -> st
         target.flash(prepared.image)
         device = Device(Session(target.port, fresh_nonce(), taken.alive), prepared.board, prepared.image)
         device.load(prepared.blob)
-        device.configure(prepared.subject.configuration(prepared.settings, SLOTS, 0))
+        device.configure(prepared.method.configuration(prepared.settings, SLOTS, 0))
         device.mlperf_tiny(model, energy)
         return str(target.port.port)
     finally:

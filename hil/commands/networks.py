@@ -18,7 +18,7 @@ SEED = 1  # of the weights; it does not affect sizes
 
 
 @dataclass(frozen=True)
-class Listed:
+class NetworkRow:
     """One network.
 
     Attributes:
@@ -47,12 +47,12 @@ class Listed:
     fits: dict[str, int]
 
 
-def _listed(name: str) -> Listed:
+def _listed(name: str) -> NetworkRow:
     graph, known = build(name, SEED), NETWORKS[name]
     weights = sum(layer.weight_count for layer in graph.layers)
     biases = sum(layer.own.bias.size for layer in graph.layers if layer.own is not None)
     words = (FORMATS[known.format].WORDS, graph.in_shape, weights, biases, graph.macs, file_size(graph))
-    return Listed(name, *words, known.data, known.provenance, *_fits(name))
+    return NetworkRow(name, *words, known.data, known.provenance, *_fits(name))
 
 
 def _fits(name: str) -> tuple[int, dict[str, int]]:
@@ -69,7 +69,7 @@ def main(argv: list[str]) -> int:
     return list_entries(argv, "network", description, NETWORK_NAMES, _listed, _show)
 
 
-def _show(chosen: list[Listed]) -> None:
+def _show(chosen: list[NetworkRow]) -> None:
     for one in chosen:
         size = "x".join(map(str, one.input))
         counts = f"{one.weights:,} weights, {one.biases:,} biases, {one.macs:,} multiply-accumulates"

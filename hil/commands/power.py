@@ -17,7 +17,7 @@ from rich.text import Text
 from hil.commands.measure_arguments import MODEL, VOLT, add_meter, positive, supply
 from hil.energy.current_ranges import FULL
 from hil.energy.provenance import provenance_of
-from hil.meters.meter import Host, Meter, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.open import open_meter
 
 CELLS = " ▁▂▃▄▅▆▇█"
@@ -84,7 +84,7 @@ def watch(
 ) -> None:
     """Read a configured meter at every interval, for this time or until Ctrl-C, and draw the history.
 
-    Spoiled intervals do not count, and none with a reading near `limit_w`, the power at the end of the range: it may be
+    Invalid intervals do not count, and none with a reading near `limit_w`, the power at the end of the range: it may be
     clipped. Raises `Blocked` if the meter is gone.
     """
     _begin(meter)
@@ -95,10 +95,10 @@ def watch(
             try:
                 power = meter.watch()
                 if np.any(np.abs(power) >= FULL * limit_w):
-                    raise Spoiled(
+                    raise InvalidWindow(
                         "readings are at the end of the range and may be clipped: use a larger range with --range"
                     )
-            except Spoiled as spoiled:
+            except InvalidWindow as spoiled:
                 history.miss(host.now() - last, str(spoiled))
                 _begin(meter)
             else:
@@ -110,7 +110,7 @@ def watch(
 def _begin(meter: Meter) -> None:
     """Arm a meter, and read once, because some start with the first read."""
     meter.arm()
-    with contextlib.suppress(Spoiled):
+    with contextlib.suppress(InvalidWindow):
         meter.watch()
 
 

@@ -11,7 +11,7 @@ from typing import IO
 
 import numpy as np
 
-from hil.bounded_read import up_to
+from hil.bounded_read import read_at_most
 from hil.errors import RigError
 
 UINT8 = 0x08
@@ -59,7 +59,7 @@ def _parsed(stream: IO[bytes] | gzip.GzipFile, path: Path) -> np.ndarray:
             f"{path} has {rank} dimensions and {size:,} bytes by its header, more than {MOST_RANK} or {LARGEST:,}: "
             "give a smaller set."
         )
-    data = up_to(stream, size + 1)
+    data = read_at_most(stream, size + 1)
     if len(data) != size:
         found = "more" if len(data) > size else f"{len(data)}"
         raise RigError(f"{path} holds {found} bytes, but its header {shape} says {size}: {AGAIN}.")

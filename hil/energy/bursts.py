@@ -60,7 +60,7 @@ def roughness(current_a: np.ndarray) -> float:
     return float(np.mean(np.diff(current_a) ** 2)) / 2 / mean**2 if len(current_a) > 1 and mean else 0.0
 
 
-def standing_alone(current_a: np.ndarray) -> int:
+def count_isolated(current_a: np.ndarray) -> int:
     """Return how many readings, float64[n] amperes, exceed both neighbours more than ALONE times."""
     size = np.abs(current_a)
     return int(np.sum(size[1:-1] > ALONE * np.maximum(size[:-2], size[2:])))
@@ -75,7 +75,7 @@ def swing_flags(captures: Sequence[Capture], fast: Fast | None) -> list[str]:
     """
     found = []
     currents = [current_of(one) for one in captures]
-    alone, readings = sum(map(standing_alone, currents)), sum(map(len, currents))
+    alone, readings = sum(map(count_isolated, currents)), sum(map(len, currents))
     if 0 < alone <= RARE * readings:
         found.append(
             f"{alone} of {readings} readings stand alone at more than {ALONE:g} times their neighbours: "

@@ -28,7 +28,7 @@ class WrongEdges(Exception):
     """The edges are not those of the work. The reason is one sentence without a full stop."""
 
 
-def slack_s(capture: Capture, idle_s: float) -> float:
+def edge_tolerance_s(capture: Capture, idle_s: float) -> float:
     """Return the largest distance of an edge from its change of power: smear by capacitors, plus one reading."""
     return min(SMEAR_S, SMEAR_IDLE * idle_s) + capture.interval_s
 
@@ -72,7 +72,7 @@ def checked_edges(capture: Capture, idle_s: float) -> Capture:
         by_power = edges_by_power(readings, HostTimes(reach))
     except NoEdges:
         return capture.noted(UNCHECKED)
-    slack = slack_s(capture, idle_s)
+    slack = edge_tolerance_s(capture, idle_s)
     for edge, power in zip((up, down), by_power, strict=True):
         if abs(edge.t_s - power.t_s) > edge.half_s + power.half_s + slack:
             raise WrongEdges(
@@ -95,7 +95,7 @@ def _same_sleep(capture: Capture, idle_s: float) -> tuple[float, float]:
         WrongEdges: the power after the second edge differs from that before the first one.
     """
     up, down = capture.edges
-    bounds, slack = cells(capture), slack_s(capture, idle_s)
+    bounds, slack = cells(capture), edge_tolerance_s(capture, idle_s)
     begin, end = bounds[:-1], bounds[1:]
     before = (end <= up.t_s - up.half_s - slack) & (begin >= up.t_s - SLEEP_USED * idle_s)
     after = (begin >= down.t_s + down.half_s + slack) & (end <= down.t_s + SLEEP_USED * idle_s)

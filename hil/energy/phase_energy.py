@@ -203,7 +203,7 @@ def _of_window(capture: Capture, window: Window, counted: Counted) -> _Share:
     steps, found = len(counted.laps), sorted(set(names))
     power = {name: float(gross[phase == name].sum() / seconds[phase == name].sum()) for name in found}
     jump = max(power.values()) - min(power.values())
-    wide = max(edge.half_s for edge in edges_of(capture)) + capture.interval_s / 2 + scale * _wander(counted)
+    wide = max(edge.half_s for edge in edges_of(capture)) + capture.interval_s / 2 + scale * _largest_spread(counted)
     border = {name: 2 * _stretches([counted], name) * jump * wide for name in found}
     for name, place in ((names[0], 0), (names[-1], -1)):  # next to sleep, at the ends of the window
         border[name] += abs(power[phase[place]] - window.idle_power) * wide / steps
@@ -227,6 +227,6 @@ def _laid_out(counted: Counted) -> Iterator[tuple[str, float]]:
             yield phase, lap[phase] * seconds / whole[phase] if whole[phase] else 0.0
 
 
-def _wander(counted: Counted) -> float:
+def _largest_spread(counted: Counted) -> float:
     """Return how far stretches may be from their place in the reported step: the largest spread of a phase's time."""
     return max(float(np.ptp([lap[phase] for lap in counted.laps])) for phase in counted.laps[0])

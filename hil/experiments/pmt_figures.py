@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hil.experiments.graphs import GraphRun
 from hil.experiments.pmt_differences import DEFAULT, NO_NUMBERS, PASSES, table_of
-from hil.experiments.pmt_runs import PMT, Builder, PmtRequest, Way
+from hil.experiments.pmt_runs import PMT, Builder, PmtRequest, TrainingSetup
 from hil.experiments.run import Given
 from hil.experiments.table import COSINE, LOSS, Axis, Claims, Table, descending
 from hil.methods.graph_settings import LIMITS
@@ -32,11 +32,11 @@ def figure7(request: PmtRequest) -> Table:
     for corruption in request.corruptions or (DEFAULT,):
         for row, (gns, qas) in SCALING.items():
             given = (*blocks, ("perturb", "node"), ("gns", gns), ("qas", qas), ("queries", request.queries))
-            builder.row(f"{corruption}-scaling", row, (corruption,), Way(given), corruption)
+            builder.row(f"{corruption}-scaling", row, (corruption,), TrainingSetup(given), corruption)
         for row, (perturb, wise) in ESTIMATORS.items():
             queries = each if wise == "layer" else total
             given = (*blocks, ("perturb", perturb), ("wise", wise), ("queries", queries))
-            builder.row(f"{corruption}-estimator", row, (corruption,), Way(given), corruption)
+            builder.row(f"{corruption}-estimator", row, (corruption,), TrainingSetup(given), corruption)
     claims: Claims = (
         *(("gns+qas", row) for row in ("qas", "gns", "neither")),
         *(("layer-adaptive", row) for row in tuple(ESTIMATORS)[1:]),
@@ -101,7 +101,7 @@ def figure9(request: PmtRequest) -> Table:
     blocks = request.block(CURVED[request.network])
     budget, counts = request.budget(len(request.layers(blocks))), _counts(request.queries)[1:]
     for count in counts:
-        way = Way((*blocks, ("queries", count)), budget=budget)
+        way = TrainingSetup((*blocks, ("queries", count)), budget=budget)
         builder.row(corruption, f"Q={count}", (corruption,), way, corruption)
     rows = tuple(f"Q={count}" for count in counts)
     differences = (

@@ -82,7 +82,7 @@ def default_settings(method: str, given: Given) -> GraphSettings:
 
 
 @dataclass(frozen=True)
-class Way:
+class TrainingSetup:
     """How a row trains; fields as of `GraphRun`."""
 
     given: Given
@@ -91,7 +91,7 @@ class Way:
     fewest_steps: int = 0
     epochs: int | None = None  # None: as the user chose
 
-    def in_block(self, request: PmtRequest, mask: int) -> Way:
+    def in_block(self, request: PmtRequest, mask: int) -> TrainingSetup:
         """Return the same training in one block."""
         return replace(self, given=tuple((dict(self.given) | dict(request.block(mask))).items()))
 
@@ -143,7 +143,7 @@ class Builder:
         return tuple(stage for stage in (self._first(), tuple(self.tests), tuple(self.table_runs)) if stage)
 
     def row(
-        self, column: str, row: str, corruptions: Sequence[str], way: Way, tuned_on: str, chosen: bool = False
+        self, column: str, row: str, corruptions: Sequence[str], way: TrainingSetup, tuned_on: str, chosen: bool = False
     ) -> None:
         """Add the cell of a row: the mean over corruptions and seeds, with the rate that is best on `tuned_on`.
 
@@ -164,14 +164,14 @@ class Builder:
         self.table_runs.update(dict.fromkeys(runs))
         self.cells[self.data, column, row] = tuple(runs)
 
-    def block(self, mask: int) -> Way:
+    def block(self, mask: int) -> TrainingSetup:
         """Return the training of some blocks by Poor Man's Training."""
-        return Way((*self.request.block(mask), ("queries", self.request.queries)), budget=self.budget)
+        return TrainingSetup((*self.request.block(mask), ("queries", self.request.queries)), budget=self.budget)
 
     def _first(self) -> tuple[GraphRun, ...]:
         return tuple(run for search in self.searches.values() for run in search.first_runs())
 
-    def _tune(self, ways: Mapping[str, Way], corruption: str) -> Mapping[str, Any]:
+    def _tune(self, ways: Mapping[str, TrainingSetup], corruption: str) -> Mapping[str, Any]:
         """Return the fields of a run that define its learning rate; `ways` has one way, or one per block."""
         given = [way.rates(self.request) for way in ways.values()]
         if all(len(rates) == 1 for rates in given):
@@ -194,7 +194,7 @@ class Builder:
             names.append(run.name)
         return tuple(names)
 
-    def _run(self, data: str, column: str, row: str, seed: int, way: Way) -> GraphRun:
+    def _run(self, data: str, column: str, row: str, seed: int, way: TrainingSetup) -> GraphRun:
         request = self.request
         return GraphRun(
             data, column, row, seed, way.epochs or request.epochs, request.batch, request.network, way.method, way.given,

@@ -9,17 +9,17 @@ from hil.data.corruption.by_name import FAMILIES
 from hil.experiments.pmt_differences import DEFAULT, EQUAL_PASSES, PASSES, SAME_RATE, table_of
 from hil.experiments.pmt_figures import figure7, figure8, figure9
 from hil.experiments.pmt_published import TABLE4, TABLE5, TABLE6, TABLE7, TABLE7_COLUMNS
-from hil.experiments.pmt_runs import BLOCKS, Builder, PmtRequest, Way
+from hil.experiments.pmt_runs import BLOCKS, Builder, PmtRequest, TrainingSetup
 from hil.experiments.run import Given
 from hil.experiments.table import Axis, Table
 from hil.methods import METHODS
 
 FEWEST_STEPS = 10  # of DeepZero, whose steps cost most; its batches are reduced to allow them
 BASELINES = {
-    "mezo": Way((), "mezo"),
-    "mezo-batch": Way((("direction", "batch"),), "mezo"),
-    "deepzero-0": Way((("sparsity", 0),), "deepzero", fewest_steps=FEWEST_STEPS, epochs=1),
-    "deepzero-0.9": Way((("sparsity", 230),), "deepzero", fewest_steps=FEWEST_STEPS, epochs=1),
+    "mezo": TrainingSetup((), "mezo"),
+    "mezo-batch": TrainingSetup((("direction", "batch"),), "mezo"),
+    "deepzero-0": TrainingSetup((("sparsity", 0),), "deepzero", fewest_steps=FEWEST_STEPS, epochs=1),
+    "deepzero-0.9": TrainingSetup((("sparsity", 230),), "deepzero", fewest_steps=FEWEST_STEPS, epochs=1),
 }
 LAST_BLOCK = 8  # mask of MCUTrain's fixed layers
 
@@ -75,7 +75,7 @@ def table7(request: PmtRequest) -> Table:
     for corruption in corruptions:
         for row, (method, given) in ways.items():
             if row not in not_run:
-                builder.row(corruption, row, (corruption,), Way(given, method), corruptions[0])
+                builder.row(corruption, row, (corruption,), TrainingSetup(given, method), corruptions[0])
         builder.row(corruption, "pmt", (corruption,), builder.block(15), corruptions[0], chosen=True)
         builder.cells[builder.data, corruption, "none"] = builder.cells[builder.data, corruption, "pmt"]
     rows = ("none", "bp-fp32", "bp-int8", "bp-int8-qas", "mcutrain", "pmt")
@@ -104,7 +104,7 @@ PMT_TABLES: Mapping[str, Callable[[PmtRequest], Table]] = {
 
 
 def _baselines(
-    request: PmtRequest, name: str, rows: Mapping[str, Way], published: Mapping[str, float], own_block: bool
+    request: PmtRequest, name: str, rows: Mapping[str, TrainingSetup], published: Mapping[str, float], own_block: bool
 ) -> Table:
     layers = max(len(request.layers(request.block(mask))) for mask in BLOCKS.values())
     budget = request.budget(layers)

@@ -21,11 +21,11 @@ def strokes(lines: Sequence[Sequence[Point | None]]) -> list[list[Markup]]:
     for number, line in enumerate(lines):
         for segment in _segments(line):
             shared[segment].append(number)
-        for point in _lone(line):
+        for point in _isolated_points(line):
             lone[point].append(number)
     return [
         [_path(run, shared[run[0]], number) for run in _runs(line, shared)]
-        + [_ring(point, lone[point].index(number)) for point in _lone(line)]
+        + [_ring(point, lone[point].index(number)) for point in _isolated_points(line)]
         for number, line in enumerate(lines)
     ]
 
@@ -34,7 +34,7 @@ def _segments(line: Sequence[Point | None]) -> list[Segment]:
     return [(a, b) for a, b in pairwise(line) if a is not None and b is not None]
 
 
-def _lone(line: Sequence[Point | None]) -> list[Point]:
+def _isolated_points(line: Sequence[Point | None]) -> list[Point]:
     """Return the points without neighbours, which no path would show."""
     padded = [None, *line, None]
     return [

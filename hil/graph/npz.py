@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from hil.bounded_read import read_file, take
-from hil.errors import RigError, said_by
+from hil.errors import RigError, message_of
 
 LARGEST = 256 << 20  # bytes of a file, and of all its arrays: the weights of the largest network have 2 MB
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
@@ -42,7 +42,7 @@ def read_npz(path: Path, cure: str, most: int = LARGEST) -> dict[str, np.ndarray
     except RigError:
         raise
     except Exception as error:  # a damaged zip file may raise nearly anything
-        raise RigError(f"{name} cannot be read as .npz ({said_by(error)}): {cure}.") from error
+        raise RigError(f"{name} cannot be read as .npz ({message_of(error)}): {cure}.") from error
     return arrays
 
 

@@ -43,7 +43,7 @@ class FrameDecoder:
         """Return whether the frame says that the agent accepted a request."""
         return self.control(frame) == "ack" and sent.is_before(self.expected(frame))
 
-    def asks_for_first(self, frame: Frame, sent: SentRequest) -> bool:
+    def requests_first(self, frame: Frame, sent: SentRequest) -> bool:
         """Return whether the agent answers a request other than the first by asking for the first."""
         return self.control(frame) == "nak" and frame.seq == sent.seq and self.expected(frame) == 1 < sent.seq
 
@@ -84,4 +84,4 @@ class ResetDetector:
     def feed(self, frame: Frame) -> bool:
         """Add a frame; return whether it completes the signs of a reset."""
         self._greeted |= self._decoder.is_greeting(frame)
-        return self._greeted and self._decoder.asks_for_first(frame, self._sent)
+        return self._greeted and self._decoder.requests_first(frame, self._sent)

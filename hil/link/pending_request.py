@@ -73,7 +73,7 @@ class PendingRequest:
         """Return whether polls have gone unanswered for so long that the agent needs a new hello."""
         return self._unanswered_since is not None and now - self._unanswered_since > self._patience_s
 
-    def be_patient(self) -> None:
+    def double_patience(self) -> None:
         """Wait twice as long next time: the agent was greeted and had not been reset."""
         self._unanswered_since, self._patience_s = None, 2 * self._patience_s
 

@@ -10,7 +10,7 @@ from typing import Any
 from hil.errors import Blocked
 from hil.link.failures import Refused, Silent
 from hil.link.transport import Transport
-from hil.link.xon_xoff import swallowed
+from hil.link.xon_xoff import removed_bytes
 
 EVERY_BYTE = bytes(range(256))
 MOST_ECHOES = 5  # of `settle`, on a line on which each of them has to be sent again
@@ -82,7 +82,7 @@ class Session(Transport):
         try:
             yield
         except Silent:
-            lost = swallowed(self._wire, self._hello_frame) if self.counters.bytes_received > before else ()
+            lost = removed_bytes(self._wire, self._hello_frame) if self.counters.bytes_received > before else ()
             if lost:
                 raise Blocked(
                     "link",

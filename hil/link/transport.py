@@ -95,7 +95,7 @@ class Transport:
             elif pending.is_mute(now):
                 if self._was_reset(sent, silent=False):
                     raise self._reset_error(sent)
-                pending.be_patient()
+                pending.double_patience()
             elif not pending.is_accepted and self._flow.is_due(now):
                 self._flow.repeated(now, [sent.seq])
                 pending.repeated(now)

@@ -21,14 +21,14 @@ DEAF_ROUNDS = 3  # unanswered rounds after which greeting stops
 MOST_PUT_BACK, LONGEST = 2, 100  # bytes inserted into a damaged frame; length of the longest frame that is tried
 
 
-def swallowed(wire: Wire, hello: Callable[[int], bytes]) -> tuple[str, ...]:
+def removed_bytes(wire: Wire, hello: Callable[[int], bytes]) -> tuple[str, ...]:
     """Return the names of the bytes that the line removes in either direction; empty without proof.
 
     There are two proofs. Either a damaged frame becomes valid when the bytes are inserted again, and no byte of this
     value was ever received. Or greetings without the value are answered and none with it. `hello` returns the bytes of
     a greeting with a nonce. The session cannot continue after this check, because the nonces are others than its own.
     """
-    repaired = {value for encoded in wire.reader.damaged_frames for value in put_back(encoded)}
+    repaired = {value for encoded in wire.reader.damaged_frames for value in inserted_values(encoded)}
     missing = repaired - wire.reader.byte_values
     return tuple(name for value, name in NAMES.items() if value in missing or _stops(wire, hello, value))
 
@@ -47,7 +47,7 @@ def _stops(wire: Wire, hello: Callable[[int], bytes], value: int) -> bool:
     return answers == SURE
 
 
-def put_back(encoded: bytes) -> set[int]:
+def inserted_values(encoded: bytes) -> set[int]:
     """Return the values that make a damaged frame valid when they are inserted; empty if none do."""
     if len(encoded) > LONGEST:
         return set()

@@ -48,7 +48,7 @@ def evaluate(
     if missing.standard:
         parts.append(missing)
     word = Provenance.DECLARED if sheet.key == KEY else provenance_of("hardware", identity)
-    flags = [*([MODELLED] if word is Provenance.MODELLED else []), *_doubts(found, sheet)]
+    flags = [*([MODELLED] if word is Provenance.MODELLED else []), *_warnings(found, sheet)]
     flags += [*([] if voltage_read else [_supply(found, sheet, conditions)]), *found.notes]
     if sheet.unverified:
         flags.append(f"of the {sheet.name}'s data sheet is unverified: {'; '.join(sheet.unverified)}.")
@@ -98,7 +98,7 @@ def _missing(found: MarkerInterval) -> Contribution:
     return Contribution("missing readings", "B", rectangular(lost_s * (found.highest_w - found.lowest_w)))
 
 
-def _doubts(found: MarkerInterval, sheet: DataSheet) -> list[str]:
+def _warnings(found: MarkerInterval, sheet: DataSheet) -> list[str]:
     doubts = []
     if found.changes > 2:
         doubts.append(f"the pin changed {found.changes} times: the first two changes count.")

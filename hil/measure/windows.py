@@ -13,7 +13,7 @@ from hil.energy.capture import Capture
 from hil.energy.current_ranges import first_range, next_range, range_with_headroom
 from hil.energy.marker_interval import IntervalSums, MarkerInterval
 from hil.errors import Blocked, RigError
-from hil.meters.meter import Host, Meter, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.window_edges import pieces
 from hil.record.power_trace import TraceWriter
 
@@ -58,7 +58,7 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) ->
         )
         try:
             taken = recorded(pieces(meter, deadline_s, idle_s), folder, about, FEWEST)
-        except Spoiled as spoiled:
+        except InvalidWindow as spoiled:
             print(f"discarded: {str(spoiled).rstrip('.')}.", file=sys.stderr)
             if spoiled.beyond_range:
                 above = next_range(meter.sheet, used.amperes)
@@ -92,7 +92,7 @@ def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], few
 
     Raises:
         RigError: the folder cannot be written.
-        Blocked, Spoiled: raised by the pieces; or there are not two edges, or too few readings between them.
+        Blocked, InvalidWindow: raised by the pieces; or there are not two edges, or too few readings between them.
     """
     running = IntervalSums()
     with writing_to(folder):
@@ -104,7 +104,7 @@ def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], few
                 running.add(piece)
             found = running.result()
             if found.readings < fewest:
-                raise Spoiled(
+                raise InvalidWindow(
                     f"the pin changed back after {found.duration_s:.3g} s, and only {found.readings} readings lie "
                     "between: check the pin for bounce, or choose a shorter --interval"
                 )

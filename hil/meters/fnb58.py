@@ -19,7 +19,7 @@ from hil.energy.edge_search import Stamped
 from hil.errors import Blocked
 from hil.meters import fnb58_report as report
 from hil.meters.host_marked_window import HostMarkedWindow
-from hil.meters.meter import Host, Meter, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.optional_library import library
 
 VENDOR, PRODUCT = 0x2E3C, 0x5558
@@ -88,7 +88,7 @@ class Fnb58(Meter):
         """Read until the host has its reply (`mark`), or until the expected end of the window.
 
         Raises:
-            Spoiled: missing samples, a wrong checksum, a sample beyond the range, or edges that cannot be found.
+            InvalidWindow: missing samples, a wrong checksum, a sample beyond the range, or edges that cannot be found.
             Blocked: the meter went silent, or the deadline passed.
         """
         began = last = self._host.now()
@@ -105,17 +105,17 @@ class Fnb58(Meter):
             elif now - last > SILENCE_S:
                 raise self._silent(SILENCE_S)
         if not reports:
-            raise Spoiled("the window was over before the first sample.")
+            raise InvalidWindow("the window was over before the first sample.")
         return self._capture(reports, np.array(arrivals))
 
     def _capture(self, reports: list[bytes], arrivals: np.ndarray) -> Capture:
         broken = sum(not report.is_whole(one) for one in reports)
         if broken:
-            raise Spoiled(f"{broken} of {len(reports)} reports of the {self.sheet.name} have a wrong checksum.")
+            raise InvalidWindow(f"{broken} of {len(reports)} reports of the {self.sheet.name} have a wrong checksum.")
         volts, amps = report.samples(b"".join(reports))
         lost = round((arrivals[-1] - arrivals[0]) * RATE_HZ) - report.SAMPLES * (len(reports) - 1)
         if lost > TOLERATED:
-            raise Spoiled(f"about {lost} samples of the {self.sheet.name} are missing.")
+            raise InvalidWindow(f"about {lost} samples of the {self.sheet.name} are missing.")
         self._require_on_range(amps, self._range.amperes)
         number = np.arange(len(amps))
         # No report arrives before its last sample.

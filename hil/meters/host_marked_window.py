@@ -10,7 +10,7 @@ import numpy as np
 from hil.energy.capture import Capture
 from hil.energy.edge_search import HostTimes, NoEdges, Stamped, synchronise
 from hil.errors import Blocked
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 
 TAIL = 0.25  # of the sleep: margin after the expected end
 
@@ -75,12 +75,12 @@ class HostMarkedWindow:
             interval_s, range_a, lost: as in Capture.
 
         Raises:
-            Spoiled: the edges cannot be found.
+            InvalidWindow: the edges cannot be found.
         """
         try:
             edges, how = synchronise(readings, self._marks)
         except NoEdges as error:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the edges of the window cannot be found in {len(readings.t_s)} readings of the {self._name}: {error}."
             ) from error
         current, volt = columns
@@ -93,12 +93,12 @@ def check_range(name: str, now_a: float, wanted_a: float, *, within: bool) -> No
     """Check that a meter is on the range that was set, before a window or `within` one.
 
     Raises:
-        Spoiled: the range changed within the window; if upwards, because of too much current.
+        InvalidWindow: the range changed within the window; if upwards, because of too much current.
         Blocked: the meter did not accept the range.
     """
     if math.isclose(now_a, wanted_a, rel_tol=1e-3):
         return
     why = f"the {name} is on its range of {now_a:g} A and was set to {wanted_a:g} A"
     if within:
-        raise Spoiled(f"{why}: it changed within the window.", beyond_range=now_a > wanted_a)
+        raise InvalidWindow(f"{why}: it changed within the window.", beyond_range=now_a > wanted_a)
     raise Blocked("meter", f"{why}: see its data sheet's ranges in hil/meters/data_sheets.")

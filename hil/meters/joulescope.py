@@ -17,7 +17,7 @@ from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
 from hil.meters.joulescope_stream import Levels, Samples
-from hil.meters.meter import Host, Meter, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.optional_library import library
 
 RATES_HZ = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
@@ -134,12 +134,12 @@ class Joulescope(Meter):
         times = times[(times > begin - half) & (times < end + half)]
         missing += sum(int(np.sum(~np.isfinite(values))) for values in cut.values())
         if missing or len({len(values) for values in cut.values()}) != 1:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"{missing} samples of the {self.sheet.name} are missing: choose a lower rate, or another USB port."
             )
         self._require_on_range(cut["i"], self._range.amperes)
         if len(marker.edges) != 2 or not marker.edges[0][2]:
-            raise Spoiled(f"the marker changed {len(marker.edges)} times instead of up and down.")
+            raise InvalidWindow(f"the marker changed {len(marker.edges)} times instead of up and down.")
         edges = tuple(Edge(*edge) for edge in marker.edges)
         return Capture(times, cut["p"], cut["i"], cut["v"], 1 / self.rate, 1 / self.rate, edges, self._range.amperes, 0)
 

@@ -15,7 +15,7 @@ from hil.energy.capture import Capture, joined
 from hil.energy.data_sheet import DataSheet
 from hil.meters.interval_variation import interval_factors
 from hil.meters.keithley_buffers import BEFORE, BUFFERS, PartedBuffers, Series, blocks
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
@@ -40,14 +40,14 @@ class Keithley2450(VisaMeter):
         """Prepare to read. A first call or a new voltage resets the instrument and briefly cuts power to the board."""
         self._setting = setting
         fed, self._fed_volt = self._fed_volt, None  # unknown after a failure in here
-        tell = self._session.tell
+        tell = self._session.write
         tell(":ABOR", "*CLS")
         if fed != setting.volt:
             tell("*RST", ":FORM ASC", ":SOUR:FUNC VOLT", f":SOUR:VOLT {setting.volt:g}")
             tell(f":SOUR:VOLT:ILIM {LIMIT_A:g}", ":SOUR:VOLT:READ:BACK ON")
         else:
             self._buffers.delete()
-        line_hz = self._session.ask_number(":SYST:LFR?")
+        line_hz = self._session.query_number(":SYST:LFR?")
         self._nplc = float(np.clip((setting.interval_s - PAUSE_S) * line_hz, *NPLC))
         self._line_hz, self._aperture_s = line_hz, self._nplc / line_hz
         self._factors = interval_factors()
@@ -63,22 +63,22 @@ class Keithley2450(VisaMeter):
         """Start reading, with another interval in each window: the marker's next edges belong to the window."""
         nplc = min(self._nplc * next(self._factors), NPLC[1])
         self._aperture_s = nplc / self._line_hz
-        self._session.tell(":ABOR", f":SENS:CURR:RANG {self._setting.range_a:g}", f":SENS:CURR:NPLC {nplc:.9g}")
+        self._session.write(":ABOR", f":SENS:CURR:RANG {self._setting.range_a:g}", f":SENS:CURR:NPLC {nplc:.9g}")
         self._buffers.start(self._setting.idle_s)
 
     def capture(self, deadline_s: float) -> Capture:
         """Wait for the end of the window and of the sleep after it, and return both.
 
         Raises:
-            Spoiled: overload, the current limit, readings missing or not numbers, a full buffer, or a changed range.
+            InvalidWindow: overload, current limit, readings missing or not numbers, a full buffer, a changed range.
         """
-        finished = self._buffers.deadline(deadline_s, self._look)
+        finished = self._buffers.deadline(deadline_s, self._check_window)
         while not finished():
             pass
         rows = [self._read(name, self._buffers.places(name)) for name in BUFFERS]
         self._session.check()
-        self._look()
-        self._refuse_changed_range(self._session.ask(":SENS:CURR:RANG:AUTO?") != "0")
+        self._check_window()
+        self._refuse_changed_range(self._session.query(":SENS:CURR:RANG:AUTO?") != "0")
         self._require_unlimited(np.concatenate(rows))
         began = rows[0][0, 2]  # float64 seconds of UTC have a resolution of only 0.2 us
         times = [part[:, 2] - began + part[:, 3] for part in rows]
@@ -100,14 +100,14 @@ class Keithley2450(VisaMeter):
         require_numbers(rows[:, 0], rows[:, 1], self.sheet.name)
         return rows[:, 0] * rows[:, 1]
 
-    def _look(self) -> None:
+    def _check_window(self) -> None:
         """Check what must not change within a window.
 
         Raises:
-            Spoiled: the range changed, or the source limits the current.
+            InvalidWindow: the range changed, or the source limits the current.
         """
-        self._refuse_changed_range(self._session.ask_number(":SENS:CURR:RANG?") != self._setting.range_a)
-        if self._session.ask(":SOUR:VOLT:ILIM:TRIP?").strip() not in ("0", "OFF"):
+        self._refuse_changed_range(self._session.query_number(":SENS:CURR:RANG?") != self._setting.range_a)
+        if self._session.query(":SOUR:VOLT:ILIM:TRIP?").strip() not in ("0", "OFF"):
             raise self._limited("now")
 
     def _require_unlimited(self, rows: np.ndarray) -> None:
@@ -115,13 +115,13 @@ class Keithley2450(VisaMeter):
         if held:
             raise self._limited(f"in {held} of {len(rows)} readings")
 
-    def _limited(self, when: str) -> Spoiled:
+    def _limited(self, when: str) -> InvalidWindow:
         """Return the error of a limited current; a larger range may cure it, as a smaller one limits at its own end."""
         reason = (
             f"the {self.sheet.name} limited the current {when}, at its limit of {LIMIT_A:g} A or at the end of the "
             f"range of {self._setting.range_a:g} A"
         )
-        return Spoiled(reason, beyond_range=True)
+        return InvalidWindow(reason, beyond_range=True)
 
     def _read(self, name: str, places: Sequence[tuple[int, int]]) -> np.ndarray:
         """Return float64[n, 5] from a buffer's stretches: amperes, volts, seconds of UTC, fraction, source status.
@@ -131,5 +131,5 @@ class Keithley2450(VisaMeter):
         words, parts = "READ, SOUR, SEC, FRAC, SOURSTAT", []
         for first, last in blocks(places, BLOCK):
             query = f':TRAC:DATA? {first}, {last}, "{name}", {words}'
-            parts.append(self._session.ask_floats(query, 5 * (last - first + 1)).reshape(-1, 5))
+            parts.append(self._session.query_floats(query, 5 * (last - first + 1)).reshape(-1, 5))
         return np.concatenate(parts)

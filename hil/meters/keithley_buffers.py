@@ -14,7 +14,7 @@ import numpy as np
 
 from hil.energy.capture import Capture, edge_between
 from hil.errors import Blocked
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.reading_checks import missing, require_complete, require_numbers
 from hil.visa import VisaSession
 
@@ -73,21 +73,21 @@ class PartedBuffers:
                 "meter", f"a window of {seconds:.0f} s overflows the {name}: choose fewer steps or a longer interval."
             )
         self.sizes = dict(zip(BUFFERS, (idle, steps, idle), strict=True))
-        self._session.tell(*(f':TRAC:MAKE "{name}", {size}' for name, size in self.sizes.items()))
+        self._session.write(*(f':TRAC:MAKE "{name}", {size}' for name, size in self.sizes.items()))
         # Keep the latest readings, however long the board takes to begin.
-        self._session.tell(f':TRAC:FILL:MODE CONT, "{BEFORE}"')
+        self._session.write(f':TRAC:FILL:MODE CONT, "{BEFORE}"')
         if self.ring:
-            self._session.tell(f':TRAC:FILL:MODE CONT, "{STEPS}"')
+            self._session.write(f':TRAC:FILL:MODE CONT, "{STEPS}"')
 
     def delete(self) -> None:
         """Delete the buffers."""
-        self._session.tell(*(f':TRAC:DEL "{name}"' for name in BUFFERS))
+        self._session.write(*(f':TRAC:DEL "{name}"' for name in BUFFERS))
 
     def start(self, idle_s: float) -> None:
         """Start reading."""
         self._watched = None
-        self._session.tell(":ABOR", *(f':TRAC:CLE "{name}"' for name in BUFFERS))
-        self._session.tell(
+        self._session.write(":ABOR", *(f':TRAC:CLE "{name}"' for name in BUFFERS))
+        self._session.write(
             ':TRIG:LOAD "Empty"', f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF', f":TRIG:BLOC:WAIT 2, {self._event}",
             f':TRIG:BLOC:MDIG 3, "{STEPS}", INF', f":TRIG:BLOC:WAIT 4, {self._event}",
             f':TRIG:BLOC:MDIG 5, "{AFTER}", INF',
@@ -108,10 +108,10 @@ class PartedBuffers:
 
         def finished() -> bool:
             look()
-            if self._session.ask(":TRIG:STAT?").split(";")[0] == "IDLE":
+            if self._session.query(":TRIG:STAT?").split(";")[0] == "IDLE":
                 return True
             if self._host.now() > until:
-                self._session.tell(":ABOR")
+                self._session.write(":ABOR")
                 name = self._session.name
                 raise Blocked(
                     "meter",
@@ -126,21 +126,21 @@ class PartedBuffers:
         """Return first and last place of each stretch of a buffer that is complete, oldest reading first.
 
         Raises:
-            Spoiled: the buffer is full or empty.
+            InvalidWindow: the buffer is full or empty.
         """
-        count = self._session.ask_whole(f':TRAC:ACT? "{name}"')
+        count = self._session.query_integer(f':TRAC:ACT? "{name}"')
         if not count:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the {self._session.name} has no reading in its buffer {name!r}: "
                 "the board did not stay in that state long enough"
             )
         if count < self.sizes[name]:
             return [(1, count)]
         if name != BEFORE:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the buffer {name!r} of the {self._session.name} is full: the window was longer than expected"
             )
-        start = self._session.ask_whole(f':TRAC:ACT:STAR? "{name}"')
+        start = self._session.query_integer(f':TRAC:ACT:STAR? "{name}"')
         return [(start, count)] if start == 1 else [(start, count), (1, start - 1)]
 
     def since(self, name: str, reached: int, end: int) -> list[tuple[int, int]]:
@@ -157,13 +157,13 @@ class PartedBuffers:
 
         The first call starts the readings. Readings that were overwritten since the last call are not reported.
         """
-        if self._watched is None or self._session.ask(":TRIG:STAT?").split(";")[0] == "IDLE":
-            self._session.tell(":ABOR", f':TRAC:CLE "{BEFORE}"', ':TRIG:LOAD "Empty"')
-            self._session.tell(f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF', f":TRIG:BLOC:DEL:CONS 2, {LONGEST_S}", ":INIT")
+        if self._watched is None or self._session.query(":TRIG:STAT?").split(";")[0] == "IDLE":
+            self._session.write(":ABOR", f':TRAC:CLE "{BEFORE}"', ':TRIG:LOAD "Empty"')
+            self._session.write(f':TRIG:BLOC:MDIG 1, "{BEFORE}", INF', f":TRIG:BLOC:DEL:CONS 2, {LONGEST_S}", ":INIT")
             self._session.check()
             self._watched = 0
             return []
-        reached, self._watched = self._watched, self._session.ask_whole(f':TRAC:ACT:END? "{BEFORE}"')
+        reached, self._watched = self._watched, self._session.query_integer(f':TRAC:ACT:END? "{BEFORE}"')
         return self.since(BEFORE, reached, self._watched)
 
 
@@ -189,7 +189,7 @@ class Series:
             high: level after an edge before the first reading; None: there is no edge.
 
         Raises:
-            Spoiled: overload, or readings that are not numbers or not in order.
+            InvalidWindow: overload, or readings that are not numbers or not in order.
         """
         current_a, t_s = rows.T
         volts = np.full(len(current_a), voltage_v)
@@ -198,7 +198,9 @@ class Series:
         stamps = np.append(self._last_s, t_s) if self.pieces else t_s
         require_numbers(current_a, volts, self._name)
         if not np.all(np.diff(stamps) > 0):
-            raise Spoiled(f"readings of the {self._name} are out of order: their time stamps do not follow each other")
+            raise InvalidWindow(
+                f"readings of the {self._name} are out of order: their time stamps do not follow each other"
+            )
         before_s, first_s = self._last_s - self._began_s, float(t_s[0]) - self._began_s
         edges = () if high is None else (edge_between(before_s, first_s, high=high),)
         lost = missing(t_s if high is not None else stamps, self._interval_s)  # a gap at an edge widens that edge
@@ -209,7 +211,7 @@ class Series:
         return Capture(t_s, power, current_a, volts, aperture_s, interval_s, edges, self._range_a, lost)
 
     def require_complete(self) -> None:
-        """Raise Spoiled if too many readings are missing."""
+        """Raise InvalidWindow if too many readings are missing."""
         require_complete(self._lost, self._kept, self._name)
 
 

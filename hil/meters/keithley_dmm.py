@@ -15,7 +15,7 @@ import numpy as np
 from hil.energy.capture import Capture, joined
 from hil.energy.data_sheet import DataSheet
 from hil.meters.keithley_buffers import AFTER, BEFORE, STEPS, PartedBuffers, Series, blocks
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
@@ -40,18 +40,18 @@ class KeithleyDmm(VisaMeter):
         """Discard all earlier settings and prepare to sample on a fixed range."""
         self._setting = setting
         rate = round(float(np.clip(1 / setting.interval_s, *RATES_HZ)))
-        self._session.tell(
+        self._session.write(
             ":ABOR", "*CLS", "*RST", ":FORM:BORD SWAP", ':DIG:FUNC "CURR"', f":DIG:CURR:RANG {setting.range_a:g}",
             f":DIG:CURR:SRAT {rate}",
             ":DIG:CURR:APER AUTO", ":TRIG:EXT:IN:EDGE EITH",
         )  # fmt: skip
-        self._interval_s = 1 / self._session.ask_number(":DIG:CURR:SRAT?")
+        self._interval_s = 1 / self._session.query_number(":DIG:CURR:SRAT?")
         self._buffers.make(setting, self._interval_s, MOST_READINGS, RING)
         self._session.check()
 
     def arm(self) -> None:
         """Start sampling: the marker's next edges belong to the window."""
-        self._session.tell(":ABOR", f":DIG:CURR:RANG {self._setting.range_a:g}")
+        self._session.write(":ABOR", f":DIG:CURR:RANG {self._setting.range_a:g}")
         self._second = 0.0  # of UTC, of the window's first reading
         self._buffers.start(self._setting.idle_s)
 
@@ -59,13 +59,13 @@ class KeithleyDmm(VisaMeter):
         """Wait for the end of the window and of the sleep after it, and return both; volts are those of the setting.
 
         Raises:
-            Spoiled: overload, readings missing or not numbers, a full buffer, or a changed range.
+            InvalidWindow: overload, readings missing or not numbers, a full buffer, or a changed range.
         """
         return joined(list(self.pieces(deadline_s)))
 
     def pieces(self, deadline_s: float) -> Iterator[Capture]:
         """Yield the window in pieces of PIECE readings or more while it lasts; arguments and errors: `capture`."""
-        finished, reached = self._buffers.deadline(deadline_s, self._look), 0
+        finished, reached = self._buffers.deadline(deadline_s, self._check_window), 0
         series = Series(self.sheet.name, self._interval_s, self._interval_s, self._setting.range_a)
         volt, since_s, over = self._setting.volt, self._host.now(), False
         while not over:
@@ -73,7 +73,7 @@ class KeithleyDmm(VisaMeter):
             now_s = self._host.now()
             if not over and now_s - since_s < PIECE * self._interval_s:
                 continue
-            end = self._session.ask_whole(f':TRAC:ACT:END? "{STEPS}"')
+            end = self._session.query_integer(f':TRAC:ACT:END? "{STEPS}"')
             if not series.pieces and (end or over):
                 yield series.piece(self._read(BEFORE, self._buffers.places(BEFORE)), volt)
             for place in blocks(self._buffers.since(STEPS, reached, end), PIECE):
@@ -85,7 +85,7 @@ class KeithleyDmm(VisaMeter):
             self._buffers.places(STEPS)  # neither full nor empty
         last = self._read(AFTER, self._buffers.places(AFTER))
         self._session.check()
-        self._look()
+        self._check_window()
         yield series.piece(last, volt, high=False)
         series.require_complete()
 
@@ -99,15 +99,15 @@ class KeithleyDmm(VisaMeter):
         require_numbers(current, voltage, self.sheet.name)
         return current * voltage
 
-    def _look(self) -> None:
+    def _check_window(self) -> None:
         """Check that the range is still the one that was set."""
-        self._refuse_changed_range(self._session.ask_number(":DIG:CURR:RANG?") != self._setting.range_a)
+        self._refuse_changed_range(self._session.query_number(":DIG:CURR:RANG?") != self._setting.range_a)
 
     def _require_kept(self, since_s: float) -> None:
-        """Raise Spoiled if readings of a ring may have been overwritten since `since_s`, when it was last read."""
+        """Raise InvalidWindow if a ring may have overwritten readings since `since_s`, when it was last read."""
         took_s = self._host.now() - since_s
         if self._buffers.ring and took_s > RESERVE * self._buffers.sizes[STEPS] * self._interval_s:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the {self.sheet.name} was not read for {took_s:.2f} s, in which readings may have been overwritten"
             )
 
@@ -119,11 +119,11 @@ class KeithleyDmm(VisaMeter):
         """
         parts = []
         for first, last in blocks(places, BLOCK):
-            self._session.tell(":FORM ASC")
-            second, fraction = self._session.ask_floats(f':TRAC:DATA? {first}, {first}, "{name}", SEC, FRAC', 2)
-            self._session.tell(":FORM REAL")
+            self._session.write(":FORM ASC")
+            second, fraction = self._session.query_floats(f':TRAC:DATA? {first}, {first}, "{name}", SEC, FRAC', 2)
+            self._session.write(":FORM REAL")
             query = f':TRAC:DATA? {first}, {last}, "{name}", READ, REL'
-            part = self._session.ask_block(query, "d", big_endian=False, count=2 * (last - first + 1)).reshape(-1, 2)
+            part = self._session.query_block(query, "d", big_endian=False, count=2 * (last - first + 1)).reshape(-1, 2)
             self._second = self._second or second
             part[:, 1] += (second - self._second) + fraction - part[0, 1]
             parts.append(part)

@@ -27,7 +27,7 @@ from hil.energy.capture import Capture, edge_between
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
 from hil.meters.interval_variation import interval_factors
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
@@ -54,15 +54,15 @@ class Keysight34465A(VisaMeter):
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
         self._watching = self._over = False
-        self._pretriggers = OPTION in session.ask("*OPT?").upper()
+        self._pretriggers = OPTION in session.query("*OPT?").upper()
 
     def configure(self, setting: Setting) -> None:
         """Discard all earlier settings and prepare to sample on a fixed range."""
         self._setting = setting
-        self._session.tell(
+        self._session.write(
             "ABOR", "*CLS", "*RST", "FORM:DATA ASC", f"CONF:CURR:DC {setting.range_a:g}", "CURR:DC:ZERO:AUTO OFF"
         )
-        self._session.tell("SAMP:SOUR TIM", "TRIG:SLOP POS", "TRIG:COUN 1", "TRIG:DEL 0")
+        self._session.write("SAMP:SOUR TIM", "TRIG:SLOP POS", "TRIG:COUN 1", "TRIG:DEL 0")
         self._set_pace(setting.interval_s)
         self._session.check()
         self._shortest_s = self._interval_s
@@ -86,33 +86,35 @@ class Keysight34465A(VisaMeter):
         # Without the option it is no faster.
         shortest = self.sheet.apertures_s[0] if self._pretriggers else 1 / self.sheet.fastest_hz
         aperture = float(np.clip(wanted_s - PAUSE_S, shortest, self.sheet.apertures_s[1]))
-        self._session.tell(f"CURR:DC:APER {aperture:.9g}")
-        least = self._session.ask_number("SAMP:TIM? MIN")
+        self._session.write(f"CURR:DC:APER {aperture:.9g}")
+        least = self._session.query_number("SAMP:TIM? MIN")
         if least > wanted_s:
             aperture = max(aperture - (least - wanted_s), shortest)
-            self._session.tell(f"CURR:DC:APER {aperture:.9g}")
-            least = self._session.ask_number("SAMP:TIM? MIN")
-        self._session.tell(f"SAMP:TIM {max(wanted_s, least):.9g}")
-        self._interval_s = self._session.ask_number("SAMP:TIM?")  # rounded to the nearest that the instrument supports
-        self._aperture_s = self._session.ask_number("CURR:DC:APER?")
+            self._session.write(f"CURR:DC:APER {aperture:.9g}")
+            least = self._session.query_number("SAMP:TIM? MIN")
+        self._session.write(f"SAMP:TIM {max(wanted_s, least):.9g}")
+        self._interval_s = self._session.query_number(
+            "SAMP:TIM?"
+        )  # rounded to the nearest that the instrument supports
+        self._aperture_s = self._session.query_number("CURR:DC:APER?")
 
     def arm(self) -> None:
         """Start reading, with another interval in each window: the marker's next rise begins the window."""
         self._watching = self._over = False
-        self._session.tell(
+        self._session.write(
             "ABOR",
             "*CLS",
             f"CURR:DC:RANG {self._setting.range_a:g}",
             f"SAMP:TIM {self._shortest_s * next(self._factors):.9g}",
         )
-        self._interval_s = self._session.ask_number("SAMP:TIM?")
+        self._interval_s = self._session.query_number("SAMP:TIM?")
         self._count()
-        self._session.tell(
+        self._session.write(
             f"TRIG:SOUR {'EXT' if self._pretriggers else 'IMM'}", f"SAMP:COUN {self._before + self._after}"
         )
         if self._pretriggers:
-            self._session.tell(f"SAMP:COUN:PRET {self._before}")
-        self._session.tell("INIT")
+            self._session.write(f"SAMP:COUN:PRET {self._before}")
+        self._session.write("INIT")
         self._session.check()
 
     def mark(self, begins: bool, duration_s: float = math.inf, half_s: float = 0.0) -> None:
@@ -128,14 +130,14 @@ class Keysight34465A(VisaMeter):
         Volts are those of the setting.
 
         Raises:
-            Spoiled: overload, readings overwritten or not numbers, a failed sample timing, or a changed range.
+            InvalidWindow: overload, readings overwritten or not numbers, a failed sample timing, or a changed range.
         """
         count, before = self._wait(deadline_s)
         self._require_sound()
         current = self._read(count)
-        self._session.tell("ABOR")
+        self._session.write("ABOR")
         self._session.check()
-        self._look()
+        self._check_window()
         voltage = np.full(count, self._setting.volt)
         require_numbers(current, voltage, self.sheet.name)
         t_s = self._interval_s * np.arange(count)
@@ -158,10 +160,10 @@ class Keysight34465A(VisaMeter):
 
         The first call after `arm` starts the readings; the marker is ignored from then on.
         """
-        count = self._session.ask_whole("DATA:POIN?") if self._watching else 0
+        count = self._session.query_integer("DATA:POIN?") if self._watching else 0
         if not count:  # not started, or finished
             untriggered = ["SAMP:COUN:PRET 0"] if self._pretriggers else []
-            self._session.tell("ABOR", "*CLS", *untriggered, f"SAMP:COUN {MOST_SAMPLES}", "TRIG:SOUR IMM", "INIT")
+            self._session.write("ABOR", "*CLS", *untriggered, f"SAMP:COUN {MOST_SAMPLES}", "TRIG:SOUR IMM", "INIT")
             self._session.check()
             self._watching = True
             return np.empty(0)
@@ -180,15 +182,15 @@ class Keysight34465A(VisaMeter):
         until = self._host.now() + deadline_s
         while True:
             over = self._over  # before the query, so that its reply belongs to a time after the window
-            made_all = not self._session.ask_whole("STAT:OPER:COND?") & (MEASURING | WAITING)
-            self._look()
-            if self._session.ask_whole("STAT:QUES:COND?") & MEMORY_OVERFLOW:
-                raise Spoiled(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
-            count = self._session.ask_whole("DATA:POIN?")
+            made_all = not self._session.query_integer("STAT:OPER:COND?") & (MEASURING | WAITING)
+            self._check_window()
+            if self._session.query_integer("STAT:QUES:COND?") & MEMORY_OVERFLOW:
+                raise InvalidWindow(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
+            count = self._session.query_integer("DATA:POIN?")
             if made_all or (over and count > (self._before if self._pretriggers else 0)):
                 return count, self._before_trigger(count, made_all) if self._pretriggers else 0
             if over or self._host.now() > until:
-                self._session.tell("ABOR")
+                self._session.write("ABOR")
                 when = "in a window that is over" if over else f"within {deadline_s:.0f} s"
                 raise Blocked(
                     "meter",
@@ -201,35 +203,35 @@ class Keysight34465A(VisaMeter):
         if not made_all:
             return self._before
         if count < self._after:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the {self.sheet.name} stopped after {count} readings of a window: do not touch its front panel"
             )
         if count == self._after:
-            raise Spoiled(f"the marker rose before the first reading of the {self.sheet.name}")
+            raise InvalidWindow(f"the marker rose before the first reading of the {self.sheet.name}")
         return count - self._after
 
-    def _look(self) -> None:
+    def _check_window(self) -> None:
         """Check that the range is still the one that was set."""
-        self._refuse_changed_range(self._session.ask_number("CURR:DC:RANG?") != self._setting.range_a)
+        self._refuse_changed_range(self._session.query_number("CURR:DC:RANG?") != self._setting.range_a)
 
     def _require_sound(self) -> None:
         """Check the questionable data events since the window was armed."""
-        status = self._session.ask_whole("STAT:QUES?")
+        status = self._session.query_integer("STAT:QUES?")
         if status & MEMORY_OVERFLOW:
-            raise Spoiled(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
+            raise InvalidWindow(f"the memory of the {self.sheet.name} overflowed: its oldest readings are lost")
         if status & TIMING:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the {self.sheet.name} could not keep an interval of {self._interval_s:g} s: choose a longer one"
             )
         if status & CURRENT_OVERLOAD:
-            raise Spoiled(f"the current was beyond the range of the {self.sheet.name}", beyond_range=True)
+            raise InvalidWindow(f"the current was beyond the range of the {self.sheet.name}", beyond_range=True)
 
     def _read(self, count: int) -> np.ndarray:
         """Read its whole memory, oldest reading first: float64[n] amperes."""
         parts: list[np.ndarray] = []
         while (left := count - sum(map(len, parts))) > 0:
-            part = self._session.ask_text_block(f"R? {min(left, BLOCK)}")
+            part = self._session.query_text_block(f"R? {min(left, BLOCK)}")
             if not len(part):
-                raise Spoiled(f"the {self.sheet.name} returned {count - left} of {count} readings")
+                raise InvalidWindow(f"the {self.sheet.name} returned {count - left} of {count} readings")
             parts.append(part)
         return np.concatenate(parts)

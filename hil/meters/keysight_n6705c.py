@@ -23,7 +23,7 @@ import numpy as np
 
 from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.reading_checks import NOT_A_NUMBER, require_below_limit, require_numbers
 from hil.meters.visa_meter import VisaMeter
 from hil.visa import VisaSession
@@ -64,7 +64,7 @@ class KeysightN6705C(VisaMeter):
         """Prepare to log. A first call or a new voltage resets the instrument and briefly cuts power to the board."""
         self._setting = setting
         fed, self._fed_volt = self._fed_volt, None  # unknown after a failure in here
-        tell = self._session.tell
+        tell = self._session.write
         tell(f"ABOR:ELOG {CHANNEL}", "*CLS", "STAT:PRES")
         if fed != setting.volt:
             tell("*RST", f"VOLT {setting.volt:g},{CHANNEL}", f"CURR:LIM {LIMIT_A:g},{CHANNEL}")
@@ -78,23 +78,23 @@ class KeysightN6705C(VisaMeter):
         )
         tell(f"TRIG:ELOG:SOUR BUS,{CHANNEL}", "DIG:PIN1:FUNC DINP", "DIG:PIN1:POL POS", f"OUTP ON,{CHANNEL}")
         self._fix_range()
-        self._period_s = self._session.ask_number(f"SENS:ELOG:PER? {CHANNEL}")  # the instrument rounds it
+        self._period_s = self._session.query_number(f"SENS:ELOG:PER? {CHANNEL}")  # the instrument rounds it
         self._session.check()
         self._fed_volt = setting.volt
 
     def _fix_range(self) -> None:
-        self._session.tell(
+        self._session.write(
             f"SENS:ELOG:CURR:RANG:AUTO OFF,{CHANNEL}", f"SENS:ELOG:CURR:RANG {self._setting.range_a:g},{CHANNEL}"
         )
 
     def arm(self) -> None:
         """Start logging: the marker's next edges belong to the window."""
-        self._session.tell(f"ABOR:ELOG {CHANNEL}")
+        self._session.write(f"ABOR:ELOG {CHANNEL}")
         self._fix_range()
         self._limits_reached()  # reading the events clears them
-        self._session.tell(f"INIT:ELOG {CHANNEL}")
+        self._session.write(f"INIT:ELOG {CHANNEL}")
         before = self._host.now()
-        self._session.tell(f"TRIG:ELOG {CHANNEL}")
+        self._session.write(f"TRIG:ELOG {CHANNEL}")
         self._session.check()  # the reply shows that the trigger was accepted
         self._log = _Log((before, self._host.now()))
         self._log.fetched = self._log.began[0]
@@ -103,7 +103,7 @@ class KeysightN6705C(VisaMeter):
         """Fetch the log and poll the marker until the window and the sleep after it are over; return both.
 
         Raises:
-            Spoiled: overload, readings lost or not numbers, or a changed range.
+            InvalidWindow: overload, readings lost or not numbers, or a changed range.
         """
         log, poll_s = self._log, float(np.clip(self._setting.window_s / POLLS, *POLL_S))
         fetch_s = float(np.clip(self._setting.window_s / FETCHES, *FETCH_S))
@@ -111,7 +111,7 @@ class KeysightN6705C(VisaMeter):
         level, asked = self._level()
         while len(log.edges) < 2 or self._host.now() < log.edges[1][1] + IDLE_KEPT * self._setting.idle_s:
             if self._host.now() > until:
-                self._session.tell(f"ABOR:ELOG {CHANNEL}")
+                self._session.write(f"ABOR:ELOG {CHANNEL}")
                 cure = "wire the board's marker pin to pin 1 of its digital port"
                 raise self._no_edges(len(log.edges), deadline_s, cure)
             if self._host.now() - log.fetched > fetch_s:
@@ -123,11 +123,11 @@ class KeysightN6705C(VisaMeter):
                 log.edges.append((asked[0], then[1], now))
             level, asked = now, then
         self._fetch()
-        self._session.tell(f"ABOR:ELOG {CHANNEL}")
+        self._session.write(f"ABOR:ELOG {CHANNEL}")
         self._session.check()
         self._require_same_range()
         if self._limits_reached():
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the {self.sheet.name} limited the current at {LIMIT_A:g} A: the board got too little current",
                 beyond_range=True,
             )
@@ -145,20 +145,20 @@ class KeysightN6705C(VisaMeter):
     def _level(self) -> tuple[bool, tuple[float, float]]:
         """Return the marker's level, and the host's times before and after the query."""
         before = self._host.now()
-        level = bool(self._session.ask_whole("DIG:INP:DATA?") & 1)
+        level = bool(self._session.query_integer("DIG:INP:DATA?") & 1)
         return level, (before, self._host.now())
 
     def _fetch(self) -> None:
-        """Fetch all records of the log; raise Spoiled if some may be overwritten since the last fetch."""
+        """Fetch all records of the log; raise InvalidWindow if some may be overwritten since the last fetch."""
         log = self._log
         if self._host.now() - log.fetched > KEPT_S / 2:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the log of the {self.sheet.name} was not fetched for {self._host.now() - log.fetched:.0f} s, "
                 f"and keeps {KEPT_S:.0f} s"
             )
         log.fetched = asked = self._host.now()
         while True:
-            part = self._session.ask_block(f"FETC:ELOG? {RECORDS},{CHANNEL}")
+            part = self._session.query_block(f"FETC:ELOG? {RECORDS},{CHANNEL}")
             log.parts.append(part.reshape(-1, 2))
             if len(log.parts[-1]) < RECORDS:
                 break
@@ -167,15 +167,16 @@ class KeysightN6705C(VisaMeter):
     def _limits_reached(self) -> bool:
         """Return whether the output is at a current limit, or was since the last call."""
         operation, questionable = (
-            self._session.ask_whole(f"STAT:{name}? {CHANNEL}") | self._session.ask_whole(f"STAT:{name}:COND? {CHANNEL}")
+            self._session.query_integer(f"STAT:{name}? {CHANNEL}")
+            | self._session.query_integer(f"STAT:{name}:COND? {CHANNEL}")
             for name in ("OPER", "QUES")
         )
         return bool(operation & CONSTANT_CURRENT or questionable & LIMIT_REACHED)
 
     def _require_same_range(self) -> None:
-        fixed = self._session.ask(f"SENS:ELOG:CURR:RANG:AUTO? {CHANNEL}") == "0"
+        fixed = self._session.query(f"SENS:ELOG:CURR:RANG:AUTO? {CHANNEL}") == "0"
         self._refuse_changed_range(
-            not fixed or self._session.ask_number(f"SENS:ELOG:CURR:RANG? {CHANNEL}") != self._setting.range_a
+            not fixed or self._session.query_number(f"SENS:ELOG:CURR:RANG? {CHANNEL}") != self._setting.range_a
         )
 
     def _numbers(self) -> tuple[np.ndarray, np.ndarray]:
@@ -204,11 +205,11 @@ class KeysightN6705C(VisaMeter):
         That is after its trigger was sent, and before the earliest start that the fetches allow.
 
         Raises:
-            Spoiled: there are no records, or their count falls ever further behind the host's clock: some are lost.
+            InvalidWindow: there are no records, or their count falls ever further behind the host's clock (lost records).
         """
         fetches = [one for one in self._log.fetches if one[2]]  # a log that begins late is empty at first
         if not fetches:
-            raise Spoiled(f"the log of the {self.sheet.name} has no records")
+            raise InvalidWindow(f"the log of the {self.sheet.name} has no records")
         asked, answered, counts = np.array(fetches, np.float64).T
         drift_s = self.sheet.timebase * (answered - self._log.began[0])
         begun = answered - counts * self._period_s  # a record appears when it is complete
@@ -217,7 +218,7 @@ class KeysightN6705C(VisaMeter):
         uneven = UNEVEN * max(float(np.ptp(parts[0])), float(np.ptp(parts[-1])))
         allowed = self._period_s + float(np.max(answered - asked)) + float(drift_s[-1]) + uneven
         if slower > allowed:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the log of the {self.sheet.name} has {counts[-1]:.0f} records, and falls {slower:.4f} s behind the "
                 "host's clock: some are lost"
             )

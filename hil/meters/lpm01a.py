@@ -16,7 +16,7 @@ from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
 from hil.meters.lpm01a_stream import Stream
-from hil.meters.meter import Host, Meter, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.serial_line import SerialLine
 
 FREQUENCIES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -52,10 +52,10 @@ class Lpm01a(Meter):
         line.write(b"\nstop\n")  # ends an incomplete or running command of another program
         self._silence()
         self._take_control()
-        self.identity = " ".join(self._ask("powershield").split())
+        self.identity = " ".join(self._query("powershield").split())
         if sheet.identity not in self.identity:
             raise Blocked("meter", f"the meter is {self.identity!r}, not a {sheet.name}: correct rig.toml.")
-        self.identity += f", firmware {(self._ask('version').split() or ['not told'])[-1]}"
+        self.identity += f", firmware {(self._query('version').split() or ['not told'])[-1]}"
 
     def configure(self, setting: Setting) -> None:
         """Set everything that a window depends on, because the board's own reset would end the connection.
@@ -75,9 +75,9 @@ class Lpm01a(Meter):
             "acqtime inf", "trigsrc sw",
             "trigdelay 0", "currthres 0", "pwrend on", f"volt {round(setting.volt * 1000)}m", "pwr on nostatus",
         ):  # fmt: skip
-            self._ask(command)
+            self._query(command)
         self.falling_only = self._choose_events() != EVENTS[0]
-        found = re.findall(r"\b(\d+)([+-]\d+)\b", self._ask("volt get"))
+        found = re.findall(r"\b(\d+)([+-]\d+)\b", self._query("volt get"))
         if not found:
             raise Blocked("meter", f"the {self.sheet.name} did not return its voltage: plug it in again.")
         self.volt = int(found[-1][0]) * 10.0 ** int(found[-1][1])
@@ -86,16 +86,16 @@ class Lpm01a(Meter):
         """Request both edges, or the falling ones if its firmware reports no others; return what it reports."""
         both, falling = EVENTS
         try:
-            self._ask(f"eventsrc {both}")
+            self._query(f"eventsrc {both}")
         except Blocked:
-            self._ask(f"eventsrc {falling}")
+            self._query(f"eventsrc {falling}")
             return falling
         return both
 
     def arm(self) -> None:
         """Start reading: the marker's next edges belong to the window."""
         self._stream = Stream()
-        self._stream.feed(self._ask("start", rest=True).encode("ascii", "replace"))
+        self._stream.feed(self._query("start", rest=True).encode("ascii", "replace"))
 
     def capture(self, deadline_s: float) -> Capture:
         """Read until the end of the sleep after the second edge, and stop."""
@@ -134,28 +134,28 @@ class Lpm01a(Meter):
             None,
         )
         if trouble is not None and "overcurrent" in trouble.lower():
-            raise Spoiled(f"the board drew more than the {self.sheet.name} can deliver.", beyond_range=True)
+            raise InvalidWindow(f"the board drew more than the {self.sheet.name} can deliver.", beyond_range=True)
         if trouble is not None:
-            raise Spoiled(f"the {self.sheet.name} ended the acquisition ({trouble!r}).")
+            raise InvalidWindow(f"the {self.sheet.name} ended the acquisition ({trouble!r}).")
         if stream.garbled:
-            raise Spoiled(f"{stream.garbled} readings of the {self.sheet.name} arrived garbled.")
+            raise InvalidWindow(f"{stream.garbled} readings of the {self.sheet.name} arrived garbled.")
         if stream.fullest >= FULL:
-            raise Spoiled(f"the buffer of the {self.sheet.name} overflowed: choose fewer readings per second.")
+            raise InvalidWindow(f"the buffer of the {self.sheet.name} overflowed: choose fewer readings per second.")
 
     def _capture(self) -> Capture:
         stream, f = self._stream, self.frequency
         numbers = [number for number, _ in stream.events]
         if len(numbers) != 2 or numbers[1] != numbers[0] + 1:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the {self.sheet.name} reported edges number {', '.join(map(str, numbers))} instead of two in a row."
             )
         lost = stream.lost(f) if self._stamped(stream.events[1][1]) else None
         if lost:
-            raise Spoiled(f"{lost} readings of the {self.sheet.name} are missing.")
+            raise InvalidWindow(f"{lost} readings of the {self.sheet.name} are missing.")
         end = stream.events[1][1] + round(IDLE_KEPT * self._setting.idle_s * f)
         power = np.array(stream.readings[:end]) * f
         if not np.isfinite(power).all() or np.max(power, initial=0.0) > self._range.amperes * self.volt:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"a reading was beyond the {self._range.amperes:g} A of the {self.sheet.name}.", beyond_range=True
             )
         edges = tuple(
@@ -168,7 +168,7 @@ class Lpm01a(Meter):
         """Return the power of the readings since the last call, float64[n] in watts; call `arm` first.
 
         Raises:
-            Spoiled: the meter ended the acquisition.
+            InvalidWindow: the meter ended the acquisition.
         """
         self._stream.feed(self._line.read())
         self._look_for_trouble()
@@ -186,12 +186,12 @@ class Lpm01a(Meter):
     def _take_control(self) -> None:
         """Take control. The first prompt may spoil the first command, so try twice (seen with firmware 1.0.1)."""
         try:
-            self._ask("htc")
+            self._query("htc")
         except Blocked:
             self._silence()
-            self._ask("htc")
+            self._query("htc")
 
-    def _ask(self, command: str, *, rest: bool = False) -> str:
+    def _query(self, command: str, *, rest: bool = False) -> str:
         """Return the text after `ack` and the command in the reply; with `rest`, what came after that line."""
         self._silence()
         self._line.write(command.encode("ascii") + b"\n")

@@ -35,7 +35,7 @@ class Setting:
     window_s: float
 
 
-class Spoiled(Exception):
+class InvalidWindow(Exception):
     """A window that must be discarded and measured again: lost readings, overload, no number, a changed range.
 
     Args:
@@ -82,7 +82,7 @@ class Meter:
         """Wait for the end of the window and of the sleep after it, and return both.
 
         Raises:
-            Spoiled: measure the window again.
+            InvalidWindow: measure the window again.
             Blocked: no edge within the deadline, or the instrument failed.
         """
         raise NotImplementedError
@@ -93,7 +93,7 @@ class Meter:
         Call `arm` before it, and again before the next window.
 
         Raises:
-            Spoiled: overload, or readings that are not numbers; call `arm` again.
+            InvalidWindow: overload, or readings that are not numbers; call `arm` again.
         """
         raise NotImplementedError
 
@@ -102,9 +102,9 @@ class Meter:
         raise NotImplementedError
 
     def _require_on_range(self, current_a: np.ndarray, range_a: float, margin: float = 1.0) -> None:
-        """Raise Spoiled if a current, float64[n] amperes, is more than `margin` times its range."""
+        """Raise InvalidWindow if a current, float64[n] amperes, is more than `margin` times its range."""
         if np.max(np.abs(current_a), initial=0.0) > margin * range_a:
-            raise Spoiled(f"the current was beyond the {range_a:g} A of the {self.sheet.name}", beyond_range=True)
+            raise InvalidWindow(f"the current was beyond the {range_a:g} A of the {self.sheet.name}", beyond_range=True)
 
     def _no_edges(self, seen: int, deadline_s: float, cure: str) -> Blocked:
         """Return the error of a window of which only `seen` edges were seen within the deadline."""

@@ -16,7 +16,7 @@ import numpy as np
 from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
-from hil.meters.meter import Host, Meter, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.optional_library import library
 
 PORT = 1905
@@ -145,7 +145,7 @@ class Otii(Meter):
 
     def _capture(self, edges: tuple[Edge, ...]) -> Capture:
         if [edge.high for edge in edges] != [True, False]:
-            raise Spoiled(f"the marker changed {len(edges)} times instead of up and down.")
+            raise InvalidWindow(f"the marker changed {len(edges)} times instead of up and down.")
         times, amps, interval = self._samples(CURRENT)
         volt_times, volts, _ = self._samples(VOLTAGE)
         chosen = times <= edges[1].t_s + IDLE_KEPT * self._setting.idle_s
@@ -153,14 +153,14 @@ class Otii(Meter):
         # The Arc reads its voltage, which it regulates itself, at a quarter of the rate.
         volts = np.interp(times, volt_times, volts)
         if not (np.isfinite(amps).all() and np.isfinite(volts).all()):
-            raise Spoiled(f"a sample of the {self.sheet.name} is not a number.")
+            raise InvalidWindow(f"a sample of the {self.sheet.name} is not a number.")
         self._require_on_range(amps, self._range.amperes)
         return Capture(times, amps * volts, amps, volts, interval, interval, edges, self._range.amperes, None)
 
     def _samples(self, channel: str) -> tuple[np.ndarray, np.ndarray, float]:
         data = self._fetch(channel)
         if len(data.get("values", [])) < 2:
-            raise Spoiled(f"the {self.sheet.name} recorded nothing on channel {channel}.")
+            raise InvalidWindow(f"the {self.sheet.name} recorded nothing on channel {channel}.")
         values = np.array(data["values"], np.float64)
         interval = float(data["interval"])
         return float(data["timestamp"]) + interval * np.arange(len(values)), values, interval

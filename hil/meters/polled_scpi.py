@@ -19,7 +19,7 @@ from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
 from hil.errors import Blocked, RigError
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.polling import JITTER, Poller, reading, refresh_s
 from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
@@ -87,14 +87,14 @@ class PolledScpi(UnmarkedVisaMeter):
         self.range_query = self._dialect.range_query
         self._poller = Poller(host, jitter, seed)
         self._instant = max(i for i, columns in enumerate(self._dialect.readings.values()) if set(columns) & {"I", "P"})
-        self._tell(*self._dialect.reset)
+        self._write(*self._dialect.reset)
 
     def configure(self, setting: Setting) -> None:
         """Discard all earlier settings and prepare to read as `setting` says, on a fixed range."""
         self._window.setting = setting
         if not self.sheet.feeds:
-            self._tell(*self._dialect.reset)  # a reset would switch off a board that the instrument feeds
-        self._tell(*(command.format(volt=setting.volt, range_a=setting.range_a) for command in self._dialect.prepare))
+            self._write(*self._dialect.reset)  # a reset would switch off a board that the instrument feeds
+        self._write(*(command.format(volt=setting.volt, range_a=setting.range_a) for command in self._dialect.prepare))
         self._check_range(within=False)
 
     def arm(self) -> None:
@@ -105,10 +105,10 @@ class PolledScpi(UnmarkedVisaMeter):
         """Read until the host has its reply (`mark`), or until the expected end of the window.
 
         Raises:
-            Spoiled: overload, no number, a changed range, or edges that cannot be found.
+            InvalidWindow: overload, no number, a changed range, or edges that cannot be found.
         """
         began, setting = self._host.now(), self._window.setting
-        polls = self._poller.run(self._ask_and_look, setting.interval_s, lambda: self._window.over(began, deadline_s))
+        polls = self._poller.run(self._poll_and_check, setting.interval_s, lambda: self._window.over(began, deadline_s))
         current, volt, power = self._columns(polls.values)
         self._require_on_range(current, setting.range_a, MARGIN)
         if self._dialect.error_query:
@@ -126,17 +126,17 @@ class PolledScpi(UnmarkedVisaMeter):
             return capture
         return replace(capture, renewed_s=every_s).noted(REPEATED.format(1000 * every_s, 1000 * setting.interval_s))
 
-    def look(self) -> None:
+    def check_settings(self) -> None:
         """Check, after every reading of a window, that the instrument keeps its settings: by default, its range.
 
         Raises:
-            Spoiled: it does not.
+            InvalidWindow: it does not.
         """
         self._check_range(within=True)
 
     def watch(self) -> np.ndarray:
         """Return the power of a reading made now, float64[1] in watts."""
-        return self._columns(np.array([self._ask()[2]]))[2]
+        return self._columns(np.array([self._poll()[2]]))[2]
 
     def _columns(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return amperes, volts and watts of readings, float64[n, k]; NaN for columns that the instrument lacks."""
@@ -145,21 +145,21 @@ class PolledScpi(UnmarkedVisaMeter):
         current, volt = columns.get("I", unknown), columns.get("V", unknown)
         return current, volt, columns.get("P", current * (volt if "V" in columns else self._window.setting.volt))
 
-    def _ask_and_look(self) -> tuple[float, float, list[float]]:
-        answer = self._ask()
-        self.look()
+    def _poll_and_check(self) -> tuple[float, float, list[float]]:
+        answer = self._poll()
+        self.check_settings()
         return answer
 
-    def _ask(self) -> tuple[float, float, list[float]]:
+    def _poll(self) -> tuple[float, float, list[float]]:
         values: list[float] = []
         sent = received = 0.0
         for place, (query, columns) in enumerate(self._dialect.readings.items()):
             before = self._host.now()
-            words = self._session.ask(query).split(",")
+            words = self._session.query(query).split(",")
             if place == self._instant:
                 sent, received = before, self._host.now()
             if len(words) != len(columns):
-                raise Spoiled(
+                raise InvalidWindow(
                     f"the {self.sheet.name} answered {query!r} with {len(words)} numbers, not {len(columns)}."
                 )
             values += [
@@ -167,7 +167,7 @@ class PolledScpi(UnmarkedVisaMeter):
             ]
         return sent, received, values
 
-    def _tell(self, *commands: str) -> None:
-        self._session.tell(*commands)
+    def _write(self, *commands: str) -> None:
+        self._session.write(*commands)
         if commands and self._dialect.error_query:
             self._session.check(self._dialect.error_query)

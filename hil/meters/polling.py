@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.meters.meter import Host, Spoiled
+from hil.meters.meter import Host, InvalidWindow
 from hil.meters.reading_checks import NOT_A_NUMBER, OVERLOAD
 
 JITTER = 0.5  # of the interval, earlier or later
@@ -53,28 +53,28 @@ class Poller:
         self._host, self._jitter, self._rng = host, jitter, np.random.default_rng(seed)
 
     def run(
-        self, ask: Callable[[], tuple[float, float, list[float]]], interval_s: float, over: Callable[[], bool]
+        self, poll: Callable[[], tuple[float, float, list[float]]], interval_s: float, over: Callable[[], bool]
     ) -> Polls:
         """Poll until `over` returns True.
 
         Args:
-            ask: poll once: returns the time of the query, the time of the reply, and the numbers in the reply.
+            poll: polls once, and returns the time of the query, the time of the reply, and the numbers in the reply.
             interval_s: mean interval.
             over: called before each poll.
 
         Raises:
-            Spoiled: from `ask`, or the window was over before the first reading.
+            InvalidWindow: from `poll`, or the window was over before the first reading.
         """
         rows: list[tuple[float, float, list[float]]] = []
         due = self._host.now()
         while not over():
             self._host.sleep(max(0.0, due - self._host.now()))
-            rows.append(ask())
+            rows.append(poll())
             due += interval_s * (1 + self._jitter * float(self._rng.uniform(-1, 1)))
             if due < self._host.now() - interval_s:
                 due = self._host.now()  # the meter is slower than the interval, or the host was suspended
         if not rows:
-            raise Spoiled("the window was over before the first reading.")
+            raise InvalidWindow("the window was over before the first reading.")
         sent, received = (np.array([row[column] for row in rows]) for column in (0, 1))
         gaps = np.diff((sent + received) / 2)
         pace = max(interval_s, float(np.median(gaps))) if len(gaps) else interval_s
@@ -91,7 +91,7 @@ def reading(text: str, name: str) -> float:
     """Return the number in a meter's reply.
 
     Raises:
-        Spoiled: overload, or no number.
+        InvalidWindow: overload, or no number.
     """
     word = text.strip().upper()
     try:
@@ -99,9 +99,9 @@ def reading(text: str, name: str) -> float:
     except ValueError:
         value = math.inf if word in OVERLOAD_WORDS else math.nan
     if math.isnan(value) or math.isclose(value, NOT_A_NUMBER, rel_tol=1e-4):
-        raise Spoiled(f"the {name} said {text.strip()!r}, which is not a reading.")
+        raise InvalidWindow(f"the {name} said {text.strip()!r}, which is not a reading.")
     if abs(value) > OVERLOAD:
-        raise Spoiled(f"the {name} was overloaded within the window.", beyond_range=True)
+        raise InvalidWindow(f"the {name} was overloaded within the window.", beyond_range=True)
     return value
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from hil.energy.capture import Capture
 from hil.energy.current_ranges import at_limit
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 
 OVERLOAD = 9e37  # SCPI-99, volume 1, 7.2.1: infinity is 9.9e37
 NOT_A_NUMBER = 9.91e37  # SCPI-99, volume 1, 7.2.1
@@ -17,7 +17,7 @@ def require_numbers(current_a: np.ndarray, voltage_v: np.ndarray, name: str) -> 
     """Check that all readings are numbers.
 
     Raises:
-        Spoiled: overload (if of the current, the next larger range cures it), or not a number.
+        InvalidWindow: overload (if of the current, the next larger range cures it), or not a number.
     """
     none = (
         np.isnan(current_a)
@@ -26,21 +26,21 @@ def require_numbers(current_a: np.ndarray, voltage_v: np.ndarray, name: str) -> 
         | (np.abs(voltage_v) > OVERLOAD)
     )
     if np.any(none):
-        raise Spoiled(f"the {name} returned readings that are not numbers")
+        raise InvalidWindow(f"the {name} returned readings that are not numbers")
     over = np.abs(current_a) > OVERLOAD
     if np.any(over):
-        raise Spoiled(f"{np.sum(over)} readings of the {name} were beyond its current range", beyond_range=True)
+        raise InvalidWindow(f"{np.sum(over)} readings of the {name} were beyond its current range", beyond_range=True)
 
 
 def require_below_limit(current_a: np.ndarray, limit_a: float, name: str) -> None:
     """Check that no current, float64[n] amperes, is at the current limit of a supply, which gives too little there.
 
     Raises:
-        Spoiled: at least one is.
+        InvalidWindow: at least one is.
     """
     cut = at_limit(current_a, limit_a)
     if cut:
-        raise Spoiled(
+        raise InvalidWindow(
             f"{cut} readings of the {name} are at its current limit of {limit_a:g} A: the board got too little current",
             beyond_range=True,
         )
@@ -50,11 +50,11 @@ def require_within_range(capture: Capture) -> None:
     """Check that no reading is at the end of the range, or so near that it may be clipped.
 
     Raises:
-        Spoiled: at least one is; the next larger range cures it.
+        InvalidWindow: at least one is; the next larger range cures it.
     """
     cut = at_limit(capture.current_a, capture.range_a)
     if cut:
-        raise Spoiled(
+        raise InvalidWindow(
             f"{cut} readings are at the end of the range of {capture.range_a:g} A and may be clipped: "
             "use a larger range",
             beyond_range=True,
@@ -70,7 +70,7 @@ def require_complete(lost: int, kept: int, name: str) -> None:
     """Check that a window has nearly all of its readings.
 
     Raises:
-        Spoiled: more than MOST_LOST of them are missing.
+        InvalidWindow: more than MOST_LOST of them are missing.
     """
     if lost > MOST_LOST * (lost + kept):
-        raise Spoiled(f"the {name} lost {lost} of {lost + kept} readings of a window")
+        raise InvalidWindow(f"the {name} lost {lost} of {lost + kept} readings of a window")

@@ -6,7 +6,7 @@ holds voltage, current and power of one instant. There is no buffer, no marker i
 
 from __future__ import annotations
 
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 from hil.meters.polled_scpi import PolledScpi
 
 
@@ -17,12 +17,12 @@ class RigolDP800(PolledScpi):
     and monitors, which change or cut the output by themselves, are switched off before every series too.
     """
 
-    def look(self) -> None:
+    def check_settings(self) -> None:
         """Check that the output still regulates the voltage: at its current limit the board gets too little current."""
-        super().look()
-        mode = self._session.ask(":OUTP:CVCC? CH1")
+        super().check_settings()
+        mode = self._session.query(":OUTP:CVCC? CH1")
         if mode != "CV":
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the {self.sheet.name} left constant voltage ({mode}): the board drew more than its limit of current",
                 beyond_range=True,
             )

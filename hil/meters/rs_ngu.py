@@ -14,7 +14,7 @@ from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
 from hil.errors import Blocked
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.reading_checks import require_below_limit, require_numbers
 from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
@@ -40,34 +40,34 @@ class RsNGU(UnmarkedVisaMeter):
     def __init__(self, session: VisaSession, sheet: DataSheet, host: Host) -> None:
         super().__init__(session, sheet, host)
         self._rate = min(RATES)
-        session.tell("*RST", "*CLS")
+        session.write("*RST", "*CLS")
         session.check("SYST:ERR?")
 
     def configure(self, setting: Setting) -> None:
         """Stop the log, switch automatic ranges off, set voltage, range and rate, and feed the board."""
         self._window.setting = setting
         self._rate = min((rate for rate in RATES if rate >= 0.999 / setting.interval_s), default=max(RATES))
-        self._session.tell(
+        self._session.write(
             "FLOG 0", "FLOG:TRIG 0", "FLOG:TARG SCPI", f"FLOG:SRAT {RATES[self._rate]}", f"SOUR:VOLT {setting.volt:g}",
             f"SOUR:CURR {LIMIT_A:g}",
             "SENS:CURR:RANG:AUTO 0", f"SENS:CURR:RANG {setting.range_a:g}",
         )  # fmt: skip
         for register, bits in SUMMARIES.items():
             for name, bit in zip((register, f"{register}:INST", f"{register}:INST:ISUM1"), bits, strict=True):
-                self._session.tell(f"STAT:{name}:NTR 0", f"STAT:{name}:PTR {bit}", f"STAT:{name}:ENAB {bit}")
-        self._session.tell("OUTP 1")
+                self._session.write(f"STAT:{name}:NTR 0", f"STAT:{name}:PTR {bit}", f"STAT:{name}:ENAB {bit}")
+        self._session.write("OUTP 1")
         self._session.check("SYST:ERR?")
         self._check_range(within=False)
 
     def arm(self) -> None:
         """Clear old events and start the log."""
-        self._session.tell("FLOG 0")
+        self._session.write("FLOG 0")
         for register in SUMMARIES:
             self._clear(register)
         self._window.arm()
         before = self._host.now()
-        self._session.tell("FLOG 1")
-        self._session.ask("*OPC?")
+        self._session.write("FLOG 1")
+        self._session.query("*OPC?")
         self._begin, self._wrong = (before + self._host.now()) / 2, (self._host.now() - before) / 2
         self._due = before + BLOCK_S - BLOCK_KEPT_S
 
@@ -75,7 +75,7 @@ class RsNGU(UnmarkedVisaMeter):
         """Fetch the blocks until the window is over.
 
         Raises:
-            Spoiled: a lost block, overload, readings that are not numbers, or a changed range.
+            InvalidWindow: a lost block, overload, readings that are not numbers, or a changed range.
         """
         began, setting = self._host.now(), self._window.setting
         blocks: list[np.ndarray] = []
@@ -87,11 +87,11 @@ class RsNGU(UnmarkedVisaMeter):
         while self._host.now() < last + POLL_S:  # blocks of the window that are still in the instrument
             self._fetch(blocks)
             self._host.sleep(POLL_S)
-        self._session.tell("FLOG 0")
+        self._session.write("FLOG 0")
         self._session.check("SYST:ERR?")
         self._check_range(within=True)
         if not blocks:
-            raise Spoiled(f"the {self.sheet.name} logged nothing in the window.")
+            raise InvalidWindow(f"the {self.sheet.name} logged nothing in the window.")
         pairs = np.concatenate(blocks)
         volt, current = pairs[:, 0], pairs[:, 1]
         require_below_limit(current, LIMIT_A, self.sheet.name)
@@ -103,7 +103,7 @@ class RsNGU(UnmarkedVisaMeter):
         """Return the power of one block of the log, float64[n] in watts; call `arm` first. Other blocks are skipped."""
         self._clear("OPER")
         until = self._host.now() + 2 * BLOCK_S
-        while not self._session.ask_whole("*STB?") & OPERATION:
+        while not self._session.query_integer("*STB?") & OPERATION:
             if self._host.now() > until:
                 raise Blocked(
                     "meter", f"the {self.sheet.name} has logged nothing for {2 * BLOCK_S:g} s: power it off and on."
@@ -116,9 +116,9 @@ class RsNGU(UnmarkedVisaMeter):
         """Fetch a block if one is due and ready."""
         if self._host.now() < self._due:
             return
-        status = self._session.ask_whole("*STB?")
+        status = self._session.query_integer("*STB?")
         if status & QUESTIONABLE:
-            raise Spoiled(f"the {self.sheet.name} dropped a block of its log: the host fetched it too late.")
+            raise InvalidWindow(f"the {self.sheet.name} dropped a block of its log: the host fetched it too late.")
         if not status & OPERATION:
             return
         asked = self._host.now()
@@ -130,14 +130,14 @@ class RsNGU(UnmarkedVisaMeter):
         self._count += len(pairs)
         missing = (asked - self._begin) * self._rate - self._count
         if not -0.5 * BLOCK_S * self._rate < missing < 0.5 * BLOCK_S * self._rate:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the {self.sheet.name} logged {self._count} pairs in a time for {self._count + missing:.0f}: "
                 "a block is missing."
             )
 
     def _pairs(self) -> np.ndarray:
         """Fetch the block that is ready: float64[n, 2] volts and amperes."""
-        values = self._session.ask_block("FLOG:DATA?", "f", big_endian=False)
+        values = self._session.query_block("FLOG:DATA?", "f", big_endian=False)
         pairs = values[: len(values) // 2 * 2].reshape(-1, 2)
         require_numbers(pairs[:, 1], pairs[:, 0], self.sheet.name)
         self._require_on_range(pairs[:, 1], self._window.setting.range_a, 1.05)
@@ -145,4 +145,4 @@ class RsNGU(UnmarkedVisaMeter):
 
     def _clear(self, register: str) -> None:
         for name in (register, f"{register}:INST", f"{register}:INST:ISUM1"):
-            self._session.ask(f"STAT:{name}:EVEN?")
+            self._session.query(f"STAT:{name}:EVEN?")

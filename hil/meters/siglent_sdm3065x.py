@@ -15,7 +15,7 @@ import numpy as np
 from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.polling import reading
 from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
@@ -46,7 +46,7 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         """Discard all earlier settings (null, averages, limits, automatic range); prepare to read on a fixed range."""
         self._window.setting = setting
         self._nplc = max((one for one in NPLC if one / LINE_HZ <= setting.interval_s), default=NPLC[0])
-        self._session.tell(
+        self._session.write(
             "ABOR", "*RST", "*CLS", f"CONF:CURR:DC {setting.range_a:g}", f"CURR:DC:RANG {setting.range_a:g}",
             f"CURR:DC:NPLC {self._nplc:g}",
             "TRIG:SOUR BUS", "TRIG:COUN 1", f"SAMP:COUN {MEMORY}",
@@ -56,15 +56,15 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
 
     def arm(self) -> None:
         """Start reading into its memory, which is emptied first."""
-        self._session.tell("ABOR")
+        self._session.write("ABOR")
         self._window.arm()
-        self._session.tell("INIT", "*TRG")
+        self._session.write("INIT", "*TRG")
 
     def capture(self, deadline_s: float) -> Capture:
         """Read its memory repeatedly until the window is over.
 
         Raises:
-            Spoiled: overload, a changed range, a memory overflow, or readings at an unsteady rate.
+            InvalidWindow: overload, a changed range, a memory overflow, or readings at an unsteady rate.
         """
         began, setting = self._host.now(), self._window.setting
         values: list[float] = []
@@ -75,10 +75,10 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
             self._check_range(within=True)
             table.append((sent, self._host.now(), len(values)))
             self._host.sleep(DRAIN_S)
-        self._session.tell("ABOR")
+        self._session.write("ABOR")
         self._check()
         if len(values) >= MEMORY:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the window outlasted the {MEMORY} readings that the {self.sheet.name} makes after a trigger: "
                 "use a longer interval."
             )
@@ -93,14 +93,14 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         """Return the power of the readings since the last call, float64[n] in watts; call `arm` first."""
         values = self._drain()
         if not values:  # the series of this trigger is complete
-            self._session.tell("ABOR", "INIT", "*TRG")
+            self._session.write("ABOR", "INIT", "*TRG")
             # The reply shows that the series has started. Otherwise the next call may come first and start it again.
             self._session.check("SYST:ERR?")
         return np.array(values, np.float64) * self._window.setting.volt
 
     def _drain(self) -> list[float]:
         """Remove and return the readings since the last query, as a text block (IEEE 488.2, 8.7.9) or bare."""
-        text = self._session.ask("R?")
+        text = self._session.query("R?")
         if text.startswith("#"):
             text = text[2 + int(text[1]) :]
         values = [reading(word, self.sheet.name) for word in text.split(",") if word.strip()]
@@ -113,20 +113,20 @@ class SiglentSDM3065X(UnmarkedVisaMeter):
         Arguments, float64[n] each: middle of each query, half of its round trip, and the number of readings by then.
         """
         if len(t_s) < FEWEST_DRAINS or counts[-1] - counts[0] < FEWEST_DRAINS:
-            raise Spoiled(f"the {self.sheet.name} made too few readings in the window.")
+            raise InvalidWindow(f"the {self.sheet.name} made too few readings in the window.")
         # A query lies between the ends of two readings: half an interval after the earlier one, on average.
         interval, offset = np.polyfit(counts + 0.5, t_s, 1)
         residual = np.abs(t_s - (offset + interval * (counts + 0.5)))
         if np.any(residual > STEADY * interval + half_s):
             worst = float(np.max(residual - half_s) / interval)
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the {self.sheet.name} did not read at a steady rate: about {math.ceil(worst)} readings are missing "
                 "at one place."
             )
         return float(offset), float(interval), float(np.max(half_s))
 
     def _check(self) -> None:
-        if self._session.ask_whole("STAT:QUES:COND?") & OVERFLOWED:
-            raise Spoiled(f"the memory of the {self.sheet.name} overflowed: the host read it too late.")
+        if self._session.query_integer("STAT:QUES:COND?") & OVERFLOWED:
+            raise InvalidWindow(f"the memory of the {self.sheet.name} overflowed: the host read it too late.")
         self._session.check("SYST:ERR?")
         self._check_range(within=True)

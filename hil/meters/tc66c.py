@@ -15,7 +15,7 @@ from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
 from hil.errors import Blocked
 from hil.meters.host_marked_window import HostMarkedWindow
-from hil.meters.meter import Host, Meter, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.polling import Poller
 from hil.meters.serial_line import SerialLine
 from hil.meters.tc66c_record import RECORD, Tc66cReadings, name_of, parse
@@ -63,12 +63,14 @@ class Tc66c(Meter):
         """Poll until the host has its reply (`mark`), or until the expected end of the window.
 
         Raises:
-            Spoiled: a damaged record, a reading beyond the range, or edges that cannot be found.
+            InvalidWindow: a damaged record, a reading beyond the range, or edges that cannot be found.
             Blocked: it no longer answers, or the deadline passed.
         """
         began, interval_s = self._host.now(), self._window.setting.interval_s
         records: list[bytes] = []
-        polls = self._poller.run(partial(self._ask, records), interval_s, lambda: self._window.over(began, deadline_s))
+        polls = self._poller.run(
+            partial(self._poll_power, records), interval_s, lambda: self._window.over(began, deadline_s)
+        )
         read = self._read(records)
         amps, volts = read.current_a, read.voltage_v
         self._require_on_range(amps, self._range.amperes)
@@ -76,7 +78,7 @@ class Tc66c(Meter):
         capture = self._window.capture(stamped, (amps, volts), interval_s, self._range.amperes, polls.lost)
         return replace(capture, temperature_c=float(np.mean(read.temperature_c)))
 
-    def _ask(self, records: list[bytes]) -> tuple[float, float, list[float]]:
+    def _poll_power(self, records: list[bytes]) -> tuple[float, float, list[float]]:
         """Poll once. Records are decrypted later, because one takes as long as those of a whole window."""
         for attempt in range(MISSED):
             try:
@@ -89,16 +91,16 @@ class Tc66c(Meter):
         return sent, received, []
 
     def _read(self, records: list[bytes]) -> Tc66cReadings:
-        """Return the readings in records; raise Spoiled if one is damaged."""
+        """Return the readings in records; raise InvalidWindow if one is damaged."""
         read = parse(b"".join(records))
         if np.any(read.broken):
-            raise Spoiled(f"a record of the {self.sheet.name} has a wrong checksum.")
+            raise InvalidWindow(f"a record of the {self.sheet.name} has a wrong checksum.")
         return read
 
     def watch(self) -> np.ndarray:
         """Return the power of a reading made now, float64[1] in watts."""
         records: list[bytes] = []
-        self._ask(records)
+        self._poll_power(records)
         read = self._read(records)
         return read.current_a * read.voltage_v
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hil.energy.data_sheet import DataSheet
 from hil.meters.host_marked_window import HostMarkedWindow, check_range
-from hil.meters.meter import Host, Meter, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Meter
 from hil.visa import VisaSession
 
 
@@ -29,9 +29,9 @@ class VisaMeter(Meter):
         self._session.close()
 
     def _refuse_changed_range(self, changed: bool) -> None:
-        """Raise Spoiled if the range after a window is not the one that was set."""
+        """Raise InvalidWindow if the range after a window is not the one that was set."""
         if changed:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the range of the {self.sheet.name} was changed within a window: do not touch its front panel"
             )
 
@@ -53,5 +53,5 @@ class UnmarkedVisaMeter(VisaMeter):
     def _check_range(self, *, within: bool) -> None:
         """Check that the range is the one that was set, before a window or `within` one; errors as of `check_range`."""
         if self.range_query:
-            now_a = self._session.ask_number(self.range_query)
+            now_a = self._session.query_number(self.range_query)
             check_range(self.sheet.name, now_a, self._window.setting.range_a, within=within)

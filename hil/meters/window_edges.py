@@ -10,7 +10,7 @@ import numpy as np
 from hil.energy.capture import Capture, joined
 from hil.energy.edge_check import WrongEdges, check_changes, checked_edges
 from hil.energy.edge_search import POWER, HostTimes, NoEdges, Stamped, edges_by_power
-from hil.meters.meter import Meter, Spoiled, Streaming
+from hil.meters.meter import InvalidWindow, Meter, Streaming
 from hil.meters.reading_checks import require_within_range
 
 BLOCKS = 200  # means per sleep, by which the edges of a streamed window are checked
@@ -24,7 +24,7 @@ def with_both_edges(capture: Capture, idle_s: float) -> Capture:
         idle_s: length of each sleep.
 
     Raises:
-        Spoiled: readings at the end of the range, a marker that bounced, or a power that does not show a missing edge
+        InvalidWindow: readings at the end of the range, a marker that bounced, a power that does not show a missing edge
             or shows an edge elsewhere than the marker.
     """
     require_within_range(capture)
@@ -34,16 +34,16 @@ def with_both_edges(capture: Capture, idle_s: float) -> Capture:
         if len(levels) == 2:
             return checked_edges(capture, idle_s) if capture.synchronisation != POWER else capture
     except WrongEdges as error:
-        raise Spoiled(str(error)) from error
+        raise InvalidWindow(str(error)) from error
     readings = Stamped(capture.t_s, capture.power_w, np.zeros(len(capture.t_s)), capture.aperture_s)
     try:
         up, down = edges_by_power(readings, HostTimes(idle_s))
     except NoEdges as error:
-        raise Spoiled(f"the meter recorded {len(levels)} of two edges, and {error}") from error
+        raise InvalidWindow(f"the meter recorded {len(levels)} of two edges, and {error}") from error
     for seen in capture.edges:
         # A spike on the marker's wire, or a trigger that the instrument dates wrongly.
         if abs(seen.t_s - up.t_s) > seen.half_s + up.half_s:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the meter saw the marker rise at {seen.t_s:.6g} s of its readings, and the power rises at "
                 f"{up.t_s:.6g} s: check the marker's wire"
             )
@@ -54,7 +54,7 @@ def pieces(meter: Meter, deadline_s: float, idle_s: float) -> Iterator[Capture]:
     """Yield a window with both of its edges: in pieces from a meter that streams, as one piece from any other.
 
     Raises:
-        Spoiled: measure the window again, and discard its pieces.
+        InvalidWindow: measure the window again, and discard its pieces.
         Blocked: no edge within the deadline, or the instrument failed.
     """
     if not isinstance(meter, Streaming):
@@ -69,7 +69,7 @@ def pieces(meter: Meter, deadline_s: float, idle_s: float) -> Iterator[Capture]:
             yield held
         held = piece
     if held is None:
-        raise Spoiled("the meter streamed no reading of the window")
+        raise InvalidWindow("the meter streamed no reading of the window")
     for note in with_both_edges(joined(thin), idle_s).notes:
         held = held.noted(note)
     yield held

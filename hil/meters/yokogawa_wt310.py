@@ -13,7 +13,7 @@ import numpy as np
 from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.polling import reading
 from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
@@ -44,7 +44,7 @@ class YokogawaWT310(UnmarkedVisaMeter):
         self._window.setting = setting
         self._interval = max((one for one in RATES_S if one <= setting.interval_s * 1.001), default=RATES_S[0])
         self._volts = next((one for one in VOLTS if setting.volt <= one), VOLTS[-1])
-        self._session.tell(
+        self._session.write(
             ":INTEG:STOP", ":INTEG:RESET", "*RST", "*CLS", ":COMM:REM ON", ":COMM:HEAD OFF", ":COMM:VERB OFF",
             ":INP:MODE DC", ":INP:SYNC OFF",
             ":INP:FILT:LINE OFF", ":INP:FILT:FREQ OFF", ":INP:SCAL:STAT OFF", ":MEAS:AVER:STAT OFF", ":MEAS:MHOL OFF",
@@ -61,29 +61,29 @@ class YokogawaWT310(UnmarkedVisaMeter):
 
     def arm(self) -> None:
         """Start integrating from zero."""
-        self._session.tell(":INTEG:STOP", ":INTEG:RESET")
+        self._session.write(":INTEG:STOP", ":INTEG:RESET")
         self._window.arm()
-        self._session.tell(":INTEG:START")
-        self._session.ask(":STAT:EESR?")
+        self._session.write(":INTEG:START")
+        self._session.query(":STAT:EESR?")
 
     def capture(self, deadline_s: float) -> Capture:
         """Wait for updates until the window is over.
 
         Raises:
-            Spoiled: a missed update, overload, no number, or a changed range.
+            InvalidWindow: a missed update, overload, no number, or a changed range.
         """
         began, setting = self._host.now(), self._window.setting
         rows: list[tuple[float, ...]] = []
         while not self._window.over(began, deadline_s):
             rows.append(self._update())
             self._check_range(within=True)
-        self._session.tell(":INTEG:STOP")
+        self._session.write(":INTEG:STOP")
         self._check_range(within=True)
         self._session.check(":STAT:ERR?")
         # The first update began before the integrator.
         table = np.array(rows[1:], np.float64).reshape(-1, 1 + len(ITEMS))
         if len(table) < 2:
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the {self.sheet.name} made {len(table)} readings in the window: "
                 f"its updates take {self._interval:g} s."
             )
@@ -100,16 +100,16 @@ class YokogawaWT310(UnmarkedVisaMeter):
 
     def _update(self) -> tuple[float, ...]:
         """Wait for the end of an update; return the host's time, watt hours, seconds, and the other items."""
-        self._session.ask(":STAT:EESR?")
-        words = self._session.ask(UPDATE).split(",")
+        self._session.query(":STAT:EESR?")
+        words = self._session.query(UPDATE).split(",")
         if len(words) != len(ITEMS):
-            raise Spoiled(f"the {self.sheet.name} answered with {len(words)} items, not {len(ITEMS)}.")
+            raise InvalidWindow(f"the {self.sheet.name} answered with {len(words)} items, not {len(ITEMS)}.")
         return (self._host.now(), *(reading(word, self.sheet.name) for word in words))
 
     def _check_updates(self, seen: np.ndarray, hours: np.ndarray, integrated: np.ndarray, power: np.ndarray) -> None:
         """Check that no update is missing: by the host's clock, and by the integrator, which misses none."""
         if np.any(np.diff(seen) > (1 + MISSED) * self._interval):
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the host missed an update of the {self.sheet.name}: "
                 f"its replies came up to {np.max(np.diff(seen)):.3f} s apart."
             )
@@ -118,7 +118,7 @@ class YokogawaWT310(UnmarkedVisaMeter):
         allowed = 2 * finest + (self.sheet.timebase + 1e-3) * abs(joules) + 0.1 * self._interval * float(np.ptp(power))
         if abs(joules - summed) > allowed:
             seconds = integrated[-1] - integrated[0]
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the {self.sheet.name} integrated {joules:.4g} J in {seconds:g} s, its readings sum up to "
                 f"{summed:.4g} J: some are missing."
             )
@@ -132,8 +132,8 @@ class YokogawaWT310(UnmarkedVisaMeter):
 
     def _check_range(self, *, within: bool) -> None:
         """Check the range. At too much current on a small one, the instrument changes to 1 A and becomes automatic."""
-        if self._session.ask(":INP:CURR:AUTO?").strip() not in ("0", "OFF"):
-            raise Spoiled(
+        if self._session.query(":INP:CURR:AUTO?").strip() not in ("0", "OFF"):
+            raise InvalidWindow(
                 f"the {self.sheet.name} left its range of {self._window.setting.range_a:g} A: "
                 "the current was too high.",
                 beyond_range=True,

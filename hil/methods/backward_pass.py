@@ -38,7 +38,7 @@ class BackwardPass:
         """Return when a layer is passed; the loss is what number n stands for."""
         return 2 * self.n - index
 
-    def last_look(self, value: int) -> int | None:
+    def last_read(self, value: int) -> int | None:
         """Return the last slot in which a value is needed by the backward pass, None where it is not."""
         layers, maker = self.graph.layers, value - 1
         slots = [self.slot(maker)] if maker in self.reached and layers[maker].op not in POOLS else []
@@ -53,9 +53,9 @@ class BackwardPass:
         """While a value has an error."""
         if value - 1 not in self.reached:
             return None
-        return self.slot(self._first_giver(value)), self.slot(value - 1)
+        return self.slot(self._last_reader(value)), self.slot(value - 1)
 
-    def _first_giver(self, value: int) -> int:
+    def _last_reader(self, value: int) -> int:
         """Return the layer that hands the first error on to a value, which is its last reader; n for the logits."""
         readers = (index for index in self.reached if value in self.graph.layers[index].reads)
         return max(readers, default=self.n)
@@ -69,7 +69,7 @@ class BackwardPass:
         layer = self.graph.layers[index]
         if index not in self.reached or layer.op is Op.ADD or not self.has_error(layer.reads[0]):
             return None
-        if layer.op in POOLS and self._first_giver(layer.reads[0]) == index:
+        if layer.op in POOLS and self._last_reader(layer.reads[0]) == index:
             return None
         return self.slot(index), self.slot(index)
 

@@ -71,7 +71,7 @@ class Int8Bp(GraphMethod):
     def training_bytes(self) -> int:
         """Return the bytes of parameters, the peak of inference, saved values and the largest gradient in 8 bits."""
         sizes = value_sizes(self.network)
-        saved = sum(size for value, size in enumerate(sizes) if self.backward.last_look(value) is not None)
+        saved = sum(size for value, size in enumerate(sizes) if self.backward.last_read(value) is not None)
         weights = (self.network.layers[index].weight_count for index in self.trained)
         largest = max(weights) if self.settings.trains_weights else 0
         return self.parameter_bytes() + inference_peak(self.network) + saved + largest

@@ -90,7 +90,7 @@ class Liveness:
         return self.first(maker), self.n + 1 if gates else self._last_slot(value)
 
     def _last_slot(self, value: int) -> int:
-        back = self.backward.last_look(value) if self.backward else None
+        back = self.backward.last_read(value) if self.backward else None
         return self._last_use[value] if back is None else back
 
     def runs(self, start: Part, index: int) -> Span | None:

@@ -44,18 +44,18 @@ class Setting:
 
     def check(self, value: Any) -> None:
         """Raise RigError for a value that cannot be chosen."""
-        said = f"setting {self.name} is {shown(value)}"
+        problem = f"setting {self.name} is {shown(value)}"
         if self.words:
             if not (isinstance(value, str) and value in self.words):
                 raise RigError(
-                    f"{said}: {close_matches(value if isinstance(value, str) else shown(value), self.words)}"
+                    f"{problem}: {close_matches(value if isinstance(value, str) else shown(value), self.words)}"
                 )
         elif self.limits is not None:
             low, high = self.limits
             if type(value) is not int or not low <= value <= high:  # True is an int to isinstance
-                raise RigError(f"{said}: choose a whole number in {low}..{high}.")
+                raise RigError(f"{problem}: choose a whole number in {low}..{high}.")
         elif not (is_number(value) and self._in_range(value)):
-            raise RigError(f"{said}: choose {self.range}.")
+            raise RigError(f"{problem}: choose {self.range}.")
 
     def _in_range(self, value: float) -> bool:
         """Return whether a finite number, and what it is in binary32, are within the bounds."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hil.errors import RigError, said_by
+from hil.errors import RigError, message_of
 from hil.record.safe_paths import RERUN
 
 if TYPE_CHECKING:  # imported late: they take about as long as sending a network to a board
@@ -46,7 +46,7 @@ def read_table(path: Path, words: Sequence[str] = (), only: tuple[str, int] | No
             table = pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
             return table.to_pandas(ignore_metadata=True)
     except Exception as error:  # for a damaged file pyarrow raises exceptions of many types
-        raise RigError(f"{path} is damaged ({said_by(error)}): {RERUN}.") from error
+        raise RigError(f"{path} is damaged ({message_of(error)}): {RERUN}.") from error
 
 
 def _check(file: pa.parquet.ParquetFile, words: Sequence[str], keeps_all: bool) -> None:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from hil.bounded_read import parse_json
 from hil.energy.capture import Capture, Edge
 from hil.energy.window import PHASES
-from hil.errors import RigError, said_by
+from hil.errors import RigError, message_of
 
 GROUP = 1 << 17  # readings in a row group: 1.3 s at 100 kS/s, 5 MB
 KEY = b"trainrig"
@@ -103,7 +103,7 @@ def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:
     try:
         found = (pq.read_metadata(path).metadata or {}).get(KEY)
     except (OSError, pa.ArrowException) as error:
-        raise RigError(f"{path} cannot be read ({said_by(error)}): {cure}.") from error
+        raise RigError(f"{path} cannot be read ({message_of(error)}): {cure}.") from error
     if found is None:
         raise RigError(f"{path} is no trace of this rig: {cure}.")
     known = parse_json(found, str(path), cure)
@@ -111,4 +111,4 @@ def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:
         edges = [(Edge(float(at), float(half), bool(high)), int(window)) for at, half, high, window in known["edges"]]
         return dict(known["meter"]), edges
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise RigError(f"{path} is damaged ({type(error).__name__}: {said_by(error)}): {cure}.") from error
+        raise RigError(f"{path} is damaged ({type(error).__name__}: {message_of(error)}): {cure}.") from error

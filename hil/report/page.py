@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from hil.errors import RigError, said_by
+from hil.errors import RigError, message_of
 from hil.record import Run, read_run, write_atomic
 from hil.record.safe_paths import safe_folder
 from hil.report import formats
@@ -76,7 +76,7 @@ def _damage_reported(run: Run) -> Iterator[None]:
     except (RigError, OSError):
         raise
     except Exception as error:
-        problem = f"{type(error).__name__}: {said_by(error)}"
+        problem = f"{type(error).__name__}: {message_of(error)}"
         cure = "its record is damaged, run the trials again"
         raise RigError(f"the pages of {run.folder} cannot be made ({problem}): {cure}.") from error
 

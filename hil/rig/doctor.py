@@ -58,8 +58,8 @@ class Note(str):
 def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
     """Yield the checks of a bench one by one, given the attached devices."""
     if not bench.board:
-        said = "rig.toml names no board, so trials run on stand-ins: `hil init` adds attached devices."
-        yield Check("", "rig.toml", NOTE, said)
+        sentence = "rig.toml names no board, so trials run on stand-ins: `hil init` adds attached devices."
+        yield Check("", "rig.toml", NOTE, sentence)
     yield _renode()
     for named in bench.board:
         yield from _examine_board(named, devices)
@@ -89,8 +89,8 @@ def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Che
         looks.insert(0, ("power", lambda: _power_switches(named)))
     for subject, look in looks:
         try:
-            said = look()
-            yield Check(named.name, subject, NOTE if isinstance(said, Note) else OK, said)
+            sentence = look()
+            yield Check(named.name, subject, NOTE if isinstance(sentence, Note) else OK, sentence)
         except RigError as error:
             yield Check(named.name, subject, WRONG, str(error))
             if subject in ("probe", "port opens"):

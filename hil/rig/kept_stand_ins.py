@@ -20,7 +20,7 @@ KEPT = ("virtual", "renode")
 
 
 @dataclass
-class _Kept:
+class _KeptStandIn:
     stand_in: StandIn
     image: Path
 
@@ -40,10 +40,10 @@ class KeptStandIns:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _KeptStandIn] = {}
 
     @contextlib.contextmanager
-    def lend(self, reality: str, board: Board, image: Image, log: Path) -> Iterator[StandIn]:
+    def provide(self, reality: str, board: Board, image: Image, log: Path) -> Iterator[StandIn]:
         """Provide a stand-in for a `with` block, and write its output of that time to `log`.
 
         It is stopped, and not used again, if the block raises an exception. Raises Blocked if it did not start.
@@ -56,7 +56,7 @@ class KeptStandIns:
             kept.stand_in.stop()
             kept = None
         try:
-            kept = kept or _Kept(start(reality, board, image, full_log), image.path)
+            kept = kept or _KeptStandIn(start(reality, board, image, full_log), image.path)
             yield kept.stand_in
         except BaseException:
             if kept is not None:

@@ -28,7 +28,7 @@ MOST_NOTE = 4096  # bytes
 MOST_MOVES = 100  # how often the file may disappear between being opened and being locked
 
 
-class Held(Exception):
+class LockHeld(Exception):
     """Another process holds the lock; `note` is the content of the file, `user` the numeric id of its owner."""
 
     def __init__(self, note: bytes, user: int) -> None:
@@ -36,7 +36,7 @@ class Held(Exception):
         self.note, self.user = note, user
 
 
-class Untrusted(Exception):
+class UnsafeLock(Exception):
     """The lock would not be safe. The message has two parts: the reason, a colon, the cure."""
 
 
@@ -51,8 +51,8 @@ class LockFile:
         """Take the lock; wait `wait_s` seconds for another holder. `note` tells others who holds the lock.
 
         Raises:
-            Held: it was not released in time.
-            Untrusted: another user could move the folder or the file.
+            LockHeld: it was not released in time.
+            UnsafeLock: another user could move the folder or the file.
             OSError: the file cannot be created, or is a symbolic link.
         """
         check_folder(self.path.parent)
@@ -67,7 +67,7 @@ class LockFile:
             finally:
                 if self._descriptor is None:
                     os.close(descriptor)
-        raise Untrusted(f"another program keeps moving {self.path} away: find and stop it")
+        raise UnsafeLock(f"another program keeps moving {self.path} away: find and stop it")
 
     def release(self) -> None:
         """Release the lock if it is held."""
@@ -79,7 +79,7 @@ class LockFile:
             os.close(descriptor)
 
     def _wait_for(self, end: float) -> int:
-        """Return the descriptor of the locked file; raise Held at time `end`."""
+        """Return the descriptor of the locked file; raise LockHeld at time `end`."""
         while True:
             descriptor = _open(self.path)
             try:
@@ -91,7 +91,7 @@ class LockFile:
                 )
                 os.close(descriptor)
                 if time.monotonic() >= end:
-                    raise Held(note, user) from None
+                    raise LockHeld(note, user) from None
                 time.sleep(POLL_S)
             else:
                 return descriptor
@@ -100,17 +100,17 @@ class LockFile:
         """Return True if a locked file belongs to root or this user; as root, remove another user's and return False.
 
         Raises:
-            Untrusted: it belongs to another user, or is not a regular file.
+            UnsafeLock: it belongs to another user, or is not a regular file.
         """
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
-            raise Untrusted(f"{self.path} is not a regular file with one name: remove it")
+            raise UnsafeLock(f"{self.path} is not a regular file with one name: remove it")
         if not hasattr(os, "geteuid") or found.st_uid in (0, os.geteuid()):
             return True
         if os.geteuid() == 0:
             self.path.unlink()
             return False
-        raise Untrusted(
+        raise UnsafeLock(
             f"{self.path} was left by {user_name(found.st_uid)}, who could move it: let that user or root remove it"
         )
 
@@ -119,7 +119,7 @@ def check_folder(folder: Path) -> None:
     """Check that only root and this user can move or remove this user's files in a folder. Create a missing folder.
 
     Raises:
-        Untrusted: other users can.
+        UnsafeLock: other users can.
         OSError: it cannot be created, or is not a folder.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -127,12 +127,12 @@ def check_folder(folder: Path) -> None:
     if not hasattr(os, "geteuid"):
         return  # Windows: the temporary folder is the user's own
     if found.st_uid not in (0, os.geteuid()):
-        raise Untrusted(
+        raise UnsafeLock(
             f"the folder {folder} belongs to {user_name(found.st_uid)}, who could move it: "
             "set TMPDIR to a folder that belongs to root or to you"
         )
     if found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
-        raise Untrusted(
+        raise UnsafeLock(
             f"others may move files in the folder {folder}: "
             "set its sticky bit (chmod +t), or remove their write permission (chmod go-w)"
         )

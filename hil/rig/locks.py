@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hil.bounded_read import parse_json
 from hil.errors import Blocked, RigError
-from hil.rig.lock_file import Held, LockFile, Untrusted, user_name
+from hil.rig.lock_file import LockFile, LockHeld, UnsafeLock, user_name
 
 FOLDER = Path(tempfile.gettempdir())  # shared by all users of this computer; belongs to root
 
@@ -60,13 +60,13 @@ class Locks:
         lock = LockFile(self._folder / f"trainrig-{_name(device)}.lock")
         try:
             lock.take(self._wait_s, _note())
-        except Held as held:
+        except LockHeld as held:
             raise Blocked(
                 "lock",
                 f"{board} is in use: {device} is held by {_holder(held)}: "
                 "wait for it with --wait=SECONDS, or end that program.",
             ) from None
-        except Untrusted as untrusted:
+        except UnsafeLock as untrusted:
             raise Blocked("lock", f"{device} of {board} cannot be locked: {untrusted}.") from None
         except OSError as error:
             raise Blocked(
@@ -92,12 +92,12 @@ def _command() -> str:
     return " ".join([name, *sys.argv[1:]])[:200]
 
 
-def _holder(held: Held) -> str:
+def _holder(held: LockHeld) -> str:
     """Return the holder of a lock for a message. The note is untrusted: another user may have written anything."""
     who = user_name(held.user)
     try:
         note = parse_json(held.note, "the note", "")
-        said = f"`{note['command']}` (process {note['process']}, since {note['since']})"
+        text = f"`{note['command']}` (process {note['process']}, since {note['since']})"
     except (RigError, KeyError, TypeError):
         return f"a program of {who}"
-    return f"{''.join(each if each.isprintable() else '?' for each in said[:300])} of {who}"
+    return f"{''.join(each if each.isprintable() else '?' for each in text[:300])} of {who}"

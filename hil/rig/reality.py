@@ -49,7 +49,7 @@ def _stand_in_for(board: Board) -> str:
     """Return `renode` if it is installed and models the board (an independent model), else the board's stand-in."""
     if board.name not in renode.modelled() or renode.program() is None:
         return board.stand_in
-    if renode.others_here():
+    if renode.other_users_present():
         raise Blocked(
             "bench",
             "other users work on this computer, and Renode executes commands from anyone who can reach its ports: "

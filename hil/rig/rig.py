@@ -99,7 +99,7 @@ class Rig:
         if "pyocd" in board.routes:
             self._probe_process.start()  # pyOCD loads while the stand-in starts
         if reality in KEPT and self._kept is not None and not inject:
-            with self._kept.lend(reality, board, image, log) as stand_in:
+            with self._kept.provide(reality, board, image, log) as stand_in:
                 yield Taken(board, stand_in.endpoints, self._probe_process, stand_in)
             return
         stand_in = start(reality, board, image, log, inject)

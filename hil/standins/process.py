@@ -92,7 +92,7 @@ class StandIn:
         line = self.process.stdout.readline() if ready else b""
         return line.decode(errors="replace").strip() if line else None
 
-    def said(self) -> str:
+    def log_text(self) -> str:
         """Return the log of the process so far."""
         return self._log.read_text(errors="replace")
 
@@ -109,11 +109,11 @@ class StandIn:
                 self.process.wait(within_s)
         status = self.process.poll()
         if status is not None:
-            tail = self.said().strip().splitlines()[-1:]
-            said = f" ({tail[0]})" if tail else ""
+            tail = self.log_text().strip().splitlines()[-1:]
+            last_line = f" ({tail[0]})" if tail else ""
             raise Blocked(
                 "bench",
-                f"the stand-in {self._name} ended with status {status}{said}: "
+                f"the stand-in {self._name} ended with status {status}{last_line}: "
                 "run again, and report it if it comes back.",
             )
 

@@ -21,8 +21,12 @@ PTY = re.compile(r"char device redirected to (\S+) \(label uart0\)")
 
 def crash(stand_in: StandIn, image: Image) -> str | None:
     """Return the fatal error that QEMU logged, with its place in the image, as one sentence; None if it logged none."""
-    said = stand_in.said()
-    fatal, pc, lr = FATAL.search(said), re.search(r"\bR15=([0-9a-f]{8})", said), re.search(r"\bR14=([0-9a-f]{8})", said)
+    log_text = stand_in.log_text()
+    fatal, pc, lr = (
+        FATAL.search(log_text),
+        re.search(r"\bR15=([0-9a-f]{8})", log_text),
+        re.search(r"\bR14=([0-9a-f]{8})", log_text),
+    )
     if fatal is None or pc is None or lr is None:
         return None
     return (

@@ -56,9 +56,14 @@ def start_virtual(
 
 
 def _announced(line: str) -> Endpoints | None:
-    said = json.loads(line)
+    announcement = json.loads(line)
     return Endpoints(
-        said["board"], said["reality"], said["probe"], said["serial"], said["meter"], meter_model=said["meter_model"]
+        announcement["board"],
+        announcement["reality"],
+        announcement["probe"],
+        announcement["serial"],
+        announcement["meter"],
+        meter_model=announcement["meter_model"],
     )
 
 

@@ -186,7 +186,7 @@ def _end(session: Session) -> None:
     try:
         session.close()
     finally:
-        remote_probe.let_go(session.probe)
+        remote_probe.close_connection(session.probe)
 
 
 def _the_probe(unique_id: str) -> DebugProbe:

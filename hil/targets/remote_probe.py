@@ -39,7 +39,7 @@ class EndingSocket(ClientSocket):  # type: ignore[misc]
             end.close()
 
 
-def let_go(probe: DebugProbe) -> None:
+def close_connection(probe: DebugProbe) -> None:
     """Close the connection of a remote probe, also after its session failed; do nothing for other probes.
 
     pyOCD closes it only after an answer to its last request. Otherwise it stays open until garbage collection, which

@@ -24,7 +24,7 @@ class ScpiSupply:
         self.name = f"the {supply}" if power.channel is None else output
         self._power = power
         self._session = VisaSession(power.supply, supply if power.channel is None else output, stage="power")
-        self._session.tell("*CLS")  # clear old entries of the error queue
+        self._session.write("*CLS")  # clear old entries of the error queue
 
     def close(self) -> None:
         """Close the session with the supply."""
@@ -32,7 +32,7 @@ class ScpiSupply:
 
     def check(self) -> str:
         """Return a sentence with the supply's identity and whether the output is on."""
-        identity = self._session.ask("*IDN?")
+        identity = self._session.query("*IDN?")
         self._select()
         state = "on" if self._is_on() else "off"
         self._no_error()
@@ -42,9 +42,9 @@ class ScpiSupply:
         """Switch the output off; or set voltage and current limit, then switch it on."""
         self._select()
         if on:
-            self._session.tell(f"VOLT {self._power.volts:g}", f"CURR {self._power.amps:g}")
+            self._session.write(f"VOLT {self._power.volts:g}", f"CURR {self._power.amps:g}")
             self._no_error()  # before the output is on
-        self._session.tell(f"OUTP {'ON' if on else 'OFF'}")
+        self._session.write(f"OUTP {'ON' if on else 'OFF'}")
         self._no_error()
         if self._is_on() is not on:
             raise Blocked(
@@ -55,11 +55,11 @@ class ScpiSupply:
 
     def _select(self) -> None:
         if self._power.channel is not None:
-            self._session.tell(f"INST:NSEL {self._power.channel}")
+            self._session.write(f"INST:NSEL {self._power.channel}")
             self._no_error()  # if the selection failed, another output would be switched
 
     def _is_on(self) -> bool:
-        return self._session.ask("OUTP?").upper() in ("1", "ON")
+        return self._session.query("OUTP?").upper() in ("1", "ON")
 
     def _no_error(self) -> None:
         self._session.check("SYST:ERR?", "correct `power` in rig.toml (channel, volts, amps)")

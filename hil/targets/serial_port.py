@@ -45,7 +45,7 @@ def open_serial(path: str, baud: int) -> SerialPort:
     return port
 
 
-def let_go(port: SerialPort) -> None:
+def close_and_discard(port: SerialPort) -> None:
     """Close a port and discard unsent data; while flow control holds the line, the system would wait half a minute."""
     with contextlib.suppress(*PORT_ERRORS):
         port.reset_output_buffer()

@@ -13,7 +13,7 @@ from hil.targets.boot_loader import Tell
 from hil.targets.flash_route import FlashRoute, route_of
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
-from hil.targets.serial_port import SerialPort, emptied, let_go, open_serial, path_of
+from hil.targets.serial_port import SerialPort, close_and_discard, emptied, open_serial, path_of
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Target:
 
     def close(self) -> None:
         """Close the port and the probe; the board keeps running."""
-        let_go(self.port)
+        close_and_discard(self.port)
         if self.probe is not None:
             self.probe.close()
 

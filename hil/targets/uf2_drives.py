@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from hil.bounded_read import up_to
+from hil.bounded_read import read_at_most
 
 NOTE, LONGEST_NOTE = "INFO_UF2.TXT", 1 << 12  # UF2, "Files exposed by bootloaders"; size limit in bytes
 MOUNTS, USB = Path("/proc/mounts"), Path("/sys/bus/usb/devices")
@@ -35,7 +35,7 @@ def _mount_points(mounts: Path) -> list[Path]:
 
 def _drive(place: Path) -> Drive:
     with (place / NOTE).open("rb") as note:
-        lines = up_to(note, LONGEST_NOTE).decode(errors="replace").splitlines()
+        lines = read_at_most(note, LONGEST_NOTE).decode(errors="replace").splitlines()
     fields = dict(line.split(":", 1) for line in lines if ":" in line)
     return Drive(place, fields.get("Board-ID", "").strip(), fields.get("Model", "UF2 drive").strip())
 

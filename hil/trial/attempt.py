@@ -157,6 +157,6 @@ def _refusals() -> Iterator[None]:
 def _probe_check(prepared: Prepared, target: Target) -> ProbeCheck | None:
     if target.probe is None:
         return None
-    subject = prepared.subject
-    sizes = (tensor.size for tensor in subject.tensors)
-    return ProbeCheck(target.probe, prepared.image, tuple(zip(subject.places(prepared.plan), sizes, strict=True)))
+    method = prepared.method
+    sizes = (tensor.size for tensor in method.tensors)
+    return ProbeCheck(target.probe, prepared.image, tuple(zip(method.places(prepared.plan), sizes, strict=True)))

@@ -41,6 +41,6 @@ def same_after_run(trial: LockStep, reply: Stepped, reference: tuple[int, ...], 
     trial.outcome.final_digests = reply.digests
     trial.outcome.autonomous += steps
     what = f"after {steps} autonomous steps, weight"
-    found = first_digest(trial.next_step - 1, trial.p.subject.tensors, reply.digests, reference, what)
+    found = first_digest(trial.next_step - 1, trial.p.method.tensors, reply.digests, reference, what)
     trial.outcome.difference = found or trial.outcome.difference
     return found is None

@@ -132,7 +132,7 @@ class Device:
         self.tensors = planned.tensors
         return planned
 
-    def give(self, method: Method, arrays: Sequence[np.ndarray], configuration: Mapping[str, Any]) -> None:
+    def send_weights(self, method: Method, arrays: Sequence[np.ndarray], configuration: Mapping[str, Any]) -> None:
         """Configure the board with other weights; if settings choose what is trained, the rest of the network stays."""
         if not method.chosen:
             self.load(method.file(arrays))

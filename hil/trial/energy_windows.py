@@ -21,7 +21,7 @@ from hil.energy.window import edges_of
 from hil.energy.window_planning import plan_windows, reached
 from hil.errors import Blocked
 from hil.link.replies import Stepped
-from hil.meters.meter import HostMarked, Meter, Setting, Spoiled
+from hil.meters.meter import HostMarked, InvalidWindow, Meter, Setting
 from hil.meters.window_edges import with_both_edges
 from hil.quantity import Provenance
 from hil.threads import ThreadPool
@@ -163,18 +163,18 @@ class Windows:
         while True:
             try:
                 found = self._one_window()
-            except Spoiled as spoiled:
+            except InvalidWindow as spoiled:
                 if self._trial.outcome.difference is not None:
                     return None
                 self._after(spoiled)
                 continue
             return found if self._trial.outcome.difference is None else None
 
-    def _after(self, spoiled: Spoiled) -> None:
+    def _after(self, spoiled: InvalidWindow) -> None:
         """Discard a spoiled window; beyond the range discard all, because windows on two ranges are not comparable."""
         self._spoiled += 1
         sheet = self._meter.sheet
-        if self._lengths.want_another and self._steps < MOST_STEPS:
+        if self._lengths.another_length_needed and self._steps < MOST_STEPS:
             self._steps = min(2 * self._steps, MOST_STEPS)
             self._start_anew()
         if spoiled.beyond_range:

@@ -109,7 +109,7 @@ def _hangs_or_waits(silence: Silent, samples: list[Sample], image: Image, line: 
     functions = ", ".join(dict.fromkeys(_function(image, sample) for sample in samples))
     return Hang(
         f"the firmware hangs: {silence.reason.partition(':')[0]}; {len(samples)} looks found the core in {functions}, "
-        f"the last at pc {image.place(last.pc)}{_way_there(image, last)}."
+        f"the last at pc {image.place(last.pc)}{_callers(image, last)}."
     )
 
 
@@ -117,7 +117,7 @@ def _function(image: Image, sample: Sample) -> str:
     return image.function_at(sample.pc).partition("+")[0]
 
 
-def _way_there(image: Image, sample: Sample) -> str:
+def _callers(image: Image, sample: Sample) -> str:
     """Return the callers from the stack, or else the content of lr."""
     registers = dict(enumerate(sample.registers[:PC]))
     found = return_addresses(image.path, sample.pc, registers, sample.word)

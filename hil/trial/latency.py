@@ -13,7 +13,7 @@ from hil.methods.method import Bookings
 from hil.quantity import Provenance
 from hil.trial.autonomous import autonomous_run
 from hil.trial.latency_figures import Booking, Cost, Figures, figures
-from hil.trial.second_sources.checks import Ran
+from hil.trial.second_sources.checks import RunCycles
 from hil.trial.second_sources.cycles import STEP_PHASES as LAP_PHASES
 from hil.trial.spec import LatencySteps
 
@@ -81,11 +81,11 @@ def measure_latency(trial: LockStep, wanted: LatencySteps) -> None:
     word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
     latency = Latency(Booking.of(trial.checks.bookings(outcome.profile)), trial.device.identity.counter, word)
     if wanted.layers:
-        names = prepared.subject.layers
+        names = prepared.method.layers
         latency.layers = {direction: {name: [] for name in names} for direction in ("forward", "backward")}
     left = wanted.steps
     while left > 0 and outcome.difference is None and not outcome.figures.wrong:
-        steps = 1 if wanted.layers or prepared.subject.bookings() is None else min(left, RUN_STEPS)
+        steps = 1 if wanted.layers or prepared.method.bookings() is None else min(left, RUN_STEPS)
         _run(trial, latency, steps)
         left -= steps
         trial.watch.part(wanted.steps - left, wanted.steps)
@@ -105,12 +105,12 @@ def _run(trial: LockStep, latency: Latency, steps: int) -> None:
         _take(trial, latency, reply, ran)
 
 
-def _take(trial: LockStep, latency: Latency, reply: Stepped, ran: Ran) -> None:
+def _take(trial: LockStep, latency: Latency, reply: Stepped, ran: RunCycles) -> None:
     for lap in ran.laps:
         for phase, cycles in zip((*LAP_PHASES, "total"), (*lap, sum(lap)), strict=True):
             latency.laps[phase].append(cycles)
     latency.digests.append(reply.cycles["digest"])
-    if trial.p.subject.bookings() is None:
+    if trial.p.method.bookings() is None:
         latency.bookings.append(trial.checks.readings(reply))
     if latency.layers is not None:
         if ran.profile is None:

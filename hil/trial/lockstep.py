@@ -36,12 +36,12 @@ class LockStep:
         self, prepared: Prepared, device: Device, probe_check: ProbeCheck | None, outcome: Outcome, watch: Watch
     ) -> None:
         self.p, self.device, self.probe_check, self.outcome, self.watch = prepared, device, probe_check, outcome, watch
-        device.step_deadline_s = max(device.step_deadline_s, prepared.subject.step_macs() / SLOWEST_MACS_S)
+        device.step_deadline_s = max(device.step_deadline_s, prepared.method.step_macs() / SLOWEST_MACS_S)
         probe = probe_check.probe if probe_check is not None else None
         self.checks = Checks(prepared, device, probe, outcome.figures, silicon=outcome.reality == "hardware")
         self.next_step = prepared.spec.first_step
         self.settings = prepared.settings_at(self.next_step)
-        self.reference = reference_of(prepared.subject)
+        self.reference = reference_of(prepared.method)
         self.reference.configure(self.settings, self.next_step)
         self.order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
         for _ in range(self.next_step):
@@ -50,7 +50,7 @@ class LockStep:
     def begin(self) -> None:
         """Load the network, configure, compare the initial weights, evaluate."""
         self.device.take_network(self.p.image, self.p.blob)
-        if not self.p.subject.chosen:
+        if not self.p.method.chosen:
             self._check_tensors()
         agent_plan = self.configure(self.settings)
         self._check_tensors()
@@ -64,7 +64,7 @@ class LockStep:
             self.outcome.accuracy_before, _ = self._evaluate()
 
     def _check_tensors(self) -> None:
-        found, held = self.device.tensors, len(self.p.subject.tensors)
+        found, held = self.device.tensors, len(self.p.method.tensors)
         if found != held:
             raise DeviceFault(f"the firmware finds {found} tensors to train, but the network file has {held}.")
 
@@ -98,11 +98,14 @@ class LockStep:
         """
         memory = self.checks.memory
         before = memory.stack_before()
-        said = self.device.memory()
+        reported = self.device.memory()
         if self.probe_check is not None:
             self.outcome.sram_probe = through_probe(self.probe_check.probe.read, self.p.image)
         self.outcome.sram = memory.compare(
-            said, before, self.outcome.sram_probe, stepped=bool(self.outcome.steps) and self.outcome.difference is None
+            reported,
+            before,
+            self.outcome.sram_probe,
+            stepped=bool(self.outcome.steps) and self.outcome.difference is None,
         )
         if self.p.spec.latency is not None and self.outcome.profile is not None and self.outcome.difference is None:
             check_alone(self.outcome.figures, self.device, self.p, self.outcome.profile)
@@ -114,10 +117,10 @@ class LockStep:
         """Continue with the same board after a restart: load the current weights and compare them."""
         self.device, self.probe_check = device, None
         self.checks = Checks(self.p, device, None, self.outcome.figures, silicon=self.outcome.reality == "hardware")
-        if self.p.subject.chosen:
+        if self.p.method.chosen:
             self.device.take_network(self.p.image, self.p.blob)
-        configuration = self.p.subject.configuration(self.settings, self.p.slots, self.next_step)
-        device.give(self.p.subject, self.reference.weights, configuration)
+        configuration = self.p.method.configuration(self.settings, self.p.slots, self.next_step)
+        device.send_weights(self.p.method, self.reference.weights, configuration)
         self.reference.configure(self.settings, self.next_step)
         self._compare_start(device.digests())
 
@@ -128,7 +131,7 @@ class LockStep:
 
     def configure(self, settings: Any) -> Planned:
         """Send the settings of the next step; return the agent's memory plan."""
-        return self.device.configure(self.p.subject.configuration(settings, self.p.slots, self.next_step))
+        return self.device.configure(self.p.method.configuration(settings, self.p.slots, self.next_step))
 
     def _follow_schedule(self) -> None:
         """Send the settings if the schedule changes them."""
@@ -156,9 +159,9 @@ class LockStep:
         elif self.probe_check is not None and len(self.outcome.steps) % self.p.spec.probe_every == 0:
             self._check_through_probe(step, outcome.digests)
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
-            self.outcome.work = self.device.work() if self.p.subject.chosen else None
+            self.outcome.work = self.device.work() if self.p.method.chosen else None
             self.outcome.profile = self.checks.first_step(
-                reply, self.device.profile(len(self.p.subject.layers)), self.outcome.work
+                reply, self.device.profile(len(self.p.method.layers)), self.outcome.work
             )
             self.checks.memory.after_step(step)
         self.watch.step(row)
@@ -171,7 +174,7 @@ class LockStep:
         if n <= slots:
             device.samples(images, labels)
             return timed(lambda: device.step(step, n))
-        for number in range(self.p.subject.passes()):
+        for number in range(self.p.method.passes()):
             for first in range(0, n, slots):
                 part = slice(first, first + slots)
                 device.samples(images[part], labels[part])
@@ -186,14 +189,14 @@ class LockStep:
         wrong = self.probe_check.check(step, digests)
         self.outcome.probe_checks, self.outcome.probe_agreed = len(self.probe_check.steps), self.probe_check.agreed
         if wrong:
-            name = self.p.subject.tensors[wrong[0]].name
+            name = self.p.method.tensors[wrong[0]].name
             self.outcome.difference = Difference(
                 step, name, None, "other bytes in memory", "its weights", "weight (read through the probe)"
             )
 
     def _compare_start(self, board: tuple[int, ...]) -> None:
         """Compare the loaded weights before the next step (step -1 before training)."""
-        found = first_digest(self.next_step - 1, self.p.subject.tensors, board, self.reference.digests())
+        found = first_digest(self.next_step - 1, self.p.method.tensors, board, self.reference.digests())
         self.outcome.difference = found or self.outcome.difference
 
     def _evaluate(self) -> tuple[float, float]:

@@ -184,7 +184,7 @@ class Outcome:
         judged = self.judged_latency()
         reasons += [judged.reason] if judged is not None and judged.reason else []
         gain = (self.accuracy_after or 0.0) - (self.accuracy_before or 0.0)
-        if self.difference is None and self._must_learn() and gain < CHANCE_MARGIN:
+        if self.difference is None and self._accuracy_must_rise() and gain < CHANCE_MARGIN:
             reasons.append(
                 f"accuracy went from {self.accuracy_before:.1%} to {self.accuracy_after:.1%}, "
                 f"less than {CHANCE_MARGIN:.0%} above the untrained network."
@@ -200,7 +200,7 @@ class Outcome:
         return [f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}."]
 
     def _budget_of(self, prepared: Prepared) -> tuple[str, int, str]:
-        return self.spec.variant, prepared.settings.batch, prepared.subject.budget_scope()
+        return self.spec.variant, prepared.settings.batch, prepared.method.budget_scope()
 
     def judged_latency(self) -> JudgedLatency | None:
         """Compare the latency with the board's budget; None if none was measured.
@@ -216,7 +216,7 @@ class Outcome:
         ):
             return None
         budget = self.prepared.board.latency_budget_ms(*self._budget_of(self.prepared))
-        p99_ms = 1e3 * total_figures(self.latency, self.prepared.subject.bookings()).p99 / self.clock_hz
+        p99_ms = 1e3 * total_figures(self.latency, self.prepared.method.bookings()).p99 / self.clock_hz
         if budget is None:
             return JudgedLatency(None, "not judged: no budget")
         if self.latency.provenance is not Provenance.MEASURED:
@@ -226,7 +226,7 @@ class Outcome:
         reason = f"99 of 100 steps take up to {p99_ms:.2f} ms, the budget of {self.spec.board} is {budget:g} ms."
         return JudgedLatency(budget, "beyond", reason)
 
-    def _must_learn(self) -> bool:
+    def _accuracy_must_rise(self) -> bool:
         return (
             self.accuracy_after is not None
             and self.spec.checkpoint is None  # a checkpoint may have learnt already

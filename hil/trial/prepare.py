@@ -28,7 +28,7 @@ class Prepared:
     Attributes:
         spec: the trial.
         board, image: catalogue entry and firmware.
-        subject: network, method and settings.
+        method: with its network and settings.
         blob: the network file, the same bytes for board and reference.
         data: the data set.
         plan: of the board's memory, with `slots` samples held at a time.
@@ -37,7 +37,7 @@ class Prepared:
     spec: TrialSpec
     board: Board
     image: Image
-    subject: Method
+    method: Method
     blob: bytes
     data: DataSet
     plan: Plan
@@ -46,7 +46,7 @@ class Prepared:
     @property
     def settings(self) -> Any:
         """The settings before the first change of the schedule."""
-        return self.subject.settings
+        return self.method.settings
 
     @property
     def network_sha256(self) -> str:
@@ -72,29 +72,29 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     board = boards.load(spec.board)
     image = image_of(spec.board, elf)
     data = load_data(spec.data)
-    subject, slots, planned = _fitting(spec, board, image.arena_size)
-    settings = subject.settings
+    method, slots, planned = _fitting(spec, board, image.arena_size)
+    settings = method.settings
     for _, changes in spec.schedule:  # so that a mistake is found before the first step
         settings = settings.changed(**changes)
-    _check_shape(spec, subject, data)
+    _check_shape(spec, method, data)
     _check_counts(spec, data)
-    blob = subject.file()
-    if subject.in_flash and board.room_for_data is not None:
+    blob = method.file()
+    if method.in_flash and board.room_for_data is not None:
         image = image.carrying(board.room_for_data.start, blob)
-    return Prepared(spec, board, image, subject, blob, data, planned, slots)
+    return Prepared(spec, board, image, method, blob, data, planned, slots)
 
 
 def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Method, int, Plan]:
-    """Return subject, slots and plan; if the trial selects its block, those of the first block that fits."""
+    """Return method, slots and plan; if the trial selects its block, those of the first block that fits."""
     if spec.variant != SELECTED:
-        subject = method_of(spec, board, arena)
-        return subject, *fit(spec, subject, arena)
+        method = method_of(spec, board, arena)
+        return method, *fit(spec, method, arena)
     refusal: Blocked | None = None
     for block in BLOCKS:
         one = replace(spec, variant=f"block{block}")
         try:
-            subject = method_of(one, board, arena)
-            return subject, *fit(one, subject, arena)
+            method = method_of(one, board, arena)
+            return method, *fit(one, method, arena)
         except Blocked as blocked:
             refusal = blocked
     assert refusal is not None
@@ -107,42 +107,42 @@ def block_of(prepared: Prepared, block: int) -> Prepared:
     return replace(
         prepared,
         spec=spec,
-        subject=method_of(spec, prepared.board, prepared.image.arena_size, bool(prepared.image.cargo)),
+        method=method_of(spec, prepared.board, prepared.image.arena_size, bool(prepared.image.cargo)),
     )
 
 
-def fit(spec: TrialSpec, subject: Method, arena: int) -> tuple[int, Plan]:
+def fit(spec: TrialSpec, method: Method, arena: int) -> tuple[int, Plan]:
     """Return the slots and the plan: of the whole batch, or of as many samples as fit.
 
     Raises:
         RigError: slots in a scope that needs the whole batch.
         Blocked: it does not fit.
     """
-    batch = subject.settings.batch
+    batch = method.settings.batch
     most = batch if spec.slots is None else spec.slots
-    if most < batch and not subject.streams():
+    if most < batch and not method.streams():
         raise RigError(
             f"{most} slots in exponent scope 'batch': all {batch} samples must be on the board, leave slots out."
         )
-    planned = subject.plan(most)
-    if planned.total > arena and spec.slots is None and subject.streams():
+    planned = method.plan(most)
+    if planned.total > arena and spec.slots is None and method.streams():
         low, high = 0, most  # low fits (or nothing does), high does not
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if subject.plan(middle).total <= arena else (low, middle)
-        most, planned = (low, subject.plan(low)) if low else (1, subject.plan(1))
+            low, high = (middle, high) if method.plan(middle).total <= arena else (low, middle)
+        most, planned = (low, method.plan(low)) if low else (1, method.plan(1))
     if planned.total > arena:
         raise Blocked(
             "plan",
             f"{spec.network} by {spec.variant} at batch {spec.batch} needs {planned.total:,} bytes, "
             f"{spec.board} has an arena of {arena:,}: "
-            f"choose {subject.smaller}.",
+            f"choose {method.smaller}.",
         )
     return most, planned
 
 
-def _check_shape(spec: TrialSpec, subject: Method, data: DataSet) -> None:
-    height, width, channels = subject.network.in_shape
+def _check_shape(spec: TrialSpec, method: Method, data: DataSet) -> None:
+    height, width, channels = method.network.in_shape
     if data.train_images.shape[1:] not in ((height, width), (height, width, channels)):
         found = "x".join(map(str, data.train_images.shape[1:]))
         raise RigError(

@@ -66,7 +66,7 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         network_sha256=prepared.network_sha256 if prepared else None,
         data_sha256=prepared.data.sha256 if prepared else None,
         settings=asdict(prepared.settings) if prepared else {},
-        layers=[tensor.name for tensor in prepared.subject.tensors] if prepared else [],
+        layers=[tensor.name for tensor in prepared.method.tensors] if prepared else [],
         digests=[f"{digest:08x}" for digest in outcome.final_digests],
         sram_probe=asdict(outcome.sram_probe) if outcome.sram_probe else None,
         link=asdict(outcome.link) if outcome.link else {},
@@ -79,7 +79,7 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         signs=_signs(outcome),
         memory_plan=_memory_plan(prepared) if prepared else None,
         profile=_profile(outcome),
-        analytic=prepared.subject.analytic() if prepared else None,
+        analytic=prepared.method.analytic() if prepared else None,
         work=asdict(outcome.work) if outcome.work else None,
         selection=[asdict(tried) for tried in outcome.selection],
         evaluations=_evaluations(outcome),
@@ -118,14 +118,14 @@ def _latency(outcome: Outcome) -> dict[str, Any] | None:
     judged = outcome.judged_latency()
     if judged is None or outcome.latency is None or outcome.prepared is None or outcome.clock_hz is None:
         return None
-    found = latency_json(outcome.latency, outcome.prepared.subject.bookings(), outcome.clock_hz)
+    found = latency_json(outcome.latency, outcome.prepared.method.bookings(), outcome.clock_hz)
     return found | {"budget_ms": judged.budget_ms, "judged": judged.word}
 
 
 def _signs(outcome: Outcome) -> dict[str, int] | None:
     """Count the steps of INT8* with the right sign: about 95 % in the paper (ElasticZO, section 4.3)."""
     prepared, steps = outcome.prepared, outcome.steps
-    if prepared is None or not prepared.subject.integers_only() or not steps:
+    if prepared is None or not prepared.method.integers_only() or not steps:
         return None
     return {"right": sum(row.right_sign for row in steps), "of": len(steps), "asked": outcome.spec.steps}
 
@@ -134,7 +134,7 @@ def _memory_plan(prepared: Prepared) -> dict[str, Any]:
     """Return the memory plan with the names of its time slots (docs/memory.md); no buffer begins before slot 0."""
     return {
         "total": prepared.plan.total,
-        "slots": list(prepared.subject.slots()),
+        "slots": list(prepared.method.slots()),
         "buffers": [buffer._asdict() | {"first": max(buffer.first, 0)} for buffer in prepared.plan.buffers],
     }
 
@@ -142,7 +142,7 @@ def _memory_plan(prepared: Prepared) -> dict[str, Any]:
 def _profile(outcome: Outcome) -> dict[str, dict[str, int]] | None:
     if outcome.prepared is None or outcome.profile is None:
         return None
-    names = outcome.prepared.subject.layers
+    names = outcome.prepared.method.layers
     directions = zip(("forward", "backward"), outcome.profile, strict=True)
     return {direction: dict(zip(names, cycles, strict=True)) for direction, cycles in directions}
 
@@ -171,7 +171,7 @@ def mean_cycles(outcome: Outcome) -> dict[str, int]:
 
 def _sram(outcome: Outcome) -> dict[str, int | None]:
     spec, prepared, marks = outcome.spec, outcome.prepared, outcome.sram
-    scope = prepared.subject.budget_scope() if prepared else str(spec.settings.get("scope", "sample"))
+    scope = prepared.method.budget_scope() if prepared else str(spec.settings.get("scope", "sample"))
     return {
         "static": marks.static if marks else None,
         "arena_peak": marks.arena_peak if marks else None,
@@ -179,7 +179,7 @@ def _sram(outcome: Outcome) -> dict[str, int | None]:
         "total": marks.total if marks else None,
         "budget": boards.load(outcome.spec.board).sram_budget(spec.variant, spec.batch, scope),
         "planned": prepared.plan.total if prepared else None,
-        "analytic": prepared.subject.analytic()["bytes"] if prepared else None,
+        "analytic": prepared.method.analytic()["bytes"] if prepared else None,
     }
 
 

@@ -46,7 +46,7 @@ def select_block(prepared: Prepared, device: Device, outcome: Outcome, wanted: S
     for block in BLOCKS:
         try:
             one = block_of(prepared, block)
-            slots, planned = fit(one.spec, one.subject, one.image.arena_size)
+            slots, planned = fit(one.spec, one.method, one.image.arena_size)
         except Blocked as blocked:
             outcome.selection.append(Tried(block, reason=blocked.reason))
             continue

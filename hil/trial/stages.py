@@ -67,8 +67,8 @@ class StageLogs:
         return handler
 
     def _note(self, error: BaseException | None) -> None:
-        said = getattr(error, "strerror", None) or error
-        self.trouble = self.trouble or f"the log of stage {self.current} is incomplete: {said}."
+        reason = getattr(error, "strerror", None) or error
+        self.trouble = self.trouble or f"the log of stage {self.current} is incomplete: {reason}."
 
 
 class _StageHandler(logging.FileHandler):

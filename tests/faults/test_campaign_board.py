@@ -81,7 +81,7 @@ def uninterrupted(board: str = WHAT["board"]) -> list[int]:
         evaluate=0,
     )
     prepared = prepare(spec)
-    reference, order, digests = reference_of(prepared.subject), batches(prepared.data, BATCH, 1), []
+    reference, order, digests = reference_of(prepared.method), batches(prepared.data, BATCH, 1), []
     for _ in range(STEPS):
         chosen = next(order)
         digests.append(

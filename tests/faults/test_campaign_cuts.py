@@ -33,7 +33,7 @@ def _virtual() -> None:
 def uninterrupted(steps: int = STEPS) -> str:
     """Return the digest at the end, from the reference alone."""
     prepared = prepare(TrialSpec("stm32h7b3", "cls1", batch=BATCH, steps=steps, evaluate=0))
-    reference = reference_of(prepared.subject)
+    reference = reference_of(prepared.method)
     order = batches(prepared.data, BATCH, 1)
     for _ in range(steps):
         chosen = next(order)

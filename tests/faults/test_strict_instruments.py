@@ -44,7 +44,7 @@ def instrument(kind, key, **faults):
     return kind(World(), front, Faults(np.random.default_rng(2), **faults))
 
 
-def said_by(one, *lines):
+def replies_of(one, *lines):
     """Say lines to an instrument; return what it answers last."""
     answer = None
     for line in lines:
@@ -53,7 +53,7 @@ def said_by(one, *lines):
 
 
 def smu_with(one, capacity=100, mode="CONT"):
-    said_by(
+    replies_of(
         one,
         "*RST",
         ":SOUR:VOLT 3.3",
@@ -62,8 +62,8 @@ def smu_with(one, capacity=100, mode="CONT"):
         ":SENS:CURR:RANG 0.1",
         ":SENS:CURR:NPLC 0.1",
     )
-    said_by(one, ":SENS:CURR:AZER OFF", ":OUTP ON", f':TRAC:MAKE "b", {capacity}', f':TRAC:FILL:MODE {mode}, "b"')
-    said_by(one, ':TRIG:LOAD "Empty"', ':TRIG:BLOC:MEAS 1, "b", INF', ":TRIG:BLOC:DEL:CONS 2, 5", ":INIT")
+    replies_of(one, ":SENS:CURR:AZER OFF", ":OUTP ON", f':TRAC:MAKE "b", {capacity}', f':TRAC:FILL:MODE {mode}, "b"')
+    replies_of(one, ':TRIG:LOAD "Empty"', ':TRIG:BLOC:MEAS 1, "b", INF', ":TRIG:BLOC:DEL:CONS 2, 5", ":INIT")
 
 
 @pytest.mark.parametrize(
@@ -82,27 +82,27 @@ def smu_with(one, capacity=100, mode="CONT"):
 )
 def test_what_it_cannot_take_stands_in_the_error_queue_and_is_not_done(line, error):
     one = instrument(Keithley2450, "keithley-2450")
-    before = said_by(one, ":SOUR:VOLT?")
-    assert said_by(one, line) is None
-    assert said_by(one, ":SYST:ERR?").startswith(f"{error},")
-    assert said_by(one, ":SYST:ERR?").startswith("0,")
-    assert said_by(one, ":SOUR:VOLT?") == before
+    before = replies_of(one, ":SOUR:VOLT?")
+    assert replies_of(one, line) is None
+    assert replies_of(one, ":SYST:ERR?").startswith(f"{error},")
+    assert replies_of(one, ":SYST:ERR?").startswith("0,")
+    assert replies_of(one, ":SOUR:VOLT?") == before
 
 
 def test_short_and_long_form_and_nothing_between():
     one = instrument(Keithley2450, "keithley-2450")
     for header in (":SENS:CURR:RANG", ":SENSE:CURRENT:DC:RANGE:UPPER", "sens1:curr:dc:rang", ":CURR:RANG"):
-        said_by(one, f"{header} 0.01", f"{header} 0.1")
-        assert float(said_by(one, ":SENS:CURR:RANG?")) == 0.1
+        replies_of(one, f"{header} 0.01", f"{header} 0.1")
+        assert float(replies_of(one, ":SENS:CURR:RANG?")) == 0.1
     assert not one.errors
-    said_by(one, ":SENS:CURREN:RANG 0.01")
-    assert float(said_by(one, ":SENS:CURR:RANG?")) == 0.1
+    replies_of(one, ":SENS:CURREN:RANG 0.01")
+    assert float(replies_of(one, ":SENS:CURR:RANG?")) == 0.1
 
 
 def test_the_error_queue_ends_with_an_overflow():
     one = instrument(Truevolt, "keysight-34465a")
-    said_by(one, *["NONSENSE"] * 30)
-    said = [said_by(one, "SYST:ERR?").split(",")[0] for _ in range(21)]
+    replies_of(one, *["NONSENSE"] * 30)
+    said = [replies_of(one, "SYST:ERR?").split(",")[0] for _ in range(21)]
     assert said == ["-113"] * 19 + ["-350", "+0"]
 
 
@@ -111,10 +111,10 @@ def test_a_full_buffer_discards_the_new_or_the_old(mode, first_is_oldest):
     one = instrument(Keithley2450, "keithley-2450")
     smu_with(one, 50, mode)
     one.world.sleep(0.05)
-    first = said_by(one, ':TRAC:DATA? 1, 1, "b", SEC, FRAC')
+    first = replies_of(one, ':TRAC:DATA? 1, 1, "b", SEC, FRAC')
     one.world.sleep(1.0)
-    assert said_by(one, ':TRAC:ACT? "b"') == "50"
-    assert (said_by(one, ':TRAC:DATA? 1, 1, "b", SEC, FRAC') == first) == first_is_oldest
+    assert replies_of(one, ':TRAC:ACT? "b"') == "50"
+    assert (replies_of(one, ':TRAC:DATA? 1, 1, "b", SEC, FRAC') == first) == first_is_oldest
 
 
 def test_readings_are_the_truths_means_over_their_apertures():
@@ -123,8 +123,8 @@ def test_readings_are_the_truths_means_over_their_apertures():
     one.front.trace, one.script = script.trace, script
     smu_with(one, 1000)
     one.world.sleep(1.0)
-    count = said_by(one, ':TRAC:ACT? "b"')
-    values = np.array(said_by(one, f':TRAC:DATA? 1, {count}, "b", READ').split(","), float)
+    count = replies_of(one, ':TRAC:ACT? "b"')
+    values = np.array(replies_of(one, f':TRAC:DATA? 1, {count}, "b", READ').split(","), float)
     step = one.interval_s()
     assert np.sum(values - 0.02) * step * 3.3 == pytest.approx(50 * script.net_j(3.3, 0.0), rel=0.02)
 
@@ -134,14 +134,14 @@ def test_the_source_holds_a_current_at_its_limit_and_says_so():
     one.front.trace = Trace(np.array([0.0, 1.0]), np.array([0.4]))
     smu_with(one)
     one.world.sleep(0.1)
-    current, status = (float(part) for part in said_by(one, ':TRAC:DATA? 5, 5, "b", READ, SOURSTAT').split(","))
+    current, status = (float(part) for part in replies_of(one, ':TRAC:DATA? 5, 5, "b", READ, SOURSTAT').split(","))
     assert (current, int(status) & 32) == (pytest.approx(0.105, rel=1e-3), 32)
-    assert said_by(one, ":SOUR:VOLT:ILIM:TRIP?") == "1"
+    assert replies_of(one, ":SOUR:VOLT:ILIM:TRIP?") == "1"
 
 
 def test_a_multimeter_beyond_its_range_says_so_once_and_keeps_samples_ahead_of_the_trigger():
     one = instrument(Truevolt, "keysight-34465a")
-    said_by(
+    replies_of(
         one,
         "*RST",
         "CONF:CURR:DC 0.1",
@@ -150,26 +150,26 @@ def test_a_multimeter_beyond_its_range_says_so_once_and_keeps_samples_ahead_of_t
         "SAMP:SOUR TIM",
         "SAMP:TIM 0.001",
     )
-    said_by(one, "TRIG:SOUR EXT", "TRIG:SLOP POS", "SAMP:COUN 300", "SAMP:COUN:PRET 100")
+    replies_of(one, "TRIG:SOUR EXT", "TRIG:SLOP POS", "SAMP:COUN 300", "SAMP:COUN:PRET 100")
     script = replace(WORK, step=plain(0.01, 0.3)).script(10, 0.2, one.world.now() + 0.01)
     one.front.trace, one.script = script.trace, script
-    said_by(one, "INIT")
-    assert said_by(one, "STAT:OPER:COND?") == "+32"
+    replies_of(one, "INIT")
+    assert replies_of(one, "STAT:OPER:COND?") == "+32"
     one.world.sleep(1.0)
-    assert (said_by(one, "STAT:OPER:COND?"), said_by(one, "DATA:POIN?")) == ("+0", "+300")
-    assert (said_by(one, "STAT:QUES:COND?"), said_by(one, "STAT:QUES?"), said_by(one, "STAT:QUES?")) == (
+    assert (replies_of(one, "STAT:OPER:COND?"), replies_of(one, "DATA:POIN?")) == ("+0", "+300")
+    assert (replies_of(one, "STAT:QUES:COND?"), replies_of(one, "STAT:QUES?"), replies_of(one, "STAT:QUES?")) == (
         "+0",
         "+2",
         "+0",
     )
-    values = np.array(said_by(one, "DATA:REM? 300").split(","), float)
+    values = np.array(replies_of(one, "DATA:REM? 300").split(","), float)
     assert np.all(values[:99] < 0.03) and np.any(values == OVERFLOW)
     assert not one.errors
 
 
 def test_a_log_tells_records_until_it_is_aborted_and_latches_the_current_limit():
     one = instrument(N6705C, "keysight-n6705c")
-    said_by(
+    replies_of(
         one,
         "*RST",
         "VOLT 3.3,(@1)",
@@ -178,17 +178,21 @@ def test_a_log_tells_records_until_it_is_aborted_and_latches_the_current_limit()
         "SENS:ELOG:FUNC:CURR ON,(@1)",
         "SENS:ELOG:FUNC:VOLT ON,(@1)",
     )
-    said_by(one, "FORM REAL", "SENS:ELOG:PER 0.001,(@1)", "TRIG:ELOG:SOUR BUS,(@1)", "TRIG:ELOG (@1)")
-    assert said_by(one, "SYST:ERR?").startswith("-221"), "a trigger without INIT was taken"
+    replies_of(one, "FORM REAL", "SENS:ELOG:PER 0.001,(@1)", "TRIG:ELOG:SOUR BUS,(@1)", "TRIG:ELOG (@1)")
+    assert replies_of(one, "SYST:ERR?").startswith("-221"), "a trigger without INIT was taken"
     script = replace(WORK, step=plain(0.01, 0.6)).script(10, 0.1, one.world.now() + 0.01)
     one.front.trace, one.script = script.trace, script
-    said_by(one, "INIT:ELOG (@1)", "TRIG:ELOG (@1)")
+    replies_of(one, "INIT:ELOG (@1)", "TRIG:ELOG (@1)")
     one.world.sleep(0.5)
     answer = one.execute("FETC:ELOG? 1000,(@1)")
     records = np.frombuffer(answer[2 + int(answer[1:2]) :], ">f4").reshape(-1, 2)
     assert len(records) == pytest.approx(499, abs=3)
     assert records[:, 0].max() == pytest.approx(0.5, rel=0.01)
-    assert (said_by(one, "STAT:OPER:COND? (@1)"), said_by(one, "STAT:OPER? (@1)"), said_by(one, "STAT:QUES? (@1)")) == (
+    assert (
+        replies_of(one, "STAT:OPER:COND? (@1)"),
+        replies_of(one, "STAT:OPER? (@1)"),
+        replies_of(one, "STAT:QUES? (@1)"),
+    ) == (
         "+33",
         "+2",
         "+128",

@@ -14,7 +14,7 @@ from unmarked_bench import PS, VOLT, Bench, net_energy, once
 import hil
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 from hil.meters.open import MODELS, open_meter
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.polled_scpi import Waits
@@ -103,7 +103,7 @@ def refusal(one: Bench, fault: Callable[[str, bytes | None], bytes | None] | Non
         one.line.fault = fault
     try:
         window(one)
-    except (Blocked, Spoiled) as error:
+    except (Blocked, InvalidWindow) as error:
         return [type(error).__name__, str(error), getattr(error, "beyond_range", False)]
     return []
 

@@ -104,9 +104,9 @@ def test_it_measures_a_window(said: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("case", "error", "sentence", "beyond_range"),
     [
-        ("overload", "Spoiled", "readings of the Northwind PM10", True),
-        ("lost", "Spoiled", "PM10 lost", False),
-        ("range", "Spoiled", "range of 0.02 A", False),
+        ("overload", "InvalidWindow", "readings of the Northwind PM10", True),
+        ("lost", "InvalidWindow", "PM10 lost", False),
+        ("range", "InvalidWindow", "range of 0.02 A", False),
         ("error", "Blocked", "-222", False),
         ("another", "Blocked", "Northwind,PM9", False),
     ],

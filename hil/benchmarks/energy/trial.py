@@ -15,7 +15,7 @@ from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import DataSheet
 from hil.energy.step_energy import EnergyResult, Task, energy_of_windows
 from hil.errors import Blocked
-from hil.meters.meter import Host, HostMarked, Meter, Setting, Spoiled
+from hil.meters.meter import Host, HostMarked, InvalidWindow, Meter, Setting
 from hil.meters.window_edges import with_both_edges
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.truth import VirtualTime
@@ -131,6 +131,6 @@ def _window(meter: Meter, host: _Host, stage: Stage, case: Case, rng: np.random.
         host.ask(meter, end_ps + round((case.idle_s + ANSWER_S) * PS_PER_S))
         try:
             return with_both_edges(meter.capture(DEADLINE_S), case.idle_s), again
-        except Spoiled as spoiled:
+        except InvalidWindow as spoiled:
             reason = str(spoiled).rstrip(".")
     raise Blocked("energy", f"a window was discarded {MOST_SPOILED} times, the last because {reason}.")

@@ -60,8 +60,10 @@ def library(instructions: str = OWN) -> ctypes.CDLL:
             return ctypes.CDLL(str(path))
     except subprocess.CalledProcessError as error:
         lines = error.stderr.strip().splitlines()
-        said = [line for line in lines if "error:" in line] or lines
-        raise NotBuilt(f"{program} ended with {error.returncode}: {said[0] if said else 'it says nothing'}") from error
+        messages = [line for line in lines if "error:" in line] or lines
+        raise NotBuilt(
+            f"{program} ended with {error.returncode}: {messages[0] if messages else 'it says nothing'}"
+        ) from error
     except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:  # of a lock, a home folder, the compiler
         raise NotBuilt(str(error)) from error
 

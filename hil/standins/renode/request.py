@@ -17,8 +17,8 @@ class Request:
     @classmethod
     def of(cls, line: bytes) -> Request:
         """Parse a line made by `to_line`."""
-        said = json.loads(line)
-        return cls(said["board"], Path(said["elf"]))
+        fields = json.loads(line)
+        return cls(fields["board"], Path(fields["elf"]))
 
     def to_line(self) -> bytes:
         """Return the request as one line of JSON."""

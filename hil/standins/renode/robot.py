@@ -66,14 +66,14 @@ class Robot:
 
 def _reason(reply: object, *arguments: str) -> str:
     """Return the reason of a refusal on one line, without the command that Renode repeats twice before it."""
-    said = str(reply.get("error", "") if isinstance(reply, dict) else reply)
+    reason = str(reply.get("error", "") if isinstance(reply, dict) else reply)
     for argument in arguments:
         for before in (
             f"KeywordException: Could not execute command '{argument}': ",
             f"There was an error executing command '{argument}'",
         ):
-            said = said.removeprefix(before)
-    return " ".join(said.split())
+            reason = reason.removeprefix(before)
+    return " ".join(reason.split())
 
 
 _CURE = "use a version that docs/renode.md names, or another --reality"

@@ -117,15 +117,15 @@ def _boot(renode: RenodeProcess, robot: Robot, request: Request, folder: Path, l
 
 def _next_request(renode: RenodeProcess, line: Line) -> Request | None:
     """Carry the serial line until the next request; return None if Renode ends or standard input closes."""
-    said = b""
+    received = b""
     while renode.process.poll() is None:
         if line.carry(sys.stdin.fileno(), CHECK_S):
             part = os.read(sys.stdin.fileno(), 65536)
             if not part:
                 return None
-            said += part
-            if said.endswith(b"\n"):
-                return Request.of(said)
+            received += part
+            if received.endswith(b"\n"):
+                return Request.of(received)
     _log(f"Renode ended by itself with status {renode.process.returncode}")
     return None
 

@@ -37,7 +37,7 @@ def modelled() -> list[str]:
     return sorted(file.stem for file in PLATFORMS.glob("*.toml") if why_not(file.stem) is None)
 
 
-def others_here() -> bool:
+def other_users_present() -> bool:
     """Return whether processes of other people run on this computer.
 
     Everybody who can reach Renode's ports can command it (docs/renode.md).
@@ -73,11 +73,11 @@ def version(path: str, environment: dict[str, str]) -> tuple[int, int, int]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Blocked("bench", f"{path} does not report its version ({error}): {cure()}.") from error
-    said = re.search(r"Renode v(\d+)\.(\d+)\.(\d+)", done.stdout)
-    if said is None:
+    numbers = re.search(r"Renode v(\d+)\.(\d+)\.(\d+)", done.stdout)
+    if numbers is None:
         first = (done.stdout + done.stderr).strip().partition("\n")[0][:80]
         raise Blocked("bench", f"{path} does not report its version (its output is {first!r}): {cure()}.")
-    found = (int(said[1]), int(said[2]), int(said[3]))
+    found = (int(numbers[1]), int(numbers[2]), int(numbers[3]))
     if found < OLDEST:
         raise Blocked("bench", f"{path} is Renode {'.'.join(map(str, found))}, which is too old: {cure()}.")
     return found
@@ -125,7 +125,7 @@ def boot_again(stand_in: StandIn, board: Board, image: Image) -> None:
 
 
 def _announced(line: str) -> Endpoints | None:
-    said = json.loads(line)
-    if "blocked" in said:
-        raise Blocked("bench", said["blocked"])
-    return Endpoints(said["board"], "renode", serial=said["serial"])
+    announcement = json.loads(line)
+    if "blocked" in announcement:
+        raise Blocked("bench", announcement["blocked"])
+    return Endpoints(announcement["board"], "renode", serial=announcement["serial"])

@@ -57,7 +57,7 @@ class ChipMemory(MemoryInterface):
         with self._runner.paused() as machine:
             _answers(machine, address)
             if machine.core.find(address, size):
-                if machine.core.why_closed(address) is not None:
+                if machine.core.closed_reason(address) is not None:
                     return bytes([CLOSED_MEMORY_BYTE]) * size
                 return machine.core.peek(address, size)
             return b"".join(self._register(machine, a, n).to_bytes(n, "little") for a, n in _accesses(address, size))

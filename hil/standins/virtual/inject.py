@@ -109,7 +109,7 @@ def schedule(machine: Chip, injections: list[Injection], log: Callable[[str], No
             _cut_flash(machine, *(int(a) for a in injection.arguments), log)
         elif injection.kind == "flash_stuck":
             offset, bit = (int(a) for a in injection.arguments)
-            machine.core.on_code_changed.append(lambda o=offset, b=bit: _stick(machine, o, b, log))
+            machine.core.on_code_changed.append(lambda o=offset, b=bit: _inject_stuck_bit(machine, o, b, log))
     machine.at_count.sort(key=lambda entry: entry[0])
 
 
@@ -149,7 +149,7 @@ def _latch_up(machine: Machine, log: Callable[[str], None]) -> None:
     log("injected: the chip is latched up until its supply is switched off")
 
 
-def _stick(machine: Chip, offset: int, bit: int, log: Callable[[str], None]) -> None:
+def _inject_stuck_bit(machine: Chip, offset: int, bit: int, log: Callable[[str], None]) -> None:
     """Set the bit of a worn flash cell, which reads 1 after any programming."""
     if not machine.contents[offset] & 1 << bit:
         machine.contents[offset] |= 1 << bit

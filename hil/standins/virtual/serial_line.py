@@ -37,7 +37,7 @@ class SerialLine:
     def connect(self, uart: Uart, clock: Clock) -> None:
         self._uart, self._clock = uart, clock
 
-    def lose(self) -> None:
+    def drop_unreceived(self) -> None:
         """Drop all bytes from the host that the chip has not received: it had no power."""
         self._port.received.clear()
         self._inbound.clear()
@@ -80,7 +80,7 @@ class SerialLine:
         if self._limit is not None and self._sent + len(data) >= self._limit:
             self._port.send(data[: self._limit - self._sent])
             self._limit = None
-            self._port.hang_up()
+            self._port.disconnect()
             return
         self._sent += len(data)
         self._outbound.extend(self._to_host.apply(data))

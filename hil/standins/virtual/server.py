@@ -85,7 +85,7 @@ def _serve(options: argparse.Namespace) -> int:
 def _table(endpoints: dict[str, object]) -> str:
     """Return the endpoints as a [[board]] table of rig.toml; JSON strings are valid TOML strings."""
     keys = {"name": "board", "probe": "probe", "serial": "serial", "meter": "meter", "meter_model": "meter_model"}
-    lines = [f"{key} = {json.dumps(endpoints[said])}" for key, said in keys.items()]
+    lines = [f"{key} = {json.dumps(endpoints[field])}" for key, field in keys.items()]
     return "\n".join(
         [
             "# Paste this into rig.toml while the virtual board runs. `hil doctor` checks it, and trials run on it.",

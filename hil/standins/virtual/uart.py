@@ -64,7 +64,7 @@ class SerialPort:
             (self._room.set if more else self._room.clear)()
             self._wake()
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """Remove the device after its client has read what was sent before. Any thread may call this."""
         self._to_host.append(None)
         self._wake()

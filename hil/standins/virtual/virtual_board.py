@@ -18,7 +18,7 @@ from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.power_supply import PowerSupply
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.supply import Activity, Supply
-from hil.standins.virtual.meter.twins import find_twin
+from hil.standins.virtual.meter.twins import find_virtual_meter
 from hil.standins.virtual.probe import VirtualProbe
 from hil.standins.virtual.probe_server import OwnProbeServer
 from hil.standins.virtual.runner import Runner
@@ -61,7 +61,7 @@ class VirtualBoard:
         self._load_flash()
         self._runner = Runner(self._chip, after_slice=self._after_slice)
         self._supply = Supply(self._model.currents, self._activity)
-        twin, rng = find_twin(meter), np.random.default_rng(seed)
+        twin, rng = find_virtual_meter(meter), np.random.default_rng(seed)
         self._meter_model = meter
         self._meter = InstrumentServer(twin.make(self._supply, Errors.draw(twin.limits, rng), rng), log)
         self._rng = np.random.default_rng([seed, 1])
@@ -136,7 +136,7 @@ class VirtualBoard:
         """Switch the power of the chip on or off."""
         with self._runner.paused() as machine:
             machine.switch(on, self._rng)
-            self._line.lose()
+            self._line.drop_unreceived()
         self._log(f"the supply is switched {'on' if on else 'off'}")
 
     def _activity(self) -> Activity:

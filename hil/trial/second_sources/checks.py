@@ -28,7 +28,7 @@ Profile = tuple[tuple[int, ...], tuple[int, ...]]  # cycles by layer, forward an
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunCycles:
     """Cycles of a run: of its first steps by phase, and of its layers (None if the firmware does not count these)."""
 
     laps: list[tuple[int, ...]]
@@ -69,10 +69,10 @@ class Checks:
     def __init__(
         self, prepared: Prepared, device: Device, probe: Probe | None, figures: Figures, silicon: bool
     ) -> None:
-        subject, self._device, self.figures = prepared.subject, device, figures
-        self._subject, self._batch = subject, prepared.settings.batch
+        method, self._device, self.figures = prepared.method, device, figures
+        self._subject, self._batch = method, prepared.settings.batch
         self.counts = device.identity.counter != NONE
-        self.cycles = CycleCheck(figures, subject.least_cycles(), subject.layers, device.clock_hz, self.counts)
+        self.cycles = CycleCheck(figures, method.least_cycles(), method.layers, device.clock_hz, self.counts)
         self.memory = MemoryCheck(figures, prepared.image, prepared.plan, probe)
         found = ProbeCounter(probe, prepared.board, prepared.image) if probe is not None and self.counts else None
         self.counter = found if found is not None and found.stands_still else None
@@ -158,7 +158,7 @@ class Checks:
             for name, taken, count in zip(self._subject.layers, cycles, readings, strict=True):
                 check_cost(self.figures, self._least_booking, count, taken, f"layer {name} {direction}")
 
-    def run(self, reply: Stepped, last: int, steps: int, timed: Timed) -> Ran | None:
+    def run(self, reply: Stepped, last: int, steps: int, timed: Timed) -> RunCycles | None:
         """Check a run of autonomous steps up to index `last`; return its laps and layers, or None if not usable."""
         self.cycles.steps(reply, last, steps)
         self._counted(reply, timed, f"cycles in {steps:,} steps up to {last}")
@@ -168,7 +168,7 @@ class Checks:
         if profile is not None and not self.cycles.profile(profile, reply, steps):
             profile = None
         laps = self._device.laps(steps)
-        return Ran(laps, profile) if self.cycles.laps(laps, reply, steps) else None
+        return RunCycles(laps, profile) if self.cycles.laps(laps, reply, steps) else None
 
     def stretches(self, made: int, stretches: list[tuple[str, int]], cycles: dict[str, int]) -> None:
         """Check the stretches of the first step, or of the last one of a run, against its cycles by phase."""

@@ -24,8 +24,8 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
 
     Nothing is checked for a method whose last layer cannot be trained alone. The board loses the trial's network.
     """
-    subject = prepared.subject
-    alone, last = subject.last_layer(SAMPLES), subject.network.layers[-1]
+    method = prepared.method
+    alone, last = method.last_layer(SAMPLES), method.network.layers[-1]
     if alone is None:
         return
     pixels = np.random.default_rng(prepared.spec.seed).integers(0, 256, (SAMPLES, *alone.network.in_shape), np.uint8)
@@ -40,7 +40,7 @@ def check_alone(figures: Figures, device: Device, prepared: Prepared, profile: P
     if not found or len(found[0]) != 1:
         return
     figures.confirmed("profile", ALONE)
-    reported = profile[0][-1] / (subject.passes() * subject.settings.batch)
+    reported = profile[0][-1] / (method.passes() * method.settings.batch)
     seen = found[0][0] / SAMPLES
     if not seen / ALIKE <= reported <= seen * ALIKE:
         figures.refuse(

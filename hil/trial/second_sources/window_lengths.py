@@ -7,7 +7,7 @@ from hil.energy.edge_check import UNCHECKED
 from hil.energy.edge_search import HOST
 from hil.energy.phase_energy import Counted
 from hil.energy.window import edges_of
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 from hil.trial.second_sources.clock import BOARD_CLOCK, TELLS
 from hil.trial.second_sources.figures import METER, Figures
 
@@ -27,7 +27,7 @@ class Lengths:
         self._ratios: list[tuple[int, float]] = []
 
     @property
-    def want_another(self) -> bool:
+    def another_length_needed(self) -> bool:
         """Whether windows of another length are needed to distinguish a wrong count from wrong edges."""
         return len(self._ratios) == FEWEST
 
@@ -37,7 +37,7 @@ class Lengths:
         The tolerance is the uncertainty of the edges, the error of a board's clock, and the uncounted cycles.
 
         Raises:
-            Spoiled: they differ; either may be wrong.
+            InvalidWindow: they differ; either may be wrong.
         """
         if counted is None or counted.total_s <= 0:
             return
@@ -46,7 +46,7 @@ class Lengths:
         if abs(seen - counted.total_s) > BOARD_CLOCK * counted.total_s + UNCOUNTED * steps / self._clock_hz + edges:
             if UNCHECKED not in capture.notes:
                 self._ratios.append((steps, seen / counted.total_s))
-            raise Spoiled(
+            raise InvalidWindow(
                 f"the edges are {seen:.6g} s apart by the meter, and the board counted {counted.total_s:.6g} s of "
                 "steps between them"
             )

@@ -178,7 +178,7 @@ def trial_of(board: Board, supply_v: float) -> Any:
         settings=SimpleNamespace(batch=1),
         slots=8,
         data=SimpleNamespace(train_images=np.zeros((100, 1))),
-        subject=SimpleNamespace(
+        method=SimpleNamespace(
             tensors=[SimpleNamespace(name="w")], layers=(), least_cycles=lambda: LeastCycles((), LEAST)
         ),
         image=None,

@@ -142,7 +142,7 @@ class N6705C(N6705COutput):
 
     def fill(self) -> None:
         """Log the records that are due; the buffer keeps the newest."""
-        self._look()
+        self._check_window()
         if self.log_s is None:
             return
         step = self.period / (1 + self.front.errors.clock)

@@ -46,7 +46,7 @@ class N6705COutput(Instrument):
     @command("*CLS")
     def clear(self) -> None:
         super().clear()
-        self._look()
+        self._check_window()
         self.operation = self.questionable = 0
 
     @staticmethod
@@ -112,7 +112,7 @@ class N6705COutput(Instrument):
     def _limited(self, since_s: float, now_s: float) -> bool:
         return self.output and self.front.trace.reaches(self.front.limit_a, since_s, now_s)
 
-    def _look(self) -> None:
+    def _check_window(self) -> None:
         """Events latch whatever was meanwhile: the filters let every rise through, which is how they are after *RST:
         unverified."""
         now = self.world.now()
@@ -130,7 +130,7 @@ class N6705COutput(Instrument):
     @command("STATus:OPERation[:EVENt]?", least=1)
     def _operation_event(self, channel: str) -> str:
         self._channel(channel)
-        self._look()
+        self._check_window()
         events, self.operation = self.operation, 0
         return f"{events:+d}"
 
@@ -143,7 +143,7 @@ class N6705COutput(Instrument):
     @command("STATus:QUEStionable[:EVENt]?", least=1)
     def _questionable_event(self, channel: str) -> str:
         self._channel(channel)
-        self._look()
+        self._check_window()
         events, self.questionable = self.questionable, 0
         return f"{events:+d}"
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked, RigError
-from hil.meters.meter import Host, Spoiled
+from hil.meters.meter import Host, InvalidWindow
 from hil.meters.open import open_meter
 from hil.trial.energy import measure_windows
 from hil.trial.spec import EnergyWindows
@@ -188,7 +188,7 @@ def watched(meter: Any, world: World, spoiled: list[str]) -> Iterator[None]:
     def captured(deadline_s: float) -> Any:
         try:
             return capture(deadline_s)
-        except Spoiled as error:
+        except InvalidWindow as error:
             spoiled.append(str(error))
             raise
         finally:

@@ -184,7 +184,7 @@ def test_the_marker_rises_and_falls() -> None:
     image = image_of("nrf52840")
 
     for level in (1, 0):
-        dk.chip.rouse()
+        dk.chip.wake()
         dk.chip.core.set(c.R[0], level)
         dk.chip.core.set(c.LR, image.symbols["port_wait"] | 1)
         dk.chip.core.set(c.PC, image.symbols["port_marker"] | 1)

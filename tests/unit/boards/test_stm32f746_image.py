@@ -135,7 +135,7 @@ def test_a_fault_is_reported_behind_what_is_being_sent() -> None:
         disco.chip.advance(1000)
     disco.chip.core.poke(UDF, b"\x00\xde" * 2)
     disco.chip.core.set(c.PC, UDF | 1)
-    disco.chip.rouse()
+    disco.chip.wake()
     for _ in range(300):
         disco.chip.advance(10_000)
     echo, fault = disco.frames()

@@ -55,7 +55,7 @@ def test_a_network_and_a_variant_that_are_added_can_be_trained(monkeypatch: pyte
         settings={"queries": 2, "eta": 1.0},
     )
     prepared = prepare(spec)
-    learner = reference_of(prepared.subject)
+    learner = reference_of(prepared.method)
     before = learner.digests()
     learner.step(prepared.data.train_images[:1], prepared.data.train_labels[:1])
     assert learner.digests() != before

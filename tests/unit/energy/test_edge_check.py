@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hil.energy.capture import Capture, Edge, joined
 from hil.energy.edge_check import UNCHECKED, WrongEdges, check_changes, checked_edges
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 from hil.meters.window_edges import pieces, with_both_edges
 
 IDLE_S, WORK_S, INTERVAL_S = 0.1, 0.4, 1e-3
@@ -83,7 +83,7 @@ def test_other_changes_than_up_and_down_are_bounce(levels):
     with pytest.raises(WrongEdges, match=rf"changed {len(levels)} times in one window"):
         check_changes(levels)
     bounced = replace(capture(), edges=tuple(Edge(0.1 + 0.01 * k, 0.0, level) for k, level in enumerate(levels)))
-    with pytest.raises(Spoiled, match="check the marker pin for bounce"):
+    with pytest.raises(InvalidWindow, match="check the marker pin for bounce"):
         with_both_edges(bounced, IDLE_S)
 
 
@@ -116,7 +116,7 @@ def test_a_window_that_streams_is_checked_too(sizes, share):
     whole = capture()
     assert len(joined(list(pieces(Streaming(whole, sizes), 1.0, IDLE_S))).t_s) == len(whole.t_s)
     fall = IDLE_S + share * WORK_S
-    with pytest.raises(Spoiled):
+    with pytest.raises(InvalidWindow):
         list(pieces(Streaming(capture(down_s=fall, end_s=fall + 0.95 * IDLE_S), sizes), 1.0, IDLE_S))
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.energy.aliasing import is_aliased, pace_flags
-from hil.energy.bursts import ALONE, fast_of, roughness, standing_alone
+from hil.energy.bursts import ALONE, count_isolated, fast_of, roughness
 from hil.energy.capture import Capture, Edge
 from hil.energy.conditions import ASSUMED_SUPPLY, Conditions, degrees_beyond, rows
 from hil.energy.data_sheet import load_data_sheet
@@ -107,13 +107,13 @@ def test_spikes_are_flagged_and_counted(seed, share, times):
         count += len(at)
         spiked.append(replace(one, current_a=current, power_w=current * VOLT))
     flags = [flag for flag in evaluate(spiked, 20).flags if "stand alone" in flag]
-    found = sum(standing_alone(one.current_a) for one in spiked)
+    found = sum(count_isolated(one.current_a) for one in spiked)
     assert found <= count and (times <= ALONE * 3 or found == count) and len(flags) == bool(found)
 
 
 @given(st.floats(0.001, 1.0), st.integers(2, 50))
 def test_a_steady_current_has_no_roughness(level, n):
-    assert roughness(np.full(n, level)) == 0.0 and standing_alone(np.full(n, level)) == 0
+    assert roughness(np.full(n, level)) == 0.0 and count_isolated(np.full(n, level)) == 0
 
 
 def test_windows_at_one_pace_with_pauses_are_flagged_and_those_at_several_are_not():

@@ -253,7 +253,7 @@ def test_a_board_is_asked_for_the_same(tmp_path: Path) -> None:
     prepared = prepare(spec)
     assert prepared.settings_at(2).eta == pytest.approx(0.01) and prepared.settings.queries == 3
     kept = read_checkpoint(checkpoint_path(folder, 1)).weights
-    for ours, theirs in zip(reference_of(prepared.subject).weights, kept, strict=True):
+    for ours, theirs in zip(reference_of(prepared.method).weights, kept, strict=True):
         assert ours.dtype == theirs.dtype and (ours == theirs).all()
     wrong = replace(spec, settings={**spec.settings, "blocks": 4})
     with pytest.raises(RigError, match="has int8.* for fc1: it belongs to another network or variant"):

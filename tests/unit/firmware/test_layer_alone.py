@@ -62,7 +62,7 @@ def checked(board: Any, last: int, variant: str, **settings: Any) -> Figures:
     settings = Settings.of_variant(variant, 5, batch=8, seed=1, **settings)
     subject = ElasticZoInt8(build("lenet5", 1), settings)
     spec, figures = SimpleNamespace(method="elasticzo-int8", seed=1), Figures()
-    check_alone(figures, board, SimpleNamespace(subject=subject, spec=spec), ((0,) * 10 + (last,), (0,) * 11))
+    check_alone(figures, board, SimpleNamespace(method=subject, spec=spec), ((0,) * 10 + (last,), (0,) * 11))
     return figures
 
 

@@ -232,7 +232,7 @@ def test_a_board_with_lenet5_classifies_as_the_reference_does(board: str, tmp_pa
                 runner.load(image.tobytes())
                 (start, end), results = runner.infer(2, 1)
                 assert results == pytest.approx(
-                    expected_results(prepared.subject.network, image.tobytes()), abs=TOLERANCE
+                    expected_results(prepared.method.network, image.tobytes()), abs=TOLERANCE
                 )
                 found.append((end - start, results))
         assert len({tuple(results) for _, results in found}) > 1

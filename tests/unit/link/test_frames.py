@@ -63,8 +63,8 @@ def test_flips_lose_frames_and_never_make_any(frames: list[Frame], seed: int, fl
     left = iter(frames)
     assert all(any(one == other for other in left) for one in came)  # a subsequence of what was sent
     # A flipped delimiter also takes the frame behind it; no other intact frame may be lost.
-    swallowed = sum(wires[index][-1] != 0 for index in hit)
-    assert len(came) >= len(intact) - swallowed
+    removed_bytes = sum(wires[index][-1] != 0 for index in hit)
+    assert len(came) >= len(intact) - removed_bytes
 
 
 def test_every_single_flip_of_a_frame_is_seen() -> None:

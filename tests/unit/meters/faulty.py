@@ -136,7 +136,7 @@ class Bench:
         """Set it up, and let the board live through one window; `happens` is called in the middle of it.
 
         Raises:
-            Spoiled, Blocked: as the driver does.
+            InvalidWindow, Blocked: as the driver does.
         """
         self.meter.configure(setting or self.setting())
         self.meter.arm()

@@ -20,7 +20,7 @@ from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.supply import Activity, Currents, Supply
 from hil.standins.virtual.meter.truth import VirtualTime
-from hil.standins.virtual.meter.twins import find_twin
+from hil.standins.virtual.meter.twins import find_virtual_meter
 from hil.visa import VisaSession
 from tests.unit.meters.board import NO_ERRORS, Board, energy_between_edges, served
 
@@ -57,7 +57,7 @@ class SleepyBoard:
 @pytest.mark.parametrize("key", DRIVERS)
 def test_every_twin_reads_a_virtual_board(key):
     board, sheet = SleepyBoard(), load_data_sheet(key)
-    twin = find_twin(key)
+    twin = find_virtual_meter(key)
     rng = np.random.default_rng(5)
     instrument = twin.make(board.supply, Errors.draw(replace(twin.limits, timebase=0.0), rng), rng)
     with served(instrument, sheet.name) as session:
@@ -78,7 +78,7 @@ def test_every_twin_reads_a_virtual_board(key):
 
 @pytest.mark.parametrize("key", DRIVERS)
 def test_the_twin_keeps_within_the_data_sheet_of_what_it_imitates(key):
-    sheet, limits = load_data_sheet(key), find_twin(key).limits
+    sheet, limits = load_data_sheet(key), find_virtual_meter(key).limits
     for one in sheet.ranges:
         assert limits.gain <= one.gain and limits.offset_a <= one.offset_a and limits.noise_a <= one.noise_a
     assert (
@@ -91,7 +91,7 @@ def test_the_twin_keeps_within_the_data_sheet_of_what_it_imitates(key):
 
 def test_a_meter_without_a_twin_is_refused():
     with pytest.raises(RigError, match=r"no virtual meter 'keithley-2540'.*keithley-2450"):
-        find_twin("keithley-2540")
+        find_virtual_meter("keithley-2540")
 
 
 class Late:
@@ -113,7 +113,7 @@ class Late:
 ])  # fmt: skip
 def test_a_late_answer_blocks_and_the_next_window_is_right(key, query):
     board, sheet = Board(), load_data_sheet(key)
-    twin = find_twin(key).make(board.truth, NO_ERRORS, np.random.default_rng(1))
+    twin = find_virtual_meter(key).make(board.truth, NO_ERRORS, np.random.default_rng(1))
     with served(Late(twin, query, 0.4), sheet.name, timeout_ms=200) as session:
         meter = DRIVERS[key](session, sheet, board.host)
         meter.configure(board.setting)
@@ -142,7 +142,7 @@ def test_an_instrument_that_loses_its_power_blocks_and_is_set_up_anew(key):
     board, sheet = Board(), load_data_sheet(key)
 
     def make():
-        return find_twin(key).make(board.truth, NO_ERRORS, np.random.default_rng(1))
+        return find_virtual_meter(key).make(board.truth, NO_ERRORS, np.random.default_rng(1))
 
     class Outlet:
         instrument = make()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hil.errors import Blocked
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 
 pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
 from tests.unit.meters.faulty import KINDS, LATE_S, SHORT_MS, Bench
@@ -63,7 +63,7 @@ def test_an_answer_that_is_late_or_never_comes_blocks_and_is_not_taken_for_the_n
             for _ in range(3):
                 bench.window()
         assert recovers(bench)
-        assert bench.meter._session.ask("*IDN?") == bench.meter.identity
+        assert bench.meter._session.query("*IDN?") == bench.meter.identity
 
 
 @every
@@ -85,7 +85,7 @@ def test_one_that_vanishes_within_a_window_blocks_and_measures_when_it_comes_bac
 def test_what_is_no_reading_spoils_the_window(key, value, beyond):
     with Bench(key).open() as bench:
         bench.once(bench.kind.query, lambda answer: bench.kind.altered(answer, value), skip=1)
-        with pytest.raises(Spoiled) as spoiled:
+        with pytest.raises(InvalidWindow) as spoiled:
             bench.window()
         assert spoiled.value.beyond_range == (beyond or (key == "keysight-n6705c" and value == 9.91e37)), (
             "which is how that one says overload"
@@ -98,14 +98,14 @@ def test_a_range_that_somebody_changes_within_a_window_spoils_it(key):
     with Bench(key).open() as bench:
         if not bench.kind.turn:
             pytest.skip("it has one range")
-        with pytest.raises(Spoiled, match="changed within"):
+        with pytest.raises(InvalidWindow, match="changed within"):
             bench.window(happens=lambda: bench.line.instrument.execute(bench.kind.turn))
         assert recovers(bench)
 
 
 @every
 def test_a_current_beyond_the_range_spoils_and_asks_for_the_next(key):
-    with Bench(key).open() as bench, pytest.raises(Spoiled) as spoiled:
+    with Bench(key).open() as bench, pytest.raises(InvalidWindow) as spoiled:
         bench.window(scale=60.0 if key == "rigol-dp832a" else 4.0)
     assert spoiled.value.beyond_range
 
@@ -156,7 +156,7 @@ def test_readings_that_are_dropped_spoil_the_window(key):
     with Bench(key).open() as bench:
         bench.window()
         setup(bench)
-        with pytest.raises(Spoiled, match=reason):
+        with pytest.raises(InvalidWindow, match=reason):
             bench.window()
         if hasattr(bench.line.instrument, "lost_share"):
             bench.line.instrument.lost_share = 0.0
@@ -171,32 +171,32 @@ def test_polls_that_the_host_missed_are_counted(key):
         assert bench.window().lost == pytest.approx(0.1 / 0.008, abs=2)
 
 
-def long_window(bench: Bench) -> Spoiled:
-    with pytest.raises(Spoiled) as spoiled:
+def long_window(bench: Bench) -> InvalidWindow:
+    with pytest.raises(InvalidWindow) as spoiled:
         bench.window(setting=bench.setting(seconds=0.01))
     return spoiled.value
 
 
-def small_memory(bench: Bench) -> Spoiled:
+def small_memory(bench: Bench) -> InvalidWindow:
     bench.line.instrument.memory = 700
-    with pytest.raises(Spoiled) as spoiled:
+    with pytest.raises(InvalidWindow) as spoiled:
         bench.window()
     bench.line.instrument.memory = 50_000
     return spoiled.value
 
 
 def host_away(seconds: float):
-    def run(bench: Bench) -> Spoiled:
-        with pytest.raises(Spoiled) as spoiled:
+    def run(bench: Bench) -> InvalidWindow:
+        with pytest.raises(InvalidWindow) as spoiled:
             bench.window(happens=lambda: bench.time.sleep(seconds))
         return spoiled.value
 
     return run
 
 
-def reported(bench: Bench) -> Spoiled:
+def reported(bench: Bench) -> InvalidWindow:
     bench.once("STAT:QUES:COND?", lambda _: b"16384")
-    with pytest.raises(Spoiled) as spoiled:
+    with pytest.raises(InvalidWindow) as spoiled:
         bench.window()
     return spoiled.value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.errors import Blocked
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 
 pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
 from tests.unit.meters.faulty import KINDS, SHORT_MS, Bench
@@ -48,7 +48,7 @@ def test_an_answer_out_of_shape_is_blocked_or_spoils_the_window(key):
             try:
                 with bench.open(SHORT_MS):
                     right = bench.is_right(bench.window())
-            except (Blocked, Spoiled) as error:
+            except (Blocked, InvalidWindow) as error:
                 assert "\n" not in str(error)
             else:
                 assert right or query not in READINGS, (query, name)

@@ -11,7 +11,7 @@ import pytest
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
 from hil.meters.keithley_2450 import Keithley2450
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 from hil.standins.virtual.meter.errors import Errors, Limits
 from hil.standins.virtual.meter.keithley_2450 import LIMITS, VirtualKeithley2450
 from tests.unit.meters.board import NO_ERRORS, Board, energy_between_edges, served
@@ -114,7 +114,7 @@ def test_the_line_frequency_is_asked_for():
 
 def test_beyond_the_range_is_spoiled_and_says_so():
     board = Board(awake_a=0.2)
-    with metered(board) as (meter, _), pytest.raises(Spoiled, match="beyond its current range") as caught:
+    with metered(board) as (meter, _), pytest.raises(InvalidWindow, match="beyond its current range") as caught:
         meter.configure(board.setting)
         meter.arm()
         meter.capture(WITHIN_S)
@@ -131,7 +131,7 @@ def test_few_lost_readings_are_counted_and_many_spoil():
         expected = round((capture.t_s[-1] - capture.t_s[0]) / capture.interval_s) + 1 - len(capture.t_s)
         assert 0 < capture.lost == expected
     board = Board()
-    with metered(board) as (meter, twin), pytest.raises(Spoiled, match=r"lost \d+ of"):
+    with metered(board) as (meter, twin), pytest.raises(InvalidWindow, match=r"lost \d+ of"):
         meter.configure(board.setting)
         twin.lost_share = 0.05
         meter.arm()
@@ -140,7 +140,7 @@ def test_few_lost_readings_are_counted_and_many_spoil():
 
 def test_a_window_longer_than_expected_is_spoiled():
     board = Board(busy_s=12.0)
-    with metered(board) as (meter, _), pytest.raises(Spoiled, match="'steps' of the Keithley 2450 is full"):
+    with metered(board) as (meter, _), pytest.raises(InvalidWindow, match="'steps' of the Keithley 2450 is full"):
         meter.configure(replace(board.setting, window_s=0.1))
         meter.arm()
         meter.capture(WITHIN_S)
@@ -152,7 +152,7 @@ def test_a_range_that_changes_within_a_window_is_spoiled_and_the_next_window_has
         meter.configure(board.setting)
         meter.arm()
         twin.execute(":SENS:CURR:RANG:AUTO ON")
-        with pytest.raises(Spoiled, match="range of the Keithley 2450 was changed"):
+        with pytest.raises(InvalidWindow, match="range of the Keithley 2450 was changed"):
             meter.capture(WITHIN_S)
         meter.arm()
         assert twin.execute(":SENS:CURR:RANG:AUTO?") == b"0"
@@ -160,7 +160,7 @@ def test_a_range_that_changes_within_a_window_is_spoiled_and_the_next_window_has
 
 def test_not_a_number_is_spoiled(monkeypatch):
     board = Board()
-    with metered(board) as (meter, _), pytest.raises(Spoiled, match="not numbers"):
+    with metered(board) as (meter, _), pytest.raises(InvalidWindow, match="not numbers"):
         monkeypatch.setattr(Errors, "current", lambda self, true, *_: np.where(np.arange(len(true)) == 3, np.nan, true))
         meter.configure(board.setting)
         meter.arm()

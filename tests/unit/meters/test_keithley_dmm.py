@@ -14,7 +14,7 @@ from hil.energy.marker_interval import IntervalSums
 from hil.errors import Blocked
 from hil.meters import keithley_dmm
 from hil.meters.keithley_dmm import KeithleyDmm
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_dmm import LIMITS, VirtualKeithleyDmm
 from tests.unit.meters.board import NO_ERRORS, Board, energy_between_edges, served
@@ -79,7 +79,7 @@ def test_what_was_set_before_does_not_matter():
 
 def test_beyond_the_range_is_spoiled_and_says_so():
     board = board_at(10_000, awake_a=0.2)
-    with metered(board) as (meter, _), pytest.raises(Spoiled, match="beyond its current range") as caught:
+    with metered(board) as (meter, _), pytest.raises(InvalidWindow, match="beyond its current range") as caught:
         meter.configure(board.setting)
         meter.arm()
         meter.capture(WITHIN_S)
@@ -98,13 +98,13 @@ def test_lost_samples_show_by_their_time_stamps():
         meter.configure(board.setting)
         board.truth._edges = [(time + board.time.ps, level) for time, level in board.truth._edges]
         meter.arm()
-        with pytest.raises(Spoiled, match=r"lost \d+ of"):
+        with pytest.raises(InvalidWindow, match=r"lost \d+ of"):
             meter.capture(WITHIN_S)
 
 
 def test_a_range_that_changes_within_a_window_is_spoiled():
     board = board_at(10_000)
-    with metered(board) as (meter, twin), pytest.raises(Spoiled, match="was changed within a window"):
+    with metered(board) as (meter, twin), pytest.raises(InvalidWindow, match="was changed within a window"):
         meter.configure(board.setting)
         meter.arm()
         twin.execute(":DIG:CURR:RANG 1")
@@ -113,7 +113,7 @@ def test_a_range_that_changes_within_a_window_is_spoiled():
 
 def test_a_window_longer_than_expected_or_than_its_memory():
     board = board_at(10_000, busy_s=3.0)
-    with metered(board) as (meter, _), pytest.raises(Spoiled, match="'steps' of the Keithley DMM6500 is full"):
+    with metered(board) as (meter, _), pytest.raises(InvalidWindow, match="'steps' of the Keithley DMM6500 is full"):
         meter.configure(replace(board.setting, window_s=0.05))
         meter.arm()
         meter.capture(WITHIN_S)
@@ -173,7 +173,7 @@ def test_a_host_that_stands_still_while_a_ring_fills_spoils_the_window(small, wh
     board = board_at(10_000, busy_s=2.4)
     with (
         metered(board) as (meter, twin),
-        pytest.raises(Spoiled, match=r"was not read for 0\.\d+ s, in which readings may have been overwritten"),
+        pytest.raises(InvalidWindow, match=r"was not read for 0\.\d+ s, in which readings may have been overwritten"),
     ):
         meter.configure(board.setting)
         meter.arm()
@@ -199,5 +199,5 @@ def test_time_stamps_that_go_back_spoil_the_window(monkeypatch):
         return rows
 
     monkeypatch.setattr(KeithleyDmm, "_read", turned)
-    with pytest.raises(Spoiled, match="out of order"):
+    with pytest.raises(InvalidWindow, match="out of order"):
         captured(board_at(10_000))

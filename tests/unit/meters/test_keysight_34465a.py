@@ -12,7 +12,7 @@ from hil.energy.capture import Edge
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
 from hil.meters.keysight_34465a import Keysight34465A
-from hil.meters.meter import Host, HostMarked, Spoiled
+from hil.meters.meter import Host, HostMarked, InvalidWindow
 from hil.meters.window_edges import with_both_edges
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keysight_34465a import LIMITS, VirtualKeysight34465A
@@ -89,27 +89,27 @@ def test_what_was_set_before_does_not_matter():
 
 def test_a_memory_that_overflows_spoils_the_window_although_all_readings_come():
     board = board_at(0.001)
-    with pytest.raises(Spoiled, match="memory of the Keysight 34465A overflowed"):
+    with pytest.raises(InvalidWindow, match="memory of the Keysight 34465A overflowed"):
         captured(board, before=lambda twin: setattr(twin, "memory", 650))
 
 
 def test_an_interval_that_it_cannot_keep_spoils():
     board = board_at(0.001)
-    with pytest.raises(Spoiled, match="could not keep an interval of 0.001 s"):
+    with pytest.raises(InvalidWindow, match="could not keep an interval of 0.001 s"):
         captured(board, between=lambda twin: twin.execute("CURR:ZERO:AUTO ON"))
 
 
 def test_beyond_the_range_is_spoiled_and_says_so():
-    with pytest.raises(Spoiled, match="beyond the range") as caught:
+    with pytest.raises(InvalidWindow, match="beyond the range") as caught:
         captured(board_at(0.001, awake_a=0.2))
     assert caught.value.beyond_range
 
 
 def test_a_range_that_changes_and_not_a_number_are_spoiled(monkeypatch):
-    with pytest.raises(Spoiled, match="was changed within a window"):
+    with pytest.raises(InvalidWindow, match="was changed within a window"):
         captured(board_at(0.001), between=lambda twin: twin.execute("CURR:RANG 1"))
     monkeypatch.setattr(Errors, "current", lambda self, true, *_: np.where(np.arange(len(true)) == 3, np.nan, true))
-    with pytest.raises(Spoiled, match="not numbers"):
+    with pytest.raises(InvalidWindow, match="not numbers"):
         captured(board_at(0.001))
 
 
@@ -169,7 +169,7 @@ def test_a_trigger_that_is_not_where_the_power_rises_spoils_the_window(rise_s, s
         board.truth._edges = [(spike, 1), (spike + SECOND // 10**4, 0), *board.truth._edges]
     capture = captured_where_time_stops(board, 0.5056789, told=True) if told else captured(board)
     if spike_s is not None:
-        with pytest.raises(Spoiled, match="check the marker's wire"):
+        with pytest.raises(InvalidWindow, match="check the marker's wire"):
             with_both_edges(capture, board.setting.idle_s)
         return
     up, down = with_both_edges(capture, board.setting.idle_s).edges
@@ -196,7 +196,7 @@ def test_it_says_whether_it_waits_measures_or_is_through():
 
 
 def test_one_that_was_stopped_at_its_front_panel_is_spoiled():
-    with pytest.raises(Spoiled, match="stopped after 0 readings of a window"):
+    with pytest.raises(InvalidWindow, match="stopped after 0 readings of a window"):
         captured(board_at(0.001), between=lambda twin: twin.execute("ABOR"))
 
 

@@ -11,7 +11,7 @@ import pytest
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
 from hil.meters.keysight_n6705c import KeysightN6705C
-from hil.meters.meter import Host, Spoiled
+from hil.meters.meter import Host, InvalidWindow
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keysight_n6705c import LIMITS, VirtualKeysightN6705C
 from tests.unit.meters.board import NO_ERRORS, Board, energy_between_edges, served
@@ -103,7 +103,7 @@ def test_another_range_keeps_the_board_fed():
 
 def test_a_host_that_stays_away_spoils_the_window():
     board = board_at(0.01, rise_s=30.0)
-    with metered(board) as (meter, _), pytest.raises(Spoiled, match="was not fetched for 2"):
+    with metered(board) as (meter, _), pytest.raises(InvalidWindow, match="was not fetched for 2"):
         meter.configure(board.setting)
         meter.arm()
         board.time.sleep(25.0)
@@ -112,23 +112,23 @@ def test_a_host_that_stays_away_spoils_the_window():
 
 @pytest.mark.parametrize("share", [0.1, 0.01])
 def test_lost_records_spoil(share):
-    with pytest.raises(Spoiled, match="some are lost"):
+    with pytest.raises(InvalidWindow, match="some are lost"):
         captured(board_at(busy_s=4.0), between=lambda twin: setattr(twin, "lost_share", share))
 
 
 def test_beyond_the_range_is_spoiled_and_says_so():
-    with pytest.raises(Spoiled, match="beyond its current range") as caught:
+    with pytest.raises(InvalidWindow, match="beyond its current range") as caught:
         captured(board_at(awake_a=0.2))
     assert caught.value.beyond_range
 
 
 def test_a_range_that_changes_and_not_a_number_are_spoiled(monkeypatch):
-    with pytest.raises(Spoiled, match="was changed within a window"):
+    with pytest.raises(InvalidWindow, match="was changed within a window"):
         captured(board_at(), between=lambda twin: twin.execute("SENS:ELOG:CURR:RANG 3,(@1)"))
-    with pytest.raises(Spoiled, match="was changed within a window"):
+    with pytest.raises(InvalidWindow, match="was changed within a window"):
         captured(board_at(), between=lambda twin: twin.execute("SENS:ELOG:CURR:RANG:AUTO ON,(@1)"))
     monkeypatch.setattr(Errors, "current", lambda self, true, *_: np.full(len(true), np.nan))
-    with pytest.raises(Spoiled, match="not numbers"):
+    with pytest.raises(InvalidWindow, match="not numbers"):
         captured(board_at())
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hil.energy.aliasing import pace_flags
 from hil.errors import Blocked
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 
 pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
 from tests.unit.meters import faulty
@@ -38,7 +38,7 @@ def test_a_bounce_in_the_middle_of_a_window_is_no_edge_of_it(key, low_s):
     with Bench(key).open() as bench:
         try:
             assert bench.is_right(bench.window(bounce(bench, low_s)))
-        except Spoiled as spoiled:
+        except InvalidWindow as spoiled:
             assert "bounce" in str(spoiled) or "the power changes at" in str(spoiled)
         else:
             assert key == "keysight-n6705c" and low_s < 1e-3, "it parts its readings by the first two changes"
@@ -58,7 +58,7 @@ def test_a_range_that_changes_and_comes_back_spoils(key):
             bench.line.instrument.execute(KINDS[key].turn.replace("RANG 1A", "RANG 0.5A"))
             bench._happens, bench._middle_ps = back, bench.time.ps + round(lasts_s * PS)
 
-        with pytest.raises(Spoiled, match="range"):
+        with pytest.raises(InvalidWindow, match="range"):
             bench.window(away)
 
 
@@ -69,7 +69,7 @@ def test_a_source_at_its_limit_of_current_spoils(key):
         largest = bench.sheet.ranges[-1].amperes
         setting = bench.setting()
         scale = 1.0 + (1.02 - max(LOAD.levels_a)) / (max(LOAD.levels_a) - LOAD.idle_a)
-        with pytest.raises(Spoiled, match="limit|constant voltage|end of the range") as spoiled:
+        with pytest.raises(InvalidWindow, match="limit|constant voltage|end of the range") as spoiled:
             bench.window(
                 setting=type(setting)(setting.volt, largest, setting.interval_s, setting.idle_s, setting.window_s),
                 scale=scale,
@@ -100,7 +100,7 @@ def test_a_few_records_lost_with_every_fetch_spoil(lost):
             return b"#%d%d%s" % (len(str(len(data))), len(data), data)
 
         bench.line.fault = fault
-        with pytest.raises(Spoiled, match="some are lost"):
+        with pytest.raises(InvalidWindow, match="some are lost"):
             bench.window()
 
 
@@ -159,5 +159,5 @@ def test_a_display_slower_than_the_sleep_blocks():
     with Bench("polled-scpi").open() as bench:
         bench.line.instrument.refresh_s = 0.3
         bench.line.instrument.latency_s = (1e-4, 2e-4)
-        with pytest.raises((Blocked, Spoiled)):
+        with pytest.raises((Blocked, InvalidWindow)):
             bench.window()

@@ -11,7 +11,7 @@ import pytest
 
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked, RigError
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.polled_scpi import Dialect, PolledScpi
 from hil.meters.rigol_dp800 import RigolDP800
 from hil.meters.rs_ngu import RsNGU
@@ -121,7 +121,7 @@ def test_a_late_answer_blocks_and_is_not_taken_for_the_next(case):
         with pytest.raises(Blocked, match="did not take"):
             meter.capture(5.0)
         assert bench.holds(bench.run(meter, case.interval_s)), "the session was opened again"
-        assert meter._session.ask("*IDN?") == meter.identity
+        assert meter._session.query("*IDN?") == meter.identity
 
 
 @pytest.mark.parametrize("case", ALL)
@@ -153,7 +153,7 @@ def test_overload_and_no_numbers_spoil_the_window(case, overload):
     said = pairs(9.9e37 if overload else np.nan) if case is NGU else (OVERLOADS if overload else NO_NUMBERS)[case.key]
     with bench.open(case.driver) as meter:
         bench.line.fault = once(case.query, lambda _: said, after=3)
-        with pytest.raises(Spoiled) as spoiled:
+        with pytest.raises(InvalidWindow) as spoiled:
             bench.run(meter, case.interval_s)
     assert spoiled.value.beyond_range == overload
 
@@ -162,7 +162,7 @@ def test_overload_and_no_numbers_spoil_the_window(case, overload):
 def test_a_current_beyond_the_range_spoils_and_says_so(case):
     """Some change the range, some say overload, the supply leaves constant voltage: each is told apart from a good window."""
     bench = case.bench(5, range_a=case.small_a, scale=20.0 if case is DP800 else 1.0)
-    with bench.open(case.driver) as meter, pytest.raises(Spoiled) as spoiled:
+    with bench.open(case.driver) as meter, pytest.raises(InvalidWindow) as spoiled:
         bench.run(meter, case.interval_s)
     assert spoiled.value.beyond_range
 
@@ -182,7 +182,7 @@ def test_a_range_that_changes_within_the_window_spoils_it(case, command):
             return answer
 
         bench.line.fault = once(case.query, turn, after=5)
-        with pytest.raises(Spoiled, match="it changed within the window"):
+        with pytest.raises(InvalidWindow, match="it changed within the window"):
             bench.run(meter, case.interval_s)
 
 
@@ -230,7 +230,7 @@ def test_lost_readings_spoil_the_window(case, query, after, change, reason):
     bench.slowest_s = 0.2 if case is SDM else 0.0  # one answer holds many readings
     with bench.open(case.driver) as meter:
         bench.line.fault = once(query, stall(bench, 0.33) if change == "stall" else change, after=after)
-        with pytest.raises(Spoiled, match=reason):
+        with pytest.raises(InvalidWindow, match=reason):
             bench.run(meter, case.interval_s)
 
 
@@ -268,7 +268,7 @@ def test_what_somebody_left_set_does_not_matter(case, left):
 @pytest.mark.parametrize("case", ALL)
 def test_a_power_that_never_changes_spoils_the_window(case):
     bench = case.bench(10, flat=True)
-    with bench.open(case.driver) as meter, pytest.raises(Spoiled, match="edges of the window cannot be found"):
+    with bench.open(case.driver) as meter, pytest.raises(InvalidWindow, match="edges of the window cannot be found"):
         bench.run(meter, case.interval_s)
 
 
@@ -310,7 +310,7 @@ def aliased(jitter: float, seed: int) -> float:
         ) as meter:
             meter.configure(bench.setting(0.01))
             time.sleep(float(rng.uniform(0, 0.01)))
-            polls = meter._poller.run(meter._ask, 0.01, lambda: time.seconds() > 2)
+            polls = meter._poller.run(meter._poll, 0.01, lambda: time.seconds() > 2)
     finally:
         VirtualPolledScpi.latency_s = before
     return float(np.mean(polls.values) / 0.026 - 1)

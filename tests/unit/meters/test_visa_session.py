@@ -84,10 +84,10 @@ def test_a_late_answer_is_not_taken_for_the_next_one(serve):
     session = VisaSession(server.resource, "thing", SHORT_MS)
     for number in range(3):
         with pytest.raises(Blocked, match=r"thing did not take 'SLOW\?'"):
-            session.ask("SLOW?")
+            session.query("SLOW?")
         if number == 1:
             time.sleep(3 * SHORT_MS / 1000)  # the late answer has come by now, or comes while we ask
-        assert session.ask(f"NEXT{number}?") == f"NEXT{number}?"
+        assert session.query(f"NEXT{number}?") == f"NEXT{number}?"
     assert server.connections == 4
 
 
@@ -95,20 +95,20 @@ def test_half_an_answer_does_not_stay(serve):
     server = serve(lambda line: b"1.0,2." if line == "HALF?" else b"7\n")
     session = VisaSession(server.resource, "thing", SHORT_MS)
     with pytest.raises(Blocked, match="HALF"):
-        session.ask_floats("HALF?")
-    assert session.ask_floats("WHOLE?").tolist() == [7]
+        session.query_floats("HALF?")
+    assert session.query_floats("WHOLE?").tolist() == [7]
 
 
 def test_an_instrument_that_vanishes_and_comes_back(serve):
     server = serve(lambda line: b"1\n")
     session = VisaSession(server.resource, "thing", SHORT_MS)
-    assert session.ask("A?") == "1"
+    assert session.query("A?") == "1"
     server.close()
     for _ in range(2):
         with pytest.raises(Blocked, match="check its cable, its power and its address"):
-            session.ask("B?")
+            session.query("B?")
     serve(lambda line: b"2\n", server.port)
-    assert session.ask("C?") == "2"
+    assert session.query("C?") == "2"
 
 
 def test_one_that_hangs_up_within_an_answer(serve):
@@ -120,9 +120,9 @@ def test_one_that_hangs_up_within_an_answer(serve):
     session = VisaSession(serve(answer).resource, "thing", SHORT_MS)
     begin = time.monotonic()
     with pytest.raises(Blocked):
-        session.ask("DIE?")
+        session.query("DIE?")
     assert time.monotonic() - begin < 2
-    assert session.ask("LIVE?") == "3"
+    assert session.query("LIVE?") == "3"
 
 
 def test_nobody_at_the_address():
@@ -151,27 +151,27 @@ def test_long_answers_and_blocks_with_line_ends_in_them(serve):
         "DOUBLES?": b"#216" + struct.pack("<2d", 1.5, -2.5), "EMPTY?": b"#10", "NONE?": b"",
     }  # fmt: skip
     session = VisaSession(serve(lambda line: answers[line] + b"\n").resource, "thing", 2000)
-    assert np.array_equal(session.ask_floats("TEXT?"), numbers)
-    assert np.array_equal(session.ask_block("SIZED?"), bits)
-    assert np.array_equal(session.ask_block("UNSIZED?", count=len(bits)), bits)
-    assert session.ask_block("DOUBLES?", "d", big_endian=False).tolist() == [1.5, -2.5]
-    assert len(session.ask_block("EMPTY?")) == 0 and len(session.ask_floats("NONE?")) == 0
-    assert np.array_equal(session.ask_block("SIZED?"), bits), "nothing was left over"
+    assert np.array_equal(session.query_floats("TEXT?"), numbers)
+    assert np.array_equal(session.query_block("SIZED?"), bits)
+    assert np.array_equal(session.query_block("UNSIZED?", count=len(bits)), bits)
+    assert session.query_block("DOUBLES?", "d", big_endian=False).tolist() == [1.5, -2.5]
+    assert len(session.query_block("EMPTY?")) == 0 and len(session.query_floats("NONE?")) == 0
+    assert np.array_equal(session.query_block("SIZED?"), bits), "nothing was left over"
 
 
 @pytest.mark.parametrize("answer", [b"12,x,3\n", b"\xff\xfe\n", b"1,,2\n"])
 def test_an_answer_that_is_no_number_blocks(serve, answer):
     session = VisaSession(serve(lambda _: answer).resource, "thing", SHORT_MS)
     with pytest.raises(Blocked, match=r"did not take 'X\?'"):
-        session.ask_floats("X?")
+        session.query_floats("X?")
 
 
 @pytest.mark.parametrize("answer", [b"text\n", b"#44000too short\n", b"#0" + bytes(9) + b"\n"])
 def test_a_block_that_is_none_or_not_whole_blocks(serve, answer):
     session = VisaSession(serve(lambda line: answer if line == "B?" else b"ok\n").resource, "thing", SHORT_MS)
     with pytest.raises(Blocked, match=r"did not take 'B\?'"):
-        session.ask_block("B?", count=4)
-    assert session.ask("A?") == "ok"
+        session.query_block("B?", count=4)
+    assert session.query("A?") == "ok"
 
 
 @pytest.mark.parametrize("fine", [b'0,"No error"\n', b'+0,"No error"\n', b'0,"No error;0;0 0"\n'])
@@ -200,10 +200,10 @@ def test_a_serial_instrument_takes_its_options():
     tty.setraw(theirs)
     try:
         session = VisaSession(f"ASRL{os.ttyname(theirs)}::INSTR", "thing", SHORT_MS, baud_rate=115200)
-        session.tell("HELLO")
+        session.write("HELLO")
         assert os.read(ours, 100) == b"HELLO\n"
         os.write(ours, b"42\n")
-        assert session.ask("X?") == "42"
+        assert session.query("X?") == "42"
         session.close()
     finally:
         os.close(ours)
@@ -234,8 +234,8 @@ def test_commands_do_not_wait_for_each_other(serve):
     session = VisaSession(serve(lambda line: b"1\n" if line.endswith("?") else None).resource, "thing")
     begin = time.monotonic()
     for _ in range(50):
-        session.tell("A", "B")
-        assert session.ask("C?") == "1"
+        session.write("A", "B")
+        assert session.query("C?") == "1"
     assert time.monotonic() - begin < 1.0
 
 
@@ -253,8 +253,8 @@ def test_a_block_that_says_it_is_larger_than_any_is_not_waited_for(serve):
     with pytest.raises(
         Blocked, match=r"did not take 'B\?' \(a block of 999,999,999 bytes is longer than any that is requested\)"
     ):
-        session.ask_block("B?")
-    assert session.ask("A?") == "ok"
+        session.query_block("B?")
+    assert session.query("A?") == "ok"
 
 
 @pytest.mark.parametrize("head", [b"#9999999999", b"#0"])
@@ -278,7 +278,7 @@ def test_a_serial_instrument_that_sends_for_ever_ends_at_the_cap(monkeypatch, he
     try:
         session = VisaSession(f"ASRL{os.ttyname(theirs)}::INSTR", "thing", 100_000, baud_rate=115200)
         with pytest.raises(Blocked, match="its answer does not end within 1,024 bytes"):
-            session.ask_block("B?", count=1 << 20)
+            session.query_block("B?", count=1 << 20)
         session.close()
     finally:
         end.set()

@@ -12,7 +12,7 @@ from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
 from hil.meters import fnb58_report as report
 from hil.meters.fnb58 import Fnb58
-from hil.meters.meter import Setting, Spoiled
+from hil.meters.meter import InvalidWindow, Setting
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 
 SHEET = load_data_sheet("fnb58")
@@ -127,19 +127,19 @@ def test_it_stops_without_being_asked_to_go_on(hid: ScriptedHid) -> None:
 
 def test_missing_reports_spoil_the_window(hid: ScriptedHid) -> None:
     hid.drop = set(range(20, 26))
-    with pytest.raises(Spoiled, match="2[345] samples .* missing"):
+    with pytest.raises(InvalidWindow, match="2[345] samples .* missing"):
         armed(hid).capture(20.0)
 
 
 def test_a_damaged_report_spoils_the_window(hid: ScriptedHid) -> None:
     hid.damage = {7}
-    with pytest.raises(Spoiled, match="1 of .* wrong checksum"):
+    with pytest.raises(InvalidWindow, match="1 of .* wrong checksum"):
         armed(hid).capture(20.0)
 
 
 def test_a_current_beyond_its_range_asks_for_a_larger_one() -> None:
     time = VirtualTime()
-    with pytest.raises(Spoiled, match="beyond the 7 A") as spoiled:
+    with pytest.raises(InvalidWindow, match="beyond the 7 A") as spoiled:
         armed(ScriptedHid(time, board(time, begin=0.7, peak=7.5))).capture(10.0)
     assert spoiled.value.beyond_range
 

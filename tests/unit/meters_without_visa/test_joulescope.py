@@ -14,7 +14,7 @@ from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked, RigError
 from hil.meters.joulescope import RANGES, Joulescope, open_driver
 from hil.meters.joulescope_stream import Levels, Samples
-from hil.meters.meter import Setting, Spoiled
+from hil.meters.meter import InvalidWindow, Setting
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime, mean_current
 
 SHEET = load_data_sheet("joulescope-js220")
@@ -136,7 +136,7 @@ def test_a_piece_that_is_missing_spoils_the_window(driver: ScriptedDriver) -> No
     driver.time.sleep(0.1)
     driver.pump()
     driver.skip = {"u/js220/001234/s/p/!data"}
-    with pytest.raises(Spoiled, match="50 samples .* missing"):
+    with pytest.raises(InvalidWindow, match="50 samples .* missing"):
         meter.capture(20.0)
 
 
@@ -148,13 +148,13 @@ def test_a_sample_that_is_no_number_spoils_the_window(driver: ScriptedDriver) ->
         if "/i/" in topic
         else data(topic, begins, length)
     )  # type: ignore[method-assign]
-    with pytest.raises(Spoiled, match=r"\d+ samples of the Joulescope JS220 are missing"):
+    with pytest.raises(InvalidWindow, match=r"\d+ samples of the Joulescope JS220 are missing"):
         armed(driver).capture(20.0)
 
 
 def test_current_beyond_the_range(time: VirtualTime) -> None:
     meter = armed(ScriptedDriver(time, board(time, begin=0.3, peak=0.2)))
-    with pytest.raises(Spoiled) as spoiled:
+    with pytest.raises(InvalidWindow) as spoiled:
         meter.capture(20.0)
     assert spoiled.value.beyond_range
 

@@ -15,7 +15,7 @@ from hil.energy.uncertainty import combined
 from hil.errors import Blocked, RigError
 from hil.meters.lpm01a import Lpm01a
 from hil.meters.lpm01a_stream import Stream
-from hil.meters.meter import Setting, Spoiled
+from hil.meters.meter import InvalidWindow, Setting
 from hil.meters.serial_line import SerialLine
 from hil.standins.virtual.meter.errors import Errors, Limits
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
@@ -102,7 +102,7 @@ def test_readings_that_are_missing_spoil_the_window(time: VirtualTime) -> None:
     instrument.drop = set(range(1200, 1210))
     meter = meter_of(instrument, time)
     meter.arm()
-    with pytest.raises(Spoiled, match="10 readings .* missing"):
+    with pytest.raises(InvalidWindow, match="10 readings .* missing"):
         meter.capture(20.0)
 
 
@@ -111,7 +111,7 @@ def test_a_garbled_reading_spoils_the_window(time: VirtualTime) -> None:
     instrument.garble = {800}
     meter = meter_of(instrument, time)
     meter.arm()
-    with pytest.raises(Spoiled, match="1 readings .* garbled"):
+    with pytest.raises(InvalidWindow, match="1 readings .* garbled"):
         meter.capture(20.0)
     meter.arm()  # it is at rest again, and takes commands
 
@@ -122,7 +122,7 @@ def test_a_buffer_that_overflows_spoils_the_window(time: VirtualTime) -> None:
     instrument._stream = lambda: stream().replace("buff 00%", "buff 100%")  # type: ignore[method-assign]
     meter = meter_of(instrument, time)
     meter.arm()
-    with pytest.raises(Spoiled, match="buffer of the ST X-NUCLEO-LPM01A overflowed"):
+    with pytest.raises(InvalidWindow, match="buffer of the ST X-NUCLEO-LPM01A overflowed"):
         meter.capture(20.0)
 
 
@@ -159,7 +159,7 @@ def test_an_answer_that_is_late_or_never_comes_blocks_and_the_next_window_is_rig
 def test_overcurrent_asks_for_a_larger_range(time: VirtualTime) -> None:
     meter = meter_of(twin(time, peak=0.08), time)
     meter.arm()
-    with pytest.raises(Spoiled) as spoiled:
+    with pytest.raises(InvalidWindow) as spoiled:
         meter.capture(20.0)
     assert spoiled.value.beyond_range
 
@@ -167,7 +167,7 @@ def test_overcurrent_asks_for_a_larger_range(time: VirtualTime) -> None:
 def test_a_reading_beyond_the_range_asks_for_a_larger_one(time: VirtualTime) -> None:
     meter = meter_of(twin(time, peak=0.055), time)
     meter.arm()
-    with pytest.raises(Spoiled) as spoiled:
+    with pytest.raises(InvalidWindow) as spoiled:
         meter.capture(20.0)
     assert spoiled.value.beyond_range
 
@@ -202,7 +202,7 @@ def test_a_meter_that_vanishes_blocks(time: VirtualTime, servers: list[SerialSer
     meter = Lpm01a(SerialLine(server.path, 3_686_400, "LPM01A"), SHEET, host(time, server.pump))
     meter.configure(SETTING)
     meter.arm()
-    server.hang_up()
+    server.disconnect()
     with pytest.raises(Blocked):
         meter.capture(5.0)
 

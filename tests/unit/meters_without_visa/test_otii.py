@@ -12,7 +12,7 @@ from wired import PS, SETTING, board, energy, host, true_energy
 
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked, RigError
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 from hil.meters.otii import Otii, open_otii
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 
@@ -98,7 +98,7 @@ def test_no_marker_blocks_and_ends_the_recording(time: VirtualTime) -> None:
 
 
 def test_current_beyond_the_range(time: VirtualTime) -> None:
-    with pytest.raises(Spoiled) as spoiled:
+    with pytest.raises(InvalidWindow) as spoiled:
         armed(ScriptedOtii(time, board(time, begin=0.4, peak=2.9))).capture(20.0)
     assert spoiled.value.beyond_range
 
@@ -114,14 +114,14 @@ def test_a_sample_that_is_no_number_spoils_the_window(otii: ScriptedOtii, value:
         return data
 
     otii.get_channel_data = damaged  # type: ignore[method-assign]
-    with pytest.raises(Spoiled, match="a sample of the Qoitech Otii Arc is not a number"):
+    with pytest.raises(InvalidWindow, match="a sample of the Qoitech Otii Arc is not a number"):
         armed(otii).capture(20.0)
 
 
 def test_a_marker_that_chatters_spoils_the_window(time: VirtualTime) -> None:
     truth = board(time, begin=0.4)
     truth._edges[1:1] = [(PS * 6 // 10, 0), (PS * 7 // 10, 1)]
-    with pytest.raises(Spoiled, match="changed 4 times"):
+    with pytest.raises(InvalidWindow, match="changed 4 times"):
         otii = ScriptedOtii(time, truth)
         meter = armed(otii)
         time.sleep(1.5)

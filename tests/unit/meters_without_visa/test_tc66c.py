@@ -10,7 +10,7 @@ from wired import ASLEEP, AWAKE, EXACT, board, host
 
 from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked
-from hil.meters.meter import Setting, Spoiled
+from hil.meters.meter import InvalidWindow, Setting
 from hil.meters.serial_line import SerialLine
 from hil.meters.tc66c import Tc66c
 from hil.meters.tc66c_record import decrypt, name_of, parse
@@ -78,7 +78,7 @@ def test_its_polls_are_not_commensurate_with_anything() -> None:
     meter = meter_of(twin(time), time)
     meter.configure(Setting(3.3, 0.04, 0.1, 0.5, 20.0))
     meter.arm()
-    gaps = np.diff(meter._poller.run(partial(meter._ask, []), 0.1, lambda: time.seconds() > 20).t_s)
+    gaps = np.diff(meter._poller.run(partial(meter._poll_power, []), 0.1, lambda: time.seconds() > 20).t_s)
     assert gaps.min() < 0.06 and gaps.max() > 0.14 and gaps.mean() == pytest.approx(0.1, rel=0.1)
 
 
@@ -101,7 +101,7 @@ def test_a_late_answer_does_not_pass_for_the_next() -> None:
     meter = meter_of(instrument, time)
     instrument.late = 1
     records: list[bytes] = []
-    polls = meter._poller.run(partial(meter._ask, records), 0.01, lambda: time.seconds() > 2.5)
+    polls = meter._poller.run(partial(meter._poll_power, records), 0.01, lambda: time.seconds() > 2.5)
     assert polls.t_s[0] > 1.0  # after the time-out
     truth = instrument._truth.current(np.rint(polls.t_s * 1e12).astype(np.int64))
     assert (
@@ -115,7 +115,7 @@ def test_a_damaged_record_spoils_the_window() -> None:
     meter = meter_of(instrument, time)
     meter.arm()
     instrument.damaged = 1
-    with pytest.raises(Spoiled, match="wrong checksum"):
+    with pytest.raises(InvalidWindow, match="wrong checksum"):
         meter.capture(20.0)
 
 
@@ -164,7 +164,7 @@ def test_current_beyond_the_range() -> None:
     instrument = VirtualTc66c(board(time, begin=0.5, peak=5.5), EXACT, np.random.default_rng(1))
     meter = meter_of(instrument, time)
     meter.arm()
-    with pytest.raises(Spoiled) as spoiled:
+    with pytest.raises(InvalidWindow) as spoiled:
         meter.capture(20.0)
     assert spoiled.value.beyond_range
 

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from hil.images import image_of
-from hil.standins.renode import others_here
+from hil.standins.renode import other_users_present
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options,
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/renode").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    if others_here() and said.startswith("renode"):
+    if other_users_present() and said.startswith("renode"):
         said = "blocked: other users work on this computer"
     assert said in rig(*options, "--collect-only", rig_toml=rig_toml).stdout.splitlines()[2]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from hil.errors import Blocked
-from hil.rig.lock_file import Held, LockFile, Untrusted
+from hil.rig.lock_file import LockFile, LockHeld, UnsafeLock
 from hil.rig.locks import Locks
 from tests.other_user import NOBODY, SOMEBODY, as_user, needs_root
 
@@ -138,7 +138,7 @@ def test_who_locked_a_file_that_is_there_no_more_does_not_get_in(shared: Path) -
         try:
             LockFile(path).take(3.0, b"second")
             outcome.append("in")
-        except (Held, Untrusted) as refused:
+        except (LockHeld, UnsafeLock) as refused:
             outcome.append(refused)
 
     first.take(0, b"first")
@@ -149,7 +149,7 @@ def test_who_locked_a_file_that_is_there_no_more_does_not_get_in(shared: Path) -
     third.take(0, b"third")
     first.release()
     waiting.join(30)
-    assert len(outcome) == 1 and isinstance(outcome[0], Held) and outcome[0].note == b"third"
+    assert len(outcome) == 1 and isinstance(outcome[0], LockHeld) and outcome[0].note == b"third"
     third.release()
 
 

@@ -163,7 +163,7 @@ def test_a_stand_in_that_the_board_does_not_have_blocks(started: list[FakeStandI
 def renode(monkeypatch: pytest.MonkeyPatch) -> None:
     """Renode is installed, and nobody else is here."""
     monkeypatch.setattr("hil.standins.renode.program", lambda: "/opt/renode/renode")
-    monkeypatch.setattr("hil.standins.renode.others_here", lambda: False)
+    monkeypatch.setattr("hil.standins.renode.other_users_present", lambda: False)
 
 
 @pytest.mark.usefixtures("renode")
@@ -214,7 +214,7 @@ def test_faults_are_injected_where_they_can_be(started: list[FakeStandIn], tmp_p
 
 @pytest.mark.usefixtures("renode")
 def test_among_others_renode_has_to_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hil.standins.renode.others_here", lambda: True)
+    monkeypatch.setattr("hil.standins.renode.other_users_present", lambda: True)
     with pytest.raises(Blocked, match="accept this with --reality=renode, or use --reality=virtual"):
         choose(BOARD, None, "auto")
     assert choose(BOARD, None, "renode") == "renode"

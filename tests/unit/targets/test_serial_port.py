@@ -13,7 +13,7 @@ import serial
 from hil.link.failures import Silent
 from hil.link.session import Session
 from hil.targets import serial_port
-from hil.targets.serial_port import SerialPort, let_go, open_serial
+from hil.targets.serial_port import SerialPort, close_and_discard, open_serial
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> Iterator[SerialPort]:
     tty.setraw(slave)
     port = open_serial(os.ttyname(slave), 921_600)
     yield port
-    let_go(port)
+    close_and_discard(port)
     for end in (master, slave):
         os.close(end)
 
@@ -33,7 +33,7 @@ def test_every_port_has_a_deadline_for_writes() -> None:
     master, slave = os.openpty()
     port = open_serial(os.ttyname(slave), 921_600)
     assert port.write_timeout == serial_port.WRITE_TIMEOUT_S > 0
-    let_go(port)
+    close_and_discard(port)
     assert not port.is_open
     for end in (master, slave):
         os.close(end)
@@ -60,4 +60,4 @@ def test_letting_go_of_a_port_that_is_gone_is_no_error() -> None:
     port = open_serial(os.ttyname(slave), 921_600)
     for end in (slave, master):
         os.close(end)
-    let_go(port)
+    close_and_discard(port)

@@ -157,7 +157,7 @@ def test_an_address_that_is_none(resource: str, tmp_path: Path) -> None:
     require_one_sentence(*ended("measure", resource, tmp_path), "Keithley 2450")
 
 
-class Twin:
+class VirtualMeterEntry:
     """A virtual instrument that goes on with the clock; `began` is set when it begins to read."""
 
     def __init__(self) -> None:
@@ -179,7 +179,7 @@ class Twin:
 
 @pytest.mark.parametrize("command", ["measure", "power"])
 def test_an_instrument_that_goes_in_mid_window(command: str, fake: Callable[..., Fake], tmp_path: Path) -> None:
-    twin = Twin()
+    twin = VirtualMeterEntry()
     instrument = fake(twin)
     process = started(command, instrument.resource, tmp_path)
     twin.wait()
@@ -191,7 +191,7 @@ def test_an_instrument_that_goes_in_mid_window(command: str, fake: Callable[...,
 
 @pytest.mark.parametrize(("command", "code"), [("measure", 130), ("power", 0)])
 def test_ctrl_c(command: str, code: int, fake: Callable[..., Fake], tmp_path: Path) -> None:
-    twin = Twin()
+    twin = VirtualMeterEntry()
     process = started(command, fake(twin).resource, tmp_path)
     twin.wait()
     process.send_signal(signal.SIGINT)

@@ -15,7 +15,7 @@ from hil.energy.data_sheet import load_data_sheet
 from hil.energy.mlperf_tiny import form
 from hil.errors import Blocked
 from hil.link.replies import Stepped
-from hil.meters.meter import Spoiled
+from hil.meters.meter import InvalidWindow
 from hil.record import schema
 
 pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
@@ -58,7 +58,7 @@ class FakeMeter:
         if isinstance(fate, Exception):
             raise fate
         if np.max(seen.current_a) > 1.05 * self.settings[-1].range_a:
-            raise Spoiled("overload", beyond_range=True)
+            raise InvalidWindow("overload", beyond_range=True)
         edges = tuple(replace(edge, t_s=np.float64(edge.t_s)) for edge in seen.edges)  # as drivers have them
         return replace(seen, range_a=self.settings[-1].range_a, edges=edges)
 
@@ -73,7 +73,7 @@ class FakeTrial:
         weight = SimpleNamespace(name="conv1")
         self.p = SimpleNamespace(
             slots=8, settings=SimpleNamespace(batch=8), board=board, data=SimpleNamespace(train_images=np.zeros(800)),
-            subject=SimpleNamespace(tensors=[weight], layers=("all",), least_cycles=lambda: LeastCycles((1,), LEAST)), image=None, plan=None,
+            method=SimpleNamespace(tensors=[weight], layers=("all",), least_cycles=lambda: LeastCycles((1,), LEAST)), image=None, plan=None,
         )  # fmt: skip
         self.outcome = SimpleNamespace(
             steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=CLOCK_HZ, reality=reality, difference=None, autonomous=0, final_digests=(), energy=None, power=[], laps_s=[], figures=Figures(),
@@ -127,12 +127,12 @@ def test_one_window_warms_up_and_finds_the_range_and_six_count():
 
 
 def test_spoiled_windows_are_measured_again():
-    fake, _ = measured([None, Spoiled("2 readings were lost"), None, Spoiled("2 readings were lost")])
+    fake, _ = measured([None, InvalidWindow("2 readings were lost"), None, InvalidWindow("2 readings were lost")])
     assert len(fake.runs) == 9 and len(fake.outcome.energy.windows) == 6
 
 
 def test_windows_on_two_ranges_do_not_count_together():
-    fake, meter = measured([None, None, None, Spoiled("overload", beyond_range=True)])
+    fake, meter = measured([None, None, None, InvalidWindow("overload", beyond_range=True)])
     assert [setting.range_a for setting in meter.settings] == [1.0, 0.1, 1.0]
     assert len(fake.runs) == 10, "one warms up, two are thrown away with the third, six count"
     assert fake.outcome.energy.to_json()["meter"]["range"] == 1.0
@@ -142,7 +142,7 @@ def test_too_many_spoiled_windows_block_with_the_last_reason():
     with pytest.raises(
         Blocked, match=f"{MOST_SPOILED + 1} windows were discarded, the last because the buffer is full: run again"
     ):
-        measured([None] + [Spoiled("the buffer is full.")] * (MOST_SPOILED + 1))
+        measured([None] + [InvalidWindow("the buffer is full.")] * (MOST_SPOILED + 1))
 
 
 def test_a_board_beyond_every_range_blocks():

@@ -118,7 +118,7 @@ def test_no_budget_no_judgement():
 def test_the_record_fits_the_schema_and_the_table_holds_every_step():
     outcome = latency_outcome("virtual", 5.0)
     outcome.latency.layers = {
-        way: {layer.name: [7] * 200 for layer in outcome.prepared.subject.network.layers}
+        way: {layer.name: [7] * 200 for layer in outcome.prepared.method.network.layers}
         for way in ("forward", "backward")
     }
     found = trial_record(outcome).latency

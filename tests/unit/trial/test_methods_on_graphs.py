@@ -30,16 +30,16 @@ def spec(variant: str = "adaptive", network: str = "resnet-tiny", board: str = "
 @pytest.mark.parametrize("method", ["poor-mans-training", "bias-only"])
 def test_trained_tensors_lie_in_the_file_where_the_witness_looks(method: str, variant: str) -> None:
     prepared = prepare(spec(variant if method == "poor-mans-training" else "adaptive", method=method))
-    places = prepared.subject.places(prepared.plan)
-    reference = reference_of(prepared.subject)
+    places = prepared.method.places(prepared.plan)
+    reference = reference_of(prepared.method)
     for (place, tensor), digest in zip(
-        zip(places, prepared.subject.tensors, strict=True), reference.digests(), strict=True
+        zip(places, prepared.method.tensors, strict=True), reference.digests(), strict=True
     ):
         assert xxhash.xxh32_intdigest(prepared.blob[place : place + tensor.size]) == digest
 
 
 def test_a_file_with_other_weights_holds_them() -> None:
-    subject = prepare(spec("block3")).subject
+    subject = prepare(spec("block3")).method
     rng = np.random.default_rng(1)
     weights = [
         rng.integers(-126, 127, tensor.elements).astype(tensor.dtype).reshape(own.shape)
@@ -56,7 +56,7 @@ def test_a_file_with_other_weights_holds_them() -> None:
 
 def test_a_network_that_is_too_large_for_ram_lies_in_flash() -> None:
     prepared = prepare(spec("block3", "mcunet-128", "stm32f746", data="fashion-mnist-1k@128x128x3"))
-    assert prepared.subject.in_flash and prepared.image.cargo == ((0x0804_0000, prepared.blob),)
+    assert prepared.method.in_flash and prepared.image.cargo == ((0x0804_0000, prepared.blob),)
     assert prepared.image.digest == prepare(spec(board="stm32f746")).image.digest, "the program is the same"
     assert not prepare(spec()).image.cargo
 
@@ -77,7 +77,7 @@ def test_the_full_model_and_its_sparse_form_plan_within_the_paper_s_memory() -> 
     assert full.plan.total <= 668 * 1024  # PMT, table 8
     sparse = spec("block3", "mcunet-128", "stm32f746", data="fashion-mnist-1k@128x128x3", settings=LEAN)
     assert prepare(sparse).plan.total <= 209 * 1024  # PMT, table 9
-    assert prepare(sparse).subject.analytic()["macs_step"] <= 1_162_500_000
+    assert prepare(sparse).method.analytic()["macs_step"] <= 1_162_500_000
 
 
 def test_deepzero_is_for_small_networks() -> None:
@@ -125,4 +125,4 @@ def test_the_budgets_of_elasticzo_are_not_those_of_graphs() -> None:
 
 def test_the_block_that_is_selected_begins_with_one_that_fits() -> None:
     prepared = prepare(spec("selected"))
-    assert prepared.subject.settings.blocks == 1 and prepared.spec.variant == "selected"
+    assert prepared.method.settings.blocks == 1 and prepared.spec.variant == "selected"

@@ -38,7 +38,7 @@ def test_of_a_batch_that_does_not_fit_the_board_holds_as_much_as_it_can(batch):
     assert (
         prepared.plan.total
         <= arena(prepared)
-        < plan(prepared.subject.network, prepared.settings, prepared.slots + 1).total
+        < plan(prepared.method.network, prepared.settings, prepared.slots + 1).total
     )
 
 

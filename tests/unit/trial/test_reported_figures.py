@@ -136,7 +136,7 @@ def test_stretches_that_lose_cycles_are_wrong_where_the_counter_agrees_with_the_
 @given(variant=st.sampled_from(["adaptive", "model-node", "block2"]))
 def test_an_update_takes_what_its_stores_take(variant):
     """Four weights a word, one store a cycle: less was booked where the counter was started after the update."""
-    subject = prepare(TrialSpec("stm32h7b3", variant, "resnet-tiny", "poor-mans-training", batch=1, evaluate=0)).subject
+    subject = prepare(TrialSpec("stm32h7b3", variant, "resnet-tiny", "poor-mans-training", batch=1, evaluate=0)).method
     trained = sum(tensor.elements for tensor in subject.tensors)
     assert trained // 8 < subject.least_cycles().phases["update"] <= trained
 

@@ -338,7 +338,7 @@ def test_a_damaged_checkpoint_is_refused_or_holds_arrays_of_the_right_kind(tmp_p
     except RigError as error:
         assert "epoch.npz" in str(error) and "\n" not in str(error)
     else:
-        assert all(layer.weights.dtype == np.int8 for layer in found.subject.network.trained)
+        assert all(layer.weights.dtype == np.int8 for layer in found.method.network.trained)
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.float32, np.uint8, bool])

@@ -112,11 +112,11 @@ def test_sleep_that_stops_the_chip_is_found(board: Teensy) -> None:
 
 def test_nothing_can_be_read_from_the_flash_before_somebody_has_set_up_the_flexspi(board: Teensy) -> None:
     board.load(image(REST))
-    assert "the FlexSPI has not been set up" in str(board.chip.core.why_closed(FLASH))
+    assert "the FlexSPI has not been set up" in str(board.chip.core.closed_reason(FLASH))
     board.run()
-    assert board.chip.core.why_closed(FLASH) is None
+    assert board.chip.core.closed_reason(FLASH) is None
     board.modify(0x400FC080, 3 << 10, 0)
-    assert "CCM_CCGR6.CG5 is off" in str(board.chip.core.why_closed(FLASH))
+    assert "CCM_CCGR6.CG5 is off" in str(board.chip.core.closed_reason(FLASH))
 
 
 # FlexRAM
@@ -126,7 +126,7 @@ def shares(board: Teensy) -> tuple[int, int, int]:
     """Return the bytes of ITCM, DTCM and OCRAM that answer, found by asking, a bank at a time."""
     out = []
     for base, size in ((0, 1 << 19), (0x20000000, 1 << 19), (0x20200000, 1 << 20)):
-        answering = [a for a in range(base, base + size, 1 << 15) if board.chip.core.why_closed(a) is None]
+        answering = [a for a in range(base, base + size, 1 << 15) if board.chip.core.closed_reason(a) is None]
         assert answering == list(range(base, base + len(answering) * (1 << 15), 1 << 15))
         out.append(len(answering) << 15)
     return out[0], out[1], out[2]
@@ -185,7 +185,7 @@ def test_a_reset_of_the_core_keeps_peripherals_and_one_of_the_chip_keeps_flexram
     assert CODE <= board.pc < CODE + len(REST) and board.chip.fault is None
     board.write(AIRCR, SYSRESETREQ)
     board.chip.reset()
-    assert "the FlexSPI has not been set up" in str(board.chip.core.why_closed(FLASH))
+    assert "the FlexSPI has not been set up" in str(board.chip.core.closed_reason(FLASH))
     board.run()
     assert (board.read(0x401F8024), board.read(GPR17)) == (5, OURS)
     assert CODE <= board.pc < CODE + len(REST) and board.chip.fault is None

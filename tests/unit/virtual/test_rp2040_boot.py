@@ -77,7 +77,7 @@ def test_a_program_that_runs_on_from_its_closed_window_is_stopped(chip: Pico) ->
     chip.run()
     chip.write(SSIENR, 0)
     chip.chip.core.set(c.PC, WINDOW + pico.CODE | 1)
-    chip.chip.rouse()
+    chip.chip.wake()
     chip.chip.advance()
     assert "the SSI is disabled" in str(chip.chip.fault)
 
@@ -91,12 +91,12 @@ def test_a_program_that_runs_on_from_its_closed_window_is_stopped(chip: Pico) ->
 def test_a_window_set_up_wrongly_stays_closed(chip: Pico, writes: list[tuple[int, int]], message: str) -> None:
     chip.load(image(programs.FAULT[:6] + b"\x30\xbf"))
     chip.run()
-    assert chip.chip.ssi.why_closed() is None
+    assert chip.chip.ssi.closed_reason() is None
     chip.write(SSIENR, 0)
     for address, value in writes:
         chip.write(address, value)
     chip.write(SSIENR, 1)
-    assert message in str(chip.chip.ssi.why_closed())
+    assert message in str(chip.chip.ssi.closed_reason())
 
 
 def test_command_03h_has_its_own_limit(chip: Pico) -> None:
@@ -167,7 +167,7 @@ def routine(chip: Pico, code: bytes, *arguments: int) -> int:
             core.set(register, value)
         core.set(c.LR, 0x20000001)
         core.set(c.PC, address)
-        chip.chip.rouse()
+        chip.chip.wake()
         for _ in range(10):
             chip.chip.advance()
         return core.get(c.R[0])
@@ -192,7 +192,7 @@ def test_the_rom_erases_and_programs(chip: Pico) -> None:
     assert chip.chip.flash.array[0x1100:0x1200].tobytes() == bytes(range(256))
     routine(chip, b"FC")
     routine(chip, b"CX")
-    assert chip.chip.ssi.why_closed() is None and chip.chip.fault is None
+    assert chip.chip.ssi.closed_reason() is None and chip.chip.fault is None
     routine(chip, b"RE", 0x1000, 0x1000, 0x10000, 0xD8)
     assert "before flash_exit_xip" in str(chip.chip.fault)
 

@@ -30,7 +30,7 @@ def store(chip: F746, value: int, address: int = FREE, code: bytes = programs.ST
     machine.core.set(c.R[0], address)
     machine.core.set(c.R[1], value)
     machine.core.set(c.PC, RAM | 1)
-    machine.rouse()
+    machine.wake()
     chip.rest()
 
 

@@ -150,7 +150,7 @@ class Core(MappedMemories):
         pc = self.get(PC)
         error = uclib.uc_emu_start(self.handle, pc | 1, NOWHERE, 0, instructions)
         if self.fault is not None:
-            self._uncount(self.get(PC))
+            self._subtract_unexecuted(self.get(PC))
             return Ended.FAULT
         if self.state[Slot.STOPPED] == Stop.LIMIT:
             return Ended.LIMIT
@@ -166,7 +166,7 @@ class Core(MappedMemories):
         if ended is None:
             ended = Ended.LIMIT if instructions else Ended.SLEEP
         if ended is not Ended.EXCEPTION_RETURN:
-            self._uncount(self.get(PC))
+            self._subtract_unexecuted(self.get(PC))
         return ended
 
     def _invalid(self, pc: int) -> Ended:
@@ -179,7 +179,7 @@ class Core(MappedMemories):
             return Ended.EVENT_SLEEP
         return Ended.UNDEFINED
 
-    def _uncount(self, pc: int) -> None:
+    def _subtract_unexecuted(self, pc: int) -> None:
         """Subtract the instructions of the last block from pc on: they were counted but not executed."""
         block, size = self.state[Slot.BLOCK], self.state[Slot.BLOCK_SIZE]
         if block <= pc < block + size:

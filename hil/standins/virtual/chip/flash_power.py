@@ -35,7 +35,7 @@ class FlashPower:
         """The supply is back: the chip is reset."""
         self._dead = False
 
-    def lasts_for(self, address: int, size: int) -> int:
+    def bytes_done(self, address: int, size: int) -> int:
         """Return how many bytes of an operation are done.
 
         All `size` bytes with supply, none after the supply has failed, half of them if it fails during this operation.

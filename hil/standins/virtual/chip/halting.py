@@ -44,7 +44,7 @@ class HaltingDebug:
         self.halted = True
         self._machine.debug.value["DHCSR"] |= C_HALT
         self._machine.scb.flag("DFSR", reason)
-        self._machine.rouse()
+        self._machine.wake()
 
     def status(self) -> int:
         """Return the status bits of DHCSR."""

@@ -119,7 +119,7 @@ class Machine(ResetAndPower):
         self.enter(number)
         return True, masked
 
-    def rouse(self) -> None:
+    def wake(self) -> None:
         """End WFI, WFE and lockup, as a halt does (B1.5.19, C1.4)."""
         self.lockup = self.asleep = self._waits_for_event = False
         self.core.break_soon()

@@ -94,7 +94,7 @@ class MappedMemories(MemoryMap):
 
         self._when_stopped(protect)
 
-    def why_closed(self, address: int) -> str | None:
+    def closed_reason(self, address: int) -> str | None:
         """Return why the memory at an address is closed; None if it is open or there is no memory."""
         place = self.find(address, 1)
         if place is None:
@@ -168,7 +168,7 @@ class MappedMemories(MemoryMap):
         why = "the chip has nothing there"
         if place is not None:
             why = f"{place[0].name} does not allow it"
-            closed = self.why_closed(address)
+            closed = self.closed_reason(address)
             why += f" ({closed})" if closed else ""
         self.fault = self.fault or ModelFault(f"{access} of {size} bytes at 0x{address:08X}: {why}", address, access)
         return False

@@ -125,7 +125,7 @@ class W25Q16:
             raise ModelFault(
                 f"flash_range_erase of {count} bytes at 0x{offset:X}: not whole sectors of {SECTOR} bytes of the flash"
             )
-        self.array[offset : offset + self._power.lasts_for(self._base + offset, count)] = 0xFF
+        self.array[offset : offset + self._power.bytes_done(self._base + offset, count)] = 0xFF
         end, spent = offset + count, 0
         while offset < end:
             whole = block and offset % block == 0 and offset + block <= end
@@ -140,7 +140,7 @@ class W25Q16:
                 f"flash_range_program of {len(data)} bytes at 0x{offset:X}: "
                 f"not whole pages of {PAGE} bytes of the flash"
             )
-        done = self._power.lasts_for(self._base + offset, len(data))
+        done = self._power.bytes_done(self._base + offset, len(data))
         self.array[offset : offset + done] &= np.frombuffer(data[:done], np.uint8)
         self._finish(len(data) // PAGE * PAGE_PS)
 

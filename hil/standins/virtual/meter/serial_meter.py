@@ -60,9 +60,9 @@ class SerialServer:
             if data:
                 self._port.send(data)
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """Remove the device."""
-        self._port.hang_up()
+        self._port.disconnect()
 
     def close(self) -> None:
         self._port.close()

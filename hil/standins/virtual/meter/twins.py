@@ -23,7 +23,7 @@ from hil.standins.virtual.meter.truth import Truth
 
 
 @dataclass(frozen=True)
-class Twin:
+class VirtualMeterEntry:
     """A virtual instrument and the limits of its errors."""
 
     make: Callable[[Truth, Errors, np.random.Generator], Instrument]
@@ -31,15 +31,15 @@ class Twin:
 
 
 TWINS = {
-    "keithley-2450": Twin(VirtualKeithley2450, LIMITS_2450),
-    "keithley-dmm6500": Twin(partial(VirtualKeithleyDmm, model="DMM6500"), LIMITS_DMM),
-    "keithley-dmm7510": Twin(partial(VirtualKeithleyDmm, model="DMM7510"), LIMITS_DMM),
-    "keysight-34465a": Twin(VirtualKeysight34465A, LIMITS_34465A),
-    "keysight-n6705c": Twin(VirtualKeysightN6705C, LIMITS_N6705C),
+    "keithley-2450": VirtualMeterEntry(VirtualKeithley2450, LIMITS_2450),
+    "keithley-dmm6500": VirtualMeterEntry(partial(VirtualKeithleyDmm, model="DMM6500"), LIMITS_DMM),
+    "keithley-dmm7510": VirtualMeterEntry(partial(VirtualKeithleyDmm, model="DMM7510"), LIMITS_DMM),
+    "keysight-34465a": VirtualMeterEntry(VirtualKeysight34465A, LIMITS_34465A),
+    "keysight-n6705c": VirtualMeterEntry(VirtualKeysightN6705C, LIMITS_N6705C),
 }
 
 
-def find_twin(key: str) -> Twin:
+def find_virtual_meter(key: str) -> VirtualMeterEntry:
     """Return a virtual instrument by its key.
 
     Raises:

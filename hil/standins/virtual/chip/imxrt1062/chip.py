@@ -209,7 +209,7 @@ class Imxrt1062(Chip):
 
     def _reachable(self, address: int, size: int) -> None:
         place = self.core.find(address, size)
-        if place is None or self.core.why_closed(address + size - 1) is not None:
+        if place is None or self.core.closed_reason(address + size - 1) is not None:
             raise ModelFault(f"the DMA accesses 0x{address:08X}, where the chip has no memory", address, "access")
         if place[0].name in ("itcm", "dtcm") and self.asleep and not self.gpr.field("GPR1", "CM7_FORCE_HCLK_EN"):
             raise ModelFault(
@@ -273,8 +273,8 @@ class Imxrt1062(Chip):
         self.ccm.settle()
         self._set_gates()
 
-    def hand_over(self) -> None:
-        self.rtwdog.hand_over()
+    def start_watchdog(self) -> None:
+        self.rtwdog.start_timeout()
 
     def argument(self, number: int) -> int:
         return self.core.get(c.R[number]) if number < 13 else self.core.get(c.SP)
@@ -294,5 +294,5 @@ class Imxrt1062(Chip):
     def store(self, address: int, data: bytes) -> None:
         self.core.poke(address, data)
 
-    def say(self, line: str) -> None:
+    def write_log(self, line: str) -> None:
         self.log(line)

@@ -36,7 +36,7 @@ class Host(Protocol):
 
     def set_clocks(self) -> None: ...
 
-    def hand_over(self) -> None: ...
+    def start_watchdog(self) -> None: ...
 
     def argument(self, number: int) -> int: ...
 
@@ -50,7 +50,7 @@ class Host(Protocol):
 
     def open_window(self) -> None: ...
 
-    def say(self, line: str) -> None: ...
+    def write_log(self, line: str) -> None: ...
 
 
 class BootRom:
@@ -114,10 +114,10 @@ class BootRom:
             check_config(self._host.memory(FLASH, CONFIG_SIZE))
             stack, address = check_boot(self._host.memory(IVT, 0x100), self._host.memory)
         except Refused as why:
-            self._host.say(f"boot ROM: {why}: the chip waits in the serial downloader")
+            self._host.write_log(f"boot ROM: {why}: the chip waits in the serial downloader")
             self._host.start(None, BASE + WAIT | 1)
             return
-        self._host.hand_over()
+        self._host.start_watchdog()
         self._host.start(stack, address)
 
     # flexspi_nor_driver_interface_t

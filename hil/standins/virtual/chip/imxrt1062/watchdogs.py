@@ -56,7 +56,7 @@ class RtWdog(Block):
         self._configured = False
         self.armed = False
 
-    def hand_over(self) -> None:
+    def start_timeout(self) -> None:
         """Start the timeout: the boot ROM starts the program."""
         self._started = self._clock.now
         self.armed = True

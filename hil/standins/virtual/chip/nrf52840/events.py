@@ -34,7 +34,7 @@ def task(name: str, offset: int) -> Register:
     return Register(f"TASKS_{name}", offset, f"TASKS_{name}:0/w")
 
 
-def absent_task(name: str, offset: int) -> Register:
+def unsupported_task(name: str, offset: int) -> Register:
     """Return the register of a task that the chip has and the model does not have."""
     return Register(f"TASKS_{name}", offset, f"TASKS_{name}:0/x")
 

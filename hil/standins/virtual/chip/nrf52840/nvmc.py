@@ -88,7 +88,7 @@ class Nvmc(Block):
             )
         before = self.array[address : address + 4].tobytes()
         after = self._program(address, before, value)
-        done = self._power.lasts_for(address, 4)
+        done = self._power.bytes_done(address, 4)
         self._pending = address, after[:done] + before[done:]
 
     def write_word(self, address: int, value: int) -> None:
@@ -127,7 +127,7 @@ class Nvmc(Block):
         self._erase("ERASEPAGE")
         if new % PAGE or new >= FLASH_SIZE:
             raise ModelFault(f"NVMC_ERASEPAGE is written with 0x{new:08X}, which is no page of the flash")
-        self.array[new : new + self._power.lasts_for(new, PAGE)] = 0xFF
+        self.array[new : new + self._power.bytes_done(new, PAGE)] = 0xFF
         self._core.code_changed()
         self._busy(PAGE_PS)
 

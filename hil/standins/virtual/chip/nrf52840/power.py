@@ -13,10 +13,10 @@ from hil.standins.virtual.chip.nrf52840.events import (
     EventBlock,
     Fire,
     Times,
-    absent_task,
     event,
     interrupt_set_and_clear,
     task,
+    unsupported_task,
 )
 from hil.standins.virtual.chip.registers import Register
 
@@ -42,10 +42,10 @@ class PowerClock(EventBlock):
     """
 
     REGISTERS = (
-        task("HFCLKSTART", 0x000), task("HFCLKSTOP", 0x004), absent_task("LFCLKSTART", 0x008),
-        absent_task("LFCLKSTOP", 0x00C),
-        absent_task("CAL", 0x010), absent_task("CTSTART", 0x014), absent_task("CTSTOP", 0x018),
-        absent_task("CONSTLAT", 0x078), task("LOWPWR", 0x07C),
+        task("HFCLKSTART", 0x000), task("HFCLKSTOP", 0x004), unsupported_task("LFCLKSTART", 0x008),
+        unsupported_task("LFCLKSTOP", 0x00C),
+        unsupported_task("CAL", 0x010), unsupported_task("CTSTART", 0x014), unsupported_task("CTSTOP", 0x018),
+        unsupported_task("CONSTLAT", 0x078), task("LOWPWR", 0x07C),
         *(event(name, offset) for name, offset in (
             ("HFCLKSTARTED", 0x100), ("LFCLKSTARTED", 0x104), ("POFWARN", 0x108), ("DONE", 0x10C), ("CTTO", 0x110),
             ("SLEEPENTER", 0x114), ("SLEEPEXIT", 0x118), ("USBDETECTED", 0x11C), ("USBREMOVED", 0x120),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.standins.virtual.chip.nrf52840.events import absent_task
+from hil.standins.virtual.chip.nrf52840.events import unsupported_task
 from hil.standins.virtual.chip.registers import WORD, Block, Register
 
 
@@ -10,7 +10,7 @@ class Watchdog(Block):
     """Registers after reset. A program that starts the watchdog faults."""
 
     REGISTERS = (
-        absent_task("START", 0x000), Register("EVENTS_TIMEOUT", 0x100, "EVENTS_TIMEOUT:0/x"),
+        unsupported_task("START", 0x000), Register("EVENTS_TIMEOUT", 0x100, "EVENTS_TIMEOUT:0/x"),
         *(Register(name, offset, "TIMEOUT:0/x") for name, offset in (("INTENSET", 0x304), ("INTENCLR", 0x308))),
         Register("RUNSTATUS", 0x400, "RUNSTATUS:0/r"),
         Register("REQSTATUS", 0x404, " ".join(f"RR{i}:{i}/r" for i in range(8)), 1),

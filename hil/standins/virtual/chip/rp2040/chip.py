@@ -206,7 +206,7 @@ class Rp2040(Chip):
         self.systick.frequency_changed()
 
     def _window_changed(self) -> None:
-        closed = self.ssi.why_closed()
+        closed = self.ssi.closed_reason()
         if closed != self._closed:
             self._closed = closed
             for name in _XIP:
@@ -262,7 +262,7 @@ class Rp2040(Chip):
     def store(self, address: int, data: bytes) -> None:
         self.core.poke(address, data)
 
-    def say(self, line: str) -> None:
+    def write_log(self, line: str) -> None:
         self.log(line)
 
     def restart(self) -> None:

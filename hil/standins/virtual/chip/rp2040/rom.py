@@ -45,7 +45,7 @@ class Host(Protocol):
 
     def store(self, address: int, data: bytes) -> None: ...
 
-    def say(self, line: str) -> None: ...
+    def write_log(self, line: str) -> None: ...
 
     def restart(self) -> None: ...
 
@@ -128,14 +128,14 @@ class BootRom:
         self._ssi.set_serial()
         self._serial = False
         stage = self._flash.array[:BOOT2_SIZE].tobytes()
-        found, said = crc32(stage[:-4]), int.from_bytes(stage[-4:], "little")
+        found, stored = crc32(stage[:-4]), int.from_bytes(stage[-4:], "little")
         asked, self._usb_asked = self._usb_asked, False
-        if found == said and not asked:
+        if found == stored and not asked:
             self._host.store(BOOT2, stage)
             self._host.jump(BOOT2, link=0)
             return
-        why = f"the second stage in flash has CRC32 0x{found:08X}, its last word is 0x{said:08X}"
-        self._host.say(
+        why = f"the second stage in flash has CRC32 0x{found:08X}, its last word is 0x{stored:08X}"
+        self._host.write_log(
             f"boot ROM: {'the program has started the boot loader' if asked else why}: the chip waits in USB boot"
         )
         self._prepare_usb()

@@ -1,7 +1,7 @@
 """The SSI, the RP2040's interface to its flash (data sheet, 4.10), and the execute-in-place cache (2.6.3).
 
 Serial frames are exchanged with the flash in virtual time. The execute-in-place window is not simulated frame by frame:
-it is open while SSI and flash are set up for the same read command. `why_closed` gives the reason if it is closed.
+it is open while SSI and flash are set up for the same read command. `closed_reason` gives the reason if it is closed.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Ssi(Block):
 
     # the window
 
-    def why_closed(self) -> str | None:
+    def closed_reason(self) -> str | None:
         """Return why the window cannot be read now, or None if it can."""
         if not self.value["SSIENR"] or not self.value["SER"]:
             return "the SSI is disabled or selects no flash"

@@ -252,7 +252,7 @@ class Dma(Block):
         place = self._memory.find(start, max(size, 1))
         if not size or place is None or place[0].name not in self._reachable:
             raise ModelFault(f"{where} for {size} bytes at 0x{start:08X}, which is not memory of the DMA", start)
-        closed = self._memory.why_closed(start)
+        closed = self._memory.closed_reason(start)
         if closed:
             raise ModelFault(f"{where} for 0x{start:08X}, memory {place[0].name}: {closed}", start)
         return self._memory.bytes[place[0].name][place[1] : place[1] + size]

@@ -118,7 +118,7 @@ class Flash(Block):
         else:
             first, size = sum(SECTORS[:sector]), SECTORS[sector]
             duration = SECTOR_PS[size]
-        self.array[first : first + self._power.lasts_for(BASE + first, size)] = 0xFF
+        self.array[first : first + self._power.bytes_done(BASE + first, size)] = 0xFF
         self._core.code_changed()
         self._take(duration)
 
@@ -142,7 +142,7 @@ class Flash(Block):
         before = self.array[offset : offset + size].copy()
         if (before != 0xFF).any():
             self._log(f"the flash at 0x{address:08X} is programmed without being erased")
-        done = self._power.lasts_for(address, size)
+        done = self._power.bytes_done(address, size)
         after = before & np.frombuffer(value.to_bytes(size, "little"), np.uint8)
         self._stored = offset, np.concatenate([after[:done], before[done:]])
         self._take(UNIT_PS)

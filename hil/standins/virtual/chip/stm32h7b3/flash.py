@@ -174,7 +174,7 @@ class Flash(Block):
         else:
             self._raise(bank, PGSERR)
             return
-        self.array[first : first + self._power.lasts_for(BASE + first, size)] = 0xFF
+        self.array[first : first + self._power.bytes_done(BASE + first, size)] = 0xFF
         self._core.code_changed()
         self._finish(bank, duration)
 
@@ -223,7 +223,7 @@ class Flash(Block):
             self._raise(bank, DBECCERR)
         before = np.frombuffer(self._before, np.uint8)
         result = before & np.frombuffer(bytes(self._data), np.uint8)
-        done = self._power.lasts_for(BASE + word, WORD_SIZE)
+        done = self._power.bytes_done(BASE + word, WORD_SIZE)
         self.array[word : word + WORD_SIZE] = np.concatenate([result[:done], before[done:]])
         self._word = None
         self._core.code_changed()

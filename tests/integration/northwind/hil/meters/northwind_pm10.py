@@ -10,7 +10,7 @@ import numpy as np
 from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import Stamped
-from hil.meters.meter import Host, Setting, Spoiled
+from hil.meters.meter import Host, InvalidWindow, Setting
 from hil.meters.reading_checks import require_numbers
 from hil.meters.visa_meter import UnmarkedVisaMeter
 from hil.visa import VisaSession
@@ -33,7 +33,7 @@ class NorthwindPM10(UnmarkedVisaMeter):
         """Reset the instrument, and set range and interval."""
         self._window.setting = setting
         self._interval_s = max(setting.interval_s, 1 / self.sheet.fastest_hz)
-        self._session.tell("*RST", "*CLS", f"RANG {setting.range_a:g}", f"LOG:INT {self._interval_s:g}")
+        self._session.write("*RST", "*CLS", f"RANG {setting.range_a:g}", f"LOG:INT {self._interval_s:g}")
         self._session.check()
         self._check_range(within=False)
 
@@ -41,8 +41,8 @@ class NorthwindPM10(UnmarkedVisaMeter):
         """Empty the memory and begin to log."""
         self._window.arm()
         before = self._host.now()
-        self._session.tell("LOG:STAR")
-        self._session.ask("*OPC?")
+        self._session.write("LOG:STAR")
+        self._session.query("*OPC?")
         after = self._host.now()
         self._began, self._wrong = (before + after) / 2, (after - before) / 2
 
@@ -50,7 +50,7 @@ class NorthwindPM10(UnmarkedVisaMeter):
         """Read the memory until the window is over.
 
         Raises:
-            Spoiled: lost readings, overload, no numbers, or another range than was set.
+            InvalidWindow: lost readings, overload, no numbers, or another range than was set.
             Blocked: the deadline passed, or the instrument failed.
         """
         asked, pairs = self._host.now(), []
@@ -58,12 +58,12 @@ class NorthwindPM10(UnmarkedVisaMeter):
             pairs.append(self._fetch())
             self._host.sleep(FETCH_S)
         pairs.append(self._fetch())
-        self._session.tell("LOG:STOP")
-        lost = self._session.ask_whole("LOG:LOST?")
+        self._session.write("LOG:STOP")
+        lost = self._session.query_integer("LOG:LOST?")
         self._session.check()
         self._check_range(within=True)
         if lost:
-            raise Spoiled(f"the {self.sheet.name} lost {lost} readings: the host came too late to fetch them.")
+            raise InvalidWindow(f"the {self.sheet.name} lost {lost} readings: the host came too late to fetch them.")
         current, volt = np.concatenate(pairs).T
         elapsed = self._interval_s * np.arange(len(current))
         wrong = self._wrong + self.sheet.timebase * elapsed
@@ -75,14 +75,14 @@ class NorthwindPM10(UnmarkedVisaMeter):
         """Return the power of the readings since the last call, float64[n] in watts.
 
         Raises:
-            Spoiled: overload, or readings that are no numbers.
+            InvalidWindow: overload, or readings that are no numbers.
         """
         current, volt = self._fetch().T
         return current * volt
 
     def _fetch(self) -> np.ndarray:
         """Return the readings since the last query, float64[n, 2] amperes and volts."""
-        pairs = self._session.ask_floats("LOG:DATA?").reshape(-1, 2)
+        pairs = self._session.query_floats("LOG:DATA?").reshape(-1, 2)
         require_numbers(pairs[:, 0], pairs[:, 1], self.sheet.name)
         self._require_on_range(pairs[:, 0], self._window.setting.range_a, MARGIN)
         return pairs
