@@ -63,7 +63,7 @@ def _check_alike(engine: GraphEngine, graph: Graph, chosen: GraphSettings, slots
 def test_no_two_buffers_that_live_together_share_memory(data: st.DataObject) -> None:
     graph, chosen = _drawn(data)
     if chosen.trained(graph):
-        plan = on_graph(graph, chosen, data.draw(st.booleans().plan(1)))
+        plan = on_graph(graph, chosen, data.draw(st.booleans())).plan(1)
         _check_apart(plan)
 
 
