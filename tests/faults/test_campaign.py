@@ -283,6 +283,8 @@ def test_a_fault_that_was_run_again_takes_the_place_of_the_first_run(tmp_path: P
     ]
     with pytest.raises(SystemExit, match="in two of these files"):
         merge([first], [again, again])
+    with pytest.raises(SystemExit, match="in none of these shards"):
+        merge([first], [shard("other", "d", [9], "blocked")])
 
 
 @pytest.mark.tier("nightly")
