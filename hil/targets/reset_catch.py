@@ -7,7 +7,7 @@ what is half programmed, and DFSR.VCATCH says so (C1.6.3). DHCSR.S_RESET_ST woul
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from pyocd.core.session import Session
 from pyocd.core.target import Target
@@ -31,7 +31,7 @@ class ResetCatch:
         self._target: Any = session.target
         self.seen = False
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> ResetCatch:
         self._target.write32(CortexM.DFSR, CortexM.DFSR_VCATCH)  # of an earlier reset; write one to clear
         self._target.set_vector_catch(self._target.get_vector_catch() | CORE_RESET)
         # pyOCD clears DFSR when it lets the core run again: the next call of a flash algorithm.

@@ -252,6 +252,8 @@ def test_a_fault_that_was_run_again_takes_the_place_of_the_first_run(tmp_path: P
     assert [(row["outcome"], row.get("commit")) for row in whole.rows] == [("hang", None), ("hang", None), ("blocked", "d"), ("hang", None)]
     with pytest.raises(SystemExit, match="in two of these files"):
         merge([first], [again, again])
+    with pytest.raises(SystemExit, match="in none of these shards"):
+        merge([first], [shard("other", "d", [9], "blocked")])
 
 
 @pytest.mark.tier("nightly")

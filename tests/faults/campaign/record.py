@@ -111,26 +111,26 @@ def merge(paths: Sequence[Path], again: Sequence[Path] = ()) -> Record:
     Raises:
         SystemExit: they are not of one campaign, or a fault is in two of them.
     """
-    parts = [read(path) for path in paths]
+    parts, later = [read(path) for path in paths], [read(path) for path in again]
+    first = parts[0]
     if len({(part.seed, part.faults, part.commit) for part in parts}) != 1:
         raise SystemExit("these shards are not of one campaign: seed, number of faults and commit must be the same.")
-    rows = sorted((row for part in parts for row in part.rows), key=lambda row: int(row["number"]))
-    if len({row["number"] for row in rows}) != len(rows):
-        raise SystemExit("a fault is in two of these shards: name each shard once.")
-    first = parts[0]
-    later = _again(first, [read(path) for path in again])
-    rows = [later.get(row["number"], row) for row in rows]
-    return Record(
-        first.seed, first.faults, sorted(shard for part in parts for shard in part.shards), first.commit, rows
-    )
-
-
-def _again(first: Record, parts: Sequence[Record]) -> dict[int, dict[str, Any]]:
-    if any((part.seed, part.faults) != (first.seed, first.faults) for part in parts):
+    if any((part.seed, part.faults) != (first.seed, first.faults) for part in later):
         raise SystemExit("these faults are not of this campaign: seed and number of faults must be the same.")
-    rows = {row["number"]: row | {"commit": part.commit} for part in parts for row in part.rows}
+    rows = _by_number(parts, "a fault is in two of these shards: name each shard once.")
+    second = _by_number(later, "a fault was run again in two of these files: name one of them.")
+    if not second.keys() <= rows.keys():
+        raise SystemExit("a fault was run again that is in none of these shards: name its shard too.")
+    rows |= {row["number"]: row | {"commit": part.commit} for part in later for row in part.rows}
+    shards = sorted(shard for part in parts for shard in part.shards)
+    return Record(first.seed, first.faults, shards, first.commit, [rows[number] for number in sorted(rows)])
+
+
+def _by_number(parts: Sequence[Record], twice: str) -> dict[int, dict[str, Any]]:
+    """Return the rows of all parts by their numbers; end with the sentence `twice` where a number is in two of them."""
+    rows = {int(row["number"]): row for part in parts for row in part.rows}
     if len(rows) != sum(len(part.rows) for part in parts):
-        raise SystemExit("a fault was run again in two of these files: name one of them.")
+        raise SystemExit(twice)
     return rows
 
 
