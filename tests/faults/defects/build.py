@@ -68,7 +68,8 @@ class Workshop:
         if any(not file.endswith(".c") for file in files):
             shutil.rmtree(built, ignore_errors=True)
         for file in files:
-            (built / BOARD / file).with_suffix(".o").unlink(missing_ok=True)
+            for built_once in built.glob(f"*/{Path(file).with_suffix('.o')}"):
+                built_once.unlink()
 
     def _make(self, *changed: str) -> None:
         self._forget(*changed)
