@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+from pathlib import Path
 
 import pytest
 
@@ -12,11 +14,22 @@ NEEDED = (
 )  # of the extra `test`; the modules of the extra `virtual` are skipped for by the tests that need them
 
 
+def _let_children_cache_bytecode(config: pytest.Config) -> None:
+    """Let the many Python programs that the tests start keep their bytecode, in the cache of pytest.
+
+    Container images set PYTHONDONTWRITEBYTECODE. Then every pytest that a test starts rewrites the asserts of the whole
+    package again, which takes longer than a short trial.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        os.environ["PYTHONPYCACHEPREFIX"] = str(Path(config.rootpath, ".pytest_cache", "bytecode"))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """End with one sentence where the extra is not installed, and load the profile of hypothesis.
 
     Under xdist this comes before any worker is started. Bench tests need neither.
     """
+    _let_children_cache_bytecode(config)
     if config.getoption("board", None):
         return
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
