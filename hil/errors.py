@@ -73,9 +73,14 @@ def shown(value: Any) -> str:
 
 
 def close_matches(name: str, known: Iterable[str]) -> str:
-    """Return the end of an error message: close matches of `name`, or all known names."""
+    """Return the end of an error message: known names that begin with `name`, else similar ones, else all of them.
+
+    The nearest comes first; capital letters do not matter.
+    """
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    by_lower, lower = {word.lower(): word for word in known}, name.lower()
+    begun = [word for word in sorted(by_lower, key=len) if name and word.startswith(lower)]
+    close = [by_lower[word] for word in begun or difflib.get_close_matches(lower, by_lower, n=3)]
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"known are: {', '.join(known)}."

@@ -21,6 +21,7 @@ from hil.meters.serial_line import SerialLine
 
 FREQUENCIES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 VOLTS = (1.8, 3.3)
+VOLTAGE = re.compile(r"\b(\d{1,9})([+-]\d{1,2})\b")  # 3300-03: 3300 x 10^-3; more digits are no voltage
 PROMPT = "PowerShield >"
 ANSWER_S = 6.0  # `volt` ends with a self-calibration
 POLL_S = 0.1
@@ -77,10 +78,10 @@ class Lpm01a(Meter):
         ):  # fmt: skip
             self._query(command)
         self.falling_only = self._choose_events() != EVENTS[0]
-        found = re.findall(r"\b(\d+)([+-]\d+)\b", self._query("volt get"))
-        if not found:
+        found = VOLTAGE.findall(self._query("volt get"))
+        self.volt = int(found[-1][0]) * 10.0 ** int(found[-1][1]) if found else 0.0
+        if not self.volt:
             raise Blocked("meter", f"the {self.sheet.name} did not return its voltage: plug it in again.")
-        self.volt = int(found[-1][0]) * 10.0 ** int(found[-1][1])
 
     def _choose_events(self) -> str:
         """Request both edges, or the falling ones if its firmware reports no others; return what it reports."""

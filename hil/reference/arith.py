@@ -14,7 +14,8 @@ def bits(magnitude: int) -> int:
 
 def clip(x: np.ndarray, limit: int) -> np.ndarray:
     """Clip to -limit..limit."""
-    return np.clip(x, -limit, limit)
+    clipped: np.ndarray = np.clip(x, -limit, limit)
+    return clipped
 
 
 def clip127(x: np.ndarray) -> np.ndarray:
@@ -24,7 +25,10 @@ def clip127(x: np.ndarray) -> np.ndarray:
 
 def trunc_shift(x: np.ndarray, s: int) -> np.ndarray:
     """Return trunc(x / 2^s) in the type of `x`, which holds |x|; a shift of 31 or more gives 0."""
-    return np.zeros_like(x) if s >= 31 else np.sign(x) * (np.abs(x) >> s)
+    if s >= 31:
+        return np.zeros_like(x)
+    cut: np.ndarray = np.sign(x) * (np.abs(x) >> s)
+    return cut
 
 
 def psto_shift(x: np.ndarray, s: int) -> np.ndarray:
@@ -42,4 +46,5 @@ def psto_shift(x: np.ndarray, s: int) -> np.ndarray:
     low = p - (high << half)
     if s % 2:
         low = 2 * low
-    return sign * np.minimum(q + (high > low), 127)
+    rounded: np.ndarray = sign * np.minimum(q + (high > low), 127)
+    return rounded

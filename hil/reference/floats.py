@@ -43,4 +43,5 @@ def log32(x: np.ndarray) -> np.ndarray:
     p = np.full_like(q, LOG_TERMS[4])
     for term in LOG_TERMS[3::-1]:
         p = p * q + term
-    return k * LN2_HIGH + ((F(2) * f) * p + k * LN2_LOW)
+    logarithm: np.ndarray = k * LN2_HIGH + ((F(2) * f) * p + k * LN2_LOW)
+    return logarithm

@@ -95,7 +95,8 @@ def convolution_gradients(layer: Node, error: np.ndarray, x: np.ndarray) -> np.n
 def _scaled_sum(each: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     """Return the sum of gradients [B, weights] within int32, each divided by 2^shift toward zero, int32."""
     scale = np.ldexp(each.dtype.type(1), -np.minimum(shifts, 31))  # 31 leaves nothing of them
-    return np.trunc(each * scale[:, None]).sum(axis=0, dtype=np.float64).astype(np.int32)
+    total: np.ndarray = np.trunc(each * scale[:, None]).sum(axis=0, dtype=np.float64)
+    return total.astype(np.int32)
 
 
 class Gradient:

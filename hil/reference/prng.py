@@ -90,7 +90,7 @@ def _tables(columns: np.ndarray) -> np.ndarray:
 
 
 def _jump(tables: np.ndarray, states: np.ndarray) -> np.ndarray:
-    jumped = tables[0][states & 0xFF]
+    jumped: np.ndarray = tables[0][states & 0xFF]
     for byte in range(1, 4):
         jumped = jumped ^ tables[byte][states >> np.uint32(8 * byte) & 0xFF]
     return jumped

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Concatenate, ParamSpec, TypeVar
 
 from hil.benchmarks.kernels.machine import KernelCalls, KernelMachine
 from hil.benchmarks.kernels.niti import R_MAX, Niti
@@ -13,6 +14,9 @@ from hil.benchmarks.kernels.zeroth_order import ZerothOrder
 
 CORES = ("cortex-m7", "cortex-m4", "cortex-m0plus")
 BACKWARD = 1.5  # of the forward goal
+
+Calls = TypeVar("Calls", bound=KernelCalls)
+Sizes = ParamSpec("Sizes")
 
 
 @dataclass(frozen=True)
@@ -65,15 +69,15 @@ def cases() -> Iterator[Case]:
     for inputs, outputs, goal in MATRICES:
         name, kernel = f"{inputs}->{outputs}", "fully_connected"
         yield from _passes(f"{kernel}_s8", name, inputs * outputs, goal, Niti, kernel, inputs, outputs)
-    yield Case("forward", "lenet5", LENET5_MACS, goals(1.9, 7.0), lambda m: Niti(m).lenet5())
+    yield Case("forward", "lenet5", LENET5_MACS, goals(1.9, 7.0), _run(Niti, Niti.lenet5))
     size = f"{WEIGHTS:,} weights"
     for form, limit in (("", LARGEST), (", exact", LARGEST - R_MAX)):
         name = f"perturb + restore + update{form}"
-        yield Case(name, size, WEIGHTS, goals(6.0, 9.0), lambda m, w=limit: Niti(m).perturb_and_update(WEIGHTS, w))
-    yield Case("digest", f"{WEIGHTS:,} bytes", WEIGHTS, goals(3.0, 3.0), lambda m: Niti(m).digest(WEIGHTS))
+        yield Case(name, size, WEIGHTS, goals(6.0, 9.0), _run(Niti, Niti.perturb_and_update, WEIGHTS, limit))
+    yield Case("digest", f"{WEIGHTS:,} bytes", WEIGHTS, goals(3.0, 3.0), _run(Niti, Niti.digest, WEIGHTS))
     for shape, goal in CONVOLUTIONS:
         kernel = f"tflite_{shape.tflite_kernel}_s8"
-        yield Case(kernel, str(shape), shape.macs, goal, lambda m, s=shape: Tflite(m).convolution(s))
+        yield Case(kernel, str(shape), shape.macs, goal, _run(Tflite, Tflite.convolution, shape))
     for shape, goal in DEPTHWISE:
         name = f"{shape.kernel}x{shape.kernel}, {shape.out_c} channels, {shape.out_h}x{shape.out_w}"
         yield from _passes("tflite_depthwise_s8", name, shape.macs // shape.in_c, goal, Tflite, "depthwise", shape)
@@ -86,8 +90,17 @@ def _passes(
     """Yield the rows of the forward pass of a layer, and of both parts of its backward pass."""
     back = {core: round(BACKWARD * value, 3) for core, value in goal.items()}
     for part, its in (("", goal), ("_weight_gradient", back), ("_input_error", back)):
-        run = getattr(calls, method + part)
-        yield Case(kernel + part, name, macs, its, lambda m, run=run: run(calls(m), *sizes))
+        yield Case(kernel + part, name, macs, its, _run(calls, getattr(calls, method + part), *sizes))
+
+
+def _run(
+    calls: type[Calls],
+    kernel: Callable[Concatenate[Calls, Sizes], int],
+    *sizes: Sizes.args,
+    **named_sizes: Sizes.kwargs,
+) -> Callable[[KernelMachine], int]:
+    """Return the `run` of a case: one call of a kernel with these sizes."""
+    return lambda machine: kernel(calls(machine), *sizes, **named_sizes)
 
 
 def _zeroth_order() -> Iterator[Case]:
@@ -105,9 +118,9 @@ def _zeroth_order() -> Iterator[Case]:
         ("pack_channels_s8", "8 of 240, 16x16", 256 * 8, goals(4, 5), lambda z: z.pack(256, 240, 8)),
         ("tflite_fold_bias", weights, WEIGHTS, goals(2.5, 3), lambda z: z.fold(120, WEIGHTS // 120)),
     )
-    found = [Case(*row, lambda m, run=run: run(ZerothOrder(m))) for *row, run in rows]
+    found = [Case(name, shape, macs, goal, _run(ZerothOrder, kernel)) for name, shape, macs, goal, kernel in rows]
     yield from found[:4]
     for shape, goal in CHUNKS:
         kernel = f"tflite_{shape.tflite_kernel}_s8_weight_gradient"
-        yield Case(kernel, str(shape), shape.macs, goal, lambda m, s=shape: Tflite(m).convolution_weight_gradient(s))
+        yield Case(kernel, str(shape), shape.macs, goal, _run(Tflite, Tflite.convolution_weight_gradient, shape))
     yield from found[4:]

@@ -77,7 +77,8 @@ def _by_weight(layer: TrainedLayer, x: np.ndarray) -> np.ndarray:
     if layer.layer.op is Op.DEPTHWISE:
         places = layer.fast.places(x, 0)
         return np.stack([place[0, 0] for place in places], axis=2).reshape(-1, layer.layer.weight_count)
-    return layer.fast.patches(x)[0, 0]
+    of_sample: np.ndarray = layer.fast.patches(x)[0, 0]
+    return of_sample
 
 
 def _changes(layer: TrainedLayer, chosen: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -148,4 +148,5 @@ class TrainedLayer:
 def _round_shift(values: np.ndarray, shift: int) -> np.ndarray:
     """Return values / 2^shift, half away from zero, in -127..127 (docs/arithmetic.md, section 2); as they are for 0."""
     half = (1 << shift) >> 1
-    return np.sign(values) * np.minimum((np.abs(values) + half) >> shift, 127)
+    rounded: np.ndarray = np.sign(values) * np.minimum((np.abs(values) + half) >> shift, 127)
+    return rounded

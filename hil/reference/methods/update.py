@@ -33,7 +33,8 @@ def steps(gradient: np.ndarray, exponent: np.ndarray | int, factor: np.ndarray) 
     right = np.clip(n, 1, LARGEST_SHIFT)
     shifted = np.where(n > LARGEST_SHIFT, 0, (product + (np.int64(1) << (right - 1))) >> right)
     size = np.where(normal, np.minimum(np.where(n <= 0, left, shifted), LARGEST_UPDATE), 0)
-    return np.sign(gradient) * size
+    signed: np.ndarray = np.sign(gradient) * size
+    return signed
 
 
 def momentum_steps(
@@ -58,4 +59,5 @@ def momentum_steps(
 
 def lowered(values: np.ndarray, by: np.ndarray, limit: int) -> np.ndarray:
     """Return integers less D, held in +-limit, in the type of `values`."""
-    return np.clip(values - by, -limit, limit).astype(values.dtype)
+    held: np.ndarray = np.clip(values - by, -limit, limit)
+    return held.astype(values.dtype)

@@ -196,6 +196,19 @@ def test_a_voltage_it_has_not_and_a_current_it_cannot_feed(time: VirtualTime) ->
         meter.configure(Setting(3.3, 0.11, 0.001, 0.2, 1.0))
 
 
+@pytest.mark.parametrize(
+    "answer", ["", "3.3", "0000-03", "3300+999", "3300-999", f"{'9' * 5000}-03", "1-" + "9" * 5000]
+)
+def test_an_answer_that_is_no_voltage_blocks(time: VirtualTime, answer: str) -> None:
+    instrument = twin(time)
+    take = instrument.take
+    instrument.take = lambda data: (  # type: ignore[method-assign]
+        f"ack volt get {answer}\r\n".encode() if data.startswith(b"volt get") else take(data)
+    )
+    with pytest.raises(Blocked, match="did not return its voltage: plug it in again"):
+        meter_of(instrument, time)
+
+
 def test_a_meter_that_vanishes_blocks(time: VirtualTime, servers: list[SerialServer]) -> None:
     server = SerialServer(twin(time))
     server.start()

@@ -47,12 +47,15 @@ def requantize(acc: np.ndarray, exponents: np.ndarray, together: bool) -> tuple[
 def _over_samples(extreme: np.ufunc, values: np.ndarray) -> np.ndarray:
     """Reduce [H, W, C, B] to [B]; whole rows of the image first, since a short batch makes short rows of samples."""
     by_row: np.ndarray = extreme.reduce(values, axis=0)
-    return extreme.reduce(by_row.reshape(-1, values.shape[-1]), axis=0)
+    by_sample: np.ndarray = extreme.reduce(by_row.reshape(-1, values.shape[-1]), axis=0)
+    return by_sample
 
 
 def round_half_away(x: np.ndarray) -> np.ndarray:
     """Round floats in -127..127 to the nearest integer, int8, halves away from zero."""
-    doubled = (x + x).astype(np.int16)  # cut off toward zero: half of it, rounded away from zero, is the result
+    doubled: np.ndarray = (x + x).astype(
+        np.int16
+    )  # cut off toward zero: half of it, rounded away from zero, is the result
     doubled += doubled > 0
     doubled >>= 1
     return doubled.astype(np.int8)
@@ -79,7 +82,8 @@ def convolution(x: np.ndarray, weights: np.ndarray, pads: tuple[int, int]) -> np
     taps = kw * kh * channels
     row, column, _, channel, sample = strips.strides
     patches = as_strided(strips, (out_h, out_w, taps, batch), (row, column, channel, sample), writeable=False)
-    return weights.transpose(0, 2, 1, 3).reshape(outputs, taps).astype(strips.dtype) @ patches
+    sums: np.ndarray = weights.transpose(0, 2, 1, 3).reshape(outputs, taps).astype(strips.dtype) @ patches
+    return sums
 
 
 def forward(

@@ -51,20 +51,23 @@ def integer_losses(
 def _log2_powers(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray, fraction: int) -> np.ndarray:
     """Return log2 of e^(logit - logit of the label) in units of 2^-F, floored, int64 [B, classes]."""
     margins = logits - logits[np.arange(len(labels)), labels][:, None]
-    return margins * LOG2_E_Q15 >> (15 - fraction - np.clip(exponents, -16, 15 - fraction))[:, None]
+    powers: np.ndarray = margins * LOG2_E_Q15 >> (15 - fraction - np.clip(exponents, -16, 15 - fraction))[:, None]
+    return powers
 
 
 def _power_of_two(t: np.ndarray, fraction: int) -> np.ndarray:
     """Return 2^t for t in units of 2^-F, 0 or more: exact for F = 0, from a table in units of 2^-12 else."""
     if fraction == 0:
-        return np.left_shift(1, t)
+        power: np.ndarray = np.left_shift(1, t)
+        return power
     whole = t >> fraction
-    return POWERS[(t - (whole << fraction)) << (TABLE_BITS - fraction)] << whole
+    power = POWERS[(t - (whole << fraction)) << (TABLE_BITS - fraction)] << whole
+    return power
 
 
 def _log2(x: np.ndarray, fraction: int) -> np.ndarray:
     """Return the binary logarithm of int64 x > 0 in units of 2^-F: a bit for each squaring of the mantissa."""
-    result = np.frexp(x)[1].astype(np.int64) - 1  # frexp gives bits(m) of an integer m
+    result: np.ndarray = np.frexp(x)[1].astype(np.int64) - 1  # frexp gives bits(m) of an integer m
     mantissa = x.astype(np.uint64) << (31 - result).astype(np.uint64)
     for _ in range(fraction):
         mantissa = mantissa * mantissa >> np.uint64(31)
@@ -80,7 +83,7 @@ def logits_error(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray, 
     Arguments as of `cross_entropy`; the form is `niti` or `zero-sum`.
     """
     powers = _powers(logits.astype(np.int64), exponents[:, None], int(form == "niti"))
-    shares = powers * 2**11 // powers.sum(axis=1, keepdims=True)
+    shares: np.ndarray = powers * 2**11 // powers.sum(axis=1, keepdims=True)
     rows = np.arange(len(labels))
     if form == "niti":
         shares[rows, labels] -= shares.sum(axis=1)
@@ -97,7 +100,7 @@ def _powers(a: np.ndarray, s: np.ndarray, less: int) -> np.ndarray:
     Where powers of two stand for them, each is lowered by `less` (0 or 1).
     """
     h = a * LOG2_E_Q15 >> (15 - np.clip(s, -6, 8))
-    powers = (1 << np.maximum(h - (h.max(axis=1, keepdims=True) - 10), 0)) - less
+    powers: np.ndarray = (1 << np.maximum(h - (h.max(axis=1, keepdims=True) - 10), 0)) - less
     reduced, low = np.sign(a) * (np.abs(a) >> np.clip(-8 - s, 0, 8)), np.clip(s, -8, -7)
-    polynomial = (1 << (1 - 2 * low)) + reduced * (1 << (1 - low)) + reduced * reduced
+    polynomial: np.ndarray = (1 << (1 - 2 * low)) + reduced * (1 << (1 - low)) + reduced * reduced
     return np.where(s > -7, powers, polynomial)

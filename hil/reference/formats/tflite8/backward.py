@@ -117,7 +117,7 @@ def _of_weights(layer: Node, error: np.ndarray, weights: np.ndarray, share: np.n
     even, weights = even.astype(dtype, copy=False), weights.astype(dtype, copy=False)
     if layer.op is Op.DEPTHWISE:
         return _folded(layer, even, (even * tap for tap in weights))
-    spread = even.reshape(-1, layer.channels) @ weights.T
+    spread: np.ndarray = even.reshape(-1, layer.channels) @ weights.T
     if layer.op in (Op.FULLY_CONNECTED, Op.POINTWISE):
         return spread.reshape(-1, *layer.in_shape)
     by_tap = spread.reshape(len(error), *layer.out_shape[:2], kh * kw, -1)

@@ -124,10 +124,11 @@ class FastLayer:
             acc = self._depthwise(x, own.weights)
         else:
             acc = self._product(self.patches(x).astype(own.weights.dtype, copy=False), own.weights)
-        bias = own.bias[..., None, None, :]
+        bias: np.ndarray = own.bias[..., None, None, :]
         if own.bias.ndim > 1 and own.weights.ndim == 2:  # passes that differ in their biases only
-            return acc + bias
-        acc += bias
+            acc = acc + bias
+        else:
+            acc += bias
         return acc
 
     def patches(self, x: np.ndarray) -> np.ndarray:
@@ -144,7 +145,7 @@ class FastLayer:
 
     def _product(self, patches: np.ndarray, weights: np.ndarray) -> np.ndarray:
         if weights.ndim == 2:
-            acc = patches.reshape(-1, patches.shape[-1]) @ weights
+            acc: np.ndarray = patches.reshape(-1, patches.shape[-1]) @ weights
             return acc.reshape(*patches.shape[:2], *self.layer.out_shape)
         acc = patches @ weights
         return acc.reshape(*acc.shape[:2], *self.layer.out_shape)
@@ -171,7 +172,7 @@ class FastLayer:
 
     def _depthwise(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         places = self.places(x.astype(weights.dtype, copy=False), 0)
-        acc = places[0] * weights[..., 0, None, None, :]
+        acc: np.ndarray = places[0] * weights[..., 0, None, None, :]
         product = np.empty_like(acc)
         for tap, place in enumerate(places[1:], 1):
             np.multiply(place, weights[..., tap, None, None, :], out=product)
@@ -191,7 +192,8 @@ class FastLayer:
         count = sum(self.places(np.ones((1, 1, *x.shape[2:4], 1)), 0))
         total = sum(place.astype(np.float64) for place in self.places(x, 0)) + zero * count
         mean = np.trunc((total + np.copysign(np.floor(count / 2), total)) / count)
-        return np.clip(mean - zero, self.low, self.high).astype(np.float32)
+        held: np.ndarray = np.clip(mean - zero, self.low, self.high)
+        return held.astype(np.float32)
 
     def scaled(self, acc: np.ndarray, channels: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return outputs less their zero point, float32 [..., O], of sums [..., O] of these output channels."""

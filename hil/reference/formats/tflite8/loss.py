@@ -17,12 +17,14 @@ def cross_entropy(logits: np.ndarray, labels: np.ndarray, scale: float) -> np.nd
     terms = exp32((q - largest[..., None]).astype(F) * s)
     total = np.add.accumulate(terms, axis=-1, dtype=F)[..., -1]  # one after the other; 0.0 + the first is the first
     chosen = np.take_along_axis(q, np.broadcast_to(labels, largest.shape)[..., None].astype(np.intp), -1)[..., 0]
-    return log32(total) + (largest - chosen).astype(F) * s
+    loss: np.ndarray = log32(total) + (largest - chosen).astype(F) * s
+    return loss
 
 
 def deltas(differences: np.ndarray) -> np.ndarray:
     """Return `delta` of float32 loss differences of any shape, int64."""
-    return np.rint(np.clip(differences, -LARGEST_DIFFERENCE, LARGEST_DIFFERENCE) * DELTA_UNIT).astype(np.int64)
+    units: np.ndarray = np.rint(np.clip(differences, -LARGEST_DIFFERENCE, LARGEST_DIFFERENCE) * DELTA_UNIT)
+    return units.astype(np.int64)
 
 
 def summed(losses: np.ndarray, before: np.float32) -> np.float32:

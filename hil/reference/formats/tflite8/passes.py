@@ -73,7 +73,8 @@ class Passes:
 def perturbed_nodes(layer: FastLayer, out: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Return outputs [N, R, oh, ow, O] moved by noise int8 [N, Q, outputs] strictly between their limits."""
     inside = (out > layer.low) & (out < layer.high)
-    return out + noise.reshape(*noise.shape[:2], *layer.layer.out_shape) * inside
+    moved: np.ndarray = out + noise.reshape(*noise.shape[:2], *layer.layer.out_shape) * inside
+    return moved
 
 
 def _largest_array(layer: Node) -> int:

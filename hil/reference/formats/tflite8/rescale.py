@@ -36,12 +36,14 @@ def rescale_double(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -
     high = (raised * multiplier + (1 << 30)) >> 31
     right = np.maximum(-shift, 0)
     half = (1 << right) >> 1  # 0 where nothing is shifted out
-    return np.sign(high) * ((np.abs(high) + half) >> right)
+    scaled: np.ndarray = np.sign(high) * ((np.abs(high) + half) >> right)
+    return scaled
 
 
 def rescale_single(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """Scale and round once, half up; arguments and result as of `rescale_double`."""
-    return (acc * multiplier + (np.int64(1) << (30 - shift))) >> (31 - shift)
+    scaled: np.ndarray = (acc * multiplier + (np.int64(1) << (30 - shift))) >> (31 - shift)
+    return scaled
 
 
 def rescale(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, rounding: str) -> np.ndarray:
@@ -60,4 +62,5 @@ def requantize(acc: np.ndarray, quantization: Quantization) -> np.ndarray:
             f"a sum of {acc.min()}..{acc.max()} is outside int32; the layer has too many taps or too large a bias"
         )
     scaled = rescale(acc, quantization.multiplier, quantization.shift, quantization.rounding)
-    return np.clip(scaled + quantization.output_zero, quantization.act_min, quantization.act_max).astype(np.int8)
+    held: np.ndarray = np.clip(scaled + quantization.output_zero, quantization.act_min, quantization.act_max)
+    return held.astype(np.int8)
