@@ -122,7 +122,7 @@ def _literal(name: str, value: int | str) -> str:
 
 
 def write(boards: list[str], compiler: str) -> None:
-    """Describe the named images in prebuilt/MANIFEST.toml; what it says of others stays, as long as their files are there."""
+    """Describe the named images in prebuilt/MANIFEST.toml; keep its other entries as long as their files are there."""
     manifest = PREBUILT / "MANIFEST.toml"
     said = tomllib.loads(manifest.read_text()) if manifest.exists() else {}
     entries = {name: Entry(**facts) for name, facts in said.items() if (PREBUILT / f"{name}.elf").exists()}

@@ -1,8 +1,11 @@
-"""Copy the record of an experiment for the repository: `python tools/keep_experiment.py reports/experiments/NAME fixtures/experiments/NAME`.
+"""Copy the record of an experiment for the repository.
 
-Of an experiment whose runs are all trained to their end the results alone: they hold every learning curve with its digests. Of one
-that was cut also every run that has begun, its description and its learning curve, and the last checkpoint of a run that is not trained
-to its end: `hil experiment NAME --resume --out COPY` goes on from a copy of such a folder, and trains no run again that is whole.
+python tools/keep_experiment.py reports/experiments/NAME fixtures/experiments/NAME
+
+If all runs have ended, only the results are copied: they hold every learning curve with its digests. If the experiment
+was interrupted, every run that has begun is copied too: its description, its learning curve, and the last checkpoint of
+a run that has not ended. `hil experiment NAME --resume --out COPY` continues from a copy of such a folder and does not
+train again the runs that have ended.
 """
 
 from __future__ import annotations

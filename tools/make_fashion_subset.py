@@ -1,6 +1,10 @@
-"""Make the committed subset of Fashion-MNIST: the first 100 training and 50 test images of every class, in the order of the original files.
+"""Make the committed subset of Fashion-MNIST.
 
-python tools/make_fashion_subset.py FOLDER     # with the four original *-ubyte.gz files, for example Debian's /usr/share/datasets/fashion-mnist
+It has the first 100 training and 50 test images of every class, in the order of the original files.
+
+python tools/make_fashion_subset.py FOLDER
+
+FOLDER has the four original *-ubyte.gz files, for example Debian's /usr/share/datasets/fashion-mnist.
 """
 
 from __future__ import annotations

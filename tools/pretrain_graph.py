@@ -1,8 +1,9 @@
 """Pre-train a network in `tflite8` on Fashion-MNIST with PyTorch, quantize it, and write its network file.
 
-python tools/pretrain_graph.py lenet5-tflite     # or resnet-tiny; needs `pip install -e .[pretrain]` and `hil data fetch fashion-mnist`
+python tools/pretrain_graph.py lenet5-tflite     # or resnet-tiny
 
-Deterministic on one computer with one version of PyTorch: one seed, one thread, deterministic algorithms. docs/networks.md has what came out.
+It needs `pip install -e .[pretrain]` and `hil data fetch fashion-mnist`. It is deterministic on one computer with one
+version of PyTorch: one seed, one thread, deterministic algorithms. docs/networks.md has the results.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ RECIPES = {
 
 
 class Trainable(torch.nn.Module):
-    """The float graph with its weights as PyTorch's parameters; a batch normalization behind every convolution, if wanted."""
+    """The float graph, its weights as PyTorch's parameters; `normalized`: batch normalization after a convolution."""
 
     def __init__(self, graph: FloatGraph, normalized: bool) -> None:
         super().__init__()

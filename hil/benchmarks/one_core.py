@@ -35,8 +35,8 @@ Batches = list[tuple[np.ndarray, np.ndarray]]
 def rates() -> dict[str, float | None]:
     """Return steps per second by variant, batches per second of an evaluation, and steps of PyTorch (`torch`).
 
-    A name without a comma is for NumPy, as in `cls1`; a name with a comma ends with another arithmetic. PyTorch's rate is None
-    if it is not installed.
+    A name without a comma is for NumPy, as in `cls1`; a name with a comma ends with another arithmetic. PyTorch's rate
+    is None if it is not installed.
     """
     program = [sys.executable, "-c", "from hil.benchmarks import one_core; one_core.main()"]
     done = subprocess.run(program, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, check=True)

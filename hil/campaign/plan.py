@@ -100,7 +100,7 @@ class Plan:
         if prepared.network_sha256 != self.network_sha256:
             cure = "use the version of trainrig that started it"
             raise RigError(
-                f"the network {self.asked.network} has other weights than the campaign started with: {cure}."
+                f"the network file of {self.asked.network} is not the one that the campaign started with: {cure}."
             )
 
 

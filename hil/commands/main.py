@@ -76,7 +76,10 @@ def _run_command(argv: list[str] | None) -> int:
     parser.add_argument("--version", action="version", version=f"trainrig {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True)
     parsers = {
-        name: subparsers.add_parser(name, help=text, add_help=name in PARSED_HERE) for name, text in COMMANDS.items()
+        name: subparsers.add_parser(
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.", add_help=name in PARSED_HERE
+        )
+        for name, text in COMMANDS.items()
     }
     _add_options(parsers)
     options, rest = parser.parse_known_args(argv)

@@ -68,7 +68,7 @@ def _write(parts: Parts, folder: Path) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run `hil data` with its arguments."""
-    parser = argparse.ArgumentParser(prog="hil data", description="full data sets")
+    parser = argparse.ArgumentParser(prog="hil data", description="Download full data sets.")
     actions = parser.add_subparsers(dest="action", required=True)
     fetching = actions.add_parser("fetch", help="download and verify a data set")
     fetching.add_argument("name", metavar="NAME", help=f"one of {', '.join(known_sets())}")

@@ -108,7 +108,7 @@ def on_bench(spec: TrialSpec, folder: Path) -> Outcome:
 
 
 def _parser() -> argparse.ArgumentParser:
-    text = "train the table of a paper, and certify it on the board"
+    text = "Train the table of a paper, and certify it on the board."
     parser = argparse.ArgumentParser(prog="hil experiment", description=text)
     add = parser.add_argument
     add("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="table or figure")

@@ -197,6 +197,6 @@ class Builder:
     def _run(self, data: str, column: str, row: str, seed: int, way: TrainingSetup) -> GraphRun:
         request = self.request
         return GraphRun(
-            data, column, row, seed, way.epochs or request.epochs, request.batch, request.network, way.method, way.given,
-            budget=way.budget, fewest_steps=way.fewest_steps,
+            data, column, row, seed, way.epochs or request.epochs, request.batch, request.network, way.method,
+            way.given, budget=way.budget, fewest_steps=way.fewest_steps,
         )  # fmt: skip

@@ -218,7 +218,7 @@ class Graph:
         return tuple(layer for layer in self.layers if layer.own is not None)
 
     def first_bp(self, partition: int) -> int:
-        """Return the first node that back-propagation trains after `partition` tensors; the number of nodes for none."""
+        """Return the first node that back-propagation trains after `partition` tensors; for none, the node count."""
         with_weights = [index for index, layer in enumerate(self.layers) if layer.own is not None]
         return with_weights[partition] if partition < len(with_weights) else len(self.layers)
 

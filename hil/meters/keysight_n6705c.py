@@ -205,7 +205,8 @@ class KeysightN6705C(VisaMeter):
         That is after its trigger was sent, and before the earliest start that the fetches allow.
 
         Raises:
-            InvalidWindow: there are no records, or their count falls ever further behind the host's clock (lost records).
+            InvalidWindow: there are no records, or their count falls ever further behind the host's clock (records
+                were lost).
         """
         fetches = [one for one in self._log.fetches if one[2]]  # a log that begins late is empty at first
         if not fetches:

@@ -24,8 +24,8 @@ def with_both_edges(capture: Capture, idle_s: float) -> Capture:
         idle_s: length of each sleep.
 
     Raises:
-        InvalidWindow: readings at the end of the range, a marker that bounced, a power that does not show a missing edge
-            or shows an edge elsewhere than the marker.
+        InvalidWindow: readings at the end of the range, a marker that bounced, a power that does not show a missing
+            edge or shows an edge elsewhere than the marker.
     """
     require_within_range(capture)
     levels = [edge.high for edge in capture.edges]

@@ -19,12 +19,15 @@ from hil.session import junit
 EXIT_BLOCKED = 75  # EX_TEMPFAIL of sysexits.h: the rig could not tell, and no board failed
 PLANNED = "planned.json"
 JUNIT = "junit.xml"
-NO_WORKER = "a worker process could not start, or ended at once ({}), so that no test ran: look for what ended it, such as a lack of memory, and run again."
+NO_WORKER = (
+    "a worker process could not start, or ended at once ({}), so that no test ran: "
+    "look for what ended it, such as a lack of memory, and run again."
+)
 PHASES = ("setup", "call", "teardown")
 
 
 class Recorder:
-    """A pytest plugin object that takes the reports of all tests, including those of workers, and updates the record."""
+    """A pytest plugin object that takes the reports of all tests, also of workers, and updates the record."""
 
     def __init__(self, run: RunWriter) -> None:
         self.run = run
@@ -98,7 +101,7 @@ class Recorder:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionstart(self) -> Generator[None, None, None]:
-        """Keep a session whose worker of pytest-xdist ended before it answered from ending in a trace of pytest-xdist."""
+        """End with one sentence if a worker of pytest-xdist ended before it answered, not with a trace."""
         try:
             yield
         except (EOFError, OSError) as error:

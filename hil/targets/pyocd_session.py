@@ -33,8 +33,14 @@ class PyocdSession:
         self._session: Session | None = None
 
     def connect(
-        self, unique_id: str, target: str, options: dict[str, Any], pack_file: str | None = None, chip: str = "", running: bool = False
-    ) -> str:  # fmt: skip
+        self,
+        unique_id: str,
+        target: str,
+        options: dict[str, Any],
+        pack_file: str | None = None,
+        chip: str = "",
+        running: bool = False,
+    ) -> str:
         """Connect a probe to a chip; return the vendor name of the probe.
 
         A pack gives target and options by the order code of the chip. With `running`, neither halt nor reset the chip.

@@ -111,7 +111,7 @@ class Device:
         return read
 
     def take_network(self, image: Image, blob: bytes) -> Loaded:
-        """Let the agent use the network in flash next to the image, or send it; return the counts that it read in it."""
+        """Let the agent use the network in flash next to the image, or send it; return the counts that it read."""
         if not image.cargo:
             return self.load(blob)
         (address, data), *_ = image.cargo

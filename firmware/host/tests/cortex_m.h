@@ -1,5 +1,5 @@
-/* In the place of ports/common/cortex_m.h for ports/ticks/ticks.c: SysTick's registers, each access a call of the simulation in
-   test_ticks.c. */
+/* In the place of ports/common/cortex_m.h for ports/ticks/ticks.c: SysTick's registers, each access a call of the
+   simulation in test_ticks.c. */
 #pragma once
 
 #include <stdint.h>

@@ -16,7 +16,8 @@ typedef struct {
 /* Begin a file in tflite8, with any zero point and rounding. */
 void made_begin(graph_made_t *made, uint16_t h, uint16_t w, uint16_t c, uint16_t classes);
 
-/* Append a layer that reads a value: windows of any kind (out_c counts for conv2d and pointwise), fully_connected, or the sum of two values. */
+/* Append a layer that reads a value: windows of any kind (out_c counts for conv2d and pointwise), fully_connected, or
+   the sum of two values. */
 void made_window(graph_made_t *made, enum op op, uint8_t value, uint16_t out_c, uint8_t kernel_h, uint8_t kernel_w,
                  uint8_t stride, uint8_t padding);
 void made_fully_connected(graph_made_t *made, uint8_t value, uint16_t outputs);

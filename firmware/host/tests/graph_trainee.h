@@ -24,6 +24,7 @@ void graph_trainee_free(graph_trainee_t *trainee);
 /* Fill slots 0..count-1 with the samples first.. of a fixed sequence. */
 void graph_trainee_fill(graph_trainee_t *trainee, uint16_t first, uint16_t count);
 
-/* A step of `count` samples of that sequence, `at_once` of them in the slots at a time; returns the sum of the digests after it. */
+/* A step of `count` samples of that sequence, `at_once` of them in the slots at a time; returns the sum of the digests
+   after it. */
 uint32_t graph_trainee_step(graph_trainee_t *trainee, uint32_t step, uint16_t count, uint16_t at_once,
                             step_result_t *result);

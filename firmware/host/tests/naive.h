@@ -1,4 +1,5 @@
-/* docs/arithmetic.md once more, as plainly as the text allows: 64-bit integers, divisions, no blocking, no shared buffers. */
+/* docs/arithmetic.md once more, as plainly as the text allows: 64-bit integers, divisions, no blocking, no shared
+   buffers. */
 #pragma once
 
 #include <stdint.h>
@@ -30,8 +31,8 @@ void naive_max_pool_backward(const int8_t *in, const int8_t *error, const layer_
 /* Returns what the exponent grows by. */
 int32_t naive_requantize(const int64_t *acc, uint32_t n, int8_t *out);
 
-/* Section 5, loss = integer: A and B of one sample, from the logits and the exponents of the plus pass and of the minus pass, with
-   loss_fraction = `fraction`; and lb(x), where fraction 0 is bits(x) - 1. */
+/* Section 5, loss = integer: A and B of one sample, from the logits and the exponents of the plus pass and of the minus
+   pass, with loss_fraction = `fraction`; and lb(x), where fraction 0 is bits(x) - 1. */
 typedef struct {
     int64_t a, b;
 } naive_terms_t;

@@ -20,7 +20,8 @@ typedef struct {
 void naive_model_begin(naive_model_t *model, const graph_made_t *file, uint32_t most);
 void naive_model_free(naive_model_t *model);
 
-/* The logits of the `count` samples of a group, one sample after the other; their exponent is that of the last layer. */
+/* The logits of the `count` samples of a group, one sample after the other; their exponent is that of the last
+   layer. */
 const int8_t *naive_model_forward(naive_model_t *model, const int8_t *samples, uint32_t count);
 
 /* The backward pass of the group that went forward last; `first`: it is the first of the step. */

@@ -1,5 +1,5 @@
-/* docs/arithmetic-zeroth-order.md once more, as plainly as the text allows: states stepped one by one, 128-bit integers, every float
-   operation in binary64 and then rounded to binary32. */
+/* docs/arithmetic-zeroth-order.md once more, as plainly as the text allows: states stepped one by one, 128-bit
+   integers, every float operation in binary64 and then rounded to binary32. */
 #pragma once
 
 #include <stdbool.h>

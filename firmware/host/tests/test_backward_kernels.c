@@ -84,8 +84,8 @@ static void check_conv2d(const layer_shape_t *shape) {
     }
 }
 
-/* Shapes by chance; then every width of a few fours of positions, for the kernels and channels that are summed by fours; then rows and
-   planes long enough that more fours of positions wait than are held. */
+/* Shapes by chance; then every width of a few fours of positions, for the kernels and channels that are summed by
+   fours; then rows and planes long enough that more fours of positions wait than are held. */
 static void test_conv2d(void) {
     for (int round = 0; round < ROUNDS; round++) {
         const layer_shape_t shape = draw_conv2d();

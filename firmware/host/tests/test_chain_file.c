@@ -60,7 +60,8 @@ static void test_digest_covers_all(void) {
     made_free(&made);
 }
 
-/* One change of the small chain, 0 conv, 1 relu, 2 pool, 3 conv, 4 relu, 5 pool, 6 fc, 7 relu, 8 fc, and the check that sees it. */
+/* One change of the small chain, 0 conv, 1 relu, 2 pool, 3 conv, 4 relu, 5 pool, 6 fc, 7 relu, 8 fc, and the check that
+   sees it. */
 typedef struct {
     uint8_t layer;
     enum graph_check check;

@@ -18,7 +18,8 @@ static uint64_t cycles_of(uint32_t bookings) {
     return (uint64_t)bookings * JUMP;
 }
 
-/* Every layer is booked once for each group and pass; the last one also with the loss, and with the zeros of the gradients. */
+/* Every layer is booked once for each group and pass; the last one also with the loss, and with the zeros of the
+   gradients. */
 static void check_profile(const engine_t *engine, uint32_t groups, uint32_t steps) {
     const elasticzo_settings_t *settings = elasticzo_settings(&engine->model);
     const graph_file_t *file = &engine->model.file;
@@ -126,7 +127,8 @@ static uint64_t of_phase(const stretches_t *stretches, uint8_t phase) {
     return total;
 }
 
-/* The stretches of the last step of a run: in the order in which the phases came, none beside one of its own phase, and together its lap. */
+/* The stretches of the last step of a run: in the order in which the phases came, none beside one of its own phase, and
+   together its lap. */
 static void test_stretches(uint8_t partition, uint8_t scope, const char *expected) {
     graph_made_t file;
     chain_small(&file);

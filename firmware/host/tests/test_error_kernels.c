@@ -1,4 +1,5 @@
-/* Kernels of back-propagation through a graph, each beside the text of docs/arithmetic-backward.md in wide integers or double precision. */
+/* Kernels of back-propagation through a graph, each beside the text of docs/arithmetic-backward.md in wide integers or
+   double precision. */
 #include <math.h>
 
 #include "check.h"

@@ -46,7 +46,8 @@ static void test_conv2d(void) {
     }
 }
 
-/* Every small shape with a square kernel; and the kernel that has loops of its own, under every remainder of its four positions. */
+/* Every small shape with a square kernel; and the kernel that has loops of its own, under every remainder of its four
+   positions. */
 static void test_conv2d_shapes(void) {
     for (int32_t i = 0; i < 4 * 4 * 4 * 3 * 3; i++) {
         const int32_t h = 1 + i % 4, w = 1 + i / 4 % 4, k = 1 + i / 16 % 4, in_c = 1 + i / 64 % 3, out_c = 1 + i / 192;

@@ -218,7 +218,8 @@ static void test_every_check(void) {
     made_free(&made);
 }
 
-/* What the small network cannot show: a last layer that gives no classes, too many products, too many positions, a file that goes on. */
+/* What the small network cannot show: a last layer that gives no classes, too many products, too many positions, a file
+   that goes on. */
 static void test_whole_files(void) {
     graph_made_t made;
     made_begin(&made, 3, 3, 2, 5);

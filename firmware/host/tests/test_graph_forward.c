@@ -1,5 +1,5 @@
-/* Passes over whole graphs beside the text of docs/arithmetic-tflite.md in 64-bit integers, layer by layer as a trace shows them; and files
-   with damage that their digest hides. */
+/* Passes over whole graphs beside the text of docs/arithmetic-tflite.md in 64-bit integers, layer by layer as a trace
+   shows them; and files with damage that their digest hides. */
 #include <string.h>
 
 #include "check.h"

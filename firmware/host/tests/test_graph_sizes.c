@@ -1,4 +1,5 @@
-/* The numbers of docs/memory-graph.md beside what each kernel asks for: this file is built for every variant of the kernels. */
+/* The numbers of docs/memory-graph.md beside what each kernel asks for: this file is built for every variant of the
+   kernels. */
 #include "check.h"
 #include "formats/tflite8_sizes.h"
 #include "kernels/tflite_conv2d_s8.h"

@@ -1,4 +1,5 @@
-/* A step of tflite8 is the same however its samples come, wherever its file lies, and however its layers share memory. */
+/* A step of tflite8 is the same however its samples come, wherever its file lies, and however its layers share
+   memory. */
 #include <stddef.h>
 #include <string.h>
 
@@ -81,7 +82,8 @@ static void test_one_outcome(void) {
     }
 }
 
-/* Perturbing and putting back leaves no trace: with a rate that moves nothing, the tensors are those of the file, once limited. */
+/* Perturbing and putting back leaves no trace: with a rate that moves nothing, the tensors are those of the file, once
+   limited. */
 static void test_nothing_is_left_behind(void) {
     for (int round = 0; round < ROUNDS; round++) {
         graph_made_t made;
@@ -118,8 +120,8 @@ static uint32_t step_of_one_sample(const graph_made_t *made, tflite8_settings_t 
     return sum;
 }
 
-/* With one direction for all samples, two that are the same train as one of them does: twice the gradient, half the rate. With
-   directions of their own they do not. */
+/* With one direction for all samples, two that are the same train as one of them does: twice the gradient, half the
+   rate. With directions of their own they do not. */
 static void test_direction(void) {
     uint32_t apart = 0;
     for (int round = 0; round < ROUNDS; round++) {

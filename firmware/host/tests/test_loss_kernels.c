@@ -117,7 +117,8 @@ static void test_integer_loss(void) {
     }
 }
 
-/* Against mathematics: the logarithm is that of the number, cut off to its fraction bits, or by a rounding one unit less. */
+/* Against mathematics: the logarithm is that of the number, cut off to its fraction bits, or by a rounding one unit
+   less. */
 static void test_integer_loss_log2(void) {
     for (int round = 0; round < 20000; round++) {
         const uint32_t x = (uint32_t)draw(INT32_MIN, INT32_MAX) >> draw(0, 31) | 1u, fraction = (uint32_t)round % 7;
@@ -131,8 +132,8 @@ static void test_integer_loss_log2(void) {
     }
 }
 
-/* Where nothing falls below the ten powers that are kept, log2(A) - log2(B) with six fraction bits is the difference of the
-   losses up to two of their units; without them it is not. */
+/* Where nothing falls below the ten powers that are kept, log2(A) - log2(B) with six fraction bits is the difference of
+   the losses up to two of their units; without them it is not. */
 static void test_fraction_bits_show_small_differences(void) {
     double largest[2] = {0.0, 0.0};
     for (int round = 0; round < 6000; round++) {

@@ -91,7 +91,8 @@ static int8_t *noise_of_trial(const trial_t *trial, uint32_t n) {
     return z;
 }
 
-/* Any number of weights, half of them close to where they saturate or to zero, so that neighbours saturate both ways. */
+/* Any number of weights, half of them close to where they saturate or to zero, so that neighbours saturate both
+   ways. */
 static void test_drawn(void) {
     static const int8_t edges[] = {-127, -126, -120, -64, -1, 0, 1, 63, 64, 120, 126, 127};
     for (int round = 0; round < 4000; round++) {
@@ -126,8 +127,8 @@ static void check_all_weights(trial_t trial, uint32_t n) {
     free(z);
 }
 
-/* All pairs of weight and z, but for the few z that 400 draws leave out: every pass and every way to update, for the r_max where
-   moves no longer fit a byte, or nearly so. */
+/* All pairs of weight and z, but for the few z that 400 draws leave out: every pass and every way to update, for the
+   r_max where moves no longer fit a byte, or nearly so. */
 static void test_all_weights(void) {
     static const uint8_t chosen[] = {1, 7, 31, 42, 43, 63, 64, 65, 84, 85, 126, 127};
     for (uint32_t i = 0; i < sizeof chosen; i++) {
@@ -158,7 +159,8 @@ static void test_limit(void) {
     }
 }
 
-/* What `perturb = exact` promises: without an update a step ends on the weights that it began with, for every r_max that it allows. */
+/* What `perturb = exact` promises: without an update a step ends on the weights that it began with, for every r_max
+   that it allows. */
 static void test_exact_restore(void) {
     for (int32_t r_max = 1; r_max <= 63; r_max++) {
         trial_t trial = draw_trial(r_max);

@@ -1,4 +1,5 @@
-/* Batches larger than the slots, and steps without a word between them: the same weights by every way, and what is refused. */
+/* Batches larger than the slots, and steps without a word between them: the same weights by every way, and what is
+   refused. */
 #include <string.h>
 
 #include "arith/float32.h"
@@ -130,7 +131,8 @@ static void take_part(streaming_t *streaming, uint8_t pass, uint16_t first, uint
     expect(part(streaming, pass, first, count), 0, 0, 0, "a part in its place");
 }
 
-/* The places where a part may not be, one after the other through a step of two passes with five samples, three of them held. */
+/* The places where a part may not be, one after the other through a step of two passes with five samples, three of them
+   held. */
 static void test_order_of_parts(void) {
     streaming_t s = begin(2, SCOPE_SAMPLE, 3);
     put_samples(s.engine, &s.batch, 0, 3);
@@ -183,7 +185,8 @@ static void test_parts_of_a_group(void) {
     end(&s);
 }
 
-/* While a step is half done its weights are perturbed: nothing else is trained, evaluated or traced until it ends or is given up. */
+/* While a step is half done its weights are perturbed: nothing else is trained, evaluated or traced until it ends or is
+   given up. */
 static void test_between_parts(void) {
     streaming_t s = begin(2, SCOPE_SAMPLE, 3);
     elasticzo_settings_t settings = *elasticzo_settings(&s.engine->model);

@@ -132,7 +132,8 @@ static void test_wide(void) {
     check_layer(POINTWISE, &shape, "tflite_pointwise_s8, wide");
 }
 
-/* Images of several bands, with every remainder of the positions that share a loop; the kernels that have loops of their own. */
+/* Images of several bands, with every remainder of the positions that share a loop; the kernels that have loops of
+   their own. */
 static void test_bands(void) {
     for (uint16_t w = 5; w < 14; w++) {
         for (int32_t stride = 1; stride <= 6; stride += w % 2 + 1) {

@@ -1,11 +1,13 @@
-/* The 32-bit counter made of SysTick: read at any time, with the interrupt of a wrap before, within and behind the reading. */
+/* The 32-bit counter made of SysTick: read at any time, with the interrupt of a wrap before, within and behind the
+   reading. */
 #include <stdbool.h>
 
 #include "check.h"
 #include "cortex_m.h"
 #include "ports/ticks/ticks.c"
 
-/* SysTick as ARM DDI 0403E.e, B3.3.1 has it: counts from RVR down to 0 and on at RVR; going from 1 to 0 makes the exception pending. */
+/* SysTick as ARM DDI 0403E.e, B3.3.1 has it: counts from RVR down to 0 and on at RVR; going from 1 to 0 makes the
+   exception pending. */
 enum { ROUND = 1 << 24 };
 static uint64_t now;    /* cycles since the start, the truth */
 static uint64_t pended; /* wraps whose exception has become pending */
@@ -76,7 +78,8 @@ static void test_ends(void) {
     }
 }
 
-/* A region of several rounds, its interrupts taken, is as long as it is; up to 2^32 cycles, the reach of the counter. */
+/* A region of several rounds, its interrupts taken, is as long as it is; up to 2^32 cycles, the reach of the
+   counter. */
 static void test_long_regions(void) {
     for (int i = 0; i < 2000; i++) {
         slowest = 3;
@@ -95,7 +98,8 @@ static void test_long_regions(void) {
     }
 }
 
-/* With interrupts masked for more than a round, one is lost: what a port must not do, and why none masks them for so long. */
+/* With interrupts masked for more than a round, one is lost: what a port must not do, and why none masks them for so
+   long. */
 static void test_masked_too_long(void) {
     slowest = 1;
     start_at(5);

@@ -8,8 +8,8 @@
 
 enum { ROUNDS = 3000, CHANNELS = 6 };
 
-/* One coordinate as the text has it: products of two floats are exact in double precision, and their sum is to be rounded once, so in
-   long double, which holds it exactly or well beyond binary32's halves. */
+/* One coordinate as the text has it: products of two floats are exact in double precision, and their sum is to be
+   rounded once, so in long double, which holds it exactly or well beyond binary32's halves. */
 static int32_t text_step(float *velocity, int32_t gradient, update_factor_t factor, float momentum) {
     const long double exact = ldexpl((long double)factor.m, -factor.n);
     if (factor.m == 0 || exact >= 0x1p128L) {

@@ -17,7 +17,8 @@ void free_batch(batch_t *batch);
 /* Any settings that go together, for a network of which the first `partition` tensors are trained by zeroth order. */
 elasticzo_settings_t draw_settings(uint8_t partition);
 
-/* An engine with its network loaded and its settings made, in an arena of exactly the planned size: one byte more shows. */
+/* An engine with its network loaded and its settings made, in an arena of exactly the planned size: one byte more
+   shows. */
 typedef struct {
     engine_t *engine;
     uint8_t *arena;

@@ -76,7 +76,8 @@ def jpeg(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndar
 
 def _cosines() -> np.ndarray:
     """Return the orthonormal cosine basis with 13 bits of fraction, int64 [frequency, position]."""
+    scales = [2**BASIS_BITS * math.sqrt((1 if k == 0 else 2) / SIDE) for k in range(SIDE)]
     return np.array([
-        [round(2**BASIS_BITS * math.sqrt((1 if k == 0 else 2) / SIDE) * math.cos((2 * n + 1) * k * math.pi / (2 * SIDE))) for n in range(SIDE)]
-        for k in range(SIDE)
+        [round(scale * math.cos((2 * n + 1) * k * math.pi / (2 * SIDE))) for n in range(SIDE)]
+        for k, scale in enumerate(scales)
     ], np.int64)  # fmt: skip

@@ -21,7 +21,7 @@ INLINE Sums saturating_add(Sums one, Sums other) {
     return (sum & ~over) | (((one >> 31) ^ INT32_MAX) & over);
 }
 
-/* How samples meet: `grow` is what the sum is shifted by before a sample is added, `own` what the sample is shifted by. */
+/* Shifts where a sample is added to the sum: `grow` is the shift of the sum before that, `own` that of the sample. */
 typedef struct {
     int64_t grow, own;
 } Shifts;

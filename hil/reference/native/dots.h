@@ -1,8 +1,8 @@
 /* Sums of products, LANES at a time: the one inner loop of forward passes, input errors and weight gradients.
  *
- * One operand is bytes, four of them for all lanes; the other is laid out in words of four bytes a lane. Where the processor
- * multiplies unsigned bytes by signed ones, the first operand is its values plus RAISE, and what that brings in is taken off
- * by the sums that are started with. Sums are modulo 2^32, so that only the last one has to fit.
+ * One operand is bytes, four of them for all lanes; the other is laid out in words of four bytes a lane. Where the
+ * processor multiplies unsigned bytes by signed ones, the first operand is its values plus RAISE, and the start values
+ * of the sums subtract what that adds. Sums are modulo 2^32, so that only the last one has to fit.
  */
 #pragma once
 
@@ -75,7 +75,8 @@ INLINE void raise_values(const int8_t *values, int64_t count, uint8_t *raised) {
         raised[i] = (uint8_t)(values[i] + RAISE);
 }
 
-/* What a call of `dots` reads: `rows` rows of `quads` words of four bytes, `pitch` bytes from row to row; and of lanes as many words. */
+/* What a call of `dots` reads: `rows` rows of `quads` words of four bytes, `pitch` bytes from row to row; and as many
+ * words of lanes. */
 typedef struct {
     int32_t rows, quads;
     ptrdiff_t pitch;
@@ -99,7 +100,8 @@ INLINE void dots_of(const int count, const Product *with, const uint8_t *x, ptrd
         store_sums(out + i * out_step, sums[i]);
 }
 
-/* Write the sums of `count` places, `step` bytes apart, each LANES of them, `out_step` apart; later ones over earlier ones. */
+/* Write LANES sums for each of `count` places, which are `step` bytes apart; the sums of two places are `out_step`
+ * apart, and later ones overwrite earlier ones. */
 static inline void dots(int64_t count, const Product *with, const uint8_t *x, ptrdiff_t step, int32_t *out,
                         ptrdiff_t out_step) {
     int64_t blocks = (count + MOST - 1) / MOST;

@@ -99,8 +99,8 @@ static void requantize(const int32_t *sums, int64_t count, int shift, int relu, 
         }
 }
 
-/* Max-pool sums [height, width, channels]. Each place is written LANES channels wide: what is too much is overwritten by the
- * next place, and later by the channels before; so both hold LANES more than their sums. */
+/* Max-pool sums [height, width, channels]. Each place is written LANES channels wide: what is too much is overwritten by
+ * the next place, and later by the channels before; so both hold LANES more than their sums. */
 static void pool_sums(int32_t height, int32_t width, int32_t channels, int32_t k, const int32_t *sums, int32_t *out) {
     ptrdiff_t row = (ptrdiff_t)width * channels;
     int32_t places = width / k;

@@ -1,7 +1,7 @@
 /* Max-pooling of int8 values, and the errors that pass it (docs/arithmetic.md, sections 4 and 7).
  *
- * Sixteen channels at a time. Each place of a row is written sixteen channels wide: what is too much is overwritten by the next
- * place, and later by the channels before. Samples are copied to where there is room for that.
+ * Sixteen channels at a time. Each place of a row is written sixteen channels wide: what is too much is overwritten by
+ * the next place, and later by the channels before. Samples are copied to where there is room for that.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +54,8 @@ int native_pool(int32_t height, int32_t width, int32_t channels, int32_t k, int6
     return 0;
 }
 
-/* Give the errors of a row of windows, sixteen channels of them, to the first maximum of each; rows of `x` are `row` bytes
- * apart, rows of `out` `length`. */
+/* Give the errors of a row of windows, sixteen channels of them, to the first maximum of each; rows of `x` are `row`
+ * bytes apart, rows of `out` `length`. */
 static void unpool_row(int32_t places, int32_t channels, int32_t k, int relu, ptrdiff_t row, ptrdiff_t length,
                        const int8_t *error, const int8_t *x, int8_t *out) {
     for (int32_t place = 0; place < places; place++, error += channels) {

@@ -14,6 +14,7 @@ import pytest
 from hil.campaign.folder import locked
 from hil.campaign.plan import NAME, Plan, TrialRequest
 from hil.commands.main import main
+from hil.trial.prepare import prepare
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +121,18 @@ def test_other_data_than_it_was_begun_with_are_refused(capsys: pytest.CaptureFix
     Path("rig.toml").write_text("")
     assert main(["campaign", "resume", "mine"]) == 2
     assert "the data set fashion-mnist-1k is not the one that the campaign started with" in capsys.readouterr().err
+
+
+def test_a_campaign_of_a_version_with_another_network_file_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    plan(Path("mine"))
+    fields = json.loads((Path("mine") / NAME).read_text())
+    data = prepare(TrialRequest(steps=20).trial()).data
+    (Path("mine") / NAME).write_text(json.dumps(fields | {"data_sha256": data.sha256}))
+    Path("rig.toml").write_text("")
+    assert main(["campaign", "resume", "mine"]) == 2
+    said = capsys.readouterr().err
+    sentence = "the network file of lenet5 is not the one that the campaign started with: use the version of trainrig"
+    assert sentence in said and said.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from pathlib import Path
 FIRMWARE = Path(__file__).resolve().parents[3] / "firmware"
 FLOORS = ("libc", "arith", "kernels", "graph", "engine", "formats", "methods", "agent", "trainer", "ports")
 APART = {"agent": {"kernels", "graph", "engine", "formats", "methods"}}  # below it, and yet not for it
+UPWARD = {("agent/fault.c", "cortex_m.h")}  # the registers that name a fault
 INCLUDE = re.compile(r'#include "(\w+)/')
+BARE_INCLUDE = re.compile(r'#include "([^/"]+)"')  # found in the file's folder, or by an -I of the Makefile
 METHOD_OR_FORMAT = re.compile(r"\b(bfp8|tflite8|elasticzo|poor_mans|deepzero|back_propagation)\w*")
 
 
@@ -27,6 +29,18 @@ def test_a_room_includes_only_rooms_below_it() -> None:
                 if included not in allowed:
                     wrong.append(f"{path.relative_to(FIRMWARE)} includes {included}/")
     assert not wrong, "\n".join(wrong)
+
+
+def test_only_the_named_files_include_a_header_of_a_port_by_its_bare_name() -> None:
+    found = {
+        (str(path.relative_to(FIRMWARE)), header)
+        for room in FLOORS
+        if room != "ports"
+        for path in _sources(room)
+        for header in BARE_INCLUDE.findall(path.read_text())
+        if not (path.parent / header).exists()
+    }
+    assert found == UPWARD
 
 
 def test_the_engine_names_no_format_and_no_method() -> None:

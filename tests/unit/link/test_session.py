@@ -294,9 +294,10 @@ def test_noise_is_no_answer(clock: Clock) -> None:
     assert session.counters.damaged > 0
 
 
-def test_another_protocol_version_blocks_with_both_numbers(clock: Clock) -> None:
-    session = Session(SimulatedAgent(clock, protocol=9), NONCE)
-    with pytest.raises(Blocked, match=r"the agent uses protocol 9, this trainrig uses 5: flash"):
+@pytest.mark.parametrize("protocol", [4, 9])
+def test_another_protocol_version_blocks_with_both_numbers(clock: Clock, protocol: int) -> None:
+    session = Session(SimulatedAgent(clock, protocol=protocol), NONCE)
+    with pytest.raises(Blocked, match=rf"the agent uses protocol {protocol}, this trainrig uses 5: flash"):
         session.hello()
 
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hil.errors import RigError
-from hil.record import read_run, schema
+from hil.record import SCHEMA, read_run, schema
 from hil.report import render, render_single
 from tests.bombs import in_little_memory
 from tests.mutate import damaged_bytes, damaged_fields
@@ -162,6 +162,14 @@ def _of_a_reader(part: object) -> object:
     if "required" in kept and "properties" in kept:
         kept["required"] = [name for name in part["required"] if "default" not in part["properties"][name]]
     return kept
+
+
+def test_a_record_of_the_former_version_is_refused_and_nothing_is_written(run: Path) -> None:
+    write(run, results_of(run) | {"schema": SCHEMA - 1})
+    before = snapshot(run.parent)
+    for make in (lambda: read_run(run), lambda: render(run), lambda: render_single(run)):
+        assert f"has schema {SCHEMA - 1}, this trainrig reads {SCHEMA}: use the version that wrote it" in said(make)
+    assert snapshot(run.parent) == before
 
 
 @pytest.mark.parametrize("name", OUTSIDE)

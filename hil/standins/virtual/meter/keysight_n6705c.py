@@ -85,7 +85,7 @@ class VirtualKeysightN6705C(ScpiInstrument):
         self._output, self._real, self._order = False, False, ">"
         self._steps, self._range, self._auto = LEAST_STEPS * 2, RANGES_A[-1], True
         self._logged = {"CURR": False, "VOLT": False, "CURR:MINMax": False, "VOLT:MINMax": False}
-        self._pin, self._inverted = "DIO", False
+        self._inverted = False
         self._limit, self._reached = RANGES_A[-1], 0
         self._abort("")
 
@@ -144,7 +144,7 @@ class VirtualKeysightN6705C(ScpiInstrument):
         self._logged[key] = switch(_value(argument))
 
     def _set_pin(self, argument: str) -> None:
-        self._pin = _one_of(argument, "DIO", "DINP")
+        _one_of(argument, "DIO", "DINP")  # either reads the pin
 
     def _set_polarity(self, argument: str) -> None:
         self._inverted = _one_of(argument, "POS", "NEG") == "NEG"

@@ -1,0 +1,1 @@
+"""The peripherals of the STM32H7B3."""
