@@ -28,15 +28,15 @@ def broken(hil_rig, monkeypatch):
     monkeypatch.setattr(hil_rig, "take", lambda board, image, log, inject=(): real(board, image, log, (FAULT,)))
 
 def test_fails(hil_board, hil_trial, broken):
-    outcome = hil_trial(spec(hil_board, steps=8, batch=8))
+    outcome = hil_trial(spec(hil_board, steps=4, batch=4))
     assert outcome.verdict == "pass", outcome.reason
 
 def test_fails_and_does_not_look(hil_board, hil_trial, broken):
-    hil_trial(spec(hil_board, steps=8, batch=8))
+    hil_trial(spec(hil_board, steps=4, batch=4))
 
 @pytest.mark.xfail(reason="a known flip")
 def test_fails_as_expected(hil_board, hil_trial, broken):
-    hil_trial(spec(hil_board, steps=8, batch=8))
+    hil_trial(spec(hil_board, steps=4, batch=4))
 
 def test_own_assert_after_a_pass(hil_board, hil_trial):
     hil_trial(spec(hil_board))
@@ -130,7 +130,7 @@ def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     weights, _ = places_in_file(build("lenet5", 1))[0]
     flip = image_of("stm32h7b3").symbols["__arena_start"] + weights
-    project = Project(tmp_path_factory.mktemp("project")).write(f'FAULT = "ram_flip:{flip}:6:60000000"\n' + PROJECT)
+    project = Project(tmp_path_factory.mktemp("project")).write(f'FAULT = "ram_flip:{flip}:6:15000000"\n' + PROJECT)
     return project.run("--board=stm32h7b3", "--reality=virtual", "-n", request.param)
 
 
