@@ -40,6 +40,7 @@ typedef struct {
     uint8_t number; /* of the format, in the file */
     uint8_t weight_bytes, value_bytes;
     bool has_exponents; /* of the weights of a layer */
+    bool keeps_pixels;  /* a sample stays pixels, of which each pass makes value 0; else its values are made once */
     check_t check[CHECKS];
     uint32_t (*parameter_bytes)(const graph_layer_t *layer); /* NULL: there are no parameters */
 } format_checks_t;

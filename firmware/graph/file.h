@@ -71,6 +71,7 @@ typedef struct {
     uint32_t size;
     uint8_t layers;
     uint8_t weight_bytes, value_bytes; /* of one weight, and of one value */
+    uint8_t sample_bytes;              /* of one element of a sample that waits for its passes */
 } graph_file_t;
 
 /* What follows for a layer with weights, by output channel. */
