@@ -56,6 +56,9 @@ const format_checks_t *format_checks(uint8_t number);
 bool chain_is_taken(const candidate_t *candidate);
 bool chain_sums_fit(const candidate_t *candidate);
 
+/* Whether a number with these bits may be a weight or a bias of float32: one in +-2^20. */
+bool float32_is_weight(uint32_t bits);
+
 /* A normal number in 2^-40..2^40. */
 static inline bool scale_is_allowed(float scale) {
     return scale >= 0x1p-40f && scale <= 0x1p40f;
