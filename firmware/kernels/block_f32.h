@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/fpu.h"
+#include "kernels/sums_f32.h"
 
 enum { BLOCK = 4, BLOCK_SUMS = BLOCK * BLOCK, BLOCK_ZEROS = 32 };
 
@@ -27,7 +28,7 @@ static inline __attribute__((always_inline)) void block_add(block_t *block, uint
             const float b = *block->column[j];
             block->column[j] += column_step;
             for (uint32_t i = 0; i < BLOCK; i++) {
-                block->sum[BLOCK * j + i] = multiply_add_f32(block->sum[BLOCK * j + i], a[i], b);
+                block->sum[BLOCK * j + i] = add_product_f32(block->sum[BLOCK * j + i], a[i], b);
             }
         }
     }

@@ -34,8 +34,8 @@ static inline __attribute__((always_inline)) void add_tap(block_t *block, const 
 }
 
 /* The sums of four channels, from `channel` on. */
-static void sum_taps(const float *error, const float *weights, const layer_shape_t *shape, const inputs_t *inputs,
-                     uint32_t channel, float *sums) {
+static __attribute__((noinline)) void sum_taps(const float *error, const float *weights, const layer_shape_t *shape,
+                                               const inputs_t *inputs, uint32_t channel, float *sums) {
     block_t block = {.sum = {0.0f}};
     for (uint32_t ky = 0; ky < shape->kernel_h; ky++) {
         const uint32_t row = output_of_tap(inputs->y, ky, shape->stride, shape->padding, shape->out_h);

@@ -1,3 +1,7 @@
+#include "kernels/fpu.h"
+
+#if !KERNELS_FPU /* else depthwise_f32_fpu.c */
+
 #include "kernels/depthwise_f32.h"
 
 #include "kernels/tflite_windows.h"
@@ -32,3 +36,5 @@ void depthwise_f32(const float *in, const float *weights, const float *bias, con
         }
     }
 }
+
+#endif

@@ -17,7 +17,7 @@ static void sum_rows(const float *in, const float *weights, uint32_t inputs, uin
     for (const float *end = in + inputs; in != end; in++) {
         const float x = *in;
         for (uint32_t k = 0; k < ROWS; k++) {
-            sum[k] = multiply_add_f32(sum[k], *w[k]++, x);
+            sum[k] = add_product_f32(sum[k], *w[k]++, x);
         }
     }
     for (uint32_t k = 0; k < ROWS; k++) {

@@ -14,7 +14,7 @@ static inline __attribute__((always_inline)) void give_columns(const float *erro
     for (const float *end = error + outputs; error != end; error++, weights += inputs) {
         const float e = *error;
         for (uint32_t k = 0; k < n; k++) {
-            sum[k] = multiply_add_f32(sum[k], weights[k], e);
+            sum[k] = add_product_f32(sum[k], weights[k], e);
         }
     }
     for (uint32_t k = 0; k < n; k++) {

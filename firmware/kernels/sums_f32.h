@@ -27,13 +27,20 @@ static inline bool is_zero_f32(float x) {
     return float32_bits(x) << 1 == 0;
 }
 
-/* sum + a * b, the product rounded before it is added. `b` is the factor that may be 0 more often. */
+/* sum + a * b, the product rounded before it is added; `b` is the factor that may be 0 more often. On Cortex-M7 it is
+   VMLA, one instruction in place of two. On Cortex-M4 that takes 3 cycles, and VMUL and VADD take 2 (ARM DDI 0439D,
+   7.2.3). */
 static inline float add_product_f32(float sum, float a, float b) {
+#if defined(CORTEX_M7)
+    __asm__("vmla.f32 %0, %1, %2" : "+t"(sum) : "t"(a), "t"(b));
+    return sum;
+#else
     if (SKIPS_ZEROS && is_zero_f32(b)) {
         return sum;
     }
     const float product = a * b;
     return sum + product;
+#endif
 }
 
 static inline float clamp_f32(float v, float least, float most) {
