@@ -262,15 +262,15 @@ failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset,
     RETURN_IF_REFUSED(engine_check_whole(engine));
     RETURN_IF_REFUSED(check_bytes(engine, tensor, offset, length));
     const trained_tensor_t to = model_tensor(&engine->model, tensor);
-    for (uint32_t i = 0; to.weights && i < length; i++) {
-        if ((int8_t)data[i] == INT8_MIN) {
-            return refusal(FAILURE_BAD_TENSOR, tensor, offset + i);
-        }
+    const format_t *format = engine->model.format;
+    const uint32_t accepted = format->accepted != NULL ? format->accepted(data, offset, length, to.weights) : length;
+    if (accepted < length) {
+        return refusal(FAILURE_BAD_TENSOR, tensor, offset + accepted);
     }
     memcpy(to.bytes + offset, data, length);
     engine->model.limited = false;
-    if (to.weights && engine->model.format->rewritten != NULL) {
-        engine->model.format->rewritten(&engine->model, to.layer);
+    if (to.weights && format->rewritten != NULL) {
+        format->rewritten(&engine->model, to.layer);
     }
     return no_failure();
 }

@@ -79,11 +79,11 @@ failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t
 /* XXH32 of every trained tensor as it is now, as for engine_step. */
 failure_t engine_digests(const engine_t *engine, void *digests);
 
-/* Copy `length` bytes of a trained tensor from byte `offset` on: int8 weights, or int32 biases. */
+/* Copy `length` bytes of a trained tensor from byte `offset` on. */
 failure_t engine_read_tensor(const engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, uint8_t *out);
 
-/* Put `length` bytes into a trained tensor, from byte `offset` on, while no step is half done. No weight may become
-   -128. */
+/* Put `length` bytes into a trained tensor, from byte `offset` on, while no step is half done. The format says what it
+   may hold. */
 failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data);
 
 /* The arena from its start to the highest byte that was written since the last configure, in bytes. */

@@ -36,15 +36,23 @@ typedef struct format_table {
     bool trains_all;        /* every tensor is trained, whatever the settings: they can be read before there are any */
     uint32_t channel_bytes; /* of sums of weights, which go with a copy of the weights */
 
-    /* Pixels, 0..255, as values. */
+    /* Pixels, 0..255, as values of a sample; or as pixels, where it keeps them. */
     void (*load)(int8_t *values, const uint8_t *pixels, uint32_t n);
+    /* Make value 0 of the sample of a pass, whose pixels were kept. NULL: the sample is value 0. */
+    void (*open)(model_t *model, const pass_t *pass);
     /* Run a layer; or the chain of layers that begins with it, NULL where there are none. */
     void (*run)(model_t *model, const pass_t *pass, uint8_t l);
     void (*run_chain)(model_t *model, const pass_t *pass, uint8_t l);
     /* The loss of the logits of a sample; and the lowest index of the largest of them. */
     float (*loss)(const model_t *model, const int8_t *logits, uint32_t label);
     uint32_t (*predicted)(const int8_t *logits, uint32_t n);
+    /* How many of `n` bytes, for a tensor of weights or of biases from byte `offset` on, come before the first element
+       that it may not hold. NULL: all. */
+    uint32_t (*accepted)(const uint8_t *bytes, uint32_t offset, uint32_t n, bool weights);
     /* The weights of a layer were written: make anew what follows from them. May be NULL. */
     void (*rewritten)(const model_t *model, uint8_t l);
     const chain_training_t *chain; /* NULL: its networks are no chains */
 } format_t;
+
+/* `accepted` where weights are int8: all but -128. */
+uint32_t accepted_s8(const uint8_t *bytes, uint32_t offset, uint32_t n, bool weights);

@@ -85,7 +85,7 @@ static inline int32_t *model_words(const model_t *model, enum plan_line line, ui
 
 static inline int8_t *model_sample(const model_t *model, uint16_t slot) {
     return model_s8(model, model->plan.at[PLAN_SAMPLES]) +
-           slot * graph_elements(&model->file, 0) * model->file.value_bytes;
+           slot * graph_elements(&model->file, 0) * model->file.sample_bytes;
 }
 
 static inline uint16_t model_classes(const model_t *model) {

@@ -5,7 +5,7 @@
 #include "engine/format.h"
 
 const int8_t *pass_value(const model_t *model, const pass_t *pass, uint8_t value) {
-    if (value == 0 && !model->training.consumed) {
+    if (value == 0 && plan_at(&model->plan, PLAN_VALUE, 0) == PLAN_NOWHERE) {
         return pass->sample;
     }
     return value > 0 && value == pass->replaced ? pass->nodes : model_buffer(model, PLAN_VALUE, value);
@@ -24,6 +24,9 @@ static void show(const model_t *model, uint8_t l) {
 
 void pass_run(model_t *model, const pass_t *pass, uint8_t from, uint8_t to) {
     const format_t *format = model->format;
+    if (from == 0 && format->open != NULL) {
+        format->open(model, pass);
+    }
     for (uint8_t l = from; l < to; l++) {
         if (!in_set(model->training.joined, l)) {
             (is_joined_behind(&model->training, l) ? format->run_chain : format->run)(model, pass, l);

@@ -75,7 +75,8 @@ static void put_piece(engine_t *engine, uint16_t slot, uint8_t label, uint32_t o
                       uint32_t n) {
     const bool last = offset + n == graph_elements(&engine->model.file, 0);
     slot_empty(engine, slot);
-    engine->model.format->load(model_sample(&engine->model, slot) + offset * engine->model.file.value_bytes, pixels, n);
+    engine->model.format->load(model_sample(&engine->model, slot) + offset * engine->model.file.sample_bytes, pixels,
+                               n);
     engine->filling = slot;
     engine->filled = last ? 0 : offset + n;
     if (last && has_wide_labels(engine)) {

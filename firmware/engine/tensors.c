@@ -32,6 +32,15 @@ void model_copy_trained(const model_t *model) {
     }
 }
 
+uint32_t accepted_s8(const uint8_t *bytes, uint32_t offset, uint32_t n, bool weights) {
+    (void)offset;
+    uint32_t i = 0;
+    while (i < n && !(weights && (int8_t)bytes[i] == INT8_MIN)) {
+        i++;
+    }
+    return i;
+}
+
 uint8_t model_tensors(const model_t *model) {
     const training_t *training = &model->training;
     return (uint8_t)(__builtin_popcountll(training->layers) * (training->weights + training->biases));

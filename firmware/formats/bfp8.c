@@ -72,5 +72,6 @@ const format_t bfp8 = {
     .run = run,
     .loss = loss,
     .predicted = argmax_s8,
+    .accepted = accepted_s8,
     .chain = &bfp8_chain,
 };

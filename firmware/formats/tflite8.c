@@ -140,5 +140,6 @@ const format_t tflite8 = {
     .run_chain = tflite8_run_chain,
     .loss = loss,
     .predicted = argmax_s8,
+    .accepted = accepted_s8,
     .rewritten = tflite8_sum_weights,
 };

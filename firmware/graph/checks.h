@@ -40,6 +40,7 @@ typedef struct {
     uint8_t number; /* of the format, in the file */
     uint8_t weight_bytes, value_bytes;
     bool has_exponents; /* of the weights of a layer */
+    bool keeps_pixels;  /* a sample stays pixels, of which each pass makes value 0; else its values are made once */
     check_t check[CHECKS];
     uint32_t (*parameter_bytes)(const graph_layer_t *layer); /* NULL: there are no parameters */
 } format_checks_t;
@@ -54,6 +55,9 @@ const format_checks_t *format_checks(uint8_t number);
    before; and no sum has more products than int32 holds of int8. */
 bool chain_is_taken(const candidate_t *candidate);
 bool chain_sums_fit(const candidate_t *candidate);
+
+/* Whether a number with these bits may be a weight or a bias of float32: one in +-2^20. */
+bool float32_is_weight(uint32_t bits);
 
 /* A normal number in 2^-40..2^40. */
 static inline bool scale_is_allowed(float scale) {

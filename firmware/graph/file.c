@@ -74,6 +74,7 @@ failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t rec
     const format_checks_t *format = format_checks(graph_layer(file, 0)->format);
     file->weight_bytes = format->weight_bytes;
     file->value_bytes = format->value_bytes;
+    file->sample_bytes = format->keeps_pixels ? 1 : format->value_bytes;
     return no_failure();
 }
 

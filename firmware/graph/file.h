@@ -23,7 +23,7 @@ enum op {
 };
 
 /* The formats whose number is asked for elsewhere; any other has its number in its own file in formats/. */
-enum format { FORMAT_TFLITE8 = 1, FORMAT_BFP8 = 2 };
+enum format { FORMAT_TFLITE8 = 1, FORMAT_BFP8 = 2, FORMAT_FLOAT32 = 3 };
 
 /* The header, as it lies in the file. */
 typedef struct {
@@ -63,6 +63,12 @@ typedef struct {
     uint8_t none;
 } graph_factors_t;
 
+/* What the parameters of every float32 layer begin with. The biases follow, as in tflite8. */
+typedef struct {
+    float act_min, act_max;
+} graph_limits_t;
+
+_Static_assert(sizeof(graph_limits_t) == sizeof(graph_output_t), "model_biases() finds those of both formats");
 _Static_assert(sizeof(graph_header_t) == 32 && sizeof(graph_layer_t) == 32, "docs/network.md");
 _Static_assert(sizeof(graph_output_t) == 8 && sizeof(graph_factors_t) == 16, "docs/network.md");
 
@@ -71,6 +77,7 @@ typedef struct {
     uint32_t size;
     uint8_t layers;
     uint8_t weight_bytes, value_bytes; /* of one weight, and of one value */
+    uint8_t sample_bytes;              /* of one element of a sample that waits for its passes */
 } graph_file_t;
 
 /* What follows for a layer with weights, by output channel. */
@@ -152,6 +159,11 @@ static inline const int8_t *graph_weights(const graph_file_t *file, const graph_
 /* Of a tflite8 layer. */
 static inline const graph_output_t *graph_output(const graph_file_t *file, const graph_layer_t *layer) {
     return (const graph_output_t *)(const void *)(file->bytes + layer->parameters_offset);
+}
+
+/* Of a float32 layer. */
+static inline const graph_limits_t *graph_limits(const graph_file_t *file, const graph_layer_t *layer) {
+    return (const graph_limits_t *)(const void *)(file->bytes + layer->parameters_offset);
 }
 
 /* Of an add. */

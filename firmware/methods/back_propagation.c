@@ -122,7 +122,7 @@ static void through_add(way_back_t *way, uint8_t l) {
     int8_t *own = error_of(way, y);
     for (uint32_t i = 0; i < 2; i++) {
         const uint8_t value = layer->reads[i];
-        if (!tflite8_has_error(&way->model->training, value)) {
+        if (!has_error(&way->model->training, value)) {
             continue;
         }
         const float scales = graph_scale(file, value) / graph_scale(file, y);
@@ -155,7 +155,7 @@ static void hand_on(way_back_t *way, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&way->model->file, l);
     if (layer->op == OP_ADD) {
         through_add(way, l);
-    } else if (!tflite8_has_error(&way->model->training, layer->reads[0])) {
+    } else if (!has_error(&way->model->training, layer->reads[0])) {
         return;
     } else if (graph_is_pool(layer)) {
         through_pool(way, l);
@@ -214,7 +214,7 @@ static uint8_t check(const settings_t *settings, const graph_file_t *file) {
         return refused;
     }
     const training_t training = tflite8_training(settings, file);
-    return tflite8_pools_pass_errors(file, &training) ? METHOD_TAKES_ALL : offsetof(tflite8_settings_t, method);
+    return pools_pass_errors(file, &training) ? METHOD_TAKES_ALL : offsetof(tflite8_settings_t, method);
 }
 
 const method_t back_propagation = {

@@ -55,7 +55,7 @@ static uint32_t slot_back(const demand_t *demand, uint8_t l) {
 static bool looks_back(const demand_t *demand, uint8_t l) {
     const training_t *training = demand->training;
     const graph_layer_t *layer = graph_layer(demand->file, l);
-    const bool spreads = layer->op == OP_MAX_POOL && tflite8_has_error(training, layer->reads[0]);
+    const bool spreads = layer->op == OP_MAX_POOL && has_error(training, layer->reads[0]);
     return in_set(training->reached, l) && (spreads || (training->weights && in_set(training->layers, l)));
 }
 
@@ -176,7 +176,7 @@ static void add_errors(const demand_t *demand) {
     for (uint8_t maker = 0; maker < demand->n; maker++) {
         const uint8_t value = (uint8_t)(maker + 1);
         if (in_set(demand->training->reached, maker)) {
-            const uint8_t reader = tflite8_last_reached_reader(demand->file, demand->training, value);
+            const uint8_t reader = last_reached_reader(demand->file, demand->training, value);
             add(demand, PLAN_ERROR, value, graph_elements(demand->file, value), slot_back(demand, reader),
                 slot_back(demand, maker));
         }
@@ -190,11 +190,11 @@ static void add_back(const demand_t *demand) {
     for (uint8_t l = 0; l < demand->n; l++) {
         const graph_layer_t *layer = graph_layer(demand->file, l);
         const uint8_t value = layer->reads[0];
-        if (!in_set(training->reached, l) || !tflite8_has_error(training, value)) {
+        if (!in_set(training->reached, l) || !has_error(training, value)) {
             continue;
         }
         const uint64_t inputs = graph_elements(demand->file, value);
-        const bool later = graph_is_pool(layer) && tflite8_last_reached_reader(demand->file, training, value) != l;
+        const bool later = graph_is_pool(layer) && last_reached_reader(demand->file, training, value) != l;
         if (graph_has_weights(layer) || later) {
             add(demand, PLAN_BACK, l, graph_has_weights(layer) ? back_layout(layer, inputs).end : inputs,
                 slot_back(demand, l), slot_back(demand, l));

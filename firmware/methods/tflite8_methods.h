@@ -4,6 +4,7 @@
 #include "engine/method.h"
 #include "formats/tflite8.h"
 #include "kernels/gradient_update.h"
+#include "methods/reach.h"
 #include "methods/settings.h"
 
 /* tflite8_settings.c: the settings, docs/arithmetic-zeroth-order.md, section 8. */
@@ -25,25 +26,6 @@ typedef struct {
    their function `training`. */
 uint8_t tflite8_check(const settings_t *settings, const graph_file_t *file, const tflite8_only_t *only, uint32_t n);
 training_t tflite8_training(const settings_t *settings, const graph_file_t *file);
-
-/* tflite8_reach.c: where errors go in back-propagation, docs/arithmetic-backward.md, section 3. */
-
-/* Whether errors are handed on to a value: one that is made at or behind the first trained layer. */
-static inline bool tflite8_has_error(const training_t *training, uint8_t value) {
-    return value > training->first_backward;
-}
-
-/* The layers, from the first trained one on, whose output an error reaches: the last of all, and those that such a
-   layer reads. */
-uint64_t tflite8_reached(const graph_file_t *file, const training_t *training);
-
-/* The last layer that reads a value and is reached, which is the first to hand an error on to it; the number of
-   layers, which stands for the loss, for the last value. The value has an error. */
-uint8_t tflite8_last_reached_reader(const graph_file_t *file, const training_t *training, uint8_t value);
-
-/* Whether all pools from the first trained layer on have windows that lie within the image, and apart from each
-   other. */
-bool tflite8_pools_pass_errors(const graph_file_t *file, const training_t *training);
 
 /* tflite8_demand.c: the buffers, and when they are in use, docs/memory-graph.md. */
 

@@ -102,7 +102,7 @@ training_t tflite8_training(const settings_t *settings_of_all, const graph_file_
     const bool back = settings->method == METHOD_BP, layer_wise = settings->wise == WISE_LAYER && !back;
     if (back && training.layers != 0) {
         training.first_backward = first_of_set(training.layers);
-        training.reached = tflite8_reached(file, &training);
+        training.reached = reached_layers(file, &training);
     }
     for (uint8_t l = 1; settings->fused && l < training.first_backward; l++) {
         training.joined |= (uint64_t)may_join(file, &training, l) << l;

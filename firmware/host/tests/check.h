@@ -64,3 +64,5 @@ void test_graph_engines(void);
 void test_graph_sizes(void);
 void test_graph_forward(void);
 void test_graph_training(void);
+void test_float32_kernels(void);
+void test_float32_vectors(void);

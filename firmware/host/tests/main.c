@@ -81,6 +81,8 @@ int main(void) {
         {"graph sizes", test_graph_sizes},
         {"graph forward", test_graph_forward},
         {"graph training", test_graph_training},
+        {"float32 kernels", test_float32_kernels},
+        {"float32 vectors", test_float32_vectors},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         groups[i].run();

@@ -1,6 +1,6 @@
-#include "methods/tflite8_methods.h"
+#include "methods/reach.h"
 
-uint64_t tflite8_reached(const graph_file_t *file, const training_t *training) {
+uint64_t reached_layers(const graph_file_t *file, const training_t *training) {
     const uint8_t first = training->first_backward;
     uint64_t reached = UINT64_C(1) << (file->layers - 1);
     for (uint8_t l = file->layers; l-- > first;) {
@@ -12,7 +12,7 @@ uint64_t tflite8_reached(const graph_file_t *file, const training_t *training) {
     return reached;
 }
 
-uint8_t tflite8_last_reached_reader(const graph_file_t *file, const training_t *training, uint8_t value) {
+uint8_t last_reached_reader(const graph_file_t *file, const training_t *training, uint8_t value) {
     uint8_t l = file->layers;
     while (l > value &&
            !(in_set(training->reached, (uint8_t)(l - 1)) && graph_reads(graph_layer(file, (uint8_t)(l - 1)), value))) {
@@ -26,7 +26,7 @@ static bool passes_on_axis(const graph_layer_t *layer, uint32_t kernel, uint32_t
     return within && (out == 1 || layer->stride >= kernel);
 }
 
-bool tflite8_pools_pass_errors(const graph_file_t *file, const training_t *training) {
+bool pools_pass_errors(const graph_file_t *file, const training_t *training) {
     for (uint8_t l = training->first_backward; l < file->layers; l++) {
         const graph_layer_t *layer = graph_layer(file, l);
         const bool passes = passes_on_axis(layer, layer->kernel_h, layer->in_h, layer->out_h) &&

@@ -1,0 +1,79 @@
+#include "formats/float32.h"
+
+#include <string.h>
+
+#include "graph/checks.h"
+#include "kernels/conv2d_f32.h"
+#include "kernels/depthwise_f32.h"
+#include "kernels/elementwise_f32.h"
+#include "kernels/fully_connected_f32.h"
+#include "kernels/pooling_f32.h"
+#include "kernels/softmax_f32.h"
+
+static void load(int8_t *values, const uint8_t *pixels, uint32_t n) {
+    memcpy(values, pixels, n);
+}
+
+static void open(model_t *model, const pass_t *pass) {
+    const graph_header_t *header = graph_header(&model->file);
+    scale_pixels_f32((const uint8_t *)pass->sample, (uint32_t)graph_elements(&model->file, 0), header->scale,
+                     header->zero, float32_buffer(model, PLAN_VALUE, 0));
+}
+
+static void run(model_t *model, const pass_t *pass, uint8_t l) {
+    (void)pass;
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const layer_shape_t shape = graph_shape(layer);
+    const limits_f32_t limits = float32_limits(model, l);
+    const float *in = float32_buffer(model, PLAN_VALUE, layer->reads[0]);
+    const float *weights = float32_weights(model, l), *bias = float32_biases(model, l);
+    float *out = float32_buffer(model, PLAN_VALUE, (uint8_t)(l + 1));
+    switch (layer->op) {
+    case OP_MAX_POOL: max_pool_f32(in, &shape, out); break;
+    case OP_AVERAGE_POOL: average_pool_f32(in, &shape, out); break;
+    case OP_ADD:
+        add_f32(in, float32_buffer(model, PLAN_VALUE, layer->reads[1]), graph_outputs(layer), &limits, out);
+        break;
+    case OP_DEPTHWISE: depthwise_f32(in, weights, bias, &shape, &limits, out); break;
+    case OP_FULLY_CONNECTED:
+        fully_connected_f32(in, weights, bias, graph_inputs(layer), graph_outputs(layer), &limits, out);
+        break;
+    default: conv2d_f32(in, weights, bias, &shape, &limits, out);
+    }
+}
+
+static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
+    return softmax_loss_f32((const float *)(const void *)logits, model_classes(model), label);
+}
+
+static uint32_t predicted(const int8_t *logits, uint32_t n) {
+    return argmax_f32((const float *)(const void *)logits, n);
+}
+
+/* Whole numbers only: what a part of one would make of the rest cannot be told. */
+static uint32_t accepted(const uint8_t *bytes, uint32_t offset, uint32_t n, bool weights) {
+    (void)weights;
+    uint32_t i = 0, word;
+    if (offset % sizeof word != 0 || n % sizeof word != 0) {
+        return 0;
+    }
+    for (; i < n; i += (uint32_t)sizeof word) {
+        memcpy(&word, bytes + i, sizeof word);
+        if (!float32_is_weight(word)) {
+            break;
+        }
+    }
+    return i;
+}
+
+const format_t float32 = {
+    .number = FORMAT_FLOAT32,
+    .label_bytes = sizeof(uint16_t),
+    .has_biases = true,
+    .load = load,
+    .open = open,
+    .run = run,
+    .loss = loss,
+    .predicted = predicted,
+    .accepted = accepted,
+};

@@ -1,0 +1,42 @@
+/* The format float32: binary32 numbers (docs/arithmetic-float32.md). */
+#pragma once
+
+#include "engine/format.h"
+#include "kernels/sums_f32.h"
+
+extern const format_t float32;
+
+/* A buffer of the plan; and a value that a pass reads or has made. */
+static inline float *float32_buffer(const model_t *model, enum plan_line line, uint8_t i) {
+    return (float *)(void *)model_buffer(model, line, i);
+}
+
+/* Weights and biases of a layer. */
+static inline float *float32_weights(const model_t *model, uint8_t l) {
+    return (float *)(void *)model_weights(model, l);
+}
+
+static inline float *float32_biases(const model_t *model, uint8_t l) {
+    return (float *)(void *)model_biases(model, l);
+}
+
+/* Limits of the outputs of a layer. */
+static inline limits_f32_t float32_limits(const model_t *model, uint8_t l) {
+    const graph_limits_t *limits = graph_limits(&model->file, graph_layer(&model->file, l));
+    return (limits_f32_t){.least = limits->act_min, .most = limits->act_max};
+}
+
+/* The way back of the sample that went through last, one layer at a time: section 5. Errors are in the buffers
+   `error`. */
+
+/* The error of the logits. */
+void float32_logits_error(const model_t *model, uint16_t label);
+
+/* The gate of a layer that is no pool, in the error of its output. */
+void float32_gate(const model_t *model, uint8_t l);
+
+/* Give an error to the first (0) or second (1) value that a layer reads; `further`: it has one already. */
+void float32_input_error(const model_t *model, uint8_t l, uint8_t read, bool further);
+
+/* Add the gradients of the weights and of the biases of a layer to its buffer `gradient`. */
+void float32_gradient(const model_t *model, uint8_t l);

@@ -1,0 +1,57 @@
+#include "formats/float32.h"
+#include "kernels/conv2d_f32.h"
+#include "kernels/depthwise_f32.h"
+#include "kernels/elementwise_f32.h"
+#include "kernels/fully_connected_f32.h"
+#include "kernels/pooling_f32.h"
+#include "kernels/softmax_f32.h"
+
+void float32_logits_error(const model_t *model, uint16_t label) {
+    const uint8_t n = model->file.layers;
+    softmax_error_f32(float32_buffer(model, PLAN_VALUE, n), model_classes(model), label,
+                      float32_buffer(model, PLAN_ERROR, n));
+}
+
+void float32_gate(const model_t *model, uint8_t l) {
+    const uint8_t y = (uint8_t)(l + 1);
+    const limits_f32_t limits = float32_limits(model, l);
+    gate_f32(float32_buffer(model, PLAN_VALUE, y), graph_outputs(graph_layer(&model->file, l)), &limits,
+             float32_buffer(model, PLAN_ERROR, y));
+}
+
+void float32_input_error(const model_t *model, uint8_t l, uint8_t read, bool further) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const layer_shape_t shape = graph_shape(layer);
+    const uint8_t value = layer->reads[read];
+    const float *error = float32_buffer(model, PLAN_ERROR, (uint8_t)(l + 1)), *weights = float32_weights(model, l);
+    float *to = float32_buffer(model, PLAN_ERROR, value);
+    switch (layer->op) {
+    case OP_MAX_POOL:
+        max_pool_f32_backward(float32_buffer(model, PLAN_VALUE, value), error, &shape, further, to);
+        break;
+    case OP_AVERAGE_POOL: average_pool_f32_backward(error, &shape, further, to); break;
+    case OP_ADD: pass_error_f32(error, graph_outputs(layer), further, to); break;
+    case OP_DEPTHWISE: depthwise_f32_input_error(error, weights, &shape, further, to); break;
+    case OP_FULLY_CONNECTED:
+        fully_connected_f32_input_error(error, weights, graph_inputs(layer), graph_outputs(layer), further, to);
+        break;
+    default: conv2d_f32_input_error(error, weights, &shape, further, to);
+    }
+}
+
+void float32_gradient(const model_t *model, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const layer_shape_t shape = graph_shape(layer);
+    const uint32_t positions = (uint32_t)layer->out_h * layer->out_w, channels = graph_channels(layer);
+    const float *in = float32_buffer(model, PLAN_VALUE, layer->reads[0]);
+    const float *error = float32_buffer(model, PLAN_ERROR, (uint8_t)(l + 1));
+    float *gradient = float32_buffer(model, PLAN_GRADIENT, l);
+    switch (layer->op) {
+    case OP_DEPTHWISE: depthwise_f32_weight_gradient(in, error, &shape, gradient); break;
+    case OP_FULLY_CONNECTED:
+        fully_connected_f32_weight_gradient(in, error, graph_inputs(layer), channels, gradient);
+        break;
+    default: conv2d_f32_weight_gradient(in, error, &shape, gradient);
+    }
+    bias_gradient_f32(error, positions, channels, gradient + graph_weight_count(layer));
+}

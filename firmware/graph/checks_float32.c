@@ -1,0 +1,77 @@
+/* What float32 asks of a layer: docs/arithmetic-float32.md, section 11. */
+#include "arith/float32.h"
+#include "graph/checks.h"
+
+#define MOST_SCALE 0x1p32f
+#define MOST_WEIGHT 0x1p20f
+#define MOST_LIMIT 0x1p40f
+
+enum { MOST_PRODUCTS = 1 << 17 /* behind an output, or the error of an input */, MOST_POSITIONS = 1 << 16 };
+
+static uint32_t parameter_bytes(const graph_layer_t *layer) {
+    return (uint32_t)sizeof(graph_limits_t) + graph_channels(layer) * (uint32_t)sizeof(float);
+}
+
+static bool is_taken(const candidate_t *candidate) {
+    return candidate->layer->op != OP_RELU;
+}
+
+static bool input_is_allowed(const candidate_t *candidate) {
+    const graph_header_t *header = graph_header(candidate->file);
+    return header->scale <= MOST_SCALE && header->single == 0;
+}
+
+static bool sums_fit(const candidate_t *candidate) {
+    const graph_layer_t *layer = candidate->layer;
+    return positions(layer) <= MOST_POSITIONS &&
+           (!graph_has_weights(layer) ||
+            (graph_wide_taps(layer) <= MOST_PRODUCTS && error_products(layer) <= MOST_PRODUCTS));
+}
+
+bool float32_is_weight(uint32_t bits) {
+    return (bits & 0x7FFFFFFFu) <= float32_bits(MOST_WEIGHT);
+}
+
+static bool are_weights(const void *words, uint32_t n) {
+    const uint32_t *word = words;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!float32_is_weight(word[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool weights_are_allowed(const candidate_t *candidate) {
+    const graph_layer_t *layer = candidate->layer;
+    return are_weights(graph_weights(candidate->file, layer), graph_weight_count(layer)) &&
+           are_weights(graph_limits(candidate->file, layer) + 1, graph_channels(layer));
+}
+
+static bool is_minus_zero(float x) {
+    return float32_bits(x) == 0x80000000u;
+}
+
+static bool limits_fit(const candidate_t *candidate) {
+    const graph_limits_t *limits = graph_limits(candidate->file, candidate->layer);
+    const float least = limits->act_min, most = limits->act_max;
+    const bool none = least == -MOST_LIMIT && most == MOST_LIMIT;
+    return least >= -MOST_LIMIT && least < most && most <= MOST_LIMIT && !is_minus_zero(least) &&
+           !is_minus_zero(most) && (none || !graph_is_pool(candidate->layer));
+}
+
+const format_checks_t float32_checks = {
+    .number = FORMAT_FLOAT32,
+    .weight_bytes = sizeof(float),
+    .value_bytes = sizeof(float),
+    .keeps_pixels = true,
+    .check =
+        {
+            [CHECK_FORMAT] = is_taken,
+            [CHECK_SCALE] = input_is_allowed,
+            [CHECK_SUMS] = sums_fit,
+            [CHECK_WEIGHT] = weights_are_allowed,
+            [CHECK_LIMITS] = limits_fit,
+        },
+    .parameter_bytes = parameter_bytes,
+};

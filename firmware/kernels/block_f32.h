@@ -1,0 +1,35 @@
+/* Sixteen sums of products in the registers of the FPU, of four rows with four columns: docs/arithmetic-float32.md,
+   section 12. Inline, so that the sums stay there from call to call. */
+#pragma once
+
+#include "kernels/fpu.h"
+#include "kernels/sums_f32.h"
+
+enum { BLOCK = 4, BLOCK_SUMS = BLOCK * BLOCK, BLOCK_ZEROS = 32 };
+
+/* What stands for the values outside the image, so many at a time. */
+extern const float block_zeros[BLOCK_ZEROS];
+
+typedef struct {
+    float sum[BLOCK_SUMS]; /* of row i and column j: i + 4 j */
+    const float *row[BLOCK], *column[BLOCK];
+} block_t;
+
+/* Add the next `n` products to every sum. From product to product, rows and columns move on by so many elements. */
+static inline __attribute__((always_inline)) void block_add(block_t *block, uint32_t n, uint32_t row_step,
+                                                            uint32_t column_step) {
+    for (; n > 0; n--) {
+        float a[BLOCK];
+        for (uint32_t i = 0; i < BLOCK; i++) {
+            a[i] = *block->row[i];
+            block->row[i] += row_step;
+        }
+        for (uint32_t j = 0; j < BLOCK; j++) {
+            const float b = *block->column[j];
+            block->column[j] += column_step;
+            for (uint32_t i = 0; i < BLOCK; i++) {
+                block->sum[BLOCK * j + i] = add_product_f32(block->sum[BLOCK * j + i], a[i], b);
+            }
+        }
+    }
+}

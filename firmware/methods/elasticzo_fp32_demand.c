@@ -1,0 +1,69 @@
+/* The buffers of ElasticZO on float32, and when they are in use: docs/memory-graph.md, float32. With n layers, slot
+   2n - l is the backward pass of layer l. */
+#include "methods/elasticzo_fp32.h"
+#include "methods/reach.h"
+
+static uint64_t value_bytes(const model_t *model, uint8_t value) {
+    return graph_elements(&model->file, value) * model->file.value_bytes;
+}
+
+static uint8_t slot_back(const model_t *model, uint8_t l) {
+    return (uint8_t)(2 * model->file.layers - l);
+}
+
+/* c(v): the last layer that reads a value; n, the loss, where none does. */
+static uint8_t last_reader(const model_t *model, uint8_t value) {
+    uint8_t l = model->file.layers;
+    while (l > value && !graph_reads(graph_layer(&model->file, (uint8_t)(l - 1)), value)) {
+        l--;
+    }
+    return l > value ? (uint8_t)(l - 1) : model->file.layers;
+}
+
+/* Whether a layer looks at the value that it reads on the way back. */
+static bool looks_back(const model_t *model, uint8_t l) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const bool spreads = layer->op == OP_MAX_POOL && has_error(&model->training, layer->reads[0]);
+    return elasticzo_fp32_reaches(&model->training, l) && (spreads || graph_has_weights(layer));
+}
+
+/* The last slot in which a value is wanted: by the gate of its maker, by a reader on the way back, or forward. */
+static uint8_t last_use(const model_t *model, uint8_t value) {
+    const uint8_t maker = (uint8_t)(value - 1);
+    if (value > 0 && elasticzo_fp32_reaches(&model->training, maker) &&
+        !graph_is_pool(graph_layer(&model->file, maker))) {
+        return slot_back(model, maker);
+    }
+    for (uint8_t l = value; l < model->file.layers; l++) {
+        if (graph_reads(graph_layer(&model->file, l), value) && looks_back(model, l)) {
+            return slot_back(model, l);
+        }
+    }
+    return last_reader(model, value);
+}
+
+void elasticzo_fp32_stand(plan_t *plan, const model_t *model) {
+    const uint64_t slots = model->settings.slots;
+    plan_stand(plan, PLAN_LABELS, sizeof(uint16_t) * slots);
+    plan_stand(plan, PLAN_SAMPLES, slots * graph_elements(&model->file, 0));
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        if (elasticzo_fp32_has_gradient(model, l)) {
+            const uint64_t trained = trained_count(&model->training, graph_layer(&model->file, l));
+            plan_stand(plan, plan_place(PLAN_GRADIENT, l), sizeof(float) * trained);
+        }
+    }
+}
+
+void elasticzo_fp32_demand(placing_t *placing, const model_t *model, start_t start) {
+    for (uint8_t value = 0; value <= start.to; value++) {
+        plan_add(placing, plan_place(PLAN_VALUE, value), value_bytes(model, value),
+                 value > 0 ? (uint8_t)(value - 1) : 0, last_use(model, value));
+    }
+    for (uint8_t l = model->training.first_backward; l < start.to; l++) {
+        const uint8_t value = (uint8_t)(l + 1);
+        if (elasticzo_fp32_reaches(&model->training, l)) {
+            plan_add(placing, plan_place(PLAN_ERROR, value), value_bytes(model, value),
+                     slot_back(model, last_reached_reader(&model->file, &model->training, value)), slot_back(model, l));
+        }
+    }
+}

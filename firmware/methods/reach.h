@@ -1,0 +1,22 @@
+/* Where errors go in back-propagation over a graph, whatever the format: docs/arithmetic-backward.md, section 3, and
+   docs/arithmetic-float32.md, section 5. `training` says which layer is the first that it trains. */
+#pragma once
+
+#include "engine/training.h"
+
+/* Whether errors are handed on to a value: one that is made at or behind the first trained layer. */
+static inline bool has_error(const training_t *training, uint8_t value) {
+    return value > training->first_backward;
+}
+
+/* The layers, from the first trained one on, whose output an error reaches: the last of all, and those that such a
+   layer reads. */
+uint64_t reached_layers(const graph_file_t *file, const training_t *training);
+
+/* The last layer that reads a value and is reached, which is the first to hand an error on to it; the number of
+   layers, which stands for the loss, for the last value. The value has an error. */
+uint8_t last_reached_reader(const graph_file_t *file, const training_t *training, uint8_t value);
+
+/* Whether all pools from the first trained layer on have windows that lie within the image, and apart from each
+   other. */
+bool pools_pass_errors(const graph_file_t *file, const training_t *training);
