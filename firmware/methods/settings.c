@@ -6,7 +6,7 @@
 _Static_assert(sizeof(elasticzo_settings_t) <= SETTINGS_BYTES, "the engine has room for elasticzo_settings_t");
 
 static const setting_t elasticzo_rows[] = {
-    {0u, 3u, offsetof(elasticzo_settings_t, method), sizeof(uint8_t)},
+    {0u, 4u, offsetof(elasticzo_settings_t, method), sizeof(uint8_t)},
     {1u, 65535u, offsetof(elasticzo_settings_t, batch), sizeof(uint16_t)},
     {1u, 65535u, offsetof(elasticzo_settings_t, slots), sizeof(uint16_t)},
     {0u, 4294967295u, offsetof(elasticzo_settings_t, seed), sizeof(uint32_t)},
@@ -51,3 +51,19 @@ static const setting_t tflite8_rows[] = {
 };
 
 const settings_table_t tflite8_settings_table = {tflite8_rows, 20, sizeof(tflite8_settings_t)};
+
+_Static_assert(sizeof(elasticzo_fp32_settings_t) <= SETTINGS_BYTES, "the engine has room for elasticzo_fp32_settings_t");
+
+static const setting_t elasticzo_fp32_rows[] = {
+    {0u, 4u, offsetof(elasticzo_fp32_settings_t, method), sizeof(uint8_t)},
+    {1u, 65535u, offsetof(elasticzo_fp32_settings_t, batch), sizeof(uint16_t)},
+    {1u, 65535u, offsetof(elasticzo_fp32_settings_t, slots), sizeof(uint16_t)},
+    {0u, 4294967295u, offsetof(elasticzo_fp32_settings_t, seed), sizeof(uint32_t)},
+    {0u, 4294967295u, offsetof(elasticzo_fp32_settings_t, first_step), sizeof(uint32_t)},
+    {0u, 255u, offsetof(elasticzo_fp32_settings_t, partition), sizeof(uint8_t)},
+    {864026624u, 1065353216u, offsetof(elasticzo_fp32_settings_t, epsilon), sizeof(float)},
+    {729808896u, 1098907648u, offsetof(elasticzo_fp32_settings_t, eta), sizeof(float)},
+    {897581056u, 1199570944u, offsetof(elasticzo_fp32_settings_t, g_clip), sizeof(float)},
+};
+
+const settings_table_t elasticzo_fp32_settings_table = {elasticzo_fp32_rows, 9, sizeof(elasticzo_fp32_settings_t)};

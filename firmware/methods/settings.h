@@ -9,6 +9,7 @@ enum {
     METHOD_DEEPZERO = 1,
     METHOD_BP = 2,
     METHOD_ELASTICZO_INT8 = 3,
+    METHOD_ELASTICZO_FP32 = 4,
     LOSS_FLOAT = 0,
     LOSS_INTEGER = 1,
     SCOPE_SAMPLE = 0,
@@ -76,3 +77,17 @@ typedef struct {
 } tflite8_settings_t;
 
 extern const settings_table_t tflite8_settings_table;
+
+typedef struct {
+    uint8_t method;
+    uint16_t batch;
+    uint16_t slots;
+    uint32_t seed;
+    uint32_t first_step;
+    uint8_t partition;
+    float epsilon;
+    float eta;
+    float g_clip;
+} elasticzo_fp32_settings_t;
+
+extern const settings_table_t elasticzo_fp32_settings_table;

@@ -51,3 +51,17 @@ class Tflite8Fields(MethodSettings):
     consumed: int = 0
     fused: int = 0
     momentum: float = 0.0
+
+
+@dataclass(frozen=True)
+class ElasticzoFp32Fields(MethodSettings):
+    """The settings of the table `elasticzo_fp32`."""
+
+    table = described("elasticzo_fp32")
+
+    partition: int
+    epsilon: float = 0.001
+    eta: float = 0.001
+    g_clip: float = 5.0
+    batch: int = 32
+    seed: int = 1
