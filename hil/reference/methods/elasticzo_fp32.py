@@ -61,7 +61,7 @@ class ElasticZoFp32(Reference):
         """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""
         step, self._next_step = self._next_step, self._next_step + 1
         z = self._normals(step)
-        sums = [np.zeros(tensor.shape, F) for tensor in self._tensors[self._by_zo :]]
+        sums = self._zeros()
         found: list[np.float32] = []
         tensors = self._tensors
         for tensors in self._passes(self._tensors, z):
@@ -79,6 +79,15 @@ class ElasticZoFp32(Reference):
         self._tensors = [*tensors[: self._by_zo], *by_bp]
         losses_of = float(plus), float(minus)
         return StepOutcome(step, *losses_of, *losses_of, int(np.sign(plus - minus)), self.digests())
+
+    def gradients(self, images: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
+        """Return G of every tensor that back-propagation trains, with the weights as they are now (section 5)."""
+        sums = self._zeros()
+        self._forward(self._tensors, images, labels, sums)
+        return sums
+
+    def _zeros(self) -> list[np.ndarray]:
+        return [np.zeros(tensor.shape, F) for tensor in self._tensors[self._by_zo :]]
 
     def projected(self, plus: np.float32, minus: np.float32, samples: int) -> np.float32:
         """Return g, the projected gradient, of the sums of the losses (section 7, line 5)."""

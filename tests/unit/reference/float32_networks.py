@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -60,8 +61,6 @@ class Maker:
 
     def graph(self) -> Graph:
         """Return the graph."""
-        from dataclasses import replace
-
         names = named([node.op for node in self.nodes])
         nodes = tuple(replace(node, name=name) for node, name in zip(self.nodes, names, strict=True))
         return Graph("drawn", nodes, self._shapes[0], CLASSES, self._scale, self._zero)
