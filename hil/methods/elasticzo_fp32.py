@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,7 +44,7 @@ class ElasticZoFp32(Method):
     chosen = False
     in_flash_too = False
     smaller = "a variant that trains less by back-propagation, or a smaller network"
-    cell: ClassVar[Mapping[str, Any]] = {"steps": 2}
+    cell: ClassVar[Mapping[str, Any]] = {"batch": 2, "steps": 2}
 
     settings: Fp32Settings
 
@@ -91,7 +92,9 @@ class ElasticZoFp32(Method):
                 return f"tensor {name} holds {wrong[0]}: give weights and biases within 2^20."
         by_zo = self.arrays[: 2 * settings.partition]
         for setting, value, trained in (("epsilon", settings.epsilon, by_zo), ("eta", settings.eta, self.arrays)):
-            least, name = max([(_least_step(array), name) for name, array in trained], default=(0.0, ""))
+            least, name = max(
+                ((_least_step(array), name) for name, array in trained), key=itemgetter(0), default=(0.0, "")
+            )
             if np.float32(value) < least:
                 return (
                     f"setting {setting} is {value}: most weights of {name} would not change by it, the smallest step "
