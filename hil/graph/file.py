@@ -14,11 +14,13 @@ from hil.graph.file_checks import HEADER_LAYER, Refusal, check_header, check_lay
 from hil.graph.graph import CHAINS, AddFactors, Format, Graph, Node, Op, Parameters, named, weight_type
 from hil.graph.record import (
     HEADER,
+    LIMITS,
     OUTPUT,
     RECORD,
     Arrays,
     Factors,
     Header,
+    Limits,
     Output,
     Record,
     ended,
@@ -52,8 +54,7 @@ def encode(graph: Graph) -> bytes:
         records += _record(layer, offset + len(data)).pack()
         if layer.own is not None:
             data += padded(layer.own.weights.astype(weight_type(layer.format)).tobytes())
-        if layer.format is Format.TFLITE8:
-            data += _parameters(layer)
+        data += _parameters(layer)
     header = Header(graph.in_shape, graph.classes, graph.scale, graph.zero, ROUNDINGS.index(graph.rounding))
     rest = header.pack() + records + data
     start = struct.pack("<IHHI", MAGIC, VERSION, len(graph.layers), DIGEST_FROM + len(rest))
@@ -65,7 +66,7 @@ def _record(layer: Node, offset: int) -> Record:
     return Record(
         layer.op, layer.format, layer.kernel, layer.stride, layer.pad, layer.block, layer.weight_exp,
         layer.reads[0], layer.reads[1] if len(layer.reads) > 1 else 0, layer.in_shape, layer.out_shape, 0,
-        offset if layer.own is not None else 0, after if layer.format is Format.TFLITE8 else 0,
+        offset if layer.own is not None else 0, after if layer.format not in CHAINS else 0,
     )  # fmt: skip
 
 
@@ -74,7 +75,12 @@ def _weights_end(layer: Node) -> int:
 
 
 def _parameters(layer: Node) -> bytes:
-    data = Output(layer.scale, layer.zero, layer.act_min, layer.act_max).pack()
+    if layer.format in CHAINS:
+        return b""
+    if layer.format is Format.FLOAT32:
+        biases = b"" if layer.own is None else layer.own.bias.astype("<f4").tobytes()
+        return Limits(layer.act_min, layer.act_max).pack() + biases
+    data = Output(layer.scale, layer.zero, int(layer.act_min), int(layer.act_max)).pack()
     if layer.factors is not None:
         data += Factors(layer.factors.multipliers, layer.factors.shifts).pack()
     if layer.own is not None:
@@ -167,6 +173,12 @@ def _layer(blob: bytes, record: Record, name: str) -> Node:
     )  # fmt: skip
     if record.format in CHAINS:
         return node
+    if record.format == Format.FLOAT32:
+        limits, after = Limits.unpack(blob, record.parameters_at), record.parameters_at + LIMITS.size
+        if own is not None:
+            bias = np.frombuffer(blob, "<f4", record.channels, after).astype(np.float32)
+            own = Parameters(own.weights, bias)
+        return replace(node, act_min=limits.act_min, act_max=limits.act_max, own=own)
     output, after = Output.unpack(blob, record.parameters_at), record.parameters_at + OUTPUT.size
     if own is not None:
         arrays = Arrays.unpack(blob, after, record.channels)
@@ -200,5 +212,6 @@ def places_in_file(graph: Graph) -> dict[int, tuple[int, int]]:
     for index, layer in enumerate(graph.layers):
         if layer.own is not None:
             record = Record.unpack(blob, HEADER.size + RECORD.size * index)
-            places[index] = (record.weights_at, record.parameters_at + OUTPUT.size)
+            before = LIMITS if layer.format is Format.FLOAT32 else OUTPUT
+            places[index] = (record.weights_at, record.parameters_at + before.size)
     return places

@@ -159,7 +159,7 @@ def _chain(record: Record, index: int, records: Sequence[Record], name: str) -> 
 
 def _places(record: Record, is_last: bool, total: int, end: int) -> Iterator[Fault]:
     weights_at = end if record.op in WEIGHTED else 0
-    parameters_at = end + ended(record.weight_bytes) if record.format == Format.TFLITE8 else 0
+    parameters_at = end + ended(record.weight_bytes) if record.format not in CHAINS else 0
     if (record.weights_at, record.parameters_at) != (weights_at, parameters_at):
         places = f"weights at {record.weights_at} and parameters at {record.parameters_at}"
         yield 6, f"{places}, not at {weights_at} and {parameters_at}"

@@ -34,19 +34,28 @@ class Format(IntEnum):
 
     TFLITE8 = 1
     BFP8 = 2
+    FLOAT32 = 3
 
 
 POOLS = (Op.MAX_POOL, Op.AVERAGE_POOL)
 WEIGHTED = (Op.CONV2D, Op.FULLY_CONNECTED, Op.DEPTHWISE, Op.POINTWISE)
 WINDOWED = (Op.CONV2D, Op.DEPTHWISE, Op.POINTWISE, *POOLS)
-CHAINS: dict[Format, ChainFormat] = {
-    format: CHAIN_FORMATS[format.name.lower()] for format in Format if format is not Format.TFLITE8
-}
+CHAINS: dict[Format, ChainFormat] = {Format[name.upper()]: chain for name, chain in CHAIN_FORMATS.items()}
 """The formats whose networks are chains."""
 OPS = {
-    Format.TFLITE8: tuple(op for op in Op if op is not Op.RELU),
-    **{format: tuple(Op[name.upper()] for name in chain.operations) for format, chain in CHAINS.items()},
+    format: tuple(Op[name.upper()] for name in CHAINS[format].operations)
+    if format in CHAINS
+    else tuple(op for op in Op if op is not Op.RELU)
+    for format in Format
 }
+WEIGHTS: dict[Format, np.dtype] = {
+    Format.TFLITE8: np.dtype(np.int8),
+    Format.FLOAT32: np.dtype(np.float32),
+    **{format: chain.weights for format, chain in CHAINS.items()},
+}
+"""The types of weights in a network file."""
+LARGEST_FLOAT = 2.0**40
+"""The largest magnitude of a value and of an error in `float32`."""
 
 KIND = {
     Op.CONV2D: "conv",
@@ -75,9 +84,9 @@ class Parameters:
     """Weights and what goes with them: arrays by output channel in `tflite8`, an exponent in a format of chains.
 
     Attributes:
-        weights: int8, or of the type in chains.toml: [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or
-            [out, in] (fully_connected).
-        bias: int32 [out], scale `s_x * s_w`.
+        weights: of the type in `WEIGHTS`: [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in]
+            (fully_connected).
+        bias: int32 [out], scale `s_x * s_w`; float32 in `float32`.
         multiplier: int32 [out], 2^30..2^31 - 1.
         shift: int8 [out], -31..30.
         scale: float32 [out], s_w.
@@ -111,7 +120,7 @@ class Node:
         in_shape, out_shape: height, width, channels.
         kernel, stride, pad: of the windows; (0, 0), 0 and 0 where there are none.
         block: of sparse training, 1..4; 0 without weights.
-        act_min, act_max: limits of the output (`tflite8`).
+        act_min, act_max: limits of the output (`tflite8`: whole numbers; `float32`: binary32 numbers).
         scale, zero: of the output (`tflite8`); the scale is a binary32 number.
         own: weights and what goes with them; None where there are none.
         factors: of an add, else None.
@@ -127,8 +136,8 @@ class Node:
     stride: int = 0
     pad: int = 0
     block: int = 0
-    act_min: int = -128
-    act_max: int = 127
+    act_min: float = -128
+    act_max: float = 127
     scale: float = 1.0
     zero: int = 0
     own: Parameters | None = None
@@ -249,7 +258,7 @@ class Graph:
         return self.with_parameters(own)
 
     def with_parameters(self, own: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Graph:
-        """Return the same graph with other weights (int8) and biases (int32), in their shapes, by index of the node."""
+        """Return the same graph with other weights and biases, in their types and shapes, by index of the node."""
         layers = list(self.layers)
         for index, (weights, bias) in own.items():
             old = layers[index].own
@@ -260,7 +269,7 @@ class Graph:
 
 def weight_type(format: int) -> np.dtype:
     """Return the type of the weights of a format in a network file."""
-    return CHAINS[Format(format)].weights if format in CHAINS else np.dtype(np.int8)
+    return WEIGHTS[Format(format)]
 
 
 def bfp8_node(

@@ -8,14 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hil.graph.graph import WEIGHTED, Format, Op, weight_type
+from hil.graph.graph import CHAINS, WEIGHTED, Format, Op, weight_type
 
 HEADER = struct.Struct("<IHHIIHHHHfbBH")
 REST = struct.Struct("<HHHHfbBH")  # of the header, from offset 16
 RECORD = struct.Struct("<BB4BBb2B3H3HHII")
 OUTPUT = struct.Struct("<fbbbB")  # what the parameters of every tflite8 layer begin with
 FACTORS = struct.Struct("<3i3bB")  # of an add
-assert (HEADER.size, RECORD.size, OUTPUT.size, FACTORS.size) == (32, 32, 8, 16)
+LIMITS = struct.Struct("<ff")  # what the parameters of every float32 layer begin with
+assert (HEADER.size, RECORD.size, OUTPUT.size, FACTORS.size, LIMITS.size) == (32, 32, 8, 16, 8)
 
 
 class Header(NamedTuple):
@@ -123,6 +124,22 @@ class Output(NamedTuple):
         return cls(*OUTPUT.unpack_from(blob, offset))
 
 
+class Limits(NamedTuple):
+    """Limits of the output of a float32 layer."""
+
+    act_min: float
+    act_max: float
+
+    def pack(self) -> bytes:
+        """Return its bytes."""
+        return LIMITS.pack(*self)
+
+    @classmethod
+    def unpack(cls, blob: bytes, offset: int) -> Limits:
+        """Read it from a file that is long enough."""
+        return cls(*LIMITS.unpack_from(blob, offset))
+
+
 class Factors(NamedTuple):
     """Multipliers and shifts of an add; `none` must be zero."""
 
@@ -187,6 +204,8 @@ def array_bytes(channels: int) -> int:
 
 def parameter_bytes(op: int, format: int, channels: int) -> int:
     """Return the bytes of a layer's parameters."""
-    if format != Format.TFLITE8:
+    if format in CHAINS:
         return 0
+    if format == Format.FLOAT32:
+        return LIMITS.size + 4 * channels
     return OUTPUT.size + (FACTORS.size if op == Op.ADD else array_bytes(channels))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any
 
 from hil.errors import RigError, close_matches
 from hil.methods.settings_fields import ElasticzoFields
 
-BY_BP = {"full-zo": 0, "cls2": 1, "cls1": 2}  # trained tensors left to back-propagation (ElasticZO, section 5.1)
+BY_BP = {"full-zo": 0, "cls2": 1, "cls1": 2}  # tensors or layers left to back-propagation (ElasticZO, section 5.1)
 VARIANTS = (*BY_BP, "full-bp")
 LARGEST_EXACT = 63  # largest r_max of the exact form, so that a weight at rest keeps at least six bits and its sign
 
@@ -42,10 +43,19 @@ class Settings(ElasticzoFields):
         Raises:
             RigError: an unknown variant, an unknown setting or a value out of range.
         """
-        if variant not in VARIANTS:
-            raise RigError(f"the method has no variant {variant!r}: {close_matches(variant, VARIANTS)}")
-        if "partition" in others:
-            raise RigError(f"setting partition follows from the variant {variant!r}: leave one of them out.")
+        partition = partition_of(variant, tensors, others)
         cls.check_names(others)
-        partition = 0 if variant == "full-bp" else max(tensors - BY_BP[variant], 0)
         return cls(partition=partition, **others)
+
+
+def partition_of(variant: str, parts: int, settings: Container[str]) -> int:
+    """Return C, how many of the parts that are trained (tensors or layers) zeroth order trains in a variant.
+
+    Raises:
+        RigError: an unknown variant, or settings that have a partition too.
+    """
+    if variant not in VARIANTS:
+        raise RigError(f"the method has no variant {variant!r}: {close_matches(variant, VARIANTS)}")
+    if "partition" in settings:
+        raise RigError(f"setting partition follows from the variant {variant!r}: leave one of them out.")
+    return 0 if variant == "full-bp" else max(parts - BY_BP[variant], 0)

@@ -115,6 +115,10 @@ class Method(ABC):
         """Return the method on the network with other first weights."""
         return replace(self, network=self.with_arrays(arrays))
 
+    def fault_of_weights(self, settings: Any) -> str:
+        """Return why the first weights cannot be trained with some settings, a sentence; empty if they can."""
+        return ""
+
     def resident(self, arena: int, places: Sequence[bool]) -> Method:
         """Return the method in the plainest form that fits an arena of so many bytes.
 

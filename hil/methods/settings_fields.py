@@ -54,7 +54,7 @@ class Tflite8Fields(MethodSettings):
 
 
 @dataclass(frozen=True)
-class Elasticzo_fp32Fields(MethodSettings):
+class ElasticzoFp32Fields(MethodSettings):
     """The settings of the table `elasticzo_fp32`."""
 
     table = described("elasticzo_fp32")

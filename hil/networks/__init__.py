@@ -11,11 +11,12 @@ from hil.errors import RigError, close_matches
 from hil.graph.file import decode
 from hil.graph.graph import Format, Graph
 from hil.networks.drawing import calibration_images
+from hil.networks.float32 import drawn
 from hil.networks.floating import FloatGraph
 from hil.networks.lenet5 import lenet5
 from hil.networks.quantize import quantize
 from hil.networks.shapes import lenet5 as float_lenet5
-from hil.networks.shapes import mcunet, resnet_tiny
+from hil.networks.shapes import mcunet, pointnet, resnet_tiny
 from hil.packaged import packaged_folder
 
 LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
@@ -53,6 +54,10 @@ def _mcunet(side: int) -> NamedNetwork:
     return NamedNetwork(partial(mcunet, side=side), f"fashion-mnist-1k@{side}x{side}x3")
 
 
+def _float32(shape: Callable[[str, int], FloatGraph], data: str) -> NamedNetwork:
+    return NamedNetwork(lambda name, seed: drawn(shape(name, seed), seed), data, format=Format.FLOAT32)
+
+
 NETWORKS = {
     "lenet5": NamedNetwork(lambda _, seed: lenet5(seed), "fashion-mnist-1k", format=Format.BFP8),
     "lenet5-tflite": NamedNetwork(float_lenet5, "fashion-mnist-1k", committed=True),
@@ -62,6 +67,9 @@ NETWORKS = {
     "mcunet-64": _mcunet(64),
     "mcunet-96": _mcunet(96),
     "mcunet-128": _mcunet(128),
+    "lenet5-float32": _float32(float_lenet5, "fashion-mnist-1k"),
+    "resnet-tiny-float32": _float32(partial(resnet_tiny, side=28, channels=1), "fashion-mnist-1k"),
+    "pointnet-float32": _float32(pointnet, "fashion-mnist-1k@16x16x3"),
 }
 
 

@@ -47,6 +47,13 @@ def _layer(name: str, op: Op, shape: Shape, out: Shape, rng: np.random.Generator
 
 def xavier(shape: tuple[int, ...], fan_in: int, fan_out: int, rng: np.random.Generator) -> tuple[np.ndarray, int]:
     """Draw int8 weights and their exponent (docs/arithmetic.md, section 12)."""
-    limit = math.sqrt(6 / (fan_in + fan_out))
-    drawn = rng.uniform(-limit, limit, size=shape)
+    drawn, limit = xavier_uniform(shape, fan_in, fan_out, rng)
     return np.rint(drawn / np.abs(drawn).max() * 127).astype(np.int8), math.ceil(math.log2(limit)) - 7
+
+
+def xavier_uniform(
+    shape: tuple[int, ...], fan_in: int, fan_out: int, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
+    """Draw weights by Xavier uniform, float64; return their limit too."""
+    limit = math.sqrt(6 / (fan_in + fan_out))
+    return rng.uniform(-limit, limit, size=shape), limit

@@ -53,6 +53,23 @@ def resnet_tiny(name: str, seed: int, side: int, channels: int) -> FloatGraph:
     return net.graph
 
 
+def pointnet(name: str, seed: int) -> FloatGraph:
+    """Return PointNet for clouds of 256 points in three coordinates (ElasticZO, section 5.1), scaled to a board.
+
+    The layers that each point passes by itself are pointwise, the maximum over the points is a max_pool
+    (docs/arithmetic-float32.md, section 3). The paper's has 64, 64, 64, 128, 1024 channels, then 512, 256 and 40
+    outputs, and 815,400 parameters; this one has 15,082.
+    """
+    net = Drawing(name, (16, 16, 3), CLASSES, seed)
+    for net.block, outputs in ((1, 32), (1, 32), (1, 32), (2, 32), (2, 96)):
+        net.pointwise(outputs, "relu")
+    net.max_pool(16)
+    for net.block, outputs in ((3, 64), (4, 32)):
+        net.fully_connected(outputs, "relu")
+    net.fully_connected(CLASSES)
+    return net.graph
+
+
 def mcunet(name: str, seed: int, side: int) -> FloatGraph:
     """Return MCUNet's backbone for `side` x `side` RGB, its mean and a classifier of 10 classes.
 

@@ -27,6 +27,13 @@ def mix32(h: int) -> int:
     return h ^ (h >> 16)
 
 
+def mix32s(h: np.ndarray) -> np.ndarray:
+    """Scramble the 32 bits of each number, uint32 of any shape."""
+    h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    h = (h ^ (h >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return h ^ (h >> np.uint32(16))
+
+
 def xorshift32(x: int) -> int:
     """Return the state after `x`."""
     x ^= x << 13 & MASK
@@ -46,10 +53,7 @@ def start_state(seed: int, step: int, i: int) -> int:
 def start_states(seed: int, step: int, indices: np.ndarray) -> np.ndarray:
     """Return `start(i)` for uint32 indices of any shape, uint32."""
     key = np.uint32(mix32(seed + 0x9E3779B9 * (step + 1) & MASK))
-    h = key ^ (indices * np.uint32(0x27D4EB2F))
-    h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
-    h = (h ^ (h >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    h = h ^ (h >> np.uint32(16))
+    h = mix32s(key ^ (indices * np.uint32(0x27D4EB2F)))
     return np.where(h == 0, np.uint32(0x6D2B79F5), h)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None =
     method = method_on_network(spec)
     if spec.checkpoint is not None:
         method = method.given(_checkpoint(Path(spec.checkpoint), method))
+    check_weights(method, method.settings)
     if not method.in_flash_too:
         return method
     room = board.room_for_data
@@ -41,6 +43,13 @@ def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None =
             f"{spec.board} has no flash for the {file_size(method.network):,} bytes of {spec.network}: keep it in RAM.",
         )
     return method.resident(arena, places if fits_flash else (False,))
+
+
+def check_weights(method: Method, settings: Any) -> None:
+    """Raise RigError if the first weights cannot be trained with settings of the trial."""
+    fault = method.fault_of_weights(settings)
+    if fault:
+        raise RigError(fault)
 
 
 def method_on_network(spec: TrialSpec) -> Method:

@@ -159,7 +159,7 @@ class LockStep:
         elif self.probe_check is not None and len(self.outcome.steps) % self.p.spec.probe_every == 0:
             self._check_through_probe(step, outcome.digests)
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
-            self.outcome.work = self.device.work() if self.p.method.chosen else None
+            self.outcome.work = self.device.work() if self.p.method.bookings() is None else None
             self.outcome.profile = self.checks.first_step(
                 reply, self.device.profile(len(self.p.method.layers)), self.outcome.work
             )

@@ -15,7 +15,7 @@ from hil.errors import Blocked, RigError
 from hil.graph.plan import Plan
 from hil.images import Image, image_of
 from hil.methods import Method
-from hil.trial.choose import method_of
+from hil.trial.choose import check_weights, method_of
 from hil.trial.spec import TrialSpec
 
 SELECTED, BLOCKS = "selected", (1, 2, 3, 4)  # the variant that selects its block, and the blocks
@@ -76,6 +76,7 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     settings = method.settings
     for _, changes in spec.schedule:  # so that a mistake is found before the first step
         settings = settings.changed(**changes)
+        check_weights(method, settings)
     _check_shape(spec, method, data)
     _check_counts(spec, data)
     blob = method.file()

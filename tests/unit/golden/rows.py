@@ -20,7 +20,13 @@ from hil.trial import TrialSpec
 from .settings import settings_of
 
 FOLDER = Path(__file__).resolve().parents[3] / "fixtures" / "golden"
-NETWORKS = ("lenet5", "lenet5-tflite", "resnet-tiny")  # README.md says why not the others
+NETWORKS = (
+    "lenet5",
+    "lenet5-tflite",
+    "resnet-tiny",
+    "lenet5-float32",
+    "resnet-tiny-float32",
+)  # README.md says why not the others
 DATA, STEPS = TrialSpec.data, 3
 EVALUATED = (0, 1, 2, 3)  # test images
 

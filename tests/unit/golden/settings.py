@@ -43,9 +43,16 @@ OTHERS: dict[tuple[str, str], tuple[Settings, Settings]] = {
     ("int8-bp", "qas"): ({}, {"batch": 3, "train_bias": 0, "eta": 0.1}),
     ("mcutrain", "block3"): ({}, {"batch": 3, "momentum": 0.0, "qas": 0, "eta": 3e4}),
 }
+FLOAT32: dict[str, Settings] = {
+    "full-zo": {"batch": 3, "epsilon": 0.01, "eta": 0.05, "g_clip": 0.5},
+    "cls2": {"batch": 2, "epsilon": 2.0**-10, "eta": 0.2, "g_clip": 65536.0},
+    "cls1": {"batch": 5, "epsilon": 0.03, "eta": 0.01, "g_clip": 0.01},
+    "full-bp": {"batch": 3, "eta": 0.1},
+}
 CHOSEN: dict[tuple[str, str], tuple[Settings, Settings]] = {
     **{("elasticzo-int8", variant): ({"batch": 8}, varied) for variant, varied in ELASTICZO.items()},
     **{("poor-mans-training", variant): ({}, {"eta": 0.1} | varied) for variant, varied in POOR_MANS.items()},
+    **{("elasticzo-fp32", variant): ({"batch": 4}, varied) for variant, varied in FLOAT32.items()},
     **OTHERS,
 }
 SEEDS = {BASE: 2, VARIED: 7}

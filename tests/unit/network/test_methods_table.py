@@ -11,10 +11,11 @@ import pytest
 
 from hil.errors import RigError
 from hil.methods import METHODS, Method
+from hil.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.methods.elasticzo_settings import Settings
 from hil.methods.generate import bounds, main, texts
 from hil.methods.graph_settings import GraphSettings
-from hil.methods.settings import COMMON, described, sent
+from hil.methods.settings import COMMON, MethodSettings, described, sent
 
 ROOT = Path(__file__).parents[3]
 
@@ -53,13 +54,22 @@ def test_the_bytes_of_configure() -> None:
         + bytes([3, 4, 1, 2, 0, 0, 0, 1, 1, 0, 10])
         + struct.pack("<fBBf", 0.1, 0, 1, 0.0),
     }
+    real = Fp32Settings(partition=3, epsilon=0.002, eta=0.05, g_clip=2, batch=32, seed=9)
+    assert real.request_fields("elasticzo-fp32", 2, 6) == {
+        "method": 4,
+        "settings": struct.pack("<HHIIBfff", 32, 2, 9, 6, 3, 0.002, 0.05, 2),
+    }
 
 
-@pytest.mark.parametrize("name", ["eta", "momentum"])
-def test_the_limits_of_a_real_number_are_those_of_its_bits(name: str) -> None:
-    setting = GraphSettings.table[name]
+REAL = [(GraphSettings(), "eta"), (GraphSettings(), "momentum")]
+REAL += [(Fp32Settings(partition=0), name) for name in ("epsilon", "eta", "g_clip")]
+
+
+@pytest.mark.parametrize(("settings", "name"), REAL)
+def test_the_limits_of_a_real_number_are_those_of_its_bits(settings: MethodSettings, name: str) -> None:
+    setting = settings.table[name]
     least, most = (float(np.uint32(bits).view(np.float32)) for bits in bounds(setting))
-    assert replace(GraphSettings(), **{name: least}) and replace(GraphSettings(), **{name: most})
+    assert replace(settings, **{name: least}) and replace(settings, **{name: most})
     for beyond in (np.nextafter(np.float32(least), np.float32(-1)), np.nextafter(np.float32(most), np.float32(np.inf))):
         with pytest.raises(RigError, match=f"setting {name} is"):
             setting.check(float(beyond))

@@ -1,0 +1,50 @@
+"""Float graphs as networks in `float32`, with initial weights by Xavier (docs/arithmetic-float32.md, section 9)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hil.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, named
+from hil.networks.floating import LIMITS, FloatGraph, FloatLayer
+from hil.networks.lenet5 import xavier_uniform
+
+
+def drawn(graph: FloatGraph, seed: int) -> Graph:
+    """Return a float graph as a network with weights drawn from `seed`, tensor after tensor, and biases 0."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    layers = []
+    for layer in graph.layers:
+        if layer.weights is not None:
+            area = layer.kernel[0] * layer.kernel[1] or 1
+            channels = layer.weights.shape[-1] if layer.op is Op.DEPTHWISE else len(layer.weights)
+            fan_in = area if layer.op is Op.DEPTHWISE else layer.weights[0].size
+            fan_out = area if layer.op is Op.DEPTHWISE else area * channels
+            weights, _ = xavier_uniform(layer.weights.shape, fan_in, fan_out, rng)
+            layer = replace(layer, weights=weights.astype(np.float32), bias=np.zeros(channels, np.float32))
+        layers.append(layer)
+    return in_float32(replace(graph, layers=tuple(layers)))
+
+
+def in_float32(graph: FloatGraph) -> Graph:
+    """Return a float graph with its weights as a network in `float32`; a pixel p stands for p / 255."""
+    shapes, names = graph.shapes(), named([layer.op for layer in graph.layers])
+    layers = (
+        _node(name, layer, shapes[layer.reads[0]], out)
+        for name, layer, out in zip(names, graph.layers, shapes[1:], strict=True)
+    )
+    return Graph(graph.name, tuple(layers), graph.in_shape, graph.classes)
+
+
+def _node(name: str, layer: FloatLayer, in_shape: tuple[int, int, int], out_shape: tuple[int, int, int]) -> Node:
+    own = None
+    if layer.weights is not None:
+        assert layer.bias is not None
+        own = Parameters(layer.weights, layer.bias)
+    low, high = LIMITS["none" if layer.op in POOLS else layer.activation]
+    limits = max(low, -LARGEST_FLOAT), min(high, LARGEST_FLOAT)
+    return Node(
+        name, layer.op, layer.reads, in_shape, out_shape, layer.kernel, layer.stride, layer.pad, layer.block, *limits,
+        own=own, format=Format.FLOAT32,
+    )  # fmt: skip

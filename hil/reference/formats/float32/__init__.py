@@ -1,0 +1,1 @@
+"""The number format `float32` in NumPy (docs/arithmetic-float32.md)."""
