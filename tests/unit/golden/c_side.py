@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from engine.graph_engine import GraphEngine
-from engine.host_engine import HostEngine
+from engine.host_engine import Engine
 
 from hil.methods import Method
 
@@ -39,14 +38,13 @@ class CTrainer:
 
     def __init__(self, library: ctypes.CDLL, name: str = "the C engine of this computer") -> None:
         self._library, self.name = library, name
-        self._engine: HostEngine | GraphEngine | None = None
+        self._engine: Engine | None = None
 
     def begin(self, of: Method) -> int:
         """Load the network and place the buffers."""
         self.close()
-        kind = GraphEngine if of.chosen else HostEngine
-        self._engine = kind(self._library, of.file(), ROOM)
-        return self._engine.configure(of.settings, of.settings.batch)
+        self._engine = Engine(self._library, of.file(), ROOM)
+        return self._engine.configure_by(of.configuration(of.settings, of.settings.batch, 0))
 
     def close(self) -> None:
         """Give the memory back."""
@@ -55,7 +53,7 @@ class CTrainer:
             self._engine = None
 
     @property
-    def engine(self) -> HostEngine | GraphEngine:
+    def engine(self) -> Engine:
         """The engine that has begun."""
         assert self._engine is not None
         return self._engine
