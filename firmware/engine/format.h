@@ -34,6 +34,7 @@ typedef struct format_table {
     bool stays_in_flash;    /* a file may be used where it lies in flash: what is trained is copied */
     bool has_biases;        /* layers with weights have biases too */
     bool trains_all;        /* every tensor is trained, whatever the settings: they can be read before there are any */
+    uint8_t bias_offset;    /* from the parameters of a layer to its biases, in bytes */
     uint32_t channel_bytes; /* of sums of weights, which go with a copy of the weights */
 
     /* Pixels, 0..255, as values. */
@@ -44,6 +45,8 @@ typedef struct format_table {
     /* The loss of the logits of a sample; and the lowest index of the largest of them. */
     float (*loss)(const model_t *model, const int8_t *logits, uint32_t label);
     uint32_t (*predicted)(const int8_t *logits, uint32_t n);
+    /* Whether a trained value may be written to a layer: a weight, or a bias, which lies at any address. NULL: any. */
+    bool (*may_be)(const model_t *model, uint8_t l, bool weights, const uint8_t *value);
     /* The weights of a layer were written: make anew what follows from them. May be NULL. */
     void (*rewritten)(const model_t *model, uint8_t l);
     const chain_training_t *chain; /* NULL: its networks are no chains */

@@ -63,6 +63,13 @@ static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
     return cross_entropy_f32(logits, model_classes(model), model_logits_exponent(model), label);
 }
 
+/* -128 never appears in a tensor. */
+static bool may_be(const model_t *model, uint8_t l, bool weights, const uint8_t *value) {
+    (void)model;
+    (void)l;
+    return !weights || (int8_t)*value != INT8_MIN;
+}
+
 const format_t bfp8 = {
     .number = FORMAT_BFP8,
     .input_exponent = INPUT_EXPONENT,
@@ -72,5 +79,6 @@ const format_t bfp8 = {
     .run = run,
     .loss = loss,
     .predicted = argmax_s8,
+    .may_be = may_be,
     .chain = &bfp8_chain,
 };

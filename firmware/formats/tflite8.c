@@ -129,16 +129,25 @@ static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
     return cross_entropy_scaled_f32(logits, model_classes(model), graph_scale(&model->file, model->file.layers), label);
 }
 
+/* -128 never appears in a tensor. */
+static bool may_be(const model_t *model, uint8_t l, bool weights, const uint8_t *value) {
+    (void)model;
+    (void)l;
+    return !weights || (int8_t)*value != INT8_MIN;
+}
+
 const format_t tflite8 = {
     .number = FORMAT_TFLITE8,
     .label_bytes = sizeof(uint16_t),
     .stays_in_flash = true,
     .has_biases = true,
+    .bias_offset = sizeof(graph_output_t),
     .channel_bytes = sizeof(int32_t),
     .load = load,
     .run = run,
     .run_chain = tflite8_run_chain,
     .loss = loss,
     .predicted = argmax_s8,
+    .may_be = may_be,
     .rewritten = tflite8_sum_weights,
 };
