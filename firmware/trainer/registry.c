@@ -8,6 +8,7 @@
 #define FORMATS(FORMAT)                                                                                                \
     FORMAT(bfp8)                                                                                                       \
     FORMAT(tflite8)                                                                                                    \
+    FORMAT(w16a8)                                                                                                      \
     /* the next format */
 
 /* The methods, one a line, in the order of the tables [loops.NAME] of hil/methods/methods.toml. */
@@ -16,6 +17,7 @@
     METHOD(deepzero)                                                                                                   \
     METHOD(back_propagation)                                                                                           \
     METHOD(elasticzo_int8)                                                                                             \
+    METHOD(qzo_ff)                                                                                                     \
     /* the next method */
 
 #define DECLARED(name) extern const method_t name;

@@ -62,3 +62,5 @@ void test_graph_file(void);
 void test_graph_sizes(void);
 void test_graph_forward(void);
 void test_graph_training(void);
+void test_w16a8(void);
+void test_qzo_ff(void);

@@ -79,6 +79,8 @@ int main(void) {
         {"graph sizes", test_graph_sizes},
         {"graph forward", test_graph_forward},
         {"graph training", test_graph_training},
+        {"w16a8", test_w16a8},
+        {"qzo-ff", test_qzo_ff},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         groups[i].run();
