@@ -5,29 +5,35 @@
 #include "arith/clip127.h"
 #include "kernels/directions.h"
 
-enum { NO_LIMIT = INT16_MAX };
+void direction_to_update(direction_moves_t *moves, uint32_t state, const int16_t of[NOISE_ENTRIES], int32_t limit) {
+    moves->limit = limit;
+    for (uint32_t e = 0; e < NOISE_ENTRIES; e++) {
+        state = xorshift32(state);
+        for (uint32_t i = 0; i < 4; i++) {
+            const int16_t by = of[state >> (8 * i) & 0xFFu];
+            moves->by[e][i] = by;
+            moves->by[e + NOISE_ENTRIES][i] = (int16_t)-by;
+        }
+    }
+}
 
-static inline void move(int16_t *weights, uint32_t n, uint32_t state, int16_t moves[NOISE_FIELDS][4], int32_t limit) {
+void direction_to_perturb(direction_moves_t *moves, uint32_t state, const int16_t of[NOISE_ENTRIES]) {
+    direction_to_update(moves, state, of, INT16_MAX);
+}
+
+void direction_move_s16(int16_t *weights, uint32_t n, uint32_t state, const direction_moves_t *moves) {
     while (n > 0) {
         state = xorshift32(state);
         for (uint32_t j = 0; j < NOISE_GROUPS && n > 0; j++) {
-            const int16_t *by = moves[noise_field(state, j)];
+            const int16_t *by = moves->by[noise_field(state, j)];
             const uint32_t taken = n < 4 ? n : 4;
             for (uint32_t i = 0; i < taken; i++) {
-                weights[i] = (int16_t)clip(weights[i] + by[i], limit);
+                weights[i] = (int16_t)clip(weights[i] + by[i], moves->limit);
             }
             weights += taken;
             n -= taken;
         }
     }
-}
-
-void direction_move_s16(int16_t *weights, uint32_t n, uint32_t state, int16_t moves[NOISE_FIELDS][4]) {
-    move(weights, n, state, moves, NO_LIMIT);
-}
-
-void direction_update_s16(int16_t *weights, uint32_t n, uint32_t state, int16_t moves[NOISE_FIELDS][4], int32_t limit) {
-    move(weights, n, state, moves, limit);
 }
 
 #endif

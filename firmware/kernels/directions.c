@@ -36,14 +36,3 @@ void direction_pool(int8_t pool[NOISE_ENTRIES][4], uint32_t state, const int8_t 
         }
     }
 }
-
-void direction_moves(int16_t moves[NOISE_FIELDS][4], uint32_t state, const int16_t of[NOISE_ENTRIES]) {
-    for (uint32_t e = 0; e < NOISE_ENTRIES; e++) {
-        state = xorshift32(state);
-        for (uint32_t i = 0; i < 4; i++) {
-            const int16_t move = of[state >> (8 * i) & 0xFFu];
-            moves[e][i] = move;
-            moves[e + NOISE_ENTRIES][i] = (int16_t)-move;
-        }
-    }
-}

@@ -10,12 +10,17 @@ extern const int8_t direction_gaussian[NOISE_ENTRIES], direction_binomial[NOISE_
 /* The pool of a step, whose generator begins with `state`. */
 void direction_pool(int8_t pool[NOISE_ENTRIES][4], uint32_t state, const int8_t table[NOISE_ENTRIES]);
 
-/* The same with what a pass makes of each z, by the byte that draws it, and of -z behind it: `of` is as odd as T. */
-void direction_moves(int16_t moves[NOISE_FIELDS][4], uint32_t state, const int16_t of[NOISE_ENTRIES]);
+/* The pool with what a pass makes of each z of a tensor, and of -z behind it. */
+typedef struct {
+    int16_t (*by)[4]; /* NOISE_FIELDS of the caller's, aligned to 8 bytes, until the pass is over */
+    uint8_t form;     /* what is in them, which differs by core */
+    int32_t limit;    /* W, of an update */
+} direction_moves_t;
 
-/* weights += their moves, for `n` weights, aligned to 4 bytes, with the stream that begins at `state`. `moves` is
-   aligned to 8 bytes. No weight leaves int16. */
-void direction_move_s16(int16_t *weights, uint32_t n, uint32_t state, int16_t moves[NOISE_FIELDS][4]);
+/* Make the moves of a perturbation, or of an update, whose results are held in -limit..limit. `of` has them by the byte
+   that draws z, and is as odd as T; `state` is that of the pool. */
+void direction_to_perturb(direction_moves_t *moves, uint32_t state, const int16_t of[NOISE_ENTRIES]);
+void direction_to_update(direction_moves_t *moves, uint32_t state, const int16_t of[NOISE_ENTRIES], int32_t limit);
 
-/* The same, and then held in -limit..limit; the sums may leave int16. */
-void direction_update_s16(int16_t *weights, uint32_t n, uint32_t state, int16_t moves[NOISE_FIELDS][4], int32_t limit);
+/* Move `n` weights, aligned to 8 bytes, with the stream that begins at `state`. No perturbation leaves int16. */
+void direction_move_s16(int16_t *weights, uint32_t n, uint32_t state, const direction_moves_t *moves);

@@ -13,8 +13,10 @@ uint64_t w16a8_conv2d_scratch(const layer_shape_t *shape) {
     return VECTORS * sizeof(int16_t) * (uint64_t)w16a8_vector(taps_of(shape));
 }
 
-static int16_t *repeat_zero(int16_t *out, uint32_t n) {
-    memset(out, 0, n * sizeof *out);
+static inline int16_t *repeat_zero(int16_t *out, uint32_t n) {
+    if (n > 0) {
+        memset(out, 0, n * sizeof *out);
+    }
     return out + n;
 }
 

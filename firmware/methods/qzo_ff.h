@@ -114,7 +114,7 @@ void qzo_move(const model_t *model, uint32_t step, uint32_t direction, int32_t k
 /* Where all weights of a tensor move alike, there is a move for each entry of the pool: the state of their stream, the
    room for these moves, and z by a random byte. */
 uint32_t qzo_state(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor, uint32_t step, uint32_t direction);
-int16_t (*qzo_moves(const model_t *model))[4];
+direction_moves_t qzo_moves(const model_t *model);
 const int8_t *qzo_table(const qzo_ff_settings_t *settings);
 
 /* qzo_ff_mask.c: which weights a sparse update selects, section 7. */

@@ -16,8 +16,8 @@ uint32_t qzo_state(const qzo_ff_settings_t *settings, const qzo_tensor_t *tensor
     return stream_start(settings->seed, step, STREAMS_OF_STEP * direction + tensor->index + 1u);
 }
 
-int16_t (*qzo_moves(const model_t *model))[4] {
-    return (int16_t (*)[4])(void *)model_s8(model, model->plan.at[QZO_NOISE]);
+direction_moves_t qzo_moves(const model_t *model) {
+    return (direction_moves_t){.by = (void *)model_s8(model, model->plan.at[QZO_NOISE])};
 }
 
 static int32_t guide_of(const qzo_ff_settings_t *settings, uint32_t step) {
@@ -110,8 +110,9 @@ static void move_all(const model_t *model, const qzo_tensor_t *tensor, uint32_t 
         of[i] = (int16_t)move_of(move, table[i]);
         of[NOISE_ENTRIES - 1 - i] = (int16_t)-of[i];
     }
-    direction_moves(qzo_moves(model), pool_state(settings->seed, step), of);
-    direction_move_s16(tensor->weights, tensor->n, qzo_state(settings, tensor, step, direction), qzo_moves(model));
+    direction_moves_t moves = qzo_moves(model);
+    direction_to_perturb(&moves, pool_state(settings->seed, step), of);
+    direction_move_s16(tensor->weights, tensor->n, qzo_state(settings, tensor, step, direction), &moves);
 }
 
 void qzo_move_tensor(const model_t *model, const qzo_tensor_t *tensor, uint32_t step, uint32_t direction, int32_t k,

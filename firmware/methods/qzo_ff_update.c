@@ -135,9 +135,9 @@ static bool update_at_once(const model_t *model, const update_t *update, uint32_
         of[i] = (int16_t)move;
         of[NOISE_ENTRIES - 1 - i] = (int16_t)-move;
     }
-    direction_moves(qzo_moves(model), pool_state(settings->seed, step), of);
-    direction_update_s16(tensor->weights, tensor->n, qzo_state(settings, tensor, step, 0), qzo_moves(model),
-                         tensor->limit);
+    direction_moves_t moves = qzo_moves(model);
+    direction_to_update(&moves, pool_state(settings->seed, step), of, tensor->limit);
+    direction_move_s16(tensor->weights, tensor->n, qzo_state(settings, tensor, step, 0), &moves);
     return true;
 }
 
