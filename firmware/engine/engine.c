@@ -258,19 +258,37 @@ failure_t engine_read_tensor(const engine_t *engine, uint8_t tensor, uint32_t of
     return no_failure();
 }
 
+/* The first byte of the pieces that may not be written into a tensor; the end of the pieces where all may. A value that
+   is written in part keeps its other bytes. */
+static uint32_t first_refused(const engine_t *engine, const trained_tensor_t *to, uint32_t offset, uint32_t length,
+                              const uint8_t *data) {
+    const model_t *model = &engine->model;
+    const uint32_t size = to->weights ? model->file.weight_bytes : sizeof(int32_t), end = offset + length;
+    for (uint32_t at = offset / size * size; model->format->may_be != NULL && at < end; at += size) {
+        uint8_t value[sizeof(int32_t)];
+        for (uint32_t i = 0; i < size; i++) {
+            const bool written = at + i >= offset && at + i < end;
+            value[i] = written ? data[at + i - offset] : to->bytes[at + i];
+        }
+        if (!model->format->may_be(model, to->layer, to->weights, value)) {
+            return at > offset ? at : offset;
+        }
+    }
+    return end;
+}
+
 failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data) {
     RETURN_IF_REFUSED(engine_check_whole(engine));
     RETURN_IF_REFUSED(check_bytes(engine, tensor, offset, length));
     const trained_tensor_t to = model_tensor(&engine->model, tensor);
-    const format_t *format = engine->model.format;
-    const uint32_t accepted = format->accepted != NULL ? format->accepted(data, offset, length, to.weights) : length;
-    if (accepted < length) {
-        return refusal(FAILURE_BAD_TENSOR, tensor, offset + accepted);
+    const uint32_t refused = first_refused(engine, &to, offset, length, data);
+    if (refused < offset + length) {
+        return refusal(FAILURE_BAD_TENSOR, tensor, refused);
     }
     memcpy(to.bytes + offset, data, length);
     engine->model.limited = false;
-    if (to.weights && format->rewritten != NULL) {
-        format->rewritten(&engine->model, to.layer);
+    if (to.weights) {
+        model_rewritten(&engine->model, to.layer);
     }
     return no_failure();
 }

@@ -82,8 +82,8 @@ failure_t engine_digests(const engine_t *engine, void *digests);
 /* Copy `length` bytes of a trained tensor from byte `offset` on. */
 failure_t engine_read_tensor(const engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, uint8_t *out);
 
-/* Put `length` bytes into a trained tensor, from byte `offset` on, while no step is half done. The format says what it
-   may hold. */
+/* Put `length` bytes into a trained tensor, from byte `offset` on, while no step is half done. No value that
+   the format does not have is taken. */
 failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data);
 
 /* The arena from its start to the highest byte that was written since the last configure, in bytes. */

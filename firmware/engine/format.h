@@ -34,6 +34,7 @@ typedef struct format_table {
     bool stays_in_flash;    /* a file may be used where it lies in flash: what is trained is copied */
     bool has_biases;        /* layers with weights have biases too */
     bool trains_all;        /* every tensor is trained, whatever the settings: they can be read before there are any */
+    uint8_t bias_offset;    /* from the parameters of a layer to its biases, in bytes */
     uint32_t channel_bytes; /* of sums of weights, which go with a copy of the weights */
 
     /* Pixels, 0..255, as values of a sample; or as pixels, where it keeps them. */
@@ -46,13 +47,12 @@ typedef struct format_table {
     /* The loss of the logits of a sample; and the lowest index of the largest of them. */
     float (*loss)(const model_t *model, const int8_t *logits, uint32_t label);
     uint32_t (*predicted)(const int8_t *logits, uint32_t n);
-    /* How many of `n` bytes, for a tensor of weights or of biases from byte `offset` on, come before the first element
-       that it may not hold. NULL: all. */
-    uint32_t (*accepted)(const uint8_t *bytes, uint32_t offset, uint32_t n, bool weights);
+    /* Whether a trained value may be written to a layer: a weight, or a bias, which lies at any address. NULL: any. */
+    bool (*may_be)(const model_t *model, uint8_t l, bool weights, const uint8_t *value);
     /* The weights of a layer were written: make anew what follows from them. May be NULL. */
     void (*rewritten)(const model_t *model, uint8_t l);
     const chain_training_t *chain; /* NULL: its networks are no chains */
 } format_t;
 
-/* `accepted` where weights are int8: all but -128. */
-uint32_t accepted_s8(const uint8_t *bytes, uint32_t offset, uint32_t n, bool weights);
+/* `may_be` where weights are int8: any but -128. */
+bool may_be_s8(const model_t *model, uint8_t l, bool weights, const uint8_t *value);

@@ -32,6 +32,7 @@ typedef struct {
     int16_t gradient_exponent[GRAPH_MAX_LAYERS];
     float gradient_factor
         [GRAPH_MAX_LAYERS];     /* C of the output, as it was found on the last way back: docs/arithmetic-backward.md */
+    float kept[2];              /* numbers that a method keeps from step to step */
     const observer_t *observer; /* of every value and error; NULL in training */
     stopwatch_t watch;
     cycle_account_t account;
@@ -56,6 +57,9 @@ int32_t *model_biases(const model_t *model, uint8_t l);
    could be. Their number, 0 without a network; and one of them. */
 uint8_t model_tensors(const model_t *model);
 trained_tensor_t model_tensor(const model_t *model, uint8_t tensor);
+
+/* The weights of a layer were written: make anew what follows from them. */
+void model_rewritten(const model_t *model, uint8_t l);
 
 /* Copy what is trained out of a file in flash. */
 void model_copy_trained(const model_t *model);

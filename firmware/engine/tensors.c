@@ -1,4 +1,5 @@
 /* What is trained, and where it lies. */
+#include <stddef.h>
 #include <string.h>
 
 #include "engine/format.h"
@@ -10,11 +11,21 @@ int8_t *model_weights(const model_t *model, uint8_t l) {
                                   : (int8_t *)(uintptr_t)graph_weights(&model->file, graph_layer(&model->file, l));
 }
 
+/* Those in the file. */
+static const int32_t *file_biases(const model_t *model, uint8_t l) {
+    const uint32_t parameters = graph_layer(&model->file, l)->parameters_offset;
+    return (const int32_t *)(const void *)(model->file.bytes + parameters + model->format->bias_offset);
+}
+
 int32_t *model_biases(const model_t *model, uint8_t l) {
     const uint32_t copied = plan_at(&model->plan, PLAN_BIASES, l);
-    const graph_layer_t *layer = graph_layer(&model->file, l);
-    return copied != PLAN_NOWHERE ? model_s32(model, copied)
-                                  : (int32_t *)(uintptr_t)graph_parameters(&model->file, layer).bias;
+    return copied != PLAN_NOWHERE ? model_s32(model, copied) : (int32_t *)(uintptr_t)file_biases(model, l);
+}
+
+void model_rewritten(const model_t *model, uint8_t l) {
+    if (model->format->rewritten != NULL) {
+        model->format->rewritten(model, l);
+    }
 }
 
 void model_copy_trained(const model_t *model) {
@@ -23,22 +34,18 @@ void model_copy_trained(const model_t *model) {
         if (plan_at(&model->plan, PLAN_WEIGHTS, l) != PLAN_NOWHERE) {
             memcpy(model_weights(model, l), graph_weights(&model->file, layer),
                    graph_weight_bytes(&model->file, layer));
-            model->format->rewritten(model, l);
+            model_rewritten(model, l);
         }
         if (plan_at(&model->plan, PLAN_BIASES, l) != PLAN_NOWHERE) {
-            memcpy(model_biases(model, l), graph_parameters(&model->file, layer).bias,
-                   graph_channels(layer) * sizeof(int32_t));
+            memcpy(model_biases(model, l), file_biases(model, l), graph_channels(layer) * sizeof(int32_t));
         }
     }
 }
 
-uint32_t accepted_s8(const uint8_t *bytes, uint32_t offset, uint32_t n, bool weights) {
-    (void)offset;
-    uint32_t i = 0;
-    while (i < n && !(weights && (int8_t)bytes[i] == INT8_MIN)) {
-        i++;
-    }
-    return i;
+bool may_be_s8(const model_t *model, uint8_t l, bool weights, const uint8_t *value) {
+    (void)model;
+    (void)l;
+    return !weights || (int8_t)*value != INT8_MIN;
 }
 
 uint8_t model_tensors(const model_t *model) {

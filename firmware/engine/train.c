@@ -25,15 +25,18 @@ static uint32_t most_of_pass(const engine_t *engine, bool turns) {
    beginning. */
 static failure_t check_place(const engine_t *engine, uint8_t pass, uint16_t first, uint16_t count) {
     const step_t *under_way = &engine->under_way;
-    const uint8_t passes = engine->model.training.passes;
-    const bool turns = pass == 1 && under_way->pass == 0;
+    const uint16_t passes = engine->model.training.passes;
+    const bool turns = pass == under_way->pass + 1;
     if (pass >= passes) {
         return refusal(FAILURE_BAD_SLOT, pass, passes);
     }
     if (turns && under_way->through == 0) {
         return refusal(FAILURE_PARTS_MISSING, 0, engine->model.settings.batch);
     }
-    if (pass < under_way->pass) {
+    if (turns && under_way->pass > 0 && under_way->through < under_way->samples) {
+        return refusal(FAILURE_PARTS_MISSING, under_way->through, under_way->samples);
+    }
+    if (pass != under_way->pass && !turns) {
         return refusal(FAILURE_OUT_OF_ORDER, pass, under_way->pass);
     }
     const uint32_t expected = turns ? 0 : under_way->through;
@@ -71,8 +74,8 @@ static void take(engine_t *engine, uint8_t pass, uint16_t count) {
 
 /* All passes of a step whose samples are in slots 0..count-1. */
 static void take_all(engine_t *engine, uint16_t count) {
-    for (uint8_t pass = 0; pass < engine->model.training.passes; pass++) {
-        take(engine, pass, count);
+    for (uint16_t pass = 0; pass < engine->model.training.passes; pass++) {
+        take(engine, (uint8_t)pass, count);
     }
 }
 

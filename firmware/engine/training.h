@@ -18,7 +18,7 @@ typedef struct {
     bool weights, biases; /* which tensors of a layer are trained */
     bool consumed;        /* the memory of a sample is used again; there is one slot */
     bool grouped;         /* the samples of a batch share their exponents, and go through a pass at once */
-    uint8_t passes;       /* of the samples through a step */
+    uint16_t passes;      /* of the samples through a step, at most 256 */
     uint8_t first_backward; /* the first layer that back-propagation trains; the number of layers: none */
 } training_t;
 
@@ -79,6 +79,7 @@ typedef struct {
     uint16_t samples; /* of the step: known once pass 0 is over */
     uint16_t group;   /* samples that go through the pass at once */
     float loss[2];    /* as they are reported: plus, or clean; minus, or those of the queries */
+    float pair[2];    /* of the two passes that a method compares, where they are not what is reported */
     uint32_t sum[2];  /* A and B of the last sample, where losses are integers: docs/arithmetic.md, section 9 */
     int32_t logs[2];  /* L of each pass for more than one sample, where losses are integers */
 } step_t;

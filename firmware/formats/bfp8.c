@@ -63,6 +63,7 @@ static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
     return cross_entropy_f32(logits, model_classes(model), model_logits_exponent(model), label);
 }
 
+/* -128 never appears in a tensor. */
 const format_t bfp8 = {
     .number = FORMAT_BFP8,
     .input_exponent = INPUT_EXPONENT,
@@ -72,6 +73,6 @@ const format_t bfp8 = {
     .run = run,
     .loss = loss,
     .predicted = argmax_s8,
-    .accepted = accepted_s8,
+    .may_be = may_be_s8,
     .chain = &bfp8_chain,
 };

@@ -50,20 +50,13 @@ static uint32_t predicted(const int8_t *logits, uint32_t n) {
     return argmax_f32((const float *)(const void *)logits, n);
 }
 
-/* Whole numbers only: what a part of one would make of the rest cannot be told. */
-static uint32_t accepted(const uint8_t *bytes, uint32_t offset, uint32_t n, bool weights) {
+static bool may_be(const model_t *model, uint8_t l, bool weights, const uint8_t *value) {
+    (void)model;
+    (void)l;
     (void)weights;
-    uint32_t i = 0, word;
-    if (offset % sizeof word != 0 || n % sizeof word != 0) {
-        return 0;
-    }
-    for (; i < n; i += (uint32_t)sizeof word) {
-        memcpy(&word, bytes + i, sizeof word);
-        if (!float32_is_weight(word)) {
-            break;
-        }
-    }
-    return i;
+    uint32_t word;
+    memcpy(&word, value, sizeof word);
+    return float32_is_weight(word);
 }
 
 const format_t float32 = {
@@ -75,5 +68,5 @@ const format_t float32 = {
     .run = run,
     .loss = loss,
     .predicted = predicted,
-    .accepted = accepted,
+    .may_be = may_be,
 };

@@ -129,17 +129,19 @@ static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
     return cross_entropy_scaled_f32(logits, model_classes(model), graph_scale(&model->file, model->file.layers), label);
 }
 
+/* -128 never appears in a tensor. */
 const format_t tflite8 = {
     .number = FORMAT_TFLITE8,
     .label_bytes = sizeof(uint16_t),
     .stays_in_flash = true,
     .has_biases = true,
+    .bias_offset = sizeof(graph_output_t),
     .channel_bytes = sizeof(int32_t),
     .load = load,
     .run = run,
     .run_chain = tflite8_run_chain,
     .loss = loss,
     .predicted = argmax_s8,
-    .accepted = accepted_s8,
+    .may_be = may_be_s8,
     .rewritten = tflite8_sum_weights,
 };

@@ -24,6 +24,13 @@ static inline int32_t add_high_product(int32_t x, int32_t m) {
     return sum;
 }
 
+/* a plus the upper 32 bits of a product, downwards, where `a` stays: SMMLA. */
+static inline int32_t sum_of_upper_product(int32_t a, int32_t b, int32_t c) {
+    int32_t sum;
+    __asm__("smmla %0, %1, %2, %3" : "=r"(sum) : "r"(b), "r"(c), "r"(a));
+    return sum;
+}
+
 /* floor(x / 2), held in int8: SSAT. */
 static inline int32_t half_as_byte(int32_t x) {
     int32_t byte;
@@ -34,6 +41,53 @@ static inline int32_t half_as_byte(int32_t x) {
 /* The next two words, aligned; moves `words` on: LDRD. */
 static inline void next_words(const uint32_t **words, uint32_t *a, uint32_t *b) {
     __asm__("ldrd %0, %1, [%2], #8" : "=&r"(*a), "=&r"(*b), "+r"(*words) : : "memory");
+}
+
+/* To both lanes, signed bytes 0 and 2 of a word, or 1 and 3: SXTAB16. */
+static inline uint32_t add_even_lanes(uint32_t lanes, uint32_t word) {
+    uint32_t sum;
+    __asm__("sxtab16 %0, %1, %2" : "=r"(sum) : "r"(lanes), "r"(word));
+    return sum;
+}
+
+static inline uint32_t add_odd_lanes(uint32_t lanes, uint32_t word) {
+    uint32_t sum;
+    __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(sum) : "r"(lanes), "r"(word));
+    return sum;
+}
+
+/* Both lanes added, modulo 2^16: SADD16. */
+static inline uint32_t add_lanes_s16(uint32_t a, uint32_t b) {
+    uint32_t sum;
+    __asm__("sadd16 %0, %1, %2" : "=r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+/* The difference: SSUB16. */
+static inline uint32_t subtract_lanes_s16(uint32_t a, uint32_t b) {
+    uint32_t difference;
+    __asm__("ssub16 %0, %1, %2" : "=r"(difference) : "r"(a), "r"(b));
+    return difference;
+}
+
+/* Both, saturating to 16 bits: QADD16, QSUB16. */
+static inline uint32_t subtract_lanes_saturating(uint32_t a, uint32_t b) {
+    uint32_t difference;
+    __asm__("qsub16 %0, %1, %2" : "=r"(difference) : "r"(a), "r"(b));
+    return difference;
+}
+
+static inline uint32_t add_lanes_saturating(uint32_t a, uint32_t b) {
+    uint32_t sum;
+    __asm__("qadd16 %0, %1, %2" : "=r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+/* For each lane yes where a >= b, signed, else no: SSUB16 sets the flags that SEL reads. */
+static inline uint32_t where_lanes_at_least(uint32_t a, uint32_t b, uint32_t yes, uint32_t no) {
+    uint32_t chosen;
+    __asm__("ssub16 %0, %1, %2\n\tsel %0, %3, %4" : "=&r"(chosen) : "r"(a), "r"(b), "r"(yes), "r"(no));
+    return chosen;
 }
 
 /* Loads stay before or after this: the compiler would gather them where there are not the registers for it. */
@@ -64,6 +118,49 @@ static inline void next_words(const uint32_t **words, uint32_t *a, uint32_t *b) 
     *a = (*words)[0];
     *b = (*words)[1];
     *words += 2;
+}
+
+static inline int32_t sum_of_upper_product(int32_t a, int32_t b, int32_t c) {
+    return add_upper_product(a, b, c);
+}
+
+static inline int32_t lane_of(uint32_t word, uint32_t i) {
+    return (int16_t)(word >> (16 * i) & 0xFFFFu);
+}
+
+static inline uint32_t add_lanes_s16(uint32_t a, uint32_t b) {
+    return low_lanes(a + b, (a >> 16) + (b >> 16));
+}
+
+static inline uint32_t subtract_lanes_s16(uint32_t a, uint32_t b) {
+    return low_lanes(a - b, (a >> 16) - (b >> 16));
+}
+
+static inline uint32_t add_even_lanes(uint32_t lanes, uint32_t word) {
+    return add_lanes_s16(lanes, even_lanes(word));
+}
+
+static inline uint32_t add_odd_lanes(uint32_t lanes, uint32_t word) {
+    return add_lanes_s16(lanes, odd_lanes(word));
+}
+
+static inline int32_t held_in_s16(int32_t value) {
+    return value > INT16_MAX ? INT16_MAX : value < INT16_MIN ? INT16_MIN : value;
+}
+
+static inline uint32_t add_lanes_saturating(uint32_t a, uint32_t b) {
+    return low_lanes((uint32_t)held_in_s16(lane_of(a, 0) + lane_of(b, 0)),
+                     (uint32_t)held_in_s16(lane_of(a, 1) + lane_of(b, 1)));
+}
+
+static inline uint32_t subtract_lanes_saturating(uint32_t a, uint32_t b) {
+    return low_lanes((uint32_t)held_in_s16(lane_of(a, 0) - lane_of(b, 0)),
+                     (uint32_t)held_in_s16(lane_of(a, 1) - lane_of(b, 1)));
+}
+
+static inline uint32_t where_lanes_at_least(uint32_t a, uint32_t b, uint32_t yes, uint32_t no) {
+    const uint32_t low = lane_of(a, 0) >= lane_of(b, 0) ? yes : no, high = lane_of(a, 1) >= lane_of(b, 1) ? yes : no;
+    return low_lanes(low, high >> 16);
 }
 
 static inline void hold_loads(void) {

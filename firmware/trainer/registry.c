@@ -9,6 +9,7 @@
     FORMAT(bfp8)                                                                                                       \
     FORMAT(tflite8)                                                                                                    \
     FORMAT(float32)                                                                                                    \
+    FORMAT(w16a8)                                                                                                      \
     /* the next format */
 
 /* The methods, one a line, in the order of the tables [loops.NAME] of hil/methods/methods.toml. */
@@ -18,6 +19,7 @@
     METHOD(back_propagation)                                                                                           \
     METHOD(elasticzo_int8)                                                                                             \
     METHOD(elasticzo_fp32)                                                                                             \
+    METHOD(qzo_ff)                                                                                                     \
     /* the next method */
 
 #define DECLARED(name) extern const method_t name;

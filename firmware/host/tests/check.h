@@ -66,3 +66,5 @@ void test_graph_forward(void);
 void test_graph_training(void);
 void test_float32_kernels(void);
 void test_float32_vectors(void);
+void test_w16a8(void);
+void test_qzo_ff(void);

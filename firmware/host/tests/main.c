@@ -83,6 +83,8 @@ int main(void) {
         {"graph training", test_graph_training},
         {"float32 kernels", test_float32_kernels},
         {"float32 vectors", test_float32_vectors},
+        {"w16a8", test_w16a8},
+        {"qzo-ff", test_qzo_ff},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         groups[i].run();

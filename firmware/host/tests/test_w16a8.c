@@ -1,0 +1,392 @@
+/* The vectors of docs/arithmetic-w16a8.md, section 7; kernels against sums in 64 bits; checks of a file. */
+#include <string.h>
+
+#include "arith/xxh32.h"
+#include "check.h"
+#include "kernels/losses.h"
+#include "kernels/tflite_add_s8.h"
+#include "kernels/w16a8_sums.h"
+#include "trainer/registry.h"
+#include "w16a8_made.h"
+
+static void test_rescale(void) {
+    static const int32_t a[10] = {3, 4, 5, -4, -5, 100000, -100000, 8388608, INT32_MAX, INT32_MIN};
+    static const struct {
+        int32_t multiplier, shift, out[10];
+    } rows[] = {
+        {1 << 30, -2, {0, 1, 1, 0, -1, 12500, -12500, 1048576, 268435456, -268435456}},
+        {1 << 30, -22, {0, 0, 0, 0, 0, 0, 0, 1, 256, -256}},
+        {1518500250, -16, {0, 0, 0, 0, 0, 1, -1, 91, 23170, -23170}},
+        {INT32_MAX, -2, {1, 1, 1, -1, -1, 25000, -25000, 2097152, 536870912, -536870912}},
+    };
+    for (uint32_t i = 0; i < 4; i++) {
+        for (uint32_t j = 0; j < 10; j++) {
+            const int32_t found = w16a8_rescale(a[j], rows[i].multiplier, rows[i].shift);
+            CHECK(found == rows[i].out[j], "rescale of %d, line %u: %d", a[j], i, found);
+        }
+    }
+}
+
+/* fully_connected with one output, of `n` inputs that are all `in`; weights of the first half and of the second. */
+static void check_sum(uint32_t n, int8_t in, int8_t zero, int16_t first, int16_t second, int32_t bias, int8_t out_zero,
+                      int32_t multiplier, int32_t shift, int8_t expected) {
+    int8_t *inputs = take(n), *out = take(1);
+    int16_t *weights = take(2 * n), *scratch = take(w16a8_fully_connected_scratch(n));
+    memset(inputs, in, n);
+    for (uint32_t i = 0; i < n; i++) {
+        weights[i] = i < (n + 1) / 2 ? first : second;
+    }
+    const w16a8_layer_t layer = {.input_zero = zero,
+                                 .output_zero = out_zero,
+                                 .act_min = -128,
+                                 .act_max = 127,
+                                 .multiplier = multiplier,
+                                 .shift = shift,
+                                 .bias = &bias};
+    w16a8_fully_connected(inputs, weights, n, 1, &layer, scratch, out);
+    CHECK(*out == expected, "fully_connected of %u: %d, not %d", n, *out, expected);
+    free(inputs), free(out), free(weights), free(scratch);
+}
+
+static void test_sums(void) {
+    const int8_t in[] = {5, -128, 127};
+    const int16_t weights[] = {32767, -32767, 1200};
+    const int32_t bias = -12345;
+    const w16a8_layer_t layer = {.input_zero = -3,
+                                 .output_zero = -3,
+                                 .act_min = -128,
+                                 .act_max = 127,
+                                 .multiplier = 1518500250,
+                                 .shift = -16,
+                                 .bias = &bias};
+    int16_t scratch[4];
+    int8_t out;
+    w16a8_fully_connected(in, weights, 3, 1, &layer, scratch, &out);
+    CHECK(out == 46, "three inputs: %d", out);
+    check_sum(600, 127, -128, 32767, 32767, 0, -128, 1 << 30, -22, 127);
+    check_sum(600, 127, -128, 32767, -32767, 1000, 0, 1 << 30, -9, 1);
+    check_sum(257, 127, -128, 32767, 32767, 0, -128, 1 << 30, -22, 127);
+}
+
+static void test_conv2d(void) {
+    static const int8_t in[] = {10, -128, 127, 0}, expected[] = {-20, -18, 75, 16};
+    static const int16_t weights[] = {1000, -2000, 3000, -4000, 32767, 6000, 7000, -8000, -32767};
+    static const int32_t bias = 500;
+    const layer_shape_t shape = {.in_h = 2,
+                                 .in_w = 2,
+                                 .in_c = 1,
+                                 .out_h = 2,
+                                 .out_w = 2,
+                                 .out_c = 1,
+                                 .kernel_h = 3,
+                                 .kernel_w = 3,
+                                 .padding = 1,
+                                 .stride = 1};
+    const w16a8_layer_t layer = {.input_zero = -128,
+                                 .output_zero = -20,
+                                 .act_min = -20,
+                                 .act_max = 127,
+                                 .multiplier = 1518500250,
+                                 .shift = -16,
+                                 .bias = &bias};
+    int16_t *scratch = take(w16a8_conv2d_scratch(&shape));
+    int8_t out[4];
+    w16a8_conv2d(in, weights, &shape, &layer, scratch, out);
+    check_s8(out, expected, 4, "conv2d");
+    free(scratch);
+}
+
+static void test_add(void) {
+    const tflite_add_t add = {.a = {1073741824, 0, -5},
+                              .b = {1288490141, -1, 3},
+                              .out = {1789569773, -19, -10},
+                              .act_min = -128,
+                              .act_max = 127,
+                              .single = true};
+    tflite_add_t low = add;
+    const int8_t a = 100, b = -77, most = 127;
+    int8_t out;
+    tflite_add_s8(&a, &b, 1, &add, &out);
+    CHECK(out == 38, "add: %d", out);
+    low.a.zero = low.b.zero = -128;
+    tflite_add_s8(&most, &most, 1, &low, &out);
+    CHECK(out == 127, "add of the largest: %d", out);
+}
+
+static void test_loss(void) {
+    const int8_t three[] = {10, -3, 5}, four[] = {127, -128, 0, 126};
+    CHECK(cross_entropy_scaled_f32(three, 3, 0.0625f, 0) == 0x1.8dec94p-1f, "label 0");
+    CHECK(cross_entropy_scaled_f32(three, 3, 0.0625f, 1) == 0x1.96f64ap+0f, "label 1");
+    CHECK(cross_entropy_scaled_f32(four, 4, 0.0625f, 3) == 0x1.733c52p-1f, "label 3 of four");
+}
+
+static void test_digest(void) {
+    const int16_t weights[] = {1, -2, 32767, -32767, 300};
+    CHECK(xxh32(weights, sizeof weights, 0) == 0x2A504049u, "digest of weights");
+}
+
+/* One output by the definition. */
+static int8_t output_of(const int8_t *in, const int16_t *weights, const layer_shape_t *shape, bool depthwise,
+                        const w16a8_layer_t *layer, uint32_t y, uint32_t x, uint32_t o) {
+    int64_t sum = layer->bias[o];
+    for (uint32_t ky = 0; ky < shape->kernel_h; ky++) {
+        for (uint32_t kx = 0; kx < shape->kernel_w; kx++) {
+            const int32_t iy = (int32_t)(y * shape->stride + ky) - shape->padding,
+                          ix = (int32_t)(x * shape->stride + kx) - shape->padding;
+            if (iy < 0 || ix < 0 || iy >= shape->in_h || ix >= shape->in_w) {
+                continue;
+            }
+            const int8_t *from = in + (iy * shape->in_w + ix) * shape->in_c;
+            const uint32_t tap = ky * shape->kernel_w + kx;
+            for (uint32_t c = depthwise ? o : 0; c < (depthwise ? o + 1 : shape->in_c); c++) {
+                const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w;
+                const int16_t w =
+                    depthwise ? weights[tap * shape->in_c + o] : weights[(o * taps + tap) * shape->in_c + c];
+                sum += (int64_t)(from[c] - layer->input_zero) * w;
+            }
+        }
+    }
+    sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+    const int64_t factor = INT64_C(1) << (31 - layer->shift), value = sum * layer->multiplier + factor / 2;
+    int64_t out = value >= 0 ? value / factor : -((-value + factor - 1) / factor);
+    out += layer->output_zero;
+    out = out > layer->act_max ? layer->act_max : out;
+    return (int8_t)(out < layer->act_min ? layer->act_min : out);
+}
+
+static layer_shape_t drawn_shape(bool depthwise) {
+    layer_shape_t shape = {.in_h = (uint16_t)draw(1, 9),
+                           .in_w = (uint16_t)draw(1, 9),
+                           .in_c = (uint16_t)(draw(0, 5) == 0 ? draw(30, 90) : draw(1, 9)),
+                           .stride = (uint8_t)draw(1, 3)};
+    const int32_t least = shape.in_h < shape.in_w ? shape.in_h : shape.in_w;
+    shape.kernel_h = (uint8_t)draw(1, least < 5 ? least : 5);
+    shape.kernel_w = (uint8_t)draw(1, least < 5 ? least : 5);
+    const int32_t kernel = shape.kernel_h < shape.kernel_w ? shape.kernel_h : shape.kernel_w;
+    shape.padding = (uint8_t)draw(0, kernel - 1);
+    shape.out_h = (uint16_t)((shape.in_h + 2 * shape.padding - shape.kernel_h) / shape.stride + 1);
+    shape.out_w = (uint16_t)((shape.in_w + 2 * shape.padding - shape.kernel_w) / shape.stride + 1);
+    while ((shape.out_h - 1) * shape.stride >= shape.in_h + shape.padding) {
+        shape.out_h--;
+    }
+    while ((shape.out_w - 1) * shape.stride >= shape.in_w + shape.padding) {
+        shape.out_w--;
+    }
+    shape.out_c = depthwise ? shape.in_c : (uint16_t)draw(1, 9);
+    return shape;
+}
+
+static void check_drawn(bool depthwise, bool pointwise) {
+    layer_shape_t shape = drawn_shape(depthwise);
+    if (pointwise) {
+        shape.kernel_h = shape.kernel_w = shape.stride = 1;
+        shape.padding = 0;
+        shape.out_h = shape.in_h;
+        shape.out_w = shape.in_w;
+    }
+    const uint32_t window = (uint32_t)shape.kernel_h * shape.kernel_w, taps = depthwise ? window : window * shape.in_c;
+    const uint32_t outputs = shape_outputs(&shape);
+    int8_t *in = draw_s8(shape_inputs(&shape), 127), *out = take(outputs), *expected = take(outputs);
+    int16_t *weights = take(2 * taps * shape.out_c), *scratch = take(w16a8_conv2d_scratch(&shape));
+    int32_t *bias = take(4u * shape.out_c);
+    for (uint32_t i = 0; i < taps * shape.out_c; i++) {
+        weights[i] = (int16_t)draw(-32767, 32767);
+    }
+    for (uint32_t o = 0; o < shape.out_c; o++) {
+        bias[o] = draw(-(1 << 20), 1 << 20);
+    }
+    int32_t size = 0;
+    while (1u << size < taps) {
+        size++;
+    }
+    const int32_t limit = draw(-128, 126);
+    const w16a8_layer_t layer = {.input_zero = (int8_t)draw(-128, 127),
+                                 .output_zero = (int8_t)draw(-128, 127),
+                                 .act_min = (int8_t)(draw(0, 1) ? limit : -128),
+                                 .act_max = (int8_t)(draw(0, 1) ? draw(limit, 127) : 127),
+                                 .multiplier = draw(1 << 30, INT32_MAX),
+                                 .shift = draw(0, 9) == 0 ? -draw(2, 31) : -13 - draw(size / 2, size),
+                                 .bias = bias};
+    if (depthwise) {
+        w16a8_depthwise(in, weights, &shape, &layer, out);
+    } else {
+        w16a8_conv2d(in, weights, &shape, &layer, scratch, out);
+    }
+    for (uint32_t i = 0; i < outputs; i++) {
+        const uint32_t p = i / shape.out_c;
+        expected[i] =
+            output_of(in, weights, &shape, depthwise, &layer, p / shape.out_w, p % shape.out_w, i % shape.out_c);
+    }
+    check_s8(out, expected, outputs, depthwise ? "depthwise" : pointwise ? "pointwise" : "conv2d");
+    free(in), free(out), free(expected), free(weights), free(scratch), free(bias);
+}
+
+/* Sums of many parts; the inputs are the window of a convolution of one position. */
+static void check_drawn_long(uint32_t taps, uint16_t outputs) {
+    const layer_shape_t shape = {.in_h = 1,
+                                 .in_w = 1,
+                                 .in_c = (uint16_t)taps,
+                                 .out_h = 1,
+                                 .out_w = 1,
+                                 .out_c = outputs,
+                                 .kernel_h = 1,
+                                 .kernel_w = 1,
+                                 .stride = 1};
+    int8_t *in = draw_s8(taps, 127), *out = take(outputs), *expected = take(outputs);
+    int16_t *weights = take(2 * taps * outputs), *scratch = take(w16a8_fully_connected_scratch(taps));
+    int32_t *bias = take(4u * outputs);
+    for (uint32_t i = 0; i < taps * outputs; i++) {
+        weights[i] = (int16_t)draw(-32767, 32767);
+    }
+    memset(bias, 0, 4u * outputs);
+    const w16a8_layer_t layer = {.input_zero = (int8_t)draw(-128, 127),
+                                 .act_min = -128,
+                                 .act_max = 127,
+                                 .multiplier = draw(1 << 30, INT32_MAX),
+                                 .shift = -20,
+                                 .bias = bias};
+    w16a8_fully_connected(in, weights, taps, outputs, &layer, scratch, out);
+    for (uint32_t o = 0; o < outputs; o++) {
+        expected[o] = output_of(in, weights, &shape, false, &layer, 0, 0, o);
+    }
+    check_s8(out, expected, outputs, "fully_connected");
+    free(in), free(out), free(expected), free(weights), free(scratch), free(bias);
+}
+
+static void test_drawn(void) {
+    for (uint32_t i = 0; i < 60; i++) {
+        check_drawn(false, false);
+        check_drawn(false, true);
+        check_drawn(true, false);
+        check_drawn_long((uint32_t)draw(1, 1100), (uint16_t)draw(1, 7));
+    }
+    check_drawn_long(256, 4);
+    check_drawn_long(255, 3);
+    check_drawn_long(512, 5);
+}
+
+/* The network of section 7. */
+static void test_network(void) {
+    static const uint8_t pixels[2][4] = {{200, 17, 90, 255}, {3, 240, 128, 60}};
+    static const int8_t logits[2][2] = {{38, -24}, {7, 12}};
+    static uint8_t arena[8192] __attribute__((aligned(8)));
+    w16a8_made_t made;
+    w16a8_made_network(&made);
+    graph_file_t file;
+    const failure_t failure = graph_file_open(&file, made.bytes, made.size);
+    CHECK(failure.code == 0, "the network: code %u, a %u, b %u", failure.code, failure.a, failure.b);
+    model_t model = {.arena = arena, .file = file, .format = &w16a8, .training = {.starts = 1}};
+    plan_clear(&model.plan);
+    model.plan.at[plan_place(PLAN_VALUE, 1)] = 0;
+    model.plan.at[plan_place(PLAN_VALUE, 2)] = 64;
+    model.plan.at[plan_place(PLAN_WORK, 0)] = model.plan.at[plan_place(PLAN_WORK, 1)] = 128;
+    float sum = 0.0f;
+    for (uint32_t i = 0; i < 2; i++) {
+        int8_t sample[4];
+        w16a8.load(sample, pixels[i], 4);
+        const pass_t pass = {.sample = sample, .count = 1};
+        w16a8.run(&model, &pass, 0);
+        w16a8.run(&model, &pass, 1);
+        check_s8(model_logits(&model, 0), logits[i], 2, "logits");
+        sum = sum + w16a8.loss(&model, model_logits(&model, 0), i);
+    }
+    CHECK(sum == 0x1.815c4ep-1f, "the losses: %a", (double)sum);
+    free(made.bytes);
+}
+
+static void expect(w16a8_made_t *made, uint32_t layer, uint32_t check, const char *what) {
+    graph_file_t file;
+    w16a8_seal(made);
+    const failure_t failure = graph_file_open(&file, made->bytes, made->size);
+    CHECK(check == 0 ? failure.code == 0
+                     : failure.code == FAILURE_NETWORK_LAYER && failure.a == layer && failure.b == check,
+          "%s: code %u, a %u, b %u", what, failure.code, failure.a, failure.b);
+}
+
+/* Change a byte of the file, expect a check, and change it back. */
+static void refuse(w16a8_made_t *made, void *at, int32_t by, uint32_t size, uint32_t check, const char *what) {
+    uint8_t before[4];
+    memcpy(before, at, size);
+    memcpy(at, &by, size);
+    expect(made, 1, check, what);
+    memcpy(at, before, size);
+}
+
+static void test_checks(void) {
+    w16a8_made_t made;
+    w16a8_made_network(&made);
+    w16a8_parameters_t *own = w16a8_made_parameters(&made, 1);
+    int16_t *weights = (int16_t *)(void *)(made.bytes + made.record[1].weights_offset);
+    float nothing = 0.0f;
+    int32_t zero;
+    memcpy(&zero, &nothing, sizeof zero);
+    expect(&made, 0, 0, "as it is");
+    refuse(&made, &own->none, 1, 1, 7, "a field that is not zero");
+    refuse(&made, &own->scale, zero, 4, 9, "no scale of weights");
+    refuse(&made, &own->multiplier, (1 << 30) - 1, 4, 11, "a small multiplier");
+    refuse(&made, &own->shift, -1, 1, 11, "a factor of 1/4 or more");
+    refuse(&made, &own->shift, -32, 1, 11, "a shift below -31");
+    refuse(&made, &own->shift, -31, 1, 0, "few products, any shift");
+    refuse(&made, &own->bias[1], (1 << 30) + 1, 4, 11, "a large bias");
+    refuse(&made, &own->bias[1], -(1 << 30), 4, 0, "a bias of -2^30");
+    refuse(&made, &own->largest, 32766, 2, 12, "another w_max");
+    refuse(&made, &own->largest, 127, 2, 12, "weights beyond w_max");
+    refuse(&made, &weights[3], -32768, 2, 12, "a weight of -32768");
+    refuse(&made, &own->output.act_max, -128 - 0, 1, 0, "one output");
+    own->output.act_min = 5;
+    refuse(&made, &own->output.act_max, 4, 1, 13, "no outputs");
+    free(made.bytes);
+}
+
+/* fully_connected of one layer with so many inputs. */
+static void expect_sums(uint16_t inputs, int8_t zero, int8_t shift, uint16_t largest, uint32_t check) {
+    int16_t *weights = take(4u * inputs);
+    const int32_t bias[2] = {0};
+    memset(weights, 0, 4u * inputs);
+    w16a8_made_t made;
+    w16a8_begin(&made, 1, 1, inputs, 2, zero);
+    const w16a8_made_layer_t layer = {.op = OP_FULLY_CONNECTED,
+                                      .out_h = 1,
+                                      .out_w = 1,
+                                      .out_c = 2,
+                                      .scale = 1.0f,
+                                      .act_min = -128,
+                                      .act_max = 127,
+                                      .weight_scale = 1.0f,
+                                      .multiplier = 1 << 30,
+                                      .shift = shift,
+                                      .largest = largest,
+                                      .weights = weights,
+                                      .bias = bias};
+    w16a8_append(&made, &layer);
+    w16a8_finish(&made);
+    expect(&made, 0, check, "sums");
+    free(made.bytes), free(weights);
+}
+
+static void test_bounds(void) {
+    expect_sums(256, 0, -23, W16A8_WIDE, 0);
+    expect_sums(257, 0, -23, W16A8_WIDE, 11);
+    expect_sums(257, 0, -22, W16A8_WIDE, 0);
+    expect_sums(128, -128, -23, W16A8_WIDE, 0);
+    expect_sums(129, 127, -23, W16A8_WIDE, 11);
+    expect_sums(600, -128, -22, W16A8_WIDE, 0);
+    expect_sums(600, -128, -23, W16A8_WIDE, 11);
+    expect_sums(33155, -128, -23, W16A8_NARROW, 11);
+    expect_sums(32768, -128, -31, W16A8_NARROW, 0);
+    expect_sums(32768, -128, -22, W16A8_WIDE, 0);
+    expect_sums(32769, -128, -22, W16A8_WIDE, 11);
+}
+
+void test_w16a8(void) {
+    test_rescale();
+    test_sums();
+    test_conv2d();
+    test_add();
+    test_loss();
+    test_digest();
+    test_drawn();
+    test_network();
+    test_checks();
+    test_bounds();
+}

@@ -1,0 +1,26 @@
+/* The directions of QZO-FF: docs/arithmetic-qzo-ff.md, section 3. Groups of four elements draw from the pool as in
+   noise.h. */
+#pragma once
+
+#include "kernels/noise.h"
+
+/* z by a random byte, T: T[255 - i] = -T[i]. */
+extern const int8_t direction_gaussian[NOISE_ENTRIES], direction_binomial[NOISE_ENTRIES];
+
+/* The pool of a step, whose generator begins with `state`. */
+void direction_pool(int8_t pool[NOISE_ENTRIES][4], uint32_t state, const int8_t table[NOISE_ENTRIES]);
+
+/* The pool with what a pass makes of each z of a tensor, and of -z behind it. */
+typedef struct {
+    int16_t (*by)[4]; /* NOISE_FIELDS of the caller's, aligned to 8 bytes, until the pass is over */
+    uint8_t form;     /* what is in them, which differs by core */
+    int32_t limit;    /* W, of an update */
+} direction_moves_t;
+
+/* Make the moves of a perturbation, or of an update, whose results are held in -limit..limit. `of` has them by the byte
+   that draws z, and is as odd as T; `state` is that of the pool. */
+void direction_to_perturb(direction_moves_t *moves, uint32_t state, const int16_t of[NOISE_ENTRIES]);
+void direction_to_update(direction_moves_t *moves, uint32_t state, const int16_t of[NOISE_ENTRIES], int32_t limit);
+
+/* Move `n` weights, aligned to 8 bytes, with the stream that begins at `state`. No perturbation leaves int16. */
+void direction_move_s16(int16_t *weights, uint32_t n, uint32_t state, const direction_moves_t *moves);

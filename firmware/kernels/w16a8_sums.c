@@ -1,0 +1,41 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else w16a8_sums_dsp.c, w16a8_sums_m0.c */
+
+#include "kernels/w16a8_sums.h"
+
+void w16a8_widen(const int8_t *in, uint32_t n, int8_t zero, int16_t *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = (int16_t)(in[i] - zero);
+    }
+}
+
+/* Of two parts, in the innermost loop the length is a constant: the compiler takes several lanes at a time. */
+static int64_t sum_products(const int16_t *x, const int16_t *w, uint32_t n) {
+    int64_t all = 0;
+    for (; n >= W16A8_FIT; n -= W16A8_FIT, x += W16A8_FIT, w += W16A8_FIT) {
+        int32_t sum = 0;
+        for (uint32_t i = 0; i < W16A8_FIT; i++) {
+            sum += x[i] * w[i];
+        }
+        all += sum;
+    }
+    int32_t sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        sum += x[i] * w[i];
+    }
+    return all + sum;
+}
+
+void w16a8_rows(const int16_t *vectors, uint32_t count, const int16_t *weights, uint32_t taps, uint32_t channels,
+                const w16a8_layer_t *layer, int8_t *out) {
+    for (uint32_t v = 0; v < count; v++, vectors += w16a8_vector(taps)) {
+        const int16_t *row = weights;
+        for (uint32_t o = 0; o < channels; o++, row += taps) {
+            *out++ = w16a8_output(sum_products(vectors, row, taps) + layer->bias[o], layer);
+        }
+    }
+}
+
+#endif
