@@ -6,7 +6,7 @@
 _Static_assert(sizeof(elasticzo_settings_t) <= SETTINGS_BYTES, "the engine has room for elasticzo_settings_t");
 
 static const setting_t elasticzo_rows[] = {
-    {0u, 3u, offsetof(elasticzo_settings_t, method), sizeof(uint8_t)},
+    {0u, 4u, offsetof(elasticzo_settings_t, method), sizeof(uint8_t)},
     {1u, 65535u, offsetof(elasticzo_settings_t, batch), sizeof(uint16_t)},
     {1u, 65535u, offsetof(elasticzo_settings_t, slots), sizeof(uint16_t)},
     {0u, 4294967295u, offsetof(elasticzo_settings_t, seed), sizeof(uint32_t)},
@@ -51,3 +51,35 @@ static const setting_t tflite8_rows[] = {
 };
 
 const settings_table_t tflite8_settings_table = {tflite8_rows, 20, sizeof(tflite8_settings_t)};
+
+_Static_assert(sizeof(qzo_ff_settings_t) <= SETTINGS_BYTES, "the engine has room for qzo_ff_settings_t");
+
+static const setting_t qzo_ff_rows[] = {
+    {0u, 4u, offsetof(qzo_ff_settings_t, method), sizeof(uint8_t)},
+    {1u, 65535u, offsetof(qzo_ff_settings_t, batch), sizeof(uint16_t)},
+    {1u, 65535u, offsetof(qzo_ff_settings_t, slots), sizeof(uint16_t)},
+    {0u, 4294967295u, offsetof(qzo_ff_settings_t, seed), sizeof(uint32_t)},
+    {0u, 4294967295u, offsetof(qzo_ff_settings_t, first_step), sizeof(uint32_t)},
+    {1u, 127u, offsetof(qzo_ff_settings_t, directions), sizeof(uint8_t)},
+    {729808896u, 1065353216u, offsetof(qzo_ff_settings_t, epsilon), sizeof(float)},
+    {0u, 1065353216u, offsetof(qzo_ff_settings_t, rho), sizeof(float)},
+    {729808896u, 1065353216u, offsetof(qzo_ff_settings_t, eta), sizeof(float)},
+    {0u, 1065353216u, offsetof(qzo_ff_settings_t, eta_min), sizeof(float)},
+    {0u, 4294967295u, offsetof(qzo_ff_settings_t, warmup), sizeof(uint32_t)},
+    {0u, 4294967295u, offsetof(qzo_ff_settings_t, steps), sizeof(uint32_t)},
+    {0u, 1u, offsetof(qzo_ff_settings_t, optimizer), sizeof(uint8_t)},
+    {0u, 1065353215u, offsetof(qzo_ff_settings_t, beta1), sizeof(float)},
+    {0u, 1065353215u, offsetof(qzo_ff_settings_t, beta2), sizeof(float)},
+    {0u, 1u, offsetof(qzo_ff_settings_t, distribution), sizeof(uint8_t)},
+    {1u, 64u, offsetof(qzo_ff_settings_t, last_layers), sizeof(uint8_t)},
+    {0u, 1u, offsetof(qzo_ff_settings_t, train_bias), sizeof(uint8_t)},
+    {0u, 256u, offsetof(qzo_ff_settings_t, guide), sizeof(uint16_t)},
+    {0u, 4294967295u, offsetof(qzo_ff_settings_t, guide_from), sizeof(uint32_t)},
+    {1u, 255u, offsetof(qzo_ff_settings_t, smoothing), sizeof(uint8_t)},
+    {0u, 3u, offsetof(qzo_ff_settings_t, sparse), sizeof(uint8_t)},
+    {1u, 255u, offsetof(qzo_ff_settings_t, keep), sizeof(uint8_t)},
+    {0u, 1233125376u, offsetof(qzo_ff_settings_t, threshold), sizeof(float)},
+    {0u, 1u, offsetof(qzo_ff_settings_t, normalise), sizeof(uint8_t)},
+};
+
+const settings_table_t qzo_ff_settings_table = {qzo_ff_rows, 25, sizeof(qzo_ff_settings_t)};

@@ -9,6 +9,7 @@ enum {
     METHOD_DEEPZERO = 1,
     METHOD_BP = 2,
     METHOD_ELASTICZO_INT8 = 3,
+    METHOD_QZO_FF = 4,
     LOSS_FLOAT = 0,
     LOSS_INTEGER = 1,
     SCOPE_SAMPLE = 0,
@@ -30,6 +31,14 @@ enum {
     DIFFERENCE_CENTRAL = 1,
     DIRECTION_SAMPLE = 0,
     DIRECTION_BATCH = 1,
+    OPTIMIZER_PLAIN = 0,
+    OPTIMIZER_ADAMW = 1,
+    DISTRIBUTION_GAUSSIAN = 0,
+    DISTRIBUTION_BINOMIAL = 1,
+    SPARSE_OFF = 0,
+    SPARSE_TOP = 1,
+    SPARSE_RANDOM = 2,
+    SPARSE_THRESHOLD = 3,
 };
 
 typedef struct {
@@ -76,3 +85,33 @@ typedef struct {
 } tflite8_settings_t;
 
 extern const settings_table_t tflite8_settings_table;
+
+typedef struct {
+    uint8_t method;
+    uint16_t batch;
+    uint16_t slots;
+    uint32_t seed;
+    uint32_t first_step;
+    uint8_t directions;
+    float epsilon;
+    float rho;
+    float eta;
+    float eta_min;
+    uint32_t warmup;
+    uint32_t steps;
+    uint8_t optimizer;
+    float beta1;
+    float beta2;
+    uint8_t distribution;
+    uint8_t last_layers;
+    uint8_t train_bias;
+    uint16_t guide;
+    uint32_t guide_from;
+    uint8_t smoothing;
+    uint8_t sparse;
+    uint8_t keep;
+    float threshold;
+    uint8_t normalise;
+} qzo_ff_settings_t;
+
+extern const settings_table_t qzo_ff_settings_table;

@@ -86,22 +86,22 @@ class Chain(Contents):
         if (header.scale, header.zero, header.rounding) != (2.0**self.format.input_exponent, 0, 0):
             found = f"scale {header.scale}, zero point {header.zero} and rounding {header.rounding}"
             yield 9, f"an input of {found} is none of {Format(record.format).name.lower()}"
-        if record.op in WEIGHTED and not _within(record.exponent, least, most):
+        if record.op in WEIGHTED and not within(record.exponent, least, most):
             yield 9, f"weight exponent {record.exponent} is outside {least}..{most}"
 
     def sums(self) -> Iterator[Fault]:
         """Check 11."""
         if self.record.channels:
-            counts = (self.record.taps, self.error_products, self.positions)
-            yield from _counts(counts, (self.format.most_products,) * 3)
+            found = (self.record.taps, self.error_products, self.positions)
+            yield from counts(found, (self.format.most_products,) * 3)
 
     def limits(self) -> Iterator[Fault]:
         """Check 13."""
         return iter(())
 
 
-class Tflite8(Contents):
-    """The checks of a tflite8 layer."""
+class Affine(Contents):
+    """The checks that layers with scales and zero points share, whatever their weights are."""
 
     @cached_property
     def output(self) -> Output:
@@ -113,6 +113,37 @@ class Tflite8(Contents):
         """Of an add, else None."""
         record = self.record
         return Factors.unpack(self.blob, record.parameters_at + OUTPUT.size) if record.op == Op.ADD else None
+
+    def sums(self) -> Iterator[Fault]:
+        """Check 11, of positions and of an add."""
+        yield from counts((self.positions,), (2**16,))
+        if self.factors is not None:
+            multipliers, shifts, _ = self.factors
+            if not (within(multipliers, LEAST_MULTIPLIER) and within(shifts, *ADD_SHIFTS)):
+                yield 11, f"factors {multipliers} with shifts {shifts} are none of an add"
+
+    def limits(self) -> Iterator[Fault]:
+        """Check 13."""
+        output = self.output
+        if output.act_min > output.act_max:
+            yield 13, f"the limits {output.act_min} and {output.act_max} of the output leave nothing"
+        if self.record.op not in POOLS:
+            return
+        scale, zero = self.read_scale_and_zero()
+        if (output.scale, output.zero) != (scale, zero):
+            mine = f"scale {output.scale}, zero point {output.zero}"
+            yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
+
+    def read_scale_and_zero(self) -> tuple[float, int]:
+        """Return scale and zero point of the (first) value that it reads."""
+        if not self.record.first:
+            return self.header.scale, self.header.zero
+        maker = self.records[self.record.first - 1]
+        return Output.unpack(self.blob, maker.parameters_at)[:2]
+
+
+class Tflite8(Affine):
+    """The checks of a tflite8 layer."""
 
     @cached_property
     def arrays(self) -> Arrays | None:
@@ -138,17 +169,13 @@ class Tflite8(Contents):
 
     def sums(self) -> Iterator[Fault]:
         """Check 11."""
-        yield from _counts((self.positions,), (2**16,))
-        if self.factors is not None:
-            multipliers, shifts, _ = self.factors
-            if not (_within(multipliers, LEAST_MULTIPLIER) and _within(shifts, *ADD_SHIFTS)):
-                yield 11, f"factors {multipliers} with shifts {shifts} are none of an add"
+        yield from super().sums()
         if self.arrays is None:
             return
-        yield from _counts((self.record.taps, self.error_products), (2**15, 2**17))
-        if not _within(self.arrays.bias.astype(np.int64), -LARGEST_BIAS, LARGEST_BIAS):
+        yield from counts((self.record.taps, self.error_products), (2**15, 2**17))
+        if not within(self.arrays.bias.astype(np.int64), -LARGEST_BIAS, LARGEST_BIAS):
             yield 11, "a bias is beyond 2^30"
-        if not (_within(self.arrays.multiplier, LEAST_MULTIPLIER) and _within(self.arrays.shift, *SHIFTS)):
+        if not (within(self.arrays.multiplier, LEAST_MULTIPLIER) and within(self.arrays.shift, *SHIFTS)):
             yield 11, "a multiplier is outside 2^30..2^31 - 1, or a shift outside -31..30"
 
     def weights(self) -> Iterator[Fault]:
@@ -162,37 +189,19 @@ class Tflite8(Contents):
         if (by_channel.sum(0, np.int64) != self.arrays.sums).any():
             yield 12, "a sum is not that of the weights"
 
-    def limits(self) -> Iterator[Fault]:
-        """Check 13."""
-        output = self.output
-        if output.act_min > output.act_max:
-            yield 13, f"the limits {output.act_min} and {output.act_max} of the output leave nothing"
-        if self.record.op not in POOLS:
-            return
-        scale, zero = self.header.scale, self.header.zero
-        if self.record.first:
-            maker = self.records[self.record.first - 1]
-            scale, zero = Output.unpack(self.blob, maker.parameters_at)[:2]
-        if (output.scale, output.zero) != (scale, zero):
-            mine = f"scale {output.scale}, zero point {output.zero}"
-            yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
-
-
-def contents_of(format: int) -> type[Chain] | type[Tflite8]:
-    """Return the checks of a layer's data by its format."""
-    return Chain if format in CHAINS else Tflite8
-
 
 def is_scale(scale: float | np.ndarray) -> bool:
     """Return whether all scales are normal numbers in 2^-40..2^40; not-a-number compares false."""
-    return _within(scale, SMALLEST_SCALE, LARGEST_SCALE)
+    return within(scale, SMALLEST_SCALE, LARGEST_SCALE)
 
 
-def _within(values: float | Sequence[int] | np.ndarray, low: float, high: float = np.inf) -> bool:
+def within(values: float | Sequence[int] | np.ndarray, low: float, high: float = np.inf) -> bool:
+    """Return whether all numbers are in low..high; not-a-number compares false."""
     return bool(np.all((np.asarray(values) >= low) & (np.asarray(values) <= high)))
 
 
-def _counts(counts: Sequence[int], most: Sequence[int]) -> Iterator[Fault]:
-    for count, limit in zip(counts, most, strict=True):
+def counts(found: Sequence[int], most: Sequence[int]) -> Iterator[Fault]:
+    """Check products and positions against their limits."""
+    for count, limit in zip(found, most, strict=True):
         if count > limit:
             yield 11, f"{count:,} products or positions behind one sum are more than {limit:,}"

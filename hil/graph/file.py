@@ -11,12 +11,12 @@ import xxhash
 
 from hil.errors import RigError
 from hil.graph.file_checks import HEADER_LAYER, Refusal, check_header, check_layer
-from hil.graph.graph import CHAINS, AddFactors, Format, Graph, Node, Op, Parameters, named, weight_type
+from hil.graph.graph import CHAINS, GRAPH_WEIGHTS, AddFactors, Format, Graph, Node, Op, Parameters, named, weight_type
 from hil.graph.record import (
     HEADER,
     OUTPUT,
+    OWN,
     RECORD,
-    Arrays,
     Factors,
     Header,
     Output,
@@ -52,7 +52,7 @@ def encode(graph: Graph) -> bytes:
         records += _record(layer, offset + len(data)).pack()
         if layer.own is not None:
             data += padded(layer.own.weights.astype(weight_type(layer.format)).tobytes())
-        if layer.format is Format.TFLITE8:
+        if layer.format in GRAPH_WEIGHTS:
             data += _parameters(layer)
     header = Header(graph.in_shape, graph.classes, graph.scale, graph.zero, ROUNDINGS.index(graph.rounding))
     rest = header.pack() + records + data
@@ -65,7 +65,7 @@ def _record(layer: Node, offset: int) -> Record:
     return Record(
         layer.op, layer.format, layer.kernel, layer.stride, layer.pad, layer.block, layer.weight_exp,
         layer.reads[0], layer.reads[1] if len(layer.reads) > 1 else 0, layer.in_shape, layer.out_shape, 0,
-        offset if layer.own is not None else 0, after if layer.format is Format.TFLITE8 else 0,
+        offset if layer.own is not None else 0, after if layer.format in GRAPH_WEIGHTS else 0,
     )  # fmt: skip
 
 
@@ -78,15 +78,8 @@ def _parameters(layer: Node) -> bytes:
     if layer.factors is not None:
         data += Factors(layer.factors.multipliers, layer.factors.shifts).pack()
     if layer.own is not None:
-        own = layer.own
-        data += Arrays(own.bias, own.multiplier, own.scale, _sums(layer.op, own.weights), own.shift).pack()
+        data += OWN[layer.format].of(layer.op, layer.own).pack()
     return data
-
-
-def _sums(op: Op, weights: np.ndarray) -> np.ndarray:
-    """Return the sum of the weights of each output channel."""
-    axis = (0, 1) if op is Op.DEPTHWISE else tuple(range(1, weights.ndim))
-    return weights.sum(axis=axis, dtype=np.int64)
 
 
 def decode(blob: bytes, name: str = "network") -> Graph:
@@ -169,8 +162,7 @@ def _layer(blob: bytes, record: Record, name: str) -> Node:
         return node
     output, after = Output.unpack(blob, record.parameters_at), record.parameters_at + OUTPUT.size
     if own is not None:
-        arrays = Arrays.unpack(blob, after, record.channels)
-        own = Parameters(own.weights, arrays.bias, arrays.multiplier, arrays.shift, arrays.scale)
+        own = OWN[record.format].unpack(blob, after, record.channels).with_weights(own.weights)
     factors = AddFactors(*Factors.unpack(blob, after)[:2]) if op is Op.ADD else None
     return replace(
         node, act_min=output.act_min, act_max=output.act_max, scale=output.scale, zero=output.zero, own=own,
@@ -200,5 +192,6 @@ def places_in_file(graph: Graph) -> dict[int, tuple[int, int]]:
     for index, layer in enumerate(graph.layers):
         if layer.own is not None:
             record = Record.unpack(blob, HEADER.size + RECORD.size * index)
-            places[index] = (record.weights_at, record.parameters_at + OUTPUT.size)
+            inside = OWN[layer.format].BIASES_AT if layer.format in OWN else 0
+            places[index] = (record.weights_at, record.parameters_at + OUTPUT.size + inside)
     return places

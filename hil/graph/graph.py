@@ -34,17 +34,20 @@ class Format(IntEnum):
 
     TFLITE8 = 1
     BFP8 = 2
+    W16A8 = 4
 
 
 POOLS = (Op.MAX_POOL, Op.AVERAGE_POOL)
 WEIGHTED = (Op.CONV2D, Op.FULLY_CONNECTED, Op.DEPTHWISE, Op.POINTWISE)
 WINDOWED = (Op.CONV2D, Op.DEPTHWISE, Op.POINTWISE, *POOLS)
 CHAINS: dict[Format, ChainFormat] = {
-    format: CHAIN_FORMATS[format.name.lower()] for format in Format if format is not Format.TFLITE8
+    format: CHAIN_FORMATS[format.name.lower()] for format in Format if format.name.lower() in CHAIN_FORMATS
 }
 """The formats whose networks are chains."""
+GRAPH_WEIGHTS = {Format.TFLITE8: np.dtype(np.int8), Format.W16A8: np.dtype("<i2")}
+"""The other formats, with the type of their weights; each layer has parameters in the network file."""
 OPS = {
-    Format.TFLITE8: tuple(op for op in Op if op is not Op.RELU),
+    **{format: tuple(op for op in Op if op is not Op.RELU) for format in GRAPH_WEIGHTS},
     **{format: tuple(Op[name.upper()] for name in chain.operations) for format, chain in CHAINS.items()},
 }
 
@@ -74,14 +77,17 @@ def named(ops: Sequence[Op]) -> list[str]:
 class Parameters:
     """Weights and what goes with them: arrays by output channel in `tflite8`, an exponent in a format of chains.
 
+    In `w16a8` a layer has one multiplier, shift and scale: their arrays have one element.
+
     Attributes:
-        weights: int8, or of the type in chains.toml: [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or
-            [out, in] (fully_connected).
+        weights: int8, int16 (`w16a8`) or of the type in chains.toml: [out, kh, kw, in] (conv2d, pointwise),
+            [kh, kw, c] (depthwise) or [out, in] (fully_connected).
         bias: int32 [out], scale `s_x * s_w`.
         multiplier: int32 [out], 2^30..2^31 - 1.
         shift: int8 [out], -31..30.
         scale: float32 [out], s_w.
         exponent: of the weights (`bfp8`).
+        largest: w_max, the largest magnitude of a weight: 32767 or 127 (`w16a8`).
     """
 
     weights: np.ndarray
@@ -90,6 +96,7 @@ class Parameters:
     shift: np.ndarray = field(default_factory=partial(np.zeros, 0, np.int8))
     scale: np.ndarray = field(default_factory=partial(np.zeros, 0, np.float32))
     exponent: int = 0
+    largest: int = 127
 
 
 @dataclass(frozen=True)
@@ -111,8 +118,8 @@ class Node:
         in_shape, out_shape: height, width, channels.
         kernel, stride, pad: of the windows; (0, 0), 0 and 0 where there are none.
         block: of sparse training, 1..4; 0 without weights.
-        act_min, act_max: limits of the output (`tflite8`).
-        scale, zero: of the output (`tflite8`); the scale is a binary32 number.
+        act_min, act_max: limits of the output (`tflite8`, `w16a8`).
+        scale, zero: of the output (`tflite8`, `w16a8`); the scale is a binary32 number.
         own: weights and what goes with them; None where there are none.
         factors: of an add, else None.
         format: of the output and of the weights.
@@ -186,7 +193,7 @@ class Graph:
         in_shape: of the network's input.
         classes: 2..1024.
         scale, zero: of the input; the scale is a binary32 number (`bfp8`: 2 to the power of its exponent).
-        rounding: `double` or `single` (`tflite8`).
+        rounding: `double` or `single` (`tflite8`); `w16a8`: `single`.
     """
 
     name: str
@@ -249,7 +256,7 @@ class Graph:
         return self.with_parameters(own)
 
     def with_parameters(self, own: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> Graph:
-        """Return the same graph with other weights (int8) and biases (int32), in their shapes, by index of the node."""
+        """Return the same graph with other weights and biases (int32), in their shapes, by index of the node."""
         layers = list(self.layers)
         for index, (weights, bias) in own.items():
             old = layers[index].own
@@ -260,7 +267,7 @@ class Graph:
 
 def weight_type(format: int) -> np.dtype:
     """Return the type of the weights of a format in a network file."""
-    return CHAINS[Format(format)].weights if format in CHAINS else np.dtype(np.int8)
+    return GRAPH_WEIGHTS[Format(format)] if format in GRAPH_WEIGHTS else CHAINS[Format(format)].weights
 
 
 def bfp8_node(

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hil.graph.graph import WEIGHTED, Format, Op, weight_type
+from hil.graph.graph import GRAPH_WEIGHTS, WEIGHTED, Format, Op, Parameters, weight_type
 
 HEADER = struct.Struct("<IHHIIHHHHfbBH")
 REST = struct.Struct("<HHHHfbBH")  # of the header, from offset 16
 RECORD = struct.Struct("<BB4BBb2B3H3HHII")
-OUTPUT = struct.Struct("<fbbbB")  # what the parameters of every tflite8 layer begin with
+OUTPUT = struct.Struct("<fbbbB")  # what the parameters of every layer begin with that has some
 FACTORS = struct.Struct("<3i3bB")  # of an add
-assert (HEADER.size, RECORD.size, OUTPUT.size, FACTORS.size) == (32, 32, 8, 16)
+SCALING = struct.Struct("<fibBH")  # of the weights of a w16a8 layer
+assert (HEADER.size, RECORD.size, OUTPUT.size, FACTORS.size, SCALING.size) == (32, 32, 8, 16, 12)
 
 
 class Header(NamedTuple):
@@ -105,7 +106,7 @@ class Record(NamedTuple):
 
 
 class Output(NamedTuple):
-    """Scale, zero point and limits of the output of a tflite8 layer; `none` must be zero."""
+    """Scale, zero point and limits of the output of a layer; `none` must be zero."""
 
     scale: float
     zero: int
@@ -145,11 +146,23 @@ class Factors(NamedTuple):
 class Arrays:
     """The parameters of a layer by output channel: int32, int32, float32, int32, int8."""
 
+    BIASES_AT: ClassVar[int] = 0
+
     bias: np.ndarray
     multiplier: np.ndarray
     scale: np.ndarray
     sums: np.ndarray
     shift: np.ndarray
+
+    @classmethod
+    def of(cls, op: Op, own: Parameters) -> Arrays:
+        """Return those of a layer; the sums are made from the weights."""
+        axis = (0, 1) if op is Op.DEPTHWISE else tuple(range(1, own.weights.ndim))
+        return cls(own.bias, own.multiplier, own.scale, own.weights.sum(axis=axis, dtype=np.int64), own.shift)
+
+    def with_weights(self, weights: np.ndarray) -> Parameters:
+        """Return the parameters with weights, without the sums."""
+        return Parameters(weights, self.bias, self.multiplier, self.shift, self.scale)
 
     def pack(self) -> bytes:
         """Return their bytes, the last array padded."""
@@ -169,6 +182,58 @@ class Arrays:
         )
         return cls(bias, multiplier, scale, sums, np.frombuffer(blob, np.int8, channels, offset + 16 * channels).copy())
 
+    @staticmethod
+    def size(channels: int) -> int:
+        """Return their bytes."""
+        return array_bytes(channels)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """The parameters of a w16a8 layer with weights: its scale of weights, its factor, w_max, and int32 biases.
+
+    `none` must be zero.
+    """
+
+    BIASES_AT: ClassVar[int] = SCALING.size
+
+    scale: float
+    multiplier: int
+    shift: int
+    none: int
+    largest: int
+    bias: np.ndarray
+
+    @classmethod
+    def of(cls, op: Op, own: Parameters) -> Scaling:
+        """Return those of a layer."""
+        return cls(float(own.scale[0]), int(own.multiplier[0]), int(own.shift[0]), 0, own.largest, own.bias)
+
+    def with_weights(self, weights: np.ndarray) -> Parameters:
+        """Return the parameters with weights."""
+        factor = np.array([self.multiplier], np.int32), np.array([self.shift], np.int8)
+        return Parameters(weights, self.bias, *factor, np.array([self.scale], np.float32), largest=self.largest)
+
+    def pack(self) -> bytes:
+        """Return their bytes."""
+        start = SCALING.pack(self.scale, self.multiplier, self.shift, self.none, self.largest)
+        return start + np.asarray(self.bias).astype("<i4").tobytes()
+
+    @classmethod
+    def unpack(cls, blob: bytes, offset: int, channels: int) -> Scaling:
+        """Read them from a file that is long enough; the biases are a copy."""
+        bias = np.frombuffer(blob, "<i4", channels, offset + SCALING.size).astype(np.int32)
+        return cls(*SCALING.unpack_from(blob, offset), bias)
+
+    @staticmethod
+    def size(channels: int) -> int:
+        """Return their bytes."""
+        return SCALING.size + 4 * channels
+
+
+OWN: dict[int, type[Arrays] | type[Scaling]] = {Format.TFLITE8: Arrays, Format.W16A8: Scaling}
+"""What the parameters of a layer with weights continue with, by format; `BIASES_AT` is the offset of its biases."""
+
 
 def ended(size: int) -> int:
     """Return a size rounded up to a multiple of 4."""
@@ -187,6 +252,8 @@ def array_bytes(channels: int) -> int:
 
 def parameter_bytes(op: int, format: int, channels: int) -> int:
     """Return the bytes of a layer's parameters."""
-    if format != Format.TFLITE8:
+    if format not in GRAPH_WEIGHTS:
         return 0
-    return OUTPUT.size + (FACTORS.size if op == Op.ADD else array_bytes(channels))
+    if op == Op.ADD:
+        return OUTPUT.size + FACTORS.size
+    return OUTPUT.size + (OWN[format].size(channels) if channels else 0)

@@ -18,6 +18,7 @@ CLASSES = (
     "poor_mans_training:BiasOnly",
     "int8_bp:Int8Bp",
     "int8_bp:Mcutrain",
+    "qzo_ff:QzoFf",
 )
 METHODS: dict[str, type[Method]] = {
     kind.name: kind for kind in (resolve_name(f"{__name__}.{place}") for place in CLASSES)

@@ -51,3 +51,33 @@ class Tflite8Fields(MethodSettings):
     consumed: int = 0
     fused: int = 0
     momentum: float = 0.0
+
+
+@dataclass(frozen=True)
+class QzoFfFields(MethodSettings):
+    """The settings of the table `qzo_ff`."""
+
+    table = described("qzo_ff")
+
+    directions: int = 1
+    epsilon: float = 0.001
+    rho: float = 0.0
+    eta: float = 0.001
+    eta_min: float = 0.0
+    warmup: int = 0
+    steps: int = 0
+    optimizer: str = "plain"
+    beta1: float = 0.9
+    beta2: float = 0.95
+    distribution: str = "gaussian"
+    last_layers: int = 64
+    train_bias: int = 0
+    guide: int = 0
+    guide_from: int = 0
+    smoothing: int = 26
+    sparse: str = "off"
+    keep: int = 26
+    threshold: float = 0.0
+    normalise: int = 0
+    batch: int = 8
+    seed: int = 1
