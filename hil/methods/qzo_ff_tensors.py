@@ -28,17 +28,21 @@ def rounded_shift(x: int, n: int) -> int:
     return size if x >= 0 else -size
 
 
-def update_steps(g: int, f: np.float32) -> int:
-    """Return D(g, f): g * f as an integer, half away from zero, within +-2^30; 0 if f is no normal number above 0."""
-    if not (np.isfinite(f) and f >= SMALLEST_NORMAL):
-        return 0
+def update_steps(g: np.ndarray, f: np.float32) -> np.ndarray:
+    """Return D(g, f): g * f, half away from zero, within +-2^30, int64; 0 if f is no normal number above 0.
+
+    Args:
+        g: int64, -127..127.
+        f: binary32.
+    """
     fraction, power = math.frexp(float(f))
-    mantissa, n = int(fraction * 2**24), 24 - power
+    n = 24 - power if np.isfinite(f) and f >= SMALLEST_NORMAL else LARGEST_SHIFT + 1
     if n > LARGEST_SHIFT:
-        return 0
-    size = abs(g) * mantissa
+        return np.zeros_like(g)
+    size = np.abs(g) * int(fraction * 2**24)
     size = size << min(-n, 31) if n <= 0 else (size + (1 << (n - 1))) >> n
-    return int(math.copysign(min(size, LARGEST_UPDATE), g)) if g else 0
+    steps: np.ndarray = np.sign(g) * np.minimum(size, LARGEST_UPDATE)
+    return steps
 
 
 def quotient(value: float, unit: np.float32) -> int:
@@ -88,7 +92,7 @@ class TrainedTensor:
         if settings.optimizer == "adamw":
             return quotient(settings.eta, self.unit) != 0
         g = largest_gradient(settings.distribution, directions)
-        return update_steps(g, (F(settings.eta) * STEP_OF_Z) / self.unit) != 0
+        return bool(update_steps(np.array(g), (F(settings.eta) * STEP_OF_Z) / self.unit))
 
 
 def largest_gradient(distribution: str, directions: int) -> int:

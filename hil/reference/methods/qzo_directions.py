@@ -5,6 +5,7 @@ docs/arithmetic-qzo-ff.md, sections 3, 5 and 7. They are the same whatever the f
 
 from __future__ import annotations
 
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -24,6 +25,7 @@ def rounded_shift(x: np.ndarray, n: int) -> np.ndarray:
     return np.sign(x) * ((np.abs(x) + (1 << (n - 1))) >> n)
 
 
+@cache
 def table(distribution: str) -> np.ndarray:
     """Return T, int8 [256]: the number that a byte stands for, in 1/32."""
     if distribution == "binomial":

@@ -106,10 +106,8 @@ class QzoFf(Reference):
             order.insert(0, self.settings.directions)
         try:
             for number in order:
-                for times in (1, -2):
-                    self._move(drawn.directions, number, times)
+                for _ in self._moved(drawn.directions, number):
                     yield self.weights
-                self._move(drawn.directions, number, 1)
                 if number == self.settings.directions:
                     self._sharpen(drawn.directions, number, drawn.sharpness_sign)
         finally:
@@ -161,16 +159,20 @@ class QzoFf(Reference):
         self, directions: list[list[np.ndarray]], number: int, prefix: list[dict[int, np.ndarray]], labels: np.ndarray
     ) -> tuple[np.float32, np.float32]:
         """Return L_plus and L_minus of a direction; the weights come back."""
-        losses = []
-        for times in (1, -2):
-            self._move(directions, number, times)
-            losses.append(summed(self._network.losses(prefix, labels), F(0)))
-        self._move(directions, number, 1)
+        losses = [summed(self._network.losses(prefix, labels), F(0)) for _ in self._moved(directions, number)]
         return losses[0], losses[1]
 
-    def _move(self, directions: list[list[np.ndarray]], number: int, times: int) -> None:
-        for tensor, mine in zip(self._tensors, directions, strict=True):
-            tensor.moved(mine[number], times)
+    def _moved(self, directions: list[list[np.ndarray]], number: int) -> Iterator[None]:
+        """Move the weights to the plus pass of a direction, to its minus pass, and back."""
+        moves = [tensor.move_of(mine[number]) for tensor, mine in zip(self._tensors, directions, strict=True)]
+        for times in (1, -2):
+            self._move(moves, times)
+            yield
+        self._move(moves, 1)
+
+    def _move(self, moves: list[np.ndarray], times: int) -> None:
+        for tensor, move in zip(self._tensors, moves, strict=True):
+            tensor.moved(move, times)
 
     def _sharpen(self, directions: list[list[np.ndarray]], number: int, sign: int) -> None:
         for tensor, mine in zip(self._tensors, directions, strict=True):

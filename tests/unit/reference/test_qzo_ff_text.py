@@ -84,12 +84,12 @@ def test_perturbation() -> None:
     assert tensor.known.limit(Settings()) == 32636
     rest = [0, 1, -1, 100, -32636, 32636, 5000, -5000, 7, -7]
     assert tensor.values.tolist() == rest
-    tensor.moved(z, 1)
+    tensor.moved(tensor.move_of(z), 1)
     assert (tensor.values - rest).tolist() == [-20, -3, 23, 18, -63, -14, 24, 19, -20, -44]
     assert tensor.values.tolist() == [-20, -2, 22, 118, -32699, 32622, 5024, -4981, -13, -51]
-    tensor.moved(z, -2)
+    tensor.moved(tensor.move_of(z), -2)
     assert tensor.values.tolist() == [20, 4, -24, 82, -32573, 32650, 4976, -5019, 27, 37]
-    tensor.moved(z, 1)
+    tensor.moved(tensor.move_of(z), 1)
     assert tensor.values.tolist() == rest
 
 
@@ -104,7 +104,7 @@ def test_update_by_one_direction(sign: int, after: list[int], of_tensor: int) ->
     z = z_of(0, 10)
     f = (F(0.001) * F(2.0**-5)) / UNIT
     assert float(f) == float.fromhex("0x1.0624dep+0")
-    assert [update_steps(int(g), f) for g in z] == [-19, -3, 23, 17, -62, -14, 24, 18, -19, -44]
+    assert update_steps(z.astype(int), f).tolist() == [-19, -3, 23, 17, -62, -14, 24, 18, -19, -44]
     tensor = tensor_of(Settings())
     tensor.lower_plain(mean_direction([sign], [z]), F(2.0**-5), F(0.001))
     assert tensor.values.tolist() == after
@@ -140,7 +140,7 @@ def test_sharpness() -> None:
     rest = tensor.values
     tensor.sharpened(z_of(1, 10), 1)
     assert (tensor.values - rest).tolist() == [-1, 16, 6, -9, 8, 3, -29, 6, -1, 25]
-    tensor.moved(z_of(0, 10), 1)
+    tensor.moved(tensor.move_of(z_of(0, 10)), 1)
     assert tensor.values.tolist() == [-21, 14, 28, 109, -32627, 32561, 4995, -4975, -14, -26]
 
 
@@ -152,7 +152,7 @@ def test_normalisation() -> None:
     assert float(k) == float.fromhex("0x1.03099ap-6")
     f = (F(0.001) * k) / UNIT
     assert float(f) == float.fromhex("0x1.094122p-1")
-    assert [update_steps(int(g), f) for g in z] == [-10, -2, 11, 9, -32, -7, 12, 9, -10, -22]
+    assert update_steps(z.astype(int), f).tolist() == [-10, -2, 11, 9, -32, -7, 12, 9, -10, -22]
     assert tensor.factor(0, 5) == tensor.factor(5, 0) == 0
 
 

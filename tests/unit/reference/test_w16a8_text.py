@@ -116,12 +116,12 @@ def test_add() -> None:
 def added(factors: AddFactors, zero_a: int, zero_b: int, a: int, b: int) -> tuple[int, int]:
     """Return the sum and the output of an add whose output has the zero point -10."""
     (m_a, m_b, _), (s_a, s_b, _) = factors.multipliers, factors.shifts
-    total = rescale(np.array((a - zero_a) << 20), m_a, s_a) + rescale(np.array((b - zero_b) << 20), m_b, s_b)
+    total = rescale(np.array([(a - zero_a) << 20]), m_a, s_a) + rescale(np.array([(b - zero_b) << 20]), m_b, s_b)
     read = replace(fully_connected([[1]], [0]), zero=zero_b)
     node = Node("add1", Op.ADD, (0, 1), (1, 1, 1), (1, 1, 1), zero=-10, factors=factors, format=Format.W16A8)
     graph = Graph("add", (read, node), (1, 1, 1), 2, 1.0, zero_a, "single")
     values = [np.full((1, 1, 1, 1, 1), x, np.float32) for x in (a - zero_a, b - zero_b)]
-    return int(total), int(Layer(graph, node).run(values, None).item()) - 10
+    return int(total[0]), int(Layer(graph, node).run(values, None).item()) - 10
 
 
 def test_loss() -> None:

@@ -10,13 +10,16 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from hil.graph.graph import Graph, Node, Op
+from hil.graph.w16a8_contents import needs_saturating_shift
 from hil.reference.arith import INT32_MAX, INT32_MIN
 from hil.reference.formats.tflite8.fast import FastLayer, Own
 
 
 def rescale(acc: np.ndarray, multiplier: int, shift: int) -> np.ndarray:
     """Return floor((a * M + 2^(30 - shift)) / 2^(31 - shift)) of int64 sums in int32; shift is -31..0."""
-    scaled: np.ndarray = (acc * multiplier + (1 << (30 - shift))) >> (31 - shift)
+    scaled: np.ndarray = acc * multiplier
+    scaled += 1 << (30 - shift)
+    scaled >>= 31 - shift
     return scaled
 
 
@@ -27,7 +30,9 @@ class Layer(FastLayer):
         super().__init__(graph, layer)
         self._scaling = None
         if layer.own is not None:
-            self._factor = int(layer.own.multiplier[0]), int(layer.own.shift[0])
+            own = layer.own
+            self._factor = int(own.multiplier[0]), int(own.shift[0])
+            self._saturates = needs_saturating_shift(layer.taps, own.largest, self.zeros[0])
 
     def own_of(self, weights: np.ndarray, bias: np.ndarray) -> Own:
         """Return integer weights, in any shape in the order of the file, and biases as this layer multiplies them."""
@@ -46,6 +51,8 @@ class Layer(FastLayer):
         return seen.reshape(batch, 1, out_h * out_w, -1)
 
     def scaled(self, acc: np.ndarray, channels: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Return outputs less their zero point, float32, of exact sums in float64; the factor is that of the layer."""
-        scaled = rescale(np.clip(acc, INT32_MIN, INT32_MAX).astype(np.int64), *self._factor)
-        return np.clip(scaled, self.low, self.high).astype(np.float32)
+        """Return outputs less their zero point, float32, of exact sums in float64, which are overwritten."""
+        if self._saturates:
+            np.clip(acc, INT32_MIN, INT32_MAX, out=acc)
+        out = rescale(acc.astype(np.int64), *self._factor)
+        return np.clip(out, self.low, self.high, out=out).astype(np.float32)

@@ -10,7 +10,7 @@ from hil.methods.qzo_ff_settings import Settings
 from hil.methods.qzo_ff_tensors import FRACTION, LARGEST_Z, TrainedTensor, rounded_shift, update_steps
 from hil.reference.floats import F
 
-STEPS_OF_Z = range(-LARGEST_Z, LARGEST_Z + 1)
+STEPS_OF_Z = [*range(LARGEST_Z + 1), *range(-LARGEST_Z, 0)]  # negative indices count from the end
 LARGEST_MOVE = F(2.0**30)
 
 
@@ -23,6 +23,7 @@ class Tensor:
     def __init__(self, known: TrainedTensor, values: np.ndarray) -> None:
         self.known, self.dtype = known, values.dtype
         self.values = values.astype(np.int32)
+        self._wide = np.int64 if known.is_bias else np.int32  # holds a value less an update of 2^30
 
     @property
     def stored(self) -> np.ndarray:
@@ -32,8 +33,10 @@ class Tensor:
     def configure(self, settings: Settings) -> None:
         """Take the settings: the moves of every z, and the limit at rest."""
         self._limit = self.known.limit(settings)
-        self._moves = _by_step([rounded_shift(self.known.epsilon_steps(settings) * z, FRACTION) for z in STEPS_OF_Z])
-        self._sharp = _by_step([rounded_shift(self.known.rho_steps(settings) * z, FRACTION) for z in STEPS_OF_Z])
+        self._moves, self._sharp = (
+            np.array([rounded_shift(steps * z, FRACTION) for z in STEPS_OF_Z], np.int32)
+            for steps in (self.known.epsilon_steps(settings), self.known.rho_steps(settings))
+        )
 
     def clip(self) -> None:
         """Bring the values to where they may rest."""
@@ -43,9 +46,13 @@ class Tensor:
         """Return |w|, flattened."""
         return np.abs(self.values).reshape(-1)
 
-    def moved(self, z: np.ndarray, times: int) -> None:
-        """Add times * d(z), z int16 [size]."""
-        self.values = self.values + (times * self._moves[z]).reshape(self.values.shape)
+    def move_of(self, z: np.ndarray) -> np.ndarray:
+        """Return d(z), in the shape of the values, of z int16 [size]."""
+        return self._moves[z].reshape(self.values.shape)
+
+    def moved(self, move: np.ndarray, times: int) -> None:
+        """Add times * d(z), as `move_of` returns it."""
+        self.values = self.values + times * move
 
     def sharpened(self, z: np.ndarray, sign: int) -> None:
         """Add sign * a of the sharpness-aware perturbation, z int16 [size]."""
@@ -66,23 +73,17 @@ class Tensor:
         """Step down a gradient int16 [size]."""
         with np.errstate(over="ignore", under="ignore"):
             f = (eta * k) / self.known.unit
-        steps = _by_step([update_steps(z, f) for z in STEPS_OF_Z])
-        self._lower(steps[g].astype(np.int64))
+        self._lower(update_steps(np.array(STEPS_OF_Z), f).astype(self._wide)[g])
 
     def lower_by(self, x: np.ndarray) -> None:
         """Lower the values by real numbers float32 [size]."""
         with np.errstate(over="ignore", under="ignore"):
             y = np.clip(x / self.known.unit, -LARGEST_MOVE, LARGEST_MOVE)
-        self._lower(np.rint(y).astype(np.int64))
+        self._lower(np.rint(y).astype(self._wide))
 
     def _lower(self, by: np.ndarray) -> None:
         lowered = self.values - by.reshape(self.values.shape)
-        self.values = np.clip(lowered, -self._limit, self._limit).astype(np.int32)
-
-
-def _by_step(values: list[int]) -> np.ndarray:
-    """Return what every z or g stands for, int32 [255], with that of -1 at the end: negative indices count from there."""
-    return np.array(values[LARGEST_Z:] + values[:LARGEST_Z], np.int32)
+        self.values = np.clip(lowered, -self._limit, self._limit).astype(np.int32, copy=False)
 
 
 def float32_of(value: int) -> np.float32:
