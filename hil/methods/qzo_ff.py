@@ -129,10 +129,7 @@ class QzoFf(Method):
         return self.work().macs
 
     def analytic(self) -> dict[str, Any]:
-        """Return the memory beyond the samples: the peak of inference, the trained tensors, a word pair a direction.
-
-        `still` has the tensors in which a setting rounds to nothing, by setting.
-        """
+        """Return the memory beyond the samples: the peak of inference, the trained tensors, state and sign a direction."""
         work = self.work()
         trained = sum(size for _, size in qzo_ff_memory.trained_bytes(self.network, self.settings))
         return {
@@ -143,16 +140,25 @@ class QzoFf(Method):
             "layer_runs": work.layer_runs,
             "weights": sum(layer.weight_count for layer in self.network.layers),
             "weights_by_zo": sum(tensor.elements for tensor in self.tensors),
-            "still": qzo_ff_refusals.still(self.settings, self.trained_tensors),
         }
+
+    @cached_property
+    def still(self) -> dict[str, list[str]]:
+        """The names of the tensors in which a setting rounds to nothing, by setting."""
+        return qzo_ff_refusals.still(self.settings, self.trained_tensors)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return a sentence for every setting that rounds to nothing in some tensors."""
+        return tuple(
+            f"setting {name} rounds to nothing in {', '.join(tensors)} (docs/arithmetic-qzo-ff.md, section 9)."
+            for name, tensors in self.still.items()
+        )
 
     def least_cycles(self) -> LeastCycles:
         """Every pass of every layer; each pass moves the weights, unless most of them are masked or still."""
         runs = self.passes() * self.settings.batch
         forward = tuple(least_forward(layer, runs) for layer in self.network.layers)
-        moves = self.settings.sparse == "off" and "epsilon" not in qzo_ff_refusals.still(
-            self.settings, self.trained_tensors
-        )
+        moves = self.settings.sparse == "off" and "epsilon" not in self.still
         moved = sum(tensor.elements for tensor in self.tensors) if moves else 0
         phases: dict[str, int | None] = {
             "perturb": least_moves(moved, self.passes()),

@@ -67,7 +67,7 @@ def test_a_variant_trains_the_networks_that_it_names_and_no_others(method: Metho
                 network,
                 method.name,
                 batch=1,
-                settings={"queries": 2} if method.name != "mezo" else {},
+                settings=METHODS[method.name].cell.get("settings", {}),
             )
             assert (does_not_fit(spec) is None) == (network in variant.networks), (variant.name, network)
 
