@@ -5,7 +5,7 @@
 #include "engine/common_settings.h"
 #include "graph/failure.h"
 
-enum { SETTINGS_BYTES = 48 }; /* of the largest structure at most */
+enum { SETTINGS_BYTES = 80 }; /* of the largest structure at most */
 
 /* A setting: its limits, both included, its place in the structure, and its bytes there and in `configure`. The
    limits of a float are bits: from 0 on, numbers are in the order of their bits. */

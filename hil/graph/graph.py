@@ -44,7 +44,7 @@ CHAINS: dict[Format, ChainFormat] = {
     format: CHAIN_FORMATS[format.name.lower()] for format in Format if format.name.lower() in CHAIN_FORMATS
 }
 """The formats whose networks are chains."""
-GRAPH_WEIGHTS = {Format.TFLITE8: np.dtype(np.int8), Format.W16A8: np.dtype("<i2")}
+GRAPH_WEIGHTS: dict[Format, np.dtype] = {Format.TFLITE8: np.dtype(np.int8), Format.W16A8: np.dtype("<i2")}
 """The other formats, with the type of their weights; each layer has parameters in the network file."""
 OPS = {
     **{format: tuple(op for op in Op if op is not Op.RELU) for format in GRAPH_WEIGHTS},

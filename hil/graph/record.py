@@ -223,7 +223,8 @@ class Scaling:
     def unpack(cls, blob: bytes, offset: int, channels: int) -> Scaling:
         """Read them from a file that is long enough; the biases are a copy."""
         bias = np.frombuffer(blob, "<i4", channels, offset + SCALING.size).astype(np.int32)
-        return cls(*SCALING.unpack_from(blob, offset), bias)
+        scale, multiplier, shift, none, largest = SCALING.unpack_from(blob, offset)
+        return cls(scale, multiplier, shift, none, largest, bias)
 
     @staticmethod
     def size(channels: int) -> int:
