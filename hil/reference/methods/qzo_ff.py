@@ -18,6 +18,7 @@ from hil.graph.graph import Graph
 from hil.methods.qzo_ff_settings import Settings
 from hil.methods.qzo_ff_tensors import STEP_OF_Z, quotient, trained_tensors
 from hil.reference.floats import F
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.formats.tflite8.loss import summed
 from hil.reference.methods import Reference, Stage, StepOutcome, stage_bytes
 from hil.reference.methods.qzo_directions import Momentum, direction, mask_of, mean_direction, signed_pool
@@ -41,7 +42,7 @@ class QzoFf(Reference):
         settings: docs/arithmetic-qzo-ff.md, section 9.
     """
 
-    arithmetic = "numpy"
+    arithmetic = NumpyArithmetic.name
     settings: Settings
 
     def __init__(self, network: Graph, settings: Settings) -> None:
