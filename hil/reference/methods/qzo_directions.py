@@ -5,6 +5,7 @@ docs/arithmetic-qzo-ff.md, sections 3, 5 and 7. They are the same whatever the f
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from statistics import NormalDist
 
@@ -56,13 +57,28 @@ def direction(pool: np.ndarray, settings: Settings, step: int, number: int, tens
     return perturbation(pool, settings.seed, step, STREAMS_A_DIRECTION * number + tensor, size)
 
 
-def mean_direction(signs: list[int], directions: list[np.ndarray]) -> np.ndarray:
-    """Return g of signed directions int16 [size], int16 [size]."""
-    m = len(signs)
-    total = np.zeros(directions[0].shape, np.int16)  # |G| is at most 127 * 127
-    for sign, z in zip(signs, directions, strict=True):
-        total += np.int16(sign) * z
-    return np.sign(total) * ((np.abs(total) + np.int16(m // 2)) // np.int16(m))
+@dataclass(frozen=True)
+class Gradient:
+    """The sum of the signed directions of a tensor, and their mean in the numbers of a direction (section 5).
+
+    Attributes:
+        total: G, int16 [size].
+        mean: g, int16 [size].
+        directions: m.
+    """
+
+    total: np.ndarray
+    mean: np.ndarray
+    directions: int
+
+    @classmethod
+    def of(cls, signs: list[int], directions: list[np.ndarray]) -> Gradient:
+        """Return that of directions int16 [size] with their signs."""
+        m = len(signs)
+        total = np.zeros(directions[0].shape, np.int16)  # |G| is at most 127 * 127
+        for sign, z in zip(signs, directions, strict=True):
+            total += np.int16(sign) * z
+        return cls(total, np.sign(total) * ((np.abs(total) + np.int16(m // 2)) // np.int16(m)), m)
 
 
 class Momentum:

@@ -1,7 +1,8 @@
 """QZO-FF: quantized zeroth-order forward gradients by signs (docs/arithmetic-qzo-ff.md).
 
 What depends on the format of the weights is in the class that the format's module in hil/formats names as `REFERENCE`:
-passes and losses, and the moves and updates of each trained tensor.
+passes and losses, and the moves and updates of each trained tensor (`w16a8.network`, `w16a8.tensor`). A tensor gets the
+sum of the signed directions with their mean, because a float format uses the one and integers the other.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from hil.errors import RigError
 from hil.formats import FORMATS
 from hil.graph.graph import Graph
 from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import STEP_OF_Z, quotient, trained_tensors
+from hil.methods.qzo_ff_tensors import quotient, trained_tensors
 from hil.reference.floats import F
+from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.formats.tflite8.loss import summed
 from hil.reference.methods import Reference, Stage, StepOutcome, stage_bytes
-from hil.reference.methods.qzo_directions import Momentum, direction, mask_of, mean_direction, signed_pool
+from hil.reference.methods.qzo_directions import Gradient, Momentum, direction, mask_of, signed_pool
 from hil.reference.methods.qzo_rates import Decay, Moments, rate
 
 
@@ -41,7 +43,7 @@ class QzoFf(Reference):
         settings: docs/arithmetic-qzo-ff.md, section 9.
     """
 
-    arithmetic = "numpy"
+    arithmetic = NumpyArithmetic.name
     settings: Settings
 
     def __init__(self, network: Graph, settings: Settings) -> None:
@@ -84,7 +86,7 @@ class QzoFf(Reference):
         if sharpness is not None:
             self._sharpen(directions, sharpness, -sharpness_sign)
         signs = [_sign(*pair) for pair in pairs]
-        self._update(step, [mean_direction(signs, each[: len(signs)]) for each in directions])
+        self._update(step, [Gradient.of(signs, each[: len(signs)]) for each in directions])
         self._last = Drawn(step, directions, sharpness_sign)
         plus, minus = (float(summed(np.array(losses, F), F(0))) for losses in zip(*pairs, strict=True))
         return StepOutcome(step, plus, minus, plus, minus, int(np.sign(sum(signs))), self.digests())
@@ -178,24 +180,21 @@ class QzoFf(Reference):
         for tensor, mine in zip(self._tensors, directions, strict=True):
             tensor.sharpened(mine[number], sign)
 
-    def _update(self, step: int, gradients: list[np.ndarray]) -> None:
-        """Step down gradients int16 [size], whose elements are 0 where nothing is updated."""
+    def _update(self, step: int, gradients: list[Gradient]) -> None:
+        """Step down the gradients of all tensors, which are 0 where nothing is updated."""
         eta = rate(self.settings, step)
         self._decay.advance()
         assert self._masks is not None
-        k = STEP_OF_Z
-        for index, (tensor, g, mask) in enumerate(zip(self._tensors, gradients, self._masks, strict=True)):
+        k = None  # of a layer, if it is normalised
+        for index, (tensor, gradient, mask) in enumerate(zip(self._tensors, gradients, self._masks, strict=True)):
             if self.settings.normalise and not tensor.known.is_bias:  # the biases of the layer take its k
-                size = g.astype(np.int64)
-                k = tensor.factor(tensor.squares(), int(size @ size))
+                k = tensor.normalisation(gradient)
             if self._moments:
-                with np.errstate(over="ignore", under="ignore"):
-                    h = g.astype(F) * k
-                tensor.lower_by(self._moments[index].step(h, self._decay, eta, mask))
+                tensor.lower_by(self._moments[index].step(tensor.real(gradient, k), self._decay, eta, mask))
             else:
-                tensor.lower_plain(g, k, eta)
+                tensor.lower_plain(gradient, k, eta)
             if self._momenta:
-                self._momenta[index].follow(g, self.settings.smoothing, mask)
+                self._momenta[index].follow(gradient.mean, self.settings.smoothing, mask)
 
 
 def _sign(plus: np.float32, minus: np.float32) -> int:

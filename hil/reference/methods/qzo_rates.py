@@ -55,14 +55,15 @@ class Moments:
     """M and V of a tensor."""
 
     def __init__(self, size: int) -> None:
-        self.m, self.v = np.zeros(size, F), np.zeros(size, F)
+        self.m: np.ndarray = np.zeros(size, F)
+        self.v: np.ndarray = np.zeros(size, F)
 
     def step(self, h: np.ndarray, decay: Decay, eta: np.float32, mask: np.ndarray | None) -> np.ndarray:
         """Return x, by how much each element is lowered, of gradients float32 [size]; moments stay where masked."""
         with np.errstate(over="ignore", under="ignore"):
-            m = (decay.beta1 * self.m) + ((F(1) - decay.beta1) * h)
-            v = (decay.beta2 * self.v) + ((F(1) - decay.beta2) * (h * h))
-            x = ((m / decay.c1) / (np.sqrt(v / decay.c2) + SMALLEST_ROOT)) * eta
+            m: np.ndarray = (decay.beta1 * self.m) + ((F(1) - decay.beta1) * h)
+            v: np.ndarray = (decay.beta2 * self.v) + ((F(1) - decay.beta2) * (h * h))
+            x: np.ndarray = ((m / decay.c1) / (np.sqrt(v / decay.c2) + SMALLEST_ROOT)) * eta
         if mask is not None:
             m, v, x = np.where(mask, m, self.m), np.where(mask, v, self.v), np.where(mask, x, F(0))
         self.m, self.v = m, v

@@ -22,7 +22,7 @@ from hil.networks.convert_w16a8 import W8, W16, parameters
 from hil.reference.floats import F
 from hil.reference.formats.tflite8 import passes as tflite_passes
 from hil.reference.formats.w16a8.tensor import float32_of
-from hil.reference.methods.qzo_directions import mean_direction
+from hil.reference.methods.qzo_directions import Gradient
 from hil.reference.methods.qzo_directions import rounded_shift as array_shift
 from hil.reference.methods.qzo_ff import QzoFf
 
@@ -84,8 +84,8 @@ def test_an_update_rounds_half_away_and_is_bounded(g: int, pattern: int) -> None
 @given(st.lists(st.tuples(st.integers(-1, 1), st.integers(-127, 127)), min_size=1, max_size=127))
 def test_a_mean_rounds_half_away(pairs: list[tuple[int, int]]) -> None:
     signs = [sign for sign, _ in pairs]
-    found = mean_direction(signs, [np.array([z], np.int16) for _, z in pairs])
-    assert found.tolist() == [half_away(Fraction(sum(sign * z for sign, z in pairs), len(pairs)))]
+    found = Gradient.of(signs, [np.array([z], np.int16) for _, z in pairs])
+    assert found.mean.tolist() == [half_away(Fraction(sum(sign * z for sign, z in pairs), len(pairs)))]
 
 
 @given(st.integers(0, 2**64 - 1))

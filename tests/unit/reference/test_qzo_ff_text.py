@@ -14,10 +14,10 @@ from hil.methods.qzo_ff_tensors import TrainedTensor, update_steps
 from hil.reference.floats import F
 from hil.reference.formats.w16a8.tensor import Tensor
 from hil.reference.methods.qzo_directions import (
+    Gradient,
     Momentum,
     direction,
     mask_of,
-    mean_direction,
     signed_pool,
     table,
 )
@@ -106,19 +106,18 @@ def test_update_by_one_direction(sign: int, after: list[int], of_tensor: int) ->
     assert float(f) == float.fromhex("0x1.0624dep+0")
     assert update_steps(z.astype(int), f).tolist() == [-19, -3, 23, 17, -62, -14, 24, 18, -19, -44]
     tensor = tensor_of(Settings())
-    tensor.lower_plain(mean_direction([sign], [z]), F(2.0**-5), F(0.001))
+    tensor.lower_plain(Gradient.of([sign], [z]), None, F(0.001))
     assert tensor.values.tolist() == after
     assert digest(tensor.stored, "int16") == of_tensor
 
 
 def test_update_by_three_directions() -> None:
     signs, directions = [1, -1, 1], [z_of(number, 10) for number in range(3)]
-    total = sum(sign * z for sign, z in zip(signs, directions, strict=True))
-    assert total.tolist() == [-13, -52, -27, 75, -13, -46, 60, -3, -7, -93]
-    g = mean_direction(signs, directions)
-    assert g.tolist() == [-4, -17, -9, 25, -4, -15, 20, -1, -2, -31]
+    g = Gradient.of(signs, directions)
+    assert g.total.tolist() == [-13, -52, -27, 75, -13, -46, 60, -3, -7, -93]
+    assert g.mean.tolist() == [-4, -17, -9, 25, -4, -15, 20, -1, -2, -31]
     tensor = tensor_of(Settings(directions=3))
-    tensor.lower_plain(g, F(2.0**-5), F(0.001))
+    tensor.lower_plain(g, None, F(0.001))
     assert tensor.values.tolist() == [4, 18, 8, 74, -32632, 32636, 4980, -4999, 9, 25]
     assert digest(tensor.stored, "int16") == 0xE174FDA8
 
@@ -148,7 +147,7 @@ def test_normalisation() -> None:
     tensor, z = tensor_of(Settings()), z_of(0, 10)
     squares, of_gradient = tensor.squares(), int((z.astype(int) ** 2).sum())
     assert (squares, of_gradient) == (2180227092, 8123)
-    k = tensor.factor(squares, of_gradient)
+    k = tensor.normalisation(Gradient.of([1], [z]))
     assert float(k) == float.fromhex("0x1.03099ap-6")
     f = (F(0.001) * k) / UNIT
     assert float(f) == float.fromhex("0x1.094122p-1")
@@ -183,7 +182,8 @@ def test_adamw() -> None:
         (92, "0x1.3319d4p-2", "0x1.cc8428p-2", "0x1.25a31ap+4", 108),
     ):
         decay.advance()
-        x = moments.step(np.array([g]).astype(F) * F(2.0**-5), decay, F(0.001), None)
+        h = tensor.real(Gradient.of([1], [np.array([g], np.int16)]), None)
+        x = moments.step(h, decay, F(0.001), None)
         assert [float(one) for one in (moments.m[0], moments.v[0], (x / UNIT)[0])] == [
             float.fromhex(one) for one in (m, v, y)
         ]

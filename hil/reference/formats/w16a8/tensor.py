@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import FRACTION, LARGEST_Z, TrainedTensor, rounded_shift, update_steps
+from hil.methods.qzo_ff_tensors import FRACTION, LARGEST_Z, STEP_OF_Z, TrainedTensor, rounded_shift, update_steps
 from hil.reference.floats import F
+
+if TYPE_CHECKING:  # the methods are above the formats
+    from hil.reference.methods.qzo_directions import Gradient
 
 STEPS_OF_Z = [*range(LARGEST_Z + 1), *range(-LARGEST_Z, 0)]  # negative indices count from the end
 LARGEST_MOVE = F(2.0**30)
@@ -69,11 +73,21 @@ class Tensor:
             return F(0)
         return F(np.sqrt(float32_of(squares) / float32_of(of_gradient)) * self.known.unit)
 
-    def lower_plain(self, g: np.ndarray, k: np.float32, eta: np.float32) -> None:
-        """Step down a gradient int16 [size]."""
+    def normalisation(self, gradient: Gradient) -> np.float32:
+        """Return k of the layer whose weights these are."""
+        g = gradient.mean.astype(np.int64)
+        return self.factor(self.squares(), int(g @ g))
+
+    def real(self, gradient: Gradient, k: np.float32 | None) -> np.ndarray:
+        """Return h, the gradient as real numbers float32 [size]; `k` is that of the layer if it is normalised."""
         with np.errstate(over="ignore", under="ignore"):
-            f = (eta * k) / self.known.unit
-        self._lower(update_steps(np.array(STEPS_OF_Z), f).astype(self._wide)[g])
+            return gradient.mean.astype(F) * (STEP_OF_Z if k is None else k)
+
+    def lower_plain(self, gradient: Gradient, k: np.float32 | None, eta: np.float32) -> None:
+        """Step down a gradient; `k` is that of the layer if it is normalised."""
+        with np.errstate(over="ignore", under="ignore"):
+            f = (eta * (STEP_OF_Z if k is None else k)) / self.known.unit
+        self._lower(update_steps(np.array(STEPS_OF_Z), f).astype(self._wide)[gradient.mean])
 
     def lower_by(self, x: np.ndarray) -> None:
         """Lower the values by real numbers float32 [size]."""
