@@ -230,6 +230,22 @@ static inline int32_t output_of(int32_t acc, const outputs_t *layer) {
     return held < layer->least ? layer->least : held;
 }
 
+static outputs_t outputs_of(const w16a8_layer_t *layer) {
+    return (outputs_t){.multiplier = layer->multiplier,
+                       .half = 1 << (-layer->shift - 2),
+                       .right = -layer->shift - 1,
+                       .zero = layer->output_zero,
+                       .least = layer->act_min,
+                       .most = layer->act_max};
+}
+
+void w16a8_outputs(int32_t *acc, uint32_t n, const w16a8_layer_t *layer, int8_t *out) {
+    const outputs_t outputs = outputs_of(layer);
+    for (const int32_t *const end = acc + n; acc != end; acc++) {
+        *out++ = (int8_t)output_of(*acc, &outputs);
+    }
+}
+
 /* Outputs of one or of two vectors, from sums whose biases are to be added. */
 static inline void put_outputs(const int32_t *sum, const panel_t *panel, const int32_t *bias, const outputs_t *layer,
                                uint32_t vectors, uint32_t to_second, int8_t *out) {
@@ -287,12 +303,7 @@ static void run_panel(const panel_t *panel, const int32_t *bias, const outputs_t
 /* An odd last channel is computed twice. */
 void w16a8_rows(const int16_t *vectors, uint32_t count, const int16_t *weights, uint32_t taps, uint32_t channels,
                 const w16a8_layer_t *layer, int8_t *out) {
-    const outputs_t outputs = {.multiplier = layer->multiplier,
-                               .half = 1 << (-layer->shift - 2),
-                               .right = -layer->shift - 1,
-                               .zero = layer->output_zero,
-                               .least = layer->act_min,
-                               .most = layer->act_max};
+    const outputs_t outputs = outputs_of(layer);
     panel_t panel = {.x = vectors, .weights = weights, .vectors = count, .taps = taps};
     for (uint32_t o = 0; o < channels; o += panel.channels, panel.weights += panel.channels * taps) {
         const uint32_t left = channels - o;
