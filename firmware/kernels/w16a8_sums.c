@@ -5,12 +5,6 @@
 
 #include "kernels/w16a8_sums.h"
 
-void w16a8_widen(const int8_t *in, uint32_t n, int8_t zero, int16_t *out) {
-    for (uint32_t i = 0; i < n; i++) {
-        out[i] = (int16_t)(in[i] - zero);
-    }
-}
-
 static inline int8_t output_of(int32_t acc, const w16a8_layer_t *layer) {
     const int32_t value = w16a8_rescale(acc, layer->multiplier, layer->shift) + layer->output_zero;
     const int32_t held = value > layer->act_max ? layer->act_max : value;

@@ -11,9 +11,6 @@ static inline uint32_t w16a8_vector(uint32_t n) {
     return (n + 1u) & ~1u;
 }
 
-/* out = in - zero, for `n` values. `out` is at any even address. */
-void w16a8_widen(const int8_t *in, uint32_t n, int8_t zero, int16_t *out);
-
 /* The outputs of all `channels`, each a row of `taps` weights, for one or two vectors of inputs. The channels of a
    vector follow each other in `out`. */
 void w16a8_rows(const int16_t *vectors, uint32_t count, const int16_t *weights, uint32_t taps, uint32_t channels,

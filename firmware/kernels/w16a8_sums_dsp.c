@@ -7,35 +7,6 @@
 
 #include "kernels/dsp_multiply.h"
 #include "kernels/w16a8_sums.h"
-#include "kernels/widen_s8_dsp.h"
-
-/* The four values of a word, less the zero point: to both lanes of its negative. */
-static inline widened_t widen_centred(uint32_t word, uint32_t negative_zero) {
-    const uint32_t even = add_even_lanes(negative_zero, word), odd = add_odd_lanes(negative_zero, word);
-    return (widened_t){.first = low_lanes(even, odd), .second = high_lanes(even, odd)};
-}
-
-static inline void put_widened(int16_t *out, widened_t four) {
-    memcpy(out, &four.first, sizeof four.first);
-    memcpy(out + 2, &four.second, sizeof four.second);
-}
-
-void w16a8_widen(const int8_t *in, uint32_t n, int8_t zero, int16_t *out) {
-    const uint32_t negative_zero = low_lanes((uint32_t)-zero, (uint32_t)-zero);
-    const int8_t *const eights = in + (n & ~7u), *const fours = in + (n & ~3u), *const end = in + n;
-    for (; in != eights; in += 8, out += 8) {
-        const widened_t first = widen_centred(load_word(in), negative_zero),
-                        second = widen_centred(load_word(in + 4), negative_zero);
-        put_widened(out, first);
-        put_widened(out + 4, second);
-    }
-    for (; in != fours; in += 4, out += 4) {
-        put_widened(out, widen_centred(load_word(in), negative_zero));
-    }
-    for (; in != end; in++) {
-        *out++ = (int16_t)(*in - zero);
-    }
-}
 
 enum {
     GROUP = 4,     /* taps */

@@ -12,12 +12,6 @@ enum {
     PANEL = 32,   /* whose sums lie on the stack */
 };
 
-void w16a8_widen(const int8_t *in, uint32_t n, int8_t zero, int16_t *out) {
-    for (const int8_t *const end = in + n; in != end; in++) {
-        *out++ = (int16_t)(*in - zero);
-    }
-}
-
 /* A vector by four channels after four of a layer. The fields are as the assembly keeps them. */
 typedef struct {
     const int16_t *x_end, *w_end[CHANNELS];

@@ -673,6 +673,55 @@ static void test_memory(void) {
     bench_free(&bench);
 }
 
+static void append_layer(w16a8_made_t *made, enum op op, uint8_t kernel, uint8_t stride, uint8_t padding, uint16_t side,
+                         uint16_t channels) {
+    static const int16_t weights[784 * 120];
+    static const int32_t bias[120];
+    const w16a8_made_layer_t layer = {.op = op,
+                                      .reads = {(uint8_t)made->header.layers, 0},
+                                      .kernel_h = kernel,
+                                      .kernel_w = kernel,
+                                      .stride = stride,
+                                      .padding = padding,
+                                      .out_h = side,
+                                      .out_w = side,
+                                      .out_c = channels,
+                                      .scale = made->header.scale,
+                                      .zero = made->header.zero,
+                                      .act_min = -128,
+                                      .act_max = 127,
+                                      .weight_scale = 0x1p-15f,
+                                      .multiplier = 1 << 30,
+                                      .shift = -20,
+                                      .largest = W16A8_WIDE,
+                                      .weights = weights,
+                                      .bias = bias};
+    w16a8_append(made, &layer);
+}
+
+/* LeNet-5: what training needs beyond its weights, in the file in flash, is 8 bytes more than a forward pass. */
+static void test_lenet(void) {
+    enum { WEIGHTS = 304 + 4800 + 188160 + 20160 + 1680, BATCH = 8 + 2 * 784, VALUES = 4704 + 1176, LARGE = 1 << 18 };
+    w16a8_made_t made;
+    w16a8_begin(&made, 28, 28, 1, 10, -128);
+    append_layer(&made, OP_CONV2D, 5, 1, 2, 28, 6);
+    append_layer(&made, OP_MAX_POOL, 2, 2, 0, 14, 6);
+    append_layer(&made, OP_CONV2D, 5, 1, 2, 14, 16);
+    append_layer(&made, OP_MAX_POOL, 2, 2, 0, 7, 16);
+    append_layer(&made, OP_FULLY_CONNECTED, 0, 0, 0, 1, 120);
+    append_layer(&made, OP_FULLY_CONNECTED, 0, 0, 0, 1, 84);
+    append_layer(&made, OP_FULLY_CONNECTED, 0, 0, 0, 1, 10);
+    w16a8_finish(&made);
+    engine_t *engine = take(sizeof *engine);
+    uint8_t *arena = take(LARGE);
+    uint32_t planned;
+    engine_init(engine, registry_formats, arena, LARGE, no_cycles);
+    CHECK(engine_use_flash(engine, made.bytes, made.size).code == 0, "LeNet-5");
+    CHECK(engine_configure(engine, registry_method(METHOD_QZO_FF), &plain, &planned).code == 0, "settings");
+    CHECK(planned == WEIGHTS + BATCH + 8 + VALUES, "LeNet-5: %u", planned);
+    free(engine), free(arena), free(made.bytes);
+}
+
 void test_qzo_ff(void) {
     test_directions();
     test_streams();
@@ -691,4 +740,5 @@ void test_qzo_ff(void) {
     test_refusals();
     test_writes();
     test_memory();
+    test_lenet();
 }
