@@ -62,5 +62,6 @@ void test_graph_file(void);
 void test_graph_sizes(void);
 void test_graph_forward(void);
 void test_graph_training(void);
+void test_float32_file(void);
 void test_float32_kernels(void);
 void test_float32_vectors(void);
