@@ -140,4 +140,4 @@ def _in_float32(
     for part, its in parts.items():
         run = getattr(Float32, kernel + part)
         goal = dict(zip(CORES, its, strict=True))
-        yield Case(f"{kernel}_f32{part}", name, macs, goal, lambda m, run=run: run(Float32(m), *sizes))
+        yield Case(f"{kernel}_f32{part}", name, macs, goal, _run(Float32, run, *sizes))

@@ -23,7 +23,8 @@ MOMENTUM_OF_STEP = 256  # v of a step of z
 
 def rounded_shift(x: np.ndarray, n: int) -> np.ndarray:
     """Return R(x, n) of signed integers: x / 2^n, half away from zero; n is 1 or more."""
-    return np.sign(x) * ((np.abs(x) + (1 << (n - 1))) >> n)
+    rounded: np.ndarray = np.sign(x) * ((np.abs(x) + (1 << (n - 1))) >> n)
+    return rounded
 
 
 @cache
@@ -89,8 +90,8 @@ class Momentum:
 
     def guided(self, z: np.ndarray, guide: int) -> np.ndarray:
         """Return z moved toward v, int16 [size]; guide is 0..256."""
-        moved = z + rounded_shift(self.v * guide, 16)
-        return np.clip(moved, -LARGEST_Z, LARGEST_Z).astype(np.int16)
+        moved: np.ndarray = np.clip(z + rounded_shift(self.v * guide, 16), -LARGEST_Z, LARGEST_Z)
+        return moved.astype(np.int16)
 
     def follow(self, g: np.ndarray, smoothing: int, mask: np.ndarray | None) -> None:
         """Take a gradient int16 [size] into v, where the mask selects."""

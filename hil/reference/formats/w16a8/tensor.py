@@ -52,7 +52,8 @@ class Tensor:
 
     def move_of(self, z: np.ndarray) -> np.ndarray:
         """Return d(z), in the shape of the values, of z int16 [size]."""
-        return self._moves[z].reshape(self.values.shape)
+        move: np.ndarray = self._moves[z].reshape(self.values.shape)
+        return move
 
     def moved(self, move: np.ndarray, times: int) -> None:
         """Add times * d(z), as `move_of` returns it."""
