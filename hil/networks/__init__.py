@@ -87,6 +87,7 @@ NETWORKS = {
 NETWORKS |= {
     "lenet5-w16a8": _converted("lenet5-tflite", W16),
     "lenet5-8w8a": _converted("lenet5-tflite", W8),
+    "resnet-tiny-w16a8": _converted("resnet-tiny", W16),
 }
 
 
