@@ -18,6 +18,7 @@ from hil.methods.qzo_ff_tensors import largest_gradient
 from hil.networks import build
 from hil.reference.methods import reference_of
 from hil.reference.methods.qzo_ff import QzoFf as Reference
+from hil.report.memory import lifetimes
 from hil.trial import TrialSpec, does_not_fit
 from hil.trial.outcome import Outcome
 from hil.trial.prepare import prepare
@@ -164,3 +165,15 @@ def test_the_file_lies_in_flash_where_ram_is_small() -> None:
 def test_binary32_is_what_counts() -> None:
     """A rate that is eta in binary32 is not above eta."""
     Settings(eta=0.001, eta_min=math.nextafter(0.001, 1))
+
+
+def test_every_time_slot_has_a_name_and_every_buffer_is_drawn() -> None:
+    settings = {"optimizer": "adamw", "train_bias": 1, "last_layers": 1}
+    asked = TrialSpec("stm32h7b3", "enhanced", LENET, "qzo-ff", steps=1, evaluate=0, settings=settings)
+    outcome = Outcome(asked)
+    outcome.begin(prepare(asked))
+    plan = trial_record(outcome).memory_plan
+    assert plan is not None and len(plan["slots"]) == 1 + max(buffer["last"] for buffer in plan["buffers"])
+    assert len(lifetimes(plan).data) == len(plan["buffers"])
+    kinds = {buffer["name"].partition("[")[0] for buffer in plan["buffers"]}
+    assert {"directions", "mask", "guide", "moments", "noise"} <= kinds
