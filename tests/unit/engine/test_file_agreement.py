@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 from graph.files import HEADER, RECORD, sealed
 from graph.test_file_bfp8 import tiny as tiny_bfp8
+from graph.test_file_float32 import tiny as tiny_float32
 from graph.test_file_tflite8 import tiny as tiny_tflite8
+from graph.test_file_w16a8 import tiny as tiny_w16a8
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.drawn import networks
+from network.drawn_float32 import float32_graphs
 from network.drawn_graphs import graphs
+from network.w16a8_graphs import w16a8_graphs
 
 from engine.host_engine import Failure
 from hil.graph.file import NetworkFileError, decode, encode
@@ -30,6 +34,8 @@ SENTENCES = {
     "is damaged": "network_digest",
 }
 FAIR = [0, 1, 2, 3, 127, 128, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1]  # where numbers turn
+
+TINY = {"bfp8": tiny_bfp8, "tflite8": tiny_tflite8, "float32": tiny_float32, "w16a8": tiny_w16a8}
 
 Verdict = tuple[int, int, int]  # code, layer and check, 0 where there is none
 
@@ -67,7 +73,7 @@ def agree(library: ctypes.CDLL, blob: bytes) -> Verdict:
     return found
 
 
-@pytest.mark.parametrize("tiny", [tiny_bfp8, tiny_tflite8], ids=["bfp8", "tflite8"])
+@pytest.mark.parametrize("tiny", TINY.values(), ids=TINY)
 def test_every_byte_of_header_and_records(library: ctypes.CDLL, tiny: object) -> None:
     graph = tiny()
     blob, rng, seen = encode(graph), random.Random(3), set()
@@ -84,7 +90,7 @@ def test_every_byte_of_header_and_records(library: ctypes.CDLL, tiny: object) ->
 @given(data=st.data())
 def test_some_fields_anywhere(library: ctypes.CDLL, data: st.DataObject) -> None:
     """Two fields in one layer may go together where one alone would not."""
-    graph = data.draw(st.one_of(networks(), graphs()))
+    graph = data.draw(st.one_of(networks(), graphs(), float32_graphs(), w16a8_graphs()))
     raw = bytearray(encode(graph))
     last = HEADER + RECORD * len(graph.layers)
     for _ in range(data.draw(st.integers(1, 4))):
@@ -98,7 +104,7 @@ def test_some_fields_anywhere(library: ctypes.CDLL, data: st.DataObject) -> None
 
 @pytest.mark.parametrize("cut", [0, 1, 31, 32, 63, 64, -4, -1])
 def test_a_file_that_is_cut(library: ctypes.CDLL, cut: int) -> None:
-    for tiny in (tiny_bfp8, tiny_tflite8):
+    for tiny in TINY.values():
         part = encode(tiny())[:cut]
         agree(library, part)
         if len(part) >= HEADER:
