@@ -9,6 +9,7 @@ import numpy as np
 
 from hil.graph.graph import KIND, POOLS, Format, Graph, Node, Op, Parameters, Shape
 from reference.drawn_graphs import drawn_graph
+from tests.oracle import w16a8
 
 H = 2.0**40
 NONE, RELU, RELU6 = (-H, H), (0.0, H), (0.0, 6.0)
@@ -108,3 +109,20 @@ def _in_float32(layer: Node, rng: np.random.Generator) -> Node:
     return replace(
         layer, act_min=low, act_max=high, scale=1.0, zero=0, own=own, factors=None, format=Format.FLOAT32
     )  # fmt: skip
+
+
+def two_layers() -> Graph:
+    """Return the network of docs/arithmetic-w16a8.md, section 7, without its weights."""
+    first = Node("fc1", Op.FULLY_CONNECTED, (0,), (2, 2, 1), (1, 1, 3), scale=2.0**-7, zero=-128)
+    last = Node("fc2", Op.FULLY_CONNECTED, (1,), (1, 1, 3), (1, 1, 2), scale=2.0**-5, zero=3)
+    return Graph("text", (first, last), (2, 2, 1), 2, rounding="single")
+
+
+def own_of_text() -> list[w16a8.Own | None]:
+    """Return the weights of that network."""
+    first = [9000, -12000, 30000, 500, -20000, 15000, 8000, -7000, 4000, 22000, -32256, 11000]
+    last = [30000, -9000, 12000, -25000, 18000, -6000]
+    return [
+        w16a8.Own(first, [100000, -50000, 0], np.float32(2.0**-15), 1077952640, -15),
+        w16a8.Own(last, [0, 30000], np.float32(2.0**-14), 2**30, -15),
+    ]
