@@ -2,6 +2,16 @@
 
 #include "arith/float32.h"
 
+#if defined(__ARM_FP) && (__ARM_FP & 4)
+
+float sqrt32(float x) {
+    float root;
+    __asm__("vsqrt.f32 %0, %1" : "=t"(root) : "t"(x));
+    return root;
+}
+
+#else
+
 /* floor(sqrt(n)) of n in 2^48..2^50 - 1, bit by bit. */
 static uint32_t root_of(uint64_t n) {
     uint64_t rest = n, root = 0;
@@ -31,6 +41,8 @@ float sqrt32(float x) {
     const uint32_t root = root_of((uint64_t)mantissa << up);
     return (float)((root + 1) >> 1) * float32_power_of_two(j + 1);
 }
+
+#endif
 
 int32_t float32_to_integer(float x) {
     const float size = x < 0.0f ? -x : x;

@@ -2,6 +2,8 @@
 
 #if !KERNELS_DSP /* else direction_moves_s16_dsp.c */
 
+#include <stdbool.h>
+
 #include "arith/clip127.h"
 #include "kernels/directions.h"
 
@@ -21,18 +23,40 @@ void direction_to_perturb(direction_moves_t *moves, uint32_t state, const int16_
     direction_to_update(moves, state, of, INT16_MAX);
 }
 
-void direction_move_s16(int16_t *weights, uint32_t n, uint32_t state, const direction_moves_t *moves) {
-    while (n > 0) {
+static inline void move_one(int16_t *weight, int16_t by, int32_t limit, bool held) {
+    const int32_t sum = *weight + by;
+    *weight = (int16_t)(held ? clip(sum, limit) : sum);
+}
+
+static inline int16_t *move_four(int16_t *weights, const int16_t *by, int32_t limit, bool held) {
+    move_one(weights, by[0], limit, held);
+    move_one(weights + 1, by[1], limit, held);
+    move_one(weights + 2, by[2], limit, held);
+    move_one(weights + 3, by[3], limit, held);
+    return weights + 4;
+}
+
+/* Twelve weights by a word of the stream; of the last twelve, those that there are. */
+static inline void move_all(int16_t *weights, uint32_t n, uint32_t state, const direction_moves_t *moves, bool held) {
+    const int32_t limit = moves->limit;
+    const int16_t (*by)[4] = (const void *)moves->by;
+    for (const int16_t *const end = weights + n / 12 * 12; weights != end;) {
         state = xorshift32(state);
-        for (uint32_t j = 0; j < NOISE_GROUPS && n > 0; j++) {
-            const int16_t *by = moves->by[noise_field(state, j)];
-            const uint32_t taken = n < 4 ? n : 4;
-            for (uint32_t i = 0; i < taken; i++) {
-                weights[i] = (int16_t)clip(weights[i] + by[i], moves->limit);
-            }
-            weights += taken;
-            n -= taken;
-        }
+        weights = move_four(weights, by[noise_field(state, 0)], limit, held);
+        weights = move_four(weights, by[noise_field(state, 1)], limit, held);
+        weights = move_four(weights, by[noise_field(state, 2)], limit, held);
+    }
+    state = xorshift32(state);
+    for (uint32_t i = 0; i < n % 12; i++) {
+        move_one(weights + i, by[noise_field(state, i / 4)][i % 4], limit, held);
+    }
+}
+
+void direction_move_s16(int16_t *weights, uint32_t n, uint32_t state, const direction_moves_t *moves) {
+    if (moves->limit < INT16_MAX) {
+        move_all(weights, n, state, moves, true);
+    } else {
+        move_all(weights, n, state, moves, false);
     }
 }
 

@@ -22,5 +22,5 @@ typedef struct {
 void direction_to_perturb(direction_moves_t *moves, uint32_t state, const int16_t of[NOISE_ENTRIES]);
 void direction_to_update(direction_moves_t *moves, uint32_t state, const int16_t of[NOISE_ENTRIES], int32_t limit);
 
-/* Move `n` weights, aligned to 8 bytes, with the stream that begins at `state`. No perturbation leaves int16. */
+/* Move `n` weights, aligned to 4 bytes, with the stream that begins at `state`. No perturbation leaves int16. */
 void direction_move_s16(int16_t *weights, uint32_t n, uint32_t state, const direction_moves_t *moves);

@@ -2,6 +2,7 @@
 
 #include "kernels/tflite_windows.h"
 #include "kernels/w16a8_sums.h"
+#include "kernels/w16a8_widen.h"
 
 enum { VECTORS = 2 /* positions at a time */ };
 

@@ -1,4 +1,5 @@
 #include "kernels/w16a8_sums.h"
+#include "kernels/w16a8_widen.h"
 
 uint64_t w16a8_fully_connected_scratch(uint32_t inputs) {
     return sizeof(int16_t) * (uint64_t)w16a8_vector(inputs);

@@ -5,9 +5,15 @@
 
 #include "kernels/w16a8_sums.h"
 
-void w16a8_widen(const int8_t *in, uint32_t n, int8_t zero, int16_t *out) {
+static inline int8_t output_of(int32_t acc, const w16a8_layer_t *layer) {
+    const int32_t value = w16a8_rescale(acc, layer->multiplier, layer->shift) + layer->output_zero;
+    const int32_t held = value > layer->act_max ? layer->act_max : value;
+    return (int8_t)(held < layer->act_min ? layer->act_min : held);
+}
+
+void w16a8_outputs(int32_t *acc, uint32_t n, const w16a8_layer_t *layer, int8_t *out) {
     for (uint32_t i = 0; i < n; i++) {
-        out[i] = (int16_t)(in[i] - zero);
+        out[i] = output_of(acc[i], layer);
     }
 }
 
@@ -33,7 +39,8 @@ void w16a8_rows(const int16_t *vectors, uint32_t count, const int16_t *weights, 
     for (uint32_t v = 0; v < count; v++, vectors += w16a8_vector(taps)) {
         const int16_t *row = weights;
         for (uint32_t o = 0; o < channels; o++, row += taps) {
-            *out++ = w16a8_output(sum_products(vectors, row, taps) + layer->bias[o], layer);
+            const int64_t sum = sum_products(vectors, row, taps) + layer->bias[o];
+            *out++ = output_of(sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : (int32_t)sum, layer);
         }
     }
 }

@@ -11,9 +11,6 @@ static inline uint32_t w16a8_vector(uint32_t n) {
     return (n + 1u) & ~1u;
 }
 
-/* out = in - zero, for `n` values. `out` is at any even address. */
-void w16a8_widen(const int8_t *in, uint32_t n, int8_t zero, int16_t *out);
-
 /* The outputs of all `channels`, each a row of `taps` weights, for one or two vectors of inputs. The channels of a
    vector follow each other in `out`. */
 void w16a8_rows(const int16_t *vectors, uint32_t count, const int16_t *weights, uint32_t taps, uint32_t channels,
@@ -25,10 +22,5 @@ static inline int32_t w16a8_rescale(int32_t acc, int32_t multiplier, int32_t shi
     return (high + (1 << (-shift - 2))) >> (-shift - 1);
 }
 
-/* The output of a sum that has its bias. */
-static inline int8_t w16a8_output(int64_t sum, const w16a8_layer_t *layer) {
-    const int32_t acc = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : (int32_t)sum;
-    const int32_t value = w16a8_rescale(acc, layer->multiplier, layer->shift) + layer->output_zero;
-    const int32_t most = value > layer->act_max ? layer->act_max : value;
-    return (int8_t)(most < layer->act_min ? layer->act_min : most);
-}
+/* The outputs of `n` sums that have their biases. The sums are used up. */
+void w16a8_outputs(int32_t *acc, uint32_t n, const w16a8_layer_t *layer, int8_t *out);

@@ -7,35 +7,6 @@
 
 #include "kernels/dsp_multiply.h"
 #include "kernels/w16a8_sums.h"
-#include "kernels/widen_s8_dsp.h"
-
-/* The four values of a word, less the zero point: to both lanes of its negative. */
-static inline widened_t widen_centred(uint32_t word, uint32_t negative_zero) {
-    const uint32_t even = add_even_lanes(negative_zero, word), odd = add_odd_lanes(negative_zero, word);
-    return (widened_t){.first = low_lanes(even, odd), .second = high_lanes(even, odd)};
-}
-
-static inline void put_widened(int16_t *out, widened_t four) {
-    memcpy(out, &four.first, sizeof four.first);
-    memcpy(out + 2, &four.second, sizeof four.second);
-}
-
-void w16a8_widen(const int8_t *in, uint32_t n, int8_t zero, int16_t *out) {
-    const uint32_t negative_zero = low_lanes((uint32_t)-zero, (uint32_t)-zero);
-    const int8_t *const eights = in + (n & ~7u), *const fours = in + (n & ~3u), *const end = in + n;
-    for (; in != eights; in += 8, out += 8) {
-        const widened_t first = widen_centred(load_word(in), negative_zero),
-                        second = widen_centred(load_word(in + 4), negative_zero);
-        put_widened(out, first);
-        put_widened(out + 4, second);
-    }
-    for (; in != fours; in += 4, out += 4) {
-        put_widened(out, widen_centred(load_word(in), negative_zero));
-    }
-    for (; in != end; in++) {
-        *out++ = (int16_t)(*in - zero);
-    }
-}
 
 enum {
     GROUP = 4,     /* taps */
@@ -230,6 +201,22 @@ static inline int32_t output_of(int32_t acc, const outputs_t *layer) {
     return held < layer->least ? layer->least : held;
 }
 
+static outputs_t outputs_of(const w16a8_layer_t *layer) {
+    return (outputs_t){.multiplier = layer->multiplier,
+                       .half = 1 << (-layer->shift - 2),
+                       .right = -layer->shift - 1,
+                       .zero = layer->output_zero,
+                       .least = layer->act_min,
+                       .most = layer->act_max};
+}
+
+void w16a8_outputs(int32_t *acc, uint32_t n, const w16a8_layer_t *layer, int8_t *out) {
+    const outputs_t outputs = outputs_of(layer);
+    for (const int32_t *const end = acc + n; acc != end; acc++) {
+        *out++ = (int8_t)output_of(*acc, &outputs);
+    }
+}
+
 /* Outputs of one or of two vectors, from sums whose biases are to be added. */
 static inline void put_outputs(const int32_t *sum, const panel_t *panel, const int32_t *bias, const outputs_t *layer,
                                uint32_t vectors, uint32_t to_second, int8_t *out) {
@@ -287,12 +274,7 @@ static void run_panel(const panel_t *panel, const int32_t *bias, const outputs_t
 /* An odd last channel is computed twice. */
 void w16a8_rows(const int16_t *vectors, uint32_t count, const int16_t *weights, uint32_t taps, uint32_t channels,
                 const w16a8_layer_t *layer, int8_t *out) {
-    const outputs_t outputs = {.multiplier = layer->multiplier,
-                               .half = 1 << (-layer->shift - 2),
-                               .right = -layer->shift - 1,
-                               .zero = layer->output_zero,
-                               .least = layer->act_min,
-                               .most = layer->act_max};
+    const outputs_t outputs = outputs_of(layer);
     panel_t panel = {.x = vectors, .weights = weights, .vectors = count, .taps = taps};
     for (uint32_t o = 0; o < channels; o += panel.channels, panel.weights += panel.channels * taps) {
         const uint32_t left = channels - o;

@@ -12,12 +12,6 @@ enum {
     PANEL = 32,   /* whose sums lie on the stack */
 };
 
-void w16a8_widen(const int8_t *in, uint32_t n, int8_t zero, int16_t *out) {
-    for (const int8_t *const end = in + n; in != end; in++) {
-        *out++ = (int16_t)(*in - zero);
-    }
-}
-
 /* A vector by four channels after four of a layer. The fields are as the assembly keeps them. */
 typedef struct {
     const int16_t *x_end, *w_end[CHANNELS];
@@ -127,6 +121,11 @@ APART void put_outputs(const int32_t *sum, const int32_t *end, const w16a8_layer
     }
 }
 
+void w16a8_outputs(int32_t *acc, uint32_t n, const w16a8_layer_t *layer, int8_t *out) {
+    multiply_upper(acc, acc + n, layer->multiplier);
+    put_outputs(acc, acc + n, layer, out);
+}
+
 /* A vector with some channels: a multiple of four, or fewer than four, of which the last one is there again. */
 typedef struct {
     const int16_t *x, *weights;
@@ -173,8 +172,7 @@ static void run_panel(const panel_t *panel, const int32_t *bias, const w16a8_lay
         multiply_part(panel, 0, panel->taps, sum);
         add_biases(sum, end, bias);
     }
-    multiply_upper(sum, end, layer->multiplier);
-    put_outputs(sum, end, layer, out);
+    w16a8_outputs(sum, panel->channels, layer, out);
 }
 
 void w16a8_rows(const int16_t *vectors, uint32_t count, const int16_t *weights, uint32_t taps, uint32_t channels,

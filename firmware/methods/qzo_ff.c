@@ -1,5 +1,5 @@
-/* QZO-FF, sign-m-SPSA by forward passes: docs/arithmetic-qzo-ff.md, section 8. A step is two passes of all its samples for
-   each direction; then its end. */
+/* QZO-FF, sign-m-SPSA by forward passes: docs/arithmetic-qzo-ff.md, section 8. A step is two passes of all its samples
+   for each direction; then its end. */
 #include "methods/qzo_ff.h"
 
 #include <string.h>

@@ -55,7 +55,7 @@ static inline qzo_direction_t *qzo_direction(const model_t *model, uint32_t i) {
 }
 
 static inline bool qzo_selects(const qzo_tensor_t *tensor, uint32_t i) {
-    return tensor->mask == NULL || (tensor->mask[i / 8] >> i % 8 & 1u) != 0;
+    return tensor->mask == NULL || ((uint32_t)tensor->mask[i / 8] >> i % 8 & 1u) != 0;
 }
 
 static inline int32_t qzo_element(const qzo_tensor_t *tensor, uint32_t i) {

@@ -107,7 +107,8 @@ static void move_all(const model_t *model, const qzo_tensor_t *tensor, uint32_t 
     const int8_t *table = qzo_table(settings);
     int16_t of[NOISE_ENTRIES];
     for (uint32_t i = 0; i < NOISE_ENTRIES / 2; i++) {
-        of[i] = (int16_t)move_of(move, table[i]);
+        const bool same = i > 0 && table[i] == table[i - 1];
+        of[i] = same ? of[i - 1] : (int16_t)move_of(move, table[i]);
         of[NOISE_ENTRIES - 1 - i] = (int16_t)-of[i];
     }
     direction_moves_t moves = qzo_moves(model);

@@ -110,9 +110,14 @@ static adamw_t begin_adamw(model_t *model, float rate) {
                      .rate = rate};
 }
 
+/* f of a tensor: a step of g, in its units. */
+static float factor_of(const qzo_tensor_t *tensor, float rate, float k) {
+    const float scaled = rate * k;
+    return scaled / tensor->unit;
+}
+
 static void fill_steps(update_t *update, float rate) {
-    const float scaled = rate * update->step;
-    const float f = scaled / update->tensor->unit;
+    const float f = factor_of(update->tensor, rate, update->step);
     for (uint32_t g = 0; g < STEPS; g++) {
         update->steps[g] = rounded_step(g, f);
     }
@@ -120,15 +125,19 @@ static void fill_steps(update_t *update, float rate) {
 
 /* With one direction and plain steps: back from w - d(z) and the update, in one move for each entry of the pool.
    Returns whether all of them are in int16; else nothing is done. */
-static bool update_at_once(const model_t *model, const update_t *update, uint32_t step) {
-    const qzo_ff_settings_t *settings = update->settings;
-    const qzo_tensor_t *tensor = update->tensor;
+static bool update_at_once(const model_t *model, const qzo_tensor_t *tensor, uint32_t step, float f) {
+    const qzo_ff_settings_t *settings = qzo_settings(model);
     const int8_t *table = qzo_table(settings);
     const int32_t sign = qzo_direction(model, 0)->sign;
     int16_t of[NOISE_ENTRIES];
+    int32_t move = 0, last = 0; /* of the entry before, which is often the same */
     for (uint32_t i = 0; i < NOISE_ENTRIES / 2; i++) {
         const int32_t z = table[i];
-        const int32_t move = round_away(tensor->epsilon * z, Z_BITS) - plain_step(update, sign * z);
+        if (z != last) {
+            const int32_t down = rounded_step(magnitude(z), f);
+            move = round_away(tensor->epsilon * z, Z_BITS) - (z < 0 ? -sign : sign) * down;
+            last = z;
+        }
         if (magnitude(move) > INT16_MAX) {
             return false;
         }
@@ -156,20 +165,19 @@ void qzo_update(model_t *model, uint32_t step) {
     float k = Z_STEP;
     for (uint8_t i = 0; i < tensors; i++) {
         const qzo_tensor_t tensor = qzo_tensor(model, i);
+        if (may_be_at_once(settings, &tensor) && update_at_once(model, &tensor, step, factor_of(&tensor, rate, k))) {
+            continue;
+        }
+        qzo_move_tensor(model, &tensor, step, settings->directions - 1u, 1, 0);
+        if (settings->normalise != 0 && tensor.weights != NULL) {
+            k = normalised_step(model, &tensor, step); /* that of the biases, too */
+        }
         update_t update = {.settings = settings,
                            .tensor = &tensor,
                            .adamw = plain ? NULL : &adamw,
                            .step = k,
                            .reciprocal = reciprocal_of(settings)};
         fill_steps(&update, rate);
-        if (may_be_at_once(settings, &tensor) && update_at_once(model, &update, step)) {
-            continue;
-        }
-        qzo_move_tensor(model, &tensor, step, settings->directions - 1u, 1, 0);
-        if (settings->normalise != 0 && tensor.weights != NULL) {
-            update.step = k = normalised_step(model, &tensor, step); /* that of the biases, too */
-            fill_steps(&update, rate);
-        }
         update_each(model, &update, step);
     }
 }

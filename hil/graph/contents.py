@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,20 +10,20 @@ from functools import cached_property
 import numpy as np
 
 from hil.graph.chain_formats import ChainFormat
-from hil.graph.graph import CHAINS, LARGEST_FLOAT, POOLS, WEIGHTED, Format, Op, weight_type
-from hil.graph.record import LIMITS, OUTPUT, Arrays, Factors, Header, Limits, Output, Record
+from hil.graph.graph import CHAINS, POOLS, WEIGHTED, Format, Op, weight_type
+from hil.graph.parameters import OUTPUT, Arrays, Factors, Output
+from hil.graph.record import Header, Record
 
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-40, 2.0**40
-LARGEST_BIAS = 2**30
+LARGEST_WEIGHT, LARGEST_BIAS = 127, 2**30
 LEAST_MULTIPLIER = 2**30
 SHIFTS, ADD_SHIFTS = (-31, 30), (-31, 0)
-LARGEST_FLOAT_SCALE, LARGEST_FLOAT_WEIGHT = 2.0**32, 2.0**20
 
 Fault = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Contents:
+class Contents(ABC):
     """The checks of the data of a layer that lie inside the file."""
 
     blob: bytes
@@ -60,12 +61,31 @@ class Contents:
         end = self.record.weights_at + self.record.weight_bytes
         return self.blob[end : end + -end % 4]
 
+    def beyond(self, largest: float) -> Iterator[Fault]:
+        """Check 12, of the magnitudes of the weights."""
+        wrong = self.values[~(np.abs(self.values.astype(np.float64)) <= largest)]  # not-a-number compares false
+        if wrong.size:
+            yield 12, f"a weight is {wrong[0]}, which no tensor may hold"
+
+    @abstractmethod
+    def padding(self) -> Iterator[Fault]:
+        """Check 7."""
+
+    @abstractmethod
+    def scales(self) -> Iterator[Fault]:
+        """Check 9."""
+
+    @abstractmethod
+    def sums(self) -> Iterator[Fault]:
+        """Check 11."""
+
+    @abstractmethod
     def weights(self) -> Iterator[Fault]:
         """Check 12."""
-        largest = CHAINS[Format(self.record.format)].largest_weight if self.record.format in CHAINS else 127
-        beyond = self.values[~(np.abs(self.values.astype(np.float64)) <= largest)]  # not-a-number compares false
-        if beyond.size:
-            yield 12, f"a weight is {beyond[0]}, which no tensor may hold"
+
+    @abstractmethod
+    def limits(self) -> Iterator[Fault]:
+        """Check 13."""
 
 
 class Chain(Contents):
@@ -87,22 +107,26 @@ class Chain(Contents):
         if (header.scale, header.zero, header.rounding) != (2.0**self.format.input_exponent, 0, 0):
             found = f"scale {header.scale}, zero point {header.zero} and rounding {header.rounding}"
             yield 9, f"an input of {found} is none of {Format(record.format).name.lower()}"
-        if record.op in WEIGHTED and not _within(record.exponent, least, most):
+        if record.op in WEIGHTED and not within(record.exponent, least, most):
             yield 9, f"weight exponent {record.exponent} is outside {least}..{most}"
 
     def sums(self) -> Iterator[Fault]:
         """Check 11."""
         if self.record.channels:
-            counts = (self.record.taps, self.error_products, self.positions)
-            yield from _counts(counts, (self.format.most_products,) * 3)
+            found = (self.record.taps, self.error_products, self.positions)
+            yield from counts(found, (self.format.most_products,) * 3)
+
+    def weights(self) -> Iterator[Fault]:
+        """Check 12."""
+        yield from self.beyond(self.format.largest_weight)
 
     def limits(self) -> Iterator[Fault]:
         """Check 13."""
         return iter(())
 
 
-class Tflite8(Contents):
-    """The checks of a tflite8 layer."""
+class Affine(Contents):
+    """The checks that layers with scales and zero points share, whatever their weights are."""
 
     @cached_property
     def output(self) -> Output:
@@ -114,6 +138,37 @@ class Tflite8(Contents):
         """Of an add, else None."""
         record = self.record
         return Factors.unpack(self.blob, record.parameters_at + OUTPUT.size) if record.op == Op.ADD else None
+
+    def sums(self) -> Iterator[Fault]:
+        """Check 11, of positions and of an add."""
+        yield from counts((self.positions,), (2**16,))
+        if self.factors is not None:
+            multipliers, shifts, _ = self.factors
+            if not (within(multipliers, LEAST_MULTIPLIER) and within(shifts, *ADD_SHIFTS)):
+                yield 11, f"factors {multipliers} with shifts {shifts} are none of an add"
+
+    def limits(self) -> Iterator[Fault]:
+        """Check 13."""
+        output = self.output
+        if output.act_min > output.act_max:
+            yield 13, f"the limits {output.act_min} and {output.act_max} of the output leave nothing"
+        if self.record.op not in POOLS:
+            return
+        scale, zero = self.read_scale_and_zero()
+        if (output.scale, output.zero) != (scale, zero):
+            mine = f"scale {output.scale}, zero point {output.zero}"
+            yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
+
+    def read_scale_and_zero(self) -> tuple[float, int]:
+        """Return scale and zero point of the (first) value that it reads."""
+        if not self.record.first:
+            return self.header.scale, self.header.zero
+        maker = self.records[self.record.first - 1]
+        return Output.unpack(self.blob, maker.parameters_at)[:2]
+
+
+class Tflite8(Affine):
+    """The checks of a tflite8 layer."""
 
     @cached_property
     def arrays(self) -> Arrays | None:
@@ -139,17 +194,13 @@ class Tflite8(Contents):
 
     def sums(self) -> Iterator[Fault]:
         """Check 11."""
-        yield from _counts((self.positions,), (2**16,))
-        if self.factors is not None:
-            multipliers, shifts, _ = self.factors
-            if not (_within(multipliers, LEAST_MULTIPLIER) and _within(shifts, *ADD_SHIFTS)):
-                yield 11, f"factors {multipliers} with shifts {shifts} are none of an add"
+        yield from super().sums()
         if self.arrays is None:
             return
-        yield from _counts((self.record.taps, self.error_products), (2**15, 2**17))
-        if not _within(self.arrays.bias.astype(np.int64), -LARGEST_BIAS, LARGEST_BIAS):
+        yield from counts((self.record.taps, self.error_products), (2**15, 2**17))
+        if not within(self.arrays.bias.astype(np.int64), -LARGEST_BIAS, LARGEST_BIAS):
             yield 11, "a bias is beyond 2^30"
-        if not (_within(self.arrays.multiplier, LEAST_MULTIPLIER) and _within(self.arrays.shift, *SHIFTS)):
+        if not (within(self.arrays.multiplier, LEAST_MULTIPLIER) and within(self.arrays.shift, *SHIFTS)):
             yield 11, "a multiplier is outside 2^30..2^31 - 1, or a shift outside -31..30"
 
     def weights(self) -> Iterator[Fault]:
@@ -157,91 +208,25 @@ class Tflite8(Contents):
         if self.arrays is None:
             return
         record, weights = self.record, self.values
-        yield from super().weights()
+        yield from self.beyond(LARGEST_WEIGHT)
         depthwise = record.op == Op.DEPTHWISE
         by_channel = weights.reshape(-1, record.channels) if depthwise else weights.reshape(record.channels, -1).T
         if (by_channel.sum(0, np.int64) != self.arrays.sums).any():
             yield 12, "a sum is not that of the weights"
 
-    def limits(self) -> Iterator[Fault]:
-        """Check 13."""
-        output = self.output
-        if output.act_min > output.act_max:
-            yield 13, f"the limits {output.act_min} and {output.act_max} of the output leave nothing"
-        if self.record.op not in POOLS:
-            return
-        scale, zero = self.header.scale, self.header.zero
-        if self.record.first:
-            maker = self.records[self.record.first - 1]
-            scale, zero = Output.unpack(self.blob, maker.parameters_at)[:2]
-        if (output.scale, output.zero) != (scale, zero):
-            mine = f"scale {output.scale}, zero point {output.zero}"
-            yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
-
-
-class Float32(Contents):
-    """The checks of a float32 layer (docs/arithmetic-float32.md, section 11)."""
-
-    def padding(self) -> Iterator[Fault]:
-        """Check 7: nothing of a layer is padded."""
-        return iter(())
-
-    def scales(self) -> Iterator[Fault]:
-        """Check 9."""
-        header = self.header
-        if not _within(header.scale, SMALLEST_SCALE, LARGEST_FLOAT_SCALE) or header.rounding:
-            yield 9, f"an input of scale {header.scale} and rounding {header.rounding} is none of float32"
-
-    def sums(self) -> Iterator[Fault]:
-        """Check 11."""
-        yield from _counts((self.positions,), (2**16,))
-        if self.record.channels:
-            yield from _counts((self.record.taps, self.error_products), (2**17, 2**17))
-
-    def weights(self) -> Iterator[Fault]:
-        """Check 12."""
-        record = self.record
-        if not record.channels:
-            return
-        biases = np.frombuffer(self.blob, "<f4", record.channels, record.parameters_at + LIMITS.size)
-        for kind, numbers in (("weight", self.values), ("bias", biases)):
-            wrong = beyond_file(numbers)
-            if wrong.size:
-                yield 12, f"a {kind} is {wrong[0]}, which is not within 2^20"
-
-    def limits(self) -> Iterator[Fault]:
-        """Check 13."""
-        low, high = limits = Limits.unpack(self.blob, self.record.parameters_at)
-        widest = (-LARGEST_FLOAT, LARGEST_FLOAT)
-        ordered = widest[0] <= low < high <= widest[1]
-        if not ordered or any(limit == 0 and np.signbit(limit) for limit in limits):
-            yield 13, f"the limits {low} and {high} of the output are not rising numbers within 2^40, or one is -0"
-        if self.record.op in POOLS and limits != widest:
-            yield 13, f"a pool has the limits {low} and {high}, not -2^40 and 2^40"
-
-
-def beyond_file(numbers: np.ndarray) -> np.ndarray:
-    """Return the weights and biases in `float32` that no file may hold; not-a-number is one."""
-    return numbers[~(np.abs(numbers) <= LARGEST_FLOAT_WEIGHT)]
-
-
-def contents_of(format: int) -> type[Chain] | type[Tflite8] | type[Float32]:
-    """Return the checks of a layer's data by its format."""
-    if format in CHAINS:
-        return Chain
-    return Float32 if format == Format.FLOAT32 else Tflite8
-
 
 def is_scale(scale: float | np.ndarray) -> bool:
     """Return whether all scales are normal numbers in 2^-40..2^40; not-a-number compares false."""
-    return _within(scale, SMALLEST_SCALE, LARGEST_SCALE)
+    return within(scale, SMALLEST_SCALE, LARGEST_SCALE)
 
 
-def _within(values: float | Sequence[int] | np.ndarray, low: float, high: float = np.inf) -> bool:
+def within(values: float | Sequence[int] | np.ndarray, low: float, high: float = np.inf) -> bool:
+    """Return whether all numbers are in low..high; not-a-number compares false."""
     return bool(np.all((np.asarray(values) >= low) & (np.asarray(values) <= high)))
 
 
-def _counts(counts: Sequence[int], most: Sequence[int]) -> Iterator[Fault]:
-    for count, limit in zip(counts, most, strict=True):
+def counts(found: Sequence[int], most: Sequence[int]) -> Iterator[Fault]:
+    """Check products and positions against their limits."""
+    for count, limit in zip(found, most, strict=True):
         if count > limit:
             yield 11, f"{count:,} products or positions behind one sum are more than {limit:,}"

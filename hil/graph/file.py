@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -11,22 +10,9 @@ import xxhash
 
 from hil.errors import RigError
 from hil.graph.file_checks import HEADER_LAYER, Refusal, check_header, check_layer
-from hil.graph.graph import CHAINS, AddFactors, Format, Graph, Node, Op, Parameters, named, weight_type
-from hil.graph.record import (
-    HEADER,
-    LIMITS,
-    OUTPUT,
-    RECORD,
-    Arrays,
-    Factors,
-    Header,
-    Limits,
-    Output,
-    Record,
-    ended,
-    padded,
-    parameter_bytes,
-)
+from hil.graph.graph import Format, Graph, Node, Op, Parameters, named, weight_type
+from hil.graph.parameters import LAYOUTS, ended, padded, parameter_bytes
+from hil.graph.record import HEADER, RECORD, Header, Record
 
 MAGIC, VERSION = 0x54454E48, 3
 OLD_VERSIONS = (1, 2)
@@ -54,7 +40,8 @@ def encode(graph: Graph) -> bytes:
         records += _record(layer, offset + len(data)).pack()
         if layer.own is not None:
             data += padded(layer.own.weights.astype(weight_type(layer.format)).tobytes())
-        data += _parameters(layer)
+        if layer.format in LAYOUTS:
+            data += LAYOUTS[layer.format].pack(layer)
     header = Header(graph.in_shape, graph.classes, graph.scale, graph.zero, ROUNDINGS.index(graph.rounding))
     rest = header.pack() + records + data
     start = struct.pack("<IHHI", MAGIC, VERSION, len(graph.layers), DIGEST_FROM + len(rest))
@@ -66,33 +53,12 @@ def _record(layer: Node, offset: int) -> Record:
     return Record(
         layer.op, layer.format, layer.kernel, layer.stride, layer.pad, layer.block, layer.weight_exp,
         layer.reads[0], layer.reads[1] if len(layer.reads) > 1 else 0, layer.in_shape, layer.out_shape, 0,
-        offset if layer.own is not None else 0, after if layer.format not in CHAINS else 0,
+        offset if layer.own is not None else 0, after if layer.format in LAYOUTS else 0,
     )  # fmt: skip
 
 
 def _weights_end(layer: Node) -> int:
     return ended(layer.weight_count * weight_type(layer.format).itemsize)
-
-
-def _parameters(layer: Node) -> bytes:
-    if layer.format in CHAINS:
-        return b""
-    if layer.format is Format.FLOAT32:
-        biases = b"" if layer.own is None else layer.own.bias.astype("<f4").tobytes()
-        return Limits(layer.act_min, layer.act_max).pack() + biases
-    data = Output(layer.scale, layer.zero, int(layer.act_min), int(layer.act_max)).pack()
-    if layer.factors is not None:
-        data += Factors(layer.factors.multipliers, layer.factors.shifts).pack()
-    if layer.own is not None:
-        own = layer.own
-        data += Arrays(own.bias, own.multiplier, own.scale, _sums(layer.op, own.weights), own.shift).pack()
-    return data
-
-
-def _sums(op: Op, weights: np.ndarray) -> np.ndarray:
-    """Return the sum of the weights of each output channel."""
-    axis = (0, 1) if op is Op.DEPTHWISE else tuple(range(1, weights.ndim))
-    return weights.sum(axis=axis, dtype=np.int64)
 
 
 def decode(blob: bytes, name: str = "network") -> Graph:
@@ -171,23 +137,7 @@ def _layer(blob: bytes, record: Record, name: str) -> Node:
         name, op, reads, record.in_shape, record.out_shape, record.kernel, record.stride, record.pad, record.block,
         own=own, format=Format(record.format),
     )  # fmt: skip
-    if record.format in CHAINS:
-        return node
-    if record.format == Format.FLOAT32:
-        limits, after = Limits.unpack(blob, record.parameters_at), record.parameters_at + LIMITS.size
-        if own is not None:
-            bias = np.frombuffer(blob, "<f4", record.channels, after).astype(np.float32)
-            own = Parameters(own.weights, bias)
-        return replace(node, act_min=limits.act_min, act_max=limits.act_max, own=own)
-    output, after = Output.unpack(blob, record.parameters_at), record.parameters_at + OUTPUT.size
-    if own is not None:
-        arrays = Arrays.unpack(blob, after, record.channels)
-        own = Parameters(own.weights, arrays.bias, arrays.multiplier, arrays.shift, arrays.scale)
-    factors = AddFactors(*Factors.unpack(blob, after)[:2]) if op is Op.ADD else None
-    return replace(
-        node, act_min=output.act_min, act_max=output.act_max, scale=output.scale, zero=output.zero, own=own,
-        factors=factors,
-    )  # fmt: skip
+    return LAYOUTS[record.format].unpack(blob, record.parameters_at, node) if record.format in LAYOUTS else node
 
 
 def _weight_shape(op: Op, record: Record) -> tuple[int, ...]:
@@ -212,6 +162,6 @@ def places_in_file(graph: Graph) -> dict[int, tuple[int, int]]:
     for index, layer in enumerate(graph.layers):
         if layer.own is not None:
             record = Record.unpack(blob, HEADER.size + RECORD.size * index)
-            before = LIMITS if layer.format is Format.FLOAT32 else OUTPUT
-            places[index] = (record.weights_at, record.parameters_at + before.size)
+            biases_at = LAYOUTS[layer.format].biases_at if layer.format in LAYOUTS else 0
+            places[index] = (record.weights_at, record.parameters_at + biases_at)
     return places

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from hil.graph.contents import contents_of, is_scale
+from hil.graph.contents import Chain, Contents, Tflite8, is_scale
+from hil.graph.float32_contents import Float32
 from hil.graph.graph import CHAINS, OPS, POOLS, WEIGHTED, WINDOWED, Format, Op
-from hil.graph.record import Header, Record, ended
+from hil.graph.parameters import LAYOUTS, ended
+from hil.graph.record import Header, Record
+from hil.graph.w16a8_contents import W16A8
 
 HEADER_LAYER = 255
 MOST_LAYERS, LEAST_CLASSES, MOST_CLASSES = 64, 2, 1024
@@ -14,6 +17,13 @@ MOST_CHAIN_LAYERS = 32
 KEEP_CHANNELS = (Op.DEPTHWISE, Op.RELU, *POOLS)
 KEEP_PLACES = (Op.POINTWISE, Op.RELU)
 BLOCKS = 4
+CONTENTS: dict[Format, type[Contents]] = {
+    Format.TFLITE8: Tflite8,
+    Format.FLOAT32: Float32,
+    Format.W16A8: W16A8,
+    **dict.fromkeys(CHAINS, Chain),
+}
+"""The checks of a layer's data by its format."""
 
 Fault = tuple[int, str]  # number of the check, what is wrong
 
@@ -69,7 +79,7 @@ def _faults(index: int, records: Sequence[Record], header: Header, blob: bytes, 
     yield from _format(record, index, records)
     yield from _places(record, is_last, len(blob), end)
     yield from _zeros(record)
-    contents = contents_of(record.format)(blob, index, records, header)
+    contents = CONTENTS[Format(record.format)](blob, index, records, header)
     yield from contents.padding()
     if is_last and (record.op, record.out_shape[2]) != (Op.FULLY_CONNECTED, header.classes):
         yield 8, f"the last layer is not fully connected with {header.classes} outputs"
@@ -159,7 +169,7 @@ def _chain(record: Record, index: int, records: Sequence[Record], name: str) -> 
 
 def _places(record: Record, is_last: bool, total: int, end: int) -> Iterator[Fault]:
     weights_at = end if record.op in WEIGHTED else 0
-    parameters_at = end + ended(record.weight_bytes) if record.format not in CHAINS else 0
+    parameters_at = end + ended(record.weight_bytes) if record.format in LAYOUTS else 0
     if (record.weights_at, record.parameters_at) != (weights_at, parameters_at):
         places = f"weights at {record.weights_at} and parameters at {record.parameters_at}"
         yield 6, f"{places}, not at {weights_at} and {parameters_at}"

@@ -35,6 +35,7 @@ class Format(IntEnum):
     TFLITE8 = 1
     BFP8 = 2
     FLOAT32 = 3
+    W16A8 = 4
 
 
 POOLS = (Op.MAX_POOL, Op.AVERAGE_POOL)
@@ -42,18 +43,18 @@ WEIGHTED = (Op.CONV2D, Op.FULLY_CONNECTED, Op.DEPTHWISE, Op.POINTWISE)
 WINDOWED = (Op.CONV2D, Op.DEPTHWISE, Op.POINTWISE, *POOLS)
 CHAINS: dict[Format, ChainFormat] = {Format[name.upper()]: chain for name, chain in CHAIN_FORMATS.items()}
 """The formats whose networks are chains."""
-OPS = {
-    format: tuple(Op[name.upper()] for name in CHAINS[format].operations)
-    if format in CHAINS
-    else tuple(op for op in Op if op is not Op.RELU)
-    for format in Format
-}
 WEIGHTS: dict[Format, np.dtype] = {
     Format.TFLITE8: np.dtype(np.int8),
-    Format.FLOAT32: np.dtype(np.float32),
+    Format.FLOAT32: np.dtype("<f4"),
+    Format.W16A8: np.dtype("<i2"),
     **{format: chain.weights for format, chain in CHAINS.items()},
 }
 """The types of weights in a network file."""
+OPS: dict[Format, tuple[Op, ...]] = {
+    **dict.fromkeys(WEIGHTS, tuple(op for op in Op if op is not Op.RELU)),
+    **{format: tuple(Op[name.upper()] for name in chain.operations) for format, chain in CHAINS.items()},
+}
+"""The operations that a format has; a chain has those of chains.toml."""
 LARGEST_FLOAT = 2.0**40
 """The largest magnitude of a value and of an error in `float32`."""
 
@@ -83,6 +84,8 @@ def named(ops: Sequence[Op]) -> list[str]:
 class Parameters:
     """Weights and what goes with them: arrays by output channel in `tflite8`, an exponent in a format of chains.
 
+    In `w16a8` a layer has one multiplier, shift and scale: their arrays have one element.
+
     Attributes:
         weights: of the type in `WEIGHTS`: [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in]
             (fully_connected).
@@ -91,6 +94,7 @@ class Parameters:
         shift: int8 [out], -31..30.
         scale: float32 [out], s_w.
         exponent: of the weights (`bfp8`).
+        largest: w_max, the largest magnitude of a weight: 32767 or 127 (`w16a8`).
     """
 
     weights: np.ndarray
@@ -99,6 +103,7 @@ class Parameters:
     shift: np.ndarray = field(default_factory=partial(np.zeros, 0, np.int8))
     scale: np.ndarray = field(default_factory=partial(np.zeros, 0, np.float32))
     exponent: int = 0
+    largest: int = 127
 
 
 @dataclass(frozen=True)
@@ -120,8 +125,8 @@ class Node:
         in_shape, out_shape: height, width, channels.
         kernel, stride, pad: of the windows; (0, 0), 0 and 0 where there are none.
         block: of sparse training, 1..4; 0 without weights.
-        act_min, act_max: limits of the output (`tflite8`: whole numbers; `float32`: binary32 numbers).
-        scale, zero: of the output (`tflite8`); the scale is a binary32 number.
+        act_min, act_max: limits of the output (`tflite8`, `w16a8`: whole numbers; `float32`: binary32 numbers).
+        scale, zero: of the output (`tflite8`, `w16a8`); the scale is a binary32 number.
         own: weights and what goes with them; None where there are none.
         factors: of an add, else None.
         format: of the output and of the weights.
@@ -195,7 +200,7 @@ class Graph:
         in_shape: of the network's input.
         classes: 2..1024.
         scale, zero: of the input; the scale is a binary32 number (`bfp8`: 2 to the power of its exponent).
-        rounding: `double` or `single` (`tflite8`).
+        rounding: `double` or `single` (`tflite8`); `w16a8`: `single`.
     """
 
     name: str

@@ -1,22 +1,17 @@
-"""The parts of the network file as they lie in it: header, record, parameters (docs/network.md)."""
+"""The header and the records of the network file as they lie in it (docs/network.md)."""
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
-from hil.graph.graph import CHAINS, WEIGHTED, Format, Op, weight_type
+from hil.graph.graph import WEIGHTED, Op, weight_type
+from hil.graph.parameters import ended, parameter_bytes
 
 HEADER = struct.Struct("<IHHIIHHHHfbBH")
 REST = struct.Struct("<HHHHfbBH")  # of the header, from offset 16
 RECORD = struct.Struct("<BB4BBb2B3H3HHII")
-OUTPUT = struct.Struct("<fbbbB")  # what the parameters of every tflite8 layer begin with
-FACTORS = struct.Struct("<3i3bB")  # of an add
-LIMITS = struct.Struct("<ff")  # what the parameters of every float32 layer begin with
-assert (HEADER.size, RECORD.size, OUTPUT.size, FACTORS.size, LIMITS.size) == (32, 32, 8, 16, 8)
+assert (HEADER.size, RECORD.size) == (32, 32)
 
 
 class Header(NamedTuple):
@@ -103,109 +98,3 @@ class Record(NamedTuple):
         if self.parameters_at:
             return self.parameters_at + self.parameter_bytes
         return self.weights_at + ended(self.weight_bytes)
-
-
-class Output(NamedTuple):
-    """Scale, zero point and limits of the output of a tflite8 layer; `none` must be zero."""
-
-    scale: float
-    zero: int
-    act_min: int
-    act_max: int
-    none: int = 0
-
-    def pack(self) -> bytes:
-        """Return its bytes."""
-        return OUTPUT.pack(*self)
-
-    @classmethod
-    def unpack(cls, blob: bytes, offset: int) -> Output:
-        """Read it from a file that is long enough."""
-        return cls(*OUTPUT.unpack_from(blob, offset))
-
-
-class Limits(NamedTuple):
-    """Limits of the output of a float32 layer."""
-
-    act_min: float
-    act_max: float
-
-    def pack(self) -> bytes:
-        """Return its bytes."""
-        return LIMITS.pack(*self)
-
-    @classmethod
-    def unpack(cls, blob: bytes, offset: int) -> Limits:
-        """Read it from a file that is long enough."""
-        return cls(*LIMITS.unpack_from(blob, offset))
-
-
-class Factors(NamedTuple):
-    """Multipliers and shifts of an add; `none` must be zero."""
-
-    multipliers: tuple[int, int, int]
-    shifts: tuple[int, int, int]
-    none: int = 0
-
-    def pack(self) -> bytes:
-        """Return its bytes."""
-        return FACTORS.pack(*self.multipliers, *self.shifts, self.none)
-
-    @classmethod
-    def unpack(cls, blob: bytes, offset: int) -> Factors:
-        """Read it from a file that is long enough."""
-        f = FACTORS.unpack_from(blob, offset)
-        return cls(f[:3], f[3:6], f[6])
-
-
-@dataclass(frozen=True, eq=False)
-class Arrays:
-    """The parameters of a layer by output channel: int32, int32, float32, int32, int8."""
-
-    bias: np.ndarray
-    multiplier: np.ndarray
-    scale: np.ndarray
-    sums: np.ndarray
-    shift: np.ndarray
-
-    def pack(self) -> bytes:
-        """Return their bytes, the last array padded."""
-        words = zip((self.bias, self.multiplier, self.scale, self.sums), ("<i4", "<i4", "<f4", "<i4"), strict=True)
-        data = b"".join(np.asarray(array).astype(kind).tobytes() for array, kind in words)
-        data += padded(np.asarray(self.shift).astype(np.int8).tobytes())
-        assert len(data) == array_bytes(len(self.bias)), "an array of parameters has another length than the channels"
-        return data
-
-    @classmethod
-    def unpack(cls, blob: bytes, offset: int, channels: int) -> Arrays:
-        """Read them from a file that is long enough; the arrays are copies."""
-        kinds = (("<i4", np.int32), ("<i4", np.int32), ("<f4", np.float32), ("<i4", np.int32))
-        bias, multiplier, scale, sums = (
-            np.frombuffer(blob, kind, channels, offset + 4 * channels * place).astype(native)
-            for place, (kind, native) in enumerate(kinds)
-        )
-        return cls(bias, multiplier, scale, sums, np.frombuffer(blob, np.int8, channels, offset + 16 * channels).copy())
-
-
-def ended(size: int) -> int:
-    """Return a size rounded up to a multiple of 4."""
-    return (size + 3) & ~3
-
-
-def padded(data: bytes) -> bytes:
-    """Return bytes with zeros up to a multiple of 4."""
-    return data + bytes(-len(data) % 4)
-
-
-def array_bytes(channels: int) -> int:
-    """Return the bytes of the parameters by output channel."""
-    return 16 * channels + ended(channels)
-
-
-def parameter_bytes(op: int, format: int, channels: int) -> int:
-    """Return the bytes of a layer's parameters."""
-    if format in CHAINS:
-        return 0
-    if format == Format.FLOAT32:
-        return LIMITS.size + 4 * channels
-    return OUTPUT.size + (FACTORS.size if op == Op.ADD else array_bytes(channels))

@@ -19,6 +19,7 @@ CLASSES = (
     "int8_bp:Int8Bp",
     "int8_bp:Mcutrain",
     "elasticzo_fp32:ElasticZoFp32",
+    "qzo_ff:QzoFf",
 )
 METHODS: dict[str, type[Method]] = {
     kind.name: kind for kind in (resolve_name(f"{__name__}.{place}") for place in CLASSES)

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hil.graph.contents import beyond_file
 from hil.graph.file import places_in_file
+from hil.graph.float32_contents import beyond_file
 from hil.graph.graph import Format, Graph, Op
 from hil.graph.plan import Plan
 from hil.methods import elasticzo_fp32_memory as memory

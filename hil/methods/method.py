@@ -166,6 +166,10 @@ class Method(ABC):
     def analytic(self) -> dict[str, Any]:
         """Return what the paper's formulas give."""
 
+    def remarks(self) -> tuple[str, ...]:
+        """Return sentences for the warnings of a record."""
+        return ()
+
     def bookings(self) -> Bookings | None:
         """Return how often a step books cycles (docs/latency.md); None where the board counts the bookings."""
         return None

@@ -10,6 +10,7 @@ from hil.bounded_read import read_file
 from hil.errors import RigError, close_matches
 from hil.graph.file import decode
 from hil.graph.graph import Format, Graph
+from hil.networks.convert_w16a8 import W8, W16, from_tflite8
 from hil.networks.drawing import calibration_images
 from hil.networks.float32 import drawn
 from hil.networks.floating import FloatGraph
@@ -33,14 +34,17 @@ class NamedNetwork:
     Attributes:
         shape: makes the network with drawn weights from a name and a seed; a float graph is quantized to `tflite8`.
         data: a data set of this package with images of the network's size.
-        committed: whether its pre-trained weights are in this package; else they are drawn by the seed.
+        committed: whether its pre-trained weights are in this package, or those of the network that `shape` converts;
+            else they are drawn by the seed.
         format: of its values and weights.
+        converted: whether `shape` makes it from another network.
     """
 
     shape: Callable[[str, int], FloatGraph | Graph]
     data: str
     committed: bool = False
     format: Format = Format.TFLITE8
+    converted: bool = False
 
     @property
     def provenance(self) -> str:
@@ -48,6 +52,15 @@ class NamedNetwork:
         if self.committed:
             return PRETRAINED
         return DRAWN if self.format is Format.TFLITE8 else XAVIER
+
+
+def _converted(source: str, largest: int) -> NamedNetwork:
+    """Return a network of pre-trained weights in `w16a8`."""
+
+    def shape(name: str, seed: int) -> Graph:
+        return from_tflite8(build(source, seed), largest, name)
+
+    return NamedNetwork(shape, NETWORKS[source].data, committed=True, format=Format.W16A8, converted=True)
 
 
 def _mcunet(side: int) -> NamedNetwork:
@@ -70,6 +83,11 @@ NETWORKS = {
     "lenet5-float32": _float32(float_lenet5, "fashion-mnist-1k"),
     "resnet-tiny-float32": _float32(partial(resnet_tiny, side=28, channels=1), "fashion-mnist-1k"),
     "pointnet-float32": _float32(pointnet, "fashion-mnist-1k@16x16x3"),
+}
+NETWORKS |= {
+    "lenet5-w16a8": _converted("lenet5-tflite", W16),
+    "lenet5-8w8a": _converted("lenet5-tflite", W8),
+    "resnet-tiny-w16a8": _converted("resnet-tiny", W16),
 }
 
 
@@ -102,7 +120,7 @@ def build(name: str, seed: int) -> Graph:
         RigError: no such network.
     """
     known = find_network(name)
-    if known.committed:
+    if known.committed and not known.converted:
         return _read_only(decode(read_file(WEIGHTS / f"{name}.hnet", LARGEST, "install trainrig again"), name))
     made = known.shape(name, seed)
     if isinstance(made, FloatGraph):

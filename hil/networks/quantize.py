@@ -38,11 +38,7 @@ def quantize(graph: FloatGraph, images: np.ndarray, rounding: str = "double") ->
     Raises:
         RigError: images of another shape, or a layer whose factors are out of range.
     """
-    if images.dtype != np.uint8 or images.shape[1:] != graph.in_shape or not len(images):
-        raise RigError(
-            f"the images to calibrate {graph.name} with are {images.dtype} {images.shape}: give uint8 [n, "
-            f"{', '.join(map(str, graph.in_shape))}]."
-        )
+    check_images(graph, images)
     grids = [(INPUT_SCALE, INPUT_ZERO)]
     for layer, (low, high) in zip(graph.layers, ranges(graph, images), strict=True):
         grids.append(grids[layer.reads[0]] if layer.op in POOLS else grid_of(low, high))
@@ -62,6 +58,15 @@ def quantize(graph: FloatGraph, images: np.ndarray, rounding: str = "double") ->
             )
         )  # fmt: skip
     return Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO, rounding)
+
+
+def check_images(graph: FloatGraph, images: np.ndarray) -> None:
+    """Raise RigError for images that a graph cannot be calibrated with."""
+    if images.dtype != np.uint8 or images.shape[1:] != graph.in_shape or not len(images):
+        raise RigError(
+            f"the images to calibrate {graph.name} with are {images.dtype} {images.shape}: give uint8 [n, "
+            f"{', '.join(map(str, graph.in_shape))}]."
+        )
 
 
 def ranges(graph: FloatGraph, images: np.ndarray) -> list[tuple[float, float]]:

@@ -31,7 +31,8 @@ def mix32s(h: np.ndarray) -> np.ndarray:
     """Scramble the 32 bits of each number, uint32 of any shape."""
     h = (h ^ (h >> np.uint32(16))) * np.uint32(0x85EBCA6B)
     h = (h ^ (h >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    return h ^ (h >> np.uint32(16))
+    mixed: np.ndarray = h ^ (h >> np.uint32(16))
+    return mixed
 
 
 def xorshift32(x: int) -> int:

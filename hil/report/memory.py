@@ -16,6 +16,7 @@ KINDS = {
     "eacc": "#edb36a", "bscratch": "#f3cf9f", "grad": LIMIT, "file": GREY, "theta": LIMIT, "beta": LIMIT,
     "queries": "#7fc7a8", "value": BOARD, "work": "#9dc4e6", "node": REFERENCE, "sums": "#edb36a",
     "coordinates": "#edb36a", "error": REFERENCE, "back": "#edb36a", "velocity": "#b8a1d9",
+    "directions": "#7fc7a8", "mask": "#c9a66b", "guide": "#b8a1d9", "moments": "#b8a1d9",
 }  # fmt: skip
 WORDS = {
     "blob": "network file, weights in place", "samples": "samples and labels", "noise": "pool of noise",
@@ -24,6 +25,9 @@ WORDS = {
     "theta": "trained weights and biases", "queries": "deltas and seeds", "value": "values",
     "node": "perturbed nodes, errors", "sums": "gradients of a chunk", "back": "int32 sums of errors",
     "velocity": "momentum",
+    "directions": "states and signs of directions",
+    "mask": "mask of updated weights", "guide": "momentum of directions",
+    "moments": "moments of AdamW",
 }  # fmt: skip
 GROUPS = {  # kinds that share the legend entry of another kind
     "labels": "samples", "plus_logits": "samples", "plus_exponents": "samples", "file": "blob", "beta": "theta",

@@ -18,8 +18,8 @@ VARIANTS = tuple(METHODS[METHOD].variants)
 NETWORKS = ("lenet5-float32", "resnet-tiny-float32")  # the first that fits is trained
 ON_QEMU = ("full-zo", "cls1")
 SCHEDULE = ((2, {"eta": 0.008}), (3, {"eta": 0.0064}))
-# Steps of the nightly trial that must learn, on a board with a floating-point unit.
-LEARNS = {"cls1": 400, "full-bp": 200}
+# Steps and learning rate of the nightly trials that must learn.
+LEARNS = {"cls1": (400, 0.005), "full-bp": (200, 0.05)}
 
 
 def train(hil_trial, spec):
@@ -71,5 +71,6 @@ def test_latency_by_layer(hil_board, variant, hil_trial):
 @pytest.mark.parametrize("variant", LEARNS)
 def test_training_learns(hil_board, variant, hil_trial):
     """Train LeNet-5 until its accuracy rises."""
-    sizes = {"batch": 16, "steps": LEARNS[variant], "evaluate": 200}
-    train(hil_trial, TrialSpec(hil_board, variant, "lenet5-float32", METHOD, settings={"eta": 0.05}, **sizes))
+    steps, eta = LEARNS[variant]
+    sizes = {"batch": 16, "steps": steps, "evaluate": 200}
+    train(hil_trial, TrialSpec(hil_board, variant, "lenet5-float32", METHOD, settings={"eta": eta}, **sizes))

@@ -6,6 +6,7 @@ loss terms and the sign agree to the last bit.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,10 +83,22 @@ def differing_terms(reply: Stepped, outcome: StepOutcome) -> list[tuple[str, flo
 
 def first_weight(step: int, layer: str, board: bytes, reference: np.ndarray) -> Difference:
     """Compare a fetched tensor with the reference's (any type and shape) and name the first element that differs."""
-    ours = np.frombuffer(board, dtype=reference.dtype.newbyteorder("<"))
-    theirs = reference.reshape(-1)
-    indices = np.flatnonzero(ours != theirs)
-    if indices.size == 0:
+    found = first_element(np.frombuffer(board, reference.dtype), reference.reshape(-1))
+    if found is None:
         return Difference(step, layer, None, "another digest", "its digest", "weight")
+    return Difference(step, layer, *found, "weight")
+
+
+def first_element(ours: np.ndarray, theirs: np.ndarray) -> tuple[int, float | str, float | str] | None:
+    """Return index and both values of the first element whose bits differ, of arrays of one type; None if none does."""
+    bits = np.dtype(f"u{ours.dtype.itemsize}")  # 0.0 is not -0.0, and a NaN may be the same one
+    indices = np.flatnonzero(np.ascontiguousarray(ours).view(bits) != np.ascontiguousarray(theirs).view(bits))
+    if not indices.size:
+        return None
     index = int(indices[0])
-    return Difference(step, layer, index, ours[index].item(), theirs[index].item(), "weight")
+    return index, _number(ours[index].item()), _number(theirs[index].item())
+
+
+def _number(value: float) -> float | str:
+    """Return a value as the record can hold it: a number, or the name of what is none."""
+    return value if math.isfinite(value) else str(value)

@@ -19,7 +19,7 @@ from hil.errors import Blocked, RigError
 from hil.link.failures import Refused
 from hil.link.replies import Stepped
 from hil.trial.device import Device
-from hil.trial.difference import Difference, differing_tensors, differing_terms, first_weight
+from hil.trial.difference import Difference, differing_tensors, differing_terms, first_element, first_weight
 
 if TYPE_CHECKING:
     from hil.reference.methods import Reference, Stage, StepOutcome
@@ -109,10 +109,9 @@ def _element(step: int, slot: int, stage: Stage, board: bytes) -> Difference:
     """Return the first element of a stage that differs; its exponent comes after the last value."""
     what = f"sample {slot} of the batch, {stage.what} of"
     ours, theirs = (np.frombuffer(data[:-2], stage.type) for data in (board, stage.data))
-    different = np.flatnonzero(ours != theirs)
-    if different.size:
-        index = int(different[0])
-        return Difference(step, stage.layer, index, ours[index].item(), theirs[index].item(), what)
+    found = first_element(ours, theirs)
+    if found is not None:
+        return Difference(step, stage.layer, *found, what)
     own, expected = (int.from_bytes(data[-2:], "little", signed=True) for data in (board, stage.data))
     what = f"sample {slot} of the batch, exponent of the {stage.what} of"
     return Difference(step, stage.layer, None, own, expected, what)

@@ -185,6 +185,8 @@ def _sram(outcome: Outcome) -> dict[str, int | None]:
 
 def _warnings(outcome: Outcome) -> list[str]:
     warnings = list(outcome.notes)
+    if outcome.prepared is not None:
+        warnings += outcome.prepared.method.remarks()
     if outcome.reality in STAND_INS:
         modelled = "cycles and step time are modelled and say nothing about silicon"
         warnings.append(f"{STAND_INS[outcome.reality]}; {modelled}.")

@@ -100,7 +100,7 @@ class TrialSpec:
         slots: samples that the board holds at a time; None for as many of the batch as fit. A larger batch is streamed.
         first_step: index of the first step; not 0 if a checkpoint is continued.
         checkpoint: .npz with the weights to start from: arrays w0, w1, ... in the order of the trained tensors, int8,
-            biases int32.
+            biases int32; in `float32` float32.
         selection: how variant `selected` chooses its block.
         network_in: `ram`; `flash`, with only the trained tensors copied to RAM; `auto`: RAM if it fits.
         energy: windows of autonomous steps under the power meter, after the compared steps; None for none.

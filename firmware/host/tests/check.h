@@ -64,6 +64,7 @@ void test_graph_engines(void);
 void test_graph_sizes(void);
 void test_graph_forward(void);
 void test_graph_training(void);
+void test_float32_file(void);
 void test_float32_kernels(void);
 void test_float32_vectors(void);
 void test_w16a8(void);

@@ -81,6 +81,7 @@ int main(void) {
         {"graph sizes", test_graph_sizes},
         {"graph forward", test_graph_forward},
         {"graph training", test_graph_training},
+        {"float32 file", test_float32_file},
         {"float32 kernels", test_float32_kernels},
         {"float32 vectors", test_float32_vectors},
         {"w16a8", test_w16a8},

@@ -291,7 +291,7 @@ static void test_masks(void) {
     qzo_select_tensor(&settings, &tensor, mask);
     uint32_t count = 0;
     for (uint32_t i = 0; i < 1000; i++) {
-        count += mask[i / 8] >> i % 8 & 1u;
+        count += (uint32_t)mask[i / 8] >> i % 8 & 1u;
     }
     CHECK(count == 239 && mask[0] == 0x01 && mask[1] == 0x10, "random: %u", count);
     memset(mask, 0, sizeof mask);
@@ -404,7 +404,7 @@ static step_result_t train(bench_t *bench, uint32_t step, uint16_t slots, uint32
 }
 
 static void check_steps(const qzo_ff_settings_t *chosen, uint16_t slots, bool flash, const float losses[2][2],
-                        const uint32_t digests[2][2]) {
+                        const uint32_t digests[2][3]) {
     w16a8_made_t made;
     w16a8_made_network(&made);
     qzo_ff_settings_t settings = *chosen;
@@ -418,6 +418,7 @@ static void check_steps(const qzo_ff_settings_t *chosen, uint16_t slots, bool fl
               step, (double)result.loss_plus, (double)result.loss_minus);
         CHECK(found[0] == digests[step][0] && found[1] == digests[step][1], "digests of step %u: %08X %08X", step,
               found[0], found[1]);
+        CHECK(xxh32(found, sizeof found, 0) == digests[step][2], "the digest of step %u", step);
     }
     bench_free(&bench);
 }
@@ -425,8 +426,10 @@ static void check_steps(const qzo_ff_settings_t *chosen, uint16_t slots, bool fl
 static void test_two_steps(void) {
     static const float losses4[2][2] = {{0x1.815c4ep-1f, 0x1.8e5fdep-1f}, {0x1.74e608p-1f, 0x1.9fdcb8p-1f}},
                        losses5[2][2] = {{0x1.8f5884p+0f, 0x1.837716p+0f}, {0x1.7825d4p+0f, 0x1.8c949cp+0f}};
-    static const uint32_t digests4[2][2] = {{0x3B47C5B3u, 0x40326E2Du}, {0xD8D6C3D2u, 0x6B60E976u}},
-                          digests5[2][2] = {{0xBC076E6Cu, 0x688A2178u}, {0x67833B81u, 0x726FC5C4u}};
+    static const uint32_t digests4[2][3] = {{0x3B47C5B3u, 0x40326E2Du, 0x7B7B0C42u},
+                                            {0xD8D6C3D2u, 0x6B60E976u, 0x41DC8E1Cu}},
+                          digests5[2][3] = {{0xBC076E6Cu, 0x688A2178u, 0x08921C6Bu},
+                                            {0x67833B81u, 0x726FC5C4u, 0x9AF8B76Au}};
     qzo_ff_settings_t settings = plain;
     settings.epsilon = settings.eta = 0.01f;
     qzo_ff_settings_t sharp = settings;
@@ -438,6 +441,285 @@ static void test_two_steps(void) {
         check_steps(&settings, slots, i < 2, losses4, digests4);
         check_steps(&sharp, slots, i < 2, losses5, digests5);
     }
+}
+
+/* The losses of each pair of passes of step 0, sharpness first; parts that do not follow are refused. */
+static void test_passes(void) {
+    static const float pairs[3][2] = {
+        {0x1.84e0bap-1f, 0x1.8ad76cp-1f}, {0x1.805818p-1f, 0x1.8ad76cp-1f}, {0x1.9e58fp-1f, 0x1.7c16cp-1f}};
+    w16a8_made_t made;
+    w16a8_made_network(&made);
+    bench_t bench = bench_of(&made, true);
+    qzo_ff_settings_t settings = plain;
+    settings.epsilon = settings.eta = 0.01f;
+    settings.directions = 2;
+    settings.rho = 0.02f;
+    settings.guide = 128;
+    configure(&bench, &settings);
+    for (uint8_t pass = 0; pass < 6; pass++) {
+        fill(&bench, 0, 1);
+        if (pass < 4) {
+            const failure_t ahead = engine_part(bench.engine, 0, (uint8_t)(pass + 2), 0, 1);
+            CHECK(ahead.code == FAILURE_OUT_OF_ORDER, "a pass is left out: code %u", ahead.code);
+        }
+        CHECK(engine_part(bench.engine, 0, pass, 0, 1).code == 0, "the first sample of pass %u", pass);
+        fill(&bench, 1, 1);
+        if (pass > 0 && pass < 5) {
+            const failure_t early = engine_part(bench.engine, 0, (uint8_t)(pass + 1), 0, 1);
+            CHECK(early.code == FAILURE_PARTS_MISSING && early.a == 1 && early.b == 2, "a pass of one sample");
+        }
+        CHECK(engine_part(bench.engine, 0, pass, 1, 1).code == 0, "the second sample of pass %u", pass);
+        const float *pair = bench.engine->under_way.pair;
+        CHECK(pair[pass % 2] == pairs[pass / 2][pass % 2], "the losses of pass %u: %a", pass, (double)pair[pass % 2]);
+    }
+    fill(&bench, 0, 1);
+    CHECK(engine_part(bench.engine, 0, 6, 0, 1).code == FAILURE_BAD_SLOT, "a pass too many");
+    bench_free(&bench);
+}
+
+/* Layers of 301 and of 14 weights. */
+static void make_drawn(w16a8_made_t *made) {
+    static int16_t weights[2][301];
+    static int32_t bias[2][7];
+    for (uint32_t i = 0; i < 301; i++) {
+        weights[0][i] = (int16_t)draw(-32767, 32767);
+        weights[1][i] = (int16_t)draw(-32767, 32767);
+    }
+    for (uint32_t i = 0; i < 7; i++) {
+        bias[0][i] = draw(-(1 << 20), 1 << 20);
+        bias[1][i] = draw(-(1 << 20), 1 << 20);
+    }
+    w16a8_made_layer_t layer = {.op = OP_FULLY_CONNECTED,
+                                .out_h = 1,
+                                .out_w = 1,
+                                .out_c = 7,
+                                .scale = 0x1p-5f,
+                                .zero = 3,
+                                .act_min = -128,
+                                .act_max = 127,
+                                .weight_scale = 0x1p-14f,
+                                .multiplier = 1 << 30,
+                                .shift = -16,
+                                .largest = W16A8_WIDE,
+                                .weights = weights[0],
+                                .bias = bias[0]};
+    w16a8_begin(made, 1, 43, 1, 2, -20);
+    w16a8_append(made, &layer);
+    layer.reads[0] = 1;
+    layer.out_c = 2;
+    layer.weights = weights[1];
+    layer.bias = bias[1];
+    w16a8_append(made, &layer);
+    w16a8_finish(made);
+}
+
+/* A digest of what some steps give. */
+static uint32_t outcome(const w16a8_made_t *made, const qzo_ff_settings_t *settings, bool flash) {
+    enum { STEPS = 4 };
+    w16a8_made_t copy = *made;
+    copy.bytes = take(made->size);
+    memcpy(copy.bytes, made->bytes, made->size);
+    bench_t bench = bench_of(&copy, flash);
+    configure(&bench, settings);
+    uint32_t sum = 0, digests[8];
+    for (uint32_t step = 0; step < STEPS; step++) {
+        step_result_t result;
+        uint8_t pixels[43];
+        for (uint16_t slot = 0; slot < 2; slot++) {
+            for (uint32_t i = 0; i < sizeof pixels; i++) {
+                pixels[i] = (uint8_t)((slot + 1u) * 2654435761u * (i + 7) >> 11);
+            }
+            CHECK(engine_put_sample(bench.engine, slot, (uint8_t)slot, pixels, sizeof pixels).code == 0, "a sample");
+        }
+        CHECK(engine_step(bench.engine, step, 2, &result, digests).code == 0, "a step");
+        for (uint8_t i = 0; i < model_tensors(&bench.engine->model); i++) {
+            sum = sum * 31u + digests[i];
+        }
+        sum = sum * 31u + float32_bits(result.loss_plus) * 7u + float32_bits(result.loss_minus);
+    }
+    bench_free(&bench);
+    return sum;
+}
+
+/* What moves weights four at a time, and what moves them one by one, gives the same: a mask of all weights, or a
+   momentum that never guides, takes the second way. */
+static void test_ways(void) {
+    for (uint32_t round = 0; round < 24; round++) {
+        w16a8_made_t made;
+        make_drawn(&made);
+        qzo_ff_settings_t settings = plain;
+        settings.seed = (uint32_t)draw(0, 1 << 30);
+        settings.directions = (uint8_t)(round % 3 + 1);
+        settings.epsilon = draw(0, 1) ? 0.05f : 0.003f;
+        settings.rho = draw(0, 2) == 0 ? 0.01f : 0.0f;
+        settings.eta = draw(0, 1) ? 1.0f : 0.01f;
+        settings.train_bias = (uint8_t)draw(0, 1);
+        settings.last_layers = (uint8_t)draw(1, 2);
+        settings.distribution = (uint8_t)draw(0, 1);
+        settings.normalise = (uint8_t)draw(0, 1);
+        settings.optimizer = (uint8_t)(draw(0, 2) == 0);
+        const uint32_t expected = outcome(&made, &settings, true);
+        CHECK(outcome(&made, &settings, false) == expected, "round %u: the file in RAM", round);
+        qzo_ff_settings_t masked = settings, led = settings;
+        masked.sparse = SPARSE_THRESHOLD;
+        led.guide = 256;
+        led.guide_from = UINT32_MAX;
+        CHECK(outcome(&made, &masked, true) == expected, "round %u: a mask of all weights", round);
+        CHECK(outcome(&made, &led, true) == expected, "round %u: a momentum that does not guide", round);
+        free(made.bytes);
+    }
+}
+
+static void expect_setting(const w16a8_made_t *made, qzo_ff_settings_t settings, uint8_t place, const char *what) {
+    w16a8_made_t copy = *made;
+    copy.bytes = take(made->size);
+    memcpy(copy.bytes, made->bytes, made->size);
+    bench_t bench = bench_of(&copy, true);
+    uint32_t planned;
+    const failure_t failure = engine_configure(bench.engine, registry_method(METHOD_QZO_FF), &settings, &planned);
+    const bool taken = place == METHOD_TAKES_ALL;
+    CHECK(taken ? failure.code == 0
+                : failure.code == FAILURE_BAD_SETTING && failure.a == setting_index(&qzo_ff_settings_table, place),
+          "%s: code %u, a %u, b %u", what, failure.code, failure.a, failure.b);
+    bench_free(&bench);
+}
+
+#define EXPECT(setting, value, refused)                                                                                \
+    do {                                                                                                               \
+        qzo_ff_settings_t changed = settings;                                                                          \
+        changed.setting = (value);                                                                                     \
+        expect_setting(&made, changed, (refused), #setting " = " #value);                                              \
+    } while (0)
+#define PLACE(setting) ((uint8_t)offsetof(qzo_ff_settings_t, setting))
+
+/* The units of the network are 2^-15 and 2^-14. */
+static void test_refusals(void) {
+    w16a8_made_t made;
+    w16a8_made_network(&made);
+    qzo_ff_settings_t settings = plain;
+    EXPECT(epsilon, 0x1p-16f, PLACE(epsilon));
+    EXPECT(epsilon, 0x1.000002p-16f, METHOD_TAKES_ALL);
+    EXPECT(epsilon, 4128.0f * 0x1p-15f, METHOD_TAKES_ALL);
+    EXPECT(epsilon, 4129.0f * 0x1p-15f, PLACE(epsilon));
+    EXPECT(rho, 0x1p-16f, PLACE(rho));
+    EXPECT(rho, 4095.0f * 0x1p-15f, METHOD_TAKES_ALL);
+    EXPECT(rho, 4100.0f * 0x1p-15f, PLACE(rho));
+    EXPECT(eta, 5.30e-6f, PLACE(eta));
+    EXPECT(eta, 5.31e-6f, METHOD_TAKES_ALL);
+    EXPECT(eta_min, 0.002f, PLACE(eta_min));
+    EXPECT(steps, 1, METHOD_TAKES_ALL);
+    settings.warmup = 20;
+    EXPECT(steps, 20, PLACE(steps));
+    EXPECT(steps, 21, METHOD_TAKES_ALL);
+    settings = plain;
+    settings.eta = 1e-5f;
+    EXPECT(directions, 127, PLACE(directions));
+    EXPECT(optimizer, OPTIMIZER_ADAMW, PLACE(eta));
+    settings.normalise = 1;
+    EXPECT(directions, 127, METHOD_TAKES_ALL);
+    settings = plain;
+    settings.sparse = SPARSE_THRESHOLD;
+    EXPECT(threshold, 1.8f, METHOD_TAKES_ALL);
+    EXPECT(threshold, 1.9f, PLACE(threshold));
+    settings = plain;
+    for (uint8_t l = 0; l < 2; l++) { /* weights of 8 bits stay as they are: that is no mistake */
+        int16_t *weights = (int16_t *)(void *)(made.bytes + made.record[l].weights_offset);
+        for (uint32_t i = 0; i < graph_weight_count(&made.record[l]); i++) {
+            weights[i] = (int16_t)(weights[i] / 300);
+        }
+        w16a8_made_parameters(&made, l)->largest = W16A8_NARROW;
+    }
+    w16a8_seal(&made);
+    EXPECT(epsilon, 0x1p-16f, METHOD_TAKES_ALL);
+    EXPECT(epsilon, 0x1p-10f, PLACE(epsilon)); /* further than half of the range */
+    settings.epsilon = 0x1p-16f;
+    EXPECT(eta, 5.30e-6f, METHOD_TAKES_ALL);
+    free(made.bytes);
+}
+
+/* Weights beyond w_max are not written, whatever the pieces; and what was written is held again. */
+static void test_writes(void) {
+    static const uint8_t low[2] = {0x00, 0x80}, high[2] = {0xFF, 0x7F}, part = 0x80;
+    w16a8_made_t made;
+    w16a8_made_network(&made);
+    bench_t bench = bench_of(&made, true);
+    configure(&bench, &plain);
+    CHECK(engine_write_tensor(bench.engine, 0, 2, 2, low).code == FAILURE_BAD_TENSOR, "a weight of -32768");
+    CHECK(engine_write_tensor(bench.engine, 0, 2, 2, high).code == 0, "a weight of 32767");
+    CHECK(engine_write_tensor(bench.engine, 0, 0, 1, &part).code == 0, "a low byte");
+    CHECK(weights_of(&bench, 0)[0] == (9000 & ~0xFF) + 0x80 && weights_of(&bench, 0)[1] == 32767, "what was written");
+    uint32_t digests[2];
+    (void)train(&bench, 0, 2, digests);
+    CHECK(weights_of(&bench, 0)[1] <= qzo_tensor(&bench.engine->model, 0).limit, "held at rest");
+    bench_free(&bench);
+}
+
+/* docs/memory-graph.md: theta, labels, samples, directions; the noise overlaps the values. */
+static void test_memory(void) {
+    w16a8_made_t made;
+    w16a8_made_network(&made);
+    bench_t bench = bench_of(&made, true);
+    qzo_ff_settings_t settings = plain;
+    configure(&bench, &settings);
+    CHECK(bench.planned == 24 + 16 + 8 + 8 + 8 + 4096, "plain: %u", bench.planned);
+    settings.directions = 3;
+    settings.rho = 0.01f;
+    settings.sparse = SPARSE_TOP;
+    settings.guide = 1;
+    settings.optimizer = OPTIMIZER_ADAMW;
+    settings.train_bias = 1;
+    configure(&bench, &settings);
+    CHECK(bench.planned == 24 + 16 + 16 + 8 + 8 + 8 + 32 + 8 + 8 + 32 + 16 + 120 + 64 + 4096, "all: %u", bench.planned);
+    bench_free(&bench);
+}
+
+static void append_layer(w16a8_made_t *made, enum op op, uint8_t kernel, uint8_t stride, uint8_t padding, uint16_t side,
+                         uint16_t channels) {
+    static const int16_t weights[784 * 120];
+    static const int32_t bias[120];
+    const w16a8_made_layer_t layer = {.op = op,
+                                      .reads = {(uint8_t)made->header.layers, 0},
+                                      .kernel_h = kernel,
+                                      .kernel_w = kernel,
+                                      .stride = stride,
+                                      .padding = padding,
+                                      .out_h = side,
+                                      .out_w = side,
+                                      .out_c = channels,
+                                      .scale = made->header.scale,
+                                      .zero = made->header.zero,
+                                      .act_min = -128,
+                                      .act_max = 127,
+                                      .weight_scale = 0x1p-15f,
+                                      .multiplier = 1 << 30,
+                                      .shift = -20,
+                                      .largest = W16A8_WIDE,
+                                      .weights = weights,
+                                      .bias = bias};
+    w16a8_append(made, &layer);
+}
+
+/* LeNet-5: what training needs beyond its weights, in the file in flash, is 8 bytes more than a forward pass. */
+static void test_lenet(void) {
+    enum { WEIGHTS = 304 + 4800 + 188160 + 20160 + 1680, BATCH = 8 + 2 * 784, VALUES = 4704 + 1176, LARGE = 1 << 18 };
+    w16a8_made_t made;
+    w16a8_begin(&made, 28, 28, 1, 10, -128);
+    append_layer(&made, OP_CONV2D, 5, 1, 2, 28, 6);
+    append_layer(&made, OP_MAX_POOL, 2, 2, 0, 14, 6);
+    append_layer(&made, OP_CONV2D, 5, 1, 2, 14, 16);
+    append_layer(&made, OP_MAX_POOL, 2, 2, 0, 7, 16);
+    append_layer(&made, OP_FULLY_CONNECTED, 0, 0, 0, 1, 120);
+    append_layer(&made, OP_FULLY_CONNECTED, 0, 0, 0, 1, 84);
+    append_layer(&made, OP_FULLY_CONNECTED, 0, 0, 0, 1, 10);
+    w16a8_finish(&made);
+    engine_t *engine = take(sizeof *engine);
+    uint8_t *arena = take(LARGE);
+    uint32_t planned;
+    engine_init(engine, registry_formats, arena, LARGE, no_cycles);
+    CHECK(engine_use_flash(engine, made.bytes, made.size).code == 0, "LeNet-5");
+    CHECK(engine_configure(engine, registry_method(METHOD_QZO_FF), &plain, &planned).code == 0, "settings");
+    CHECK(planned == WEIGHTS + BATCH + 8 + VALUES, "LeNet-5: %u", planned);
+    free(engine), free(arena), free(made.bytes);
 }
 
 void test_qzo_ff(void) {
@@ -453,4 +735,10 @@ void test_qzo_ff(void) {
     test_numbers();
     test_schedule();
     test_two_steps();
+    test_passes();
+    test_ways();
+    test_refusals();
+    test_writes();
+    test_memory();
+    test_lenet();
 }

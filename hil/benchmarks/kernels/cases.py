@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Concatenate, ParamSpec, TypeVar
 
+from hil.benchmarks.kernels.float32 import Float32
 from hil.benchmarks.kernels.machine import KernelCalls, KernelMachine
 from hil.benchmarks.kernels.niti import R_MAX, Niti
 from hil.benchmarks.kernels.shapes import Shape
@@ -50,6 +51,9 @@ DEPTHWISE = (
     (Shape(16, 16, 240, 240, 7, 3), goals(2.6, 9.0)),
 )
 MATRICES = ((400, 120, goals(1.6, 5.6)), (1024, 256, goals(1.55, 5.5)))
+# In binary32, by core and for each part of a layer. M7 has VMLA, M4 takes VMUL and VADD, and M0+ has no FPU.
+FLOAT32_CONV2D = {"": (2.6, 3.0, 175.0), "_weight_gradient": (2.6, 3.6, 175.0), "_input_error": (2.6, 3.6, 175.0)}
+FLOAT32_MATRIX = {"": (2.5, 3.6, 200.0), "_weight_gradient": (5.5, 6.5, 200.0), "_input_error": (2.5, 3.6, 200.0)}
 LENET5_MACS = 693_000
 WEIGHTS = 94_080  # of LeNet-5's first fully connected layer
 LARGEST = 127  # largest weight; unperturbed weights are smaller by R_MAX in the exact form
@@ -63,7 +67,7 @@ CHUNKS = (  # layers whose gradient is computed for eight channels at a time
 
 
 def cases() -> Iterator[Case]:
-    """Yield every row: NITI's convention, TFLite's, and zeroth-order training of the latter."""
+    """Yield every row: NITI's convention, TFLite's, zeroth-order training of the latter, and binary32."""
     for shape, goal in CONVOLUTIONS:
         yield from _passes("conv2d_s8", str(shape), shape.macs, goal, Niti, "conv2d", shape)
     for inputs, outputs, goal in MATRICES:
@@ -82,6 +86,9 @@ def cases() -> Iterator[Case]:
         name = f"{shape.kernel}x{shape.kernel}, {shape.out_c} channels, {shape.out_h}x{shape.out_w}"
         yield from _passes("tflite_depthwise_s8", name, shape.macs // shape.in_c, goal, Tflite, "depthwise", shape)
     yield from _zeroth_order()
+    shape, inputs, outputs = Shape(16, 16, 16, 32, 3, 1), 400, 120
+    yield from _in_float32("conv2d", FLOAT32_CONV2D, str(shape), shape.macs, shape)
+    yield from _in_float32("fully_connected", FLOAT32_MATRIX, f"{inputs}->{outputs}", inputs * outputs, inputs, outputs)
 
 
 def _passes(
@@ -124,3 +131,13 @@ def _zeroth_order() -> Iterator[Case]:
         kernel = f"tflite_{shape.tflite_kernel}_s8_weight_gradient"
         yield Case(kernel, str(shape), shape.macs, goal, _run(Tflite, Tflite.convolution_weight_gradient, shape))
     yield from found[4:]
+
+
+def _in_float32(
+    kernel: str, parts: Mapping[str, tuple[float, ...]], name: str, macs: int, *sizes: object
+) -> Iterator[Case]:
+    """Yield the rows of the parts of a layer; `parts` has their goals on CORES."""
+    for part, its in parts.items():
+        run = getattr(Float32, kernel + part)
+        goal = dict(zip(CORES, its, strict=True))
+        yield Case(f"{kernel}_f32{part}", name, macs, goal, _run(Float32, run, *sizes))

@@ -143,7 +143,7 @@ class ElasticZoFp32(Reference):
         return dict(zip(self._trained, zip(tensors[::2], tensors[1::2], strict=True), strict=True))
 
     def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the logits of uint8 images, float32 [B, classes], and zeros for the exponents that they do not have."""
+        """Return the logits of uint8 images, float32 [B, classes], and zeros for exponents, which they have not."""
         own = self._own(self._tensors)
         parts = (images[first : first + GROUP] for first in range(0, len(images), GROUP))
         found = [values_of(self.network, part, own)[-1][0, 0].T for part in parts]

@@ -286,3 +286,23 @@ def test_max_pool_and_relu(kernels: Kernels) -> None:
             at = kernels.place(v, offset)
             kernels.call("relu_s8", at, n)
             assert np.array_equal(kernels.read(at, v), np.maximum(v, 0)), (offset, n)
+
+
+def test_w16a8_rows(kernels: Kernels) -> None:
+    """Vectors of inputs times rows of int16 weights, also longer than 32 bits hold (docs/arithmetic-w16a8.md)."""
+    multiplier, shift, zero, least, most = 1_518_500_250, -20, 3, -100, 127
+    for taps, channels, count in ((1, 1, 1), (2, 3, 2), (5, 4, 2), (7, 9, 1), (96, 35, 2), (256, 6, 1), (603, 34, 2)):
+        kernels.forget()
+        rng = np.random.default_rng(taps)
+        x = rng.integers(-255, 256, (count, (taps + 1) // 2 * 2)).astype(np.int16)
+        w = rng.integers(-32767, 32768, (channels, taps)).astype(np.int16)
+        bias = rng.integers(-(2**30), 2**30, channels).astype(np.int32)
+        out = np.full((count, channels), 0x5A, np.int8)
+        limits = np.array([0, zero, least, most], np.int8).tobytes()
+        layer = np.frombuffer(limits + np.array([multiplier, shift, kernels.place(bias)], np.int32).tobytes(), np.uint8)
+        at = kernels.place(out)
+        places = kernels.place(x), count, kernels.place(w), taps, channels, kernels.place(layer)
+        kernels.call("w16a8_rows", *places, at)
+        sums = np.clip(x[:, :taps].astype(np.int64) @ w.T.astype(np.int64) + bias, -(2**31), 2**31 - 1)
+        scaled = (sums * multiplier + 2 ** (30 - shift) >> 31 - shift) + zero
+        assert np.array_equal(kernels.read(at, out), np.clip(scaled, least, most)), (taps, channels, count)

@@ -26,6 +26,8 @@ NETWORKS = (
     "resnet-tiny",
     "lenet5-float32",
     "resnet-tiny-float32",
+    "lenet5-w16a8",
+    "resnet-tiny-w16a8",
 )  # README.md says why not the others
 DATA, STEPS = TrialSpec.data, 3
 EVALUATED = (0, 1, 2, 3)  # test images

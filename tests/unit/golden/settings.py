@@ -49,10 +49,23 @@ FLOAT32: dict[str, Settings] = {
     "cls1": {"batch": 5, "epsilon": 0.03, "eta": 0.01, "g_clip": 0.01},
     "full-bp": {"batch": 3, "eta": 0.1},
 }
+QZO_FF: dict[str, tuple[Settings, Settings]] = {
+    "full": ({}, {"directions": 3, "train_bias": 1, "warmup": 2, "steps": 9, "eta_min": 1e-4}),
+    "linear-probe": ({}, {"directions": 127, "train_bias": 1, "optimizer": "adamw", "guide": 256, "eta": 0.01}),
+    "last-3": ({}, {"sparse": "threshold", "threshold": 0.05, "normalise": 1, "train_bias": 1}),
+    "adamw": ({}, {"beta1": 0.0, "beta2": 0.5, "rho": 0.001, "sparse": "random", "train_bias": 1}),
+    "binomial": ({}, {"directions": 2, "guide": 200, "guide_from": 1, "smoothing": 255, "sparse": "top"}),
+    "guided": ({}, {"guide": 256, "guide_from": 2, "smoothing": 1, "train_bias": 1, "last_layers": 4}),
+    "sharpness": ({}, {"rho": 0.01, "epsilon": 0.01, "directions": 2}),
+    "sparse": ({}, {"sparse": "random", "keep": 200, "optimizer": "adamw", "normalise": 1}),
+    "normalised": ({}, {"train_bias": 1, "distribution": "binomial", "last_layers": 2}),
+    "enhanced": ({}, {"directions": 5, "keep": 1, "smoothing": 128, "distribution": "binomial"}),
+}
 CHOSEN: dict[tuple[str, str], tuple[Settings, Settings]] = {
     **{("elasticzo-int8", variant): ({"batch": 8}, varied) for variant, varied in ELASTICZO.items()},
     **{("poor-mans-training", variant): ({}, {"eta": 0.1} | varied) for variant, varied in POOR_MANS.items()},
     **{("elasticzo-fp32", variant): ({"batch": 4}, varied) for variant, varied in FLOAT32.items()},
+    **{("qzo-ff", variant): ({"batch": 3} | base, {"batch": 2} | varied) for variant, (base, varied) in QZO_FF.items()},
     **OTHERS,
 }
 SEEDS = {BASE: 2, VARIED: 7}

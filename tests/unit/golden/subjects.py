@@ -15,6 +15,7 @@ from hil.trial.choose import method_of
 from .rows import DATA, Row
 
 BOARD, ROOM = "stm32h7b3", 1 << 30  # any board: with this much arena a subject takes its plainest form
+KEPT = ("velocity", "mask", "guide", "moments")  # buffers that a method keeps from step to step
 NO_BITS = ("method", "partition", "consumed", "fused")  # they follow from the variant, or save memory
 
 
@@ -43,7 +44,7 @@ def all_settings(of: Method) -> dict[str, Any]:
 def totals(of: Method) -> dict[str, int]:
     """Return the totals of the memory plan, in bytes (fixtures/golden/README.md)."""
     resident = of.plan(of.settings.batch)
-    kept = sum(buffer.size for buffer in resident.buffers if buffer.name.startswith("velocity"))
+    kept = sum(buffer.size for buffer in resident.buffers if buffer.name.startswith(KEPT))
     return {
         "state": sum(tensor.size for tensor in of.tensors) + kept,
         "resident": resident.total,
@@ -56,4 +57,6 @@ def _smallest(of: Method, resident: int) -> int:
         savings = SAVINGS if of.settings.batch == 1 else SAVINGS[::2]
         forms = [replace(of, settings=replace(of.settings, **saving), in_flash=True) for saving in savings]
         return min(form.plan(1).total for form in forms)
-    return of.plan(1).total if of.streams() else resident
+    if not of.streams():
+        return resident
+    return min(replace(of, in_flash=in_flash).plan(1).total for in_flash in (False, of.in_flash_too))

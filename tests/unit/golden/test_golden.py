@@ -29,6 +29,7 @@ IN_THE_GATE = {  # of a virtual board: a cheap row of every method
     ("int8-bp", "qas", "lenet5-tflite"),
     ("mcutrain", "block3", "resnet-tiny"),
     ("elasticzo-fp32", "cls1", "lenet5-float32"),
+    ("qzo-ff", "adamw", "lenet5-w16a8"),
 }
 each_row = pytest.mark.parametrize("row", [pytest.param(row, id="-".join(row.key)) for row in ROWS])
 

@@ -1,5 +1,7 @@
 """The check can fail: a change of one bit in the reference's rounding is found at its step, layer and index."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,18 @@ def test_the_first_value_that_differs_is_named_in_the_type_of_its_format():
     values[4] += 1
     found = _element(2, 1, stage, values.tobytes() + b"\xf4\xff")
     assert (found.layer, found.index, found.board, found.reference) == ("fc1", 4, 4001, 4000)
+
+
+def test_numbers_in_binary32_are_compared_by_their_bits_and_named_in_json():
+    reference = np.array([1.5, 0.0, 2.0], np.float32)
+    for index, wrong, named in ((1, -0.0, "-0.0"), (2, float("nan"), "nan"), (0, float("-inf"), "-inf")):
+        board = reference.copy()
+        board[index] = wrong
+        found = first_weight(5, "fc1", board.tobytes(), reference)
+        assert (found.index, str(found.board), found.reference) == (index, named, reference[index])
+        assert json.dumps(found.board, allow_nan=False)
+        stage = Stage("fc1", "error", reference.tobytes() + bytes(2), "float32")
+        assert _element(2, 1, stage, board.tobytes() + bytes(2)).index == index
 
 
 @pytest.fixture

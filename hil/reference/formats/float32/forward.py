@@ -39,24 +39,34 @@ def run(layer: Node, reads: Sequence[np.ndarray], own: Own | None) -> np.ndarray
 
 def clamp(v: np.ndarray, low: float, high: float) -> np.ndarray:
     """Return float32 numbers brought within limits."""
-    return np.minimum(np.maximum(v, F(low)), F(high))
+    clamped: np.ndarray = np.minimum(np.maximum(v, F(low)), F(high))
+    return clamped
 
 
 def _sums(layer: Node, reads: Sequence[np.ndarray], own: Own | None) -> np.ndarray:
     x = reads[0]
+    found: np.ndarray
     if layer.op is Op.ADD:
-        return x + reads[1]
-    if layer.op is Op.MAX_POOL:
-        return reduce(np.maximum, places(layer, x, -np.inf))
-    if layer.op is Op.AVERAGE_POOL:
+        found = x + reads[1]
+    elif layer.op is Op.MAX_POOL:
+        found = reduce(np.maximum, places(layer, x, -np.inf))
+    elif layer.op is Op.AVERAGE_POOL:
         total, inside = (ordered_sum(places(layer, array)) for array in (x, np.ones_like(x[:, :, :1, :1])))
-        return total / inside + F(0)
-    assert own is not None
-    weights, bias = own
+        found = total / inside + F(0)
+    else:
+        assert own is not None
+        found = _products(layer, x, *own)
+    return found
+
+
+def _products(layer: Node, x: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
     if layer.op is Op.DEPTHWISE:
-        products = (tap * x for tap, x in zip(weights.reshape(-1, layer.channels, 1), places(layer, x), strict=True))
-        return ordered_sum(products) + bias[:, None]
-    return by_output(layer, ordered_products(weights.reshape(layer.channels, -1), columns(layer, x))) + bias[:, None]
+        pairs = zip(weights.reshape(-1, layer.channels, 1), places(layer, x), strict=True)
+        found = ordered_sum(tap * inputs for tap, inputs in pairs)
+    else:
+        found = by_output(layer, ordered_products(weights.reshape(layer.channels, -1), columns(layer, x)))
+    found += bias[:, None]
+    return found
 
 
 def places(layer: Node, x: np.ndarray, outside: float = 0.0) -> list[np.ndarray]:

@@ -29,12 +29,14 @@ def normal_of(h: np.ndarray) -> np.ndarray:
     j = (pattern >> (MANTISSA - 3)) - (BIAS << 3)
     f = pattern >> (MANTISSA - 3 - FRACTION) & (2**FRACTION - 1)
     z = KNOTS[j] - ((KNOTS[j] - KNOTS[j + 1]) * f >> FRACTION)
-    return np.where(h & np.uint32(1), -z, z)
+    signed: np.ndarray = np.where(h & np.uint32(1), -z, z)
+    return signed
 
 
 def moved(weights: np.ndarray, z: np.ndarray, c: np.float32) -> np.ndarray:
     """Return float32 weights moved by a binary32 number c along Z, which is flattened."""
-    return weights + (c * UNIT) * z.astype(F).reshape(weights.shape)
+    there: np.ndarray = weights + (c * UNIT) * z.astype(F).reshape(weights.shape)
+    return there
 
 
 KNOTS = np.array((

@@ -44,7 +44,7 @@ class FastLayer:
     def __init__(self, graph: Graph, layer: Node) -> None:
         self.layer, self._rounding = layer, graph.rounding
         self.zeros = [graph.zero_of(value) for value in layer.reads]
-        self.low, self.high = layer.act_min - layer.zero, layer.act_max - layer.zero
+        self.low, self.high = int(layer.act_min) - layer.zero, int(layer.act_max) - layer.zero
         self._scaling = None
         if layer.own is not None:
             own = layer.own
@@ -67,7 +67,7 @@ class FastLayer:
     def _requantized(self, acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray) -> np.ndarray:
         """Return outputs less their zero point, float32, of sums in int64."""
         layer = self.layer
-        limits = (layer.zero, layer.act_min, layer.act_max)
+        limits = (layer.zero, int(layer.act_min), int(layer.act_max))
         out = requantize(acc, Quantization(self.zeros[0], *limits, multiplier, shift, self._rounding))
         return out.astype(np.float32) - np.float32(layer.zero)
 

@@ -6,6 +6,7 @@ Values as in `fast`: float32 [N, R, H, W, C] less their zero point.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,11 +18,13 @@ ROW_ELEMENTS = 2**19  # of the largest array of a pass; beyond it the processor'
 
 
 class Passes:
-    """A graph ready to run; the weights come with each pass."""
+    """A graph ready to run; the weights come with each pass. `LAYER` is the class of its layers."""
+
+    LAYER: ClassVar[type[FastLayer]] = FastLayer
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.layers = [FastLayer(graph, layer) for layer in graph.layers]
+        self.layers = [self.LAYER(graph, layer) for layer in graph.layers]
         self._last_use = [graph.last_use(value) for value in range(len(graph.layers) + 1)]
 
     def input_values(self, images: np.ndarray) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""`w16a8` in NumPy (docs/arithmetic-w16a8.md)."""
