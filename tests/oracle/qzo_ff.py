@@ -130,8 +130,9 @@ class PlainQzoFf:
         """Begin anew with settings: without moments, history and masks."""
         self.settings, self.p1, self.p2 = settings, ONE, ONE
         self.layers: list[list[Tensor]] = []  # weights and, if they are trained, biases
-        with_weights = [index for index, one in enumerate(self.own) if one is not None]
-        for index in with_weights[-settings.last_layers :]:
+        trained = [index for index, one in enumerate(self.own) if one is not None][-settings.last_layers :]
+        self._first = trained[0]
+        for index in trained:
             one = self.own[index]
             assert one is not None
             s_x = F32(self.graph.scale_of(self.graph.layers[index].reads[0]))
@@ -163,6 +164,7 @@ class PlainQzoFf:
         m, tensors = self.settings.directions, self.tensors
         at_rest = [list(tensor.values) for tensor in tensors]
         beside = at_rest  # w + a
+        self._known = [w16a8.forward(self.graph, self.own, image)[: self._first + 1] for image in images]
         self.losses: list[tuple[np.float32, np.float32]] = []  # of every direction, that of sharpness first
         if self.settings.rho > 0:
             z = self._directions(t, m)
@@ -222,8 +224,9 @@ class PlainQzoFf:
 
     def _loss(self, images: Sequence[np.ndarray], labels: Sequence[int]) -> np.float32:
         total, scale = F32(0), F32(self.graph.scale_of(len(self.graph.layers)))
-        for image, label in zip(images, labels, strict=True):
-            total = total + w16a8.loss(self.logits(image), int(label), scale)
+        for image, known, label in zip(images, self._known, labels, strict=True):
+            values = w16a8.forward(self.graph, self.own, image, known)  # no weight of the known ones moves
+            total = total + w16a8.loss(values[-1], int(label), scale)
         return total
 
     def _update(self, t: int) -> None:

@@ -114,10 +114,11 @@ def pooled(layer: Node, x: Values) -> Values:
     return out
 
 
-def forward(graph: Graph, own: Sequence[Own | None], image: np.ndarray) -> list[Values]:
-    """Return the values 0..n of a uint8 image."""
-    values = [[int(p) - 128 for p in image.ravel()]]
-    for layer, one in zip(graph.layers, own, strict=True):
+def forward(graph: Graph, own: Sequence[Own | None], image: np.ndarray, known: Sequence[Values] = ()) -> list[Values]:
+    """Return the values 0..n of a uint8 image; the first of them may be known."""
+    values = list(known) or [[int(p) - 128 for p in image.ravel()]]
+    done = len(values) - 1
+    for layer, one in zip(graph.layers[done:], own[done:], strict=True):
         x, zero = values[layer.reads[0]], graph.zero_of(layer.reads[0])
         if layer.op is Op.ADD:
             out = added(layer, x, values[layer.reads[1]], (zero, graph.zero_of(layer.reads[1])))

@@ -12,6 +12,7 @@ import xxhash
 from hil.data import load
 from hil.methods import Method
 from tests.oracle.elasticzo_fp32 import PlainElasticZoFp32
+from tests.oracle.qzo_ff import PlainQzoFf
 
 from .compare import same_loss
 from .rows import Row, committed
@@ -29,11 +30,18 @@ class Oracle(Protocol):
 
 ORACLES: dict[str, tuple[Callable[[Method], Oracle], str]] = {  # with the type of its logits
     "elasticzo-fp32": (lambda of: PlainElasticZoFp32(of.network, of.settings), "<f4"),
+    "qzo-ff": (lambda of: PlainQzoFf(of.network, of.settings), "i1"),
 }
 QUICK = {  # whose first step takes seconds
     ("elasticzo-fp32", "cls2", "lenet5-float32", "varied"),
+    ("qzo-ff", "linear-probe", "lenet5-w16a8", "varied"),
+    ("qzo-ff", "normalised", "lenet5-w16a8", "varied"),
 }
 ROWS = [row for row in committed() if row.method in ORACLES]
+
+
+def test_every_method_has_a_quick_row() -> None:
+    assert {row.method for row in ROWS if row.key in QUICK} == {row.method for row in ROWS}
 
 
 def check(row: Row, steps: int) -> Oracle:
