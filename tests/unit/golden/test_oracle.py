@@ -11,8 +11,7 @@ import xxhash
 
 from hil.data import load
 from hil.methods import Method
-from tests.oracle.elasticzo_fp32 import PlainElasticZoFp32
-from tests.oracle.qzo_ff import PlainQzoFf
+from tests.oracle import PlainElasticZoFp32, PlainQzoFf
 
 from .compare import same_loss
 from .rows import Row, committed

@@ -10,7 +10,7 @@ from hil.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.reference.methods import training_loop
 from reference.drawn_graphs import images
 from reference.oracle_graphs import drawn_float32
-from tests.oracle.elasticzo_fp32 import PlainElasticZoFp32
+from tests.oracle import PlainElasticZoFp32
 
 STEPS = 2
 EPSILON = st.sampled_from([2.0**-24, float(np.float32(0.001)), float(np.float32(0.03)), 1.0])
