@@ -13,8 +13,8 @@ from hil.benchmarks import stream as bench
 from hil.commands.main import main as hil
 from hil.energy.capture import joined
 from hil.errors import Blocked
-from hil.measure.windows import take
 from hil.meters import keithley_dmm
+from hil.meters.measured_window import take
 
 MB = 1e6
 

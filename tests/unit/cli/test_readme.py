@@ -50,7 +50,7 @@ class Use:
 
 
 GCC = ("make", "arm-none-eabi-gcc")
-METER = "needs a power meter; tests/unit/tools runs it with a virtual one"
+METER = "needs a power meter; tests/unit/commands runs it with a virtual one"
 COMMANDS = {
     "python3 -m venv .venv && .venv/bin/pip install -q -e '.[virtual]' && .venv/bin/pytest --board=stm32h7b3": Use(
         not_run="installs from a package registry; its last command has a row of its own"

@@ -15,18 +15,18 @@ from hil.commands.main import main as hil
 from hil.commands.measure import main
 from hil.commands.power import History, watch
 from hil.energy.data_sheet import load_data_sheet
+from hil.energy.interval_figures import evaluate
 from hil.energy.provenance import provenance_of
 from hil.errors import Blocked
-from hil.measure.figures import evaluate
-from hil.measure.windows import take
 from hil.meters.keithley_2450 import Keithley2450
+from hil.meters.measured_window import take
 from hil.meters.meter import Host, Setting
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
 from hil.standins.virtual.meter.server import InstrumentServer
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
+from tests.unit.commands.test_measure import options, recorder
 from tests.unit.meters.board import served
-from tests.unit.tools.test_measure import options
 
 PS = 10**12
 EXACT = Errors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -84,7 +84,10 @@ def measured(
         host = Host(time.seconds, time.sleep)
         meter = Keithley2450(session, SHEET, host)
         taken = take(
-            meter, options(interval=0.00225, idle=0.3, window=BUSY_S, deadline=4 * PERIOD_S, **changed), folder, host
+            meter,
+            options(interval=0.00225, idle=0.3, window=BUSY_S, deadline=4 * PERIOD_S, **changed),
+            recorder(folder),
+            host,
         )
         return evaluate(taken, SHEET, meter.identity, 1)
 
@@ -149,7 +152,10 @@ def test_only_an_instrument_measures(identity: str, word: str, tmp_path: Path) -
         host = Host(time.seconds, time.sleep)
         meter = Keithley2450(session, SHEET, host)
         taken = take(
-            meter, options(range=0.1, interval=0.00225, idle=0.3, window=BUSY_S, deadline=4 * PERIOD_S), tmp_path, host
+            meter,
+            options(range=0.1, interval=0.00225, idle=0.3, window=BUSY_S, deadline=4 * PERIOD_S),
+            recorder(tmp_path),
+            host,
         )
         result = evaluate(taken, SHEET, meter.identity, 1)
     assert {

@@ -1,21 +1,18 @@
-"""Measure one window of the user's own firmware: choose the range, read, and record the trace."""
+"""Measure one window of the user's own firmware: choose the range, read, and measure again what was spoiled."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 from hil.energy.capture import Capture
 from hil.energy.current_ranges import first_range, next_range, range_with_headroom
-from hil.energy.marker_interval import IntervalSums, MarkerInterval
-from hil.errors import Blocked, RigError
+from hil.energy.marker_interval import MarkerInterval
+from hil.errors import Blocked
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.window_edges import pieces
-from hil.record.power_trace import TraceWriter
 
 MOST_TRIES = 5  # spoiled windows before giving up
 FEWEST = 4  # readings in a window: a shorter pulse may be bounce, and the uncertainty of its edges dominates
@@ -23,8 +20,20 @@ DEADLINE_S = 120.0  # for a user to start the firmware, plus twice the window
 IDLE_S, IDLE_READINGS = 0.2, 40  # idle time, as in a trial
 
 
-def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) -> MarkerInterval:
-    """Measure one good window, and write its trace to a folder; print the reason of each spoiled one.
+class Recorder(Protocol):
+    """What keeps the readings of a window while they arrive, and returns the sums between its edges."""
+
+    def __call__(self, window: Iterable[Capture], about: dict[str, Any], fewest: int) -> MarkerInterval:
+        """Return the sums of a window's pieces; `about` the meter, `fewest` readings between the edges.
+
+        Raises:
+            InvalidWindow: there are fewer readings.
+        """
+        ...
+
+
+def take(meter: Meter, options: argparse.Namespace, record: Recorder, host: Host) -> MarkerInterval:
+    """Measure and record one good window; print the reason of each spoiled one.
 
     Without a given range it begins on the largest range, and measures again on the smallest one that has headroom
     above the largest reading. A window with readings at the end of its range is measured again on the next range. After
@@ -34,11 +43,11 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) ->
     Args:
         meter: an open meter.
         options: volt, range, interval, idle, window, deadline.
-        folder: for `trace.parquet`.
+        record: is given the window (hil/record/interval_trace.py).
         host: clock and sleep.
 
     Raises:
-        RigError: the folder cannot be written.
+        RigError: the recorder cannot write.
         Blocked: the meter failed, or too many windows were spoiled.
     """
     used = meter.sheet.range_for(options.range) if options.range else first_range(meter.sheet)
@@ -57,7 +66,7 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) ->
             f"{meter.sheet.name} ({meter.identity}) reads on its range of {used.amperes:g} A: {what}.", file=sys.stderr
         )
         try:
-            taken = recorded(pieces(meter, deadline_s, idle_s), folder, about, FEWEST)
+            taken = record(pieces(meter, deadline_s, idle_s), about, FEWEST)
         except InvalidWindow as spoiled:
             print(f"discarded: {str(spoiled).rstrip('.')}.", file=sys.stderr)
             if spoiled.beyond_range:
@@ -79,42 +88,3 @@ def take(meter: Meter, options: argparse.Namespace, folder: Path, host: Host) ->
         )
         used, searching = better, False
     raise Blocked("meter", f"none of {tries} windows is usable: see the reasons above.")
-
-
-def recorded(window: Iterable[Capture], folder: Path, about: dict[str, Any], fewest: int = 0) -> MarkerInterval:
-    """Write a window's trace while its pieces arrive, and return its sums. A window that fails leaves no trace.
-
-    Args:
-        window: pieces of the window.
-        folder: for `trace.parquet`.
-        about: facts about the meter, for the trace.
-        fewest: least number of readings between the edges.
-
-    Raises:
-        RigError: the folder cannot be written.
-        Blocked, InvalidWindow: raised by the pieces; or there are not two edges, or too few readings between them.
-    """
-    running = IntervalSums()
-    with writing_to(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with TraceWriter(folder / "trace.parquet", about) as trace:
-            for piece in window:
-                about.update(range_a=piece.range_a, aperture_s=piece.aperture_s)
-                trace.append(piece)
-                running.add(piece)
-            found = running.result()
-            if found.readings < fewest:
-                raise InvalidWindow(
-                    f"the pin changed back after {found.duration_s:.3g} s, and only {found.readings} readings lie "
-                    "between: check the pin for bounce, or choose a shorter --interval"
-                )
-    return found
-
-
-@contextlib.contextmanager
-def writing_to(folder: Path) -> Iterator[None]:
-    """Raise RigError with the folder's name if writing to it fails."""
-    try:
-        yield
-    except OSError as error:
-        raise RigError(f"{folder} cannot be written ({error}): name another folder with --out.") from error

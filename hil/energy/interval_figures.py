@@ -1,19 +1,17 @@
-"""Figures of a window for `hil measure`: energy, mean power, duration and charge, with uncertainties and notes."""
+"""Figures between two edges of a pin: energy, mean power, duration and charge, with uncertainties and notes."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 from hil.energy.capture import MARKER
 from hil.energy.conditions import ASSUMED_SUPPLY, Conditions
-from hil.energy.data_sheet import DataSheet
+from hil.energy.data_sheet import READ_BY_HAND, DataSheet
 from hil.energy.edge_search import HOST, POWER
 from hil.energy.marker_interval import MarkerInterval, burden_j, interval_budget
 from hil.energy.provenance import provenance_of
 from hil.energy.uncertainty import Contribution, combined, rectangular
-from hil.meters.manual_readings import KEY
 from hil.quantity import Provenance, Quantity
 
 COVERAGE = 2.0  # about 95 %: the data sheet's contributions have unlimited degrees of freedom
@@ -40,14 +38,14 @@ def evaluate(
         steps: the energy is divided by this number.
         conditions: of supply and room, as far as known.
     """
-    voltage_read = sheet.key == KEY or bool(sheet.voltage_gain or sheet.voltage_offset_v)
+    voltage_read = sheet.key == READ_BY_HAND or bool(sheet.voltage_gain or sheet.voltage_offset_v)
     burden, _ = burden_j(found, sheet)
     energy = found.energy_j - burden
     parts = interval_budget(found, sheet, conditions, voltage_read=voltage_read)
     missing = _missing(found)
     if missing.standard:
         parts.append(missing)
-    word = Provenance.DECLARED if sheet.key == KEY else provenance_of("hardware", identity)
+    word = Provenance.DECLARED if sheet.key == READ_BY_HAND else provenance_of("hardware", identity)
     flags = [*([MODELLED] if word is Provenance.MODELLED else []), *_warnings(found, sheet)]
     flags += [*([] if voltage_read else [_supply(found, sheet, conditions)]), *found.notes]
     if sheet.unverified:
@@ -135,31 +133,3 @@ def _supply(found: MarkerInterval, sheet: DataSheet, conditions: Conditions) -> 
         f"{taken}, and assumed to be within {ASSUMED_SUPPLY:.0%} under load: "
         "measure it, and say so with --supply-error."
     )
-
-
-def as_text(result: dict[str, Any], folder: Path) -> str:
-    """Return the result as lines for a terminal."""
-    rows = [("energy", "energy"), ("mean power", "mean_power"), ("duration", "duration")]
-    if result["steps"] > 1:
-        rows.insert(1, (f"of {result['steps']} steps each", "energy_per_step"))
-    word = result["energy"]["provenance"]
-    lines = [f"{label:18} {_with_uncertainty(result[name])}, {word}" for label, name in rows]
-    meter = result["meter"]
-    lines += [
-        f"{'meter':18} {meter['name']}: {meter['identity']}",
-        *(f"note: {flag}" for flag in result["flags"]),
-        f"{'in':18} {folder}",
-    ]
-    return "\n".join(lines)
-
-
-def _with_uncertainty(quantity: dict[str, Any]) -> str:
-    """Return a figure with its expanded uncertainty, both to two digits of the latter and with the same prefix."""
-    value, unit, u = quantity["value"], quantity["unit"], COVERAGE * quantity["uncertainty"]
-    power = min(max(3 * math.floor(math.log10(abs(value)) / 3), -9), 0) if value else 0
-    prefix = {0: "", -3: "m", -6: "u", -9: "n"}[power]
-    value, u = value / 10.0**power, u / 10.0**power
-    if not u:
-        return f"{value:.6g} {prefix}{unit}"
-    digits = max(0, 1 - math.floor(math.log10(u)))
-    return f"{value:.{digits}f} +- {u:.{digits}f} {prefix}{unit} (k = {COVERAGE:g})"

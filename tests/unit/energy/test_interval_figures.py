@@ -10,8 +10,8 @@ import pytest
 from hil.energy.capture import Capture, Edge
 from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import load_data_sheet
+from hil.energy.interval_figures import evaluate
 from hil.energy.marker_interval import IntervalSums
-from hil.measure.figures import evaluate
 
 IDENTITY, VOLT, BUSY_A, BUSY_S = "Keysight Technologies,34465A,MY1,A.03", 3.3, 0.05, 0.5
 

@@ -9,6 +9,7 @@ import math
 import re
 import time as wall
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +23,14 @@ from hil.commands.measure import main
 from hil.commands.power import History, spark, watch, with_prefix
 from hil.energy import data_sheet
 from hil.energy.data_sheet import known_meters, load_data_sheet
+from hil.energy.interval_figures import evaluate
 from hil.errors import Blocked, RigError
-from hil.measure.figures import evaluate
-from hil.measure.windows import take
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.lpm01a import Lpm01a
+from hil.meters.measured_window import Recorder, take
 from hil.meters.meter import Host, Setting
 from hil.meters.open import MODELS, open_meter
+from hil.record.interval_trace import record_interval
 from hil.record.power_trace import read_facts
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_2450 import VirtualKeithley2450
@@ -64,9 +66,16 @@ def options(**changed: object) -> argparse.Namespace:
     )
 
 
+def recorder(folder: Path) -> Recorder:
+    """Write the trace to a folder."""
+    return partial(record_interval, folder)
+
+
 def test_a_pin_of_any_firmware(tmp_path: Path) -> None:
     meter, time = lpm01a([(0, 0.01), (2.0, 0.03), (3.0, 0.01)], [(2.0, 1), (3.0, 0)])
-    result = evaluate(take(meter, options(), tmp_path, Host(time.seconds, time.sleep)), SHEET, meter.identity, 4)
+    result = evaluate(
+        take(meter, options(), recorder(tmp_path), Host(time.seconds, time.sleep)), SHEET, meter.identity, 4
+    )
     assert result["energy"]["value"] + result["burden"]["value"] == pytest.approx(0.03 * 3.3, rel=3e-3)
     assert (
         abs(result["energy"]["value"] - 0.03 * 3.3) < 2 * result["energy"]["uncertainty"]
@@ -82,7 +91,7 @@ def test_a_pin_of_any_firmware(tmp_path: Path) -> None:
 def test_a_current_beyond_the_only_range_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     meter, time = lpm01a([(0, 0.01), (2.0, 0.08)], [(2.0, 1), (3.0, 0)])
     with pytest.raises(Blocked, match="largest range"):
-        take(meter, options(), tmp_path, Host(time.seconds, time.sleep))
+        take(meter, options(), recorder(tmp_path), Host(time.seconds, time.sleep))
     assert "discarded" in capsys.readouterr().err
     assert not list(tmp_path.iterdir()), "a window that is thrown away leaves no trace"
 
@@ -292,7 +301,7 @@ def test_a_meter_by_visa_finds_its_range_and_measures_a_pin(tmp_path: Path, caps
     sheet = load_data_sheet("keithley-2450")
     with served(twin, sheet.name) as session:
         meter = Keithley2450(session, sheet, board.host)
-        found = take(meter, options(range=0.05, interval=0.00225, idle=0.1, window=0.5), tmp_path, board.host)
+        found = take(meter, options(range=0.05, interval=0.00225, idle=0.1, window=0.5), recorder(tmp_path), board.host)
         result = evaluate(found, sheet, meter.identity, 1)
     assert result["energy"]["value"] == pytest.approx(board.energy(), abs=4 * result["energy"]["uncertainty"])
     assert result["meter"]["range_a"] == 0.1 and "its range of 0.1 A" in capsys.readouterr().err
