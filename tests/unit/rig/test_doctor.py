@@ -39,7 +39,7 @@ def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
     """A virtual board, its board flashed and running."""
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     image = image_of(BOARD.name)
-    stand_in = start_virtual(BOARD, image, tmp_path_factory.mktemp("bench") / "log")
+    stand_in = start_virtual(BOARD, image, tmp_path_factory.mktemp("board") / "log")
     target = open_target(BOARD, stand_in.endpoints)
     target.flash(image)
     target.close()

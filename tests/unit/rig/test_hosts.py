@@ -49,8 +49,8 @@ def test_a_trial_on_an_attached_board_runs_without_them(tmp_path: Path) -> None:
     """The board is a virtual one, in a process of its own, that rig.toml names as if it were attached; pandas and pyarrow write the record."""
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     board = boards.load("stm32h7b3")
-    bench = start_virtual(board, image_of(board.name), tmp_path / "bench.log")
-    ends = bench.endpoints
+    stand_in = start_virtual(board, image_of(board.name), tmp_path / "bench.log")
+    ends = stand_in.endpoints
     (tmp_path / "rig.toml").write_text(
         f'[[board]]\nname = "{board.name}"\nprobe = "{ends.probe}"\nserial = "{ends.serial}"\n'
     )
@@ -71,5 +71,5 @@ writer.write_trial(trial_record(outcome), steps_table(outcome), writer.trial_fol
     try:
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=900)
     finally:
-        bench.stop()
+        stand_in.stop()
     assert done.returncode == 0, done.stderr

@@ -17,13 +17,13 @@ from hil.targets.probe_process import ProbeProcess
 
 
 @pytest.fixture(scope="session")
-def benches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Endpoints]]:
+def virtual_endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Endpoints]]:
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     running: dict[str, StandIn] = {}
 
     def endpoints(board: str) -> Endpoints:
         if board not in running:
-            log = tmp_path_factory.mktemp("bench") / "log"
+            log = tmp_path_factory.mktemp("board") / "log"
             running[board] = start_virtual(boards.load(board), image_of(board), log)
         return running[board].endpoints
 

@@ -29,7 +29,7 @@ from hil.targets.probe_process import ProbeProcess
 from hil.targets.pyocd_session import PyocdSession
 
 H7, PICO = boards.load("stm32h7b3"), boards.load("rp2040")
-Benches = Callable[[str], Endpoints]
+VirtualEndpoints = Callable[[str], Endpoints]
 
 
 class Bytes(Image):
@@ -58,11 +58,11 @@ def another_chip(board: Board, **changes: object) -> Board:
 
 @pytest.mark.parametrize("board", [H7, PICO], ids=lambda board: board.name)
 def test_an_image_is_programmed_once_and_again_when_it_must_be(
-    benches: Benches, process: ProbeProcess, board: Board
+    virtual_endpoints: VirtualEndpoints, process: ProbeProcess, board: Board
 ) -> None:
     start = next(region.start for region in board.memory if region.name == "flash")
     image = Bytes((start, os.urandom(9000)), (start + 0x4000, os.urandom(100)))
-    with opened(board, benches(board.name).probe, process) as one:
+    with opened(board, virtual_endpoints(board.name).probe, process) as one:
         assert one.program(image)
         assert not one.program(image)
         assert one.program(image, always=True)
@@ -73,8 +73,10 @@ def test_an_image_is_programmed_once_and_again_when_it_must_be(
         assert one.program(changed)
 
 
-def test_the_chip_is_asked_before_anything_is_erased(benches: Benches, process: ProbeProcess) -> None:
-    probe = benches("stm32h7b3").probe
+def test_the_chip_is_asked_before_anything_is_erased(
+    virtual_endpoints: VirtualEndpoints, process: ProbeProcess
+) -> None:
+    probe = virtual_endpoints("stm32h7b3").probe
     with pytest.raises(
         Blocked,
         match=r"has 0x480 in DBGMCU_IDC.DEV_ID, but the STM32H7B3LIH6Q of stm32h7b3 has 0x481.*nothing was erased",
@@ -85,14 +87,16 @@ def test_the_chip_is_asked_before_anything_is_erased(benches: Benches, process: 
         """Its own board still opens."""
 
 
-def test_a_chip_that_does_not_connect_as_the_boards_is_asked_who_it_is(benches: Benches, process: ProbeProcess) -> None:
+def test_a_chip_that_does_not_connect_as_the_boards_is_asked_who_it_is(
+    virtual_endpoints: VirtualEndpoints, process: ProbeProcess
+) -> None:
     wrong = another_chip(H7, pyocd_target="nrf52840")
     with pytest.raises(Blocked, match="has 0x480") as refused:
-        Probe(wrong, str(benches("stm32h7b3").probe), None, process)
+        Probe(wrong, str(virtual_endpoints("stm32h7b3").probe), None, process)
     assert refused.value.stage == "identity"
     right = dataclasses.replace(H7, pyocd_target="nrf52840")
     with pytest.raises(Blocked, match="failed to connect") as refused:
-        Probe(right, str(benches("stm32h7b3").probe), None, process)
+        Probe(right, str(virtual_endpoints("stm32h7b3").probe), None, process)
     assert refused.value.stage == "connect"
 
 
@@ -111,10 +115,10 @@ def test_a_pack_that_is_missing(process: ProbeProcess, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("stage", ["connect", "flash", "read"])
 def test_a_process_that_hangs_is_killed_and_its_stage_named(
-    benches: Benches, monkeypatch: pytest.MonkeyPatch, stage: str
+    virtual_endpoints: VirtualEndpoints, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     monkeypatch.setitem(probe_module.DEADLINES_S, stage, 0.5)
-    process, unique_id = ProbeProcess(), str(benches("stm32h7b3").probe)
+    process, unique_id = ProbeProcess(), str(virtual_endpoints("stm32h7b3").probe)
     image = Bytes((0x0810_0000, bytes(100)))
     with contextlib.ExitStack() as end:
         one = end.enter_context(opened(H7, unique_id, process)) if stage != "connect" else None
@@ -135,13 +139,13 @@ def test_a_process_that_hangs_is_killed_and_its_stage_named(
         assert not alive(stopped)
         assert process.pid is None
     monkeypatch.undo()
-    with opened(H7, unique_id, process) as again:  # a new process, and the bench takes it
+    with opened(H7, unique_id, process) as again:  # a new process, and the virtual board takes it
         assert len(again.read(0x2400_0000, 64)) == 64
     process.stop()
 
 
-def test_a_process_that_dies_is_not_taken_for_one_that_hangs(benches: Benches) -> None:
-    with opened(H7, benches("stm32h7b3").probe, ProbeProcess()) as one:
+def test_a_process_that_dies_is_not_taken_for_one_that_hangs(virtual_endpoints: VirtualEndpoints) -> None:
+    with opened(H7, virtual_endpoints("stm32h7b3").probe, ProbeProcess()) as one:
         one._process._process.kill()  # type: ignore[union-attr]
         with pytest.raises(Blocked, match="run again") as refused:
             one.read(0x2400_0000, 64)
@@ -177,9 +181,9 @@ def test_the_process_ends_with_the_program_that_started_it(
 
 
 def test_a_board_in_rig_toml_is_flashed_and_its_cycles_are_counted(
-    benches: Benches, process: ProbeProcess, data_home: Path
+    virtual_endpoints: VirtualEndpoints, process: ProbeProcess, data_home: Path
 ) -> None:
-    ends = dataclasses.replace(benches("stm32h7b3"), reality="hardware", meter=None)
+    ends = dataclasses.replace(virtual_endpoints("stm32h7b3"), reality="hardware", meter=None)
     image = image_of("stm32h7b3")
     with contextlib.closing(open_target(H7, ends, process)) as target:
         first = target.flash(image)
@@ -225,9 +229,9 @@ class Cable:
                 sink.sendall(self.REFUSED * data.count(b"\n") if answers and self.refuses.is_set() else data)
 
 
-def test_a_remote_probe_whose_program_is_gone_is_no_wait(benches: Benches) -> None:
+def test_a_remote_probe_whose_program_is_gone_is_no_wait(virtual_endpoints: VirtualEndpoints) -> None:
     """Flashing may take two minutes: where the connection has ended there is nothing to wait for."""
-    probe = benches("stm32h7b3").probe
+    probe = virtual_endpoints("stm32h7b3").probe
     cable, process = Cable(str(probe)), ProbeProcess()
     try:
         with opened(H7, cable.unique_id, process) as one:
@@ -248,9 +252,11 @@ def open_descriptors(process: ProbeProcess) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="descriptors are counted in /proc")
 @pytest.mark.parametrize("lost", ["cut", "refused"])
-def test_a_session_that_cannot_be_closed_in_good_order_keeps_no_descriptor(benches: Benches, lost: str) -> None:
+def test_a_session_that_cannot_be_closed_in_good_order_keeps_no_descriptor(
+    virtual_endpoints: VirtualEndpoints, lost: str
+) -> None:
     """The probe's process serves a session of hours: a descriptor a fault would be its end. The garbage collector is no help that comes in time."""
-    probe, process, held = str(benches("stm32h7b3").probe), ProbeProcess(), []
+    probe, process, held = str(virtual_endpoints("stm32h7b3").probe), ProbeProcess(), []
     try:
         for _ in range(4):
             cable = Cable(probe)
@@ -269,9 +275,9 @@ def test_a_session_that_cannot_be_closed_in_good_order_keeps_no_descriptor(bench
 
 
 def test_a_catch_of_the_reset_vector_that_a_lost_probe_has_left_halts_no_later_run(
-    benches: Benches, process: ProbeProcess
+    virtual_endpoints: VirtualEndpoints, process: ProbeProcess
 ) -> None:
-    probe = str(benches("stm32h7b3").probe)
+    probe = str(virtual_endpoints("stm32h7b3").probe)
     cable, lost = Cable(probe), PyocdSession()
     lost.connect(cable.unique_id, H7.pyocd_target, connect_options.options(H7))
     lost._target.write32(CortexM.DEMCR, CortexM.DEMCR_VC_CORERESET)
@@ -299,8 +305,8 @@ class Client:
         self._socket.close()
 
 
-def test_a_probe_whose_client_was_lost_with_its_lock_serves_the_next(benches: Benches) -> None:
-    probe = str(benches("stm32h7b3").probe)
+def test_a_probe_whose_client_was_lost_with_its_lock_serves_the_next(virtual_endpoints: VirtualEndpoints) -> None:
+    probe = str(virtual_endpoints("stm32h7b3").probe)
     with contextlib.closing(Client(probe)) as following, contextlib.closing(Client(probe)) as lost:
         lost.ask("lock")
         lost.close()

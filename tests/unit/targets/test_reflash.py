@@ -23,9 +23,9 @@ def test_mine(hil_board, hil_trial, variant):
 
 
 def test_reflash_programs_once_a_session_and_the_cycles_are_in_the_record(
-    benches: Callable[[str], Endpoints], tmp_path: Path
+    virtual_endpoints: Callable[[str], Endpoints], tmp_path: Path
 ) -> None:
-    ends = benches("stm32h7b3")
+    ends = virtual_endpoints("stm32h7b3")
     (tmp_path / "rig.toml").write_text(
         f'[[board]]\nname = "stm32h7b3"\nprobe = "{ends.probe}"\nserial = "{ends.serial}"\n'
     )

@@ -32,7 +32,7 @@ from hil.targets.serial_port import emptied, open_serial
 
 H7, PICO, QEMU = (boards.load(name) for name in ("stm32h7b3", "rp2040", "mps2-an500"))
 IMAGE = image_of("stm32h7b3")
-Benches = Callable[[str], Endpoints]
+VirtualEndpoints = Callable[[str], Endpoints]
 
 
 class FakeLoader:
@@ -158,26 +158,26 @@ def test_a_person_is_told_once_and_waited_for(agent: Callable[..., None], monkey
 
 
 def test_a_virtual_pico_goes_to_usb_boot_on_request(tmp_path: Path, process: ProbeProcess) -> None:
-    """That it is there is told by the bench's log."""
+    """That it is there is told by the stand-in's log."""
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     log, image = tmp_path / "log", image_of("rp2040")
-    bench = start_virtual(PICO, image, log)
+    stand_in = start_virtual(PICO, image, log)
     try:
-        with contextlib.closing(open_target(PICO, bench.endpoints, process)) as target:
+        with contextlib.closing(open_target(PICO, stand_in.endpoints, process)) as target:
             target.flash(image)
             assert ask_agent(target.port) is not None
         loader, told = FakeLoader(), []
         loader.waits = lambda: "the program has started the boot loader" in log.read_text()  # type: ignore[method-assign]
         assert not loader.waits()
-        with contextlib.closing(open_serial(str(bench.endpoints.serial), PICO.baud)) as port:
+        with contextlib.closing(open_serial(str(stand_in.endpoints.serial), PICO.baud)) as port:
             assert ByBootLoader(PICO, port, loader, told.append).program(image, always=True)
             assert (loader.programmed, told, ask_agent(port, 0.5)) == (1, [], None)
     finally:
-        bench.stop()
+        stand_in.stop()
 
 
-def test_a_board_without_a_boot_loader_stays(benches: Benches, process: ProbeProcess) -> None:
-    ends = benches("stm32h7b3")
+def test_a_board_without_a_boot_loader_stays(virtual_endpoints: VirtualEndpoints, process: ProbeProcess) -> None:
+    ends = virtual_endpoints("stm32h7b3")
     with contextlib.closing(open_target(H7, ends, process)) as target:
         target.flash(IMAGE)
         assert leave_for_boot_loader(target.port) is False
@@ -211,9 +211,11 @@ def test_the_bench_decides_the_route() -> None:
         route(QEMU, probe="066FFF")
 
 
-def test_an_agent_is_measured_without_a_probe(benches: Benches, process: ProbeProcess, data_home: Path) -> None:
+def test_an_agent_is_measured_without_a_probe(
+    virtual_endpoints: VirtualEndpoints, process: ProbeProcess, data_home: Path
+) -> None:
     """The virtual board as a bench names it that has no probe: its agent is asked through the serial port."""
-    ends = benches("stm32h7b3")
+    ends = virtual_endpoints("stm32h7b3")
     with contextlib.closing(open_target(H7, ends, process)) as target:
         target.flash(IMAGE)
     alone = dataclasses.replace(ends, reality="hardware", probe=None, meter=None)
@@ -296,12 +298,14 @@ PDSC = """<?xml version="1.0"?>
 """
 
 
-def test_a_pack_describes_the_chip_to_pyocd(benches: Benches, process: ProbeProcess, tmp_path: Path) -> None:
+def test_a_pack_describes_the_chip_to_pyocd(
+    virtual_endpoints: VirtualEndpoints, process: ProbeProcess, tmp_path: Path
+) -> None:
     pack = tmp_path / "H7.pack"
     with zipfile.ZipFile(pack, "w") as file:
         file.writestr("V.H7_DFP.pdsc", PDSC)
     assert target_in(str(pack), H7.chip) == "stm32h7b3lihxq"
-    with contextlib.closing(Probe(H7, str(benches("stm32h7b3").probe), str(pack), process)) as probe:
+    with contextlib.closing(Probe(H7, str(virtual_endpoints("stm32h7b3").probe), str(pack), process)) as probe:
         assert len(probe.read(0x2400_0000, 64)) == 64
     (tmp_path / "broken.pack").write_bytes(b"no zip file")
     with pytest.raises(Blocked, match=r"broken\.pack is not a CMSIS pack .*download"):

@@ -32,7 +32,7 @@ AWAKE_A = 0.095  # of the virtual board's core, whatever it does
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Start a bench that outlives trials, with a meter; return what it says of itself."""
+    """Start a virtual board that outlives trials, with a meter; return what it says of itself."""
     running: list[StandIn] = []
 
     def start(meter: str) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 
 def run(said: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Run a trial of a few steps with two windows on a bench, its power to be switched."""
+    """Run a trial of a few steps with two windows on such a board, its power to be switched."""
     monkeypatch.setattr("hil.rig.locks.FOLDER", tmp_path / "locks")
     power = PowerEntry(supply=said["supply"], channel=1, volts=3.3, amps=0.5)
     named = BenchBoard(

@@ -30,7 +30,7 @@ def _bench_installed():
 
 
 @contextlib.contextmanager
-def on_the_bench(spec, log):
+def on_virtual_board(spec, log):
     """A trial that has begun, and pyOCD beside it, which may write."""
     prepared = prepare(spec)
     stand_in = start_virtual(prepared.board, prepared.image, log)
@@ -53,7 +53,7 @@ def on_the_bench(spec, log):
 
 def steps_of(board, log, preset, batch=1, steps=4):
     """Train some steps, the counter brought near its end before each; return their cycles."""
-    with on_the_bench(TrialSpec(board, "cls1", batch=batch, steps=steps, evaluate=0), log) as (trial, target):
+    with on_virtual_board(TrialSpec(board, "cls1", batch=batch, steps=steps, evaluate=0), log) as (trial, target):
         train, trial.device.step = trial.device.step, None
 
         def step(number, count):

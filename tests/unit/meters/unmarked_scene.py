@@ -1,4 +1,4 @@
-"""A bench without a board: an instrument behind a loopback socket, a scripted window, faults between the two, one virtual time."""
+"""A meter without a board: an instrument behind a loopback socket, a scripted window, faults between the two, one virtual time."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def limits(sheet: DataSheet, range_a: float) -> Limits:
     )
 
 
-class Bench:
+class Scene:
     """One window in virtual time, the host's two words to the meter, and the truth about its energy.
 
     Args:

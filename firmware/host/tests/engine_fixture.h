@@ -11,7 +11,7 @@ typedef struct {
     engine_t *engine;
     uint8_t *arena;
     graph_made_t file;
-} bench_t;
+} fixture_t;
 
 /* Settings that the engine takes. */
 extern const elasticzo_settings_t good;
@@ -20,13 +20,13 @@ void expect(failure_t failure, uint8_t code, uint32_t a, uint32_t b, const char 
 void expect_fine(failure_t failure, const char *what);
 
 /* Nothing is loaded yet. */
-bench_t bench_begin(void);
-void bench_end(bench_t *bench);
-void bench_load(bench_t *bench);
+fixture_t fixture_begin(void);
+void fixture_end(fixture_t *fixture);
+void fixture_load(fixture_t *fixture);
 
 /* Fill a slot. */
-void bench_put(bench_t *bench, uint16_t slot);
+void fixture_put(fixture_t *fixture, uint16_t slot);
 
-failure_t bench_step(bench_t *bench, uint32_t index, uint16_t count);
-failure_t bench_infer(bench_t *bench, uint16_t count);
-failure_t bench_trace(bench_t *bench, uint16_t slot);
+failure_t fixture_step(fixture_t *fixture, uint32_t index, uint16_t count);
+failure_t fixture_infer(fixture_t *fixture, uint16_t count);
+failure_t fixture_trace(fixture_t *fixture, uint16_t slot);
