@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from board_process import VirtualBoard
 from pyocd.core.helpers import ConnectHelper
 from pyocd.core.target import Target
 from pyocd.flash.loader import FlashLoader
@@ -18,9 +19,7 @@ from hil.errors import Blocked
 from hil.images import image_of
 from hil.targets import connect_options
 from hil.targets.probe import Probe
-
-from .nrf import CODE, NVMC, SLEEP, image
-from .test_virtual_board import VirtualBoard
+from tests.unit.virtual.nrf import CODE, NVMC, SLEEP, image
 
 APPROTECT, PSELRESET = 0x10001208, 0x10001200
 # movs r0, #1; movs r1, #2; adds r0, r0, r1; movs r2, #4; then sleep

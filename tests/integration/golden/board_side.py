@@ -16,8 +16,7 @@ from hil.rig import Rig
 from hil.targets import open_target
 from hil.trial.device import STEP_DEADLINE_S, Device
 from hil.trial.lockstep import SLOWEST_MACS_S
-
-from .train import Stepped
+from tests.unit.golden.train import Stepped
 
 
 class BoardTrainer:

@@ -9,16 +9,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from board_process import VirtualBoard
 from pyocd.core.helpers import ConnectHelper
 from pyocd.core.target import Target
 from pyocd.flash.loader import FlashLoader
 
 from hil import boards
 from hil.targets import connect_options
-
-from . import rp2040_programs as programs
-from .pico import CODE, XIP, behind_start, image
-from .test_virtual_board import VirtualBoard
+from tests.unit.virtual import rp2040_programs as programs
+from tests.unit.virtual.pico import CODE, XIP, behind_start, image
 
 
 @pytest.fixture(scope="module")

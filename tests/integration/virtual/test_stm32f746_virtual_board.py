@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from board_process import VirtualBoard
 from pyocd.core.helpers import ConnectHelper
 from pyocd.core.target import Target
 from pyocd.flash.loader import FlashLoader
@@ -16,8 +17,6 @@ from hil import boards
 from hil.images import image_of
 from hil.targets import connect_options, pyocd_targets
 from hil.targets.pyocd_targets.stm32f746xg import STM32F746xG
-
-from .test_virtual_board import VirtualBoard
 
 FLASH = 0x08000000
 BOARD = boards.load("stm32f746")

@@ -8,15 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from board_process import VirtualBoard
 from pyocd.core.helpers import ConnectHelper
 from pyocd.core.target import Target
 from pyocd.flash.loader import FlashLoader
 
 from hil import boards
 from hil.targets import connect_options
-
-from .teensy import FLASH, REST, image
-from .test_virtual_board import VirtualBoard
+from tests.unit.virtual.teensy import FLASH, REST, image
 
 TARGET = "mimxrt1060"
 BOOT_ROM = 0x00200200  # the first instruction of the model's
