@@ -13,7 +13,7 @@ from hil.targets.pyocd_session import PyocdSession
 from hil.targets.serial_port import open_serial
 from hil.trial import LatencySteps, TrialSpec, Watch, run_trial
 from hil.trial.device import Device
-from hil.trial.latency import LAP_PHASES
+from hil.trial.latency_counts import LAP_PHASES
 from hil.trial.lockstep import LockStep
 from hil.trial.outcome import Outcome
 from hil.trial.prepare import prepare

@@ -24,7 +24,7 @@ from hil.methods.least_cycles import LeastCycles
 from hil.trial.energy import measure_windows
 from hil.trial.energy_record import energy_json
 from hil.trial.energy_windows import MOST_SPOILED
-from hil.trial.latency import LAP_PHASES
+from hil.trial.latency_counts import LAP_PHASES
 from hil.trial.second_sources.checks import Checks
 from hil.trial.second_sources.figures import Figures
 from hil.trial.spec import EnergyWindows, TrialSpec
