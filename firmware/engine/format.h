@@ -2,10 +2,10 @@
 #pragma once
 
 #include "engine/pass.h"
-#include "kernels/move_s8.h"
+#include "kernels/perturbation.h"
 
-/* What training a chain by perturbed weights and by errors that go back asks of a format: docs/arithmetic.md, sections 7
-   to 9. Weights are those of a tensor, in the type of the format. */
+/* What training a chain by perturbed weights and by errors that go back asks of a format: docs/arithmetic.md, sections
+   7 to 9. Weights are those of a tensor, in the type of the format. */
 typedef struct {
     uint8_t sum_bytes; /* kept of every sum behind an output or behind the error of an input; 0: none is */
     uint64_t (*scratch)(const layer_shape_t *shape);          /* bytes, of a convolution's forward pass; NULL: none */

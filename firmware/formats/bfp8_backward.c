@@ -1,14 +1,14 @@
 #include <string.h>
 
 #include "formats/bfp8.h"
-#include "kernels/bfp8_gradient.h"
-#include "kernels/conv2d_s8.h"
-#include "kernels/fully_connected_s8.h"
-#include "kernels/limits.h"
+#include "kernels/convolution.h"
+#include "kernels/elementwise.h"
+#include "kernels/fully_connected.h"
+#include "kernels/gradients.h"
 #include "kernels/losses.h"
-#include "kernels/max_pool_s8.h"
-#include "kernels/relu_s8.h"
-#include "kernels/requantize_s8.h"
+#include "kernels/pooling.h"
+#include "kernels/requantize.h"
+#include "kernels/updates.h"
 
 /* The errors of a layer's outputs for a group of samples, on their way towards the input. */
 typedef struct {

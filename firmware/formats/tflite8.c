@@ -3,13 +3,12 @@
 #include <string.h>
 
 #include "formats/tflite8_sizes.h"
+#include "kernels/convolution.h"
+#include "kernels/elementwise.h"
+#include "kernels/fully_connected.h"
 #include "kernels/losses.h"
-#include "kernels/tflite_add_s8.h"
-#include "kernels/tflite_conv2d_s8.h"
-#include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_fully_connected_s8.h"
-#include "kernels/tflite_layer.h"
-#include "kernels/tflite_pooling_s8.h"
+#include "kernels/pooling.h"
+#include "kernels/requantize.h"
 
 enum { MIDDLE = 128 /* the pixel that becomes 0 */ };
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/format.h"
-#include "kernels/tflite_layer.h"
+#include "kernels/requantize.h"
 
 extern const format_t tflite8;
 

@@ -3,8 +3,7 @@
 
 #include "formats/tflite8.h"
 #include "formats/tflite8_sizes.h"
-#include "kernels/tflite_conv2d_s8.h"
-#include "kernels/tflite_depthwise_s8.h"
+#include "kernels/convolution.h"
 
 /* The rows under the window of one row of outputs of the depthwise layer, one behind the other, with the padding to
    both sides in place. */

@@ -3,13 +3,12 @@
 
 #include "arith/float32.h"
 #include "formats/tflite8_sizes.h"
-#include "kernels/fully_connected_s8.h"
+#include "kernels/convolution.h"
+#include "kernels/fully_connected.h"
+#include "kernels/layer_errors.h"
 #include "kernels/losses.h"
-#include "kernels/requantize_s8.h"
-#include "kernels/tflite_conv2d_s8.h"
-#include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_errors_s8.h"
-#include "kernels/tflite_pooling_s8.h"
+#include "kernels/pooling.h"
+#include "kernels/requantize.h"
 #include "methods/tflite8_methods.h"
 
 enum { FRACTION = 16 }; /* bits of a quotient of factors that count */

@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "formats/tflite8_sizes.h"
-#include "kernels/tflite_conv2d_s8.h"
-#include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_errors_s8.h"
-#include "kernels/tflite_fully_connected_s8.h"
+#include "kernels/convolution.h"
+#include "kernels/fully_connected.h"
+#include "kernels/layer_errors.h"
 #include "methods/tflite8_methods.h"
 
 /* The buffer `sums`, of so many output channels at a time. */

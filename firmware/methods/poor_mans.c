@@ -2,9 +2,9 @@
 #include <stddef.h>
 
 #include "arith/rademacher.h"
+#include "kernels/gradients.h"
 #include "kernels/losses.h"
 #include "kernels/perturbation.h"
-#include "kernels/zeroth_order_gradient.h"
 #include "methods/tflite8_methods.h"
 
 enum {

@@ -1,7 +1,7 @@
 #include "methods/tflite8_methods.h"
 
 #include "formats/tflite8_sizes.h"
-#include "kernels/zeroth_order_gradient.h"
+#include "kernels/gradients.h"
 
 enum { LONGEST_CHAIN = 3 }; /* layers, each with its queries */
 

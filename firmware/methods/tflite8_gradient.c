@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "kernels/bfp8_gradient.h"
-#include "kernels/limits.h"
+#include "kernels/gradients.h"
+#include "kernels/updates.h"
 
 /* d of a layer: what is drawn for it. */
 static uint32_t dimensions_of(const model_t *model, uint8_t l) {

@@ -3,7 +3,7 @@
 
 #include "engine/method.h"
 #include "formats/tflite8.h"
-#include "kernels/gradient_update.h"
+#include "kernels/updates.h"
 #include "methods/settings.h"
 
 /* tflite8_settings.c: the settings, docs/arithmetic-zeroth-order.md, section 8. */
