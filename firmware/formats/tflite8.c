@@ -12,15 +12,15 @@
 
 enum { MIDDLE = 128 /* the pixel that becomes 0 */ };
 
-/* Sums go with the weights: copied behind those of a file in flash. */
+/* Sums follow the weights that were copied from a file in flash. */
 tensors_t tflite8_tensors(const model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const graph_parameters_t own = graph_parameters(&model->file, layer);
     const uint32_t copied = plan_at(&model->plan, PLAN_WEIGHTS, l);
-    const uint32_t behind = (graph_weight_count(layer) + 3u) / 4u * 4u;
+    const uint32_t after = (graph_weight_count(layer) + 3u) / 4u * 4u;
     return (tensors_t){
         .weights = model_weights(model, l),
-        .sums = copied != PLAN_NOWHERE ? model_s32(model, copied + behind) : (int32_t *)(uintptr_t)own.sum,
+        .sums = copied != PLAN_NOWHERE ? model_s32(model, copied + after) : (int32_t *)(uintptr_t)own.sum,
         .bias = model_biases(model, l),
         .multiplier = own.multiplier,
         .shift = own.shift,

@@ -5,8 +5,8 @@
 #include "formats/tflite8_sizes.h"
 #include "kernels/convolution.h"
 
-/* The rows under the window of one row of outputs of the depthwise layer, one behind the other, with the padding to
-   both sides in place. */
+/* The rows under the window of one row of outputs of the depthwise layer, one after the other, with the padding on both
+   sides. */
 typedef struct {
     layer_args_t first, second;
     const int8_t *in; /* of the first */

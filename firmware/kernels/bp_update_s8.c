@@ -3,7 +3,7 @@
 
 #if !KERNELS_DSP && !KERNELS_THUMB1 /* else bp_update_s8_dsp.c or bp_update_s8_m0.c */
 
-#include "kernels/gradients.h"
+#include "kernels/updates.h"
 
 #include "arith/clip127.h"
 #include "arith/psto_shift.h"

@@ -42,7 +42,7 @@ enum {
     /* Weight gradient of conv2d: patches held at once, so many products for one load and store of a gradient. */
     TFLITE_PATCHES = 32,
     TFLITE_SLACK = 8,      /* bytes after its data that a kernel may read */
-    TFLITE_BAND_WORK = 16, /* bytes that the work on the weights of a band needs at most, beside 8 for each tap */
+    TFLITE_BAND_WORK = 16, /* bytes that the work on the weights of a band needs at most, besides 8 for each tap */
 };
 
 /* Forward pass of conv2d; `scratch` is aligned to a word. */

@@ -107,7 +107,7 @@ void moves_to_perturb(moves_t *moves, noise_t noise, int32_t k, uint8_t limit) {
     }
 }
 
-/* The form of an update of up to `largest`. Against the sign of the losses it goes on from where z came from. */
+/* The form of an update of up to `largest`. With a sign of 1, -u goes against z; else both go the same way. */
 static uint8_t form_of_update(int32_t r_max, int32_t sign, int32_t largest, uint8_t limit) {
     if (limit < 127) {
         return HELD;

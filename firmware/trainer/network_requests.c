@@ -36,7 +36,8 @@ failure_t request_load_end(const call_t *call) {
 failure_t request_use_flash(const call_t *call) {
     const msg_use_flash_request_t *fields = call->fields;
     const memory_range_t flash = memory_flash();
-    const uint32_t from = fields->address - (uint32_t)(uintptr_t)flash.base; /* beyond the end where it lies before */
+    /* An address before the flash becomes one beyond its end. */
+    const uint32_t from = fields->address - (uint32_t)(uintptr_t)flash.base;
     const uint32_t left = from < flash.size ? flash.size - from : 0;
     if (fields->total > left) {
         return refusal(FAILURE_DOES_NOT_FIT, fields->total, left);

@@ -5,7 +5,7 @@
 #include "trainer/registry.h"
 #include "trainer/requests.h"
 
-/* The engine knows nothing of the link, but speaks of its errors by the same numbers. */
+/* The engine does not know the link, but its errors have the same numbers. */
 #define SAME_CODE(name, number) _Static_assert((int)MSG_ERROR_##name == number, #name);
 FAILURE_CODES(SAME_CODE)
 

@@ -6,6 +6,7 @@
 #include "kernels/fully_connected.h"
 #include "kernels/gradients.h"
 #include "kernels/pooling.h"
+#include "kernels/updates.h"
 #include "naive.h"
 #include "shapes_drawn.h"
 

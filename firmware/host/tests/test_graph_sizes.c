@@ -40,12 +40,11 @@ static uint64_t band_bytes(const layer_shape_t *shape) {
 
 /* What pointwise needs: that of conv2d for a block as an image of one row. */
 static uint64_t block_bytes(const layer_shape_t *shape) {
-    const uint32_t fit = TFLITE_BLOCK_INPUTS / shape->in_c / 2 * 2;
+    const uint32_t fit = (uint32_t)TFLITE_BLOCK_INPUTS / shape->in_c / 2 * 2;
+    const uint32_t more = fit > TFLITE_BLOCK_LEAST ? fit : TFLITE_BLOCK_LEAST;
     layer_shape_t row = *shape;
     row.in_h = row.out_h = 1;
-    row.in_w = row.out_w = (uint16_t)(fit < TFLITE_BLOCK_LEAST  ? TFLITE_BLOCK_LEAST
-                                      : fit > TFLITE_BLOCK_MOST ? TFLITE_BLOCK_MOST
-                                                                : fit);
+    row.in_w = row.out_w = (uint16_t)(more < TFLITE_BLOCK_MOST ? more : TFLITE_BLOCK_MOST);
     return band_bytes(&row);
 }
 

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "kernels/convolution.h"
 #include "kernels/fully_connected.h"
+#include "kernels/gradients.h"
 #include "kernels/layer_errors.h"
 #include "naive_tflite.h"
 #include "tflite_drawn.h"

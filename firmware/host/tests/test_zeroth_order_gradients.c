@@ -5,7 +5,6 @@
 #include "arith/rademacher.h"
 #include "check.h"
 #include "kernels/gradients.h"
-#include "kernels/layer_errors.h"
 #include "kernels/losses.h"
 #include "naive.h"
 #include "naive_zeroth_order.h"
