@@ -28,6 +28,9 @@ typedef struct {
 
 #define CHAIN_SCRATCH PLAN_OWN /* the buffers for the scratch of a convolution's forward pass */
 
+/* Requests of the link (docs/link.md) that not every format serves: bits of `serves`. */
+enum { SERVES_WRITE_TENSOR = 1, SERVES_WORK = 2, SERVES_MLPERF_TINY = 4 };
+
 /* Values and weights are bytes here: they have the type of the format. */
 typedef struct format_table {
     uint8_t number;         /* in a network file */
@@ -49,4 +52,5 @@ typedef struct format_table {
     /* The weights of a layer were written: compute again what depends on them. May be NULL. */
     void (*rewritten)(const model_t *model, uint8_t l);
     const chain_training_t *chain; /* NULL: its networks are no chains */
+    uint8_t serves;                /* a set of SERVES_... */
 } format_t;

@@ -73,4 +73,5 @@ const format_t bfp8 = {
     .loss = loss,
     .predicted = argmax_s8,
     .chain = &bfp8_chain,
+    .serves = SERVES_MLPERF_TINY,
 };

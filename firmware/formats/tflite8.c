@@ -140,4 +140,5 @@ const format_t tflite8 = {
     .loss = loss,
     .predicted = argmax_s8,
     .rewritten = tflite8_sum_weights,
+    .serves = SERVES_WRITE_TENSOR | SERVES_WORK,
 };

@@ -12,7 +12,6 @@ failure_t request_load_data(const call_t *call) {
     return engine_load_data(call->engine, fields->offset, call->rest, call->n);
 }
 
-/* Commands of MLPerf Tiny are for bfp8. */
 static failure_t loaded(const call_t *call) {
     const model_t *model = &call->engine->model;
     const msg_load_end_reply_t answer = {
@@ -21,7 +20,7 @@ static failure_t loaded(const call_t *call) {
         .layers = model->file.layers,
     };
     link_put_reply(call->reply, &answer, sizeof answer);
-    if (model->format->number != FORMAT_BFP8) {
+    if ((model->format->serves & SERVES_MLPERF_TINY) == 0) {
         mlperf_tiny_end(&call->trainer->tiny);
     }
     return no_failure();
