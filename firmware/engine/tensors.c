@@ -1,4 +1,4 @@
-/* What is trained, and where it lies. */
+/* What is trained, and where it is in memory. */
 #include <string.h>
 
 #include "engine/format.h"

@@ -3,7 +3,7 @@
 
 #include "engine/method.h"
 #include "formats/tflite8.h"
-#include "kernels/gradient_update.h"
+#include "kernels/updates.h"
 #include "methods/settings.h"
 
 /* tflite8_settings.c: the settings, docs/arithmetic-zeroth-order.md, section 8. */
@@ -28,7 +28,7 @@ training_t tflite8_training(const settings_t *settings, const graph_file_t *file
 
 /* tflite8_reach.c: where errors go in back-propagation, docs/arithmetic-backward.md, section 3. */
 
-/* Whether errors are handed on to a value: one that is made at or behind the first trained layer. */
+/* Whether a value has an error: it is the output of the first trained layer or of a later one. */
 static inline bool tflite8_has_error(const training_t *training, uint8_t value) {
     return value > training->first_backward;
 }
@@ -37,8 +37,8 @@ static inline bool tflite8_has_error(const training_t *training, uint8_t value) 
    layer reads. */
 uint64_t tflite8_reached(const graph_file_t *file, const training_t *training);
 
-/* The last layer that reads a value and is reached, which is the first to hand an error on to it; the number of
-   layers, which stands for the loss, for the last value. The value has an error. */
+/* The last reached layer that reads a value: the first in the backward pass to give it an error. For the last value the
+   number of layers, that is the loss. The value has an error. */
 uint8_t tflite8_last_reached_reader(const graph_file_t *file, const training_t *training, uint8_t value);
 
 /* Whether all pools from the first trained layer on have windows that lie within the image, and apart from each
@@ -47,7 +47,7 @@ bool tflite8_pools_pass_errors(const graph_file_t *file, const training_t *train
 
 /* tflite8_demand.c: the buffers, and when they are in use, docs/memory-graph.md. */
 
-/* Lines of a method's own, no two of them at the same time; and its queries. */
+/* Buffers of a method's own, of which no method has two; and the queries. */
 #define TFLITE8_NODE PLAN_OWN
 #define TFLITE8_COORDINATES PLAN_OWN
 #define TFLITE8_VELOCITY PLAN_OWN
@@ -56,15 +56,15 @@ bool tflite8_pools_pass_errors(const graph_file_t *file, const training_t *train
 /* What stays: labels, queries, samples, gradients of several samples, velocities. */
 void tflite8_stand(plan_t *plan, const model_t *model);
 
-/* The buffers of passes from a start on, which other buffers follow: values and work. */
+/* The buffers of passes from a start on, values and work. Call this before the other tflite8_demand functions. */
 void tflite8_demand_passes(placing_t *placing, const model_t *model, start_t start);
 
-/* Those of gradients from nodes, from coordinates, and of errors on their way back. */
+/* Those of gradients from nodes, from coordinates, and of the backward pass. */
 void tflite8_demand_nodes(placing_t *placing, const model_t *model, start_t start);
 void tflite8_demand_coordinates(placing_t *placing, const model_t *model, start_t start);
 void tflite8_demand_backward(placing_t *placing, const model_t *model);
 
-/* tflite8_step.c: a sample on its way through a step, docs/arithmetic-zeroth-order.md, section 7. */
+/* tflite8_step.c: the step of a sample, docs/arithmetic-zeroth-order.md, section 7. */
 
 typedef struct {
     pass_t clean;
@@ -73,8 +73,8 @@ typedef struct {
     float loss; /* of the clean pass */
 } sample_t;
 
-/* What a method does with a trained layer. `ask` makes its queries, whose passes begin at its start, and leaves it as
-   it was; `learn` makes its gradient of them and, with one sample a step, updates it. */
+/* What a method does with a trained layer. `ask` makes its queries, whose passes begin at its start, and restores its
+   weights; `learn` computes its gradient from them and, with one sample a step, updates it. */
 typedef void layer_act_t(model_t *model, step_t *step, const sample_t *sample, uint8_t l);
 
 typedef struct {
@@ -95,10 +95,10 @@ void tflite8_begin_pass(model_t *model, step_t *step);
 int8_t tflite8_finish(model_t *model, step_t *step);
 void tflite8_trace(model_t *model, uint16_t first, uint16_t count);
 
-/* tflite8_gradient.c: where gradients go, into the update of a layer with one sample a step, else into their sum over
-   the samples (docs/arithmetic-zeroth-order.md, sections 5 and 6). */
+/* tflite8_gradient.c: with one sample a step, a gradient updates its layer; else it is added to the sum over the
+   samples (docs/arithmetic-zeroth-order.md, sections 5 and 6). */
 
-/* The gradient of a layer, of one sample, while it is made. */
+/* The gradient of a layer for one sample, while it is computed. */
 typedef struct {
     model_t *model;
     uint8_t l;
@@ -120,10 +120,10 @@ void gradient_take(const gradient_sink_t *sink, uint32_t first, uint32_t n, cons
 /* Update all trained layers by the sum over `samples` samples. */
 void gradient_update_summed(model_t *model, uint32_t samples);
 
-/* Let all velocities begin at 0. */
+/* Set all velocities to 0. */
 void tflite8_clear_velocities(model_t *model);
 
-/* Clip what is trained to where it rests: docs/arithmetic-zeroth-order.md, section 2. */
+/* Clip what is trained to its limits between steps: docs/arithmetic-zeroth-order.md, section 2. */
 void tflite8_limit_trained(model_t *model);
 
 /* error_gradient.c: of the errors of a layer's output, with exponent `x`, section 5 there, NP, and

@@ -1,8 +1,17 @@
-/* Quantization parameters of a layer in the format tflite8, and the kernels that apply them: the input's zero point
-   folded into the bias, and int32 sums rescaled to int8 outputs. docs/arithmetic-tflite.md, section 3. */
+/* Rescaling of int32 sums to int8 values: to a common exponent in the format bfp8 (docs/arithmetic.md, sections 1, 4
+   and 7), by output channel in the format tflite8 (docs/arithmetic-tflite.md, section 3). */
 #pragma once
 
 #include <stdint.h>
+
+/* bits(max |values|) of `n` values: the bits of the largest magnitude, 0 when all values are 0. */
+int32_t largest_bits_s32(const int32_t *values, uint32_t n);
+
+/* bfp8. With s = bits(max |acc|) - 7: out = RoundShift(acc, s) if s > 0, else acc. Returns max(s, 0), by which the
+   exponent grows. `out` may begin at the same address as `acc`. */
+int32_t requantize_s8(const int32_t *acc, uint32_t n, int8_t *out);
+
+/* tflite8: the parameters of a layer. The input's zero point is folded into the bias. */
 
 typedef struct tflite_layer tflite_layer_t;
 

@@ -1,8 +1,18 @@
-/* add in TFLite's convention: docs/arithmetic-zeroth-order.md, section 1. */
+/* Operations on each element by itself: relu in the format bfp8, add in the format tflite8. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* relu, in place: docs/arithmetic.md, sections 4 and 7. */
+
+/* Forward pass: values[i] = max(values[i], 0) for `n` values. */
+void relu_s8(int8_t *values, uint32_t n);
+
+/* Backward pass: error[i] = 0 where out[i], the output of the layer, is not positive. */
+void relu_s8_backward(const int8_t *out, int8_t *error, uint32_t n);
+
+/* add: docs/arithmetic-zeroth-order.md, section 1. */
 
 /* Of one of the two inputs, or of the output: multiplier 2^30..2^31 - 1, shift -31..0. */
 typedef struct {

@@ -1,6 +1,5 @@
-/* Errors of layers in the format tflite8 between the backward passes of the layers, and the bias gradient that is their
-   sum: docs/arithmetic-tflite.md, section 5; docs/arithmetic-backward.md, section 3. Tensors are
-   [position][channel]. */
+/* Errors of layers in the format tflite8 between the backward passes of the layers: docs/arithmetic-tflite.md,
+   section 5; docs/arithmetic-backward.md, section 3. Tensors are [position][channel]. */
 #pragma once
 
 #include <stdint.h>
@@ -28,12 +27,3 @@ typedef struct {
 
 /* Add `other` to the `n` errors of exponent `x`, in place. Returns the exponent of the sum. */
 int32_t merge_errors_s8(int8_t *error, uint32_t n, int32_t x, const merged_t *other);
-
-/* Bias gradient: gradient[o] += the sum of error[p][o] over the positions. */
-void tflite_bias_gradient_s8(const int8_t *error, uint32_t positions, uint32_t channels, int32_t *gradient);
-
-/* Copy some channels of a tensor: packed[p * count + c] = values[p * channels + first + c] for c in 0..count - 1 and
-   every position p. For layers whose weight gradient does not fit for all channels at once: docs/memory-graph.md,
-   `sums`. */
-void pack_channels_s8(const int8_t *values, uint32_t positions, uint32_t channels, uint32_t first, uint32_t count,
-                      int8_t *packed);

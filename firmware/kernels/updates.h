@@ -1,5 +1,6 @@
-/* Updates of int8 weights and int32 biases from a gradient, with and without momentum, format tflite8:
-   docs/arithmetic-zeroth-order.md, section 6; docs/arithmetic-backward.md, section 4. */
+/* Updates of trained values from a gradient, and their limits, in the formats bfp8 (docs/arithmetic.md, sections 7
+   and 8) and tflite8, with and without momentum (docs/arithmetic-zeroth-order.md, sections 2 and 6;
+   docs/arithmetic-backward.md, section 4). */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +8,16 @@
 
 #include "arith/bits.h"
 
-/* Weights and biases at rest are within plus or minus these (docs/arithmetic-zeroth-order.md, section 2). */
+/* weights = clip(weights) to -limit..limit, for `n` weights. */
+void limit_s8(int8_t *weights, uint32_t n, int32_t limit);
+
+/* values = clip(values) to -limit..limit, for `n` biases, limit >= 0. */
+void limit_s32(int32_t *values, uint32_t n, int32_t limit);
+
+/* bfp8: weights = clip127(weights - g) for `n` weights, where g is the gradient rounded to b_bp bits. */
+void bp_update_s8(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t b_bp);
+
+/* tflite8: weights and biases at rest are within plus or minus these (docs/arithmetic-zeroth-order.md, section 2). */
 enum { WEIGHT_LIMIT = 126, BIAS_LIMIT = (1 << 30) - (1 << 20) };
 
 /* The update of one layer. */
