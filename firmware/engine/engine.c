@@ -52,7 +52,7 @@ failure_t engine_load_data(engine_t *engine, uint32_t offset, const uint8_t *dat
     return no_failure();
 }
 
-/* Without settings, all could be trained that a format may train. */
+/* Without settings: everything that the format may train. */
 static training_t all_of(const model_t *model) {
     return (training_t){
         .layers = graph_weighted_layers(&model->file), .weights = true, .biases = model->format->has_biases};
@@ -92,7 +92,7 @@ failure_t engine_use_flash(engine_t *engine, const uint8_t *file, uint32_t size)
     return use(engine, file, size, false);
 }
 
-/* Paint whole words behind what stays, for engine_arena_peak(). */
+/* Paint whole words after what stays, for engine_arena_peak(). */
 static void paint_arena(engine_t *engine) {
     const uint32_t word = PAINT;
     for (uint32_t at = engine->model.plan.kept; at + sizeof word <= engine->arena_size; at += (uint32_t)sizeof word) {
@@ -100,7 +100,7 @@ static void paint_arena(engine_t *engine) {
     }
 }
 
-/* With a file in flash: what is trained now, where it is not what was trained before. */
+/* With a file in flash: copy what is trained now, unless the same was trained before. */
 static void copy_trained(engine_t *engine) {
     const training_t *now = &engine->model.training, *before = &engine->copied;
     const bool same = now->layers == before->layers && now->weights == before->weights && now->biases == before->biases;
@@ -226,7 +226,7 @@ failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t
     return no_failure();
 }
 
-/* Whether it is known which tensors are trained. */
+/* Refuses where it is not known which tensors are trained. */
 static failure_t check_tensors(const engine_t *engine) {
     const format_t *format = engine->model.format;
     return format != NULL && format->trains_all ? no_failure() : engine_check_configured(engine);

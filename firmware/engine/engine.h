@@ -6,7 +6,7 @@
 #include "engine/method.h"
 
 typedef struct {
-    const format_t *const *formats; /* that a network may have; NULL ends them */
+    const format_t *const *formats; /* formats that a network may have; NULL ends them */
     uint32_t arena_size;            /* bytes */
     uint32_t total, received;       /* bytes of a network file in the arena; total is 0 when none was begun */
     model_t model;
@@ -33,13 +33,13 @@ failure_t engine_load_end(engine_t *engine);
 /* Use a network file of `size` bytes that stays in flash, if its format can. */
 failure_t engine_use_flash(engine_t *engine, const uint8_t *file, uint32_t size);
 
-/* Place the buffers and go on at step `first_step`, by a method with its own settings. What is trained stays as it
-   is; but with a file in flash, where it was something else that was trained before, all begins as in the file.
-   `planned`: bytes of the memory plan. */
+/* Place the buffers and continue at step `first_step`, by a method with its settings. Trained values stay as they are,
+   but a file in flash begins again with its own values if the former settings trained other tensors. `planned`: bytes
+   of the memory plan. */
 failure_t engine_configure(engine_t *engine, const method_t *method, const void *settings, uint32_t *planned);
 
-/* What other requests ask first: is there a network; are there settings; is a step half done, which leaves its
-   weights perturbed; or is none, and do slots 0..count-1 hold samples. */
+/* Checks before a request, each with those before it: there is a network; there are settings; no step has begun, whose
+   weights are perturbed; and slots 0..count-1 hold samples. */
 failure_t engine_check_network(const engine_t *engine);
 failure_t engine_check_configured(const engine_t *engine);
 failure_t engine_check_whole(const engine_t *engine);

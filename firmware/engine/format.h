@@ -1,47 +1,52 @@
-/* A format: how values are stored and computed. The engine knows formats by this table alone. */
+/* A format: how values are stored and computed. This table is all that the engine knows of a format. */
 #pragma once
 
 #include "engine/pass.h"
-#include "kernels/move_s8.h"
+#include "kernels/perturbation.h"
 
-/* What training a chain by perturbed weights and by errors that go back asks of a format: docs/arithmetic.md, sections 7
-   to 9. Weights are those of a tensor, in the type of the format. */
+/* What a format provides for training a chain by perturbation and back-propagation: docs/arithmetic.md, sections 7 to
+   9. Weights are those of a tensor, in the type of the format. */
 typedef struct {
-    uint8_t sum_bytes; /* kept of every sum behind an output or behind the error of an input; 0: none is */
+    uint8_t sum_bytes; /* of the sum for each output and for the error of each input; 0: sums are not kept */
     uint64_t (*scratch)(const layer_shape_t *shape);          /* bytes, of a convolution's forward pass; NULL: none */
     uint64_t (*gradient_scratch)(const layer_shape_t *shape); /* of its gradient */
 
-    /* weights = clip(weights) to the limit, in steps of z; make the moves of a perturbation, or of an update; move. */
+    /* limit: weights = clip(weights) to the limit, in steps of z. to_perturb, to_update: make the moves of a
+       perturbation, of an update. move: move the weights by them. */
     void (*limit)(int8_t *weights, uint32_t n, int32_t limit);
     void (*to_perturb)(moves_t *moves, noise_t noise, int32_t k, uint8_t limit);
     void (*to_update)(moves_t *moves, noise_t noise, int32_t sign, int32_t b_zo, uint8_t limit);
     void (*move)(int8_t *weights, uint32_t n, uint32_t state, const moves_t *moves);
 
-    /* Begin a step: no gradients yet. Add the gradients of the group that `pass` has just taken through the layers;
-       `first`: the first group of the step; `zero_sum`: the errors of a sample's logits sum to zero. Update. */
+    /* backward_begin: begin a step, with gradients of 0. backward: add the gradients of the group whose forward pass
+       was `pass`; `first`: the first group of the step; `zero_sum`: the errors of a sample's logits sum to zero.
+       update: update the weights by the gradients. */
     void (*backward_begin)(const model_t *model);
     void (*backward)(model_t *model, const pass_t *pass, const uint8_t *labels, bool first, bool zero_sum);
     void (*update)(const model_t *model, int32_t b_bp);
 } chain_training_t;
 
-#define CHAIN_SCRATCH PLAN_OWN /* the line of the scratch of a convolution's forward pass */
+#define CHAIN_SCRATCH PLAN_OWN /* the buffers for the scratch of a convolution's forward pass */
+
+/* Requests of the link (docs/link.md) that not every format serves: bits of `serves`. */
+enum { SERVES_WRITE_TENSOR = 1, SERVES_WORK = 2, SERVES_MLPERF_TINY = 4 };
 
 /* Values and weights are bytes here: they have the type of the format. */
 typedef struct format_table {
     uint8_t number;         /* in a network file */
     int8_t input_exponent;  /* of value 0 */
     uint8_t label_bytes;    /* 2: an empty slot shows in its label; 1: in its first input, never 0x80 in all bytes */
-    bool stays_in_flash;    /* a file may be used where it lies in flash: what is trained is copied */
+    bool stays_in_flash;    /* a file may be used in place in flash; what is trained is copied to RAM */
     bool has_biases;        /* layers with weights have biases too */
-    bool trains_all;        /* every tensor is trained, whatever the settings: they can be read before there are any */
+    bool trains_all;        /* settings do not change which tensors are trained: they can be read before `configure` */
     uint8_t bias_offset;    /* from the parameters of a layer to its biases, in bytes */
-    uint32_t channel_bytes; /* of sums of weights, which go with a copy of the weights */
+    uint32_t channel_bytes; /* of the sums of weights that follow a copy of the weights */
 
     /* Pixels, 0..255, as values of a sample; or as pixels, where it keeps them. */
     void (*load)(int8_t *values, const uint8_t *pixels, uint32_t n);
     /* Make value 0 of the sample of a pass, whose pixels were kept. NULL: the sample is value 0. */
     void (*open)(model_t *model, const pass_t *pass);
-    /* Run a layer; or the chain of layers that begins with it, NULL where there are none. */
+    /* Run a layer; run the chain of layers that begins with it. run_chain may be NULL. */
     void (*run)(model_t *model, const pass_t *pass, uint8_t l);
     void (*run_chain)(model_t *model, const pass_t *pass, uint8_t l);
     /* The loss of the logits of a sample; and the lowest index of the largest of them. */
@@ -49,9 +54,10 @@ typedef struct format_table {
     uint32_t (*predicted)(const int8_t *logits, uint32_t n);
     /* Whether a trained value may be written to a layer: a weight, or a bias, which lies at any address. NULL: any. */
     bool (*may_be)(const model_t *model, uint8_t l, bool weights, const uint8_t *value);
-    /* The weights of a layer were written: make anew what follows from them. May be NULL. */
+    /* The weights of a layer were written: compute again what depends on them. May be NULL. */
     void (*rewritten)(const model_t *model, uint8_t l);
     const chain_training_t *chain; /* NULL: its networks are no chains */
+    uint8_t serves;                /* a set of SERVES_... */
 } format_t;
 
 /* `may_be` where weights are int8: any but -128. */

@@ -1,12 +1,12 @@
-/* A method: a training loop over passes. The engine knows methods by this table alone. */
+/* A method: a training loop over passes. This table is all that the engine knows of a method. */
 #pragma once
 
 #include <stddef.h>
 
 #include "engine/pass.h"
 
-/* The layers from..to - 1 are run, with the buffers placed for them. Only what is run before the first start does not
-   end with the last layer. */
+/* The layers from..to - 1 run with the buffers that are placed for them. `to` is the number of layers, except before
+   the first start. */
 typedef struct {
     uint8_t from, to;
 } start_t;
@@ -14,26 +14,26 @@ typedef struct {
 enum { METHOD_TAKES_ALL = UINT8_MAX };
 
 typedef struct method_table {
-    uint8_t format;                   /* that it trains; 0: every format of chains */
+    uint8_t format;                   /* the format that it trains; 0: every format with `chain` */
     const settings_table_t *settings; /* of its settings, a structure that begins with a settings_t */
 
-    /* Whether the settings, which are within their limits, go together and with a network: offset of one that does
-       not, or METHOD_TAKES_ALL. */
+    /* Check that the settings, which are within their limits, are consistent and fit the network. Returns the offset of
+       a setting that does not, or METHOD_TAKES_ALL. */
     uint8_t (*check)(const settings_t *settings, const graph_file_t *file);
     /* What the settings train, and in which order. */
     training_t (*training)(const settings_t *settings, const graph_file_t *file);
-    /* The buffers that stay through all of training, behind the file and copies of what is trained; NULL: none. */
+    /* The buffers that stay for all of training, after the file and copies of what is trained. NULL: there are none. */
     void (*stand)(plan_t *plan, const model_t *model);
-    /* The buffers of a start: those that are kept, then the others. */
+    /* Add the buffers of a start to the plan: those that are kept, then the others. */
     void (*demand)(placing_t *placing, const model_t *model, start_t start);
-    /* There is a plan, and the arena has been painted. May be NULL. */
+    /* Called once the plan is made and the arena painted. May be NULL. */
     void (*begin)(model_t *model);
-    /* A pass begins: the step has its number, and no samples of it yet. */
+    /* Begin a pass. The step has the number of the pass, and no samples of it yet. */
     void (*begin_pass)(model_t *model, step_t *step);
     /* Take the next group of samples through a pass: step->group samples from a slot on. */
     void (*take)(model_t *model, step_t *step, uint16_t slot);
-    /* End the step: updates. Returns the sign of a comparison of losses, 0 where there is none. */
+    /* End the step: update. Returns the sign of the comparison of losses, 0 if the method compares none. */
     int8_t (*finish)(model_t *model, step_t *step);
-    /* Show an observer all that is made of the samples in slots first..first+count-1, with the weights as they are. */
+    /* Show the observer all values and errors of the samples in slots first..first+count-1. Weights do not change. */
     void (*trace)(model_t *model, uint16_t first, uint16_t count);
 } method_t;

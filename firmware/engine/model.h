@@ -1,4 +1,4 @@
-/* A network with its settings, placed in its arena, and what its samples leave behind. */
+/* A network with its settings, placed in its arena, and the state that training keeps. */
 #pragma once
 
 #include "engine/plan.h"
@@ -19,7 +19,7 @@ typedef struct {
     uint8_t *arena;
     graph_file_t file;
     bool in_ram;                       /* the file: at the beginning of the arena; else in flash */
-    bool limited;                      /* what is trained lies where it rests between steps */
+    bool limited;                      /* trained values are within their limits between steps */
     const struct format_table *format; /* NULL: there is no network */
     const struct method_table *method; /* NULL: there are no settings */
     union {
@@ -30,10 +30,10 @@ typedef struct {
     plan_t plan;
     int16_t exponent[PLAN_LENGTH]; /* of every value, for the last group; 0 where values have a scale */
     int16_t gradient_exponent[GRAPH_MAX_LAYERS];
-    float gradient_factor
-        [GRAPH_MAX_LAYERS];     /* C of the output, as it was found on the last way back: docs/arithmetic-backward.md */
-    float kept[2];              /* numbers that a method keeps from step to step */
-    const observer_t *observer; /* of every value and error; NULL in training */
+    float
+        gradient_factor[GRAPH_MAX_LAYERS]; /* C of the output, of the last backward pass: docs/arithmetic-backward.md */
+    float kept[2];                         /* numbers that a method keeps from step to step */
+    const observer_t *observer;            /* of every value and error; NULL in training */
     stopwatch_t watch;
     cycle_account_t account;
     stretches_t stretches;
@@ -58,14 +58,15 @@ int32_t *model_biases(const model_t *model, uint8_t l);
 uint8_t model_tensors(const model_t *model);
 trained_tensor_t model_tensor(const model_t *model, uint8_t tensor);
 
-/* The weights of a layer were written: make anew what follows from them. */
+/* The weights of a layer were written: compute again what depends on them. */
 void model_rewritten(const model_t *model, uint8_t l);
 
-/* Copy what is trained out of a file in flash. */
+/* Copy what is trained from a file in flash to RAM. */
 void model_copy_trained(const model_t *model);
 
-/* Make the plan for all starts, and place the buffers that come first; returns the bytes that are needed. Place those
-   again. Place those of the start at layer `from`, which is behind the one that is placed: what is kept is moved. */
+/* model_plan: make the plan for all starts, place the first buffers, and return the bytes that the plan needs.
+   model_place_first: place the first buffers again. model_place_start: place those of the start at layer `from`, a
+   later one than the start that is placed; buffers that are kept are moved. */
 uint32_t model_plan(model_t *model);
 void model_place_first(model_t *model);
 void model_place_start(model_t *model, uint8_t from);

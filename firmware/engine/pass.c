@@ -11,7 +11,7 @@ const int8_t *pass_value(const model_t *model, const pass_t *pass, uint8_t value
     return value > 0 && value == pass->replaced ? pass->nodes : model_buffer(model, PLAN_VALUE, value);
 }
 
-/* Show the value that a layer has made; of those within a chain there is nothing to be seen. */
+/* Show the output of a layer. A value within a chain is never whole, and is shown as 0 bytes. */
 static void show(const model_t *model, uint8_t l) {
     const uint8_t value = (uint8_t)(l + 1);
     if (is_joined_behind(&model->training, l)) {

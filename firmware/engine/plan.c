@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Count the bytes of a buffer, rounded up; whether all that were counted can still be told. */
+/* Add the bytes of a buffer, rounded up, to a sum. Returns false where the sum does not fit 32 bits. */
 static bool count(uint32_t *sum, uint64_t bytes) {
     const uint64_t rounded = (bytes + 7) / 8 * 8;
     *sum = rounded < UINT32_MAX - *sum ? *sum + (uint32_t)rounded : UINT32_MAX;

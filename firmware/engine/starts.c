@@ -1,4 +1,4 @@
-/* The plan of a step: a method may have its buffers placed anew at several layers (docs/memory-graph.md, groups and
+/* The plan of a step: a method may have its buffers placed again at several layers (docs/memory-graph.md, groups and
    starts). */
 #include <stddef.h>
 
@@ -37,7 +37,7 @@ static void place_with(model_t *model, start_t start, uint8_t *arena, buffer_t *
     plan_close(&placing, arena);
 }
 
-/* Apart, so that each takes its own stack. */
+/* Two functions, so that each takes its own stack. */
 __attribute__((noinline)) static void place_few(model_t *model, start_t start, uint8_t *arena) {
     buffer_t buffers[PLAN_FEW_BUFFERS];
     place_with(model, start, arena, buffers, PLAN_FEW_BUFFERS);
@@ -65,7 +65,7 @@ static void place_first(model_t *model) {
     place(model, (start_t){.from = 0, .to = first > 0 ? first : model->file.layers}, NULL);
 }
 
-/* With one start for all layers they lie there. */
+/* With one start for all layers they are still placed. */
 void model_place_first(model_t *model) {
     if (model->training.starts > 1) {
         place_first(model);

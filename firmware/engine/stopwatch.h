@@ -1,4 +1,4 @@
-/* Books the cycles of a step to where they go. */
+/* Counts the cycles of a step, by phase and layer. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@ typedef struct {
     uint32_t lap;             /* what it showed when something was last booked */
     bool running;      /* in a step; an evaluation books nothing, so that the account stays that of the last step */
     uint64_t booked;   /* all that ever was */
-    uint32_t bookings; /* how often, since whoever tells it set it to 0 */
+    uint32_t bookings; /* how often, since its reader set it to 0 */
 } stopwatch_t;
 
 /* Book from now on. */
@@ -38,7 +38,7 @@ static inline void stopwatch_book(stopwatch_t *watch, uint64_t *to) {
 static inline uint32_t stopwatch_book_nothing(stopwatch_t *watch) {
     uint64_t first = 0, nothing = 0;
     stopwatch_start(watch);
-    stopwatch_book(watch, &first); /* the next one then lies behind a booking, as in a step */
+    stopwatch_book(watch, &first); /* so that the next one follows a booking, as in a step */
     stopwatch_book(watch, &nothing);
     stopwatch_stop(watch);
     return (uint32_t)nothing;

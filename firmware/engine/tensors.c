@@ -1,4 +1,4 @@
-/* What is trained, and where it lies. */
+/* What is trained, and where it is in memory. */
 #include <stddef.h>
 #include <string.h>
 

@@ -11,8 +11,8 @@ static void put(stages_t *stages, const void *bytes, uint32_t n) {
     stages->length += taken;
 }
 
-/* The bytes of a piece that lie behind the wanted offset; the offset then counts from the piece's end. */
-static void put_behind_offset(stages_t *stages, const void *bytes, uint32_t n) {
+/* Put the bytes of a piece from the wanted offset on. The offset then counts from the end of the piece. */
+static void put_from_offset(stages_t *stages, const void *bytes, uint32_t n) {
     const uint32_t skipped = stages->offset < n ? stages->offset : n;
     put(stages, (const uint8_t *)bytes + skipped, n - skipped);
     stages->offset -= skipped;
@@ -29,8 +29,8 @@ void stages_see(void *context, const int8_t *values, uint32_t bytes, int32_t exp
         const uint32_t word = xxh32_end(&digest);
         put(stages, &word, sizeof word);
     } else if (stages->stage == stages->wanted) {
-        put_behind_offset(stages, values, bytes);
-        put_behind_offset(stages, &short_exponent, sizeof short_exponent);
+        put_from_offset(stages, values, bytes);
+        put_from_offset(stages, &short_exponent, sizeof short_exponent);
     }
     stages->stage++;
 }

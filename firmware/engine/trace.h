@@ -19,11 +19,12 @@ static inline void observe(const observer_t *observer, const int8_t *values, uin
 #define TRACE_ALL_STAGES 0xFFFFu
 
 typedef struct {
-    uint16_t wanted, stage; /* `wanted`: TRACE_ALL_STAGES, or the one whose bytes from `offset` on go to `out` */
+    uint16_t wanted,
+        stage; /* `wanted`: TRACE_ALL_STAGES, or the stage whose bytes from `offset` on are copied to `out` */
     uint32_t offset;
     uint8_t *out;
     uint32_t room, length;
 } stages_t;
 
-/* See of observer_t, with a stages_t as the context: the bytes of values, followed by their exponent as int16. */
+/* `see` of an observer_t whose context is a stages_t: takes the bytes of the values, then their exponent as int16. */
 void stages_see(void *context, const int8_t *values, uint32_t bytes, int32_t exponent);

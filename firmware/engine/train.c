@@ -21,8 +21,7 @@ static uint32_t most_of_pass(const engine_t *engine, bool turns) {
     return under_way->pass > 0 ? under_way->samples : engine->model.settings.batch;
 }
 
-/* The pass that a part belongs to must be the one that is running, from where it stands, or the next from its
-   beginning. */
+/* A part must continue the pass that is running, or begin the next one. */
 static failure_t check_place(const engine_t *engine, uint8_t pass, uint16_t first, uint16_t count) {
     const step_t *under_way = &engine->under_way;
     const uint16_t passes = engine->model.training.passes;

@@ -14,9 +14,9 @@ typedef struct {
     uint64_t nodes;       /* those of them that have their nodes perturbed */
     uint64_t joined;      /* those that run in the group of the layer before: docs/memory-graph.md, groups and starts */
     uint64_t reached;     /* those whose output has an error, where errors go back; else all */
-    uint64_t starts;      /* those at which the buffers are placed anew, for the layers from there on */
+    uint64_t starts;      /* those at which the buffers are placed again, for the layers from there on */
     bool weights, biases; /* which tensors of a layer are trained */
-    bool consumed;        /* the memory of a sample is used again; there is one slot */
+    bool consumed;        /* the memory of a sample is reused during its step; there is one slot */
     bool grouped;         /* the samples of a batch share their exponents, and go through a pass at once */
     uint16_t passes;      /* of the samples through a step, at most 256 */
     uint8_t first_backward; /* the first layer that back-propagation trains; the number of layers: none */
@@ -31,7 +31,7 @@ static inline uint8_t first_of_set(uint64_t set) {
     return (uint8_t)__builtin_ctzll(set);
 }
 
-/* Whether layer l + 1 runs in the group of layer l: the value between them never exists whole. */
+/* Whether layer l + 1 runs in the group of layer l: the value between them is never whole. */
 static inline bool is_joined_behind(const training_t *training, uint8_t layer) {
     return layer + 1 < GRAPH_MAX_LAYERS && in_set(training->joined, (uint8_t)(layer + 1));
 }

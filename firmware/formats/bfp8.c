@@ -2,12 +2,12 @@
 
 #include <stddef.h>
 
-#include "kernels/conv2d_s8.h"
-#include "kernels/fully_connected_s8.h"
+#include "kernels/convolution.h"
+#include "kernels/elementwise.h"
+#include "kernels/fully_connected.h"
 #include "kernels/losses.h"
-#include "kernels/max_pool_s8.h"
-#include "kernels/relu_s8.h"
-#include "kernels/requantize_s8.h"
+#include "kernels/pooling.h"
+#include "kernels/requantize.h"
 
 enum { INPUT_EXPONENT = -7 }; /* of a pixel: docs/network.md, check 9 */
 
@@ -75,4 +75,5 @@ const format_t bfp8 = {
     .predicted = argmax_s8,
     .may_be = may_be_s8,
     .chain = &bfp8_chain,
+    .serves = SERVES_MLPERF_TINY,
 };

@@ -1,16 +1,16 @@
 #include <string.h>
 
 #include "formats/bfp8.h"
-#include "kernels/bfp8_gradient.h"
-#include "kernels/conv2d_s8.h"
-#include "kernels/fully_connected_s8.h"
-#include "kernels/limits.h"
+#include "kernels/convolution.h"
+#include "kernels/elementwise.h"
+#include "kernels/fully_connected.h"
+#include "kernels/gradients.h"
 #include "kernels/losses.h"
-#include "kernels/max_pool_s8.h"
-#include "kernels/relu_s8.h"
-#include "kernels/requantize_s8.h"
+#include "kernels/pooling.h"
+#include "kernels/requantize.h"
+#include "kernels/updates.h"
 
-/* The errors of a layer's outputs for a group of samples, on their way towards the input. */
+/* The errors of a layer's outputs for a group of samples. */
 typedef struct {
     int8_t *values;
     int32_t exponent;
@@ -30,8 +30,7 @@ static void begin(const model_t *model) {
     }
 }
 
-/* Bring the gradient to an exponent that has room for a sample with exponent `x`; returns by how much that sample is
-   to be shifted. */
+/* Bring the gradient to an exponent that has room for a sample with exponent `x`. Returns the shift of that sample. */
 static int32_t align_gradient(model_t *model, uint8_t l, bool first, int32_t x) {
     int16_t *exponent = &model->gradient_exponent[l];
     if (first) {

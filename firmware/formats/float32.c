@@ -69,4 +69,5 @@ const format_t float32 = {
     .loss = loss,
     .predicted = predicted,
     .may_be = may_be,
+    .serves = SERVES_WRITE_TENSOR | SERVES_WORK,
 };

@@ -3,25 +3,24 @@
 #include <string.h>
 
 #include "formats/tflite8_sizes.h"
+#include "kernels/convolution.h"
+#include "kernels/elementwise.h"
+#include "kernels/fully_connected.h"
 #include "kernels/losses.h"
-#include "kernels/tflite_add_s8.h"
-#include "kernels/tflite_conv2d_s8.h"
-#include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_fully_connected_s8.h"
-#include "kernels/tflite_layer.h"
-#include "kernels/tflite_pooling_s8.h"
+#include "kernels/pooling.h"
+#include "kernels/requantize.h"
 
 enum { MIDDLE = 128 /* the pixel that becomes 0 */ };
 
-/* Sums go with the weights: copied behind those of a file in flash. */
+/* Sums follow the weights that were copied from a file in flash. */
 tensors_t tflite8_tensors(const model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const graph_parameters_t own = graph_parameters(&model->file, layer);
     const uint32_t copied = plan_at(&model->plan, PLAN_WEIGHTS, l);
-    const uint32_t behind = (graph_weight_count(layer) + 3u) / 4u * 4u;
+    const uint32_t after = (graph_weight_count(layer) + 3u) / 4u * 4u;
     return (tensors_t){
         .weights = model_weights(model, l),
-        .sums = copied != PLAN_NOWHERE ? model_s32(model, copied + behind) : (int32_t *)(uintptr_t)own.sum,
+        .sums = copied != PLAN_NOWHERE ? model_s32(model, copied + after) : (int32_t *)(uintptr_t)own.sum,
         .bias = model_biases(model, l),
         .multiplier = own.multiplier,
         .shift = own.shift,
@@ -144,4 +143,5 @@ const format_t tflite8 = {
     .predicted = argmax_s8,
     .may_be = may_be_s8,
     .rewritten = tflite8_sum_weights,
+    .serves = SERVES_WRITE_TENSOR | SERVES_WORK,
 };

@@ -1,9 +1,9 @@
-/* The format tflite8: int8 with a scale and a zero point a tensor, as TFLite has it (docs/arithmetic-tflite.md). Its
-   forward pass is called through its table. */
+/* The format tflite8: int8 with a scale and a zero point a tensor, as TFLite has it (docs/arithmetic-tflite.md). The
+   engine calls its forward pass through its table. */
 #pragma once
 
 #include "engine/format.h"
-#include "kernels/tflite_layer.h"
+#include "kernels/requantize.h"
 
 extern const format_t tflite8;
 
@@ -19,10 +19,10 @@ typedef struct {
 
 tensors_t tflite8_tensors(const model_t *model, uint8_t l);
 
-/* Make the sums of a trained layer's weights anew. */
+/* Compute the sums of a trained layer's weights again. */
 void tflite8_sum_weights(const model_t *model, uint8_t l);
 
-/* What the kernels of a layer with weights take beside their input. */
+/* What the kernels of a layer with weights take besides their input. */
 typedef struct {
     const graph_layer_t *layer;
     layer_shape_t shape;

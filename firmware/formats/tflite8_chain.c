@@ -3,11 +3,10 @@
 
 #include "formats/tflite8.h"
 #include "formats/tflite8_sizes.h"
-#include "kernels/tflite_conv2d_s8.h"
-#include "kernels/tflite_depthwise_s8.h"
+#include "kernels/convolution.h"
 
-/* The rows under the window of one row of outputs of the depthwise layer, one behind the other, with the padding to
-   both sides in place. */
+/* The rows under the window of one row of outputs of the depthwise layer, one after the other, with the padding on both
+   sides. */
 typedef struct {
     layer_args_t first, second;
     const int8_t *in; /* of the first */

@@ -1,15 +1,8 @@
 #include "formats/tflite8_sizes.h"
 
-enum {
-    BAND_PRODUCTS = 3072, /* of kernels/tflite_conv2d_s8.c */
-    BAND_POSITIONS = 16,
-    BLOCK_INPUTS = 2048, /* of kernels/tflite_pointwise_s8.c */
-    LEAST_BLOCK = 16,
-    MOST_BLOCK = 64,
-    PATCHES = 32, /* of kernels/tflite_conv2d_s8_weight_gradient.c */
-    SLACK = 8,
-    WORK = 24, /* what the work on the weights needs beyond their number, and the slack */
-};
+#include "kernels/convolution.h"
+
+enum { BAND_EXTRA = TFLITE_BAND_WORK + TFLITE_SLACK };
 
 static uint64_t greater(uint64_t a, uint64_t b) {
     return a > b ? a : b;
@@ -25,22 +18,24 @@ static uint64_t up_8(uint64_t n) {
 
 static uint64_t conv2d_bytes(const graph_layer_t *layer) {
     const uint64_t taps = (uint64_t)layer->kernel_h * layer->kernel_w * layer->in_c, ow = layer->out_w;
-    const uint64_t rows = smaller(layer->out_h, (greater(BAND_PRODUCTS / taps, BAND_POSITIONS) + ow - 1) / ow);
+    const uint64_t rows =
+        smaller(layer->out_h, (greater(TFLITE_BAND_PRODUCTS / taps, TFLITE_BAND_POSITIONS) + ow - 1) / ow);
     const uint64_t height = (rows - 1) * smaller(layer->stride, layer->kernel_h) + layer->kernel_h;
     const uint64_t pitch = (((ow - 1) * layer->stride + layer->kernel_w) * layer->in_c + 1) / 2 * 2;
-    return 8 * taps + WORK + 8 * rows * ow + 2 * height * pitch;
+    return 8 * taps + BAND_EXTRA + 8 * rows * ow + 2 * height * pitch;
 }
 
 static uint64_t pointwise_bytes(const graph_layer_t *layer) {
-    const uint64_t block = smaller(greater((uint64_t)BLOCK_INPUTS / layer->in_c / 2 * 2, LEAST_BLOCK), MOST_BLOCK);
-    return 8ull * layer->in_c + WORK + 8 * block + 2 * block * layer->in_c;
+    const uint64_t fit = (uint64_t)TFLITE_BLOCK_INPUTS / layer->in_c / 2 * 2;
+    const uint64_t block = smaller(greater(fit, TFLITE_BLOCK_LEAST), TFLITE_BLOCK_MOST);
+    return 8ull * layer->in_c + BAND_EXTRA + 8 * block + 2 * block * layer->in_c;
 }
 
 static uint64_t depthwise_bytes(const graph_layer_t *layer, bool has_ring) {
     const uint64_t rows = has_ring ? 1 : layer->out_h;
     const uint64_t height = (rows - 1) * layer->stride + layer->kernel_h;
     const uint64_t width = (layer->out_w - 1ull) * layer->stride + layer->kernel_w;
-    return height * width + SLACK + (uint32_t)layer->kernel_h * layer->kernel_w;
+    return height * width + TFLITE_SLACK + (uint32_t)layer->kernel_h * layer->kernel_w;
 }
 
 /* Of the kernel of a layer with weights. */
@@ -74,9 +69,9 @@ static uint64_t gradient_bytes(const graph_layer_t *layer) {
     if (layer->op == OP_DEPTHWISE) {
         const uint64_t height = layer->out_h + (layer->kernel_h - 1ull) / layer->stride;
         const uint64_t width = layer->out_w + (layer->kernel_w - 1ull) / layer->stride;
-        return height * width + SLACK + (uint64_t)layer->out_h * layer->out_w;
+        return height * width + TFLITE_SLACK + (uint64_t)layer->out_h * layer->out_w;
     }
-    return layer->op == OP_CONV2D ? (uint64_t)PATCHES * graph_taps(layer) : 0;
+    return layer->op == OP_CONV2D ? (uint64_t)TFLITE_PATCHES * graph_taps(layer) : 0;
 }
 
 /* Scratch of the kernel of an input's error. */
@@ -84,7 +79,7 @@ static uint64_t input_error_bytes(const graph_layer_t *layer) {
     if (layer->op == OP_DEPTHWISE) {
         const uint64_t height = (layer->in_h - 1ull) / layer->stride + 1 + (layer->kernel_h - 1ull) / layer->stride;
         const uint64_t width = (layer->in_w - 1ull) / layer->stride + 1 + (layer->kernel_w - 1ull) / layer->stride;
-        return height * width + SLACK + (uint32_t)layer->kernel_h * layer->kernel_w;
+        return height * width + TFLITE_SLACK + (uint32_t)layer->kernel_h * layer->kernel_w;
     }
     return layer->op == OP_CONV2D ? 4ull * graph_taps(layer) : 0;
 }

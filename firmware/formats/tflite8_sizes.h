@@ -1,5 +1,5 @@
-/* How large the buffers of the plan are: docs/memory-graph.md, sizes of scratch. The numbers are those of the page,
-   the same on every core; no kernel asks for more (firmware/host/tests/test_graph_sizes.c). */
+/* The sizes of the buffers of the plan: docs/memory-graph.md, sizes of scratch. They are the same on every core. No
+   kernel needs more (firmware/host/tests/test_graph_sizes.c). */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 #include "graph/file.h"
 
-enum { GRADIENT_CHANNELS = 8 }; /* output channels whose gradient is made at a time, but for depthwise */
+enum { GRADIENT_CHANNELS = 8 }; /* output channels whose gradient is computed at a time, except in depthwise */
 
 /* How a layer runs in its group. */
 typedef struct {
@@ -15,7 +15,7 @@ typedef struct {
     bool has_row;  /* and the chain has a third layer */
 } chained_t;
 
-/* `work`: folded biases, scratch of the kernel, ring of rows and row of a chain, one behind the other. Offsets, and
+/* `work`: folded biases, scratch of the kernel, ring of rows and row of a chain, one after the other. Offsets, and
    the end of the last. */
 typedef struct {
     uint64_t scratch, ring, row, end;
@@ -23,7 +23,7 @@ typedef struct {
 
 work_layout_t work_layout(const graph_layer_t *layer, chained_t chained);
 
-/* Its offset `scratch` alone, which is wanted whenever a layer runs. */
+/* Its offset `scratch`, which every run of a layer needs. */
 static inline uint32_t folded_bytes(const graph_layer_t *layer) {
     return (4 * graph_channels(layer) + 7) / 8 * 8;
 }
@@ -31,7 +31,7 @@ static inline uint32_t folded_bytes(const graph_layer_t *layer) {
 /* Positions in a row of the ring, padding included. */
 uint32_t ring_width(const graph_layer_t *layer);
 
-/* `sums`: the gradient of some channels, their errors, the scratch of the gradient's kernel, one behind the other. */
+/* `sums`: the gradient of some channels, their errors, the scratch of the gradient's kernel, one after the other. */
 typedef struct {
     uint32_t channels;             /* at a time */
     uint64_t errors, scratch, end; /* offsets of the parts, and the end of the last */
@@ -40,7 +40,7 @@ typedef struct {
 sums_layout_t sums_layout(const graph_layer_t *layer, bool weights);
 
 /* `back`: the sums of an input's error, the errors of the output brought to one scale, the scratch of the kernel, one
-   behind the other. */
+   after the other. */
 typedef struct {
     uint64_t levelled, scratch, end; /* offsets of the parts, and the end of the last */
 } back_layout_t;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "arith/bits.h"
+#include "kernels/elementwise.h"
 #include "kernels/losses.h"
-#include "kernels/tflite_add_s8.h"
-#include "kernels/tflite_pooling_s8.h"
+#include "kernels/pooling.h"
 #include "kernels/w16a8.h"
 
 enum { MIDDLE = 128 /* the pixel that becomes 0 */ };
@@ -112,4 +112,5 @@ const format_t w16a8 = {
     .loss = loss,
     .predicted = argmax_s8,
     .may_be = may_be,
+    .serves = SERVES_WRITE_TENSOR | SERVES_WORK,
 };

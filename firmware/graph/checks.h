@@ -87,7 +87,7 @@ static inline bool weights_are_padded(const candidate_t *candidate) {
     return all_zero(candidate->file->bytes + candidate->layer->weights_offset + weights, round_up_4(weights) - weights);
 }
 
-/* Products behind the error of one input of a layer with weights. */
+/* Products in the sum for the error of one input of a layer with weights. */
 static inline uint64_t error_products(const graph_layer_t *layer) {
     const uint32_t window = (uint32_t)layer->kernel_h * layer->kernel_w;
     switch (layer->op) {

@@ -1,4 +1,4 @@
-/* What bfp8 asks of a layer, and what every format of chains does: docs/network.md. */
+/* What bfp8 requires of a layer, and what every format of chains does: docs/network.md. */
 #include "graph/checks.h"
 
 #define INPUT_SCALE 0x1p-7f /* of exponent -7 */

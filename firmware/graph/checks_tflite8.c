@@ -1,12 +1,12 @@
-/* What tflite8 asks of a layer: docs/network.md. */
+/* What tflite8 requires of a layer: docs/network.md. */
 #include "graph/checks.h"
 
 #define LARGEST_BIAS (INT32_C(1) << 30)
 #define LEAST_MULTIPLIER (INT32_C(1) << 30)
 
 enum {
-    MOST_PRODUCTS = 1 << 15,       /* behind an output */
-    MOST_ERROR_PRODUCTS = 1 << 17, /* behind the error of an input */
+    MOST_PRODUCTS = 1 << 15,       /* of an output's sum */
+    MOST_ERROR_PRODUCTS = 1 << 17, /* of the sum of an input's error */
     MOST_POSITIONS = 1 << 16,
     LEAST_SHIFT = -31,
     MOST_SHIFT = 30,

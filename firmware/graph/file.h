@@ -22,7 +22,7 @@ enum op {
     OP_ADD = 8,
 };
 
-/* The formats whose number is asked for elsewhere; any other has its number in its own file in formats/. */
+/* The formats whose number other files use; any other has its number in its own file in formats/. */
 enum format { FORMAT_TFLITE8 = 1, FORMAT_BFP8 = 2, FORMAT_FLOAT32 = 3 };
 
 /* The header, as it lies in the file. */
@@ -118,8 +118,7 @@ static inline bool graph_is_pool(const graph_layer_t *layer) {
     return layer->op == OP_MAX_POOL || layer->op == OP_AVERAGE_POOL;
 }
 
-/* Weights behind one output channel of a layer with weights: up to 2^48 while the file is checked, 32 bits after
-   that. */
+/* Weights of one output channel of a layer with weights: up to 2^48 while the file is checked, 32 bits after that. */
 static inline uint64_t graph_wide_taps(const graph_layer_t *layer) {
     if (layer->op == OP_FULLY_CONNECTED) {
         return (uint64_t)layer->in_h * layer->in_w * layer->in_c;

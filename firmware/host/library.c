@@ -9,6 +9,7 @@
 #include "arith/random.h"
 #include "arith/round_shift.h"
 #include "engine/engine.h"
+#include "formats/tflite8_sizes.h"
 #include "trainer/registry.h"
 
 /* Counts its own calls: a counter that is the same in every run. */
@@ -147,6 +148,30 @@ uint32_t host_xorshift32(uint32_t x) {
 
 uint32_t host_stream_start(uint32_t seed, uint32_t step, uint32_t i) {
     return stream_start(seed, step, i);
+}
+
+/* Bytes of scratch that the memory plan has for the kernels of a layer: forward, of the weights' gradient, of the
+   input's error. */
+void host_scratch(enum op op, const layer_shape_t *shape, uint64_t bytes[3]) {
+    const graph_layer_t layer = {
+        .op = (uint8_t)op,
+        .kernel_h = shape->kernel_h,
+        .kernel_w = shape->kernel_w,
+        .stride = shape->stride,
+        .padding = shape->padding,
+        .in_h = shape->in_h,
+        .in_w = shape->in_w,
+        .in_c = shape->in_c,
+        .out_h = shape->out_h,
+        .out_w = shape->out_w,
+        .out_c = shape->out_c,
+    };
+    const work_layout_t forward = work_layout(&layer, (chained_t){.has_ring = false});
+    const sums_layout_t gradient = sums_layout(&layer, true);
+    const back_layout_t back = back_layout(&layer, graph_inputs(&layer));
+    bytes[0] = forward.end - forward.scratch;
+    bytes[1] = gradient.end - gradient.scratch;
+    bytes[2] = back.end - back.scratch;
 }
 
 /* Sets of layers: trained, by nodes, joined to the layer before, starts. */

@@ -1,4 +1,4 @@
-#include "kernels/bfp8_gradient.h"
+#include "kernels/gradients.h"
 
 int32_t align_gradient_s32(int32_t *gradient, uint32_t n, bool first, int32_t x, int32_t *exponent) {
     if (first) {

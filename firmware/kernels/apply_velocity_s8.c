@@ -1,4 +1,4 @@
-#include "kernels/gradient_update.h"
+#include "kernels/updates.h"
 
 #include "arith/clip127.h"
 #include "kernels/velocity.h"

@@ -3,11 +3,11 @@
 
 #if !KERNELS_DSP && !KERNELS_THUMB1 /* else bp_update_s8_dsp.c or bp_update_s8_m0.c */
 
-#include "kernels/bfp8_gradient.h"
+#include "kernels/updates.h"
 
 #include "arith/clip127.h"
 #include "arith/psto_shift.h"
-#include "kernels/requantize_s8.h"
+#include "kernels/requantize.h"
 
 void bp_update_s8(int8_t *weights, const int32_t *gradient, uint32_t n, int32_t b_bp) {
     const int32_t b = largest_bits_s32(gradient, n);

@@ -4,8 +4,8 @@
 
 #include "arith/clip127.h"
 #include "arith/psto_shift.h"
-#include "kernels/bfp8_gradient.h"
-#include "kernels/requantize_s8.h"
+#include "kernels/requantize.h"
+#include "kernels/updates.h"
 
 /* PstoShift by s >= 1, taken apart: h = floor(s / 2). */
 typedef struct {

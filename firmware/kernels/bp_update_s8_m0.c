@@ -4,8 +4,8 @@
 
 #include "arith/clip127.h"
 #include "arith/psto_shift.h"
-#include "kernels/bfp8_gradient.h"
-#include "kernels/requantize_s8.h"
+#include "kernels/requantize.h"
+#include "kernels/updates.h"
 
 /* PstoShift by s >= 1 of a magnitude m < 2^31. For an odd s the lower half of the dropped bits counts twice, so that 2
    m shifted by s + 1 rounds as m shifted by s: both halves have `half` = (s + 1) / 2 bits, m is shifted left by `odd`.

@@ -2,8 +2,8 @@
 
 #if !KERNELS_THUMB1 /* else conv2d_s8_m0.c */
 
-#include "kernels/conv2d_s8.h"
 #include "kernels/conv_band_s8.h"
+#include "kernels/convolution.h"
 
 enum { SLACK = 64 };
 

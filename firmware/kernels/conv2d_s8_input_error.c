@@ -3,7 +3,7 @@
 
 #if !KERNELS_DSP && !KERNELS_THUMB1 /* else conv2d_s8_input_error_dsp.c, conv2d_s8_input_error_m0.c */
 
-#include "kernels/conv2d_s8.h"
+#include "kernels/convolution.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #if KERNELS_DSP
 
 #include "kernels/backward_dsp.h"
-#include "kernels/conv2d_s8.h"
+#include "kernels/convolution.h"
 
 enum { FEW_TAPS = 48 };
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "kernels/conv2d_s8.h"
+#include "kernels/convolution.h"
 #include "kernels/taps_inside.h"
 #include "kernels/terms_s8.h"
 

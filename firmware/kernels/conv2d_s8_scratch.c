@@ -1,4 +1,4 @@
-#include "kernels/conv2d_s8.h"
+#include "kernels/convolution.h"
 
 enum {
     SLACK = 64, /* room for a kernel to read beyond the last row */

@@ -4,7 +4,7 @@
 
 #include "arith/round_shift.h"
 #include "kernels/backward_dsp.h"
-#include "kernels/conv2d_s8.h"
+#include "kernels/convolution.h"
 #include "kernels/pad_input_s8.h"
 
 /* Add the windows of all positions, each times its error, to the sums of one channel. `in` is at the first window,

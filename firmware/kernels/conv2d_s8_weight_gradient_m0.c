@@ -6,7 +6,7 @@
 
 #include "arith/clip127.h"
 #include "arith/round_shift.h"
-#include "kernels/conv2d_s8.h"
+#include "kernels/convolution.h"
 #include "kernels/pad_input_s8.h"
 #include "kernels/terms_s8.h"
 

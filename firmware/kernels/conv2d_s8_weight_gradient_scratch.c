@@ -1,4 +1,4 @@
-#include "kernels/conv2d_s8.h"
+#include "kernels/convolution.h"
 #include "kernels/pad_input_s8.h"
 
 /* One formula for all cores, so that the host plans for any of them: the padded input, and for the DSP variant the sums

@@ -33,7 +33,7 @@ typedef struct {
     const int8_t *in;
     uint32_t in_h, above; /* rows of the input, and of the padding before them */
     uint32_t from_row;    /* bytes from row to row of the input */
-    uint32_t before, inside, behind;
+    uint32_t before, inside, after;
     int8_t zero;
 } rows_t;
 
@@ -47,19 +47,19 @@ static inline rows_t rows_of(const conv_band_t *band) {
                     .from_row = inputs,
                     .before = before,
                     .inside = inside,
-                    .behind = room - inside,
+                    .after = room - inside,
                     .zero = band->zero};
 }
 
 static inline void fill_row(const rows_t *rows, uint32_t padded_y, band_value_t *out) {
     const uint32_t y = padded_y - rows->above; /* beyond the input, above it too, where the row is padding */
     if (y >= rows->in_h) {
-        repeat(rows->zero, rows->before + rows->inside + rows->behind, out);
+        repeat(rows->zero, rows->before + rows->inside + rows->after, out);
         return;
     }
     repeat(rows->zero, rows->before, out);
     copy(rows->in + y * rows->from_row, rows->inside, out + rows->before);
-    repeat(rows->zero, rows->behind, out + rows->before + rows->inside);
+    repeat(rows->zero, rows->after, out + rows->before + rows->inside);
 }
 
 void conv_band_fill(const conv_band_t *band) {

@@ -1,5 +1,6 @@
-/* A convolution a band at a time, for both conventions: some rows of the output, the rows of the input that they see,
-   and the sums of two channels. Sums are exact in int32 for weights of -127..127 and any int8 inputs. */
+/* A convolution a band at a time: some rows of the output, the rows of the input that they see, and the sums of two
+   channels. Sums are exact in int32 for weights of -127..127 and any int8 inputs. Private to the kernels of conv2d, of
+   both formats. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* More instructions of Armv7E-M (ARM DDI 0403E.e, A7.7), for the kernels in TFLite's convention; see dsp.h. */
+/* More instructions of Armv7E-M (ARM DDI 0403E.e, A7.7), in assembly and in C as in dsp.h. Private to the DSP kernels
+   of the format tflite8. */
 #pragma once
 
 #include "kernels/dsp.h"

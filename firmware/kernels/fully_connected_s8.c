@@ -3,7 +3,7 @@
 
 #if !KERNELS_DSP && !KERNELS_THUMB1 /* else fully_connected_s8_dsp.c, fully_connected_s8_m0.c */
 
-#include "kernels/fully_connected_s8.h"
+#include "kernels/fully_connected.h"
 
 enum { ROWS = 4 }; /* outputs that share a loaded input */
 

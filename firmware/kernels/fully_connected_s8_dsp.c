@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "kernels/fully_connected_s8.h"
+#include "kernels/fully_connected.h"
 #include "kernels/products_dsp.h"
 
 enum { CHUNK = 256 }; /* inputs held in lanes of 16 bits, on the stack */

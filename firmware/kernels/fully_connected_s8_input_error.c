@@ -4,7 +4,7 @@
 /* Other cores: fully_connected_s8_input_error_dsp.c, fully_connected_s8_input_error_m0.c. */
 #if !KERNELS_DSP && !KERNELS_THUMB1
 
-#include "kernels/fully_connected_s8.h"
+#include "kernels/fully_connected.h"
 
 #include <string.h>
 

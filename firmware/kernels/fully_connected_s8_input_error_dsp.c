@@ -3,7 +3,7 @@
 #if KERNELS_DSP
 
 #include "kernels/backward_dsp.h"
-#include "kernels/fully_connected_s8.h"
+#include "kernels/fully_connected.h"
 
 void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, uint32_t inputs, uint32_t outputs,
                                     int32_t *acc) {

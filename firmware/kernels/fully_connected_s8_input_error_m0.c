@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "kernels/fully_connected_s8.h"
+#include "kernels/fully_connected.h"
 #include "kernels/terms_s8.h"
 
 enum { CHUNK = 112 }; /* outputs at a time, 8 bytes of stack each */

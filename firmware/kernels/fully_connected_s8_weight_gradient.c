@@ -4,7 +4,7 @@
 #if !KERNELS_DSP &&                                                                                                    \
     !KERNELS_THUMB1 /* else fully_connected_s8_weight_gradient_dsp.c, fully_connected_s8_weight_gradient_m0.c */
 
-#include "kernels/fully_connected_s8.h"
+#include "kernels/fully_connected.h"
 
 #include "arith/bits.h"
 #include "arith/round_shift.h"

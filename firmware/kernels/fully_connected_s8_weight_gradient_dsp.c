@@ -5,7 +5,7 @@
 #include "arith/bits.h"
 #include "arith/round_shift.h"
 #include "kernels/backward_dsp.h"
-#include "kernels/fully_connected_s8.h"
+#include "kernels/fully_connected.h"
 
 /* Errors that leave something, and the rows of the gradient that belong to them. */
 typedef struct {

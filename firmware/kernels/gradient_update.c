@@ -1,8 +1,8 @@
-#include "kernels/gradient_update.h"
+#include "kernels/updates.h"
 
 #include "arith/float32.h"
+#include "kernels/layer_errors.h"
 #include "kernels/perturbation.h"
-#include "kernels/tflite_errors_s8.h"
 
 float update_rate(float eta, bool gns, uint32_t samples, uint32_t queries, uint32_t dimensions) {
     const uint32_t losses = samples * queries;

@@ -2,7 +2,7 @@
 
 #if !KERNELS_DSP /* else largest_bits_s32_dsp.c */
 
-#include "kernels/requantize_s8.h"
+#include "kernels/requantize.h"
 
 #include "arith/bits.h"
 

@@ -3,7 +3,7 @@
 #if KERNELS_DSP
 
 #include "arith/bits.h"
-#include "kernels/requantize_s8.h"
+#include "kernels/requantize.h"
 
 /* The magnitude without a comparison: for x < 0 the bits of x - 1 are turned over. */
 static inline uint32_t magnitude_of(int32_t x) {

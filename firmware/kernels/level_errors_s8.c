@@ -1,4 +1,4 @@
-#include "kernels/tflite_errors_s8.h"
+#include "kernels/layer_errors.h"
 
 #include "arith/bits.h"
 #include "arith/float32.h"

@@ -1,4 +1,4 @@
-#include "kernels/limits.h"
+#include "kernels/updates.h"
 
 #include "arith/clip127.h"
 

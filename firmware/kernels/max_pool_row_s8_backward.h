@@ -1,4 +1,5 @@
-/* One row of 2 x 2 windows of max_pool's backward pass: docs/arithmetic.md, section 7. */
+/* One row of 2 x 2 windows of max_pool's backward pass: docs/arithmetic.md, section 7. Private to max_pool_s8_backward.
+   */
 #pragma once
 
 #include <stdint.h>

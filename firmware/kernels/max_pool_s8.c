@@ -3,7 +3,7 @@
 
 #if !KERNELS_DSP && !KERNELS_THUMB1 /* else max_pool_s8_dsp.c, max_pool_s8_m0.c */
 
-#include "kernels/max_pool_s8.h"
+#include "kernels/pooling.h"
 
 /* The maximum of one channel of a window, k x k positions `column` and `row` bytes apart. */
 static inline int8_t window_maximum(const int8_t *in, uint32_t k, uint32_t column, uint32_t row) {

@@ -1,4 +1,4 @@
-#include "kernels/max_pool_s8.h"
+#include "kernels/pooling.h"
 
 #include <string.h>
 

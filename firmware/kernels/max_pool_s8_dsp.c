@@ -2,7 +2,7 @@
 
 #if KERNELS_DSP
 
-#include "kernels/max_pool_s8.h"
+#include "kernels/pooling.h"
 
 static inline uint32_t maxima(uint32_t a, uint32_t b) {
     return where_at_least_s8(a, b, a, b);

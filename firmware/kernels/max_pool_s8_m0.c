@@ -2,7 +2,7 @@
 
 #if KERNELS_THUMB1
 
-#include "kernels/max_pool_s8.h"
+#include "kernels/pooling.h"
 
 /* The maximum of one channel of a window, k x k positions `column` and `row` bytes apart. */
 static int8_t window_maximum(const int8_t *in, uint32_t k, uint32_t column, uint32_t row) {

@@ -1,5 +1,5 @@
 /* Loops of move_s8_m0.c for Armv6-M, 24 weights at a time, up to `end`. Each returns the state of the stream after
-   them.
+   them. Private to move_s8_m0.c.
 
    A number stands for four signed bytes: b_0 + 2^8 b_1 + 2^16 b_2 + 2^24 b_3. Adding it to a word moves four weights at
    once, as long as none leaves its byte. The sign of its highest bit in each byte is that of the byte, or of those

@@ -4,8 +4,8 @@
 #if !KERNELS_DSP && !KERNELS_THUMB1 /* else move_s8_dsp.c, move_s8_m0.c */
 
 #include "arith/clip127.h"
-#include "kernels/move_s8.h"
-#include "kernels/zo_update.h"
+#include "kernels/noise.h"
+#include "kernels/perturbation.h"
 
 /* The two moves of a group, by its field of the stream. */
 typedef struct {

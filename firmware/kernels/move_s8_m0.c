@@ -7,8 +7,8 @@
 
 #include "arith/clip127.h"
 #include "kernels/move_groups_m0.h"
-#include "kernels/move_s8.h"
-#include "kernels/zo_update.h"
+#include "kernels/noise.h"
+#include "kernels/perturbation.h"
 
 /* How the weights are moved: by a loop of move_groups_m0.h (TWICE: `within`, and once more), or one at a time by
    words[2 f], the first move, then by words[2 f + 1]. */

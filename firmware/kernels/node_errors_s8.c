@@ -1,8 +1,8 @@
-#include "kernels/zeroth_order_gradient.h"
+#include "kernels/gradients.h"
 
 #include "arith/bits.h"
 #include "arith/clip127.h"
-#include "kernels/passing_outputs.h"
+#include "kernels/sign_moves.h"
 
 int32_t node_error_shift(const query_t *queries, uint32_t count) {
     uint32_t sum = 0;

@@ -1,4 +1,4 @@
-#include "kernels/tflite_errors_s8.h"
+#include "kernels/gradients.h"
 
 void pack_channels_s8(const int8_t *values, uint32_t positions, uint32_t channels, uint32_t first, uint32_t count,
                       int8_t *packed) {

@@ -1,4 +1,4 @@
-/* Zero padding of the input of conv2d. */
+/* Zero padding of the input of conv2d. Private to the kernels of conv2d in the format bfp8. */
 #pragma once
 
 #include <stdint.h>

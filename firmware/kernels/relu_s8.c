@@ -3,7 +3,7 @@
 
 #if !KERNELS_DSP && !KERNELS_THUMB1 /* else relu_s8_dsp.c, relu_s8_m0.c */
 
-#include "kernels/relu_s8.h"
+#include "kernels/elementwise.h"
 
 void relu_s8(int8_t *values, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {

@@ -2,7 +2,7 @@
 
 #if KERNELS_DSP
 
-#include "kernels/relu_s8.h"
+#include "kernels/elementwise.h"
 
 void relu_s8_backward(const int8_t *out, int8_t *error, uint32_t n) {
     for (; n >= 4; n -= 4, out += 4, error += 4) {

@@ -2,7 +2,7 @@
 
 #if KERNELS_DSP
 
-#include "kernels/relu_s8.h"
+#include "kernels/elementwise.h"
 
 void relu_s8(int8_t *values, uint32_t n) {
     for (; n >= 4; n -= 4, values += 4) {

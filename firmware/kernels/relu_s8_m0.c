@@ -2,7 +2,7 @@
 
 #if KERNELS_THUMB1
 
-#include "kernels/relu_s8.h"
+#include "kernels/elementwise.h"
 
 #define SIGNS 0x80808080u
 

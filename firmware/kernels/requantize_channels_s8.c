@@ -3,7 +3,7 @@
 
 #if !KERNELS_DSP && !KERNELS_THUMB1 /* else requantize_channels_s8_dsp.c or requantize_channels_s8_m0.c */
 
-#include "kernels/tflite_layer.h"
+#include "kernels/requantize.h"
 
 #include "arith/rescale.h"
 

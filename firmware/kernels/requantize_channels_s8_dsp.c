@@ -4,7 +4,7 @@
 
 #include "arith/rescale.h"
 #include "kernels/dsp_multiply.h"
-#include "kernels/tflite_layer.h"
+#include "kernels/requantize.h"
 
 /* Each kind of channel has its registers for itself. */
 #define APART __attribute__((noinline)) static

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "arith/rescale.h"
-#include "kernels/tflite_layer.h"
+#include "kernels/requantize.h"
 
 /* Any sum and any shift of channel `c`. */
 __attribute__((noinline)) static int32_t any_sum(int32_t acc, uint32_t c, const tflite_layer_t *layer) {

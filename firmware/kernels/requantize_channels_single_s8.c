@@ -1,4 +1,4 @@
-#include "kernels/tflite_layer.h"
+#include "kernels/requantize.h"
 
 #include "arith/rescale.h"
 

@@ -3,7 +3,7 @@
 
 #if !KERNELS_DSP && !KERNELS_THUMB1 /* else requantize_s8_dsp.c, requantize_s8_m0.c */
 
-#include "kernels/requantize_s8.h"
+#include "kernels/requantize.h"
 
 #include "arith/round_shift.h"
 

@@ -3,7 +3,7 @@
 #if KERNELS_DSP
 
 #include "arith/round_shift.h"
-#include "kernels/requantize_s8.h"
+#include "kernels/requantize.h"
 
 /* Four bytes from values of at most 128 in magnitude; 128 becomes 127. */
 static inline uint32_t pack_clipped(const int32_t x[4]) {

@@ -6,7 +6,7 @@
 #include "arith/round_shift.h"
 #include <stdbool.h>
 
-#include "kernels/requantize_s8.h"
+#include "kernels/requantize.h"
 
 enum { SIX = 6 }; /* sums that the assembly takes at a time */
 
@@ -31,7 +31,8 @@ __attribute__((naked)) static uint32_t largest_of_sixes(const int32_t *acc __att
             "cmp r0, r1\n"
             "bne 1b\n"
             "movs r0, r2\n"
-            "pop {r4-r7, pc}\n" GREATER("11", "21") GREATER("12", "22") GREATER("13", "23") GREATER("14", "24") GREATER("15", "25")
+            "pop {r4-r7, pc}\n" /* the branches of COMPARE */
+            GREATER("11", "21") GREATER("12", "22") GREATER("13", "23") GREATER("14", "24") GREATER("15", "25")
                 GREATER("16", "26")
             "9:\n" /* r4 - r2 is the sum */
             "subs r2, r4, r2\n"

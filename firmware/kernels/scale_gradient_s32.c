@@ -1,4 +1,4 @@
-#include "kernels/bfp8_gradient.h"
+#include "kernels/gradients.h"
 
 #include "arith/round_shift.h"
 

@@ -1,11 +1,25 @@
 /* Four bytes, each moved by 1 or -1 by the signs of four draws: docs/arithmetic-zeroth-order.md, section 3. With a
-   gate, only the outputs that pass are moved. Private to the perturbation kernels. */
+   gate, only the outputs that pass are moved. Private to the kernels of perturbation and of the gradient of nodes. */
 #pragma once
 
 #include <stdint.h>
 
 #include "kernels/dsp.h"
-#include "kernels/passing_outputs.h"
+
+/* Which outputs an error or a perturbation passes: those strictly between the limits of the activation. */
+typedef struct {
+    int32_t least;
+    uint32_t count; /* of values from `least` on */
+} passing_t;
+
+static inline passing_t passing_between(int8_t act_min, int8_t act_max) {
+    const int32_t count = act_max - act_min - 1;
+    return (passing_t){.least = act_min + 1, .count = count < 0 ? 0 : (uint32_t)count};
+}
+
+static inline int passes(int32_t value, passing_t passing) {
+    return (uint32_t)(value - passing.least) < passing.count;
+}
 
 /* The moves by the signs of four draws, of which the first is the lowest bit: four bytes where the core adds bytes,
    else one number, xi_0 + 2^8 xi_1 + 2^16 xi_2 + 2^24 xi_3. */
@@ -32,7 +46,7 @@ static inline uint32_t moves_of(uint32_t signs, uint32_t first) {
     return four_moves[signs >> first & 15u];
 }
 
-/* The gate: which of four bytes pass (passing_outputs.h). */
+/* The gate: which of four bytes pass. */
 #if KERNELS_DSP
 
 typedef struct {

@@ -1,4 +1,4 @@
-#include "kernels/zeroth_order_gradient.h"
+#include "kernels/gradients.h"
 
 #include <stdbool.h>
 

@@ -5,7 +5,7 @@
 
 #define LOG2_E 47274 /* * 2^-15 */
 
-/* What the softmax of one sample needs beside the logit. */
+/* What the softmax of one sample needs besides the logit. */
 typedef struct {
     int32_t exponent;
     int32_t floor;     /* for large exponents: max h - 10 */

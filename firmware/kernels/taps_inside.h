@@ -1,4 +1,4 @@
-/* Where a convolution's window lies on its input. */
+/* Where the window of a convolution lies on its input. Private to the kernels of conv2d in the format bfp8. */
 #pragma once
 
 #include <stdint.h>

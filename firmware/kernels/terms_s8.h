@@ -1,6 +1,6 @@
 /* Sums of products on Armv6-M. One factor of every product comes from a list of terms, made once and used for many rows
    of bytes: the list leaves out what is 0, LDM reads place and factor of several terms in one instruction, and no place
-   has to be counted. */
+   has to be counted. Private to the kernels for Armv6-M. */
 #pragma once
 
 #include <stdbool.h>

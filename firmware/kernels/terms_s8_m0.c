@@ -160,33 +160,33 @@ terms_pair_sums(const term_t *terms __attribute__((unused)), uint32_t n __attrib
 }
 
 /* 6 instructions a product. r0 the terms, r1 their end, r2 the factor, r3 the shift, r6 the sums. */
-#define MOVE_SUMS(name, add_or_subtract)                                                                                              \
-    __attribute__((naked)) static void name(const term_t *terms __attribute__((unused)),                                              \
-                                            uint32_t n __attribute__((unused)), int32_t by __attribute__((unused)),                   \
-                                            uint32_t shift __attribute__((unused)),                                                   \
-                                            int32_t *sums __attribute__((unused))) {                                                  \
-        __asm__(".syntax unified\n"                                                                                                 \
-                "push {r4-r7, lr}\n"                                                                                                \
-                "ldr r6, [sp, #20]\n"                                                                                               \
-                "negs r4, r1\n" /* n mod 8 terms the first time round */                                                            \
-                "movs r5, #7\n"                                                                                                     \
-                "ands r4, r5\n"                                                                                                     \
-                "movs r5, #12\n"                                                                                                    \
-                "muls r4, r5\n"                                                                                                     \
-                "lsls r1, r1, #3\n"                                                                                                 \
-                "adds r1, r1, r0\n"                                                                                                 \
-                "adr r5, 1f\n"                                                                                                      \
-                "adds r4, r4, r5\n"                                                                                                 \
-                "mov pc, r4\n"                                                                                                      \
-                ".balign 4\n"                                                                                                       \
-                "1:\n" EIGHT_TIMES("ldm r0!, {r4, r5}\n"                                                                           \
-                                   "muls r5, r2\n"                                                                                 \
-                                   "lsrs r5, r3\n"                                                                                 \
-                                   "ldr r7, [r6, r4]\n" add_or_subtract " r7, r7, r5\n"                                            \
-                                   "str r7, [r6, r4]\n")                                                                           \
-                "cmp r0, r1\n"                                                                                                      \
-                "bne 1b\n"                                                                                                          \
-                "pop {r4-r7, pc}\n"); \
+#define MOVE_SUMS(name, add_or_subtract)                                                                               \
+    __attribute__((naked)) static void name(const term_t *terms __attribute__((unused)),                               \
+                                            uint32_t n __attribute__((unused)), int32_t by __attribute__((unused)),    \
+                                            uint32_t shift __attribute__((unused)),                                    \
+                                            int32_t *sums __attribute__((unused))) {                                   \
+        __asm__(".syntax unified\n" \
+                "push {r4-r7, lr}\n" \
+                "ldr r6, [sp, #20]\n" \
+                "negs r4, r1\n" /* n mod 8 terms the first time round */ \
+                "movs r5, #7\n" \
+                "ands r4, r5\n" \
+                "movs r5, #12\n" \
+                "muls r4, r5\n" \
+                "lsls r1, r1, #3\n" \
+                "adds r1, r1, r0\n" \
+                "adr r5, 1f\n" \
+                "adds r4, r4, r5\n" \
+                "mov pc, r4\n" \
+                ".balign 4\n" \
+                "1:\n" EIGHT_TIMES("ldm r0!, {r4, r5}\n" \
+                                   "muls r5, r2\n" \
+                                   "lsrs r5, r3\n" \
+                                   "ldr r7, [r6, r4]\n" add_or_subtract " r7, r7, r5\n" \
+                                   "str r7, [r6, r4]\n") \
+                "cmp r0, r1\n" \
+                "bne 1b\n" \
+                "pop {r4-r7, pc}\n");                                                                                  \
     }
 
 MOVE_SUMS(add_magnitudes, "adds")

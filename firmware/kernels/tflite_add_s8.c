@@ -1,4 +1,4 @@
-#include "kernels/tflite_add_s8.h"
+#include "kernels/elementwise.h"
 
 #include "arith/rescale.h"
 #include "kernels/dsp.h"

@@ -1,4 +1,4 @@
-#include "kernels/tflite_pooling_s8.h"
+#include "kernels/pooling.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/tflite_errors_s8.h"
+#include "kernels/gradients.h"
 
 void tflite_bias_gradient_s8(const int8_t *error, uint32_t positions, uint32_t channels, int32_t *gradient) {
     for (uint32_t p = 0; p < positions; p++) {

@@ -1,10 +1,6 @@
-#include "kernels/tflite_conv2d_s8.h"
+#include "kernels/convolution.h"
 
 #include "kernels/conv_band_s8.h"
-
-/* The least size of a band: products for the work done once a band and channel, positions for the work done once a
-   weight. So windows of few taps make bands of more rows. */
-enum { PRODUCTS = 3072, POSITIONS = 16 };
 
 static uint32_t taps_of(const layer_shape_t *shape) {
     return (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
@@ -12,7 +8,8 @@ static uint32_t taps_of(const layer_shape_t *shape) {
 
 /* Rows of the output in a band. */
 static uint32_t rows_of(const layer_shape_t *shape) {
-    const uint32_t wanted = PRODUCTS / taps_of(shape), positions = wanted > POSITIONS ? wanted : POSITIONS;
+    const uint32_t wanted = TFLITE_BAND_PRODUCTS / taps_of(shape);
+    const uint32_t positions = wanted > TFLITE_BAND_POSITIONS ? wanted : TFLITE_BAND_POSITIONS;
     const uint32_t rows = (positions + shape->out_w - 1) / shape->out_w;
     return rows < shape->out_h ? rows : shape->out_h;
 }
@@ -24,15 +21,8 @@ static uint32_t pitch_of(const layer_shape_t *shape) {
 
 /* The scratch: the work on the weights, the sums of two channels, the inputs, and what the products may read beyond
    them. */
-enum { SLACK = 8 };
-
 static uint64_t sums_bytes(const layer_shape_t *shape) {
     return (uint64_t)rows_of(shape) * shape->out_w * 2 * sizeof(int32_t);
-}
-
-uint64_t tflite_conv2d_s8_scratch(const layer_shape_t *shape) {
-    const uint64_t rows = conv_band_rows(shape, shape->stride, rows_of(shape));
-    return conv_band_work(shape) + sums_bytes(shape) + rows * pitch_of(shape) * sizeof(band_value_t) + SLACK;
 }
 
 /* Two channels at a time. An odd last one is computed twice and requantized once. */

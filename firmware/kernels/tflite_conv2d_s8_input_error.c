@@ -1,13 +1,9 @@
-#include "kernels/tflite_conv2d_s8.h"
+#include "kernels/convolution.h"
 
 #include <string.h>
 
-#include "kernels/fully_connected_s8.h"
+#include "kernels/fully_connected.h"
 #include "kernels/tflite_windows.h"
-
-uint64_t tflite_conv2d_s8_input_error_scratch(const layer_shape_t *shape) {
-    return (uint64_t)shape->kernel_h * shape->kernel_w * shape->in_c * sizeof(int32_t);
-}
 
 /* Add what a window has inside the image. */
 static void add_window(const int32_t *spread, const layer_shape_t *shape, span_t vertical, span_t horizontal,

@@ -1,15 +1,9 @@
-#include "kernels/tflite_depthwise_s8.h"
+#include "kernels/convolution.h"
 
 #include "kernels/tflite_plane_s8.h"
 
 static uint32_t padded(uint32_t outputs, uint32_t stride, uint32_t kernel) {
     return (outputs - 1) * stride + kernel;
-}
-
-uint64_t tflite_depthwise_s8_scratch(const layer_shape_t *shape) {
-    const uint64_t height = padded(shape->out_h, shape->stride, shape->kernel_h);
-    const uint64_t width = padded(shape->out_w, shape->stride, shape->kernel_w);
-    return height * width + TFLITE_PLANE_SLACK + (uint32_t)shape->kernel_h * shape->kernel_w;
 }
 
 void tflite_depthwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape,

@@ -1,4 +1,4 @@
-#include "kernels/tflite_depthwise_s8.h"
+#include "kernels/convolution.h"
 
 #include <string.h>
 
@@ -6,17 +6,6 @@
 #include "kernels/tflite_windows.h"
 
 /* Within a phase the error of the input is the phase's taps, turned around, slid over the plane of the errors. */
-
-/* Elements of the plane of errors at most: the input positions of a phase and the taps that reach beyond. */
-static uint32_t longest(uint32_t inputs, uint32_t stride, uint32_t kernel) {
-    return (inputs - 1) / stride + 1 + (kernel - 1) / stride;
-}
-
-uint64_t tflite_depthwise_s8_input_error_scratch(const layer_shape_t *shape) {
-    const uint64_t height = longest(shape->in_h, shape->stride, shape->kernel_h);
-    const uint64_t width = longest(shape->in_w, shape->stride, shape->kernel_w);
-    return height * width + TFLITE_PLANE_SLACK + (uint32_t)shape->kernel_h * shape->kernel_w;
-}
 
 static void take_turned(const int8_t *weights, const layer_shape_t *shape, const phase_t *vertical,
                         const phase_t *horizontal, int8_t *kernel) {

@@ -1,19 +1,9 @@
-#include "kernels/tflite_depthwise_s8.h"
+#include "kernels/convolution.h"
 
 #include "kernels/tflite_plane_s8.h"
 #include "kernels/tflite_windows.h"
 
 /* Within a phase the gradient is the plane of the errors slid over the plane of the inputs. */
-
-static uint32_t phase_length(uint32_t outputs, uint32_t stride, uint32_t kernel) {
-    return outputs + (kernel - 1) / stride;
-}
-
-uint64_t tflite_depthwise_s8_weight_gradient_scratch(const layer_shape_t *shape) {
-    const uint64_t height = phase_length(shape->out_h, shape->stride, shape->kernel_h);
-    const uint64_t width = phase_length(shape->out_w, shape->stride, shape->kernel_w);
-    return height * width + TFLITE_PLANE_SLACK + (uint32_t)shape->out_h * shape->out_w;
-}
 
 /* The input's zero point leaves every tap with the same `offset`, since the padding of the plane is the
    zero point too. */

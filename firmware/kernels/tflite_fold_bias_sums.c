@@ -1,4 +1,4 @@
-#include "kernels/tflite_layer.h"
+#include "kernels/requantize.h"
 
 void tflite_fold_bias_sums(const int32_t *bias, const int32_t *sums, int8_t input_zero, uint32_t channels,
                            int32_t *folded) {

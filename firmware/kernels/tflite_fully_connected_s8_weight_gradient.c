@@ -1,6 +1,5 @@
-#include "kernels/tflite_fully_connected_s8.h"
+#include "kernels/fully_connected.h"
 
-#include "kernels/fully_connected_s8.h"
 #include "kernels/tflite_gradient_sums_s8.h"
 
 void tflite_fully_connected_s8_weight_gradient(const int8_t *in, const int8_t *error, uint32_t inputs, uint32_t outputs,

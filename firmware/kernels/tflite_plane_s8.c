@@ -15,7 +15,7 @@ plane_axis_t tflite_plane_axis(int32_t start, uint32_t step, uint32_t length, ui
 }
 
 void tflite_plane_fill(const plane_axis_t *vertical, const plane_axis_t *horizontal, int8_t value, int8_t *plane) {
-    memset(plane, value, vertical->length * horizontal->length + TFLITE_PLANE_SLACK);
+    memset(plane, value, vertical->length * horizontal->length + TFLITE_SLACK);
 }
 
 static inline uint32_t position_of_first(const plane_axis_t *axis) {

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { TFLITE_PLANE_SLACK = 8 }; /* bytes after a plane that a kernel may read */
+#include "kernels/convolution.h"
 
 /* An axis of a plane: element i is position start + i * step of an image of `size`, or padding where
    that is outside. */
@@ -44,7 +44,7 @@ typedef struct {
 } plane_window_t;
 
 /* sums[i * columns + j] = the exact sum over ky, kx of plane[((y + i) * stride + ky) * width + (x + j) * stride + kx]
-   times kernel[ky * kernel_w + kx]. Up to TFLITE_PLANE_SLACK bytes after the plane are read, and as many after the
+   times kernel[ky * kernel_w + kx]. Up to TFLITE_SLACK bytes after the plane are read, and as many after the
    kernel. */
 void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                           const plane_block_t *block, int32_t *sums);

@@ -1,12 +1,11 @@
-#include "kernels/tflite_conv2d_s8.h"
+#include "kernels/convolution.h"
 
-/* A block's positions pay for the work on the weights, which is done once a block; its inputs, copied,
-   are the scratch. */
-enum { INPUTS = 2048, LEAST = 16, MOST = 64 };
-
+/* Positions of a block, whose inputs are copied to the scratch. */
 static uint16_t block_of(const layer_shape_t *shape) {
-    const uint32_t fit = INPUTS / shape->in_c & ~1u; /* even, as positions are computed in pairs */
-    return (uint16_t)(fit < LEAST ? LEAST : fit > MOST ? MOST : fit);
+    const uint32_t fit = TFLITE_BLOCK_INPUTS / shape->in_c & ~1u; /* even, as positions are computed in pairs */
+    return (uint16_t)(fit < TFLITE_BLOCK_LEAST  ? TFLITE_BLOCK_LEAST
+                      : fit > TFLITE_BLOCK_MOST ? TFLITE_BLOCK_MOST
+                                                : fit);
 }
 
 /* A block as an image of one row. */
@@ -20,11 +19,6 @@ static layer_shape_t row_of(const layer_shape_t *shape, uint16_t positions) {
                            .kernel_h = 1,
                            .kernel_w = 1,
                            .stride = 1};
-}
-
-uint64_t tflite_pointwise_s8_scratch(const layer_shape_t *shape) {
-    const layer_shape_t row = row_of(shape, block_of(shape));
-    return tflite_conv2d_s8_scratch(&row);
 }
 
 void tflite_pointwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape,

@@ -1,6 +1,6 @@
-#include "kernels/tflite_conv2d_s8.h"
+#include "kernels/convolution.h"
 
-#include "kernels/fully_connected_s8.h"
+#include "kernels/fully_connected.h"
 
 void tflite_pointwise_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape,
                                      int32_t *acc) {

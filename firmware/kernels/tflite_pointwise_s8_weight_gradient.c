@@ -1,4 +1,4 @@
-#include "kernels/tflite_conv2d_s8.h"
+#include "kernels/convolution.h"
 
 #include "kernels/tflite_gradient_sums_s8.h"
 

@@ -1,8 +1,9 @@
-/* One coordinate of SGD with momentum: docs/arithmetic-backward.md, section 4. */
+/* One coordinate of SGD with momentum: docs/arithmetic-backward.md, section 4. Private to apply_velocity_s8 and
+   apply_velocity_s32. */
 #pragma once
 
 #include "arith/float32.h"
-#include "kernels/gradient_update.h"
+#include "kernels/updates.h"
 
 #define LARGEST_VELOCITY 0x1p22f
 

@@ -1,4 +1,5 @@
-/* Sums of rows of weights, each times its error: what the input errors of conv2d and fully_connected are made of. */
+/* Sums of rows of weights, each times its error: what the input errors of conv2d and fully_connected are made of.
+   Private to their portable kernels. */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
-/* int8 values as lanes of 16 bits, two in a word and in their order, as the products of conv2d take them. */
+/* int8 values as lanes of 16 bits, two in a word and in their order, as the products of conv2d take them. Private to
+   the DSP kernels of conv2d. */
 #pragma once
 
 #include "kernels/dsp.h"

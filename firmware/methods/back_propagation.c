@@ -3,13 +3,12 @@
 
 #include "arith/float32.h"
 #include "formats/tflite8_sizes.h"
-#include "kernels/fully_connected_s8.h"
+#include "kernels/convolution.h"
+#include "kernels/fully_connected.h"
+#include "kernels/layer_errors.h"
 #include "kernels/losses.h"
-#include "kernels/requantize_s8.h"
-#include "kernels/tflite_conv2d_s8.h"
-#include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_errors_s8.h"
-#include "kernels/tflite_pooling_s8.h"
+#include "kernels/pooling.h"
+#include "kernels/requantize.h"
 #include "methods/tflite8_methods.h"
 
 enum { FRACTION = 16 }; /* bits of a quotient of factors that count */
@@ -20,7 +19,7 @@ typedef struct {
     int16_t exponent;
 } factor_t;
 
-/* A sample on its way back: what goes with the errors of the values, in the buffers `error`. */
+/* The backward pass of a sample: factor and exponent of the errors in the buffers `error`. */
 typedef struct {
     model_t *model;
     const sample_t *sample;
@@ -44,8 +43,8 @@ static bool has_arrived(const way_back_t *way, uint8_t value) {
     return in_set(way->arrived, (uint8_t)(value - 1));
 }
 
-/* Where the error for a value is to be made: the first one in the value's own buffer, those of further readers in
-   `apart`. */
+/* Where to compute the error of a value: that of its first reader in the value's own buffer, those of further readers
+   in `apart`. */
 static int8_t *place_for(const way_back_t *way, uint8_t value, int8_t *apart) {
     return has_arrived(way, value) ? apart : error_of(way, value);
 }
@@ -60,7 +59,7 @@ static void merge(way_back_t *way, uint8_t value, factor_t factor, const int8_t 
     way->exponent[value] = (int16_t)merge_errors_s8(error_of(way, value), n, way->exponent[value], &other);
 }
 
-/* A value is given an error, which lies where place_for() told. */
+/* Give a value an error, which is at place_for(). */
 static void give(way_back_t *way, uint8_t value, factor_t factor, const int8_t *error, int32_t x) {
     if (has_arrived(way, value)) {
         merge(way, value, factor, error, x);
@@ -94,7 +93,7 @@ static void input_sums(const way_back_t *way, uint8_t l, const int8_t *error, in
     }
 }
 
-/* Through a layer with weights. What a further reader hands on is made in 8 bits where its sums begin. */
+/* Through a layer with weights. The error of a further reader overwrites the beginning of its sums, in 8 bits. */
 static void through_weights(way_back_t *way, uint8_t l) {
     model_t *model = way->model;
     const graph_layer_t *layer = graph_layer(&model->file, l);
@@ -164,7 +163,7 @@ static void hand_on(way_back_t *way, uint8_t l) {
     }
 }
 
-/* The update of a layer comes behind the error of its input, which is that of the weights of the step. */
+/* Update a layer after the error of its input, which takes the weights of the step. */
 static void learn(way_back_t *way, uint8_t l) {
     model_t *model = way->model;
     const graph_layer_t *layer = graph_layer(&model->file, l);

@@ -10,7 +10,7 @@ typedef struct {
     const graph_file_t *file;
     const chain_training_t *chain;
     uint8_t n, first_bp;
-    uint16_t group; /* samples whose activations live together */
+    uint16_t group; /* samples whose activations are kept at the same time */
 } demand_t;
 
 static uint8_t backward_slot(const demand_t *demand, uint8_t l) {
@@ -34,7 +34,7 @@ static uint8_t last_slot(const demand_t *demand) {
     return (uint8_t)(2 * demand->n + 1);
 }
 
-/* The layer that takes the output of layer l, behind a relu in place; n is the loss. */
+/* The layer that reads the output of layer l, after a relu in place; n is the loss. */
 static uint8_t consumer(const demand_t *demand, uint8_t l) {
     return (uint8_t)(is_relu(demand, (uint8_t)(l + 1)) ? l + 2 : l + 1);
 }
@@ -42,7 +42,7 @@ static uint8_t consumer(const demand_t *demand, uint8_t l) {
 static uint8_t last_use(const demand_t *demand, uint8_t l) {
     const uint8_t j = consumer(demand, l);
     if (is_relu(demand, (uint8_t)(l + 1)) && l + 1 >= demand->first_bp) {
-        return backward_slot(demand, (uint8_t)(l + 1)); /* later than anything that j does */
+        return backward_slot(demand, (uint8_t)(l + 1)); /* later than any use by j */
     }
     return j < demand->n && j >= demand->first_bp ? backward_slot(demand, j) : j;
 }
@@ -66,7 +66,7 @@ static void always(const demand_t *demand, uint16_t place, uint64_t bytes) {
     plan_add(demand->placing, place, bytes, 0, last_slot(demand));
 }
 
-/* relu works in place: its output and its error lie where those of the layer before do. */
+/* relu works in place: its output and its error share the buffers of the layer before. */
 static void add_forward(const demand_t *demand) {
     for (uint8_t l = 0; l < demand->n; l++) {
         const uint8_t value = (uint8_t)(l + 1);

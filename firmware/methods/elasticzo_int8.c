@@ -30,7 +30,7 @@ static uint32_t weights_in(const model_t *model, trained_tensor_t tensor) {
     return graph_weight_count(graph_layer(&model->file, tensor.layer));
 }
 
-/* Whatever the weights were before `configure`: every later step finds them limited by the end of the one before. */
+/* Weights may be anything before `configure`. Every later step begins with weights that the last update has limited. */
 static void limit_weights(const model_t *model, const elasticzo_settings_t *settings) {
     for (uint8_t i = 0; i < settings->partition; i++) {
         const trained_tensor_t tensor = model_tensor(model, i);
@@ -38,7 +38,7 @@ static void limit_weights(const model_t *model, const elasticzo_settings_t *sett
     }
 }
 
-/* A pass over the weights that zeroth order trains. */
+/* Move the weights that zeroth order trains. */
 static void move_weights(const model_t *model, const elasticzo_settings_t *settings, uint32_t step,
                          const moves_t *moves) {
     for (uint8_t i = 0; i < settings->partition; i++) {
@@ -85,7 +85,7 @@ static void begin_pass(model_t *model, step_t *step) {
     }
 }
 
-/* Keep the logits of the plus pass, until those of the minus pass are there. */
+/* Keep the logits of the plus pass for the comparison with those of the minus pass. */
 static void keep_logits(const model_t *model, uint16_t sample, uint16_t member) {
     const uint32_t classes = model_classes(model);
     const int16_t exponent = model_logits_exponent(model);

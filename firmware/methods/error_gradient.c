@@ -3,15 +3,14 @@
 #include <string.h>
 
 #include "formats/tflite8_sizes.h"
-#include "kernels/tflite_conv2d_s8.h"
-#include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_errors_s8.h"
-#include "kernels/tflite_fully_connected_s8.h"
+#include "kernels/convolution.h"
+#include "kernels/fully_connected.h"
+#include "kernels/gradients.h"
 #include "methods/tflite8_methods.h"
 
-/* The buffer `sums`, of so many output channels at a time. */
+/* The buffer `sums`, for `channels` output channels at a time. */
 typedef struct {
-    int32_t *gradient; /* of the weights, and behind them of the biases */
+    int32_t *gradient; /* of the weights, followed by that of the biases */
     int8_t *packed, *scratch;
     uint32_t channels;
 } sums_t;
@@ -40,7 +39,7 @@ static void weight_gradient(const graph_layer_t *layer, const int8_t *in, const 
     }
 }
 
-/* The gradient of output channels first..first + count - 1, whose errors by themselves are `errors`. */
+/* Take the gradient of output channels first..first + count - 1. `errors` has the errors of these channels only. */
 static void take_channels(const gradient_sink_t *sink, const int8_t *in, const int8_t *errors, uint32_t first,
                           uint32_t count, const sums_t *sums) {
     const model_t *model = sink->model;

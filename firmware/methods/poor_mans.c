@@ -2,9 +2,9 @@
 #include <stddef.h>
 
 #include "arith/rademacher.h"
+#include "kernels/gradients.h"
 #include "kernels/losses.h"
 #include "kernels/perturbation.h"
-#include "kernels/zeroth_order_gradient.h"
 #include "methods/tflite8_methods.h"
 
 enum {
@@ -175,8 +175,8 @@ static int32_t ask_all(model_t *model, step_t *step, const sample_t *sample, uin
     return central_delta(plus, minus);
 }
 
-/* Layers that are trained by nodes want their clean values, up to the last of them: a pass goes before, a group ahead
-   of its update. */
+/* Layers that are trained by nodes need their clean values. Up to the last of them, each group is run again before its
+   update. */
 static void learn_all(model_t *model, step_t *step, const sample_t *sample) {
     const training_t *training = &model->training;
     for (uint8_t first = 0, end; first < model->file.layers; first = end) {

@@ -6,7 +6,7 @@
 
 #include "engine/format.h"
 #include "formats/w16a8.h"
-#include "kernels/limits.h"
+#include "kernels/updates.h"
 
 enum { PLUS = 1, FROM_PLUS_TO_MINUS = -2, BACK = 1 };
 

@@ -52,7 +52,8 @@ static const setting_t tflite8_rows[] = {
 
 const settings_table_t tflite8_settings_table = {tflite8_rows, 20, sizeof(tflite8_settings_t)};
 
-_Static_assert(sizeof(elasticzo_fp32_settings_t) <= SETTINGS_BYTES, "the engine has room for elasticzo_fp32_settings_t");
+_Static_assert(sizeof(elasticzo_fp32_settings_t) <= SETTINGS_BYTES,
+               "the engine has room for elasticzo_fp32_settings_t");
 
 static const setting_t elasticzo_fp32_rows[] = {
     {0u, 5u, offsetof(elasticzo_fp32_settings_t, method), sizeof(uint8_t)},

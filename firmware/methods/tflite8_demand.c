@@ -1,11 +1,12 @@
 #include "methods/tflite8_methods.h"
 
 #include "formats/tflite8_sizes.h"
-#include "kernels/zeroth_order_gradient.h"
+#include "kernels/gradients.h"
 
 enum { LONGEST_CHAIN = 3 }; /* layers, each with its queries */
 
-/* What a start is found in. Slots are those of the page, each plus 1: the slot before the first layer is -1 there. */
+/* What the buffers of a start depend on. Slots are those of the page, each plus 1: the slot before the first layer is
+   -1 there. */
 typedef struct {
     placing_t *placing;
     const graph_file_t *file;
@@ -46,12 +47,12 @@ static uint8_t last_use(const demand_t *demand, uint8_t value) {
     return demand->n;
 }
 
-/* B(l), in which a layer is passed on the way back. */
+/* B(l), the slot of a layer in the backward pass. */
 static uint32_t slot_back(const demand_t *demand, uint8_t l) {
     return 2u * demand->n - l;
 }
 
-/* Whether a layer looks at the value that it reads on the way back. */
+/* Whether the backward pass of a layer needs the value that the layer reads. */
 static bool looks_back(const demand_t *demand, uint8_t l) {
     const training_t *training = demand->training;
     const graph_layer_t *layer = graph_layer(demand->file, l);
@@ -59,7 +60,7 @@ static bool looks_back(const demand_t *demand, uint8_t l) {
     return in_set(training->reached, l) && (spreads || (training->weights && in_set(training->layers, l)));
 }
 
-/* The last slot in which a value is wanted on the way back, by the gate of its maker or by a reader; 0: in none. */
+/* The last slot of the backward pass that needs a value, for the gate of its maker or for a reader; 0: none does. */
 static uint32_t last_look_back(const demand_t *demand, uint8_t value) {
     const uint8_t maker = (uint8_t)(value - 1);
     if (value > 0 && in_set(demand->training->reached, maker) && !graph_is_pool(graph_layer(demand->file, maker))) {
@@ -82,7 +83,7 @@ static uint32_t last_slot_of_value(const demand_t *demand, uint8_t value) {
     return is_prefix(demand) && use > demand->start.to ? demand->start.to : use;
 }
 
-/* Values that were made before the start and are read behind it. */
+/* Values that were made before the start and are read after it. */
 static void keep_values(const demand_t *demand) {
     const uint8_t from = demand->start.from;
     for (uint8_t value = demand->training->consumed ? 0 : 1; value <= from; value++) {
@@ -171,7 +172,7 @@ void tflite8_demand_coordinates(placing_t *placing, const model_t *model, start_
     add_trained(&demand, TFLITE8_COORDINATES, model->training.layers, false, coordinate_bytes);
 }
 
-/* The error of a value: from the first reader that hands one on, or the loss, to its maker. */
+/* The error of a value: from the first reader that gives it one, or the loss, to its maker. */
 static void add_errors(const demand_t *demand) {
     for (uint8_t maker = 0; maker < demand->n; maker++) {
         const uint8_t value = (uint8_t)(maker + 1);
@@ -183,8 +184,8 @@ static void add_errors(const demand_t *demand) {
     }
 }
 
-/* Layers that work on the error of what they read in memory of their own: those with weights; a pool, where another
-   layer has handed an error on before. */
+/* Layers that compute the error of their input in a buffer of their own: those with weights, and a pool whose input has
+   an error of another layer already. */
 static void add_back(const demand_t *demand) {
     const training_t *training = demand->training;
     for (uint8_t l = 0; l < demand->n; l++) {

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "kernels/bfp8_gradient.h"
-#include "kernels/limits.h"
+#include "kernels/gradients.h"
+#include "kernels/updates.h"
 
-/* d of a layer: what is drawn for it. */
+/* d of a layer: the random numbers that are drawn for it. */
 static uint32_t dimensions_of(const model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const training_t *training = &model->training;

@@ -3,7 +3,7 @@
 
 #include "engine/method.h"
 #include "formats/tflite8.h"
-#include "kernels/gradient_update.h"
+#include "kernels/updates.h"
 #include "methods/reach.h"
 #include "methods/settings.h"
 
@@ -29,7 +29,7 @@ training_t tflite8_training(const settings_t *settings, const graph_file_t *file
 
 /* tflite8_demand.c: the buffers, and when they are in use, docs/memory-graph.md. */
 
-/* Lines of a method's own, no two of them at the same time; and its queries. */
+/* Buffers of a method's own, of which no method has two; and the queries. */
 #define TFLITE8_NODE PLAN_OWN
 #define TFLITE8_COORDINATES PLAN_OWN
 #define TFLITE8_VELOCITY PLAN_OWN
@@ -38,15 +38,15 @@ training_t tflite8_training(const settings_t *settings, const graph_file_t *file
 /* What stays: labels, queries, samples, gradients of several samples, velocities. */
 void tflite8_stand(plan_t *plan, const model_t *model);
 
-/* The buffers of passes from a start on, which other buffers follow: values and work. */
+/* The buffers of passes from a start on, values and work. Call this before the other tflite8_demand functions. */
 void tflite8_demand_passes(placing_t *placing, const model_t *model, start_t start);
 
-/* Those of gradients from nodes, from coordinates, and of errors on their way back. */
+/* Those of gradients from nodes, from coordinates, and of the backward pass. */
 void tflite8_demand_nodes(placing_t *placing, const model_t *model, start_t start);
 void tflite8_demand_coordinates(placing_t *placing, const model_t *model, start_t start);
 void tflite8_demand_backward(placing_t *placing, const model_t *model);
 
-/* tflite8_step.c: a sample on its way through a step, docs/arithmetic-zeroth-order.md, section 7. */
+/* tflite8_step.c: the step of a sample, docs/arithmetic-zeroth-order.md, section 7. */
 
 typedef struct {
     pass_t clean;
@@ -55,8 +55,8 @@ typedef struct {
     float loss; /* of the clean pass */
 } sample_t;
 
-/* What a method does with a trained layer. `ask` makes its queries, whose passes begin at its start, and leaves it as
-   it was; `learn` makes its gradient of them and, with one sample a step, updates it. */
+/* What a method does with a trained layer. `ask` makes its queries, whose passes begin at its start, and restores its
+   weights; `learn` computes its gradient from them and, with one sample a step, updates it. */
 typedef void layer_act_t(model_t *model, step_t *step, const sample_t *sample, uint8_t l);
 
 typedef struct {
@@ -77,10 +77,10 @@ void tflite8_begin_pass(model_t *model, step_t *step);
 int8_t tflite8_finish(model_t *model, step_t *step);
 void tflite8_trace(model_t *model, uint16_t first, uint16_t count);
 
-/* tflite8_gradient.c: where gradients go, into the update of a layer with one sample a step, else into their sum over
-   the samples (docs/arithmetic-zeroth-order.md, sections 5 and 6). */
+/* tflite8_gradient.c: with one sample a step, a gradient updates its layer; else it is added to the sum over the
+   samples (docs/arithmetic-zeroth-order.md, sections 5 and 6). */
 
-/* The gradient of a layer, of one sample, while it is made. */
+/* The gradient of a layer for one sample, while it is computed. */
 typedef struct {
     model_t *model;
     uint8_t l;
@@ -102,10 +102,10 @@ void gradient_take(const gradient_sink_t *sink, uint32_t first, uint32_t n, cons
 /* Update all trained layers by the sum over `samples` samples. */
 void gradient_update_summed(model_t *model, uint32_t samples);
 
-/* Let all velocities begin at 0. */
+/* Set all velocities to 0. */
 void tflite8_clear_velocities(model_t *model);
 
-/* Clip what is trained to where it rests: docs/arithmetic-zeroth-order.md, section 2. */
+/* Clip what is trained to its limits between steps: docs/arithmetic-zeroth-order.md, section 2. */
 void tflite8_limit_trained(model_t *model);
 
 /* error_gradient.c: of the errors of a layer's output, with exponent `x`, section 5 there, NP, and

@@ -63,7 +63,7 @@ static bool convolves(const graph_layer_t *layer) {
     return layer->op == OP_CONV2D || layer->op == OP_POINTWISE;
 }
 
-/* Whether layer l - 1 may begin a chain and l go on with it, or l - 1 go on and l end it. */
+/* Whether layers l - 1 and l may be the first and the second of a chain, or the second and the third. */
 static bool may_join(const graph_file_t *file, const training_t *training, uint8_t l) {
     const uint8_t before = (uint8_t)(l - 1);
     const graph_layer_t *layer = graph_layer(file, l), *first = graph_layer(file, before);

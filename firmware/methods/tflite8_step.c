@@ -27,7 +27,7 @@ static void for_group(model_t *model, step_t *step, const sample_t *sample, uint
     }
 }
 
-/* A layer that is trained by nodes: its clean output is what they are perturbed in, and what gates their gradient. */
+/* A layer that is trained by nodes: its clean output is perturbed, and gates the gradient. */
 static void take_nodes(model_t *model, step_t *step, const sample_t *sample, uint8_t l, uint8_t next,
                        const layer_method_t *method) {
     pass_run(model, &sample->clean, l, (uint8_t)(l + 1));
@@ -38,8 +38,8 @@ static void take_nodes(model_t *model, step_t *step, const sample_t *sample, uin
     }
 }
 
-/* A group whose weights are perturbed; then what the group of the next start reads, with the weights of the step, and
-   only then the update. */
+/* A group whose weights are perturbed: its queries, then the values that the group of the next start reads, with the
+   weights of the step, and only then the update. */
 static void take_weights(model_t *model, step_t *step, const sample_t *sample, uint8_t start, uint8_t next,
                          const layer_method_t *method) {
     for_group(model, step, sample, start, method->ask);

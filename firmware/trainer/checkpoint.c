@@ -94,8 +94,8 @@ failure_t request_checkpoints(const call_t *call) {
     return no_failure();
 }
 
-/* The slot for the next checkpoint: not the one with the newest; and the number of that one, 0 where there is none.
-   Numbers go round. */
+/* The slot for the next checkpoint: not the one with the newest. `newest` becomes the number of that one, 0 without
+   one. Numbers wrap around. */
 static uint32_t next_slot(const port_flash_t *flash, uint32_t *newest) {
     header_t header[SLOTS];
     const bool there[SLOTS] = {whole(flash, 0, &header[0]), whole(flash, 1, &header[1])};
@@ -104,14 +104,14 @@ static uint32_t next_slot(const port_flash_t *flash, uint32_t *newest) {
     return first ? 1 : 0;
 }
 
-/* Bytes gather until a block is full. */
+/* Collects bytes until a block is full. */
 typedef struct {
     uint32_t unit; /* bytes that are programmed at once, at least */
     uint32_t at, filled;
     uint8_t block[BLOCK];
 } writer_t;
 
-/* Program what has gathered, up to a whole unit. */
+/* Program what was collected, filled up to a whole unit. */
 static bool flush(writer_t *writer) {
     const uint32_t n = (writer->filled + writer->unit - 1) / writer->unit * writer->unit;
     memset(writer->block + writer->filled, 0xFF, n - writer->filled);
@@ -164,7 +164,7 @@ static bool write_slot(const engine_t *engine, const port_flash_t *flash, uint32
            back.sequence == header->sequence;
 }
 
-/* Whether the network in use lies in the flash for checkpoints. */
+/* Whether the network in use is in the flash for checkpoints. */
 static bool network_is_there(const engine_t *engine, const port_flash_t *flash) {
     const graph_file_t *file = &engine->model.file;
     const uint32_t first = (uint32_t)(uintptr_t)file->bytes;

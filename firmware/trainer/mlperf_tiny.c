@@ -8,7 +8,7 @@
 /* The sample is in slot 0 and its bytes, as they came, in slot 1: a sample is halved, and `db print` and `infer` may
    be repeated. */
 enum { SLOTS = 2, PRINTED_A_LINE = 8, MHZ = 1000000, MILLE = 1000 };
-enum { HELD_US = 2 }; /* their runner asks for one at least */
+enum { HELD_US = 2 }; /* their runner needs one at least */
 
 static void put(const char *text) {
     for (; *text != '\0'; text++) {
@@ -27,10 +27,10 @@ static void put_digits(uint32_t value, uint32_t base, uint32_t least) {
     put(digits + at);
 }
 
-static void put_line(const char *before, uint32_t value, const char *behind) {
+static void put_line(const char *before, uint32_t value, const char *after) {
     put(before);
     put_digits(value, 10, 1);
-    put(behind);
+    put(after);
     put("\r\n");
 }
 
@@ -44,7 +44,7 @@ static void refuse(const char *why) {
     put_name("e-[", why);
 }
 
-/* The next word of a command, or NULL; `rest` goes on behind it. */
+/* The next word of a command, or NULL. Moves `rest` to what follows it. */
 static char *next_word(char **rest) {
     char *word = *rest;
     while (*word == ' ') {
@@ -67,7 +67,7 @@ static bool same(const char *a, const char *b) {
     return *a == *b;
 }
 
-/* The number that a word says, `otherwise` where there is none; UINT32_MAX where it is no number. */
+/* The number that a word is, `otherwise` without a word, UINT32_MAX where it is not a number. */
 static uint32_t number(const char *word, uint32_t otherwise) {
     if (word == NULL) {
         return otherwise;
@@ -82,7 +82,7 @@ static uint32_t number(const char *word, uint32_t otherwise) {
     return value;
 }
 
-/* The bytes of an input of the network; 0 where none with two slots is ready. */
+/* The bytes of an input of the network; 0 without a configured network of two slots. */
 static uint32_t inputs_of(const mlperf_tiny_t *tiny) {
     const engine_t *engine = tiny->engine;
     const bool ready = engine_check_whole(engine).code == 0 && engine->model.settings.slots >= SLOTS;
@@ -136,7 +136,7 @@ static void results(const mlperf_tiny_t *tiny) {
     put("]\r\n");
 }
 
-/* The counter goes round sooner than a window is over: it is read behind every inference. */
+/* The counter overflows within a window: it is read after every inference. */
 static void infer_often(mlperf_tiny_t *tiny, uint32_t n, bool timed) {
     const uint32_t mhz = cycles_a_us();
     uint32_t before = port_cycles();
@@ -192,7 +192,7 @@ static uint32_t hex(char digit) {
                                           : 16;
 }
 
-/* What comes behind the last byte that is expected is left aside, as in their firmware. */
+/* Bytes after the last expected one are ignored, as in their firmware. */
 static void take_hex(mlperf_tiny_t *tiny, const char *digits) {
     uint8_t *raw = raw_of(tiny);
     tiny->inferred = false;

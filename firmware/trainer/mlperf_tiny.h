@@ -1,4 +1,5 @@
-/* The serial commands of MLPerf Tiny for inference (docs/mlperf-tiny.md), beside the link on the same line. */
+/* The serial commands of MLPerf Tiny for inference (docs/mlperf-tiny.md), which share the serial line with
+   the link. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,8 +18,8 @@ typedef struct {
     bool inferred;  /* the input that is loaded, so that there are results */
     uint8_t length; /* of the command under way */
     char line[MLPERF_TINY_LINE + 1];
-    uint32_t expected, loaded; /* bytes of input: of `db load`, and so many have come */
-    uint32_t us, rest;         /* time that has been spent in inferences: microseconds, and cycles beyond them */
+    uint32_t expected, loaded; /* bytes of input: announced by `db load`, and received */
+    uint32_t us, rest;         /* time spent in inferences: microseconds, and the cycles of a part of one */
 } mlperf_tiny_t;
 
 /* Answer commands from now on, or no longer. */
@@ -28,6 +29,6 @@ void mlperf_tiny_end(mlperf_tiny_t *tiny);
 /* Take received bytes, those of frames too; executes and answers every command that they complete. */
 void mlperf_tiny_receive(mlperf_tiny_t *tiny, const uint8_t *bytes, size_t n);
 
-/* A mark in time as their runner wants it: pull the marker, high at rest, down for two microseconds. What it marks is
-   the falling edge. */
+/* Mark a moment for their runner: pull the marker, which is high at rest, low for two microseconds. The falling edge is
+   the moment. */
 void mlperf_tiny_pulse(void);

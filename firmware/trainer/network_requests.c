@@ -12,7 +12,6 @@ failure_t request_load_data(const call_t *call) {
     return engine_load_data(call->engine, fields->offset, call->rest, call->n);
 }
 
-/* Commands of MLPerf Tiny are for bfp8. */
 static failure_t loaded(const call_t *call) {
     const model_t *model = &call->engine->model;
     const msg_load_end_reply_t answer = {
@@ -21,7 +20,7 @@ static failure_t loaded(const call_t *call) {
         .layers = model->file.layers,
     };
     link_put_reply(call->reply, &answer, sizeof answer);
-    if (model->format->number != FORMAT_BFP8) {
+    if ((model->format->serves & SERVES_MLPERF_TINY) == 0) {
         mlperf_tiny_end(&call->trainer->tiny);
     }
     return no_failure();
@@ -36,7 +35,8 @@ failure_t request_load_end(const call_t *call) {
 failure_t request_use_flash(const call_t *call) {
     const msg_use_flash_request_t *fields = call->fields;
     const memory_range_t flash = memory_flash();
-    const uint32_t from = fields->address - (uint32_t)(uintptr_t)flash.base; /* beyond the end where it lies before */
+    /* An address before the flash becomes one beyond its end. */
+    const uint32_t from = fields->address - (uint32_t)(uintptr_t)flash.base;
     const uint32_t left = from < flash.size ? flash.size - from : 0;
     if (fields->total > left) {
         return refusal(FAILURE_DOES_NOT_FIT, fields->total, left);

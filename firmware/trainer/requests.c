@@ -4,7 +4,7 @@
 
 #include "agent/port.h"
 
-/* The engine knows nothing of the link, but uses its words. */
+/* The engine does not know the link, but its words have the same numbers. */
 #define SAME_WORD(name) _Static_assert((int)name == (int)MSG_##name, #name)
 SAME_WORD(PHASE_PERTURB);
 SAME_WORD(PHASE_FORWARD);
@@ -45,7 +45,7 @@ failure_t request_part(const call_t *call) {
     return no_failure();
 }
 
-/* Begin or end a window: by a level, or by a pulse downwards from a marker that is high at rest. */
+/* Begin or end a window: by a level, or by a low pulse of a marker that is high at rest. */
 static void mark_window(bool pulses, bool begins) {
     if (pulses) {
         mlperf_tiny_pulse();
@@ -54,8 +54,7 @@ static void mark_window(bool pulses, bool begins) {
     }
 }
 
-/* The window of an energy measurement: asleep, the steps between two edges of the marker or two pulses of it, asleep.
-   */
+/* The window of an energy measurement: sleep, then the steps between two edges or pulses of the marker, then sleep. */
 failure_t request_run(const call_t *call) {
     const msg_run_request_t *fields = call->fields;
     const bool pulses = call->trainer->pulses;
@@ -103,10 +102,10 @@ failure_t request_laps(const call_t *call) {
 failure_t request_stretches(const call_t *call) {
     const stretches_t *stretches = &call->engine->model.stretches;
     const msg_stretches_reply_t answer = {.made = stretches->made};
-    const uint16_t told = stretches->made < ENGINE_MAX_STRETCHES ? stretches->made : ENGINE_MAX_STRETCHES;
-    const size_t size = told * sizeof stretches->told[0];
+    const uint16_t count = stretches->made < ENGINE_MAX_STRETCHES ? stretches->made : ENGINE_MAX_STRETCHES;
+    const size_t size = count * sizeof stretches->stretch[0];
     link_put_reply(call->reply, &answer, sizeof answer);
-    memcpy(call->reply->body + sizeof answer, stretches->told, size);
+    memcpy(call->reply->body + sizeof answer, stretches->stretch, size);
     call->reply->length += size;
     return no_failure();
 }

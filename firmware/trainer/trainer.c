@@ -5,7 +5,7 @@
 #include "trainer/registry.h"
 #include "trainer/requests.h"
 
-/* The engine knows nothing of the link, but speaks of its errors by the same numbers. */
+/* The engine does not know the link, but its errors have the same numbers. */
 #define SAME_CODE(name, number) _Static_assert((int)MSG_ERROR_##name == number, #name);
 FAILURE_CODES(SAME_CODE)
 
@@ -21,12 +21,11 @@ static failure_t request_marker(const call_t *call) {
     return no_failure();
 }
 
-/* A request: the fixed part of its body in bytes, whether more may follow it, and the format of the networks that it
-   is for. */
+/* A request: the fixed part of its body in bytes, whether more may follow it, and whether every format serves it. */
 typedef struct {
     uint8_t type, fixed;
     bool open;
-    uint8_t format; /* 0: any */
+    uint8_t service; /* its bit in format_t.serves; 0: every format serves it */
     request_t *carry_out;
 } entry_t;
 
@@ -37,7 +36,7 @@ static const entry_t entries[] = {
     {MSG_USE_FLASH, sizeof(msg_use_flash_request_t), false, 0, request_use_flash},
     {MSG_CONFIGURE, sizeof(msg_configure_request_t), true, 0, request_configure},
     {MSG_SAMPLES, sizeof(msg_samples_request_t), true, 0, request_samples},
-    {MSG_SAMPLE_PART, sizeof(msg_sample_part_request_t), true, FORMAT_TFLITE8, request_sample_part},
+    {MSG_SAMPLE_PART, sizeof(msg_sample_part_request_t), true, 0, request_sample_part},
     {MSG_STEP, sizeof(msg_step_request_t), false, 0, request_step},
     {MSG_PART, sizeof(msg_part_request_t), false, 0, request_part},
     {MSG_RUN, sizeof(msg_run_request_t), false, 0, request_run},
@@ -45,13 +44,13 @@ static const entry_t entries[] = {
     {MSG_TRACE, sizeof(msg_trace_request_t), false, 0, request_trace},
     {MSG_DIGESTS, 0, false, 0, request_digests},
     {MSG_READ_TENSOR, sizeof(msg_read_tensor_request_t), false, 0, request_read_tensor},
-    {MSG_WRITE_TENSOR, sizeof(msg_write_tensor_request_t), true, FORMAT_TFLITE8, request_write_tensor},
+    {MSG_WRITE_TENSOR, sizeof(msg_write_tensor_request_t), true, SERVES_WRITE_TENSOR, request_write_tensor},
     {MSG_LAPS, 0, false, 0, request_laps},
     {MSG_STRETCHES, 0, false, 0, request_stretches},
     {MSG_PROFILE, 0, false, 0, request_profile},
     {MSG_BOOKINGS, 0, false, 0, request_bookings},
-    {MSG_WORK, 0, false, FORMAT_TFLITE8, request_work},
-    {MSG_MLPERF_TINY, sizeof(msg_mlperf_tiny_request_t), false, FORMAT_BFP8, request_mlperf_tiny},
+    {MSG_WORK, 0, false, SERVES_WORK, request_work},
+    {MSG_MLPERF_TINY, sizeof(msg_mlperf_tiny_request_t), false, SERVES_MLPERF_TINY, request_mlperf_tiny},
     {MSG_MARKER, sizeof(msg_marker_request_t), false, 0, request_marker},
     {MSG_CHECKPOINTS, 0, false, 0, request_checkpoints},
     {MSG_SAVE_CHECKPOINT, sizeof(msg_save_checkpoint_request_t), false, 0, request_save_checkpoint},
@@ -83,8 +82,8 @@ static link_error_t execute(void *context, const link_request_t *request, link_r
                          .n = (uint32_t)(request->length - entry->fixed),
                          .reply = reply};
     const format_t *format = trainer->engine.model.format;
-    const bool other = format != NULL && entry->format != 0 && entry->format != format->number;
-    const failure_t outcome = other ? graph_other_format() : entry->carry_out(&call);
+    const bool served = format == NULL || entry->service == 0 || (format->serves & entry->service) != 0;
+    const failure_t outcome = served ? entry->carry_out(&call) : graph_other_format();
     return (link_error_t){.code = outcome.code, .a = outcome.a, .b = outcome.b};
 }
 

@@ -1,4 +1,4 @@
-/* The rig's own engine behind the agent: networks in the formats and by the methods of registry.h. */
+/* The training engine as the agent calls it, with the formats and methods of registry.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +10,8 @@
 typedef struct {
     engine_t engine;
     mlperf_tiny_t tiny;
-    bool pulses; /* windows lie between two pulses of the marker, not between two edges */
+    bool pulses; /* windows begin and end with a pulse of the marker, not with an edge */
 } trainer_t;
 
-/* Give the engine the whole arena, and return the trainer as the agent wants it. */
+/* Give the engine the whole arena, and return the functions that the agent calls. */
 agent_engine_t trainer_start(trainer_t *trainer);

@@ -13,15 +13,17 @@ import threading
 import time as wall
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from hil.benchmarks.rows import Row, show
 from hil.energy.data_sheet import load_data_sheet
-from hil.measure.windows import take
 from hil.meters.keithley_dmm import KeithleyDmm
+from hil.meters.measured_window import take
 from hil.meters.meter import Host
+from hil.record.interval_trace import record_interval
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.keithley_dmm import LIMITS, VirtualKeithleyDmm
@@ -134,7 +136,7 @@ def stream(seconds: float, folder: Path) -> Streamed:
     try:
         with Memory() as memory:
             began = wall.perf_counter()
-            found = take(meter, options, folder, host)
+            found = take(meter, options, partial(record_interval, folder), host)
             wall_s = wall.perf_counter() - began
     finally:
         meter.close()

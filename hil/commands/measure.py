@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,14 +25,15 @@ from hil.energy.capture import Capture
 from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_check import WrongEdges, checked_edges
+from hil.energy.interval_figures import COVERAGE, evaluate
 from hil.errors import RigError
-from hil.measure.figures import as_text, evaluate
-from hil.measure.windows import DEADLINE_S, MOST_TRIES, recorded, take, writing_to
 from hil.meters import manual_readings
 from hil.meters.csv_columns import ENERGY_J, TIME_S, column_meanings
 from hil.meters.csv_file import read_csv
+from hil.meters.measured_window import DEADLINE_S, MOST_TRIES, take
 from hil.meters.meter import Host
 from hil.meters.open import open_meter
+from hil.record.interval_trace import record_interval, writing_to
 
 USB_VOLT = 5.0  # default supply voltage of a meter that is read by hand
 NUMBERS = {  # options: check of the value, its unit, and help
@@ -60,18 +64,19 @@ def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
             "--supply-error and --ambient apply to a meter: give the accuracy of readings by hand with --accuracy"
         )
     folder = options.out or Path(f"measure-{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}")
+    record = partial(record_interval, folder)
     if options.model:
         options.volt = supply(options.model, options.volt)
         host = Host()
         with open_meter(options.meter, options.volt, options.model, host) as meter:
-            taken, sheet, identity = take(meter, options, folder, host), meter.sheet, meter.identity
+            taken, sheet, identity = take(meter, options, record, host), meter.sheet, meter.identity
     else:
         capture, sheet = _typed(options, ask) if options.typed else _from_file(options)
         identity = sheet.identity
-        taken = recorded([capture], folder, {"name": sheet.name, "identity": identity, "data_sheet": sheet.key})
+        taken = record([capture], {"name": sheet.name, "identity": identity, "data_sheet": sheet.key})
     result = evaluate(taken, sheet, identity, options.steps, Conditions(options.supply_error, options.ambient))
     # Print before writing: the window cannot be measured again.
-    print(json.dumps(result, indent=1) if options.json else as_text(result, folder))
+    print(json.dumps(result, indent=1) if options.json else _as_text(result, folder))
     with writing_to(folder):
         (folder / "measure.json").write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return 0
@@ -99,6 +104,34 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(interval=0.001, window=10.0)
     return parser
+
+
+def _as_text(result: dict[str, Any], folder: Path) -> str:
+    """Return the result as lines for a terminal."""
+    rows = [("energy", "energy"), ("mean power", "mean_power"), ("duration", "duration")]
+    if result["steps"] > 1:
+        rows.insert(1, (f"of {result['steps']} steps each", "energy_per_step"))
+    word = result["energy"]["provenance"]
+    lines = [f"{label:18} {_with_uncertainty(result[name])}, {word}" for label, name in rows]
+    meter = result["meter"]
+    lines += [
+        f"{'meter':18} {meter['name']}: {meter['identity']}",
+        *(f"note: {flag}" for flag in result["flags"]),
+        f"{'in':18} {folder}",
+    ]
+    return "\n".join(lines)
+
+
+def _with_uncertainty(quantity: dict[str, Any]) -> str:
+    """Return a figure with its expanded uncertainty, both to two digits of the latter and with the same prefix."""
+    value, unit, u = quantity["value"], quantity["unit"], COVERAGE * quantity["uncertainty"]
+    power = min(max(3 * math.floor(math.log10(abs(value)) / 3), -9), 0) if value else 0
+    prefix = {0: "", -3: "m", -6: "u", -9: "n"}[power]
+    value, u = value / 10.0**power, u / 10.0**power
+    if not u:
+        return f"{value:.6g} {prefix}{unit}"
+    digits = max(0, 1 - math.floor(math.log10(u)))
+    return f"{value:.{digits}f} +- {u:.{digits}f} {prefix}{unit} (k = {COVERAGE:g})"
 
 
 # Sources of readings.

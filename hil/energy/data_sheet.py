@@ -12,6 +12,7 @@ from hil.errors import RigError, close_matches
 
 FOLDER = Path(__file__).parents[1] / "meters" / "data_sheets"  # next to the drivers
 SUFFIX = ".toml"
+READ_BY_HAND = "by-hand"  # key of a sheet without a file: its accuracy is what the user declares
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.energy.capture import Capture, Edge
-from hil.energy.data_sheet import CurrentRange, DataSheet
+from hil.energy.data_sheet import READ_BY_HAND, CurrentRange, DataSheet
 from hil.errors import RigError
 from hil.meters.csv_text import LARGEST
 
-KEY, TYPED_IN, FROM_FILE = "by-hand", "typed in", "from a file"
+TYPED_IN, FROM_FILE = "typed in", "from a file"
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ def declared_sheet(identity: str, accuracy: Accuracy, capture: Capture, resoluti
     """Return a data sheet of the declared accuracy; everything in it is `unverified`."""
     used = CurrentRange(capture.range_a, accuracy.share, accuracy.offset_a, resolution_a)
     return DataSheet(
-        key=KEY, name="meter read by hand", identity=identity, kind="integrating" if capture.aperture_s else "point",
+        key=READ_BY_HAND, name="meter read by hand", identity=identity,
+        kind="integrating" if capture.aperture_s else "point",
         apertures_s=(capture.aperture_s, capture.aperture_s), fastest_hz=1 / capture.interval_s, timestamps="host",
         marker="none", loss="none", feeds=False,
         timebase=0.0, voltage_gain=0.0, voltage_offset_v=0.0, ranges=(used,),

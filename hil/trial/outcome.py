@@ -17,16 +17,14 @@ from hil.link.wire import Counters
 from hil.methods import find_method
 from hil.quantity import Provenance
 from hil.trial.difference import Difference, differing_tensors, differing_terms
-from hil.trial.latency import total_figures
+from hil.trial.latency_counts import Latency, total_figures
 from hil.trial.second_sources.figures import Figures
 from hil.trial.spec import TrialSpec
 from hil.trial.watermarks import Watermarks
 
 if TYPE_CHECKING:
     from hil.reference.methods import StepOutcome
-    from hil.trial.latency import Latency
     from hil.trial.prepare import Prepared
-    from hil.trial.selection import Tried
 
 PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
 CHANCE_MARGIN = 0.15  # least gain of accuracy of a trial that must learn
@@ -88,6 +86,22 @@ class JudgedLatency:
     budget_ms: float | None
     word: str
     reason: str = ""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A block that the selection tried: accuracy on held-out samples before and after, or why it was skipped."""
+
+    block: int
+    before: float | None = None
+    after: float | None = None
+    planned: int | None = None
+    reason: str = ""
+
+    @property
+    def gain(self) -> float:
+        """Gain of accuracy; below all others if the block was skipped."""
+        return -2.0 if self.before is None or self.after is None else self.after - self.before
 
 
 @dataclass

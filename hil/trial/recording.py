@@ -10,7 +10,7 @@ from hil.images import Image
 from hil.quantity import Provenance
 from hil.record import TrialRecord, new_entry
 from hil.trial.energy_record import energy_json
-from hil.trial.latency import latency_json
+from hil.trial.latency_counts import latency_json
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import Prepared
 

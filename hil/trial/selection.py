@@ -6,32 +6,16 @@ on held-out samples is chosen. The board trains and classifies; all steps and lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hil.data import DataSet
 from hil.errors import Blocked
 from hil.trial.callbacks import Watch
 from hil.trial.device import Device
 from hil.trial.lockstep import LockStep
-from hil.trial.outcome import Outcome
+from hil.trial.outcome import Outcome, Tried
 from hil.trial.prepare import BLOCKS, Prepared, block_of, fit
 from hil.trial.spec import Selection
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A block that was tried: accuracy on the held-out samples before and after, or the reason why it was skipped."""
-
-    block: int
-    before: float | None = None
-    after: float | None = None
-    planned: int | None = None
-    reason: str = ""
-
-    @property
-    def gain(self) -> float:
-        """Gain of accuracy; below all others if the block was skipped."""
-        return -2.0 if self.before is None or self.after is None else self.after - self.before
 
 
 def select_block(prepared: Prepared, device: Device, outcome: Outcome, wanted: Selection, watch: Watch) -> Prepared:

@@ -9,14 +9,16 @@ from hil.networks import build
 BYTES_OF_NETWORK = 110_000  # about where the samples of the first step begin on the line
 
 
+IN_THE_GATE = ["uart_rx_drop:5000", "uart_tx_dup:1000", f"uart_rx_flip:{BYTES_OF_NETWORK + 7000}:0"]
+AT_NIGHT = [
+    "uart_rx_dup:5000", "uart_rx_flip:5000:3", "uart_rx_delay:5000:0.4", f"uart_rx_drop:{BYTES_OF_NETWORK + 3000}",
+    "uart_tx_drop:900", "uart_tx_flip:1100:6", "uart_tx_delay:1000:0.4",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "fault",
-    [
-        "uart_rx_drop:5000", "uart_rx_dup:5000", "uart_rx_flip:5000:3", "uart_rx_delay:5000:0.4",
-        f"uart_rx_drop:{BYTES_OF_NETWORK + 3000}", f"uart_rx_flip:{BYTES_OF_NETWORK + 7000}:0",
-        "uart_tx_drop:900", "uart_tx_dup:1000", "uart_tx_flip:1100:6", "uart_tx_delay:1000:0.4",
-    ],
-)  # fmt: skip
+    "fault", IN_THE_GATE + [pytest.param(fault, marks=pytest.mark.tier("nightly")) for fault in AT_NIGHT]
+)
 def test_a_damaged_byte_costs_a_retry_and_no_bit(broken_trial, fault):
     outcome = broken_trial(steps=3, inject=[fault])
     assert (outcome.verdict, len(outcome.steps)) == ("pass", 3), outcome.reason

@@ -121,8 +121,8 @@ def test_an_energy_far_beyond_its_interval_is_a_wrong_verdict(
 
 def test_the_port_of_a_wire_that_is_gone_is_nobody_elses() -> None:
     """A probe that comes back must find its port free, however many sockets others have opened by then."""
-    with socket.create_server(("127.0.0.1", 0)) as bench:
-        wire = Wire(bench.getsockname()[1], lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as served:
+        wire = Wire(served.getsockname()[1], lambda: None)
         wire.gone()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", wire.port), 1.0)

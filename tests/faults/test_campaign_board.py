@@ -97,6 +97,7 @@ def status(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.tier("nightly")
 def test_the_supply_fails_in_the_middle_of_a_checkpoint(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     """The board comes back with nothing in its memory; the campaign goes on by itself, and the slot that was not being written is whole."""
     serve(

@@ -65,9 +65,10 @@ def test_a_fault_is_named_with_its_place(board: str, defect: str, words: str, tm
 @pytest.mark.parametrize(
     ("board", "words"),
     [
-        (
+        pytest.param(
             "stm32h7b3",
             r"the core is locked up: it faulted while it handled a fault \(HardFault \(CFSR 0x00010000: UNDEFINSTR\)\)\.",
+            marks=NIGHTLY,
         ),
         (
             "mps2-an386",

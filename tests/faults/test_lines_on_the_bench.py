@@ -51,7 +51,7 @@ def test_a_line_to_the_board_that_is_cut_is_named(over):
     assert "the line from this computer to the board is cut" in outcome.reason
 
 
-@pytest.mark.parametrize("kind", [NAK, pytest.param(ACK, marks=NIGHTLY)])
+@pytest.mark.parametrize("kind", [pytest.param(kind, marks=NIGHTLY) for kind in (NAK, ACK)])
 def test_endless_answers_are_the_lines_fault(over, kind):
     outcome = over(to_host=[Only(kind, after=20)])
     assert (outcome.verdict, outcome.stage) == ("blocked", "link"), outcome.reason

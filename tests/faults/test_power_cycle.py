@@ -111,6 +111,7 @@ def test_a_second_silence_ends_the_trial(serve: Serve, tmp_path: Path) -> None:
     assert (tmp_path / "bench.log").read_text().count("the supply is switched off") == 1, "once a trial"
 
 
+@pytest.mark.tier("nightly")
 def test_a_brown_out_between_two_looks_at_the_memory_is_no_wrong_figure(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +132,7 @@ def test_a_brown_out_between_two_looks_at_the_memory_is_no_wrong_figure(
     assert "the board was reset" in outcome.reason and "brown-out" in outcome.reason
 
 
+@pytest.mark.tier("nightly")
 def test_a_supply_that_refuses_is_the_reason(serve: Serve, tmp_path: Path) -> None:
     said = serve("rp2040", "latch_up:60000000")
     with Rig(Bench(board=[named(said, 12.0)])) as rig:

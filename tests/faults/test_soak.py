@@ -192,7 +192,9 @@ def soak(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    "options", [["--trials", "4"], pytest.param(["--minutes", "60"], marks=NIGHTLY)], ids=["short", "hour"]
+    "options",
+    [pytest.param(["--trials", "4"], marks=NIGHTLY), pytest.param(["--minutes", "60"], marks=NIGHTLY)],
+    ids=["short", "hour"],
 )
 def test_a_soak_is_flat_and_every_trial_ends_rightly(options: list[str], tmp_path: Path) -> None:
     out = tmp_path / "soak"

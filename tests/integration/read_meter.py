@@ -1,6 +1,6 @@
 """Read a window with the Northwind PM10 of a tree, from a virtual one behind a socket; print what was read, as JSON.
 
-`hil` is that of the tree, `unmarked_bench` that of tests/unit/meters.
+`hil` is that of the tree, `unmarked_scene` that of tests/unit/meters.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 
 import numpy as np
-from unmarked_bench import PS, VOLT, Bench, net_energy, once
+from unmarked_scene import PS, VOLT, Scene, net_energy, once
 
 import hil
 from hil.energy.data_sheet import load_data_sheet
@@ -92,12 +92,12 @@ class VirtualPM10(ScpiInstrument):
         return ",".join(f"{value:.8E}" for value in np.stack([current, volt], axis=1).ravel())
 
 
-def bench(range_a: float = RANGES_A[-1]) -> Bench:
-    """Return a bench with the instrument."""
-    return Bench(VirtualPM10, load_data_sheet(KEY), 1, range_a=range_a, idle_s=IDLE_S)
+def made(range_a: float = RANGES_A[-1]) -> Scene:
+    """Return a window with the instrument."""
+    return Scene(VirtualPM10, load_data_sheet(KEY), 1, range_a=range_a, idle_s=IDLE_S)
 
 
-def refusal(one: Bench, fault: Callable[[str, bytes | None], bytes | None] | None = None) -> list[object]:
+def refusal(one: Scene, fault: Callable[[str, bytes | None], bytes | None] | None = None) -> list[object]:
     """Return how a window ends that must not count: the error, its sentence, and whether the range was too small."""
     if fault is not None:
         one.line.fault = fault
@@ -108,7 +108,7 @@ def refusal(one: Bench, fault: Callable[[str, bytes | None], bytes | None] | Non
     return []
 
 
-def window(one: Bench) -> dict[str, object]:
+def window(one: Scene) -> dict[str, object]:
     """Return what the driver says of a window, opened as a trial opens it."""
     one.line.start()
     try:
@@ -134,17 +134,17 @@ def window(one: Bench) -> dict[str, object]:
 
 def main() -> None:
     """Print what was read."""
-    slow = bench()
+    slow = made()
     slow.slowest_s = 2.5  # a host that comes after the memory has overflowed
     said = {
         "from": hil.__file__,
         "listed": KEY in MODELS,
-        "window": window(bench()),
-        "overload": refusal(bench(RANGES_A[0])),
+        "window": window(made()),
+        "overload": refusal(made(RANGES_A[0])),
         "lost": refusal(slow),
-        "range": refusal(bench(), once("RANG?", lambda _: b"0.02", after=1)),
-        "error": refusal(bench(), once(":SYST:ERR?", lambda _: b'-222,"Parameter data out of range"')),
-        "another": refusal(bench(), once("*IDN?", lambda _: b"Northwind,PM9,VIRTUAL,1.0")),
+        "range": refusal(made(), once("RANG?", lambda _: b"0.02", after=1)),
+        "error": refusal(made(), once(":SYST:ERR?", lambda _: b'-222,"Parameter data out of range"')),
+        "another": refusal(made(), once("*IDN?", lambda _: b"Northwind,PM9,VIRTUAL,1.0")),
     }
     print(json.dumps(said))
 

@@ -1,5 +1,6 @@
-/* A firmware of one's own, as small as one can be that still trains something: 64 weights, and a step adds 1 to one of them. It speaks the whole
-   link protocol through firmware/agent and knows three requests; the rest it refuses (docs/own-firmware.md). */
+/* A firmware of your own, as small as one that trains something can be: 64 weights, and a step adds 1 to one of them.
+   It speaks the whole link protocol through firmware/agent and knows three requests; the rest it refuses
+   (docs/own-firmware.md). */
 #include <string.h>
 
 #include "agent/agent.h"

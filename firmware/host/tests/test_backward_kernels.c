@@ -1,11 +1,12 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/bfp8_gradient.h"
-#include "kernels/conv2d_s8.h"
-#include "kernels/fully_connected_s8.h"
-#include "kernels/max_pool_s8.h"
-#include "kernels/relu_s8.h"
+#include "kernels/convolution.h"
+#include "kernels/elementwise.h"
+#include "kernels/fully_connected.h"
+#include "kernels/gradients.h"
+#include "kernels/pooling.h"
+#include "kernels/updates.h"
 #include "naive.h"
 #include "shapes_drawn.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "engine_bench.h"
+#include "engine_fixture.h"
 
 #define AT(name) offsetof(elasticzo_settings_t, name)
 
@@ -14,20 +14,20 @@ static elasticzo_settings_t with_field(elasticzo_settings_t s, uint8_t place, ui
     return s;
 }
 
-static void refuse_setting(bench_t *bench, elasticzo_settings_t settings, uint8_t place, uint32_t value) {
+static void refuse_setting(fixture_t *fixture, elasticzo_settings_t settings, uint8_t place, uint32_t value) {
     uint32_t planned = 0;
-    expect(engine_configure(bench->engine, &elasticzo_int8, &settings, &planned), FAILURE_BAD_SETTING,
+    expect(engine_configure(fixture->engine, &elasticzo_int8, &settings, &planned), FAILURE_BAD_SETTING,
            setting_index(&elasticzo_settings_table, place), value, "a bad setting");
 }
 
 static void test_settings(void) {
-    bench_t bench = bench_begin();
+    fixture_t fixture = fixture_begin();
     uint32_t planned = 0;
-    bench_load(&bench);
-    expect(bench_step(&bench, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "step");
-    expect(bench_infer(&bench, 1), FAILURE_NOT_CONFIGURED, 0, 0, "infer");
-    expect(engine_part(bench.engine, 0, 0, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "part");
-    expect(engine_check_run(bench.engine, 0, 1, 1), FAILURE_NOT_CONFIGURED, 0, 0, "run");
+    fixture_load(&fixture);
+    expect(fixture_step(&fixture, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "step");
+    expect(fixture_infer(&fixture, 1), FAILURE_NOT_CONFIGURED, 0, 0, "infer");
+    expect(engine_part(fixture.engine, 0, 0, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "part");
+    expect(engine_check_run(fixture.engine, 0, 1, 1), FAILURE_NOT_CONFIGURED, 0, 0, "run");
     static const struct {
         uint8_t place;
         uint16_t value;
@@ -35,7 +35,7 @@ static void test_settings(void) {
                {AT(r_max), 0},       {AT(r_max), 128}, {AT(loss), 2},  {AT(scope), 2},        {AT(perturb), 2},
                {AT(logit_error), 2}, {AT(batch), 0},   {AT(slots), 0}, {AT(slots), BATCH + 1}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        refuse_setting(&bench, with_field(good, bad[i].place, bad[i].value), bad[i].place, bad[i].value);
+        refuse_setting(&fixture, with_field(good, bad[i].place, bad[i].value), bad[i].place, bad[i].value);
     }
     static const struct {
         uint8_t place;
@@ -46,83 +46,83 @@ static void test_settings(void) {
     for (size_t i = 0; i < sizeof extreme / sizeof extreme[0]; i++) {
         elasticzo_settings_t settings = with_field(good, extreme[i].place, extreme[i].value);
         settings.slots = settings.slots < settings.batch ? settings.slots : settings.batch;
-        expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned), "an extreme setting");
+        expect_fine(engine_configure(fixture.engine, &elasticzo_int8, &settings, &planned), "an extreme setting");
     }
-    bench_end(&bench);
+    fixture_end(&fixture);
 }
 
 /* Of two settings that do not go together it is always the same that is refused. */
 static void test_settings_that_do_not_go_together(void) {
-    bench_t bench = bench_begin();
+    fixture_t fixture = fixture_begin();
     uint32_t planned = 0;
     elasticzo_settings_t settings = good;
-    bench_load(&bench);
+    fixture_load(&fixture);
     settings.perturb = PERTURB_EXACT;
     settings.r_max = 64;
-    refuse_setting(&bench, settings, AT(perturb), PERTURB_EXACT);
+    refuse_setting(&fixture, settings, AT(perturb), PERTURB_EXACT);
     settings.r_max = 63;
-    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
+    expect_fine(engine_configure(fixture.engine, &elasticzo_int8, &settings, &planned),
                 "the largest noise of the exact form");
     settings.scope = SCOPE_BATCH;
     settings.slots = BATCH - 1;
-    refuse_setting(&bench, settings, AT(slots), BATCH - 1);
+    refuse_setting(&fixture, settings, AT(slots), BATCH - 1);
     settings.scope = SCOPE_SAMPLE;
-    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
+    expect_fine(engine_configure(fixture.engine, &elasticzo_int8, &settings, &planned),
                 "fewer slots where samples may stream");
     settings.loss_fraction = 1;
-    refuse_setting(&bench, settings, AT(loss_fraction), 1);
+    refuse_setting(&fixture, settings, AT(loss_fraction), 1);
     settings.loss = LOSS_INTEGER;
-    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned),
+    expect_fine(engine_configure(fixture.engine, &elasticzo_int8, &settings, &planned),
                 "fraction bits of an integer loss");
     settings.loss_fraction = 6;
-    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &settings, &planned), "the most fraction bits");
+    expect_fine(engine_configure(fixture.engine, &elasticzo_int8, &settings, &planned), "the most fraction bits");
     settings.loss_fraction = 7;
-    refuse_setting(&bench, settings, AT(loss_fraction), 7);
-    bench_put(&bench, 1);
-    expect(engine_put_sample(bench.engine, 2, 0, (const uint8_t[PIXELS]){0}, PIXELS), FAILURE_BAD_SLOT, 2, 2,
+    refuse_setting(&fixture, settings, AT(loss_fraction), 7);
+    fixture_put(&fixture, 1);
+    expect(engine_put_sample(fixture.engine, 2, 0, (const uint8_t[PIXELS]){0}, PIXELS), FAILURE_BAD_SLOT, 2, 2,
            "a slot too many");
-    bench_end(&bench);
+    fixture_end(&fixture);
 }
 
 static void test_does_not_fit(void) {
-    bench_t bench = bench_begin();
+    fixture_t fixture = fixture_begin();
     uint32_t planned = 0;
-    bench_load(&bench);
-    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &good, &planned), "configure");
+    fixture_load(&fixture);
+    expect_fine(engine_configure(fixture.engine, &elasticzo_int8, &good, &planned), "configure");
     elasticzo_settings_t large = good;
     large.batch = large.slots = 1000;
-    const failure_t failure = engine_configure(bench.engine, &elasticzo_int8, &large, &planned);
+    const failure_t failure = engine_configure(fixture.engine, &elasticzo_int8, &large, &planned);
     CHECK(failure.code == FAILURE_DOES_NOT_FIT && failure.a > 1000 * PIXELS && failure.b == ARENA, "code %u, a %u",
           failure.code, failure.a);
-    expect(bench_step(&bench, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "step after a plan that does not fit");
-    bench_end(&bench);
+    expect(fixture_step(&fixture, 0, 1), FAILURE_NOT_CONFIGURED, 0, 0, "step after a plan that does not fit");
+    fixture_end(&fixture);
 }
 
 /* `configure` again keeps the weights, goes on at its first step and empties the slots. */
 static void test_configure_again(void) {
-    bench_t bench = bench_begin();
+    fixture_t fixture = fixture_begin();
     uint32_t before[ENGINE_MAX_TENSORS], loaded[ENGINE_MAX_TENSORS], after[ENGINE_MAX_TENSORS], planned = 0;
-    bench_load(&bench);
-    expect_fine(engine_digests(bench.engine, loaded), "digests");
-    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &good, &planned), "configure");
-    bench_put(&bench, 0);
-    expect_fine(bench_step(&bench, 0, 1), "step");
-    expect_fine(engine_digests(bench.engine, before), "digests");
+    fixture_load(&fixture);
+    expect_fine(engine_digests(fixture.engine, loaded), "digests");
+    expect_fine(engine_configure(fixture.engine, &elasticzo_int8, &good, &planned), "configure");
+    fixture_put(&fixture, 0);
+    expect_fine(fixture_step(&fixture, 0, 1), "step");
+    expect_fine(engine_digests(fixture.engine, before), "digests");
     CHECK(memcmp(loaded, before, 4 * sizeof loaded[0]) != 0, "the step has changed the weights");
-    bench_put(&bench, 0);
-    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &good, &planned), "configure again");
-    expect_fine(engine_digests(bench.engine, after), "digests");
+    fixture_put(&fixture, 0);
+    expect_fine(engine_configure(fixture.engine, &elasticzo_int8, &good, &planned), "configure again");
+    expect_fine(engine_digests(fixture.engine, after), "digests");
     CHECK(memcmp(before, after, 4 * sizeof before[0]) == 0, "configure keeps the weights");
-    expect(bench_step(&bench, 0, 1), FAILURE_SLOTS_EMPTY, 0, 1, "configure empties the slots");
-    bench_put(&bench, 0);
-    expect_fine(bench_step(&bench, 0, 1), "step 0 again");
+    expect(fixture_step(&fixture, 0, 1), FAILURE_SLOTS_EMPTY, 0, 1, "configure empties the slots");
+    fixture_put(&fixture, 0);
+    expect_fine(fixture_step(&fixture, 0, 1), "step 0 again");
     elasticzo_settings_t later = good;
     later.first_step = 1000000;
-    expect_fine(engine_configure(bench.engine, &elasticzo_int8, &later, &planned), "configure");
-    bench_put(&bench, 0);
-    expect(bench_step(&bench, 1, 1), FAILURE_OUT_OF_ORDER, 1, 1000000, "the step that would have been next");
-    expect_fine(bench_step(&bench, 1000000, 1), "the first step");
-    bench_end(&bench);
+    expect_fine(engine_configure(fixture.engine, &elasticzo_int8, &later, &planned), "configure");
+    fixture_put(&fixture, 0);
+    expect(fixture_step(&fixture, 1, 1), FAILURE_OUT_OF_ORDER, 1, 1000000, "the step that would have been next");
+    expect_fine(fixture_step(&fixture, 1000000, 1), "the first step");
+    fixture_end(&fixture);
 }
 
 void test_configure(void) {

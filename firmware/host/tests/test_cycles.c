@@ -120,8 +120,8 @@ static void test_laps(uint16_t steps) {
 static uint64_t of_phase(const stretches_t *stretches, uint8_t phase) {
     uint64_t total = 0;
     for (uint16_t i = 0; i < stretches->made; i++) {
-        total += stretches->told[i] >> STRETCH_PHASE_BIT == phase
-                     ? stretches->told[i] & (((uint64_t)1 << STRETCH_PHASE_BIT) - 1)
+        total += stretches->stretch[i] >> STRETCH_PHASE_BIT == phase
+                     ? stretches->stretch[i] & (((uint64_t)1 << STRETCH_PHASE_BIT) - 1)
                      : 0;
     }
     return total;
@@ -151,7 +151,7 @@ static void test_stretches(uint8_t partition, uint8_t scope, const char *expecte
     const lap_t *lap = &trainee.engine->laps[3];
     CHECK(stretches->made == strlen(expected), "%u stretches, not %s", stretches->made, expected);
     for (uint16_t i = 0; i < stretches->made; i++) {
-        CHECK("pfbu"[stretches->told[i] >> STRETCH_PHASE_BIT] == expected[i], "stretch %u of %s", i, expected);
+        CHECK("pfbu"[stretches->stretch[i] >> STRETCH_PHASE_BIT] == expected[i], "stretch %u of %s", i, expected);
     }
     CHECK(of_phase(stretches, PHASE_PERTURB) == lap->perturb && of_phase(stretches, PHASE_FORWARD) == lap->forward &&
               of_phase(stretches, PHASE_BACKWARD) == lap->backward && of_phase(stretches, PHASE_UPDATE) == lap->update,
@@ -173,7 +173,7 @@ static void test_stretches_without_room(void) {
     const stretches_t *stretches = &trainee.engine->model.stretches;
     CHECK(stretches->made == 2 * 60 + 2, "%u stretches",
           stretches->made); /* the zeros, forward and backward of each sample, the update */
-    CHECK(stretches->told[ENGINE_MAX_STRETCHES - 1] >> STRETCH_PHASE_BIT == PHASE_FORWARD, "the last that is told");
+    CHECK(stretches->stretch[ENGINE_MAX_STRETCHES - 1] >> STRETCH_PHASE_BIT == PHASE_FORWARD, "the last that is kept");
     free_batch(&batch);
     trainee_end(&trainee);
     made_free(&file);

@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "check.h"
+#include "kernels/layer_errors.h"
 #include "kernels/losses.h"
-#include "kernels/tflite_errors_s8.h"
-#include "kernels/tflite_pooling_s8.h"
+#include "kernels/pooling.h"
 #include "tflite_drawn.h"
 
 enum { ROUNDS = 3000, CHANNELS = 6 };

@@ -2,8 +2,8 @@
 
 #include "arith/random.h"
 #include "check.h"
-#include "kernels/limits.h"
-#include "kernels/move_s8.h"
+#include "kernels/perturbation.h"
+#include "kernels/updates.h"
 #include "naive.h"
 
 enum { PERTURB, TURN, UPDATE }; /* the passes of a step */

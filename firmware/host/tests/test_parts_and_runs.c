@@ -4,7 +4,7 @@
 
 #include "arith/float32.h"
 #include "check.h"
-#include "engine_bench.h"
+#include "engine_fixture.h"
 #include "trainee.h"
 
 static uint32_t no_cycles(void) {

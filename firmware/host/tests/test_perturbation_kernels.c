@@ -2,8 +2,8 @@
 
 #include "arith/rademacher.h"
 #include "check.h"
-#include "kernels/limits.h"
 #include "kernels/perturbation.h"
+#include "kernels/updates.h"
 #include "naive_zeroth_order.h"
 
 enum { ROUNDS = 400, LONGEST = 150 };

@@ -30,8 +30,9 @@ static void check_rows(const planned_t *planned, const row_t *rows, uint32_t n) 
     }
 }
 
-/* The small network, 0 conv 8x8x2->8x8x3, 1 relu, 2 pool ->4x4x3, 3 conv 3x2 ->4x5x5, 4 relu, 5 pool ->2x2x5, 6 fc 20->11,
-   7 relu, 8 fc 11->5, worked out by hand from the text: 9 layers, loss at slot 9, backward pass of layer i at slot 18 - i. */
+/* The small network, 0 conv 8x8x2->8x8x3, 1 relu, 2 pool ->4x4x3, 3 conv 3x2 ->4x5x5, 4 relu, 5 pool ->2x2x5, 6 fc
+   20->11, 7 relu, 8 fc 11->5, worked out by hand from the text: 9 layers, loss at slot 9, backward pass of layer i at
+   slot 18 - i. */
 static void test_table(void) {
     graph_made_t file;
     chain_small(&file);

@@ -1,10 +1,10 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/tflite_conv2d_s8.h"
-#include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_errors_s8.h"
-#include "kernels/tflite_fully_connected_s8.h"
+#include "kernels/convolution.h"
+#include "kernels/fully_connected.h"
+#include "kernels/gradients.h"
+#include "kernels/layer_errors.h"
 #include "naive_tflite.h"
 #include "tflite_drawn.h"
 
@@ -48,17 +48,17 @@ static void run(kind_t kind, const products_t *p, const layer_shape_t *shape, in
         tflite_pointwise_s8_weight_gradient(p->in, p->error, shape, zero, gradient);
         tflite_pointwise_s8_input_error(p->error, p->weights, shape, acc);
     } else if (kind == CONV2D) {
-        int8_t *scratch = take(tflite_conv2d_s8_weight_gradient_scratch(shape));
+        int8_t *scratch = take(gradient_scratch(OP_CONV2D, shape));
         tflite_conv2d_s8_weight_gradient(p->in, p->error, shape, zero, scratch, gradient);
         free(scratch);
-        int32_t *spread = take(tflite_conv2d_s8_input_error_scratch(shape));
+        int32_t *spread = take(input_error_scratch(OP_CONV2D, shape));
         tflite_conv2d_s8_input_error(p->error, p->weights, shape, spread, acc);
         free(spread);
     } else {
-        int8_t *scratch = take(tflite_depthwise_s8_weight_gradient_scratch(shape));
+        int8_t *scratch = take(gradient_scratch(OP_DEPTHWISE, shape));
         tflite_depthwise_s8_weight_gradient(p->in, p->error, shape, zero, scratch, gradient);
         free(scratch);
-        scratch = take(tflite_depthwise_s8_input_error_scratch(shape));
+        scratch = take(input_error_scratch(OP_DEPTHWISE, shape));
         tflite_depthwise_s8_input_error(p->error, p->weights, shape, scratch, acc);
         free(scratch);
     }

@@ -1,11 +1,10 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/tflite_conv2d_s8.h"
-#include "kernels/tflite_depthwise_s8.h"
-#include "kernels/tflite_fully_connected_s8.h"
-#include "kernels/tflite_layer.h"
-#include "kernels/tflite_pooling_s8.h"
+#include "kernels/convolution.h"
+#include "kernels/fully_connected.h"
+#include "kernels/pooling.h"
+#include "kernels/requantize.h"
 #include "naive.h"
 #include "naive_tflite.h"
 #include "tflite_drawn.h"
@@ -59,15 +58,15 @@ typedef enum { CONV2D, POINTWISE, DEPTHWISE, FULLY_CONNECTED } kind_t;
 static void run(kind_t kind, const int8_t *in, const int8_t *weights, const layer_shape_t *shape,
                 const tflite_layer_t *layer, int8_t *out) {
     if (kind == CONV2D) {
-        int8_t *scratch = take(tflite_conv2d_s8_scratch(shape));
+        int8_t *scratch = take(forward_scratch(OP_CONV2D, shape));
         tflite_conv2d_s8(in, weights, shape, layer, scratch, out);
         free(scratch);
     } else if (kind == POINTWISE) {
-        int8_t *scratch = take(tflite_pointwise_s8_scratch(shape));
+        int8_t *scratch = take(forward_scratch(OP_POINTWISE, shape));
         tflite_pointwise_s8(in, weights, shape, layer, scratch, out);
         free(scratch);
     } else if (kind == DEPTHWISE) {
-        int8_t *scratch = take(tflite_depthwise_s8_scratch(shape));
+        int8_t *scratch = take(forward_scratch(OP_DEPTHWISE, shape));
         tflite_depthwise_s8(in, weights, shape, layer, scratch, out);
         free(scratch);
     } else {

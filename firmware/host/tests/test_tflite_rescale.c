@@ -1,6 +1,6 @@
 #include "arith/rescale.h"
 #include "check.h"
-#include "kernels/tflite_layer.h"
+#include "kernels/requantize.h"
 #include "naive.h"
 #include "naive_tflite.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "kernels/gradient_update.h"
+#include "kernels/updates.h"
 #include "kernels/velocity.h"
 
 enum { ROUNDS = 3000, CHANNELS = 6 };

@@ -3,8 +3,8 @@
 
 #include "arith/xxh32.h"
 #include "check.h"
+#include "kernels/elementwise.h"
 #include "kernels/losses.h"
-#include "kernels/tflite_add_s8.h"
 #include "kernels/w16a8_sums.h"
 #include "trainer/registry.h"
 #include "w16a8_made.h"

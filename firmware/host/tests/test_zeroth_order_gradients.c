@@ -4,10 +4,8 @@
 #include "arith/float32.h"
 #include "arith/rademacher.h"
 #include "check.h"
-#include "kernels/bfp8_gradient.h"
+#include "kernels/gradients.h"
 #include "kernels/losses.h"
-#include "kernels/tflite_errors_s8.h"
-#include "kernels/zeroth_order_gradient.h"
 #include "naive.h"
 #include "naive_zeroth_order.h"
 

@@ -3,9 +3,9 @@
 
 #include "arith/float32.h"
 #include "check.h"
+#include "kernels/elementwise.h"
 #include "kernels/losses.h"
-#include "kernels/tflite_add_s8.h"
-#include "kernels/tflite_layer.h"
+#include "kernels/requantize.h"
 #include "naive.h"
 #include "naive_zeroth_order.h"
 

@@ -3,7 +3,7 @@
 
 #include "arith/float32.h"
 #include "check.h"
-#include "kernels/gradient_update.h"
+#include "kernels/updates.h"
 #include "naive_zeroth_order.h"
 
 enum { ROUNDS = 3000 };

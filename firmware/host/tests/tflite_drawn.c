@@ -1,7 +1,8 @@
 #include "tflite_drawn.h"
 
 #include "check.h"
-#include "kernels/tflite_layer.h"
+#include "formats/tflite8_sizes.h"
+#include "kernels/requantize.h"
 
 static uint16_t draw_outputs(int32_t in, int32_t padding, int32_t stride) {
     return (uint16_t)draw(1, (in + padding - 1) / stride + 1);
@@ -29,6 +30,40 @@ layer_shape_t draw_pointwise(void) {
     s.out_c = (uint16_t)draw(1, 20);
     s.kernel_h = s.kernel_w = s.stride = 1;
     return s;
+}
+
+graph_layer_t layer_of(enum op op, const layer_shape_t *shape) {
+    return (graph_layer_t){
+        .op = (uint8_t)op,
+        .kernel_h = shape->kernel_h,
+        .kernel_w = shape->kernel_w,
+        .stride = shape->stride,
+        .padding = shape->padding,
+        .in_h = shape->in_h,
+        .in_w = shape->in_w,
+        .in_c = shape->in_c,
+        .out_h = shape->out_h,
+        .out_w = shape->out_w,
+        .out_c = shape->out_c,
+    };
+}
+
+uint64_t forward_scratch(enum op op, const layer_shape_t *shape) {
+    const graph_layer_t layer = layer_of(op, shape);
+    const work_layout_t layout = work_layout(&layer, (chained_t){.has_ring = false});
+    return layout.end - layout.scratch;
+}
+
+uint64_t gradient_scratch(enum op op, const layer_shape_t *shape) {
+    const graph_layer_t layer = layer_of(op, shape);
+    const sums_layout_t layout = sums_layout(&layer, true);
+    return layout.end - layout.scratch;
+}
+
+uint64_t input_error_scratch(enum op op, const layer_shape_t *shape) {
+    const graph_layer_t layer = layer_of(op, shape);
+    const back_layout_t layout = back_layout(&layer, graph_inputs(&layer));
+    return layout.end - layout.scratch;
 }
 
 int8_t *draw_bytes(uint32_t n) {

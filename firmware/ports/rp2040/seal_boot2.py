@@ -1,7 +1,7 @@
-"""Write the CRC-32 that the boot ROM asks for into the last word of the second boot stage: `seal_boot2.py IMAGE.elf`.
+"""Write the CRC-32 that the boot ROM checks into the last word of the second boot stage: `seal_boot2.py IMAGE.elf`.
 
-RP2040 data sheet, 2.8.1.3.1: polynomial 0x04C11DB7, initial value 0xFFFFFFFF, not reflected, no final inversion, over the first
-252 bytes of the flash.
+RP2040 data sheet, 2.8.1.3.1: polynomial 0x04C11DB7, initial value 0xFFFFFFFF, not reflected, no final inversion, over
+the first 252 bytes of the flash.
 """
 
 import struct

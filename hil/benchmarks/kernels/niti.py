@@ -13,7 +13,7 @@ from hil.benchmarks.kernels.shapes import Shape
 SCRATCH = 1 << 16  # more than any kernel needs
 P_ZERO, R_MAX = 84, 7  # of the noise
 POOL, STREAM = 0x2545_F491, 0x9E37_79B9  # states of the generator
-MOVES_WORDS = 1024  # firmware/kernels/move_s8.h
+MOVES_WORDS = 1024  # firmware/kernels/perturbation.h
 
 
 class Niti(KernelCalls):

@@ -54,7 +54,7 @@ class Tflite(KernelCalls):
         return self.call(kernel, x, w, layer, *arguments)
 
     def _layer(self, channels: int, taps: int) -> bytes:
-        """Return tflite_layer_t (firmware/kernels/tflite_layer.h)."""
+        """Return tflite_layer_t (firmware/kernels/requantize.h)."""
         put, rng = self.put, self.rng
         bias = rng.integers(-1000, 1000, channels).astype(np.int32)
         multiplier = rng.integers(1 << 30, (1 << 31) - 1, channels).astype(np.int32)

@@ -72,7 +72,7 @@ class ZerothOrder(KernelCalls):
         return self.call("tflite_fold_bias", bias, weights, *arguments)
 
     def _update(self, channels: int, taps: int, depthwise: bool) -> int:
-        """Return the address of gradient_update_t (firmware/kernels/gradient_update.h)."""
+        """Return the address of gradient_update_t (firmware/kernels/updates.h)."""
         put, rng = self.put, self.rng
         scales = put(rng.uniform(0.5, 2.0, channels).astype(np.float32))
         multiplier = put(rng.integers(1 << 30, 1 << 31, channels).astype(np.int32))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
 
 from pyocd.core import exceptions
 from pyocd.core.memory_interface import MemoryInterface
@@ -15,6 +17,7 @@ from hil.standins.virtual.runner import Runner
 # Byte read from a closed memory. The flash window of an RP2040 does not fault while the SSI is set up for commands, and
 # pyOCD reads it in that state before it programs a new chip. The value that silicon returns then is not documented.
 CLOSED_MEMORY_BYTE = 0x5A
+T = TypeVar("T")
 
 
 class ChipMemory(MemoryInterface):
@@ -31,10 +34,14 @@ class ChipMemory(MemoryInterface):
         self._runner = runner
         self._bus = bus
 
+    def read_now(self, addr: int, transfer_size: int = 32) -> int:
+        """Return what is read: one access of 8, 16 or 32 bits."""
+        return int.from_bytes(self._read(addr, transfer_size // 8), "little")
+
     def read_memory(
         self, addr: int, transfer_size: int = 32, now: bool = True, **_attrs: object
     ) -> int | Callable[[], int]:
-        value = int.from_bytes(self._read(addr, transfer_size // 8), "little")
+        value = self.read_now(addr, transfer_size)
         return value if now else lambda: value
 
     def write_memory(self, addr: int, data: int, transfer_size: int = 32, **_attrs: object) -> None:
@@ -75,9 +82,7 @@ class ChipMemory(MemoryInterface):
                 return
             for place, size in _accesses(address, len(data)):
                 value = int.from_bytes(data[place - address : place - address + size], "little")
-                _as_debugger(
-                    machine, bus, place, lambda place=place, size=size, value=value: bus.write(place, size, value)
-                )
+                _as_debugger(machine, bus, place, partial(bus.write, place, size, value))
 
 
 def _answers(machine: Machine, address: int) -> None:
@@ -91,7 +96,7 @@ def _accesses(address: int, size: int) -> list[tuple[int, int]]:
     return [(a, unit) for a in range(address, address + size, unit)]
 
 
-def _as_debugger(machine: Machine, bus: Bus, address: int, access: Callable[[], object]) -> object:
+def _as_debugger(machine: Machine, bus: Bus, address: int, access: Callable[[], T]) -> T:
     bus.debugger = True
     try:
         return access()

@@ -87,7 +87,7 @@ class DebugPort:
         if register == 0x0C:
             return self._transfer(None)
         if register & 0xF0 == 0x10:
-            return int(self.memory.read_memory(self._tar & ~0xF | register & 0xC))
+            return self.memory.read_now(self._tar & ~0xF | register & 0xC)
         known = {
             0x00: self._csw | _CSW_READ_ONLY,
             0x04: self._tar,
@@ -118,7 +118,7 @@ class DebugPort:
         if self._csw & 0x30:
             self._tar = self._tar & ~(_WRAP - 1) | self._tar + size & _WRAP - 1
         if data is None:
-            return int(self.memory.read_memory(address, 8 * size)) << lane
+            return self.memory.read_now(address, 8 * size) << lane
         self.memory.write_memory(address, data >> lane & (1 << 8 * size) - 1, 8 * size)
         return 0
 

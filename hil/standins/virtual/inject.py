@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -96,7 +97,7 @@ def schedule(machine: Chip, injections: list[Injection], log: Callable[[str], No
     for injection in injections:
         if injection.kind == "ram_flip":
             address, bit, after = (int(a) for a in injection.arguments)
-            machine.at_count.append((after, lambda a=address, b=bit: _flip(machine, a, b, log)))
+            machine.at_count.append((after, partial(_flip, machine, address, bit, log)))
         elif injection.kind == "exit_after":
             machine.at_count.append((int(injection.arguments[0]), lambda: os.kill(os.getpid(), signal.SIGKILL)))
         elif injection.kind == "latch_up":
@@ -104,12 +105,14 @@ def schedule(machine: Chip, injections: list[Injection], log: Callable[[str], No
         elif injection.kind == "reset":
             machine.at_count.append((int(injection.arguments[0]), lambda: _reset(machine, log)))
         elif injection.kind == "supply_fails":
-            _fail_in(machine, *(int(a) for a in injection.arguments), log)
+            address, size, times, back = (int(a) for a in injection.arguments)
+            _fail_in(machine, address, size, times, back, log)
         elif injection.kind == "flash_cut":
-            _cut_flash(machine, *(int(a) for a in injection.arguments), log)
+            address, operation = (int(a) for a in injection.arguments)
+            _cut_flash(machine, address, operation, log)
         elif injection.kind == "flash_stuck":
             offset, bit = (int(a) for a in injection.arguments)
-            machine.core.on_code_changed.append(lambda o=offset, b=bit: _inject_stuck_bit(machine, o, b, log))
+            machine.core.on_code_changed.append(partial(_inject_stuck_bit, machine, offset, bit, log))
     machine.at_count.sort(key=lambda entry: entry[0])
 
 

@@ -37,15 +37,16 @@ class VirtualProbe(DebugProbe):
 
     vendor_name = property(lambda self: "trainrig")
     product_name = property(lambda self: "virtual probe")
-    supported_wire_protocols: Collection[DebugProbe.Protocol] = property(
-        lambda self: [DebugProbe.Protocol.DEFAULT, DebugProbe.Protocol.SWD]
-    )
     unique_id = property(lambda self: self._id)
     wire_protocol = property(lambda self: self._protocol)
     is_open = property(lambda self: self._open)
     capabilities = property(lambda self: {self.Capability.SWJ_SEQUENCE, self.Capability.SWD_SEQUENCE,
                                           self.Capability.BANKED_DP_REGISTERS,
                                           self.Capability.APv2_ADDRESSES})  # fmt: skip
+
+    @property
+    def supported_wire_protocols(self) -> Collection[DebugProbe.Protocol]:
+        return [DebugProbe.Protocol.DEFAULT, DebugProbe.Protocol.SWD]
 
     def open(self) -> None:
         self._open = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pyocd.core.session import Session
 from pyocd.probe.debug_probe import DebugProbe
@@ -30,6 +30,8 @@ class OwnProbeServer(DebugProbeServer):
 
 
 class _Bounded(DebugProbeRequestHandler):
+    rfile: Any
+
     def setup(self) -> None:
         super().setup()
         self.rfile = _Lines(self.rfile)

@@ -36,7 +36,7 @@ def deadline_s(fault: Fault, measured: Measured) -> float:
     )
 
 
-class Bench:
+class FaultRunner:
     """What one process of the campaign carries faults out on: a desk that is kept from one to the next.
 
     Args:

@@ -12,10 +12,10 @@ from typing import Any
 
 from hil.standins.parent_watchdog import die_with_parent
 
-from .carry import Bench
+from .carry import FaultRunner
 from .fault import Fault, Measured
 
-_bench: Bench | None = None  # of a process of the pool
+_runner: FaultRunner | None = None  # of a process of the pool
 
 
 def results(faults: Sequence[tuple[int, Fault]], measured: Measured, out: Path, jobs: int) -> Iterator[dict[str, Any]]:
@@ -27,12 +27,12 @@ def results(faults: Sequence[tuple[int, Fault]], measured: Measured, out: Path, 
 
 
 def _begin(out: Path, measured: Measured) -> None:
-    global _bench
-    _bench = Bench(out, measured)
-    Finalize(_bench, _bench.close, exitpriority=1)
+    global _runner
+    _runner = FaultRunner(out, measured)
+    Finalize(_runner, _runner.close, exitpriority=1)
     die_with_parent(signal.SIGTERM)  # the pool's processes would wait for a campaign that was killed
 
 
 def _row(number: int, fault: Fault) -> dict[str, Any]:
-    assert _bench is not None
-    return _bench.row(number, fault)
+    assert _runner is not None
+    return _runner.row(number, fault)

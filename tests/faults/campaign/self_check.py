@@ -15,7 +15,7 @@ from hil.rig.locks import Locks
 from hil.targets.probe_process import ProbeProcess
 from hil.trial.outcome import Outcome
 
-from .carry import NOTHING, Bench
+from .carry import NOTHING, FaultRunner
 from .fault import Fault, Moment
 from .judge import HANG, LEFTOVER, LOST, WRONG_VERDICT
 from .measure import measure
@@ -107,10 +107,10 @@ def self_check(out: Path) -> int:
     """Print what the judge says of each; 1 where it is not what it must be."""
     missed = 0
     with tempfile.TemporaryDirectory(dir=out) as folder:
-        bench = Bench(Path(folder), measure(Path(folder), ()))
+        runner = FaultRunner(Path(folder), measure(Path(folder), ()))
         try:
             for number, one in enumerate(BROKEN):
-                row = bench.row(number, one.fault, one.sabotage, one.within_s)
+                row = runner.row(number, one.fault, one.sabotage, one.within_s)
                 found = row["outcome"] == one.outcome
                 missed += not found
                 print(
@@ -118,5 +118,5 @@ def self_check(out: Path) -> int:
                     flush=True,
                 )
         finally:
-            bench.close()
+            runner.close()
     return int(missed > 0)

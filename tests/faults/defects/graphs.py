@@ -26,7 +26,7 @@ GRAPH_ROWS = (
     _row("sign: weights are moved back the wrong way", "block2", "methods/poor_mans.c", "perturb_layer(model, l, signs, -1);\n    if (!is_central(model)) {\n        return forward_delta(sample, plus);", "perturb_layer(model, l, signs, 1);\n    if (!is_central(model)) {\n        return forward_delta(sample, plus);", POINTWISE, ""),
     _row("index: all queries draw the same direction", "block2", "methods/poor_mans.c", "return rademacher_begin(rademacher_state(tflite8_settings(model)->seed, step->step, number, l, q));", "return rademacher_begin(rademacher_state(tflite8_settings(model)->seed, step->step, number, l, 0 * q));", POINTWISE, "weight"),
     _row("scale: the gradient's norm counts a weight too many", "adaptive", "kernels/gradient_update.c", "(float)(losses + dimensions - 1u)", "(float)(losses + dimensions)", TRAINED, "weight"),
-    _row("sign: saturated nodes are perturbed too", "model-node", "kernels/passing_outputs.h", "act_max - act_min - 1;", "act_max - act_min;", TRAINED + QUERIES, ""),
+    _row("sign: saturated nodes are perturbed too", "model-node", "kernels/sign_moves.h", "act_max - act_min - 1;", "act_max - act_min;", TRAINED + QUERIES, ""),
     _row("index: an error of nodes is shifted by one bit more", "nodes at a large rate", "kernels/node_errors_s8.c", "bits(sum) - 7;", "bits(sum) - 6;", TRAINED, "weight"),
     _row("scale: samples of a step are not aligned", "adaptive, three samples", "methods/tflite8_gradient.c", ".shift = align(model, sample->number == 0, l, x)", ".shift = 0 * align(model, sample->number == 0, l, x)", TRAINED, "weight"),
     _row("sign: biases of the last layer learn upwards", "last-layer", "kernels/apply_gradient_s32.c", "bias[i] - update_step", "bias[i] + update_step", LAST, "weight"),

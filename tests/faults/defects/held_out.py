@@ -28,7 +28,7 @@ HELD_OUT_ROWS = (
     # 107,550 bytes are hashed after the booking: digest is the cost of a booking alone, and the total lacks the rest.
     _measuring("the digest is booked before it is taken", "figures", "engine/train.c", "    (void)engine_digests(engine, digests); /* there are settings */\n    stopwatch_book(&model->watch, &model->account.digest);\n", "    stopwatch_book(&model->watch, &model->account.digest);\n    (void)engine_digests(engine, digests); /* there are settings */\n", ("cycles_digest", "cycles_total")),
     # The plus pass has two samples, so its stretch of forward goes on once: that of the first sample is lost.
-    _measuring("a stretch that goes on keeps its last group only", "energy", "engine/stretches.h", "goes_on ? stretches->told[place] + cycles : (uint64_t)phase << STRETCH_PHASE_BIT | cycles;", "(uint64_t)phase << STRETCH_PHASE_BIT | cycles;", ("stretches",)),
+    _measuring("a stretch that goes on keeps its last group only", "energy", "engine/stretches.h", "extends ? stretches->stretch[place] + cycles : (uint64_t)phase << STRETCH_PHASE_BIT | cycles;", "(uint64_t)phase << STRETCH_PHASE_BIT | cycles;", ("stretches",)),
     # Each pass of three samples comes in two parts: the first layer of the second part is booked with the sample's time on the link.
     _measuring("the counter is started once a pass, not once a part", "figures of parts", "engine/train.c", "    stopwatch_start(&model->watch);\n    if (step->through == 0 || pass != step->pass) {\n", "    if (step->through == 0 || pass != step->pass) {\n        stopwatch_start(&model->watch);\n", ("cycles_forward", "cycles_total")),
     # The update of three samples' sums is over when the counter is started: next to nothing is booked.

@@ -14,7 +14,7 @@ import numpy as np
 
 from hil.link.replies import Identity, Stepped
 from hil.methods.least_cycles import LeastCycles
-from hil.trial.latency import LAP_PHASES
+from hil.trial.latency_counts import LAP_PHASES
 from hil.trial.second_sources.checks import Checks
 from hil.trial.second_sources.figures import Figures
 

@@ -14,7 +14,7 @@ pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual
 
 from hil.benchmarks.kernels.machine import KernelMachine
 
-MOVES = 4 * 1024  # bytes behind moves_t, firmware/kernels/move_s8.h
+MOVES = 4 * 1024  # bytes behind moves_t, firmware/kernels/perturbation.h
 MANY = 30_001
 EDGES = np.array([-127, -126, -124, -64, -2, -1, 0, 1, 2, 63, 125, 127])
 

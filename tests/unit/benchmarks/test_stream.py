@@ -9,12 +9,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from hil.benchmarks import stream as bench
+from hil.benchmarks import stream as benchmark
 from hil.commands.main import main as hil
 from hil.energy.capture import joined
 from hil.errors import Blocked
-from hil.measure.windows import take
 from hil.meters import keithley_dmm
+from hil.meters.measured_window import take
 
 MB = 1e6
 
@@ -29,7 +29,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_four_times_the_length_takes_no_more_memory(short: None, tmp_path: Path) -> None:
     """750,000 readings more kept whole are 24 MB a time, and 160 MB while they are joined, summed up and written."""
-    once, four_times = (bench.stream(seconds, tmp_path / str(seconds)) for seconds in (2.5, 10.0))
+    once, four_times = (benchmark.stream(seconds, tmp_path / str(seconds)) for seconds in (2.5, 10.0))
     assert once.readings == pytest.approx(250_000, abs=2) and four_times.readings == pytest.approx(1_000_000, abs=2)
     assert four_times.peak_bytes - once.peak_bytes < 40 * MB
     for one in (once, four_times):
@@ -43,19 +43,19 @@ def test_a_capture_that_is_kept_whole_is_seen_by_this_measure(
     short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So the test above can fail."""
-    pieces = bench.KeithleyDmm.pieces
+    pieces = benchmark.KeithleyDmm.pieces
     monkeypatch.setattr(
-        bench.KeithleyDmm, "pieces", lambda self, deadline_s: iter([joined(list(pieces(self, deadline_s)))])
+        benchmark.KeithleyDmm, "pieces", lambda self, deadline_s: iter([joined(list(pieces(self, deadline_s)))])
     )
-    once, four_times = (bench.stream(seconds, tmp_path / str(seconds)) for seconds in (2.5, 10.0))
+    once, four_times = (benchmark.stream(seconds, tmp_path / str(seconds)) for seconds in (2.5, 10.0))
     assert four_times.peak_bytes - once.peak_bytes > 80 * MB
 
 
 def test_the_command_prints_its_rows(
     short: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = bench.rows
-    monkeypatch.setattr(bench, "rows", lambda: rows(3.0))
+    rows = benchmark.rows
+    monkeypatch.setattr(benchmark, "rows", lambda: rows(3.0))
     assert hil(["bench", "stream", "--json"]) == 0
     found = {row["benchmark"]: row["value"] for row in json.loads(capsys.readouterr().out)}
     assert (
@@ -67,10 +67,10 @@ def test_the_command_prints_its_rows(
 
 def test_a_window_that_fails_leaves_nothing(short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        bench,
+        benchmark,
         "take",
         lambda meter, options, *more: take(meter, argparse.Namespace(**vars(options) | {"deadline": 1.0}), *more),
     )
     with pytest.raises(Blocked, match="has not seen both edges"):
-        bench.stream(4.0, tmp_path)
+        benchmark.stream(4.0, tmp_path)
     assert not list(tmp_path.iterdir())

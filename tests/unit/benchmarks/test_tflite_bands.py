@@ -1,4 +1,4 @@
-"""conv2d in TFLite's convention on the virtual cores, where its bands begin and end: whole images, extremes, and the scratch it asks for."""
+"""conv2d in TFLite's convention on the virtual cores, where its bands begin and end: whole images and extremes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.tflite_layers import drawn, parameters
+from hil.formats.tflite8 import forward_scratch
+from hil.graph.graph import Node, Op
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window
 
@@ -15,7 +17,7 @@ GUARD = 64  # bytes behind scratch and outputs that have to stay
 
 
 def check(machine, rng, x, weights, window, zero):
-    """Call conv2d, and pointwise where it is one, with exactly the scratch that it asks for; compare outputs and guards."""
+    """Call conv2d, and pointwise where it is one, with exactly the scratch of the plan; compare outputs and guards."""
     outputs, taps = len(weights), weights[0].size
     bias, q = rng.integers(-3000, 3000, outputs), drawn(rng, outputs, taps)
     q = type(q)(zero, q.output_zero, q.act_min, q.act_max, q.multiplier, q.shift, q.rounding)
@@ -25,13 +27,18 @@ def check(machine, rng, x, weights, window, zero):
     shape, layer = machine.put(packed), parameters(machine, q, folded)
     data = machine.put(x), machine.put(weights)
     for kernel in ("conv2d", "pointwise") if window.kernel == (1, 1) and window.stride == 1 else ("conv2d",):
-        machine.call(f"tflite_{kernel}_s8_scratch", shape)
-        size = machine.result
+        size = forward_scratch(layer_of(Op[kernel.upper()], x.shape, outputs, window))
         scratch, out = machine.room(size + GUARD), machine.room(expected.size + GUARD)
         machine.call(f"tflite_{kernel}_s8", *data, shape, layer, scratch, out)
         assert (machine.get(out, expected.shape, np.int8) == expected).all(), (kernel, x.shape, weights.shape, window)
         for behind in (scratch + size, out + expected.size):
             assert (machine.get(behind, GUARD, np.uint8) == 0xA5).all(), (kernel, x.shape, weights.shape, window)
+
+
+def layer_of(op, in_shape, outputs, window):
+    """Return a layer as the memory plan asks for its scratch."""
+    out_shape = (*window.out, outputs)
+    return Node(op.name, op, (0,), in_shape, out_shape, window.kernel, window.stride, window.padding)
 
 
 def windows_of(size, kernel, padding, stride):

@@ -1,4 +1,4 @@
-"""The committed image of the rp2040 on the emulated chip, without a bench around it."""
+"""The committed image of the rp2040 on the emulated chip, without a virtual board around it."""
 
 from __future__ import annotations
 

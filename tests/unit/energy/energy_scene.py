@@ -13,7 +13,7 @@ from hil.standins.virtual.meter.truth import VirtualTime, mean_current
 NONE = Errors(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-class Bench:
+class Scene:
     """A load under a reader; `window` lives through one window and returns what was read of it."""
 
     def __init__(

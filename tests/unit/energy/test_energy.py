@@ -20,7 +20,7 @@ from hil.errors import Blocked
 pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
 from hil.standins.virtual.meter.errors import Errors
-from tests.unit.energy.energy_scene import NONE, Bench
+from tests.unit.energy.energy_scene import NONE, Scene
 
 SHEET = load_data_sheet("keithley-2450")
 USED = SHEET.ranges[1]
@@ -36,8 +36,8 @@ def evaluate(captures, steps=STEPS, sheet=SHEET, **task):
     )
 
 
-def windows(n=6, load=LOAD, interval_s=0.001, aperture_s=0.001, **bench):
-    seen = Bench(load, bench.pop("seed", 1), interval_s, aperture_s, **bench)
+def windows(n=6, load=LOAD, interval_s=0.001, aperture_s=0.001, **scene):
+    seen = Scene(load, scene.pop("seed", 1), interval_s, aperture_s, **scene)
     return [seen.window(STEPS, max(IDLE_S, 12 * interval_s)) for _ in range(n)]
 
 
@@ -115,7 +115,7 @@ def test_means_that_hide_how_the_current_swings_take_more_of_the_burden():
     """Of a current that is anywhere between half of its largest and its largest, whose mean square is 28/27 of the square of its mean."""
     load = Load(0.002, tuple([0.01] * 100), tuple(0.09 * (0.5 + (np.arange(100) + 0.5) / 200)), 0.02, 0.0, 3.3)
     ohm = 1.0
-    capture = Bench(load, 1, 0.02, 0.02).window(1000, 1.0)
+    capture = Scene(load, 1, 0.02, 0.02).window(1000, 1.0)
     true = (load.net(0.0) - load.net(ohm)) * 1000
     assert window_of(capture, 1.0, ohm, 1000).burden == pytest.approx(true, rel=1e-3)
     assert window_of(capture, 1.0, ohm).burden == pytest.approx(true / 28 * 27, rel=5e-3), (
@@ -142,7 +142,7 @@ def test_six_windows_that_hold_the_same_count_of_readings_do_not_claim_to_be_sur
     """10 S/s over 2.02 s: most windows hold 20 readings, none 20.2. Without what is known of the pauses their scatter would be nothing."""
     load, missed = Load(2.02, (1.0,), (0.09,), 0.02, 0.0, 3.3), 0
     for seed in range(40):
-        seen = Bench(load, seed, 0.1, 0.0)
+        seen = Scene(load, seed, 0.1, 0.0)
         result = energy_of_windows(
             [seen.window(1, 2.0) for _ in range(6)],
             Task(1, 2.0, 3.3),
@@ -159,7 +159,7 @@ def test_six_windows_that_hold_the_same_count_of_readings_do_not_claim_to_be_sur
 @pytest.mark.parametrize(("scatter", "share"), [(0.0, 1.0), (0.3, 0.9539), (0.6, 0.0), (2.0, 0.0)])
 def test_a_scatter_that_chance_may_give_is_believed_and_one_below_is_brought_up_to_what_is_known(scatter, share):
     """Six windows: chi squared of five degrees of freedom is below 0.229 of its mean once in twenty times, and 0.6^2 is above, 0.3^2 below."""
-    window = window_of(Bench(LOAD, 1, 0.001, 0.0).window(STEPS, IDLE_S), IDLE_S)
+    window = window_of(Scene(LOAD, 1, 0.001, 0.0).window(STEPS, IDLE_S), IDLE_S)
     nets = window.net + scatter * window.ends_u * np.array([-1, 1, -1, 1, -1, 1]) * np.sqrt(5 / 6)
     parts = budget([replace(window, net=net) for net in nets], STEPS, NET, SHEET, USED, 3.3, 0.0)
     hidden = next(one for one in parts if one.source.startswith("what the scatter does not show"))
@@ -170,10 +170,10 @@ def test_a_polled_commensurate_step_is_flagged_every_time_and_jitter_cures_it():
     load = Load(0.01, (0.3, 0.5, 0.2), (0.09, 0.03, 0.06), 0.02, 1e-3, 3.3)
     missed = 0
     for seed in range(20):
-        plain, jittered = (Bench(load, seed, 0.01, 0.0005, jitter=jitter) for jitter in (0.0, 1.0))
+        plain, jittered = (Scene(load, seed, 0.01, 0.0005, jitter=jitter) for jitter in (0.0, 1.0))
         told = [
             energy_of_windows(
-                [bench.window(200, 0.5) for _ in range(6)],
+                [scene.window(200, 0.5) for _ in range(6)],
                 Task(200, 0.5, 3.3),
                 SHEET,
                 replace(USED, burden_v=0.0),
@@ -181,7 +181,7 @@ def test_a_polled_commensurate_step_is_flagged_every_time_and_jitter_cures_it():
                 "modelled",
                 DRAWS,
             )
-            for bench in (plain, jittered)
+            for scene in (plain, jittered)
         ]
         assert told[0].aliased and any(flag.startswith("aliased") for flag in told[0].flags)
         assert not told[1].aliased

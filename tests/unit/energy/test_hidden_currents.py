@@ -22,7 +22,7 @@ from hil.meters.polling import refresh_s
 
 pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
-from tests.unit.energy.energy_scene import Bench
+from tests.unit.energy.energy_scene import Scene
 
 AMMETER, USED = load_data_sheet("keysight-34465a"), load_data_sheet("keysight-34465a").ranges[2]
 DRAWS, IDLE_S, VOLT = 20_000, 0.1, 3.3
@@ -34,8 +34,8 @@ LESS = Load(0.02, (0.5, 0.5), (0.02, 0.03), 0.05, 1e-3, VOLT)
 def taken(
     load: Load, steps: int, seed: int = 1, interval_s: float = 1e-3, aperture_s: float | None = None, n: int = 6
 ) -> list[Capture]:
-    bench = Bench(load, seed, interval_s, interval_s if aperture_s is None else aperture_s)
-    return [bench.window(steps, IDLE_S) for _ in range(n)]
+    scene = Scene(load, seed, interval_s, interval_s if aperture_s is None else aperture_s)
+    return [scene.window(steps, IDLE_S) for _ in range(n)]
 
 
 def evaluate(captures, steps, sheet=AMMETER, used=USED, **task):
@@ -50,7 +50,7 @@ def holds(result, true: float) -> bool:
 @pytest.mark.parametrize("ohm", [0.05, 0.2, 0.4, 0.6, 0.75])
 def test_bursts_shorter_than_a_reading_are_in_the_interval_where_a_fast_capture_showed_them(ohm):
     """Readings of a whole step hide them; those of 10 us do not. What the shunt takes is of the mean square, which is several times as large."""
-    fast = fast_of(Bench(BURSTS, 5, 1e-5, 1e-5).window(400, IDLE_S))
+    fast = fast_of(Scene(BURSTS, 5, 1e-5, 1e-5).window(400, IDLE_S))
     assert fast.peak_a == pytest.approx(0.3, rel=0.01)
     levels, shares = np.array(BURSTS.levels_a), np.array(BURSTS.shares)
     assert fast.hidden(1e-3) >= shares @ levels**2 / (shares @ levels) ** 2 - 1
@@ -85,10 +85,10 @@ def test_a_display_that_repeats_itself_scatters_the_net_energy_by_the_time_betwe
 
 
 def test_bursts_that_even_the_fastest_readings_blur_are_flagged():
-    fast = fast_of(Bench(BURSTS, 5, 2e-4, 2e-4).window(400, IDLE_S))
+    fast = fast_of(Scene(BURSTS, 5, 2e-4, 2e-4).window(400, IDLE_S))
     found = evaluate(taken(BURSTS, 400), 400, fast=fast)
     assert any(flag.startswith("bursts: even readings of 200 us swing") for flag in found.flags)
-    calm = evaluate(taken(STEADY, 20), 20, fast=fast_of(Bench(STEADY, 5, 1e-4, 1e-4).window(20, IDLE_S)))
+    calm = evaluate(taken(STEADY, 20), 20, fast=fast_of(Scene(STEADY, 5, 1e-4, 1e-4).window(20, IDLE_S)))
     assert not any("burst" in flag for flag in calm.flags)
 
 

@@ -15,7 +15,7 @@ from hil.energy.window import window_of
 pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
 from hil.standins.virtual.meter.errors import Errors, Limits
-from tests.unit.energy.energy_scene import NONE, Bench
+from tests.unit.energy.energy_scene import NONE, Scene
 
 SHEET = load_data_sheet("keithley-dmm6500")
 USED = SHEET.range_for(0.1)
@@ -43,8 +43,8 @@ def truth(phase, load=LOAD):
 
 
 def measured(interval_s=1e-4, seed=1, n=6, errors=NONE, load=LOAD, sharp=True, counted=None):
-    bench = Bench(load, seed, interval_s, interval_s, errors, sharp=sharp)
-    captures = [bench.window(STEPS, max(IDLE_S, 12 * interval_s)) for _ in range(n)]
+    scene = Scene(load, seed, interval_s, interval_s, errors, sharp=sharp)
+    captures = [scene.window(STEPS, max(IDLE_S, 12 * interval_s)) for _ in range(n)]
     windows = [window_of(capture, max(IDLE_S, 12 * interval_s)) for capture in captures]
     return captures, split(captures, windows, [counted or counted_of(load)] * n, SHEET, USED, 3.3)
 

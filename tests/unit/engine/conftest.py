@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 HOST = Path(__file__).resolve().parents[3] / "firmware" / "host"
 
@@ -24,7 +25,8 @@ def missing(reason: str) -> None:
 @pytest.fixture(scope="session")
 def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, str]]:
     """Return a function that makes a target of firmware/host/Makefile; it returns the folder and what was printed."""
-    build = tmp_path_factory.mktemp("engine")
+    base = tmp_path_factory.getbasetemp()
+    build = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "engine"  # all workers have one
     compiler = os.environ.get("CC", "cc")
 
     def run(target: str) -> tuple[Path, str]:
@@ -32,7 +34,8 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path
             if shutil.which(tool) is None:
                 missing(f"{tool} is not installed")
         command = ["make", f"-j{os.cpu_count() or 1}", "-C", str(HOST), f"BUILD={build}", f"CC={compiler}", target]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        with FileLock(f"{build}.lock"):
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert done.returncode == 0, done.stdout
         return build, done.stdout
 

@@ -10,7 +10,7 @@ from engine.test_host_engine import FAST, cases, engine_of, images_of
 from hil.graph.graph import Graph
 from hil.methods.elasticzo_int8 import ElasticZoInt8
 from hil.methods.elasticzo_settings import Settings
-from hil.trial.latency import LAP_PHASES
+from hil.trial.latency_counts import LAP_PHASES
 
 
 @FAST

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hil.graph.graph import Op
 from hil.reference.formats.tflite8.rescale import Quantization
 from tests.oracle.tflite_layers import Window
+
+SCRATCH = ("forward", "weight_gradient", "input_error")
 
 
 class Shape(ctypes.Structure):
@@ -21,7 +24,7 @@ class Shape(ctypes.Structure):
 
 
 class LayerParameters(ctypes.Structure):
-    """tflite_layer_t of kernels/tflite_layer.h."""
+    """tflite_layer_t of kernels/requantize.h."""
 
     _fields_ = [
         *((name, ctypes.c_int8) for name in ("input_zero", "output_zero", "act_min", "act_max")),
@@ -45,11 +48,11 @@ class Kernels:
         """Return a layer's shape for the input shape (H, W, C)."""
         return Shape(*x_shape, *window.out, out_c, *window.kernel, window.padding, window.stride)
 
-    def scratch(self, name: str, shape: Shape) -> np.ndarray:
-        """Return the scratch that a kernel asks for."""
-        function = getattr(self.library, f"{name}_scratch")
-        function.restype = ctypes.c_uint64
-        return np.full(function(ctypes.byref(shape)) // 4 + 1, 0x5A5A5A5A, np.int32)
+    def scratch(self, name: str, which: str, shape: Shape) -> np.ndarray:
+        """Return scratch of the size that the memory plan has for a kernel of an operation, one of `SCRATCH`."""
+        sizes = (ctypes.c_uint64 * len(SCRATCH))()
+        self.library.host_scratch(ctypes.c_int(Op[name.upper()]), ctypes.byref(shape), sizes)
+        return np.full(sizes[SCRATCH.index(which)] // 4 + 1, 0x5A5A5A5A, np.int32)
 
     def fold(self, bias: np.ndarray, weights: np.ndarray, zero: int, depthwise: bool) -> np.ndarray:
         """Return the folded bias, int32 [O]."""
@@ -88,7 +91,7 @@ class Kernels:
         layer, _alive = self.parameters(quantization, folded)
         out = np.zeros((*window.out, bias.size), np.int8)
         arguments = [pointer(x), pointer(weights), ctypes.byref(shape), ctypes.byref(layer)]
-        scratch = self.scratch(f"tflite_{name}_s8", shape)
+        scratch = self.scratch(name, "forward", shape)
         getattr(self.library, f"tflite_{name}_s8")(*arguments, pointer(scratch), pointer(out))
         return out
 
@@ -132,7 +135,7 @@ class Kernels:
         arguments = [pointer(x), pointer(error), ctypes.byref(shape), ctypes.c_int8(zero)]
         kernel = f"tflite_{name}_s8_weight_gradient"
         if name != "pointwise":
-            scratch = self.scratch(kernel, shape)
+            scratch = self.scratch(name, "weight_gradient", shape)
             arguments.append(pointer(scratch))
         getattr(self.library, kernel)(*arguments, pointer(found))
         return found
@@ -145,7 +148,7 @@ class Kernels:
         arguments = [pointer(error), pointer(weights), ctypes.byref(shape)]
         kernel = f"tflite_{name}_s8_input_error"
         if name != "pointwise":
-            scratch = self.scratch(kernel, shape)
+            scratch = self.scratch(name, "input_error", shape)
             arguments.append(pointer(scratch))
         getattr(self.library, kernel)(*arguments, pointer(acc))
         return acc

@@ -220,7 +220,7 @@ def psto_shift(x: np.ndarray, s: int) -> np.ndarray:
     return np.sign(x) * np.minimum(q + up, 127)
 
 
-MOVES = np.zeros(1024, np.uint32)  # the words of moves_t, firmware/kernels/move_s8.h
+MOVES = np.zeros(1024, np.uint32)  # the words of moves_t, firmware/kernels/perturbation.h
 
 
 def weights(rng: np.random.Generator, n: int, limit: int) -> np.ndarray:

@@ -11,6 +11,7 @@ APART = {"agent": {"kernels", "graph", "engine", "formats", "methods"}}  # below
 UPWARD = {("agent/fault.c", "cortex_m.h")}  # the registers that name a fault
 INCLUDE = re.compile(r'#include "(\w+)/')
 BARE_INCLUDE = re.compile(r'#include "([^/"]+)"')  # found in the file's folder, or by an -I of the Makefile
+PRIVATE = re.compile(r"private\s+to", re.IGNORECASE)
 METHOD_OR_FORMAT = re.compile(r"\b(bfp8|tflite8|elasticzo|poor_mans|deepzero|back_propagation)\w*")
 
 
@@ -28,6 +29,24 @@ def test_a_room_includes_only_rooms_below_it() -> None:
             for included in INCLUDE.findall(path.read_text()):
                 if included not in allowed:
                     wrong.append(f"{path.relative_to(FIRMWARE)} includes {included}/")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_private_headers_of_kernels_stay_in_their_room() -> None:
+    """The comment at the top of a private header says whose it is."""
+    headers = {path.name: path.read_text() for path in (FIRMWARE / "kernels").glob("*.h")}
+    private = {name for name, text in headers.items() if PRIVATE.search(text[: text.index("*/")])}
+    public = set(headers) - private
+    assert {"dsp.h", "thumb1.h"} <= private
+    assert {"convolution.h", "shapes.h"} <= public
+    wrong = [
+        f"{path.relative_to(FIRMWARE)} includes {name}"
+        for room in FLOORS
+        if room != "kernels"
+        for path in _sources(room)
+        for name in re.findall(r'#include "kernels/([^"]+)"', path.read_text())
+        if name in private
+    ]
     assert not wrong, "\n".join(wrong)
 
 

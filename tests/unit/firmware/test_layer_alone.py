@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from agent_client import Client
-from conftest import Agent
+from host_agent import Agent
 
 from hil.link.failures import Refused
 from hil.link.replies import profile_of

@@ -1,27 +1,19 @@
-"""MLPerf Tiny's serial commands: on the agent's code built for this computer, and on boards with LeNet-5, beside the reference."""
+"""MLPerf Tiny's serial commands: on the agent's code built for this computer, beside the reference."""
 
 from __future__ import annotations
 
 import contextlib
 import random
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
-import serial
 from agent_client import CLASSES, INPUTS, Client, network
 from agent_link_model import IDS, Frame, frames, hello
 from host_agent import Agent
 from mlperf_runner import Runner, expected_results, parse
 
-from hil.commands.mlperf_tiny import make_ready
-from hil.data import load
 from hil.graph.file import decode
-from hil.rig import Bench, Rig
-from hil.trial import TrialSpec
-from hil.trial.prepare import prepare
 
 TOLERANCE = 0.0011  # the board rounds a float32 to three decimals, the oracle a float64
 
@@ -200,47 +192,6 @@ def test_another_network_in_between_takes_the_input_away(listening: Session) -> 
     listening.client.call("load_begin", total=len(network()))
     assert listening.runner.command("infer 1 0") == ["e-[db load first]"]
     assert listening.runner.command("results") == ["e-[infer first]"]
-
-
-def exchange_on(port: serial.Serial, data: bytes) -> bytes:
-    port.write(data)
-    answer, end = b"", time.monotonic() + 20
-    while not answer.endswith(b"m-ready\r\n"):
-        assert time.monotonic() < end, answer
-        answer += port.read(max(1, port.in_waiting))
-    return answer
-
-
-@pytest.mark.parametrize(
-    "board",
-    ["stm32f746", *(pytest.param(name, marks=pytest.mark.tier("nightly")) for name in ("rp2040", "mps2-an386"))],
-)
-def test_a_board_with_lenet5_classifies_as_the_reference_does(board: str, tmp_path: Path) -> None:
-    """The port is closed by our host and opened anew by a runner that talks first and knows nothing of what was before."""
-    if not board.startswith("mps2"):
-        pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-    prepared = prepare(TrialSpec(board, "full-zo", batch=2, seed=4))
-    images = load("fashion-mnist-1k").test_images[:4]
-    with Rig(Bench()) as rig, rig.take(prepared.board, prepared.image, tmp_path / "log") as taken:
-        path = make_ready(prepared, taken, "lenet5", energy=False)
-        with serial.Serial(path, prepared.board.baud, timeout=0.1) as port:
-            runner = Runner(lambda data: exchange_on(port, data))
-            assert runner.command("name") == [f"m-name-dut-[trainrig {board}]"]
-            assert runner.command("profile")[1] == "m-model-[lenet5]"
-            found = []
-            for image in images:
-                runner.load(image.tobytes())
-                (start, end), results = runner.infer(2, 1)
-                assert results == pytest.approx(
-                    expected_results(prepared.method.network, image.tobytes()), abs=TOLERANCE
-                )
-                found.append((end - start, results))
-        assert len({tuple(results) for _, results in found}) > 1
-        assert all(microseconds > 500 for microseconds, _ in found)
-        assert np.ptp([microseconds for microseconds, _ in found]) < 0.5 * found[0][0]
-        again = make_ready(prepared, taken, "again", energy=True)  # the link is there as ever
-        with serial.Serial(again, prepared.board.baud, timeout=0.1) as port:
-            assert Runner(lambda data: exchange_on(port, data)).command("profile")[1] == "m-model-[again]"
 
 
 def test_the_frame_of_a_hello_may_hold_a_terminator(listening: Session) -> None:

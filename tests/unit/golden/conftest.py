@@ -1,4 +1,4 @@
-"""Fixtures of the golden tests: the C engine of this computer, and one virtual board for all rows."""
+"""Fixtures of the golden tests: the C engine of this computer, and the reference."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ from collections.abc import Iterator
 import pytest
 from engine.conftest import HOST, library, make  # noqa: F401 (fixtures)
 
-from hil.rig import Bench, Rig
-
-from .board_side import BoardTrainer, virtual_board
 from .c_side import CTrainer, engine_library
 from .numpy_side import NumpyTrainer
 
-BOARD = "stm32h7b3"
 OTHER_KERNELS = ("KERNELS_DSP_IN_C", "KERNELS_THUMB1_IN_C")
 
 
@@ -43,14 +39,3 @@ def core_trainer(
     trainer = CTrainer(built, f"the C engine with {request.param}")
     yield trainer
     trainer.close()
-
-
-@pytest.fixture(scope="session")
-def board_trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoardTrainer]:
-    """Give a virtual board that has been greeted."""
-    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-    with (
-        Rig(Bench(), reality="virtual") as rig,
-        virtual_board(BOARD, rig, tmp_path_factory.mktemp("golden") / "bench.log") as trainer,
-    ):
-        yield trainer

@@ -1,4 +1,7 @@
-"""NumPy, the C engine of this computer and one virtual board against fixtures/golden; neither is compared with the other here."""
+"""NumPy and the C engine of this computer against fixtures/golden; neither is compared with the other here.
+
+A virtual board is compared in tests/integration/golden.
+"""
 
 from __future__ import annotations
 
@@ -9,42 +12,15 @@ import pytest
 
 from hil.data import load
 
-from .board_side import BoardTrainer
 from .c_side import CTrainer
 from .compare import wrong
 from .numpy_side import NumpyTrainer
 from .rows import STEPS, Row, committed, wanted
-from .settings import VARIED
 from .subjects import all_settings, subject, totals
 from .train import Trainer
 
 ROWS = committed()
-IN_THE_GATE = {  # of a virtual board: a cheap row of every method
-    ("elasticzo-int8", "cls1", "lenet5"),
-    ("poor-mans-training", "block3", "resnet-tiny"),
-    ("mezo", "mezo", "resnet-tiny"),
-    ("deepzero", "last-sparse", "resnet-tiny"),
-    ("last-layer", "adaptive", "resnet-tiny"),
-    ("bias-only", "adaptive", "lenet5-tflite"),
-    ("int8-bp", "qas", "lenet5-tflite"),
-    ("mcutrain", "block3", "resnet-tiny"),
-    ("elasticzo-fp32", "cls1", "lenet5-float32"),
-    ("qzo-ff", "adamw", "lenet5-w16a8"),
-}
 each_row = pytest.mark.parametrize("row", [pytest.param(row, id="-".join(row.key)) for row in ROWS])
-
-
-def in_the_gate(row: Row) -> bool:
-    return row.key[:3] in IN_THE_GATE and row.setting == VARIED
-
-
-on_a_board = pytest.mark.parametrize(
-    "row",
-    [
-        pytest.param(row, id="-".join(row.key), marks=() if in_the_gate(row) else pytest.mark.tier("nightly"))
-        for row in ROWS
-    ],
-)
 
 
 def check(trainer: Trainer, row: Row) -> None:
@@ -68,11 +44,6 @@ def test_c_engine_with_the_kernels_of_other_cores(row: Row, core_trainer: CTrain
     check(core_trainer, row)
 
 
-@on_a_board
-def test_virtual_board(row: Row, board_trainer: BoardTrainer) -> None:
-    check(board_trainer, row)
-
-
 @each_row
 def test_a_row_is_trained_with_its_settings_and_needs_no_more_memory(row: Row) -> None:
     """Every setting that decides bits is in the file; a plan may become smaller."""
@@ -87,10 +58,6 @@ def test_a_row_is_trained_with_its_settings_and_needs_no_more_memory(row: Row) -
 
 def test_every_method_and_variant_has_two_rows_on_every_small_network() -> None:
     assert sorted(row.key for row in ROWS) == sorted(row.key for row, _ in wanted())
-
-
-def test_one_row_of_every_method_is_trained_on_a_board_in_the_gate() -> None:
-    assert sorted(row.method for row in ROWS if in_the_gate(row)) == sorted({row.method for row in ROWS})
 
 
 def test_the_samples_are_those_of_the_data_set() -> None:

@@ -18,7 +18,7 @@ from hil.meters.window_edges import with_both_edges
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.truth import VirtualTime
 from hil.visa import VisaSession
-from tests.unit.meters.unmarked_bench import Line
+from tests.unit.meters.unmarked_scene import Line
 
 PS, VOLT = 10**12, 3.3
 LATE_S, SHORT_MS, PATIENT_MS = 0.5, 250, 3000
@@ -81,7 +81,7 @@ KINDS = {
 }
 
 
-class Bench:
+class Scene:
     """A meter and its board.
 
     Args:
@@ -103,7 +103,7 @@ class Bench:
         return BY_SOCKET[self.kind.key](self.stage, QUIET, np.random.default_rng(3), self.time)
 
     @contextlib.contextmanager
-    def open(self, timeout_ms: int = PATIENT_MS) -> Iterator[Bench]:
+    def open(self, timeout_ms: int = PATIENT_MS) -> Iterator[Scene]:
         """Serve the twin, and open it by its driver."""
         self.line.start()
         session = VisaSession(self.line.address, self.sheet.name, timeout_ms)

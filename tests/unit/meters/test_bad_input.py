@@ -12,23 +12,23 @@ from hil.errors import Blocked
 from hil.meters.meter import InvalidWindow
 
 pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
-from tests.unit.meters.faulty import KINDS, LATE_S, SHORT_MS, Bench
+from tests.unit.meters.faulty import KINDS, LATE_S, SHORT_MS, Scene
 
 every = pytest.mark.parametrize("key", KINDS)
 
 
-def recovers(bench: Bench) -> bool:
+def recovers(scene: Scene) -> bool:
     """Whether the next window is right; what a meter refuses because it has forgotten its settings may take one more attempt."""
-    bench.line.fault = lambda _, answer: answer
+    scene.line.fault = lambda _, answer: answer
     with contextlib.suppress(Blocked):
-        return bench.is_right(bench.window())
-    return bench.is_right(bench.window())
+        return scene.is_right(scene.window())
+    return scene.is_right(scene.window())
 
 
 @every
 def test_a_window_without_a_fault_is_right(key):
-    with Bench(key).open() as bench:
-        assert bench.is_right(bench.window()) and bench.is_right(bench.window())
+    with Scene(key).open() as scene:
+        assert scene.is_right(scene.window()) and scene.is_right(scene.window())
 
 
 @every
@@ -38,13 +38,13 @@ def test_another_instrument_is_refused(key):
 
     if key == "polled-scpi":
         pytest.skip("the generic one takes whoever answers, by rig.toml's word")
-    bench = Bench(key)
-    bench.line.fault = fault
+    scene = Scene(key)
+    scene.line.fault = fault
     with (
         pytest.raises(
-            Blocked, match=rf"is 'ACME,MODEL 1,1,1', not a {bench.sheet.name}: correct its address or its model"
+            Blocked, match=rf"is 'ACME,MODEL 1,1,1', not a {scene.sheet.name}: correct its address or its model"
         ),
-        bench.open(),
+        scene.open(),
     ):
         pass
 
@@ -52,30 +52,30 @@ def test_another_instrument_is_refused(key):
 @every
 @pytest.mark.parametrize("seconds", [None, LATE_S], ids=["never", "late"])
 def test_an_answer_that_is_late_or_never_comes_blocks_and_is_not_taken_for_the_next(key, seconds):
-    with Bench(key).open(SHORT_MS) as bench:
-        bench.window()
-        bench.once(
-            bench.kind.query,
-            lambda answer: None if seconds is None else wall.sleep(seconds) or bench.kind.altered(answer, 7.7e-3),
+    with Scene(key).open(SHORT_MS) as scene:
+        scene.window()
+        scene.once(
+            scene.kind.query,
+            lambda answer: None if seconds is None else wall.sleep(seconds) or scene.kind.altered(answer, 7.7e-3),
             skip=1,
         )
-        with pytest.raises(Blocked, match=f"the {bench.sheet.name} did not take"):
+        with pytest.raises(Blocked, match=f"the {scene.sheet.name} did not take"):
             for _ in range(3):
-                bench.window()
-        assert recovers(bench)
-        assert bench.meter._session.query("*IDN?") == bench.meter.identity
+                scene.window()
+        assert recovers(scene)
+        assert scene.meter._session.query("*IDN?") == scene.meter.identity
 
 
 @every
 def test_one_that_vanishes_within_a_window_blocks_and_measures_when_it_comes_back(key):
     """It comes back as it is when it is switched on: with none of its settings."""
-    with Bench(key).open(SHORT_MS) as bench:
-        bench.window()
-        with pytest.raises(Blocked, match=f"the {bench.sheet.name} did not take"):
-            bench.window(happens=bench.line.stop)
-        bench.line.instrument = bench.make()
-        bench.line.start()
-        assert recovers(bench)
+    with Scene(key).open(SHORT_MS) as scene:
+        scene.window()
+        with pytest.raises(Blocked, match=f"the {scene.sheet.name} did not take"):
+            scene.window(happens=scene.line.stop)
+        scene.line.instrument = scene.make()
+        scene.line.start()
+        assert recovers(scene)
 
 
 @every
@@ -83,63 +83,63 @@ def test_one_that_vanishes_within_a_window_blocks_and_measures_when_it_comes_bac
     ("value", "beyond"), [(9.91e37, False), (np.nan, False), (9.9e37, True)], ids=["9.91e37", "nan", "overload"]
 )
 def test_what_is_no_reading_spoils_the_window(key, value, beyond):
-    with Bench(key).open() as bench:
-        bench.once(bench.kind.query, lambda answer: bench.kind.altered(answer, value), skip=1)
+    with Scene(key).open() as scene:
+        scene.once(scene.kind.query, lambda answer: scene.kind.altered(answer, value), skip=1)
         with pytest.raises(InvalidWindow) as spoiled:
-            bench.window()
+            scene.window()
         assert spoiled.value.beyond_range == (beyond or (key == "keysight-n6705c" and value == 9.91e37)), (
             "which is how that one says overload"
         )
-        assert recovers(bench)
+        assert recovers(scene)
 
 
 @every
 def test_a_range_that_somebody_changes_within_a_window_spoils_it(key):
-    with Bench(key).open() as bench:
-        if not bench.kind.turn:
+    with Scene(key).open() as scene:
+        if not scene.kind.turn:
             pytest.skip("it has one range")
         with pytest.raises(InvalidWindow, match="changed within"):
-            bench.window(happens=lambda: bench.line.instrument.execute(bench.kind.turn))
-        assert recovers(bench)
+            scene.window(happens=lambda: scene.line.instrument.execute(scene.kind.turn))
+        assert recovers(scene)
 
 
 @every
 def test_a_current_beyond_the_range_spoils_and_asks_for_the_next(key):
-    with Bench(key).open() as bench, pytest.raises(InvalidWindow) as spoiled:
-        bench.window(scale=60.0 if key == "rigol-dp832a" else 4.0)
+    with Scene(key).open() as scene, pytest.raises(InvalidWindow) as spoiled:
+        scene.window(scale=60.0 if key == "rigol-dp832a" else 4.0)
     assert spoiled.value.beyond_range
 
 
-def without_most(bench: Bench) -> None:
-    bench.line.instrument.lost_share = 0.05
+def without_most(scene: Scene) -> None:
+    scene.line.instrument.lost_share = 0.05
 
 
 def stand_still(seconds: float):
-    def setup(bench: Bench) -> None:
-        bench.once(bench.kind.query, lambda answer: bench.time.sleep(seconds) or answer, skip=3)
+    def setup(scene: Scene) -> None:
+        scene.once(scene.kind.query, lambda answer: scene.time.sleep(seconds) or answer, skip=3)
 
     return setup
 
 
 def swallow(answer: bytes):
-    def setup(bench: Bench) -> None:
-        bench.once(bench.kind.query, lambda _: answer, skip=1)
+    def setup(scene: Scene) -> None:
+        scene.once(scene.kind.query, lambda _: answer, skip=1)
 
     return setup
 
 
-def half(bench: Bench) -> None:
+def half(scene: Scene) -> None:
     """An answer that has only a part of the readings that are gone from the instrument."""
 
     def change(answer: bytes) -> bytes:
         text = b",".join(answer[2 + int(answer[1:2]) :].split(b",")[:5])
         return b"#%d%d%s" % (len(str(len(text))), len(text), text)
 
-    bench.once(bench.kind.query, change, skip=10)
+    scene.once(scene.kind.query, change, skip=10)
 
 
-def timing(bench: Bench) -> None:
-    bench.once("STAT:QUES?", lambda _: b"4")
+def timing(scene: Scene) -> None:
+    scene.once("STAT:QUES?", lambda _: b"4")
 
 
 LOSSES = {
@@ -153,51 +153,51 @@ LOSSES = {
 @pytest.mark.parametrize("key", LOSSES)
 def test_readings_that_are_dropped_spoil_the_window(key):
     setup, reason = LOSSES[key]
-    with Bench(key).open() as bench:
-        bench.window()
-        setup(bench)
+    with Scene(key).open() as scene:
+        scene.window()
+        setup(scene)
         with pytest.raises(InvalidWindow, match=reason):
-            bench.window()
-        if hasattr(bench.line.instrument, "lost_share"):
-            bench.line.instrument.lost_share = 0.0
-        assert recovers(bench)
+            scene.window()
+        if hasattr(scene.line.instrument, "lost_share"):
+            scene.line.instrument.lost_share = 0.0
+        assert recovers(scene)
 
 
 @pytest.mark.parametrize("key", ["polled-scpi", "rigol-dp832a"])
 def test_polls_that_the_host_missed_are_counted(key):
     """They have no memory that could lose anything: what was not asked for is known, and in the budget."""
-    with Bench(key).open() as bench:
-        stand_still(0.1)(bench)
-        assert bench.window().lost == pytest.approx(0.1 / 0.008, abs=2)
+    with Scene(key).open() as scene:
+        stand_still(0.1)(scene)
+        assert scene.window().lost == pytest.approx(0.1 / 0.008, abs=2)
 
 
-def long_window(bench: Bench) -> InvalidWindow:
+def long_window(scene: Scene) -> InvalidWindow:
     with pytest.raises(InvalidWindow) as spoiled:
-        bench.window(setting=bench.setting(seconds=0.01))
+        scene.window(setting=scene.setting(seconds=0.01))
     return spoiled.value
 
 
-def small_memory(bench: Bench) -> InvalidWindow:
-    bench.line.instrument.memory = 700
+def small_memory(scene: Scene) -> InvalidWindow:
+    scene.line.instrument.memory = 700
     with pytest.raises(InvalidWindow) as spoiled:
-        bench.window()
-    bench.line.instrument.memory = 50_000
+        scene.window()
+    scene.line.instrument.memory = 50_000
     return spoiled.value
 
 
 def host_away(seconds: float):
-    def run(bench: Bench) -> InvalidWindow:
+    def run(scene: Scene) -> InvalidWindow:
         with pytest.raises(InvalidWindow) as spoiled:
-            bench.window(happens=lambda: bench.time.sleep(seconds))
+            scene.window(happens=lambda: scene.time.sleep(seconds))
         return spoiled.value
 
     return run
 
 
-def reported(bench: Bench) -> InvalidWindow:
-    bench.once("STAT:QUES:COND?", lambda _: b"16384")
+def reported(scene: Scene) -> InvalidWindow:
+    scene.once("STAT:QUES:COND?", lambda _: b"16384")
     with pytest.raises(InvalidWindow) as spoiled:
-        bench.window()
+        scene.window()
     return spoiled.value
 
 
@@ -212,15 +212,15 @@ OVERFLOWS = {
 @pytest.mark.parametrize("key", OVERFLOWS)
 def test_a_buffer_that_overflows_spoils_the_window(key):
     run, reason = OVERFLOWS[key]
-    with Bench(key).open() as bench:
+    with Scene(key).open() as scene:
         if run is long_window:
-            bench.steps = round(
-                {"keithley-2450": 4.0, "keithley-dmm6500": 2.0, "keithley-dmm7510": 0.8}[key] / bench.load.step_s
+            scene.steps = round(
+                {"keithley-2450": 4.0, "keithley-dmm6500": 2.0, "keithley-dmm7510": 0.8}[key] / scene.load.step_s
             )
-        spoiled = run(bench)
+        spoiled = run(scene)
         assert reason in str(spoiled)
-        bench.steps = round(bench.kind.seconds / bench.load.step_s)
-        assert recovers(bench)
+        scene.steps = round(scene.kind.seconds / scene.load.step_s)
+        assert recovers(scene)
 
 
 def test_every_driver_is_under_these_faults():

@@ -8,7 +8,7 @@ from hil.errors import Blocked
 from hil.meters.meter import InvalidWindow
 
 pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
-from tests.unit.meters.faulty import KINDS, SHORT_MS, Bench
+from tests.unit.meters.faulty import KINDS, SHORT_MS, Scene
 
 CUTS = {
     "half": lambda answer: answer[: len(answer) // 2], "empty": lambda answer: b"", "noise": lambda answer: b"\xff;,x", "nan": lambda answer: b"nan",
@@ -30,10 +30,10 @@ READINGS = (
 def queries_of(key: str) -> list[str]:
     """Return what the driver asks in a window, each query once."""
     asked: list[str] = []
-    bench = Bench(key)
-    bench.line.fault = lambda command, answer: asked.append(command) or answer
-    with bench.open(SHORT_MS):
-        bench.window()
+    scene = Scene(key)
+    scene.line.fault = lambda command, answer: asked.append(command) or answer
+    with scene.open(SHORT_MS):
+        scene.window()
     return list(dict.fromkeys(command.split("?")[0] + "?" for command in asked if "?" in command))
 
 
@@ -43,11 +43,11 @@ def test_an_answer_out_of_shape_is_blocked_or_spoils_the_window(key):
     assert len(queries) > 2
     for query in queries:
         for name, cut in CUTS.items():
-            bench = Bench(key)
-            bench.once(query, cut)
+            scene = Scene(key)
+            scene.once(query, cut)
             try:
-                with bench.open(SHORT_MS):
-                    right = bench.is_right(bench.window())
+                with scene.open(SHORT_MS):
+                    right = scene.is_right(scene.window())
             except (Blocked, InvalidWindow) as error:
                 assert "\n" not in str(error)
             else:

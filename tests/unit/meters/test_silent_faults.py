@@ -13,7 +13,7 @@ from hil.meters.meter import InvalidWindow
 
 pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
 from tests.unit.meters import faulty
-from tests.unit.meters.faulty import KINDS, LOAD, PS, Bench
+from tests.unit.meters.faulty import KINDS, LOAD, PS, Scene
 
 MARKED = ["keithley-2450", "keithley-dmm6500", "keithley-dmm7510", "keysight-n6705c"]
 BACK = {"keithley-2450": ":SENS:CURR:RANG 0.1", "keysight-34465a": "CURR:RANG 0.1", "keysight-n6705c": "SENS:ELOG:CURR:RANG 0.1,(@1)",
@@ -21,12 +21,12 @@ BACK = {"keithley-2450": ":SENS:CURR:RANG 0.1", "keysight-34465a": "CURR:RANG 0.
         "siglent-sdm3065x": "CURR:DC:RANG 0.2", "yokogawa-wt310": ":INP:CURR:RANG 0.1A"}  # fmt: skip
 
 
-def bounce(bench: Bench, low_s: float) -> Callable[[], None]:
+def bounce(scene: Scene, low_s: float) -> Callable[[], None]:
     """The marker's wire opens for a moment, now."""
 
     def happens() -> None:
-        up, down = bench.stage._edges[0], bench.stage._edges[-1]
-        bench.stage._edges = [up, (bench.time.ps, 0), (bench.time.ps + round(low_s * PS), 1), down]
+        up, down = scene.stage._edges[0], scene.stage._edges[-1]
+        scene.stage._edges = [up, (scene.time.ps, 0), (scene.time.ps + round(low_s * PS), 1), down]
 
     return happens
 
@@ -35,9 +35,9 @@ def bounce(bench: Bench, low_s: float) -> Callable[[], None]:
 @pytest.mark.parametrize("key", MARKED)
 def test_a_bounce_in_the_middle_of_a_window_is_no_edge_of_it(key, low_s):
     """One that a polled marker does not see does no harm either."""
-    with Bench(key).open() as bench:
+    with Scene(key).open() as scene:
         try:
-            assert bench.is_right(bench.window(bounce(bench, low_s)))
+            assert scene.is_right(scene.window(bounce(scene, low_s)))
         except InvalidWindow as spoiled:
             assert "bounce" in str(spoiled) or "the power changes at" in str(spoiled)
         else:
@@ -46,31 +46,31 @@ def test_a_bounce_in_the_middle_of_a_window_is_no_edge_of_it(key, low_s):
 
 @pytest.mark.parametrize("key", BACK)
 def test_a_range_that_changes_and_comes_back_spoils(key):
-    with Bench(key).open() as bench:
+    with Scene(key).open() as scene:
         lasts_s = (
             0.6 if key in ("yokogawa-wt310", "rs-ngu401") else 0.12
         )  # what is asked once a reading of a tenth of a second sees no less
 
         def back() -> None:
-            bench.line.instrument.execute(BACK[key])
+            scene.line.instrument.execute(BACK[key])
 
         def away() -> None:
-            bench.line.instrument.execute(KINDS[key].turn.replace("RANG 1A", "RANG 0.5A"))
-            bench._happens, bench._middle_ps = back, bench.time.ps + round(lasts_s * PS)
+            scene.line.instrument.execute(KINDS[key].turn.replace("RANG 1A", "RANG 0.5A"))
+            scene._happens, scene._middle_ps = back, scene.time.ps + round(lasts_s * PS)
 
         with pytest.raises(InvalidWindow, match="range"):
-            bench.window(away)
+            scene.window(away)
 
 
 @pytest.mark.parametrize("key", ["keithley-2450", "keysight-n6705c", "rs-ngu401", "rigol-dp832a"])
 def test_a_source_at_its_limit_of_current_spoils(key):
     """On the largest range, with currents that go beyond 1 A for a part of each step."""
-    with Bench(key).open() as bench:
-        largest = bench.sheet.ranges[-1].amperes
-        setting = bench.setting()
+    with Scene(key).open() as scene:
+        largest = scene.sheet.ranges[-1].amperes
+        setting = scene.setting()
         scale = 1.0 + (1.02 - max(LOAD.levels_a)) / (max(LOAD.levels_a) - LOAD.idle_a)
         with pytest.raises(InvalidWindow, match="limit|constant voltage|end of the range") as spoiled:
-            bench.window(
+            scene.window(
                 setting=type(setting)(setting.volt, largest, setting.interval_s, setting.idle_s, setting.window_s),
                 scale=scale,
             )
@@ -79,17 +79,17 @@ def test_a_source_at_its_limit_of_current_spoils(key):
 
 @pytest.mark.parametrize("late_s", [0.005, 0.02, 0.05, 0.1, 0.2])
 def test_a_log_that_begins_late_does_not_move_the_energy(late_s):
-    with Bench("keysight-n6705c").open() as bench:
-        bench.line.instrument.late_s = late_s
-        window = bench.window()
-        assert window.net == pytest.approx(bench.steps * LOAD.net(0.0), rel=2e-3)
-        assert window.duration == pytest.approx(bench.steps * LOAD.step_s, abs=3 * window.duration_u + 1e-3)
+    with Scene("keysight-n6705c").open() as scene:
+        scene.line.instrument.late_s = late_s
+        window = scene.window()
+        assert window.net == pytest.approx(scene.steps * LOAD.net(0.0), rel=2e-3)
+        assert window.duration == pytest.approx(scene.steps * LOAD.step_s, abs=3 * window.duration_u + 1e-3)
 
 
 @pytest.mark.parametrize("lost", [1, 2, 5])
 def test_a_few_records_lost_with_every_fetch_spoil(lost):
     """One fetch of so many records less, silently."""
-    with Bench("keysight-n6705c").open() as bench:
+    with Scene("keysight-n6705c").open() as scene:
         size = 2 * 4 * lost
 
         def fault(command: str, answer: bytes | None) -> bytes | None:
@@ -99,20 +99,20 @@ def test_a_few_records_lost_with_every_fetch_spoil(lost):
             data = data[: max(len(data) - size, 0)]
             return b"#%d%d%s" % (len(str(len(data))), len(data), data)
 
-        bench.line.fault = fault
+        scene.line.fault = fault
         with pytest.raises(InvalidWindow, match="some are lost"):
-            bench.window()
+            scene.window()
 
 
 @pytest.mark.parametrize("key", ["keithley-2450", "keysight-34465a"])
 def test_a_meter_with_pauses_reads_each_window_at_another_pace(key):
-    with Bench(key).open() as bench:
-        setting = bench.setting()
-        bench.meter.configure(setting)
+    with Scene(key).open() as scene:
+        setting = scene.setting()
+        scene.meter.configure(setting)
         captures = []
         for _ in range(4):
-            bench.meter.configure = lambda _: None  # as a trial does: set up once, armed for each window
-            captures.append(captured(bench))
+            scene.meter.configure = lambda _: None  # as a trial does: set up once, armed for each window
+            captures.append(captured(scene))
         paces = [float(np.median(np.diff(one.t_s))) for one in captures]
         assert (
             len({round(pace, 7) for pace in paces}) == 4 and max(paces) < 1.15 * min(paces) and paces[0] == min(paces)
@@ -120,44 +120,44 @@ def test_a_meter_with_pauses_reads_each_window_at_another_pace(key):
         assert pace_flags(captures) == [] and pace_flags(captures[:1] * 2)
 
 
-def captured(bench: Bench, *, right: bool = True):
-    """Return a window as the meter saw it, and leave when it truly was in the bench."""
+def captured(scene: Scene, *, right: bool = True):
+    """Return a window as the meter saw it, and leave when it truly was in the scene."""
     found = []
     window_of = faulty.window_of
     try:
         faulty.window_of = lambda capture, idle_s: found.append(capture) or window_of(capture, idle_s)
-        window = bench.window()
+        window = scene.window()
     finally:
         faulty.window_of = window_of
-    assert not right or bench.is_right(window)
-    bench.begin_s, bench.end_s = (at / PS for at, _ in bench.stage._edges)
+    assert not right or scene.is_right(window)
+    scene.begin_s, scene.end_s = (at / PS for at, _ in scene.stage._edges)
     return found[0]
 
 
 @pytest.mark.parametrize("options", ["", "MEM", "SEC,MEM"])
 def test_a_34465a_without_the_option_dig_reads_without_a_trigger_and_says_so(options):
-    bench = Bench("keysight-34465a")
-    bench.line.instrument.options = options
-    with bench.open():
-        capture = captured(bench)
+    scene = Scene("keysight-34465a")
+    scene.line.instrument.options = options
+    with scene.open():
+        capture = captured(scene)
     assert capture.synchronisation == "power" and any("no option DIG" in note for note in capture.notes)
 
 
 @pytest.mark.parametrize(("key", "every_s"), [("polled-scpi", 0.1), ("rigol-dp832a", 0.1), ("polled-scpi", 0.18)])
 def test_a_display_that_repeats_itself_is_noted_and_its_age_is_in_the_edges(key, every_s):
-    with Bench(key).open() as bench:
-        bench.line.instrument.refresh_s = every_s
-        capture = captured(bench, right=False)
+    with Scene(key).open() as scene:
+        scene.line.instrument.refresh_s = every_s
+        capture = captured(scene, right=False)
         assert any("repeats its last reading" in note for note in capture.notes)
         assert capture.renewed_s == pytest.approx(every_s, rel=0.15)
         up, down = capture.edges
-        assert abs(up.t_s - bench.begin_s) <= up.half_s and abs(down.t_s - bench.end_s) <= down.half_s
+        assert abs(up.t_s - scene.begin_s) <= up.half_s and abs(down.t_s - scene.end_s) <= down.half_s
         assert up.half_s >= every_s / 2, "a reading may be as old as the display"
 
 
 def test_a_display_slower_than_the_sleep_blocks():
-    with Bench("polled-scpi").open() as bench:
-        bench.line.instrument.refresh_s = 0.3
-        bench.line.instrument.latency_s = (1e-4, 2e-4)
+    with Scene("polled-scpi").open() as scene:
+        scene.line.instrument.refresh_s = 0.3
+        scene.line.instrument.latency_s = (1e-4, 2e-4)
         with pytest.raises((Blocked, InvalidWindow)):
-            bench.window()
+            scene.window()

@@ -19,7 +19,7 @@ from hil.meters.siglent_sdm3065x import SiglentSDM3065X
 from hil.meters.yokogawa_wt310 import UPDATE, YokogawaWT310
 
 pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
-from unmarked_bench import PS, VOLT, Bench, late, net_energy, once
+from unmarked_scene import PS, VOLT, Scene, late, net_energy, once
 
 from hil.standins.virtual.meter.polled_scpi import VirtualPolledScpi
 from hil.standins.virtual.meter.rigol_dp800 import VirtualRigolDP800
@@ -43,9 +43,9 @@ class Case:
     idle_s: float = 0.5
     window_s: float = 1.2
 
-    def bench(self, seed: int = 0, **more) -> Bench:
+    def scene(self, seed: int = 0, **more) -> Scene:
         more = {"range_a": self.range_a, "idle_s": self.idle_s, "window_s": self.window_s} | more
-        return Bench(self.twin, load_data_sheet(self.key), seed, **more)
+        return Scene(self.twin, load_data_sheet(self.key), seed, **more)
 
 
 POLLED = Case("polled-scpi", PolledScpi, VirtualPolledScpi, 0.008, 0.1, 0.01, "MEAS:CURR?")
@@ -59,82 +59,82 @@ ALL = [pytest.param(case, id=case.key) for case in (POLLED, DP800, SDM, NGU, WT3
 @pytest.mark.parametrize("case", ALL)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_edges_hold_the_truth_and_the_energy_is_right(case, seed):
-    bench = case.bench(seed)
-    with bench.open(case.driver) as meter:
-        capture = bench.run(meter, case.interval_s)
+    scene = case.scene(seed)
+    with scene.open(case.driver) as meter:
+        capture = scene.run(meter, case.interval_s)
     assert capture.synchronisation == "power"
-    assert bench.holds(capture)
+    assert scene.holds(capture)
     assert max(edge.half_s for edge in capture.edges) < 1.5 * capture.interval_s + 0.002
     assert (capture.range_a, capture.lost) == (case.range_a, 0)
-    volt = 0.0 if np.isnan(capture.voltage_v).all() else bench.errors.voltage_gain
-    expected = bench.net() * (1 + bench.errors.gain) * (1 + volt)
+    volt = 0.0 if np.isnan(capture.voltage_v).all() else scene.errors.voltage_gain
+    expected = scene.net() * (1 + scene.errors.gain) * (1 + volt)
     assert net_energy(capture, case.idle_s) == pytest.approx(expected, rel=0.03)
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_a_host_that_says_nothing_is_waited_for_as_expected(case):
     """The trial does not call `mark`: the window is found all the same, after the expected time."""
-    bench = case.bench(1, talks=False)
-    with bench.open(case.driver) as meter:
-        capture = bench.run(meter, case.interval_s)
-    assert bench.holds(capture)
+    scene = case.scene(1, talks=False)
+    with scene.open(case.driver) as meter:
+        capture = scene.run(meter, case.interval_s)
+    assert scene.holds(capture)
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_a_board_that_nobody_asks_begins_when_it_likes(case):
     """`hil measure` of a user's own firmware: it sleeps for twice as long as was said before it works, and the readings tell all the same."""
-    bench = case.bench(1, talks=False)
-    with bench.open(case.driver) as meter:
-        meter.configure(bench.setting(case.interval_s, window_s=case.window_s + 0.6 * case.idle_s))
-        bench.time.ps = max(bench.time.ps, round((bench.up_s - 2 * case.idle_s) * PS))
+    scene = case.scene(1, talks=False)
+    with scene.open(case.driver) as meter:
+        meter.configure(scene.setting(case.interval_s, window_s=case.window_s + 0.6 * case.idle_s))
+        scene.time.ps = max(scene.time.ps, round((scene.up_s - 2 * case.idle_s) * PS))
         meter.arm()
         capture = meter.capture(20.0)
-    assert bench.holds(capture) and capture.synchronisation == "power"
+    assert scene.holds(capture) and capture.synchronisation == "power"
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_another_instrument_blocks(case):
-    bench = case.bench()
-    bench.line.fault = lambda query, answer: b"ACME,MODEL 1,1,1" if query == "*IDN?" else answer
+    scene = case.scene()
+    scene.line.fault = lambda query, answer: b"ACME,MODEL 1,1,1" if query == "*IDN?" else answer
     if case is POLLED:
         pytest.skip("the generic one takes whoever answers")
-    with pytest.raises(Blocked, match=rf"'ACME,MODEL 1,1,1', not a {bench.sheet.name}"), bench.open(case.driver):
+    with pytest.raises(Blocked, match=rf"'ACME,MODEL 1,1,1', not a {scene.sheet.name}"), scene.open(case.driver):
         pass
 
 
 def test_a_generic_meter_that_refuses_a_command_blocks():
-    bench = POLLED.bench()
+    scene = POLLED.scene()
     with (
         pytest.raises(Blocked, match="reports -113"),
-        bench.open(PolledScpi, dialect=Dialect({"MEAS:CURR?": "I"}, reset=("NO:SUCH",))),
+        scene.open(PolledScpi, dialect=Dialect({"MEAS:CURR?": "I"}, reset=("NO:SUCH",))),
     ):
         pass
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_a_late_answer_blocks_and_is_not_taken_for_the_next(case):
-    bench = case.bench(2)
-    with bench.open(case.driver, timeout_ms=150) as meter:
-        bench.line.fault = late(0.25, case.query)
-        meter.configure(bench.setting(case.interval_s))
+    scene = case.scene(2)
+    with scene.open(case.driver, timeout_ms=150) as meter:
+        scene.line.fault = late(0.25, case.query)
+        meter.configure(scene.setting(case.interval_s))
         meter.arm()
         with pytest.raises(Blocked, match="did not take"):
             meter.capture(5.0)
-        assert bench.holds(bench.run(meter, case.interval_s)), "the session was opened again"
+        assert scene.holds(scene.run(meter, case.interval_s)), "the session was opened again"
         assert meter._session.query("*IDN?") == meter.identity
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_an_instrument_that_vanishes_blocks_and_one_that_comes_back_measures(case):
-    bench = case.bench(3)
-    with bench.open(case.driver, timeout_ms=300) as meter:
-        meter.configure(bench.setting(case.interval_s))
+    scene = case.scene(3)
+    with scene.open(case.driver, timeout_ms=300) as meter:
+        meter.configure(scene.setting(case.interval_s))
         meter.arm()
-        bench.line.stop()
-        with pytest.raises(Blocked, match=rf"the {bench.sheet.name} did not take"):
+        scene.line.stop()
+        with pytest.raises(Blocked, match=rf"the {scene.sheet.name} did not take"):
             meter.capture(5.0)
-    with bench.open(case.driver) as meter:
-        assert bench.holds(bench.run(meter, case.interval_s))
+    with scene.open(case.driver) as meter:
+        assert scene.holds(scene.run(meter, case.interval_s))
 
 
 OVERLOADS = {POLLED.key: b"9.9E37", DP800.key: b"3.3,OL,0.1", SDM.key: b"#15OL,OL", WT310.key: b"1,1,1,INF,1"}
@@ -149,21 +149,21 @@ def pairs(value: float) -> bytes:
 @pytest.mark.parametrize("case", ALL)
 @pytest.mark.parametrize("overload", [True, False], ids=["overload", "not-a-number"])
 def test_overload_and_no_numbers_spoil_the_window(case, overload):
-    bench = case.bench(4)
+    scene = case.scene(4)
     said = pairs(9.9e37 if overload else np.nan) if case is NGU else (OVERLOADS if overload else NO_NUMBERS)[case.key]
-    with bench.open(case.driver) as meter:
-        bench.line.fault = once(case.query, lambda _: said, after=3)
+    with scene.open(case.driver) as meter:
+        scene.line.fault = once(case.query, lambda _: said, after=3)
         with pytest.raises(InvalidWindow) as spoiled:
-            bench.run(meter, case.interval_s)
+            scene.run(meter, case.interval_s)
     assert spoiled.value.beyond_range == overload
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_a_current_beyond_the_range_spoils_and_says_so(case):
     """Some change the range, some say overload, the supply leaves constant voltage: each is told apart from a good window."""
-    bench = case.bench(5, range_a=case.small_a, scale=20.0 if case is DP800 else 1.0)
-    with bench.open(case.driver) as meter, pytest.raises(InvalidWindow) as spoiled:
-        bench.run(meter, case.interval_s)
+    scene = case.scene(5, range_a=case.small_a, scale=20.0 if case is DP800 else 1.0)
+    with scene.open(case.driver) as meter, pytest.raises(InvalidWindow) as spoiled:
+        scene.run(meter, case.interval_s)
     assert spoiled.value.beyond_range
 
 
@@ -174,23 +174,23 @@ def test_a_current_beyond_the_range_spoils_and_says_so(case):
 )  # fmt: skip
 def test_a_range_that_changes_within_the_window_spoils_it(case, command):
     """Somebody turns the knob: no error is reported, and every number looks well."""
-    bench = case.bench(6)
-    with bench.open(case.driver) as meter:
+    scene = case.scene(6)
+    with scene.open(case.driver) as meter:
 
         def turn(answer: bytes) -> bytes:
-            bench.line.instrument.execute(command)
+            scene.line.instrument.execute(command)
             return answer
 
-        bench.line.fault = once(case.query, turn, after=5)
+        scene.line.fault = once(case.query, turn, after=5)
         with pytest.raises(InvalidWindow, match="it changed within the window"):
-            bench.run(meter, case.interval_s)
+            scene.run(meter, case.interval_s)
 
 
-def stall(bench: Bench, seconds: float):
+def stall(scene: Scene, seconds: float):
     """A fault: the host stands still for a while, once, in the window."""
 
     def change(answer: bytes) -> bytes:
-        bench.time.sleep(seconds)
+        scene.time.sleep(seconds)
         return answer
 
     return change
@@ -198,10 +198,10 @@ def stall(bench: Bench, seconds: float):
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.key) for case in (POLLED, DP800)])
 def test_polls_that_the_host_missed_are_counted(case):
-    bench = case.bench(7)
-    with bench.open(case.driver) as meter:
-        bench.line.fault = once(case.query, stall(bench, 0.1), after=100)
-        capture = bench.run(meter, case.interval_s)
+    scene = case.scene(7)
+    with scene.open(case.driver) as meter:
+        scene.line.fault = once(case.query, stall(scene, 0.1), after=100)
+        capture = scene.run(meter, case.interval_s)
     assert capture.lost == pytest.approx(0.1 / case.interval_s, abs=2)
 
 
@@ -226,12 +226,12 @@ LOSSES = {
 
 @pytest.mark.parametrize(("case", "query", "after", "change", "reason"), LOSSES.values(), ids=LOSSES)
 def test_lost_readings_spoil_the_window(case, query, after, change, reason):
-    bench = case.bench(8)
-    bench.slowest_s = 0.2 if case is SDM else 0.0  # one answer holds many readings
-    with bench.open(case.driver) as meter:
-        bench.line.fault = once(query, stall(bench, 0.33) if change == "stall" else change, after=after)
+    scene = case.scene(8)
+    scene.slowest_s = 0.2 if case is SDM else 0.0  # one answer holds many readings
+    with scene.open(case.driver) as meter:
+        scene.line.fault = once(query, stall(scene, 0.33) if change == "stall" else change, after=after)
         with pytest.raises(InvalidWindow, match=reason):
-            bench.run(meter, case.interval_s)
+            scene.run(meter, case.interval_s)
 
 
 @pytest.mark.parametrize(
@@ -246,48 +246,48 @@ def test_lost_readings_spoil_the_window(case, query, after, change, reason):
 )  # fmt: skip
 def test_what_somebody_left_set_does_not_matter(case, left):
     """Before it was opened, and again after that."""
-    bench = case.bench(9)
+    scene = case.scene(9)
     for command in left:
-        bench.line.instrument.execute(command)
-    with bench.open(case.driver) as meter:
-        bench.line.instrument.execute("*CLS")
+        scene.line.instrument.execute(command)
+    with scene.open(case.driver) as meter:
+        scene.line.instrument.execute("*CLS")
         for command in left:
             if command != ":NONSENSE":
-                bench.line.instrument.execute(command)
-        capture = bench.run(meter, case.interval_s)
-    assert bench.holds(capture)
-    assert net_energy(capture, case.idle_s) == pytest.approx(bench.net(), rel=0.04)
+                scene.line.instrument.execute(command)
+        capture = scene.run(meter, case.interval_s)
+    assert scene.holds(capture)
+    assert net_energy(capture, case.idle_s) == pytest.approx(scene.net(), rel=0.04)
     first, second = capture.edges
     inside = (capture.t_s > first.t_s + first.half_s) & (capture.t_s < second.t_s - second.half_s - capture.aperture_s)
-    mean = bench.net() / (bench.down_s - bench.up_s) + 0.012 * VOLT
-    offset = VOLT * bench.sheet.range_for(case.range_a).offset_a
+    mean = scene.net() / (scene.down_s - scene.up_s) + 0.012 * VOLT
+    offset = VOLT * scene.sheet.range_for(case.range_a).offset_a
     assert np.mean(capture.power_w[inside]) == pytest.approx(mean, abs=0.04 * mean + offset)
     assert capture.interval_s == pytest.approx(case.interval_s, rel=0.1)
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_a_power_that_never_changes_spoils_the_window(case):
-    bench = case.bench(10, flat=True)
-    with bench.open(case.driver) as meter, pytest.raises(InvalidWindow, match="edges of the window cannot be found"):
-        bench.run(meter, case.interval_s)
+    scene = case.scene(10, flat=True)
+    with scene.open(case.driver) as meter, pytest.raises(InvalidWindow, match="edges of the window cannot be found"):
+        scene.run(meter, case.interval_s)
 
 
 def test_the_host_dates_a_window_whose_power_does_not_change_when_the_board_counted_it():
-    bench = POLLED.bench(11, flat=True)
-    with bench.open(PolledScpi) as meter:
+    scene = POLLED.scene(11, flat=True)
+    with scene.open(PolledScpi) as meter:
         say = meter.mark
         meter.mark = lambda begins: say(begins) if begins else say(False, 1.2, 1e-4)
-        capture = bench.run(meter, 0.008)
+        capture = scene.run(meter, 0.008)
     assert capture.synchronisation == "host"
-    assert bench.holds(capture)
+    assert scene.holds(capture)
     assert 0.02 < capture.edges[0].half_s < 0.1
 
 
 @pytest.mark.parametrize("case", ALL)
 def test_an_answer_that_never_comes_blocks(case):
-    bench = case.bench(12, talks=False)
-    with bench.open(case.driver) as meter:
-        meter.configure(bench.setting(case.interval_s))
+    scene = case.scene(12, talks=False)
+    with scene.open(case.driver) as meter:
+        meter.configure(scene.setting(case.interval_s))
         meter.arm()
         meter.mark(True)
         with pytest.raises(Blocked, match="was not over within 3 s"):
@@ -300,15 +300,15 @@ def aliased(jitter: float, seed: int) -> float:
     rng = np.random.default_rng(seed)
     starts = 0.01 * np.arange(300)[:, None] + np.array([0.0, 0.002])  # a fifth of each step works
     trace = ScriptedTrace(time, np.round(starts.ravel() * PS).astype(np.int64), np.tile([0.09, 0.01], 300), [], VOLT)
-    bench = POLLED.bench(seed)
-    bench.time, bench.talks = time, False
-    bench.line.instrument = VirtualPolledScpi(trace, bench.errors, rng, time)
+    scene = POLLED.scene(seed)
+    scene.time, scene.talks = time, False
+    scene.line.instrument = VirtualPolledScpi(trace, scene.errors, rng, time)
     VirtualPolledScpi.latency_s, before = (0.0, 0.0001), VirtualPolledScpi.latency_s
     try:
-        with bench.open(
+        with scene.open(
             PolledScpi, dialect=Dialect({"MEAS:CURR?": "I"}, prepare=("CURR:RANG 0.1",)), jitter=jitter, seed=seed
         ) as meter:
-            meter.configure(bench.setting(0.01))
+            meter.configure(scene.setting(0.01))
             time.sleep(float(rng.uniform(0, 0.01)))
             polls = meter._poller.run(meter._poll, 0.01, lambda: time.seconds() > 2)
     finally:
@@ -332,13 +332,13 @@ def test_a_dialect_that_makes_no_sense_is_refused():
 
 
 def test_power_is_what_the_meter_tells_where_it_tells_it():
-    bench = POLLED.bench(13)
-    with bench.open(
+    scene = POLLED.scene(13)
+    with scene.open(
         PolledScpi, dialect=Dialect({"MEAS:POW?": "P"}, prepare=("CURR:RANG {range_a:g}",), range_query="CURR:RANG?")
     ) as meter:
-        capture = bench.run(meter, 0.008)
+        capture = scene.run(meter, 0.008)
     assert np.isnan(capture.current_a).all() and np.isnan(capture.voltage_v).all()
-    assert net_energy(capture, 0.5) == pytest.approx(bench.net(), rel=0.04)
+    assert net_energy(capture, 0.5) == pytest.approx(scene.net(), rel=0.04)
 
 
 class WallTime:
@@ -354,16 +354,16 @@ class WallTime:
 
 def test_in_real_time_a_meter_reads_in_one_thread_while_the_host_asks_the_board_in_another():
     """0.7 s of the host's clock: sleep, work, sleep; the meter is polled beside, and told by `mark` only."""
-    bench, time = POLLED.bench(14, idle_s=0.2, window_s=0.3), WallTime()
+    scene, time = POLLED.scene(14, idle_s=0.2, window_s=0.3), WallTime()
     up, down = 0.5, 0.8
     trace = ScriptedTrace(
         time, np.round(np.array([0.0, up, down]) * PS).astype(np.int64), np.array([0.01, 0.06, 0.01]), [], VOLT
     )
-    bench.line.instrument = VirtualPolledScpi(trace, bench.errors, np.random.default_rng(0), None)
+    scene.line.instrument = VirtualPolledScpi(trace, scene.errors, np.random.default_rng(0), None)
     host = Host(lambda: time.ps / PS, wall.sleep)
-    bench.line.start()
-    session = bench.session()
-    meter = PolledScpi(session, bench.sheet, host)
+    scene.line.start()
+    session = scene.session()
+    meter = PolledScpi(session, scene.sheet, host)
     meter.configure(Setting(VOLT, 0.1, 0.005, 0.2, 0.3))
     meter.arm()
     with ThreadPoolExecutor(max_workers=1) as beside:
@@ -374,6 +374,6 @@ def test_in_real_time_a_meter_reads_in_one_thread_while_the_host_asks_the_board_
         meter.mark(False)
         capture = pending.result()
     meter.close()
-    bench.line.stop()
+    scene.line.stop()
     assert capture.synchronisation == "power"
     assert all(abs(edge.t_s - true) <= edge.half_s for edge, true in zip(capture.edges, (up, down), strict=True))

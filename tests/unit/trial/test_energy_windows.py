@@ -24,11 +24,11 @@ from hil.methods.least_cycles import LeastCycles
 from hil.trial.energy import measure_windows
 from hil.trial.energy_record import energy_json
 from hil.trial.energy_windows import MOST_SPOILED
-from hil.trial.latency import LAP_PHASES
+from hil.trial.latency_counts import LAP_PHASES
 from hil.trial.second_sources.checks import Checks
 from hil.trial.second_sources.figures import Figures
 from hil.trial.spec import EnergyWindows, TrialSpec
-from tests.unit.energy.energy_scene import NONE, Bench
+from tests.unit.energy.energy_scene import NONE, Scene
 
 SHEET = load_data_sheet("keithley-2450")
 LOAD = Load(0.0137, (0.2, 0.5, 0.3), (0.04, 0.06, 0.03), 0.015, 2e-3, 3.3)
@@ -67,7 +67,7 @@ class FakeTrial:
     """Board and reference that agree, in a scene."""
 
     def __init__(self, meter, load=LOAD, wrong_at=None, reality="virtual", interval_s=0.0025, stretches=True) -> None:
-        self.bench = Bench(load, 1, interval_s, interval_s, NONE)
+        self.scene = Scene(load, 1, interval_s, interval_s, NONE)
         self.meter, self.wrong_at, self.runs, self.pulses = meter, wrong_at, [], 0
         board = SimpleNamespace(supply_v=3.3)
         weight = SimpleNamespace(name="conv1")
@@ -96,7 +96,7 @@ class FakeTrial:
 
     def run(self, first, steps, count, idle_ms, quiet_s):
         self.runs.append((first, steps, idle_ms))
-        self.meter.windows.put(self.bench.window(steps, idle_ms / 1000))
+        self.meter.windows.put(self.scene.window(steps, idle_ms / 1000))
         cycles = {phase: steps * count for phase, count in CYCLES.items()}
         cycles |= {"total": steps * CYCLES["total"] + 5000, "digest": 5000}
         return Stepped(first + steps - 1, 0.0, 0.0, cycles, (8 if self.wrong_at == len(self.runs) else 7,), 1)

@@ -14,7 +14,8 @@ from hil.errors import Blocked
 from hil.quantity import Provenance
 from hil.record import quantities, schema
 from hil.trial import LatencySteps, TrialSpec
-from hil.trial.latency import LAP_PHASES, Latency, check_wraps
+from hil.trial.latency import check_wraps
+from hil.trial.latency_counts import LAP_PHASES, Latency
 from hil.trial.latency_figures import MOST_BINS, Booking, Cost, figures
 from hil.trial.outcome import PHASES, Outcome, StepRow
 from hil.trial.prepare import prepare

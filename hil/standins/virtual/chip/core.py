@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from collections.abc import Set as Addresses
 
 import numpy as np
 import unicorn
@@ -46,7 +47,7 @@ class Core(MappedMemories):
         uc.ctl_set_cpu_model(cpu)
         self.handle = uc._uch
         self._shared = np.zeros(STATE_LENGTH, np.int64)
-        self.state = memoryview(self._shared)  # access to an element takes a third of the time of an array's
+        self.state = self._shared.data  # access to an element takes a third of the time of an array's
         self._one = ctypes.c_uint32()
         self._one_reference = ctypes.byref(self._one)
         self._ended: Ended | None = None
@@ -130,7 +131,7 @@ class Core(MappedMemories):
         mask = opcode[0] & 0xF
         return 5 - (mask & -mask).bit_length() + 1 if opcode[1] == 0xBF and mask else 1
 
-    def set_breakpoints(self, addresses: set[int]) -> None:
+    def set_breakpoints(self, addresses: Addresses) -> None:
         """Set the addresses of all breakpoints; runs end before the instruction there."""
         for address in set(self._breakpoints) - addresses:
             self.uc.hook_del(self._breakpoints.pop(address))
@@ -143,7 +144,7 @@ class Core(MappedMemories):
 
     def _go(self, instructions: int) -> Ended:
         if self._make_changes() or self._stale_code:
-            self.uc.ctl_flush_tb()
+            self.uc.ctl_flush_tb()  # type: ignore[attr-defined] # made at run time, from a table of controls
             self._stale_code = False
         self.state[Slot.STOPPED] = Stop.NONE
         self._ended = None
@@ -197,7 +198,7 @@ class Core(MappedMemories):
         regions = fixed + changing
         if len(regions) > MAX_REGIONS:
             raise ValueError(f"{len(regions)} executable memories, at most {MAX_REGIONS} are supported")
-        self.state[Slot.STOP_CALL] = ctypes.cast(uclib.uc_emu_stop, ctypes.c_void_p).value
+        self.state[Slot.STOP_CALL] = ctypes.cast(uclib.uc_emu_stop, ctypes.c_void_p).value or 0
         self.state[Slot.COUNTS] = self._counts.ctypes.data
         self.state[Slot.SIZES] = self._sizes.ctypes.data
         self.state[Slot.REGIONS] = len(regions)

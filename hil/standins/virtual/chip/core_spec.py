@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from hil.standins.virtual.chip.machine import Machine
     from hil.standins.virtual.chip.scb import SystemControlBlock
 
 
+@runtime_checkable
 class Source(Protocol):
     """A peripheral that acts on its own in virtual time (picoseconds)."""
 

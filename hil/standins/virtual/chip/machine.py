@@ -73,7 +73,7 @@ class Machine(ResetAndPower):
         """Attach a peripheral; if it is a `Source`, it also acts in virtual time."""
         self.bus.attach(block, size)
         self.blocks.append(block)
-        if hasattr(block, "next_event"):
+        if isinstance(block, Source):
             self.sources.append(block)
 
     # running

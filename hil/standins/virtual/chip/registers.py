@@ -112,16 +112,16 @@ class Block:
         self.value = {r.name: r.reset for r in self.REGISTERS}
         self._at = {r.offset: r for r in self.REGISTERS}
         self._named = {r.name: r for r in self.REGISTERS}
-        self._readers: dict[str, Callable] = {
+        self._readers: dict[str, Callable | None] = {
             r.name: getattr(self, f"read_{r.name.lower()}", None) for r in self.REGISTERS
         }
         # Fast path for words that a program polls: names and readers by offset.
         self._reader_at = {
-            r.offset: (r.name, self._readers[r.name])
+            r.offset: (r.name, reader)
             for r in self.REGISTERS
-            if self._readers[r.name] is not None and not r.acting
+            if (reader := self._readers[r.name]) is not None and not r.acting
         }
-        self._writers: dict[str, Callable] = {
+        self._writers: dict[str, Callable | None] = {
             r.name: getattr(self, f"write_{r.name.lower()}", None) for r in self.REGISTERS
         }
 
@@ -141,8 +141,8 @@ class Block:
         """Read `size` bytes at `offset`; raise ModelFault if there is no register or its clock is off."""
         quick = self._reader_at.get(offset)
         if quick is not None and size == 4 and self.clocked:
-            name, reader = quick
-            return reader(self.value[name])
+            name, read_word = quick
+            return read_word(self.value[name])
         register = self._register(offset, size, "read")
         value = self.value[register.name] & ~register.acting
         reader = self._readers[register.name]

@@ -6,7 +6,7 @@ import socket
 import socketserver
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from hil.standins.virtual.peer import same_user_only
 
@@ -32,7 +32,7 @@ class InstrumentServer:
     """
 
     def __init__(self, instrument: Instrument, log: Callable[[str], None] = lambda line: None) -> None:
-        lock = threading.Lock()
+        lock, accepts = threading.Lock(), same_user_only(log)
 
         class Session(socketserver.StreamRequestHandler):
             def handle(self) -> None:
@@ -53,7 +53,9 @@ class InstrumentServer:
 
         class Server(socketserver.ThreadingTCPServer):
             daemon_threads = True
-            verify_request = staticmethod(same_user_only(log))
+
+            def verify_request(self, request: Any, client_address: Any) -> bool:
+                return accepts(request, client_address)
 
         self._server = Server(("127.0.0.1", 0), Session)
         self._thread = threading.Thread(

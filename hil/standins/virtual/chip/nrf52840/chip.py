@@ -7,12 +7,13 @@ silicon SysTick stops while the core sleeps; here it does not.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M4
 
 from hil.standins.virtual.chip.chip import Chip
-from hil.standins.virtual.chip.core_spec import CoreSpec
+from hil.standins.virtual.chip.core_spec import CoreSpec, Source
 from hil.standins.virtual.chip.cortex_m4 import private_peripherals
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.nrf52840.events import EventBlock
@@ -74,14 +75,11 @@ class Nrf52840(Chip):
         self.uicr.program = self.nvmc.write_word
         self.protection = Protection(self.uicr, variant[2:])
         self.ctrl_ap = CtrlAp(self.protection, self.nvmc.erase_all, super().hold_reset, log)
-        self.ports = tuple(
-            Port(number, pins, lambda pin, level, number=number: on_pin(str(number), pin, level, self.clock.now))
-            for number, pins in enumerate((P0_PINS, P1_PINS))
-        )
+        self.ports = tuple(self._port(number, pins, on_pin) for number, pins in enumerate((P0_PINS, P1_PINS)))
         self.ppi = Ppi(self._settle_timers)
         self.power = PowerClock(self.clock, self._line(_POWER_IRQ), self.ppi.fire, self._now, self.protection.disable)
         self.timers = tuple(
-            Timer(i, self.clock, self._line(irq), self.ppi.fire, self._now, lambda i=i: self._cleared_until(i))
+            Timer(i, self.clock, self._line(irq), self.ppi.fire, self._now, partial(self._cleared_until, i))
             for i, irq in enumerate(_TIMER_IRQS)
         )
         self.uarte0 = Uarte(
@@ -91,6 +89,9 @@ class Nrf52840(Chip):
         self._attach(rng, variant)
         self._erased_and_open()
         self.reset()
+
+    def _port(self, number: int, pins: int, on_pin: Callable[[str, int, int, int], None]) -> Port:
+        return Port(number, pins, lambda pin, level: on_pin(str(number), pin, level, self.clock.now))
 
     def _attach(self, rng: np.random.Generator, variant: str) -> None:
         self.bus.attach(Ficr(rng, variant), 0x1000)
@@ -128,7 +129,8 @@ class Nrf52840(Chip):
     def _now(self) -> int:
         """Return virtual time, after all peripherals are updated to it."""
         now = self.clock.now
-        for block in (self.power, self.uarte0, *self.timers):
+        acting: tuple[Source, ...] = (self.power, self.uarte0, *self.timers)
+        for block in acting:
             block.update(now)
         return now
 

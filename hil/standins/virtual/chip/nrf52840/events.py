@@ -78,8 +78,8 @@ class EventBlock(Block):
                 self._writers[register.name] = lambda _old, _new, acting, r=register: self._trigger(r, acting)
             if register.name.startswith("EVENTS_"):
                 self._writers[register.name] = lambda _old, new, _acting, r=register: self._clear(r, new)
-                self._readers[register.name] = lambda _value, r=register: self._read_event(r)
-                self._reader_at[register.offset] = register.name, self._readers[register.name]
+                self._reader_at[register.offset] = register.name, lambda _value, r=register: self._read_event(r)
+                self._readers[register.name] = self._reader_at[register.offset][1]
 
     def reset(self) -> None:
         super().reset()

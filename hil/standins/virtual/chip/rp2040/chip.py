@@ -8,6 +8,7 @@ peripherals without a model (PIO, USB, SPI, I2C, ADC, PWM, RTC, UART1, SYSCFG, B
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from unicorn.arm_const import UC_CPU_ARM_CORTEX_M0
@@ -148,6 +149,10 @@ class Rp2040(Chip):
     def serial(self) -> Pl011:
         return self.uart0
 
+    def _uses(self, source: str) -> bool:
+        """Return whether a clock comes from a source; the PLLs are made before the clocks."""
+        return self.clocks.uses(source)
+
     def _wire_clocks(self, crystal_hz: int) -> None:
         self.rosc = Rosc(self.clock, lambda: self.clocks.settle())
         self.xosc = Xosc(self.clock, crystal_hz, lambda: self.clocks.settle())
@@ -157,7 +162,7 @@ class Rp2040(Chip):
                 base,
                 self.clock,
                 self.xosc,
-                lambda name=name: self.clocks.uses(name.lower()),
+                partial(self._uses, name.lower()),
                 lambda: self.clocks.settle(),
             )
             for name, base in (("PLL_SYS", 0x40028000), ("PLL_USB", 0x4002C000))

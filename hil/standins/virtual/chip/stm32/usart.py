@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.fault import ModelFault
+from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.stm32 import usart_registers as u
 from hil.standins.virtual.chip.stm32.usart_line import FIFO, UsartLine
 
@@ -16,7 +17,7 @@ class Usart(UsartLine):
     """A USART. Args: see UsartLine."""
 
     SIZES = (1, 2, 4)
-    REGISTERS = u.REGISTERS
+    REGISTERS: tuple[Register, ...] = u.REGISTERS
 
     # flags and the interrupt
 

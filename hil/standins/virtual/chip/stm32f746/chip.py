@@ -16,6 +16,7 @@ from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.stm32.gpio import GpioPort
 from hil.standins.virtual.chip.stm32f746 import dma
 from hil.standins.virtual.chip.stm32f746.flash import Flash
@@ -129,8 +130,11 @@ class Stm32F746(Chip):
             block.clock_name = f"RCC_{register}.{gate}EN"
 
     def _reset_peripherals(self, register: str, bits: int) -> None:
-        blocks = {"AHB1RSTR": {"DMA2": self.dma2} | {port.name: port for port in self.ports.values()},
-                  "APB1RSTR": {"PWR": self.pwr}, "APB2RSTR": {"USART1": self.usart1}}  # fmt: skip
+        blocks: dict[str, dict[str, Block]] = {
+            "AHB1RSTR": {"DMA2": self.dma2, **{port.name: port for port in self.ports.values()}},
+            "APB1RSTR": {"PWR": self.pwr},
+            "APB2RSTR": {"USART1": self.usart1},
+        }
         for name, block in blocks.get(register, {}).items():
             if bits & self.rcc.mask(register, name):
                 block.reset()

@@ -72,10 +72,7 @@ class Stm32H7B3(Chip):
         self.flash = Flash(self.clock, self.core, self.flash_power, log)
         self.pwr = Pwr(self.clock)
         self.rcc = Rcc(self.clock, hse_hz)
-        self.ports = {
-            letter: GpioPort(letter, lambda pin, level, letter=letter: on_pin(letter, pin, level, self.clock.now))
-            for letter in "ABCDEFGHIJK"
-        }
+        self.ports = {letter: self._port(letter, on_pin) for letter in "ABCDEFGHIJK"}
         self.dmamux1 = Dmamux1("DMAMUX1", 0x40020800)
         self.dma1 = Dma1(
             "DMA1", 0x40020000, self.core, DMA_REACHES, self.dmamux1.request,
@@ -121,6 +118,9 @@ class Stm32H7B3(Chip):
     def reset(self) -> None:
         super().reset()
         self._set_gates()
+
+    def _port(self, letter: str, on_pin: Callable[[str, int, int, int], None]) -> GpioPort:
+        return GpioPort(letter, lambda pin, level: on_pin(letter, pin, level, self.clock.now))
 
     def _usart1_pins(self) -> tuple[bool, bool]:
         port = self.ports["A"]

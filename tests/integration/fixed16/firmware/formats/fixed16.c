@@ -6,7 +6,7 @@
 #include "engine/format.h"
 #include "graph/checks.h"
 #include "kernels/losses.h"
-#include "kernels/zo_update.h"
+#include "kernels/noise.h"
 
 #define INPUT_SCALE 0x1p-12f
 

@@ -1,8 +1,8 @@
 /* SPSA on tflite8, one two-sided query a step: docs/arithmetic-spsa.md. */
 #include "arith/rademacher.h"
+#include "kernels/gradients.h"
 #include "kernels/losses.h"
 #include "kernels/perturbation.h"
-#include "kernels/zeroth_order_gradient.h"
 #include "methods/tflite8_methods.h"
 
 enum {

@@ -1,0 +1,30 @@
+/* Pooling, forward and backward, in the formats bfp8 (docs/arithmetic.md, sections 4 and 7) and tflite8
+   (docs/arithmetic-tflite.md, section 4; docs/arithmetic-backward.md, section 3). */
+#pragma once
+
+#include <stdint.h>
+
+#include "kernels/shapes.h"
+
+/* bfp8: windows are kernel_h x kernel_h with stride kernel_h. */
+
+/* Forward pass: out[y][x][c] = the maximum of the window. */
+void max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t *out);
+
+/* Backward pass: the error of each output goes to the first maximum of its window in row-major order; every other input
+   error is 0. */
+void max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t *input_error);
+
+/* tflite8. */
+
+/* Forward passes, for any kernel, stride and padding. Only the part of a window inside the image counts. Outputs are
+   limited to act_min..act_max. */
+void tflite_average_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t act_min, int8_t act_max, int8_t *out);
+void tflite_max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t act_min, int8_t act_max, int8_t *out);
+
+/* Backward passes, for windows that do not overlap and lie within the image. The error of each output goes to every
+   position of its window (average_pool) or to the first maximum in row-major order (max_pool); every other input error
+   is 0. */
+void tflite_average_pool_s8_backward(const int8_t *error, const layer_shape_t *shape, int8_t *input_error);
+void tflite_max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
+                                 int8_t *input_error);

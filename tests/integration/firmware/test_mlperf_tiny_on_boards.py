@@ -1,0 +1,60 @@
+"""MLPerf Tiny's serial commands on boards with LeNet-5, beside the reference."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import serial
+from mlperf_runner import Runner, expected_results
+
+from hil.commands.mlperf_tiny import make_ready
+from hil.data import load
+from hil.rig import Bench, Rig
+from hil.trial import TrialSpec
+from hil.trial.prepare import prepare
+
+TOLERANCE = 0.0011  # the board rounds a float32 to three decimals, the oracle a float64
+
+
+def exchange_on(port: serial.Serial, data: bytes) -> bytes:
+    port.write(data)
+    answer, end = b"", time.monotonic() + 20
+    while not answer.endswith(b"m-ready\r\n"):
+        assert time.monotonic() < end, answer
+        answer += port.read(max(1, port.in_waiting))
+    return answer
+
+
+@pytest.mark.parametrize(
+    "board",
+    ["stm32f746", *(pytest.param(name, marks=pytest.mark.tier("nightly")) for name in ("rp2040", "mps2-an386"))],
+)
+def test_a_board_with_lenet5_classifies_as_the_reference_does(board: str, tmp_path: Path) -> None:
+    """The port is closed by our host and opened anew by a runner that talks first and knows nothing of what was before."""
+    if not board.startswith("mps2"):
+        pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
+    prepared = prepare(TrialSpec(board, "full-zo", batch=2, seed=4))
+    images = load("fashion-mnist-1k").test_images[:4]
+    with Rig(Bench()) as rig, rig.take(prepared.board, prepared.image, tmp_path / "log") as taken:
+        path = make_ready(prepared, taken, "lenet5", energy=False)
+        with serial.Serial(path, prepared.board.baud, timeout=0.1) as port:
+            runner = Runner(lambda data: exchange_on(port, data))
+            assert runner.command("name") == [f"m-name-dut-[trainrig {board}]"]
+            assert runner.command("profile")[1] == "m-model-[lenet5]"
+            found = []
+            for image in images:
+                runner.load(image.tobytes())
+                (start, end), results = runner.infer(2, 1)
+                assert results == pytest.approx(
+                    expected_results(prepared.method.network, image.tobytes()), abs=TOLERANCE
+                )
+                found.append((end - start, results))
+        assert len({tuple(results) for _, results in found}) > 1
+        assert all(microseconds > 500 for microseconds, _ in found)
+        assert np.ptp([microseconds for microseconds, _ in found]) < 0.5 * found[0][0]
+        again = make_ready(prepared, taken, "again", energy=True)  # the link is there as ever
+        with serial.Serial(again, prepared.board.baud, timeout=0.1) as port:
+            assert Runner(lambda data: exchange_on(port, data)).command("profile")[1] == "m-model-[again]"

@@ -1,0 +1,70 @@
+"""A board as a trainer of golden rows, through the client that trials use: the same probe, link and requests."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hil import boards
+from hil.images import image_of
+from hil.link.session import Session, fresh_nonce
+from hil.methods import Method
+from hil.rig import Rig
+from hil.targets import open_target
+from hil.trial.device import STEP_DEADLINE_S, Device
+from hil.trial.lockstep import SLOWEST_MACS_S
+from tests.unit.golden.train import Stepped
+
+
+class BoardTrainer:
+    """A board that has been flashed and greeted; it takes one row after the other.
+
+    Args:
+        device: the board.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device, self.name = device, f"the virtual board {device.identity.board}"
+
+    def begin(self, of: Method) -> int:
+        """Load the network and configure; a step has as long as in a trial."""
+        self._device.step_deadline_s = max(STEP_DEADLINE_S, of.step_macs() / SLOWEST_MACS_S)
+        self._device.load(of.file())
+        return self._device.configure(of.configuration(of.settings, of.settings.batch, 0)).arena_planned
+
+    def digests(self) -> tuple[int, ...]:
+        """Return the digest of every trained tensor."""
+        return self._device.digests()
+
+    def samples(self, images: np.ndarray, labels: np.ndarray) -> None:
+        """Stream a batch."""
+        self._device.samples(images, labels)
+
+    def step(self, step: int, count: int) -> Stepped:
+        """Train on the batch."""
+        return self._device.step(step, count)
+
+    def infer(self) -> tuple[int, int]:
+        """Return the predicted class of the sample in slot 0, and the digest of its logits."""
+        reply = self._device.infer(1)
+        return reply.predictions[0], reply.logits_digest
+
+    def trace(self, slot: int, stages: int) -> Sequence[int]:
+        """Return the digest of every stage of a sample."""
+        return self._device.trace(slot, stages)
+
+
+@contextlib.contextmanager
+def virtual_board(name: str, rig: Rig, log: Path) -> Iterator[BoardTrainer]:
+    """Take a board's virtual stand-in, bring the prebuilt image onto it and greet it."""
+    board, image = boards.load(name), image_of(name)
+    with rig.take(board, image, log) as taken:
+        target = open_target(board, taken.endpoints, taken.probe_process)
+        try:
+            target.flash(image)
+            yield BoardTrainer(Device(Session(target.port, fresh_nonce(), taken.alive), board, image))
+        finally:
+            target.close()

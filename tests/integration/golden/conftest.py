@@ -1,0 +1,23 @@
+"""One virtual board for all golden rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from board_side import BoardTrainer, virtual_board
+
+from hil.rig import Bench, Rig
+
+BOARD = "stm32h7b3"
+
+
+@pytest.fixture(scope="session")
+def board_trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoardTrainer]:
+    """Give a virtual board that has been greeted."""
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
+    with (
+        Rig(Bench(), reality="virtual") as rig,
+        virtual_board(BOARD, rig, tmp_path_factory.mktemp("golden") / "bench.log") as trainer,
+    ):
+        yield trainer
