@@ -63,4 +63,8 @@ void test_graph_sizes(void);
 void test_graph_forward(void);
 void test_graph_training(void);
 void test_w16a8(void);
+void test_w16a8_file(void);
 void test_qzo_ff(void);
+void test_qzo_numbers(void);
+void test_qzo_steps(void);
+void test_qzo_settings(void);
