@@ -68,4 +68,8 @@ void test_float32_file(void);
 void test_float32_kernels(void);
 void test_float32_vectors(void);
 void test_w16a8(void);
+void test_w16a8_file(void);
 void test_qzo_ff(void);
+void test_qzo_numbers(void);
+void test_qzo_steps(void);
+void test_qzo_settings(void);

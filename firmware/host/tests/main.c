@@ -85,7 +85,11 @@ int main(void) {
         {"float32 kernels", test_float32_kernels},
         {"float32 vectors", test_float32_vectors},
         {"w16a8", test_w16a8},
+        {"w16a8 file", test_w16a8_file},
         {"qzo-ff", test_qzo_ff},
+        {"qzo-ff numbers", test_qzo_numbers},
+        {"qzo-ff steps", test_qzo_steps},
+        {"qzo-ff settings", test_qzo_settings},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         groups[i].run();
