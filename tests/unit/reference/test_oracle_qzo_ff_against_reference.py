@@ -71,7 +71,7 @@ def enhancements(draw: st.DrawFn) -> dict[str, object]:
     }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     others=enhancements(),
     epsilon=st.sampled_from([0.2, 0.7, 5, 100, 2000]),
