@@ -80,20 +80,23 @@ NumberOrWord = Annotated[
 ]
 
 
-def _with_step(change: dict[str, int]) -> dict[str, int]:
+def _with_step(change: dict[str, float]) -> dict[str, float]:
     if "step" not in change:
         raise clause_error("has no step")
+    if not isinstance(change["step"], int):
+        raise clause_error(f"has the step {change['step']}, which is no integer")
     return change
 
 
 Change = Annotated[
-    Named[StrictInt],
+    Named[Number],
     AfterValidator(_with_step),
     WithJsonSchema(
         {
             "type": "object",
             "required": ["step"],
-            "additionalProperties": {"type": "integer"},
+            "properties": {"step": {"type": "integer"}},
+            "additionalProperties": {"type": "number"},
             "maxProperties": MOST_NAMES,
         }
     ),

@@ -119,9 +119,14 @@ class Profile(TypedDict):
 
 @with_config(CLOSED)
 class Analytic(TypedDict):
-    """Memory by ElasticZO, equations (13) to (15), by PMT, section 4.3, or of QZO-FF; and counts of the network."""
+    """Memory by ElasticZO, equations (2) to (4) in FP32 and (13) to (15) in INT8, by PMT, section 4.3, or of QZO-FF.
 
-    equation: Literal["(13)", "(14)", "(15)", "PMT, section 4.3", "QZO-FF, inference and trained weights"]
+    And counts of the network.
+    """
+
+    equation: Literal[
+        "(2)", "(3)", "(4)", "(13)", "(14)", "(15)", "PMT, section 4.3", "QZO-FF, inference and trained weights"
+    ]
     bytes: Count
     macs_forward: Count
     macs_step: NotRequired[Count]

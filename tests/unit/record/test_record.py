@@ -138,6 +138,7 @@ def test_trial_json_fits_its_schema(recorded, results):
         ({"wall_s": math.nan}, "the trial.wall_s is nan, not a valid integer or a finite number"),
         ({"batch": 0}, "the trial.batch is 0, not greater than or equal to 1"),
         ({"schedule": [{"b_bp": 4}]}, "the trial.schedule[0] has no step"),
+        ({"schedule": [{"step": 1.5, "eta": 0.1}]}, "the trial.schedule[0] has the step 1.5, which is no integer"),
         ({"stages": ""}, "the trial has no field 'stages', did you mean stage"),
     ],
 )
