@@ -63,6 +63,7 @@ const format_t float32 = {
     .number = FORMAT_FLOAT32,
     .label_bytes = sizeof(uint16_t),
     .has_biases = true,
+    .bias_offset = sizeof(graph_limits_t),
     .load = load,
     .open = open,
     .run = run,

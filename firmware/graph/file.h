@@ -63,12 +63,12 @@ typedef struct {
     uint8_t none;
 } graph_factors_t;
 
-/* What the parameters of every float32 layer begin with. The biases follow, as in tflite8. */
+/* What the parameters of every float32 layer begin with. The biases follow. */
 typedef struct {
     float act_min, act_max;
 } graph_limits_t;
 
-_Static_assert(sizeof(graph_limits_t) == sizeof(graph_output_t), "model_biases() finds those of both formats");
+_Static_assert(sizeof(graph_limits_t) == 8, "docs/network.md");
 _Static_assert(sizeof(graph_header_t) == 32 && sizeof(graph_layer_t) == 32, "docs/network.md");
 _Static_assert(sizeof(graph_output_t) == 8 && sizeof(graph_factors_t) == 16, "docs/network.md");
 
