@@ -68,6 +68,7 @@ typedef struct {
     float act_min, act_max;
 } graph_limits_t;
 
+_Static_assert(sizeof(graph_limits_t) == 8, "docs/network.md");
 _Static_assert(sizeof(graph_header_t) == 32 && sizeof(graph_layer_t) == 32, "docs/network.md");
 _Static_assert(sizeof(graph_output_t) == 8 && sizeof(graph_factors_t) == 16, "docs/network.md");
 

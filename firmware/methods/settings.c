@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-_Static_assert(sizeof(elasticzo_settings_t) <= SETTINGS_BYTES, "the engine has room for elasticzo_settings_t");
+_Static_assert(sizeof(elasticzo_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t elasticzo_rows[] = {
     {0u, 5u, offsetof(elasticzo_settings_t, method), sizeof(uint8_t)},
@@ -25,7 +25,7 @@ static const setting_t elasticzo_rows[] = {
 
 const settings_table_t elasticzo_settings_table = {elasticzo_rows, 15, sizeof(elasticzo_settings_t)};
 
-_Static_assert(sizeof(tflite8_settings_t) <= SETTINGS_BYTES, "the engine has room for tflite8_settings_t");
+_Static_assert(sizeof(tflite8_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t tflite8_rows[] = {
     {0u, 2u, offsetof(tflite8_settings_t, method), sizeof(uint8_t)},
@@ -52,8 +52,7 @@ static const setting_t tflite8_rows[] = {
 
 const settings_table_t tflite8_settings_table = {tflite8_rows, 20, sizeof(tflite8_settings_t)};
 
-_Static_assert(sizeof(elasticzo_fp32_settings_t) <= SETTINGS_BYTES,
-               "the engine has room for elasticzo_fp32_settings_t");
+_Static_assert(sizeof(elasticzo_fp32_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t elasticzo_fp32_rows[] = {
     {0u, 5u, offsetof(elasticzo_fp32_settings_t, method), sizeof(uint8_t)},
@@ -69,7 +68,7 @@ static const setting_t elasticzo_fp32_rows[] = {
 
 const settings_table_t elasticzo_fp32_settings_table = {elasticzo_fp32_rows, 9, sizeof(elasticzo_fp32_settings_t)};
 
-_Static_assert(sizeof(qzo_ff_settings_t) <= SETTINGS_BYTES, "the engine has room for qzo_ff_settings_t");
+_Static_assert(sizeof(qzo_ff_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t qzo_ff_rows[] = {
     {0u, 5u, offsetof(qzo_ff_settings_t, method), sizeof(uint8_t)},

@@ -11,11 +11,14 @@ from hil.networks import NETWORKS
 @pytest.mark.parametrize(
     ("name", "suggested"),
     [
-        ("lenet", "lenet5 or lenet5-tflite"),  # not resnet-tiny, which shares four letters
-        ("LeNet-5", "lenet5 or lenet5-tflite"),
+        (
+            "lenet",
+            "lenet5 or lenet5-8w8a or lenet5-w16a8 or lenet5-tflite or lenet5-float32",
+        ),  # not resnet-tiny, which shares four letters
+        ("LeNet-5", "lenet5 or lenet5-8w8a or lenet5-w16a8"),
         ("MCUNET-64", "mcunet-64"),
         ("mcunet", "mcunet-48 or mcunet-64 or mcunet-96 or mcunet-128"),
-        ("resnet-32", "resnet-tiny-32 or resnet-tiny"),
+        ("resnet-32", "resnet-tiny-32 or resnet-tiny or resnet-tiny-float32"),
         ("tflite", "lenet5-tflite"),
     ],
 )

@@ -67,7 +67,10 @@ def test_more_back_propagation_needs_more_memory() -> None:
 
 
 def test_an_unknown_network_gets_its_close_match() -> None:
-    with pytest.raises(RigError, match=r"no network 'lenet'.*did you mean lenet5 or lenet5-tflite\?"):
+    with pytest.raises(
+        RigError,
+        match=r"no network 'lenet'.*did you mean lenet5 or lenet5-8w8a or lenet5-w16a8 or lenet5-tflite or lenet5-float32\?",
+    ):
         build("lenet", 1)
 
 
