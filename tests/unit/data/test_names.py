@@ -32,7 +32,7 @@ DIGESTS = {
     "rotated-mnist-45": "8166083588638edc",
     "rotated-fashion-mnist-30": "0044008267341058",
     "rotated-fashion-mnist-45": "22b85a5875bbe2e9",
-    "furniture-clouds": "",
+    "furniture-clouds": "74bce7adf7fcabad",
 }
 
 
