@@ -11,7 +11,16 @@ from hil.experiments.chosen_r_max import r_max
 from hil.experiments.curve import Run
 from hil.experiments.elasticzo_fp32_tables import CLOUDS, DIFFERENCES, FP32, OF_CLOUDS, OF_PRE_TRAINING, FloatColumns
 from hil.experiments.elasticzo_fp32_tables import PAPER_BATCH as FP32_BATCH
-from hil.experiments.elasticzo_published import FIXED_P_ZERO, ROWS, TABLE1, TABLE2, TITLES, UNTUNED
+from hil.experiments.elasticzo_published import (
+    FIXED_P_ZERO,
+    FP32_TABLE1,
+    FP32_TABLE2,
+    ROWS,
+    TABLE1,
+    TABLE2,
+    TITLES,
+    UNTUNED,
+)
 from hil.experiments.exponents import START, ExponentRun
 from hil.experiments.run import Given
 from hil.experiments.table import Cell, Table, descending
@@ -90,8 +99,10 @@ def table1(request: ElasticzoRequest) -> Table:
     floats = request.float_columns()
     for data in request.data if FP32 in request.columns else ():
         floats.from_initial_weights(data)
+    if CLOUDS in request.data and floats.cells:
+        title = "LeNet-5 and PointNet from initial weights (ElasticZO, table 1)"
     table = _table(request, "elasticzo-table1", title, ROWS, cases, paper=TABLE1, loss_charts=FIGURES, **CLAIMS)
-    return _with_floats(table, request, floats, OF_CLOUDS if CLOUDS in request.data else ())
+    return _with_floats(table, request, floats, FP32_TABLE1, OF_CLOUDS if CLOUDS in request.data else ())
 
 
 def table2(request: ElasticzoRequest) -> Table:
@@ -124,7 +135,7 @@ def table2(request: ElasticzoRequest) -> Table:
     stages = (_slowest_first(before), _slowest_first(run for runs in cells.values() for run in runs))
     rows_of_table = (UNTUNED, *ROWS)
     table = Table("elasticzo-table2", title, stages, cells, rows_of_table, TABLE2, differences, titles=TITLES, **CLAIMS)
-    return _with_floats(table, request, floats, OF_PRE_TRAINING)
+    return _with_floats(table, request, floats, FP32_TABLE2, OF_PRE_TRAINING)
 
 
 def r_max_search(request: ElasticzoRequest) -> Table:
@@ -202,7 +213,13 @@ def _table(
     return Table(name, title, (stage,), cells, tuple(rows), paper or {}, sentences, titles=TITLES, **others)
 
 
-def _with_floats(table: Table, request: ElasticzoRequest, floats: FloatColumns, differences: Sequence[str]) -> Table:
+def _with_floats(
+    table: Table,
+    request: ElasticzoRequest,
+    floats: FloatColumns,
+    paper: Mapping[Cell, float],
+    differences: Sequence[str],
+) -> Table:
     """Return a table with the columns of FP32 before the others of a data set.
 
     What the FP32 runs depend on trains first, together with the first runs of INT8.
@@ -221,6 +238,7 @@ def _with_floats(table: Table, request: ElasticzoRequest, floats: FloatColumns, 
         table,
         stages=tuple(stage for stage in stages if stage),
         cells=merged,
+        paper={**table.paper, **paper},
         differences=(*table.differences, *DIFFERENCES, *differences, *sizes),
         searches=tuple(floats.searches),
         choices=floats.choices,

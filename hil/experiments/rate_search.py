@@ -62,7 +62,8 @@ class RateSearch:
         runs = tuple(replace(self.base, seed=seed, eta=rate, tag=tag) for seed in range(1, self.seeds + 1))
         if not self.starts:
             return runs
-        return tuple(replace(run, start=start) for run, start in zip(runs, self.starts, strict=True))
+        pairs = zip(runs, self.starts, strict=True)
+        return tuple(replace(run, start=start) for run, start in pairs if isinstance(run, FloatRun))
 
     def first_runs(self) -> tuple[RatedRun, ...]:
         """Return the runs of the initial rates."""

@@ -65,8 +65,8 @@ class Training:
             none = np.zeros((0, len(self.learner.weights)), np.uint32)
             write_checkpoint(checkpoint_path(self.folder, 0), self.learner.weights, 0, none)
             arithmetic = self.learner.arithmetic
-            *accuracies, loss = self._evaluate()
-            row = EpochRow(0, 0, None, None, *accuracies, 0.0, 0.0, arithmetic=arithmetic, test_loss=loss)
+            seen, tested, loss = self._evaluate()
+            row = EpochRow(0, 0, None, None, seen, tested, 0.0, 0.0, arithmetic=arithmetic, test_loss=loss)
             yield self._keep(row)
         order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
         self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
@@ -101,13 +101,13 @@ class Training:
         trained = time.monotonic()
         path = checkpoint_path(self.folder, epoch)
         write_checkpoint(path, self.learner.weights, self.step, np.array(digests, np.uint32))
-        *accuracies, test_loss = self._evaluate()
+        seen, tested, test_loss = self._evaluate()
         signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
         seconds = trained - started, time.monotonic() - trained
         loss, digest, arithmetic = float(np.mean(losses)), step_digest(digests[-1]), self.learner.arithmetic
         row = EpochRow(
-            epoch, self.step, loss, signs, *accuracies, *seconds, alike, self._moved(), digest, arithmetic, test_loss
-        )
+            epoch, self.step, loss, signs, seen, tested, *seconds, alike, self._moved(), digest, arithmetic, test_loss
+        )  # fmt: skip
         return self._keep(row)
 
     def _moved(self) -> float:
