@@ -126,7 +126,7 @@ def test_a_run_starts_from_the_pre_trained_weights_and_continues(tmp_path: Path)
     before = begun(tmp_path, PRE)
     assert read_run(before)[0] == PRE
     rows = list(Training(before).epochs())
-    assert rows[1].loss < 2.5 and rows[1].test_loss is not None and rows[1].moved > 0.9
+    assert rows[1].loss < 2.5 and rows[1].test_loss is not None and rows[1].moved > 0.5
     weights = checkpoint_path(before, 1)
     spec = TrialSpec("stm32h7b3", "cls1", "lenet5-float32", "elasticzo-fp32", checkpoint=weights, evaluate=0, steps=1)
     with np.load(weights) as stored:
