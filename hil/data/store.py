@@ -30,6 +30,7 @@ class Known:
         by_hand: URL for a download by hand.
         sha256, md5: digests of the decompressed IDX bytes, by part.
         sources: download sources in order of preference, each with its `kind`.
+        images: whether it has images of digits or clothes, from which the sets of ElasticZO are made (dataset.py).
     """
 
     name: str
@@ -39,11 +40,17 @@ class Known:
     sha256: dict[str, str]
     md5: dict[str, str]
     sources: Sequence[dict[str, Any]]
+    images: bool = True
 
 
 def known_sets(path: Path = SOURCES) -> dict[str, Known]:
     """Return the full data sets by name."""
     return {name: Known(name, **facts) for name, facts in packaged_toml(path).items()}
+
+
+def image_sets() -> list[str]:
+    """Return the names of the full sets of images of digits or clothes."""
+    return [name for name, known in known_sets().items() if known.images]
 
 
 def find_set(name: str) -> Known:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -20,8 +21,10 @@ from hil.dataclass_json import rebuilt
 from hil.errors import RigError
 from hil.experiments.certify import Certificate, RunTrial, certify, segments
 from hil.experiments.curve import LARGEST_JSON, RUN_FILE, Run, complete, read_run, write_run
+from hil.experiments.elasticzo_costs import NAME as COSTS
+from hil.experiments.elasticzo_costs import PAGE, costs
 from hil.experiments.elasticzo_tables import ELASTIC_TABLES
-from hil.experiments.options import add_paper_options, selected_table
+from hil.experiments.options import add_paper_options, refuse_for_costs, selected_table
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
@@ -41,6 +44,8 @@ CERTIFICATES = "certificates.json"
 def main(arguments: list[str]) -> int:
     """Run `hil experiment`; return 1 if a part of it failed on the board."""
     options = _parser().parse_args(arguments)
+    if options.experiment == COSTS:
+        return _costs(options)
     table = selected_table(options)
     boards.load(options.board)
     out: Path = options.out or Path("reports") / "experiments" / table.name
@@ -53,6 +58,15 @@ def main(arguments: list[str]) -> int:
     console.print((out / "table.md").read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
     console.print(f"report: {out / 'index.html'}", highlight=False, soft_wrap=True)
     return EXIT_FAILED if any(one.verdict == "fail" for one in summary.certificates) else 0
+
+
+def _costs(options: argparse.Namespace) -> int:
+    refuse_for_costs(options)
+    boards.load(options.board)
+    console, out = Console(), options.out or Path("reports") / "experiments" / COSTS
+    passed = costs(options.board, out, on_bench, lambda line: console.print(line, highlight=False), _facts())
+    console.print((out / PAGE).read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
+    return 0 if passed else EXIT_FAILED
 
 
 def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) -> None:
@@ -73,8 +87,12 @@ def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) ->
 
 
 def _grow_grids(table: Table, runs: Path, pool: Pool) -> None:
-    """Train further rates until the best one of every search is inside its grid."""
-    while more := [run for search in table.searches for run in search.more_runs(runs)]:
+    """Train further rates until the best one of every search is inside its grid.
+
+    A search whose first runs belong to a later stage waits.
+    """
+    begun = [search for search in table.searches if all(complete(runs / run.name) for run in search.first_runs())]
+    while more := [run for search in begun for run in search.more_runs(runs)]:
         _make_folders(more, runs)
         pool.train(runs / run.name for run in more)
 
@@ -111,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     text = "Train the table of a paper, and certify it on the board."
     parser = argparse.ArgumentParser(prog="hil experiment", description=text)
     add = parser.add_argument
-    add("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="table or figure")
+    add("experiment", nargs="?", choices=[*ELASTIC_TABLES, COSTS, *PMT_TABLES], help="table or figure")
     add("--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name")
     add("--seeds", type=positive_count, default=3, metavar="N", help="number of seeds, from 1 (default: 3)")
     add("--epochs", type=positive_count, metavar="E", help="epochs (default: the paper's, or those of the comparison)")
@@ -156,5 +174,8 @@ def _kept(out: Path) -> list[Certificate]:
 
 
 def _summary(table: Table, out: Path, certificates: Sequence[Certificate]) -> Summary:
-    facts = {"time": datetime.now(timezone.utc).isoformat(timespec="seconds")} | origin()
-    return summarise(table, out / "runs", facts, certificates)
+    return summarise(table, out / "runs", _facts(), certificates)
+
+
+def _facts() -> dict[str, Any]:
+    return {"time": datetime.now(timezone.utc).isoformat(timespec="seconds")} | origin()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from hil.bounded_read import read_json
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError
 from hil.experiments.exponents import ExponentRun
+from hil.experiments.float_runs import FloatRun
 from hil.experiments.graphs import GraphRun
 from hil.graph.npz import read_npz
 from hil.record.atomic_write import write_atomic
@@ -22,7 +24,7 @@ RUN_FILE, CURVE_FILE = "run.json", "curve.json"
 LARGEST_JSON = 16 << 20  # bytes: a curve of 10,000 epochs has 5 MB
 AGAIN = "delete its run's folder and resume"
 
-Run = ExponentRun | GraphRun
+Run = ExponentRun | GraphRun | FloatRun
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,9 @@ class EpochRow:
     moved: float = 0.0  # share of the trained numbers that differ from their initial values
     digest: int | None = None  # after the last step (docs/arithmetic.md, section 11); None for row 0
     arithmetic: str | None = None  # NumPy or the host's C, which give identical bits; None in old rows
+    test_loss: float | None = (
+        None  # mean over all test images, in nats; None in old rows, and where logits have no scale
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +134,14 @@ def read_run(folder: Path) -> tuple[Run, str]:
         or not isinstance(facts.get("data_sha256"), str)
     ):
         raise RigError(f"{path} is damaged (it lacks run and data_sha256): {AGAIN}.")
-    kind: type[GraphRun] | type[ExponentRun] = GraphRun if "network" in facts["run"] else ExponentRun
-    return rebuilt(kind, facts["run"], f"{path}, run", AGAIN), facts["data_sha256"]
+    return rebuilt(_kind(facts["run"]), facts["run"], f"{path}, run", AGAIN), facts["data_sha256"]
+
+
+def _kind(facts: Mapping[str, Any]) -> type[Run]:
+    """Return the kind of run that has these fields."""
+    if "network" not in facts:
+        return ExponentRun
+    return FloatRun if "paper_epochs" in facts else GraphRun
 
 
 def write_run(folder: Path, run: Run, data_sha256: str) -> None:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import product, zip_longest
 from typing import Any
 
 from hil.experiments.chosen_r_max import r_max
-from hil.experiments.elasticzo_published import FIXED_P_ZERO, ROWS, TABLE1, TABLE2, TITLES, UNTUNED
+from hil.experiments.curve import Run
+from hil.experiments.elasticzo_fp32_tables import CLOUDS, DIFFERENCES, FP32, OF_CLOUDS, OF_PRE_TRAINING, FloatColumns
+from hil.experiments.elasticzo_fp32_tables import PAPER_BATCH as FP32_BATCH
+from hil.experiments.elasticzo_published import (
+    FIXED_P_ZERO,
+    FP32_TABLE1,
+    FP32_TABLE2,
+    ROWS,
+    TABLE1,
+    TABLE2,
+    TITLES,
+    UNTUNED,
+)
 from hil.experiments.exponents import START, ExponentRun
 from hil.experiments.run import Given
 from hil.experiments.table import Cell, Table, descending
@@ -21,6 +33,7 @@ FRACTIONS = (0, 2, 4, 6)  # bits, docs/arithmetic.md, section 5
 BY_ZO = ROWS[:-1]  # the rows with zeroth-order layers
 
 CLAIMS: Mapping[str, Any] = {"claims": descending(ROWS[::-1]), "order": "Full BP > Cls1 > Cls2 > Full ZO"}
+FIGURES = {"fp32": "figure 2", "int8": "figure 3", "int8star": "figure 3, integer losses"}
 COMMON = (
     "The 50,000 training images are the first of the data set's 60,000; the paper does not say which.",
     "r_max comes from a short search on the 10,000 training images left over (docs/experiments.md); "
@@ -45,11 +58,27 @@ ROTATION = (
 class ElasticzoRequest:
     """What the user requested."""
 
-    data: tuple[str, ...]  # `mnist`, `fashion-mnist` or both
-    columns: tuple[str, ...]  # `int8`, `int8star` or both
+    data: tuple[str, ...]  # `mnist`, `fashion-mnist`; for column `fp32` of table 1 also `furniture-clouds`
+    columns: tuple[str, ...]  # `fp32`, `int8`, `int8star`
     seeds: int
     epochs: int  # of training from initial weights; fine-tuning uses half as many, as in the paper
     batch: int
+    fp32_batch: int = FP32_BATCH
+    rates: tuple[float, ...] = ()  # initial learning rates of the column `fp32`; empty for those of the row
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """The data sets that are images."""
+        return tuple(name for name in self.data if name != CLOUDS)
+
+    @property
+    def int8(self) -> tuple[str, ...]:
+        """The columns of ElasticZO-INT8."""
+        return tuple(column for column in self.columns if column != FP32)
+
+    def float_columns(self) -> FloatColumns:
+        """Return an empty collection of the runs of FP32."""
+        return FloatColumns(self.seeds, self.epochs, self.fp32_batch, self.rates)
 
 
 @dataclass(frozen=True)
@@ -65,9 +94,15 @@ class Case:
 
 def table1(request: ElasticzoRequest) -> Table:
     """Table 1: LeNet-5 trained from initial weights."""
-    cases = [Case(column, column) for column in request.columns]
+    cases = [Case(column, column) for column in request.int8]
     title = "LeNet-5 from initial weights (ElasticZO, table 1)"
-    return _table(request, "elasticzo-table1", title, ROWS, cases, paper=TABLE1, **CLAIMS)
+    floats = request.float_columns()
+    for data in request.data if FP32 in request.columns else ():
+        floats.from_initial_weights(data)
+    if CLOUDS in request.data and floats.cells:
+        title = "LeNet-5 and PointNet from initial weights (ElasticZO, table 1)"
+    table = _table(request, "elasticzo-table1", title, ROWS, cases, paper=TABLE1, loss_charts=FIGURES, **CLAIMS)
+    return _with_floats(table, request, floats, FP32_TABLE1, OF_CLOUDS if CLOUDS in request.data else ())
 
 
 def table2(request: ElasticzoRequest) -> Table:
@@ -75,7 +110,10 @@ def table2(request: ElasticzoRequest) -> Table:
     before: dict[ExponentRun, None] = {}
     cells: dict[Cell, tuple[ExponentRun, ...]] = {}
     seeds, tuning = range(1, request.seeds + 1), max(request.epochs // 2, 1)
-    for column, data, angle in product(request.columns, request.data, ANGLES):
+    floats = request.float_columns()
+    for data, angle in product(request.images, ANGLES) if FP32 in request.columns else ():
+        floats.from_pre_training(data, f"rotated-{data}-{angle}")
+    for column, data, angle in product(request.int8, request.images, ANGLES):
         turned, case = f"rotated-{data}-{angle}", Case(column, column)
         first = [_run(request, f"{data}-50k", Case("int8", "int8"), "full-bp", seed) for seed in seeds]
         rows = {
@@ -91,10 +129,13 @@ def table2(request: ElasticzoRequest) -> Table:
     shorter = _fewer_epochs(request.epochs, PAPER_EPOCHS, "training before")
     shorter += _fewer_epochs(tuning, PAPER_TUNING, "fine-tuning")
     differences = (*shorter, *_other_batch(request), *COMMON, *ROTATION)
+    if not cells:
+        differences = (*shorter, *ROTATION)
     title = "LeNet-5 fine-tuned on rotated images (ElasticZO, table 2)"
     stages = (_slowest_first(before), _slowest_first(run for runs in cells.values() for run in runs))
     rows_of_table = (UNTUNED, *ROWS)
-    return Table("elasticzo-table2", title, stages, cells, rows_of_table, TABLE2, differences, titles=TITLES, **CLAIMS)
+    table = Table("elasticzo-table2", title, stages, cells, rows_of_table, TABLE2, differences, titles=TITLES, **CLAIMS)
+    return _with_floats(table, request, floats, FP32_TABLE2, OF_PRE_TRAINING)
 
 
 def r_max_search(request: ElasticzoRequest) -> Table:
@@ -162,14 +203,46 @@ def _table(
     `part` is the part of each data set for training, `differences` are those besides those of all tables.
     """
     seeds = range(1, request.seeds + 1)
-    cells = {
+    cells: dict[Cell, tuple[Run, ...]] = {
         (data, case.title, row): tuple(_run(request, data + part, case, row, seed) for seed in seeds)
-        for data, case, row in product(request.data, cases, rows)
+        for data, case, row in product(request.images, cases, rows)
     }
-    stage = _slowest_first(run for runs in cells.values() for run in runs)
+    stage = _slowest_first(run for runs in cells.values() for run in runs if isinstance(run, ExponentRun))
     shorter = _fewer_epochs(request.epochs, PAPER_EPOCHS, "training")
-    sentences = (*differences, *shorter, *_other_batch(request), *COMMON)
+    sentences = (*differences, *shorter, *_other_batch(request), *(COMMON if cases else ()))
     return Table(name, title, (stage,), cells, tuple(rows), paper or {}, sentences, titles=TITLES, **others)
+
+
+def _with_floats(
+    table: Table,
+    request: ElasticzoRequest,
+    floats: FloatColumns,
+    paper: Mapping[Cell, float],
+    differences: Sequence[str],
+) -> Table:
+    """Return a table with the columns of FP32 before the others of a data set.
+
+    What the FP32 runs depend on trains first, together with the first runs of INT8.
+    """
+    if not floats.cells:
+        return table
+    merged: dict[Cell, tuple[Run, ...]] = {}
+    for data in dict.fromkeys(data for data, _, _ in (*floats.cells, *table.cells)):
+        merged |= {
+            cell: runs for cells in (floats.cells, table.cells) for cell, runs in cells.items() if cell[0] == data
+        }
+    ours = [stage for stage in (tuple(floats.before), floats.searched, floats.runs) if stage]
+    stages = [(*one, *other) for one, other in zip_longest(table.stages, ours, fillvalue=())]
+    sizes = () if request.fp32_batch == FP32_BATCH else (f"FP32: a batch of {request.fp32_batch}, not {FP32_BATCH}.",)
+    return replace(
+        table,
+        stages=tuple(stage for stage in stages if stage),
+        cells=merged,
+        paper={**table.paper, **paper},
+        differences=(*table.differences, *DIFFERENCES, *differences, *sizes),
+        searches=tuple(floats.searches),
+        choices=floats.choices,
+    )
 
 
 def _run(
@@ -202,4 +275,8 @@ def _fewer_epochs(here: int, paper: int, what: str) -> tuple[str, ...]:
 
 def _other_batch(request: ElasticzoRequest) -> tuple[str, ...]:
     """Return a sentence if the batch differs from the paper's."""
-    return () if request.batch == PAPER_BATCH else (f"A batch of {request.batch} in the place of {PAPER_BATCH}.",)
+    return (
+        ()
+        if request.batch == PAPER_BATCH or not request.int8
+        else (f"A batch of {request.batch} in the place of {PAPER_BATCH}.",)
+    )

@@ -45,6 +45,8 @@ class ExponentRun(BaseRun):
     given: Given = ()  # settings that differ from those of the column
     tag: str = ""  # distinguishes runs of one cell that differ in `given` or `r_max`
 
+    has_test_loss = True
+
     def chosen(self) -> str:
         """Return the scale of the perturbation; empty for Full BP, which has none."""
         return "" if self.variant == "full-bp" else f"r_max {self.r_max}"

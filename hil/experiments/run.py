@@ -1,4 +1,4 @@
-"""What all runs of an experiment have in common (`ExponentRun`, `GraphRun`)."""
+"""What all runs of an experiment have in common (`ExponentRun`, `GraphRun`, `FloatRun`)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class BaseRun:
     tag: str
     start: str | None = None
     compares = False
+    has_test_loss = False  # whether the logits are numbers with exponents, or floats
 
     @property
     def name(self) -> str:

@@ -52,8 +52,11 @@ class Table:
     order: str = ""  # the claims in words
     titles: Mapping[str, str] = field(default_factory=dict)  # of rows and columns whose title differs from their name
     axis: Axis = Axis()  # of the learning curves
-    searches: tuple[RateSearch, ...] = ()  # of learning rates; their first runs are in the first stage
+    searches: tuple[
+        RateSearch, ...
+    ] = ()  # of learning rates; their first runs are in a stage before the runs that need them
     choices: frozenset[str] = frozenset()  # names of runs from which others choose; no board repeats them
+    loss_charts: Mapping[str, str] = field(default_factory=dict)  # columns with charts of the losses, and their figure
     not_run: Mapping[str, str] = field(default_factory=dict)  # rows that were not run, with the reason
 
     @property

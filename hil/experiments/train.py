@@ -65,7 +65,9 @@ class Training:
             none = np.zeros((0, len(self.learner.weights)), np.uint32)
             write_checkpoint(checkpoint_path(self.folder, 0), self.learner.weights, 0, none)
             arithmetic = self.learner.arithmetic
-            yield self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0, arithmetic=arithmetic))
+            seen, tested, loss = self._evaluate()
+            row = EpochRow(0, 0, None, None, seen, tested, 0.0, 0.0, arithmetic=arithmetic, test_loss=loss)
+            yield self._keep(row)
         order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
         self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
         while self.rows[-1].epoch < self.run.epochs:
@@ -99,11 +101,13 @@ class Training:
         trained = time.monotonic()
         path = checkpoint_path(self.folder, epoch)
         write_checkpoint(path, self.learner.weights, self.step, np.array(digests, np.uint32))
-        accuracies = self._evaluate()
+        seen, tested, test_loss = self._evaluate()
         signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
         seconds = trained - started, time.monotonic() - trained
         loss, digest, arithmetic = float(np.mean(losses)), step_digest(digests[-1]), self.learner.arithmetic
-        row = EpochRow(epoch, self.step, loss, signs, *accuracies, *seconds, alike, self._moved(), digest, arithmetic)
+        row = EpochRow(
+            epoch, self.step, loss, signs, seen, tested, *seconds, alike, self._moved(), digest, arithmetic, test_loss
+        )  # fmt: skip
         return self._keep(row)
 
     def _moved(self) -> float:
@@ -112,18 +116,26 @@ class Training:
         changed = sum(int((now != then).sum()) for now, then in pairs)
         return changed / sum(int(then.size) for _, then in pairs)
 
-    def _evaluate(self) -> tuple[float, float]:
-        """Return train and test accuracy."""
-        data, accuracy = self.data, self.learner.accuracy
-        return (
-            accuracy(data.train_images[:SEEN], data.train_labels[:SEEN]),
-            accuracy(data.test_images, data.test_labels),
-        )
+    def _evaluate(self) -> tuple[float, float, float | None]:
+        """Return train and test accuracy, and the mean test loss."""
+        data = self.data
+        train = self.learner.accuracy(data.train_images[:SEEN], data.train_labels[:SEEN])
+        logits, exponents = self.learner.logits(data.test_images)
+        loss = mean_loss(logits, exponents, data.test_labels) if self.run.has_test_loss else None
+        return train, float((logits.argmax(axis=1) == data.test_labels).mean()), loss
 
     def _keep(self, row: EpochRow) -> EpochRow:
         self.rows.append(row)
         write_curve(self.folder, self.rows)
         return row
+
+
+def mean_loss(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> float:
+    """Return the mean cross-entropy in nats of logits [B, classes] times 2^exponents [B], in binary64."""
+    values = logits * np.exp2(exponents.astype(np.float64))[:, None]
+    values -= values.max(axis=1, keepdims=True)
+    own = values[np.arange(len(labels)), np.asarray(labels, np.intp)]
+    return float((np.log(np.exp(values).sum(axis=1)) - own).mean())
 
 
 def main(folder: Path) -> int:

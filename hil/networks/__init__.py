@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+
+import numpy as np
 
 from hil.bounded_read import read_file
 from hil.errors import RigError, close_matches
@@ -20,6 +22,8 @@ from hil.networks.shapes import lenet5 as float_lenet5
 from hil.networks.shapes import mcunet, pointnet, resnet_tiny
 from hil.packaged import packaged_folder
 
+IMAGE = float(np.float32(1 / 255)), -128  # scale and zero of an input: a byte p of an image stands for p / 255,
+CLOUD = 2.0**-7, 0  # and one of a point cloud for (p - 128) / 128 (docs/data.md)
 LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
 WEIGHTS = packaged_folder("fixtures/weights", "fixtures/weights")  # NAME.hnet, written by tools/pretrain_graph.py
 XAVIER = "drawn by seed (Xavier)"
@@ -67,8 +71,14 @@ def _mcunet(side: int) -> NamedNetwork:
     return NamedNetwork(partial(mcunet, side=side), f"fashion-mnist-1k@{side}x{side}x3")
 
 
-def _float32(shape: Callable[[str, int], FloatGraph], data: str) -> NamedNetwork:
-    return NamedNetwork(lambda name, seed: drawn(shape(name, seed), seed), data, format=Format.FLOAT32)
+def _float32(shape: Callable[[str, int], FloatGraph], data: str, of_input: tuple[float, int] = IMAGE) -> NamedNetwork:
+    """Return a network in `float32`; `of_input` has scale and zero of its input."""
+    scale, zero = of_input
+
+    def made(name: str, seed: int) -> Graph:
+        return replace(drawn(shape(name, seed), seed), scale=scale, zero=zero)
+
+    return NamedNetwork(made, data, format=Format.FLOAT32)
 
 
 NETWORKS = {
@@ -82,7 +92,7 @@ NETWORKS = {
     "mcunet-128": _mcunet(128),
     "lenet5-float32": _float32(float_lenet5, "fashion-mnist-1k"),
     "resnet-tiny-float32": _float32(partial(resnet_tiny, side=28, channels=1), "fashion-mnist-1k"),
-    "pointnet-float32": _float32(pointnet, "fashion-mnist-1k@16x16x3"),
+    "pointnet-float32": _float32(pointnet, "fashion-mnist-1k@16x16x3", CLOUD),
 }
 NETWORKS |= {
     "lenet5-w16a8": _converted("lenet5-tflite", W16),

@@ -9,6 +9,7 @@ from hil.errors import RigError
 from hil.experiments.certify import Segment, certify, trial_of
 from hil.experiments.curve import write_run
 from hil.experiments.elasticzo_tables import ElasticzoRequest, table1
+from hil.experiments.float_runs import FloatRun
 from hil.experiments.graphs import GraphRun
 from hil.experiments.train import Training
 from hil.trial import does_not_fit
@@ -17,6 +18,7 @@ ADAPTATION = GraphRun(
     "fashion-mnist-1k+gaussian-noise-5@40", "noise", "adaptive", 1, 2, 10, "lenet5-tflite", "poor-mans-training",
     (("queries", 4),), eta=0.01,
 )  # fmt: skip
+FP32 = FloatRun("fashion-mnist-1k@96-32", "fp32", "cls1", 1, 2, 32, "lenet5-float32", 100, eta=0.01)
 STEPS = 5  # with the paper's batch of 256; `hil experiment` certifies 20 steps
 TABLE = table1(ElasticzoRequest(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1, batch=256))
 
@@ -28,6 +30,15 @@ def repeat_on_board(segment: Segment, board: str, hil_trial, folder: Path) -> No
         pytest.skip(reason)
     found = certify(segment, board, folder, folder / "certificate", lambda spec, _: hil_trial(spec))
     assert found.verdict == "pass", found.reason
+
+
+def train_and_repeat(segment: Segment, board: str, hil_trial, folder: Path) -> None:
+    """Train the run of a segment on the reference, and repeat the segment on the board."""
+    own = folder / segment.run.name
+    own.mkdir()
+    write_run(own, segment.run, load(segment.run.data).sha256)
+    list(Training(own).epochs())
+    repeat_on_board(segment, board, hil_trial, folder)
 
 
 @pytest.mark.tier("nightly")
@@ -51,8 +62,11 @@ def test_an_adaptation_goes_on_on_the_board_as_in_the_record(
     hil_board: str, epoch: int, hil_trial, tmp_path: Path
 ) -> None:
     """Train two epochs of Poor Man's Training on the reference; the board repeats steps of each from its checkpoint."""
-    folder = tmp_path / ADAPTATION.name
-    folder.mkdir()
-    write_run(folder, ADAPTATION, load(ADAPTATION.data).sha256)
-    list(Training(folder).epochs())
-    repeat_on_board(Segment(ADAPTATION, epoch, steps=4), hil_board, hil_trial, tmp_path)
+    train_and_repeat(Segment(ADAPTATION, epoch, steps=4), hil_board, hil_trial, tmp_path)
+
+
+@pytest.mark.tier("nightly")
+@pytest.mark.parametrize("epoch", [0, 1])
+def test_float32_goes_on_on_the_board_as_in_the_record(hil_board: str, epoch: int, hil_trial, tmp_path: Path) -> None:
+    """The same for ElasticZO in FP32."""
+    train_and_repeat(Segment(FP32, epoch, steps=2), hil_board, hil_trial, tmp_path)

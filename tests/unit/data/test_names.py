@@ -32,6 +32,7 @@ DIGESTS = {
     "rotated-mnist-45": "8166083588638edc",
     "rotated-fashion-mnist-30": "0044008267341058",
     "rotated-fashion-mnist-45": "22b85a5875bbe2e9",
+    "furniture-clouds": "74bce7adf7fcabad",
 }
 
 
@@ -109,6 +110,10 @@ def test_the_real_sets(name: str) -> None:
         pytest.skip("this set was not fetched here: `hil data fetch`")
     data = load(name)
     assert data.sha256.startswith(DIGESTS[name])
+    if name == "furniture-clouds":
+        assert (data.train_images.shape, data.test_images.shape) == ((262, 16, 16, 3), (60, 16, 16, 3))
+        assert set(data.train_labels.tolist()) == set(data.test_labels.tolist()) == set(range(10))
+        return
     train, test = (1024, 1024) if name.startswith("rotated") else (50_000 if name.endswith("50k") else 60_000, 10_000)
     assert (len(data.train_images), len(data.test_images)) == (train, test)
     assert np.bincount(data.train_labels).min() > 0.08 * train

@@ -93,7 +93,7 @@ def test_a_board_that_is_wrong_ends_with_1(here: list[str], tmp_path: Path, monk
 @pytest.mark.parametrize(
     "more, said",
     [
-        (["--columns=fp32"], "--columns names 'fp32': known are: int8, int8star"),
+        (["--columns=fp16"], "--columns names 'fp16': known are: fp32, int8, int8star"),
         (["--board=nucleo"], "nucleo"),
         (["--queries=3"], "--queries is an option of pmt-*, not of elasticzo-table1"),
         (["--certify-only"], "are not trained to their end"),

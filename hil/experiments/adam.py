@@ -1,0 +1,48 @@
+"""Back-propagation with Adam on the host: the pre-training of ElasticZO's table 2 (section 5.2).
+
+No board does this. Passes and gradients are those of docs/arithmetic-float32.md; Adam's own numbers are binary32, every
+operation rounded by itself, so every computer gives the same weights.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.graph.graph import Graph
+from hil.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.reference.floats import F
+from hil.reference.methods import StepOutcome
+from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
+
+RATE, BETA1, BETA2, SMALL = 1e-3, 0.9, 0.999, 1e-8  # the last is PyTorch's default; the paper does not print it
+
+
+class AdamPreTraining(ElasticZoFp32):
+    """Full back-propagation whose update is Adam's. Its moments are not kept between processes: train one epoch.
+
+    Args:
+        network: the graph and the initial weights, which are copied.
+        batch: samples in a step.
+        seed: of the network; Adam draws nothing.
+    """
+
+    def __init__(self, network: Graph, batch: int, seed: int) -> None:
+        layers = len(network.trained)
+        super().__init__(network, Fp32Settings.of_variant("full-bp", layers, batch=batch, seed=seed, eta=RATE))
+        self._mean, self._square = self._zeros(), self._zeros()
+        self._steps = 0
+
+    def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
+        """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""
+        step, self._next_step = self._next_step, self._next_step + 1
+        self._steps += 1
+        sums = self._zeros()
+        loss = float(self._forward(self._tensors, images, labels, sums))
+        of_mean, of_square = F(1 - BETA1**self._steps), F(1 - BETA2**self._steps)
+        for place, total in enumerate(sums):
+            g = total / F(len(images))
+            self._mean[place] = F(BETA1) * self._mean[place] + F(1 - BETA1) * g
+            self._square[place] = F(BETA2) * self._square[place] + F(1 - BETA2) * (g * g)
+            root = np.sqrt(self._square[place] / of_square) + F(SMALL)
+            self._tensors[place] = self._tensors[place] - F(RATE) * (self._mean[place] / of_mean / root)
+        return StepOutcome(step, loss, loss, loss, loss, 0, self.digests())

@@ -1,0 +1,182 @@
+"""The FP32 columns of ElasticZO: schedule, searches, pre-training with Adam, and what stands in the tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hil.data import load
+from hil.experiments.adam import BETA1, BETA2, RATE, SMALL, AdamPreTraining
+from hil.experiments.charts import charts
+from hil.experiments.choose_run import resolved
+from hil.experiments.curve import EpochRow, checkpoint_path, read_curve, read_run, write_curve, write_run
+from hil.experiments.elasticzo_published import FP32_TABLE1, FP32_TABLE2, ROWS, TABLE1, TABLE2, UNTUNED
+from hil.experiments.elasticzo_tables import ElasticzoRequest, table1, table2
+from hil.experiments.float_runs import ADAM, FloatRun
+from hil.experiments.summary import summarise
+from hil.experiments.train import Training, mean_loss
+from hil.networks import build
+from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.trial import TrialSpec
+from hil.trial.prepare import prepare
+
+DATA = ("mnist", "fashion-mnist", "furniture-clouds")
+FULL = ElasticzoRequest(DATA, ("fp32", "int8", "int8star"), 3, 100, 256)
+ONLY = ElasticzoRequest(("fashion-mnist",), ("fp32",), 2, 100, 256, rates=(0.01,))
+SMALL_DATA = "fashion-mnist-1k@96-32"
+RUN = FloatRun(SMALL_DATA, "fp32", "cls1", 1, 2, 32, "lenet5-float32", 100, eta=0.01)
+PRE = replace(RUN, column=ADAM, variant="full-bp", epochs=1, eta=None)
+
+
+def test_table_1_has_the_columns_of_the_paper() -> None:
+    table = table1(FULL)
+    assert set(TABLE1) | set(FP32_TABLE1) <= set(table.cells)
+    assert table.paper == {**TABLE1, **FP32_TABLE1} and table.paper["furniture-clouds", "fp32", "cls1"] == 73.5
+    assert [column for data, column in table.columns if data == "mnist"] == ["fp32", "int8", "int8star"]
+    assert ("furniture-clouds", "int8") not in table.columns
+    searched, trained = table.stages
+    assert len(table.searches) == 12 and all(set(search.first_runs()) <= set(searched) for search in table.searches)
+    lenet = table.cells["mnist", "fp32", "cls1"][2]
+    assert (lenet.data, lenet.seed, lenet.epochs, lenet.batch, lenet.network) == (
+        "mnist-50k",
+        3,
+        100,
+        32,
+        "lenet5-float32",
+    )
+    cloud = table.cells["furniture-clouds", "fp32", "full-bp"][0]
+    assert (cloud.data, cloud.epochs, cloud.paper_epochs, cloud.network) == (
+        "furniture-clouds", 200, 200, "pointnet-float32",
+    )  # fmt: skip
+    assert {run.data for run in table.searches[0].first_runs()} == {"mnist@50000-10000"}, "no run trains on these"
+    assert lenet in trained and lenet in table.certified and table.searches[0].first_runs()[0] not in table.certified
+    assert any("stands in for ModelNet40" in one for one in table.differences)
+
+
+def test_table_2_pre_trains_searches_and_tunes() -> None:
+    table = table2(FULL)
+    assert set(table.paper) == set(TABLE2) | set(FP32_TABLE2) <= set(table.cells) and not any(
+        "clouds" in data for data, _ in table.columns
+    )
+    before, searched, _ = table.stages
+    adam = {run.name: run for run in before if run.column == ADAM}
+    assert len(adam) == 6 and {run.epochs for run in adam.values()} == {1}
+    assert not set(adam.values()) & set(table.certified), "no board trains with Adam"
+    for row in (UNTUNED, *ROWS):
+        for run in table.cells["rotated-mnist-45", "fp32", row]:
+            assert run.epochs == 50 and run.start == f"mnist-50k-adam-full-bp-seed{run.seed}"
+    search = next(one for one in table.searches if one.base.data == "rotated-mnist-45@824-200")
+    assert [run.start for run in search.runs(0.01)] == [f"mnist-50k-adam-full-bp-seed{seed}" for seed in (1, 2)]
+    assert set(search.first_runs()) <= set(searched)
+    assert len(table.runs) == len({run.name for run in table.runs})
+
+
+def test_a_single_rate_is_not_searched() -> None:
+    table = table1(ONLY)
+    assert not table.searches and {run.eta for run in table.runs} == {0.01} and len(table.runs) == 8
+    assert not any("r_max" in one for one in table.differences), "nothing is said of INT8"
+
+
+def test_the_rate_falls_every_ten_epochs() -> None:
+    run = replace(RUN, epochs=100, eta=0.05)
+    found = run.schedule(300)
+    assert [step for step, _ in found] == [30 * part for part in range(1, 10)]
+    expected = 0.05
+    for step, change in found:
+        expected *= 0.8
+        assert change == {"eta": expected} and run.settings(step, found).eta == expected
+    assert run.settings(29, found).eta == 0.05
+    assert len(replace(run, epochs=2).schedule(4)) == 4, "of marks on one step the last one counts"
+    assert len(replace(run, paper_epochs=50).schedule(300)) == 4
+
+
+def test_adam_by_hand() -> None:
+    """Two steps in binary64 from the gradients of the reference: equal within the rounding of binary32."""
+    data, network = load(SMALL_DATA), build("lenet5-float32", 1)
+    adam = AdamPreTraining(network, 32, 1)
+    plain = ElasticZoFp32(network, adam.settings)
+    means = [np.zeros(tensor.shape) for tensor in plain.weights]
+    squares = [np.zeros(tensor.shape) for tensor in plain.weights]
+    for step in (1, 2):
+        images, labels = data.train_images[:32], data.train_labels[:32]
+        plain._tensors = [tensor.copy() for tensor in adam.weights]
+        expected = []
+        for place, total in enumerate(plain.gradients(images, labels)):
+            g = total.astype(np.float64) / 32
+            means[place] = BETA1 * means[place] + (1 - BETA1) * g
+            squares[place] = BETA2 * squares[place] + (1 - BETA2) * g * g
+            size = np.sqrt(squares[place] / (1 - BETA2**step)) + SMALL
+            expected.append(plain.weights[place] - RATE * (means[place] / (1 - BETA1**step)) / size)
+        adam.step(images, labels)
+        for ours, theirs in zip(adam.weights, expected, strict=True):
+            assert ours.dtype == np.float32
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=2e-6)
+
+
+def begun(folder: Path, run: FloatRun) -> Path:
+    (folder / run.name).mkdir(parents=True)
+    write_run(folder / run.name, run, load(run.data).sha256)
+    return folder / run.name
+
+
+def test_a_run_starts_from_the_pre_trained_weights_and_continues(tmp_path: Path) -> None:
+    before = begun(tmp_path, PRE)
+    assert read_run(before)[0] == PRE
+    rows = list(Training(before).epochs())
+    assert rows[1].loss < 2.5 and rows[1].test_loss is not None and rows[1].moved > 0.5
+    weights = checkpoint_path(before, 1)
+    spec = TrialSpec("stm32h7b3", "cls1", "lenet5-float32", "elasticzo-fp32", checkpoint=weights, evaluate=0, steps=1)
+    with np.load(weights) as stored:
+        np.testing.assert_array_equal(prepare(spec).method.arrays[0][1], stored["w0"])
+        first = stored["w0"]
+    tuned = begun(tmp_path, replace(RUN, start=PRE.name))
+    whole = list(Training(tuned).epochs())
+    with np.load(checkpoint_path(tuned, 0)) as start:
+        np.testing.assert_array_equal(start["w0"], first)
+    write_curve(tuned, whole[:2])
+    again = list(Training(tuned).epochs())
+    assert [row.digest for row in again] == [whole[2].digest], "interrupted and continued: the same bits"
+
+
+def test_the_rate_of_the_search_is_used(tmp_path: Path) -> None:
+    table = table1(ElasticzoRequest(("fashion-mnist",), ("fp32",), 1, 2, 256))
+    search = next(one for one in table.searches if one.base.variant == "cls1")
+    for run in search.first_runs():
+        (tmp_path / run.name).mkdir()
+        write_run(tmp_path / run.name, run, "0" * 64)
+        accuracy = 0.8 if run.eta == 0.001 else 0.5
+        rows = [EpochRow(0, 0, None, None, 0.1, 0.1, 0, 0), EpochRow(1, 5, 1.0, None, 0.5, accuracy, 1, 1, moved=1.0)]
+        write_curve(tmp_path / run.name, rows)
+    assert not search.more_runs(tmp_path), "the best rate is inside the grid"
+    run = table.cells["fashion-mnist", "fp32", "cls1"][0]
+    assert run.eta is None and resolved(run, tmp_path).eta == 0.001 and resolved(run, tmp_path).chosen() == "eta 0.001"
+
+
+def test_the_page_has_the_loss_curves(tmp_path: Path) -> None:
+    table = table1(replace(ONLY, epochs=2))
+    for run in table.runs:
+        (tmp_path / run.name).mkdir()
+        rows = [
+            EpochRow(epoch, epoch, 2.0 / epoch if epoch else None, None, 0.1, 0.1, 0, 0, test_loss=2.5 - epoch)
+            for epoch in range(3)
+        ]
+        write_curve(tmp_path / run.name, rows)
+    captions = [caption for caption, _ in charts(summarise(table, tmp_path, {}))]
+    assert captions == ["fashion-mnist FP32"] + [
+        f"fashion-mnist FP32, {what} loss in nats (figure 2)" for what in ("training", "test")
+    ]
+    write_curve(
+        tmp_path / table.runs[0].name,
+        [replace(row, test_loss=None) for row in read_curve(tmp_path / table.runs[0].name)],
+    )
+    lines = charts(summarise(table, tmp_path, {}))
+    assert len(lines) == 3 and "Full ZO" not in lines[2][1], "an old record without test losses has no line"
+
+
+def test_the_mean_loss_by_hand() -> None:
+    logits, exponents = np.array([[1, 3], [0, 0]], np.int8), np.array([-1, 5])
+    expected = (np.log(np.exp(0.5) + np.exp(1.5)) - 0.5 + np.log(2)) / 2
+    assert mean_loss(logits, exponents, np.array([0, 1], np.uint8)) == pytest.approx(expected)
