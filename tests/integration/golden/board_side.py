@@ -18,6 +18,8 @@ from hil.trial.device import STEP_DEADLINE_S, Device
 from hil.trial.lockstep import SLOWEST_MACS_S
 from tests.unit.golden.train import Stepped
 
+BOARD = "stm32h7b3"
+
 
 class BoardTrainer:
     """A board that has been flashed and greeted; it takes one row after the other.

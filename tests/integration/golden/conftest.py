@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from board_side import BoardTrainer, virtual_board
+from board_side import BOARD, BoardTrainer, virtual_board
 
 from hil.rig import Bench, Rig
-
-BOARD = "stm32h7b3"
 
 
 @pytest.fixture(scope="session")
