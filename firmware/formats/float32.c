@@ -14,10 +14,14 @@ static void load(int8_t *values, const uint8_t *pixels, uint32_t n) {
     memcpy(values, pixels, n);
 }
 
-static void open(model_t *model, const pass_t *pass) {
+void float32_make_input(const model_t *model, const pass_t *pass, float *to) {
     const graph_header_t *header = graph_header(&model->file);
     scale_pixels_f32((const uint8_t *)pass->sample, (uint32_t)graph_elements(&model->file, 0), header->scale,
-                     header->zero, float32_buffer(model, PLAN_VALUE, 0));
+                     header->zero, to);
+}
+
+static void open(model_t *model, const pass_t *pass) {
+    float32_make_input(model, pass, float32_buffer(model, PLAN_VALUE, 0));
 }
 
 static void run(model_t *model, const pass_t *pass, uint8_t l) {

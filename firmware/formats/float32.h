@@ -6,6 +6,8 @@
 
 extern const format_t float32;
 
+#define FLOAT32_INPUT PLAN_OWN /* the buffers `input` of docs/memory-graph.md: value 0, for the gradient of a layer */
+
 /* A buffer of the plan; and a value that a pass reads or has made. */
 static inline float *float32_buffer(const model_t *model, enum plan_line line, uint8_t i) {
     return (float *)(void *)model_buffer(model, line, i);
@@ -26,6 +28,9 @@ static inline limits_f32_t float32_limits(const model_t *model, uint8_t l) {
     return (limits_f32_t){.least = limits->act_min, .most = limits->act_max};
 }
 
+/* Compute value 0 of the sample of a pass. */
+void float32_make_input(const model_t *model, const pass_t *pass, float *to);
+
 /* The way back of the sample that went through last, one layer at a time: section 5. Errors are in the buffers
    `error`. */
 
@@ -38,5 +43,6 @@ void float32_gate(const model_t *model, uint8_t l);
 /* Give an error to the first (0) or second (1) value that a layer reads; `further`: it has one already. */
 void float32_input_error(const model_t *model, uint8_t l, uint8_t read, bool further);
 
-/* Add the gradients of the weights and of the biases of a layer to its buffer `gradient`. */
-void float32_gradient(const model_t *model, uint8_t l);
+/* Add the gradients of the weights and of the biases of a layer to its buffer `gradient`. Value 0 is computed again if
+   the layer reads it; `pass`: that of the sample. */
+void float32_gradient(const model_t *model, const pass_t *pass, uint8_t l);

@@ -39,11 +39,22 @@ void float32_input_error(const model_t *model, uint8_t l, uint8_t read, bool fur
     }
 }
 
-void float32_gradient(const model_t *model, uint8_t l) {
+/* The value that a layer with weights reads, where it still is; or value 0, which is not kept. */
+static const float *value_for_gradient(const model_t *model, const pass_t *pass, uint8_t l) {
+    const uint8_t value = graph_layer(&model->file, l)->reads[0];
+    if (value > 0) {
+        return float32_buffer(model, PLAN_VALUE, value);
+    }
+    float *input = float32_buffer(model, FLOAT32_INPUT, l);
+    float32_make_input(model, pass, input);
+    return input;
+}
+
+void float32_gradient(const model_t *model, const pass_t *pass, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const layer_shape_t shape = graph_shape(layer);
     const uint32_t positions = (uint32_t)layer->out_h * layer->out_w, channels = graph_channels(layer);
-    const float *in = float32_buffer(model, PLAN_VALUE, layer->reads[0]);
+    const float *in = value_for_gradient(model, pass, l);
     const float *error = float32_buffer(model, PLAN_ERROR, (uint8_t)(l + 1));
     float *gradient = float32_buffer(model, PLAN_GRADIENT, l);
     switch (layer->op) {

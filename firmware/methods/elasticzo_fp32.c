@@ -51,7 +51,7 @@ static void take(model_t *model, step_t *step, uint16_t slot) {
     step->loss[step->pass] = step->loss[step->pass] + pass_loss(model, &pass, label_of(model, slot));
     stretches_mark(&model->stretches, model->watch.booked, PHASE_FORWARD);
     if (step->pass + 1 == model->training.passes && back_propagates(model)) {
-        elasticzo_fp32_backward(model, label_of(model, slot));
+        elasticzo_fp32_backward(model, &pass, label_of(model, slot));
         stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);
     }
 }
@@ -100,7 +100,7 @@ static void trace(model_t *model, uint16_t first, uint16_t count) {
     pass_run_all(model, &pass);
     if (back_propagates(model)) {
         elasticzo_fp32_clear_gradients(model);
-        elasticzo_fp32_backward(model, label_of(model, first));
+        elasticzo_fp32_backward(model, &pass, label_of(model, first));
     }
 }
 

@@ -22,7 +22,7 @@ static inline bool elasticzo_fp32_has_gradient(const model_t *model, uint8_t l) 
 void elasticzo_fp32_stand(plan_t *plan, const model_t *model);
 void elasticzo_fp32_demand(placing_t *placing, const model_t *model, start_t start);
 
-/* The backward pass of the sample that went through last: section 5. Its gradients are added to those that there are;
-   elasticzo_fp32_clear_gradients() sets these to +0. */
-void elasticzo_fp32_backward(model_t *model, uint16_t label);
+/* The backward pass of the sample that went through last, in `pass`: section 5. Its gradients are added to those that
+   there are; elasticzo_fp32_clear_gradients() sets these to +0. */
+void elasticzo_fp32_backward(model_t *model, const pass_t *pass, uint16_t label);
 void elasticzo_fp32_clear_gradients(const model_t *model);

@@ -31,7 +31,7 @@ static void hand_on(model_t *model, uint8_t l, uint8_t read, uint64_t *arrived) 
     }
 }
 
-static void pass_back(model_t *model, uint8_t l, uint64_t *arrived) {
+static void pass_back(model_t *model, const pass_t *pass, uint8_t l, uint64_t *arrived) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     observe(model->observer, model_buffer(model, PLAN_ERROR, (uint8_t)(l + 1)),
             graph_outputs(layer) * model->file.value_bytes, 0);
@@ -43,19 +43,19 @@ static void pass_back(model_t *model, uint8_t l, uint64_t *arrived) {
         hand_on(model, l, 1, arrived);
     }
     if (graph_has_weights(layer)) {
-        float32_gradient(model, l);
+        float32_gradient(model, pass, l);
         count_products(model, l);
     }
     model->layer_runs += model->watch.running;
     stopwatch_book(&model->watch, &model->account.backward[l]);
 }
 
-void elasticzo_fp32_backward(model_t *model, uint16_t label) {
+void elasticzo_fp32_backward(model_t *model, const pass_t *pass, uint16_t label) {
     uint64_t arrived = UINT64_C(1) << (model->file.layers - 1);
     float32_logits_error(model, label);
     for (uint8_t l = model->file.layers; l-- > model->training.first_backward;) {
         if (elasticzo_fp32_reaches(&model->training, l)) {
-            pass_back(model, l, &arrived);
+            pass_back(model, pass, l, &arrived);
         }
     }
 }

@@ -1,5 +1,6 @@
 /* The buffers of ElasticZO on float32, and when they are in use: docs/memory-graph.md, float32. With n layers, slot
    2n - l is the backward pass of layer l. */
+#include "formats/float32.h"
 #include "methods/elasticzo_fp32.h"
 #include "methods/reach.h"
 
@@ -27,11 +28,14 @@ static bool looks_back(const model_t *model, uint8_t l) {
     return elasticzo_fp32_reaches(&model->training, l) && (spreads || graph_has_weights(layer));
 }
 
-/* The last slot in which a value is wanted: by the gate of its maker, by a reader on the way back, or forward. */
+/* The last slot in which a value is wanted: by the gate of its maker, by a reader on the way back, or forward. Value 0
+   is computed again for the way back. */
 static uint8_t last_use(const model_t *model, uint8_t value) {
+    if (value == 0) {
+        return last_reader(model, value);
+    }
     const uint8_t maker = (uint8_t)(value - 1);
-    if (value > 0 && elasticzo_fp32_reaches(&model->training, maker) &&
-        !graph_is_pool(graph_layer(&model->file, maker))) {
+    if (elasticzo_fp32_reaches(&model->training, maker) && !graph_is_pool(graph_layer(&model->file, maker))) {
         return slot_back(model, maker);
     }
     for (uint8_t l = value; l < model->file.layers; l++) {
@@ -64,6 +68,12 @@ void elasticzo_fp32_demand(placing_t *placing, const model_t *model, start_t sta
         if (elasticzo_fp32_reaches(&model->training, l)) {
             plan_add(placing, plan_place(PLAN_ERROR, value), value_bytes(model, value),
                      slot_back(model, last_reached_reader(&model->file, &model->training, value)), slot_back(model, l));
+        }
+    }
+    for (uint8_t l = model->training.first_backward; l < start.to; l++) {
+        if (elasticzo_fp32_has_gradient(model, l) && graph_reads(graph_layer(&model->file, l), 0)) {
+            plan_add(placing, plan_place(FLOAT32_INPUT, l), value_bytes(model, 0), slot_back(model, l),
+                     slot_back(model, l));
         }
     }
 }

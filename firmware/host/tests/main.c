@@ -84,6 +84,7 @@ int main(void) {
         {"float32 file", test_float32_file},
         {"float32 kernels", test_float32_kernels},
         {"float32 vectors", test_float32_vectors},
+        {"float32 plan", test_float32_plan},
         {"w16a8", test_w16a8},
         {"w16a8 file", test_w16a8_file},
         {"qzo-ff", test_qzo_ff},

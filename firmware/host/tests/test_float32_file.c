@@ -215,8 +215,8 @@ static void test_placement(void) {
         {2, 0, 72 * 4 + 36 * 4, 4 * (648 + 54), 12},
         /* the error of the logits lies where value 0 was */
         {1, 57 * 4 + 4, 72 * 4 + 36 * 4, 4 * (648 + 54) + 2 * 54, 14},
-        /* values 0 and 1 stay to the end, and error 1 is made of error 2 */
-        {0, 20 * 4 + 57 * 4 + 4, 36 * 4 + 72 * 4 + 72 * 4 + 18 * 4, 2 * (648 + 54) + 2 * (648 + 2 * 54), 12},
+        /* value 0 is computed again, beside value 1 and its error */
+        {0, 20 * 4 + 57 * 4 + 4, 36 * 4 + 72 * 4 + 72 * 4, 2 * (648 + 54) + 2 * (648 + 2 * 54), 12},
     };
     graph_made_t made;
     made_network_a(&made);

@@ -50,7 +50,8 @@ class Memories:
 # Every board's image is held against the catalogue. These facts were typed a second time, not from there; a board needs none here.
 # STM32H7B3: RM0455, memory map. STM32F746: RM0385, memory map (one range of RAM: data and stack take the lowest 30 KB of DTCM, what the
 # DMA sends the last 512 bytes of SRAM2). RP2040: its data sheet, 2.2 (one memory, of which data and stack take the lowest 26 KB) and 2.8.1 (the
-# second stage of the boot before the vectors). nRF52840: Product Specification, memory. AN385, AN386, AN500: Arm DAI 0385, 0386 and 0500, memory map.
+# second stage of the boot before the vectors). nRF52840: Product Specification, memory
+# (one memory, of which data and stack take the lowest 30 KB). AN385, AN386, AN500: Arm DAI 0385, 0386 and 0500, memory map.
 # i.MX RT1062: IMXRT1060RM, chapter 3, with FlexRAM as the port cuts it; the flash without what a Teensy 4.0's loader keeps, the vectors behind
 # the headers of the boot ROM.
 TWICE = {
@@ -67,7 +68,7 @@ TWICE = {
         vectors=256,
         dma=(0x2000_0000, 26 << 10),
     ),
-    "nrf52840": Memories((0, 1 << 20), (0x2000_0000, 32 << 10), (0x2000_8000, 224 << 10)),
+    "nrf52840": Memories((0, 1 << 20), (0x2000_0000, 30 << 10), (0x2000_7800, 226 << 10)),
     "imxrt1062": Memories((0x6000_0000, 1984 << 10), (0x2000_0000, 64 << 10), (0x2020_0000, 896 << 10), vectors=0x1400),
     "mps2-an385": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
     "mps2-an386": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
