@@ -44,14 +44,21 @@ def _standing(network: Graph, backward: BackwardPass | None, slots: int) -> Iter
 
 def _passing(network: Graph, backward: BackwardPass | None) -> Iterator[tuple[str, int, Span]]:
     sizes = [VALUE * elements for elements in value_elements(network)]
-    for value, size in enumerate(sizes):
+    yield "value[0]", sizes[0], (0, network.last_use(0))
+    for value, size in enumerate(sizes[1:], 1):
         back = backward.last_read(value) if backward is not None else None
         last = network.last_use(value) if back is None else back
-        yield f"value[{value}]", size, (max(value - 1, 0), last)
-    for value, size in enumerate(sizes):
-        span = backward.error(value) if backward is not None and value else None
+        yield f"value[{value}]", size, (value - 1, last)
+    if backward is None:
+        return
+    for value, size in enumerate(sizes[1:], 1):
+        span = backward.error(value)
         if span is not None:
             yield f"error[{value}]", size, span
+    for index, layer in enumerate(network.layers):  # value 0 is not kept: its bytes are still in `samples`
+        span = backward.sums(index)
+        if span is not None and layer.own is not None and 0 in layer.reads:
+            yield f"input[{index}]", sizes[0], span
 
 
 def training_bytes(network: Graph, partition: int, batch: int) -> int:
