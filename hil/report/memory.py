@@ -14,7 +14,7 @@ KINDS = {
     "blob": GREY, "samples": THIRD, "labels": THIRD, "plus_logits": THIRD, "plus_exponents": THIRD,
     "noise": "#7fc7a8", "act": BOARD, "acc": "#6aa9dd", "scratch": "#9dc4e6", "err": REFERENCE,
     "eacc": "#edb36a", "bscratch": "#f3cf9f", "grad": LIMIT, "file": GREY, "theta": LIMIT, "beta": LIMIT,
-    "queries": "#7fc7a8", "value": BOARD, "work": "#9dc4e6", "node": REFERENCE, "sums": "#edb36a",
+    "queries": "#7fc7a8", "value": BOARD, "input": BOARD, "work": "#9dc4e6", "node": REFERENCE, "sums": "#edb36a",
     "coordinates": "#edb36a", "error": REFERENCE, "back": "#edb36a", "velocity": "#b8a1d9",
     "directions": "#7fc7a8", "mask": "#c9a66b", "guide": "#b8a1d9", "moments": "#b8a1d9",
 }  # fmt: skip
@@ -31,7 +31,7 @@ WORDS = {
 }  # fmt: skip
 GROUPS = {  # kinds that share the legend entry of another kind
     "labels": "samples", "plus_logits": "samples", "plus_exponents": "samples", "file": "blob", "beta": "theta",
-    "work": "scratch", "coordinates": "sums", "error": "err",
+    "work": "scratch", "coordinates": "sums", "error": "err", "input": "value",
 }  # fmt: skip
 
 

@@ -1,0 +1,17 @@
+"""The memory map of the report has a colour and a word for every buffer that a plan can have."""
+
+from __future__ import annotations
+
+import pytest
+
+from hil.report.memory import GROUPS, KINDS, WORDS, kind_of
+from tests.unit.golden.rows import Row, committed
+from tests.unit.golden.subjects import subject
+
+
+@pytest.mark.parametrize("row", committed(), ids=lambda row: "-".join(row.key))
+def test_every_buffer_of_a_plan_has_a_colour_and_a_word(row: Row) -> None:
+    of = subject(row, row.recorded["settings"])
+    kinds = {kind_of(buffer.name) for buffer in of.plan(of.settings.batch).buffers}
+    assert kinds and kinds <= set(KINDS)
+    assert {GROUPS.get(kind, kind) for kind in kinds} <= set(WORDS)
