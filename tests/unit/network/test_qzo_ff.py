@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,38 @@ def test_a_named_value_does_act() -> None:
     assert on(eta=SMALLEST, directions=33)
     with pytest.raises(RigError, match="directions"):
         on(eta=SMALLEST, directions=34)
+
+
+def test_a_normalised_rate_that_rounds_to_nothing_is_refused_with_the_rate_that_acts() -> None:
+    """The first steps are those of the reference: nothing moves below the named rate, and something above it."""
+    asked = TrialSpec("stm32h7b3", "normalised", LENET, "qzo-ff", batch=2, steps=1, evaluate=0)
+    with pytest.raises(
+        RigError, match=r"setting eta is 1e-06, .* acts from \S+ on, first in fc3: choose more"
+    ) as caught:
+        prepare(replace(asked, settings={"eta": 1e-6}))
+    least = float(str(caught.value).partition("acts from ")[2].partition(" on")[0])
+    rng = np.random.default_rng(1)
+    images, labels = rng.integers(0, 256, (2, 28, 28), np.uint8), np.array([3, 7])
+    for eta, acts in ((least / 2, False), (2 * least, True)):
+        method = on("normalised", batch=2, eta=eta)
+        assert (method.fault_of_weights(method.settings) == "") == acts
+        reference = reference_of(method)
+        before = reference.digests()
+        reference.step(images, labels)
+        assert (reference.digests() != before) == acts
+    assert on("normalised", eta=2 * least).still["eta"] == ["fc1"]
+    assert "eta" not in on("normalised").still
+
+
+def test_settings_that_depend_on_the_weights_are_checked_with_those_of_a_checkpoint(tmp_path: Path) -> None:
+    asked = TrialSpec("stm32h7b3", "linear-probe", LENET, "qzo-ff", steps=1, evaluate=0)
+    np.savez(tmp_path / "zeros.npz", w0=np.zeros((10, 84), "<i2"))
+    zeros = replace(asked, checkpoint=tmp_path / "zeros.npz")
+    assert prepare(zeros)
+    with pytest.raises(RigError, match="setting threshold is 0.1, which selects no weight .* weight is 0, choose"):
+        prepare(replace(zeros, settings={"sparse": "threshold", "threshold": 0.1}))
+    with pytest.raises(RigError, match="setting normalise is 1 with trained weights that are all 0"):
+        prepare(replace(zeros, settings={"normalise": 1}))
 
 
 def test_large_gradients() -> None:
