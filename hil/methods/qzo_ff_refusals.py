@@ -82,10 +82,11 @@ def _least_normalised_rate(graph: Graph, settings: Settings, tensor: TrainedTens
     own = graph.layers[tensor.layer].own
     assert own is not None
     weights = own.weights.astype(np.int64)
-    selected = {
-        "off": weights.size,
-        "threshold": np.count_nonzero(np.abs(weights) >= quotient(settings.threshold, own.scale[0])),
-    }.get(settings.sparse, weights.size * settings.keep / 256)
+    selected = float(weights.size)
+    if settings.sparse == "threshold":
+        selected = float(np.count_nonzero(np.abs(weights) >= quotient(settings.threshold, own.scale[0])))
+    elif settings.sparse != "off":
+        selected *= settings.keep / 256
     if not selected or not weights.any():
         return math.inf
     norm = math.sqrt(float((weights**2).sum()) / selected) * float(own.scale[0])
