@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hil import boards
 from hil.errors import RigError
 from hil.graph.graph import Format
 from hil.methods.graph_memory import inference_peak
@@ -186,6 +187,11 @@ def test_a_board_without_room_is_refused_with_figures() -> None:
     reason = does_not_fit(replace(roomy, board="rp2040", variant="adamw"))
     assert reason is not None and "bytes" in reason and "linear-probe" in reason
     assert does_not_fit(replace(roomy, board="rp2040", variant="linear-probe")) is None
+
+
+@pytest.mark.parametrize("board", boards.names())
+def test_every_board_can_train_all_layers_of_lenet5(board: str) -> None:
+    assert does_not_fit(TrialSpec(board, "full", LENET, "qzo-ff", batch=2, evaluate=0)) is None
 
 
 def test_the_file_lies_in_flash_where_ram_is_small() -> None:
