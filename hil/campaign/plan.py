@@ -136,5 +136,8 @@ def check_resumable(prepared: Prepared) -> None:
         cure = f"choose the block by a trial with {SELECTED!r}, then name it"
         raise RigError(f"a campaign trains one variant: {cure}.")
     changes = (0, *(step for step, _ in prepared.spec.schedule))
-    if any(getattr(prepared.settings_at(step), "momentum", 0) for step in changes):
-        raise RigError("momentum is state in addition to the weights, which a checkpoint lacks: set momentum to 0.")
+    for step in changes:
+        kept = prepared.method.kept_state(prepared.settings_at(step))
+        if kept is not None:
+            what, cure = kept
+            raise RigError(f"{what} is state in addition to the weights, which a checkpoint lacks: {cure}.")

@@ -67,6 +67,10 @@ class GraphMethod(Method):
     def check(self, variant: str) -> None:
         """Raise an error if the method cannot train what its settings choose; `variant` is for the message."""
 
+    def kept_state(self, settings: GraphSettings) -> tuple[str, str] | None:
+        """Momentum."""
+        return ("momentum", "set momentum to 0") if settings.momentum else None
+
     @cached_property
     def trained(self) -> tuple[int, ...]:
         """Indices of the trained layers, input to output."""

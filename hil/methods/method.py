@@ -119,6 +119,10 @@ class Method(ABC):
         """Return why the first weights cannot be trained with some settings, a sentence; empty if they can."""
         return ""
 
+    def kept_state(self, settings: Any) -> tuple[str, str] | None:
+        """Return what a step leaves for the next one besides the trained tensors, and how to turn it off."""
+        return None
+
     def resident(self, arena: int, places: Sequence[bool]) -> Method:
         """Return the method in the plainest form that fits an arena of so many bytes.
 

@@ -47,7 +47,7 @@ class QzoFf(Method):
     }
     chosen = True
     in_flash_too = True
-    smaller = "linear-probe or last-3, which train fewer layers, a batch of 1, or a smaller network"
+    smaller = "linear-probe or last-3, which train fewer layers, no guide or adamw, or a smaller network"
     cell: ClassVar[Mapping[str, Any]] = {"batch": 2, "steps": 2}
 
     settings: Settings
@@ -80,6 +80,20 @@ class QzoFf(Method):
     def with_arrays(self, arrays: Sequence[np.ndarray]) -> Graph:
         """Return the network with other trained tensors."""
         return self.settings.with_trained(self.network, arrays)
+
+    def fault_of_weights(self, settings: Settings) -> str:
+        """Name a threshold that selects no weight, or a normalised rate that rounds to nothing, with these weights."""
+        return qzo_ff_refusals.fault_of_weights(self.network, settings, self.trained_tensors)
+
+    def kept_state(self, settings: Settings) -> tuple[str, str] | None:
+        """Momentum, moments, or a mask that depends on the first weights."""
+        if settings.guide:
+            return "the momentum of guided sampling", "set guide to 0"
+        if settings.optimizer == "adamw":
+            return "what adamw keeps", "set optimizer to plain"
+        if settings.sparse in ("top", "threshold"):
+            return "the mask of the first weights", "set sparse to off or random"
+        return None
 
     def resident(self, arena: int, places: Sequence[bool]) -> QzoFf:
         """Return the form that fits: the file in RAM if possible, else in flash; else the smallest, for its figures."""
@@ -145,7 +159,7 @@ class QzoFf(Method):
     @cached_property
     def still(self) -> dict[str, list[str]]:
         """The names of the tensors in which a setting rounds to nothing, by setting."""
-        return qzo_ff_refusals.still(self.settings, self.trained_tensors)
+        return qzo_ff_refusals.still(self.network, self.settings, self.trained_tensors)
 
     def remarks(self) -> tuple[str, ...]:
         """Return a sentence for every setting that rounds to nothing in some tensors."""

@@ -5,6 +5,7 @@ docs/arithmetic-qzo-ff.md, section 9.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -13,6 +14,7 @@ from hil.errors import RigError
 from hil.graph.graph import Graph
 from hil.methods.qzo_ff_settings import Settings
 from hil.methods.qzo_ff_tensors import (
+    LARGEST_TABLE,
     LARGEST_Z,
     MOST_STEPS,
     TrainedTensor,
@@ -25,9 +27,12 @@ SHOWS_NOTHING = 127  # w_max: that weights of 8 bits do not move is what they ar
 Acts = Callable[[TrainedTensor], bool]
 
 
-def still(settings: Settings, tensors: Sequence[TrainedTensor]) -> dict[str, list[str]]:
+def still(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) -> dict[str, list[str]]:
     """Return the names of the tensors in which a setting rounds to nothing, by setting."""
-    found = {name: [tensor.name for tensor in tensors if not acts(tensor)] for name, acts in _acting(settings).items()}
+    acting = _acting(settings)
+    if _has_normalised_steps(settings):
+        acting["eta"] = lambda tensor: settings.eta >= _least_normalised_rate(graph, settings, tensor)
+    found = {name: [tensor.name for tensor in tensors if not acts(tensor)] for name, acts in acting.items()}
     return {name: names for name, names in found.items() if names}
 
 
@@ -38,14 +43,54 @@ def check(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) ->
         RigError: a setting that rounds to nothing in every trained tensor, that is too large for one, or a threshold
             that selects no weight.
     """
-    if any(tensor.largest != SHOWS_NOTHING for tensor in tensors if not tensor.is_bias):
+    if _may_not_be_still(tensors):
         for name, acts in _acting(settings).items():
             if not any(acts(tensor) for tensor in tensors):
                 raise RigError(_still_sentence(name, settings, tensors))
     for tensor in tensors:
         _check_reach(tensor, settings)
+    fault = _fault_of_threshold(graph, settings, tensors)
+    if fault:
+        raise RigError(fault)
+
+
+def fault_of_weights(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) -> str:
+    """Return why settings that depend on the first weights cannot train them, a sentence; empty if they can."""
+    if _has_normalised_steps(settings) and _may_not_be_still(tensors):
+        least, name = min((_least_normalised_rate(graph, settings, tensor), tensor.name) for tensor in tensors)
+        if math.isinf(least):
+            return "setting normalise is 1 with trained weights that are all 0, which no rate moves: set it to 0."
+        if settings.eta < least:
+            return (
+                f"setting eta is {settings.eta}, which with normalise = 1 rounds to nothing in every trained tensor; "
+                f"it acts from {least:.3g} on, first in {name}: choose more."
+            )
+    return _fault_of_threshold(graph, settings, tensors)
+
+
+def _may_not_be_still(tensors: Sequence[TrainedTensor]) -> bool:
+    return any(tensor.largest != SHOWS_NOTHING for tensor in tensors if not tensor.is_bias)
+
+
+def _has_normalised_steps(settings: Settings) -> bool:
+    """Return whether the norm of the weights decides how long a plain step is."""
+    return bool(settings.normalise) and settings.optimizer == "plain"
+
+
+def _least_normalised_rate(graph: Graph, settings: Settings, tensor: TrainedTensor) -> float:
+    """Return the rate from which a large gradient moves an element of a tensor in the first step."""
+    own = graph.layers[tensor.layer].own
+    assert own is not None
+    weights = own.weights.astype(np.int64)
+    selected = float(weights.size)
     if settings.sparse == "threshold":
-        _check_threshold(graph, settings, tensors)
+        selected = float(np.count_nonzero(np.abs(weights) >= quotient(settings.threshold, own.scale[0])))
+    elif settings.sparse != "off":
+        selected *= settings.keep / 256
+    if not selected or not weights.any():
+        return math.inf
+    norm = math.sqrt(float((weights**2).sum()) / selected) * float(own.scale[0])
+    return 16 * float(tensor.unit) / (LARGEST_TABLE[settings.distribution] * norm)
 
 
 def _acting(settings: Settings) -> dict[str, Acts]:
@@ -101,7 +146,10 @@ def _check_reach(tensor: TrainedTensor, settings: Settings) -> None:
             )
 
 
-def _check_threshold(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) -> None:
+def _fault_of_threshold(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) -> str:
+    """Return that a threshold selects no weight, a sentence; empty if it selects one, or there is none."""
+    if settings.sparse != "threshold":
+        return ""
     largest = 0.0
     for tensor in tensors:
         weights = graph.layers[tensor.layer].weights
@@ -110,9 +158,9 @@ def _check_threshold(graph: Graph, settings: Settings, tensors: Sequence[Trained
             continue
         top = int(np.abs(weights.astype(np.int64)).max())
         if top >= quotient(settings.threshold, tensor.unit):
-            return
+            return ""
         largest = max(largest, top * float(tensor.unit))
-    raise RigError(
+    return (
         f"setting threshold is {settings.threshold}, which selects no weight of {graph.name}: its largest trained "
         f"weight is {largest:.3g}, choose at most that."
     )

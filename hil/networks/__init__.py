@@ -18,8 +18,8 @@ from hil.networks.float32 import drawn
 from hil.networks.floating import FloatGraph
 from hil.networks.lenet5 import lenet5
 from hil.networks.quantize import quantize
+from hil.networks.shapes import convnet_tiny, mcunet, pointnet, resnet_tiny
 from hil.networks.shapes import lenet5 as float_lenet5
-from hil.networks.shapes import mcunet, pointnet, resnet_tiny
 from hil.packaged import packaged_folder
 
 IMAGE = float(np.float32(1 / 255)), -128  # scale and zero of an input: a byte p of an image stands for p / 255,
@@ -91,6 +91,7 @@ NETWORKS = {
     "mcunet-96": _mcunet(96),
     "mcunet-128": _mcunet(128),
     "lenet5-float32": _float32(float_lenet5, "fashion-mnist-1k"),
+    "convnet-tiny-float32": _float32(convnet_tiny, "fashion-mnist-1k"),
     "resnet-tiny-float32": _float32(partial(resnet_tiny, side=28, channels=1), "fashion-mnist-1k"),
     "pointnet-float32": _float32(pointnet, "fashion-mnist-1k@16x16x3", CLOUD),
 }

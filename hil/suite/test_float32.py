@@ -1,11 +1,11 @@
 """Train networks in `float32` by ElasticZO on the board, compared bit for bit with NumPy.
 
-LeNet-5 needs the 421 KiB of its weights in RAM; on a smaller board a small residual network is trained.
+LeNet-5 needs the 421 KiB of its weights in RAM, and as much again for the gradients of full back-propagation. Where it
+does not fit, a network of 21,662 parameters is trained, which fits every board.
 """
 
 import pytest
 
-from hil import boards
 from hil.graph.graph import Format
 from hil.matrix.cells import Cell
 from hil.methods import METHODS
@@ -15,9 +15,8 @@ from hil.trial import LatencySteps, TrialSpec, does_not_fit
 NIGHTLY = pytest.mark.tier("nightly")
 METHOD = "elasticzo-fp32"
 VARIANTS = tuple(METHODS[METHOD].variants)
-NETWORKS = ("lenet5-float32", "resnet-tiny-float32")  # the first that fits is trained
-ON_QEMU = ("full-zo", "cls1")
-SCHEDULE = ((2, {"eta": 0.008}), (3, {"eta": 0.0064}))
+NETWORKS = ("lenet5-float32", "convnet-tiny-float32")  # the first that fits is trained
+SCHEDULE = ((1, {"eta": 0.008}),)
 # Steps and learning rate of the nightly trials that must learn.
 LEARNS = {"cls1": (400, 0.005), "full-bp": (200, 0.05)}
 
@@ -37,18 +36,10 @@ def on_board(board, variant, **others):
     return next((spec for spec in specs if not does_not_fit(spec)), specs[-1])
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_elasticzo_fp32(hil_board, variant, hil_trial):
-    """Train two steps of every variant."""
-    if boards.load(hil_board).stand_in == "qemu" and variant not in ON_QEMU:
-        pytest.skip("QEMU is slow: it runs two variants in the quick tier and all in the nightly tier")
-    train(hil_trial, on_board(hil_board, variant, **METHODS[METHOD].cell))
-
-
 def test_a_batch_in_parts_with_a_schedule(hil_board, hil_trial):
-    """Train with a decaying learning rate and a batch that is sent in parts, and evaluate before and after."""
+    """Train by zeroth order and back-propagation, with a decaying rate; the board holds one sample of two."""
     settings = {"eta": 0.01, "epsilon": 0.01, "g_clip": 1.0}
-    sizes = {"batch": 3, "slots": 2, "steps": 4, "evaluate": 10}
+    sizes = {"batch": 2, "slots": 1, "steps": 2, "evaluate": 2}
     train(hil_trial, on_board(hil_board, "cls2", **sizes, settings=settings, schedule=SCHEDULE))
 
 

@@ -12,6 +12,7 @@ from hil.boards import Board
 from hil.data import DataSet
 from hil.data import load as load_data
 from hil.errors import Blocked, RigError
+from hil.graph.file import decode
 from hil.graph.plan import Plan
 from hil.images import Image, image_of
 from hil.methods import Method
@@ -79,7 +80,7 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
         check_weights(method, settings)
     _check_shape(spec, method, data)
     _check_counts(spec, data)
-    blob = method.file()
+    blob = _file(spec, method)
     if method.in_flash and board.room_for_data is not None:
         image = image.carrying(board.room_for_data.start, blob)
     return Prepared(spec, board, image, method, blob, data, planned, slots)
@@ -150,6 +151,17 @@ def _check_shape(spec: TrialSpec, method: Method, data: DataSet) -> None:
             f"the images of {data.name} are {found}, {spec.network} takes {height}x{width}x{channels}: "
             "choose another data set or network."
         )
+
+
+def _file(spec: TrialSpec, method: Method) -> bytes:
+    """Return the network file; raise RigError if the agent would refuse it."""
+    blob = method.file()
+    try:
+        decode(blob, spec.network)
+    except RigError as error:
+        source = spec.network if spec.checkpoint is None else f"{spec.network} with the weights of {spec.checkpoint}"
+        raise RigError(f"{source} cannot be trained: {error}") from error
+    return blob
 
 
 def _check_counts(spec: TrialSpec, data: DataSet) -> None:

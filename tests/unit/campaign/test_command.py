@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -57,6 +58,20 @@ def test_momentum_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--method", "mcutrain", "--network", "resnet-tiny", "--batch", "1"]
     assert main(["campaign", "start", *options]) == 2
     assert "momentum is state in addition to the weights, which a checkpoint lacks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("switch", "what"),
+    [
+        ("guide=128", "the momentum of guided sampling is state .*: set guide to 0"),
+        ("optimizer=adamw", "what adamw keeps is state .*: set optimizer to plain"),
+        ("sparse=top", "the mask of the first weights is state .*: set sparse to off or random"),
+    ],
+)
+def test_what_qzo_ff_keeps_between_steps_is_refused(switch: str, what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--method", "qzo-ff", "--network", "lenet5-w16a8", "--variant", "linear-probe", "--set", switch]
+    assert main(["campaign", "start", *options]) == 2
+    assert re.search(what, capsys.readouterr().err)
 
 
 def test_a_spec_file_s_mistake_is_named_with_its_place(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from hil import boards
 from hil.errors import RigError
 from hil.graph.graph import Format
 from hil.methods.graph_memory import inference_peak
@@ -128,6 +130,38 @@ def test_a_named_value_does_act() -> None:
         on(eta=SMALLEST, directions=34)
 
 
+def test_a_normalised_rate_that_rounds_to_nothing_is_refused_with_the_rate_that_acts() -> None:
+    """The first steps are those of the reference: nothing moves below the named rate, and something above it."""
+    asked = TrialSpec("stm32h7b3", "normalised", LENET, "qzo-ff", batch=2, steps=1, evaluate=0)
+    with pytest.raises(
+        RigError, match=r"setting eta is 1e-06, .* acts from \S+ on, first in fc3: choose more"
+    ) as caught:
+        prepare(replace(asked, settings={"eta": 1e-6}))
+    least = float(str(caught.value).partition("acts from ")[2].partition(" on")[0])
+    rng = np.random.default_rng(1)
+    images, labels = rng.integers(0, 256, (2, 28, 28), np.uint8), np.array([3, 7])
+    for eta, acts in ((least / 2, False), (2 * least, True)):
+        method = on("normalised", batch=2, eta=eta)
+        assert (method.fault_of_weights(method.settings) == "") == acts
+        reference = reference_of(method)
+        before = reference.digests()
+        reference.step(images, labels)
+        assert (reference.digests() != before) == acts
+    assert on("normalised", eta=2 * least).still["eta"] == ["fc1"]
+    assert "eta" not in on("normalised").still
+
+
+def test_settings_that_depend_on_the_weights_are_checked_with_those_of_a_checkpoint(tmp_path: Path) -> None:
+    asked = TrialSpec("stm32h7b3", "linear-probe", LENET, "qzo-ff", steps=1, evaluate=0)
+    np.savez(tmp_path / "zeros.npz", w0=np.zeros((10, 84), "<i2"))
+    zeros = replace(asked, checkpoint=tmp_path / "zeros.npz")
+    assert prepare(zeros)
+    with pytest.raises(RigError, match="setting threshold is 0.1, which selects no weight .* weight is 0, choose"):
+        prepare(replace(zeros, settings={"sparse": "threshold", "threshold": 0.1}))
+    with pytest.raises(RigError, match="setting normalise is 1 with trained weights that are all 0"):
+        prepare(replace(zeros, settings={"normalise": 1}))
+
+
 def test_large_gradients() -> None:
     assert [largest_gradient("gaussian", m) for m in (1, 2, 127)] == [92, 65, 8]
     assert all(m * largest_gradient("binomial", m) ** 2 <= 91**2 for m in range(1, 128))
@@ -153,6 +187,11 @@ def test_a_board_without_room_is_refused_with_figures() -> None:
     reason = does_not_fit(replace(roomy, board="rp2040", variant="adamw"))
     assert reason is not None and "bytes" in reason and "linear-probe" in reason
     assert does_not_fit(replace(roomy, board="rp2040", variant="linear-probe")) is None
+
+
+@pytest.mark.parametrize("board", boards.names())
+def test_every_board_can_train_all_layers_of_lenet5(board: str) -> None:
+    assert does_not_fit(TrialSpec(board, "full", LENET, "qzo-ff", batch=2, evaluate=0)) is None
 
 
 def test_the_file_lies_in_flash_where_ram_is_small() -> None:

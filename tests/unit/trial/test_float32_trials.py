@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hil import boards
 from hil.errors import Blocked, RigError
 from hil.matrix.cells import Cell, cells
 from hil.networks import build
@@ -49,6 +50,13 @@ def test_the_cell_of_full_bp_on_imxrt1062_fits() -> None:
 def test_the_small_networks_fit_the_other_boards(board: str, network: str) -> None:
     assert does_not_fit(spec("full-zo", board, network)) is None
     assert does_not_fit(spec("cls2", board, network)) is None
+
+
+@pytest.mark.parametrize("board", boards.names())
+@pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1", "full-bp"])
+def test_the_small_lenet_fits_every_board(board: str, variant: str) -> None:
+    assert does_not_fit(spec(variant, board, "convnet-tiny-float32", batch=2)) is None
+    assert sum(layer.weight_count + layer.channels for layer in build("convnet-tiny-float32", 1).trained) == 21_662
 
 
 def test_a_board_without_room_is_refused_with_figures() -> None:

@@ -1,13 +1,16 @@
 """What is refused before a board is touched, and how much of a batch it gets to hold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hil.errors import Blocked, RigError
 from hil.graph.file import encode
+from hil.graph.graph import Format
 from hil.methods.elasticzo_memory import plan
 from hil.methods.elasticzo_settings import VARIANTS
-from hil.networks import build
+from hil.networks import NETWORKS, NamedNetwork, build
 from hil.trial import TrialSpec, does_not_fit
 from hil.trial.prepare import prepare
 from hil.trial.recording import _memory_plan
@@ -89,3 +92,30 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path):
 def test_a_network_in_bfp8_lies_nowhere_else():
     with pytest.raises(RigError, match=r"network_in is 'flash' with elasticzo-int8.*leave it out"):
         prepare(spec(network_in="flash"))
+
+
+def test_a_network_that_no_board_would_take_is_refused(monkeypatch):
+    """A layer of a user's own graph whose sums have no bound: its outputs could depend on the order of the sum."""
+
+    def unbounded(name, seed):
+        graph = build("lenet5-w16a8", seed)
+        layers = [
+            replace(layer, own=replace(layer.own, shift=np.array([-25], np.int8))) if layer.name == "fc1" else layer
+            for layer in graph.layers
+        ]
+        return replace(graph, name=name, layers=tuple(layers))
+
+    monkeypatch.setitem(NETWORKS, "mine", NamedNetwork(unbounded, "fashion-mnist-1k", format=Format.W16A8))
+    said = r"mine cannot be trained: .* the sums of fc1 could leave int32 .* 784 products .* use at most 128 inputs"
+    with pytest.raises(RigError, match=said):
+        prepare(TrialSpec("stm32h7b3", "full", "mine", "qzo-ff", evaluate=0))
+
+
+def test_weights_of_a_checkpoint_that_no_board_would_take_are_refused(tmp_path):
+    np.savez(tmp_path / "mine.npz", w0=np.full((10, 84), 5000, "<i2"))
+    asked = TrialSpec(
+        "stm32h7b3", "linear-probe", "lenet5-8w8a", "qzo-ff", evaluate=0, checkpoint=tmp_path / "mine.npz"
+    )
+    assert prepare(replace(asked, network="lenet5-w16a8"))
+    with pytest.raises(RigError, match=r"lenet5-8w8a with the weights of .*mine.npz .* 5000, .* beyond w_max of 127"):
+        prepare(asked)
