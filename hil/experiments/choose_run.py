@@ -8,6 +8,7 @@ from pathlib import Path
 from hil.errors import RigError
 from hil.experiments.curve import Run, ended, read_curve, read_run
 from hil.experiments.graphs import GraphRun
+from hil.experiments.qzo_runs import QzoRun
 from hil.experiments.rate_search import best_rate
 
 
@@ -21,6 +22,8 @@ def resolved(run: Run, runs: Path) -> Run:
     Raises:
         RigError: one of those is not trained to its end.
     """
+    if isinstance(run, QzoRun) and run.rate_from:
+        return replace(run, eta=best_rate(runs, run.rate_from), rate_from="")
     if not isinstance(run, GraphRun):
         return run
     place = 0

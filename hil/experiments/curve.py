@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from hil.dataclass_json import rebuilt
 from hil.errors import RigError
 from hil.experiments.exponents import ExponentRun
 from hil.experiments.graphs import GraphRun
+from hil.experiments.qzo_runs import QzoRun
 from hil.graph.npz import read_npz
 from hil.record.atomic_write import write_atomic
 from hil.record.weights import write_weights
@@ -22,7 +23,8 @@ RUN_FILE, CURVE_FILE = "run.json", "curve.json"
 LARGEST_JSON = 16 << 20  # bytes: a curve of 10,000 epochs has 5 MB
 AGAIN = "delete its run's folder and resume"
 
-Run = ExponentRun | GraphRun
+Run = ExponentRun | GraphRun | QzoRun
+STATE = "state-{:03d}.npz"
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,20 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
     return Checkpoint(tuple(found), int(step), digests)
 
 
+def write_state(folder: Path, epoch: int, state: Mapping[str, np.ndarray]) -> None:
+    """Write what decides later steps beside the weights of the checkpoint of an epoch."""
+    write_weights(folder / STATE.format(epoch), (), **state)
+
+
+def read_state(folder: Path, epoch: int) -> dict[str, np.ndarray]:
+    """Read what `write_state` wrote.
+
+    Raises:
+        RigError: it is missing or damaged.
+    """
+    return read_npz(folder / STATE.format(epoch), AGAIN)
+
+
 def read_curve(folder: Path) -> list[EpochRow]:
     """Return the rows so far; empty if the run has not started.
 
@@ -129,7 +145,11 @@ def read_run(folder: Path) -> tuple[Run, str]:
         or not isinstance(facts.get("data_sha256"), str)
     ):
         raise RigError(f"{path} is damaged (it lacks run and data_sha256): {AGAIN}.")
-    kind: type[GraphRun] | type[ExponentRun] = GraphRun if "network" in facts["run"] else ExponentRun
+    kind: type[GraphRun] | type[ExponentRun] | type[QzoRun] = ExponentRun
+    if "network" in facts["run"]:
+        kind = GraphRun
+    elif "backbone" in facts["run"]:
+        kind = QzoRun
     return rebuilt(kind, facts["run"], f"{path}, run", AGAIN), facts["data_sha256"]
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from hil.experiments.run import BaseRun, Given, Schedule, Tensors
 from hil.methods import GraphMethod, graph_method
-from hil.methods.graph_settings import GraphSettings
+from hil.methods.graph_settings import LARGEST_ETA, GraphSettings
 from hil.networks import build
 from hil.reference.methods import Reference, StepOutcome, reference_of
 from hil.trial import TrialSpec
@@ -41,6 +42,7 @@ class GraphRun(BaseRun):
     rate_from: tuple[str, ...] = ()  # stems of searches: one, or one for each of `blocks_from`
     blocks_from: tuple[str, ...] = ()  # the layers of the best of these runs on its test images are trained
     tag: str = ""  # distinguishes runs of the same cell
+    largest_eta: ClassVar[float] = LARGEST_ETA
     compares: bool = False  # whether the gradient of each epoch's last step is compared with the slope of the network
 
     def chosen(self) -> str:

@@ -13,9 +13,10 @@ from typing import Any
 from hil.errors import RigError
 from hil.experiments.curve import RUN_FILE, EpochRow, ended, read_curve, read_run
 from hil.experiments.graphs import GraphRun
-from hil.methods.graph_settings import LARGEST_ETA
+from hil.experiments.qzo_runs import QzoRun
 
 SMALLEST_ETA = 1e-6
+RatedRun = GraphRun | QzoRun
 MOST_RATES = 16  # in a grid: from its initial rates it may grow by about six decades
 
 
@@ -44,7 +45,7 @@ class RateResult:
 class RateSearch:
     """The search of the rate of one row."""
 
-    base: GraphRun  # the run of the row on the data for the choice, without a rate
+    base: RatedRun  # the run of the row on the data for the choice, without a rate
     rates: tuple[float, ...]  # the initial rates, ascending
     seeds: int  # for every rate
 
@@ -53,16 +54,16 @@ class RateSearch:
         """Beginning of the names of its runs."""
         return stem_of(self.base)
 
-    def runs(self, rate: float) -> tuple[GraphRun, ...]:
+    def runs(self, rate: float) -> tuple[RatedRun, ...]:
         """Return the runs of a rate, one per seed."""
         tag = f"eta{rate:g}"
         return tuple(replace(self.base, seed=seed, eta=rate, tag=tag) for seed in range(1, self.seeds + 1))
 
-    def first_runs(self) -> tuple[GraphRun, ...]:
+    def first_runs(self) -> tuple[RatedRun, ...]:
         """Return the runs of the initial rates."""
         return tuple(run for rate in self.rates for run in self.runs(rate))
 
-    def more_runs(self, runs: Path) -> tuple[GraphRun, ...]:
+    def more_runs(self, runs: Path) -> tuple[RatedRun, ...]:
         """Return the unfinished runs of started rates, or else the runs of the next rate of the grid.
 
         There are none if the best rate is inside the grid and does no harm, or if the grid cannot grow. If all rates
@@ -75,13 +76,13 @@ class RateSearch:
         least, most = found[0], found[-1]
         if len(found) >= MOST_RATES:
             return ()
-        if (best.moved == 0 or best is most) and (rate := above(most.eta)) <= LARGEST_ETA:
+        if (best.moved == 0 or best is most) and (rate := above(most.eta)) <= self.base.largest_eta:
             return self.runs(rate)
         if (best is least or best.harmful) and least.moved > 0 and (rate := below(least.eta)) >= SMALLEST_ETA:
             return self.runs(rate)
         return ()
 
-    def _begun(self, runs: Path) -> tuple[GraphRun, ...]:
+    def _begun(self, runs: Path) -> tuple[RatedRun, ...]:
         """Return the runs of every rate that an interrupted training left incomplete."""
         left: dict[float, list[bool]] = {}
         for eta, run, rows in _runs(runs, self.stem):
@@ -96,7 +97,7 @@ class RateSearch:
             return False
 
 
-def stem_of(base: GraphRun) -> str:
+def stem_of(base: RatedRun) -> str:
     """Return the beginning of the names of a search's runs."""
     return f"{base.data}-{base.column}-{base.variant}-eta"
 
@@ -122,12 +123,12 @@ def results(runs: Path, stem: str) -> list[RateResult]:
     return found
 
 
-def _runs(runs: Path, stem: str) -> Iterator[tuple[float, GraphRun, list[EpochRow]]]:
+def _runs(runs: Path, stem: str) -> Iterator[tuple[float, RatedRun, list[EpochRow]]]:
     """Yield the runs of a search by name, each with its rate and its curve."""
     for folder in sorted(runs.glob(f"{glob.escape(stem)}*")):
         if re.fullmatch(r"[0-9.e+-]+-seed\d+", folder.name[len(stem) :]) and (folder / RUN_FILE).is_file():
             run = read_run(folder)[0]
-            assert isinstance(run, GraphRun) and run.eta is not None
+            assert isinstance(run, GraphRun | QzoRun) and run.eta is not None
             yield run.eta, run, read_curve(folder)
 
 

@@ -23,6 +23,8 @@ class BaseRun:
     tag: str
     start: str | None = None
     compares = False
+    has_state = False  # whether more than the weights decides later steps: momentum, moments, masks
+    on_board = True  # whether a board can repeat it
 
     @property
     def name(self) -> str:

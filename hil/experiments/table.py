@@ -29,6 +29,16 @@ COSINE = Measure("cosine", "Cosine of estimate and slope", "1 is the direction o
 
 
 @dataclass(frozen=True)
+class MemoryRow:
+    """Memory of a method on a network by its plan, with a batch in parts of one sample, in bytes (analytic)."""
+
+    network: str
+    method: str
+    weights: int  # the network file and what is kept for each trained weight
+    scratch: int  # all else
+
+
+@dataclass(frozen=True)
 class Axis:
     """The horizontal axis of the learning curves: its title, and its value at the last row (None: number of epochs)."""
 
@@ -55,6 +65,7 @@ class Table:
     searches: tuple[RateSearch, ...] = ()  # of learning rates; their first runs are in the first stage
     choices: frozenset[str] = frozenset()  # names of runs from which others choose; no board repeats them
     not_run: Mapping[str, str] = field(default_factory=dict)  # rows that were not run, with the reason
+    memory: tuple[MemoryRow, ...] = ()  # of methods, by plan
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -64,7 +75,7 @@ class Table:
     @property
     def certified(self) -> tuple[Run, ...]:
         """The runs of which a board repeats parts."""
-        return tuple(run for run in self.runs if run.name not in self.choices)
+        return tuple(run for run in self.runs if run.on_board and run.name not in self.choices)
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:

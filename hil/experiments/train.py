@@ -19,15 +19,20 @@ from hil.data import batches, load
 from hil.errors import RigError
 from hil.experiments.choose_run import resolved
 from hil.experiments.curve import (
+    STATE,
     EpochRow,
     checkpoint_path,
     read_checkpoint,
     read_curve,
     read_run,
+    read_state,
     write_checkpoint,
     write_curve,
+    write_state,
 )
+from hil.experiments.qzo_runs import QzoRun
 from hil.experiments.slope import cosines
+from hil.experiments.task_training import TaskTraining
 from hil.trial.outcome import step_digest
 
 SEEN = 10_000  # number of training images that are evaluated after each epoch; all test images are
@@ -68,6 +73,8 @@ class Training:
             yield self._keep(EpochRow(0, 0, None, None, *self._evaluate(), 0.0, 0.0, arithmetic=arithmetic))
         order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
         self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
+        if self.run.has_state and self.rows[-1].epoch:
+            self.learner.restore(read_state(self.folder, self.rows[-1].epoch))
         while self.rows[-1].epoch < self.run.epochs:
             yield self._epoch(order)
 
@@ -99,12 +106,16 @@ class Training:
         trained = time.monotonic()
         path = checkpoint_path(self.folder, epoch)
         write_checkpoint(path, self.learner.weights, self.step, np.array(digests, np.uint32))
+        if self.run.has_state:
+            write_state(self.folder, epoch, self.learner.state())
         accuracies = self._evaluate()
         signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
         seconds = trained - started, time.monotonic() - trained
         loss, digest, arithmetic = float(np.mean(losses)), step_digest(digests[-1]), self.learner.arithmetic
         row = EpochRow(epoch, self.step, loss, signs, *accuracies, *seconds, alike, self._moved(), digest, arithmetic)
-        return self._keep(row)
+        self._keep(row)
+        (self.folder / STATE.format(epoch - 1)).unlink(missing_ok=True)  # the row says that the next one is there
+        return row
 
     def _moved(self) -> float:
         """Return the share of the trained numbers that differ from their initial values."""
@@ -129,7 +140,9 @@ class Training:
 def main(folder: Path) -> int:
     """Train the run of a folder to its end; return the exit code."""
     try:
-        for row in Training(folder).epochs():
+        run = read_run(folder)[0]
+        training = TaskTraining(folder) if isinstance(run, QzoRun) and run.tasks else Training(folder)
+        for row in training.epochs():
             print(json.dumps(asdict(row)), flush=True)
     except RigError as error:
         print(error, file=sys.stderr)

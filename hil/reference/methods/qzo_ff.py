@@ -9,7 +9,7 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
 
@@ -72,6 +72,26 @@ class QzoFf(Reference):
         self._decay = Decay(settings)
         self._masks: list[np.ndarray | None] | None = None
         self._last: Drawn | None = None
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what decides later steps beside the weights: momentum, moments and masks, by name."""
+        found = self._decay.state() if self._moments else {}
+        for index, moments in enumerate(self._moments):
+            found |= moments.state(index)
+        found |= {f"momentum{index}": its.v for index, its in enumerate(self._momenta)}
+        masks = enumerate(self._masks or ())
+        return found | {f"mask{index}": mask for index, mask in masks if mask is not None}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on with what `state` returned, after `configure`."""
+        for index, moments in enumerate(self._moments):
+            moments.restore(state, index)
+        if self._moments:
+            self._decay.restore(state)
+        for index, its in enumerate(self._momenta):
+            its.v = state[f"momentum{index}"].astype(np.int32)
+        masks = [state.get(f"mask{index}") for index in range(len(self._tensors))]
+        self._masks = [None if mask is None else mask.astype(bool) for mask in masks]
 
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""
