@@ -25,6 +25,7 @@ from hil.experiments.options import add_paper_options, selected_table
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
+from hil.experiments.qzo_tables import QZO_TABLES
 from hil.experiments.render import write
 from hil.experiments.summary import Summary, summarise
 from hil.experiments.table import Table
@@ -111,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     text = "Train the table of a paper, and certify it on the board."
     parser = argparse.ArgumentParser(prog="hil experiment", description=text)
     add = parser.add_argument
-    add("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES], help="table or figure")
+    add("experiment", nargs="?", choices=[*ELASTIC_TABLES, *PMT_TABLES, *QZO_TABLES], help="table or figure")
     add("--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name")
     add("--seeds", type=positive_count, default=3, metavar="N", help="number of seeds, from 1 (default: 3)")
     add("--epochs", type=positive_count, metavar="E", help="epochs (default: the paper's, or those of the comparison)")

@@ -14,26 +14,38 @@ from hil.experiments.elasticzo_tables import ELASTIC_TABLES, PAPER_BATCH, Elasti
 from hil.experiments.exponents import LOSS
 from hil.experiments.pmt_runs import RATES, PmtRequest
 from hil.experiments.pmt_tables import PMT_TABLES
+from hil.experiments.qzo_builder import QzoRequest
+from hil.experiments.qzo_tables import QZO_TABLES
 from hil.experiments.spec_file import read_spec
 from hil.experiments.table import Table
 from hil.networks import NETWORKS
 
-ELASTIC, OF_PMT = ("data", "columns"), ("network", "corruptions", "images", "queries", "rates")
+OWN_OPTIONS = {  # options of the experiments whose names begin so
+    "elasticzo-": ("data", "columns"),
+    "pmt-": ("network", "corruptions", "images", "queries", "rates"),
+    "qzo-few-shot": ("data", "network", "rates", "tasks"),
+    "qzo-ood": ("network", "corruptions", "images", "rates"),
+    "qzo-ablation": ("data", "network", "images", "rates"),
+}
+ALL_OPTIONS = tuple(dict.fromkeys(option for its in OWN_OPTIONS.values() for option in its))
 
 
 def add_paper_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that apply to the experiments of one paper."""
-    elastic = parser.add_argument_group("elasticzo-*")
-    elastic.add_argument("--data", choices=known_sets(), help="data set (default: those that are fetched)")
+    elastic = parser.add_argument_group("elasticzo-*, qzo-*")
+    default = "data set (default: elasticzo-* those that are fetched, qzo-* mnist)"
+    elastic.add_argument("--data", choices=known_sets(), help=default)
     elastic.add_argument("--columns", metavar="LIST", help=f"columns (default: {','.join(LOSS)})")
-    pmt = parser.add_argument_group("pmt-*")
-    committed = [name for name, known in NETWORKS.items() if known.committed]
-    pmt.add_argument("--network", choices=committed, help="pre-trained network (default: resnet-tiny)")
-    pmt.add_argument("--corruptions", metavar="LIST", help="corruptions of severity 5 (default: the table's)")
+    pmt = parser.add_argument_group("pmt-*, qzo-*")
+    committed = [name for name, known in NETWORKS.items() if known.committed and not known.converted]
+    default = "pre-trained network (default: pmt-* resnet-tiny, qzo-* lenet5-tflite)"
+    pmt.add_argument("--network", choices=committed, help=default)
+    pmt.add_argument("--corruptions", metavar="LIST", help="corruptions (default: the table's)")
     pmt.add_argument("--images", type=positive_count, metavar="N", help="training images (default: 1000)")
     pmt.add_argument("--queries", type=positive_count, metavar="Q", help="for each layer (default: 100)")
+    pmt.add_argument("--tasks", type=positive_count, metavar="T", help="few-shot tasks for each seed (default: 20)")
     rates = ",".join(f"{rate:g}" for rate in RATES)
-    pmt.add_argument("--rates", metavar="LIST", help=f"learning rates to choose from (default: {rates})")
+    pmt.add_argument("--rates", metavar="LIST", help=f"learning rates to choose from (default: pmt-* {rates})")
 
 
 def selected_table(options: argparse.Namespace) -> Table:
@@ -46,18 +58,25 @@ def selected_table(options: argparse.Namespace) -> Table:
     if (name is None) == (options.spec is None):
         raise RigError("hil experiment needs either a name or --spec FILE: give one of them.")
     if name is None:
-        for option in (*ELASTIC, *OF_PMT):
+        for option in ALL_OPTIONS:
             if getattr(options, option) is not None:
                 raise RigError(f"--{option} cannot be combined with --spec: write it in the file.")
         return read_spec(options.spec, options.seeds, options.epochs, options.batch)
-    others, owner = (OF_PMT, "pmt-*") if name in ELASTIC_TABLES else (ELASTIC, "elasticzo-*")
-    for option in others:
-        if getattr(options, option) is not None:
-            raise RigError(f"--{option} is an option of {owner}, not of {name}: leave it out.")
+    mine = next(its for start, its in OWN_OPTIONS.items() if name.startswith(start))
+    for option in ALL_OPTIONS:
+        if getattr(options, option) is not None and option not in mine:
+            owners = [f"{start}*" if start.endswith("-") else start for start, o in OWN_OPTIONS.items() if option in o]
+            raise RigError(f"--{option} is an option of {', '.join(owners)}, not of {name}: leave it out.")
     if name in ELASTIC_TABLES:
         make, epochs = ELASTIC_TABLES[name]
         return make(_elastic(options, epochs))
-    return PMT_TABLES[name](_pmt(options))
+    if name in PMT_TABLES:
+        return PMT_TABLES[name](_pmt(options))
+    if name == "qzo-few-shot" and options.batch is not None:
+        raise RigError("--batch is given for qzo-few-shot, whose steps have all 25 support images: leave it out.")
+    return QZO_TABLES[name](
+        QzoRequest(**_given(options, ("data", "network", "seeds", "epochs", "batch", "images", "tasks")))
+    )
 
 
 def _elastic(options: argparse.Namespace, epochs: int) -> ElasticzoRequest:
@@ -68,16 +87,17 @@ def _elastic(options: argparse.Namespace, epochs: int) -> ElasticzoRequest:
 
 
 def _pmt(options: argparse.Namespace) -> PmtRequest:
-    given: dict[str, Any] = {
-        name: getattr(options, name)
-        for name in ("network", "seeds", "epochs", "batch", "images", "queries")
-        if getattr(options, name) is not None
-    }
+    return PmtRequest(**_given(options, ("network", "seeds", "epochs", "batch", "images", "queries")))
+
+
+def _given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Return the options of these names that are given, with corruptions and rates."""
+    given: dict[str, Any] = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     if options.corruptions is not None:
         given["corruptions"] = _names("corruptions", options.corruptions, CORRUPTIONS)
     if options.rates is not None:
         given["rates"] = _rates(options.rates)
-    return PmtRequest(**given)
+    return given
 
 
 def _names(option: str, text: str, known: Iterable[str]) -> tuple[str, ...]:
