@@ -54,9 +54,9 @@ def common(request: QzoRequest, name: str) -> tuple[str, ...]:
         (
             "A single rate, which was not searched for."
             if request.rates is not None and len(request.rates) == 1
-            else f"Learning rates are searched row by row: {chosen} and grows until the best rate lies inside it, moves "
-            "weights and is no worse than no training. The best mean accuracy over the seeds on held-out images is "
-            "taken; in few-shot learning on tasks of the validation classes. No test image decides."
+            else f"Learning rates are searched row by row: {chosen} and grows until the best rate lies inside "
+            "it, moves weights and is no worse than no training. The best mean accuracy over the seeds on held-out "
+            "images is taken; in few-shot learning on tasks of the validation classes. No test image decides."
         ),
         "No board repeats rows whose head is new, because no trial can name their networks."
         if name != "qzo-ood"

@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from hil.errors import RigError
 from hil.experiments.qzo_builder import Builder, QzoRequest, Row, adamw, base_run, layers
 from hil.experiments.qzo_differences import ABLATION, FEW_SHOT, OOD, common
 from hil.experiments.qzo_memory import memory_rows
 from hil.experiments.qzo_published import CORRUPTED, OMNIGLOT, SEVERITIES, TITLES
 from hil.experiments.qzo_runs import BP, DRAWN_HEAD, FP32
 from hil.experiments.table import Claims, Table
+from hil.networks import build
+from hil.networks.convert_w16a8 import W8, from_tflite8
 from hil.networks.heads import PROTONETS, SIMPLESHOT
 
 ALL = 64  # last layers: all that there are
@@ -103,8 +106,13 @@ def ablation(request: QzoRequest) -> Table:
         "ff": Row.of(FP32, BY_ADAMW),
         "ff-m10": Row.of(FP32, BY_ADAMW, ("directions", 10)),
         **{name: Row.of("16w8a", BY_ADAMW, *given) for name, given in integers.items()},
-        "8w8a": Row.of("8w8a", BY_ADAMW),
     }
+    not_run = {}
+    try:
+        from_tflite8(build(request.network, 1), W8)
+        rows["8w8a"] = Row.of("8w8a", BY_ADAMW)
+    except RigError as error:
+        not_run["8w8a"] = f"{request.network} cannot have weights of 8 bits with one scale a tensor: {error}"
     for name, row in rows.items():
         run = base_run(request, "probe", name, epochs, batch, DRAWN_HEAD)
         whole, kept = (
@@ -120,10 +128,10 @@ def ablation(request: QzoRequest) -> Table:
         ("16w8a-m10", "16w8a"), ("16w8a", "8w8a"), ("both", "16w8a"),
     )  # fmt: skip
     order = "BP above FF, more directions better, 16w8a above 8w8a, sharpness-aware and normalised above neither"
-    names = ("none", *rows)
+    names = ("none", *rows, *not_run)
     title = "A change of domain by linear probe (figures 2 and 5 of QZO-FF)"
     memory = memory_rows()
-    return _table("qzo-ablation", title, builder, names, claims, order, ABLATION, {}, memory=memory)
+    return _table("qzo-ablation", title, builder, names, claims, order, ABLATION, {}, memory=memory, not_run=not_run)
 
 
 QZO_TABLES: Mapping[str, Callable[[QzoRequest], Table]] = {

@@ -34,7 +34,7 @@ class MemoryRow:
 
     network: str
     method: str
-    weights: int  # the network file and what is kept for each trained weight
+    weights: int  # the network file
     scratch: int  # all else
 
 
