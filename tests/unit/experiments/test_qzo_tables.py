@@ -129,14 +129,7 @@ def test_a_run_with_moments_resumes_with_the_same_bits(tmp_path: Path) -> None:
         assert [path.name for path in sorted(whole.glob("state-*"))] == ["state-003.npz"]
     (broken / "state-003.npz").unlink()
     with pytest.raises(RigError, match="state-003.npz"):
-        list(islice(Training(broken).epochs(), 1)) or next(iter(_further(broken)))
-
-
-def _further(folder: Path):
-    """Ask for one epoch more than the run has."""
-    run, sha256 = read_run(folder)
-    write_run(folder, replace(run, epochs=run.epochs + 1), sha256)
-    return Training(folder).epochs()
+        list(Training(broken).epochs())
 
 
 def test_tasks_resume_with_the_same_bits(tmp_path: Path) -> None:
