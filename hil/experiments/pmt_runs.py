@@ -169,7 +169,8 @@ class Builder:
         return TrainingSetup((*self.request.block(mask), ("queries", self.request.queries)), budget=self.budget)
 
     def _first(self) -> tuple[GraphRun, ...]:
-        return tuple(run for search in self.searches.values() for run in search.first_runs())
+        found = (run for search in self.searches.values() for run in search.first_runs())
+        return tuple(run for run in found if isinstance(run, GraphRun))
 
     def _tune(self, ways: Mapping[str, TrainingSetup], corruption: str) -> Mapping[str, Any]:
         """Return the fields of a run that define its learning rate; `ways` has one way, or one per block."""

@@ -49,7 +49,8 @@ def common(request: QzoRequest, name: str) -> tuple[str, ...]:
         "Forward gradients and back-propagation train the same tensors, weights without biases, from the same numbers, "
         "with the same optimizer and schedule; fp32 and BP run on the host only.",
         f"m = {DIRECTIONS} where a row does not say otherwise (the paper's value was lost), epsilon = {EPSILON:g}.",
-        f"{request.seeds} seeds; they decide the order of samples, the directions, drawn heads, and which tasks.",
+        f"{request.seeds} seed{'s' if request.seeds > 1 else ''}, which decide the order of samples, the directions, "
+        "drawn heads, and which tasks.",
         "" if name == "qzo-few-shot" else f"{request.images} training images; the rate falls along a cosine by steps.",
         (
             "A single rate, which was not searched for."

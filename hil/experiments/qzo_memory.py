@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hil.experiments.table import MemoryRow
 from hil.graph.file import file_size
 from hil.methods import find_method
 from hil.networks import build
 
 NETWORKS = ("lenet5", "resnet-tiny")
-FORWARD = (  # rows of QZO-FF: what the row is called, and its settings
+FORWARD: tuple[tuple[str, dict[str, Any]], ...] = (  # rows of QZO-FF: what the row is called, and its settings
     ("FF, all layers, 16w8a", {}),
     ("FF, all layers, 16w8a, sparse", {"sparse": "top"}),
     ("FF, all layers, 16w8a, AdamW", {"optimizer": "adamw"}),

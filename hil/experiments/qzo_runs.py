@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from hil.methods.qzo_ff_tensors import trained_tensors
 from hil.networks import build, find_network
 from hil.networks.convert_w16a8 import W8, W16, from_tflite8, with_head
 from hil.networks.float32 import in_floats
+from hil.networks.floating import FloatGraph
 from hil.networks.heads import Head, drawn_head, prototype_head, with_float_head
 from hil.reference.formats.float32.forward import values_of
 from hil.reference.methods import Reference, StepOutcome
@@ -116,7 +117,7 @@ class QzoRun(BaseRun):
 
     def settings(self, step: int, schedule: Schedule) -> Settings:
         """Return the settings; a rate below the smallest one of the schedule stays as it is."""
-        given = dict(self.given)
+        given: dict[str, Any] = dict(self.given)
         if self.eta is not None:
             given["eta"] = self.eta
             if "eta_min" in given:
@@ -183,6 +184,7 @@ class QzoRun(BaseRun):
 @lru_cache(maxsize=4)
 def _in_floats(backbone: str) -> Graph:
     shape = find_network(backbone).shape(backbone, 1)
+    assert isinstance(shape, FloatGraph)
     return in_floats(shape, build(backbone, 1))
 
 

@@ -64,7 +64,7 @@ def ood(request: QzoRequest) -> Table:
         "ff-sparse": Row.of(FP32, BY_ADAMW, ("sparse", "top")),
         "ff-16w8a": Row.of("16w8a", BY_ADAMW),
     }
-    paper = {}
+    paper: dict[tuple[str, str, str], float] = {}
     for count in CORRUPTED:
         data = f"{request.network}, {count} trained layer{'s' if count > 1 else ''}"
         for column, severity in SEVERITIES.items():

@@ -64,7 +64,9 @@ class TaskTraining:
         step = self.rows[-1].step
         for learner in self.learners:
             learner.configure(self.run.settings(step, ()), step)
-        orders = [islice(batches(task, self.run.batch, self.run.seed), step, None) for task in self.tasks]
+        orders: list[Iterator[np.ndarray]] = [
+            islice(batches(task, self.run.batch, self.run.seed), step, None) for task in self.tasks
+        ]
         while self.rows[-1].epoch < self.run.epochs:
             yield self._epoch(orders, per_epoch)
 

@@ -110,4 +110,5 @@ def _groups(images: np.ndarray) -> Iterator[np.ndarray]:
 
 def _logits(value: np.ndarray) -> np.ndarray:
     """Return logits [1, 1, classes, B] as [B, classes]."""
-    return value[0, 0].T
+    logits: np.ndarray = value[0, 0].T
+    return logits

@@ -24,7 +24,8 @@ class Tensor:
     """
 
     def __init__(self, known: TrainedTensor, values: np.ndarray) -> None:
-        self.known, self.values = known, values.astype(F)
+        self.known = known
+        self.values: np.ndarray = values.astype(F)
 
     @property
     def stored(self) -> np.ndarray:
