@@ -10,12 +10,17 @@ from hil.experiments.certify import Segment, certify, trial_of
 from hil.experiments.curve import write_run
 from hil.experiments.elasticzo_tables import ElasticzoRequest, table1
 from hil.experiments.graphs import GraphRun
+from hil.experiments.qzo_runs import QzoRun
 from hil.experiments.train import Training
 from hil.trial import does_not_fit
 
 ADAPTATION = GraphRun(
     "fashion-mnist-1k+gaussian-noise-5@40", "noise", "adaptive", 1, 2, 10, "lenet5-tflite", "poor-mans-training",
     (("queries", 4),), eta=0.01,
+)  # fmt: skip
+FORWARD = QzoRun(
+    "fashion-mnist-1k+fog-5@40", "hard-1", "ff-16w8a", 1, 1, 10, "lenet5-tflite", "16w8a",
+    given=(("directions", 3), ("last_layers", 1), ("optimizer", "adamw"), ("eta_min", 1e-5), ("steps", 4)), eta=0.001,
 )  # fmt: skip
 STEPS = 5  # with the paper's batch of 256; `hil experiment` certifies 20 steps
 TABLE = table1(ElasticzoRequest(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1, batch=256))
@@ -56,3 +61,13 @@ def test_an_adaptation_goes_on_on_the_board_as_in_the_record(
     write_run(folder, ADAPTATION, load(ADAPTATION.data).sha256)
     list(Training(folder).epochs())
     repeat_on_board(Segment(ADAPTATION, epoch, steps=4), hil_board, hil_trial, tmp_path)
+
+
+@pytest.mark.tier("nightly")
+def test_forward_gradients_begin_on_the_board_as_in_the_record(hil_board: str, hil_trial, tmp_path: Path) -> None:
+    """Train one epoch of QZO-FF on corrupted images on the reference; the board repeats its first steps."""
+    folder = tmp_path / FORWARD.name
+    folder.mkdir()
+    write_run(folder, FORWARD, load(FORWARD.data).sha256)
+    list(Training(folder).epochs())
+    repeat_on_board(Segment(FORWARD, epoch=0, steps=4), hil_board, hil_trial, tmp_path)

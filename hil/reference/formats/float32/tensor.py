@@ -41,7 +41,8 @@ class Tensor:
 
     def magnitudes(self) -> np.ndarray:
         """Return |w|, flattened."""
-        return np.abs(self.values).reshape(-1)
+        sizes: np.ndarray = np.abs(self.values).reshape(-1)
+        return sizes
 
     def threshold(self, settings: Settings) -> np.float32:
         """Return the magnitude from which `sparse = threshold` selects."""
