@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,11 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from hil.data import load
 from hil.dataclass_json import read_specification
 from hil.errors import RigError, close_matches
-from hil.experiments.curve import Run
 from hil.experiments.exponents import METHOD, NETWORK, ExponentRun
 from hil.experiments.graphs import GraphRun
+from hil.experiments.kinds import Run
+from hil.experiments.qzo_runs import NAMED, QzoRun
 from hil.experiments.table import ACCURACY, LOSS, Cell, Table
 from hil.methods import METHODS, GraphMethod, graph_method
+from hil.methods.qzo_ff import QzoFf
 from hil.networks import names
 
 NAME = r"^[a-z0-9][a-z0-9.-]*$"  # part of the names of folders
@@ -65,7 +67,7 @@ def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> 
         for row in spec.row:
             given = _merged(spec, column, row) | options
             try:
-                make = _exponent_run if given["method"] == METHOD else _graph_run
+                make = MAKERS.get(given["method"], _graph_run)
                 runs = tuple(make(given, column.name, row.name, seed) for seed in range(1, seeds + 1))
                 _check(runs[0])
             except RigError as error:
@@ -122,6 +124,18 @@ def _graph_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> Gr
     settings |= given["settings"]
     cell, size = (given["data"], column, row, seed), (given["epochs"], given["batch"])
     return GraphRun(*cell, *size, network, method, tuple(settings.items()), eta=given.get("eta", 0.01))
+
+
+def _qzo_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> QzoRun:
+    systems = {network: pair for pair, network in NAMED.items()}
+    backbone, system = systems[_known("network", given["network"], systems)]
+    variant = _known("variant", given.get("variant", QzoFf.default_variant), QzoFf.variants)
+    settings = dict(QzoFf.variants[variant]) | given["settings"]
+    cell, size = (given["data"], column, row, seed), (given["epochs"], given["batch"])
+    return QzoRun(*cell, *size, backbone, system, given=tuple(settings.items()), eta=given.get("eta", 0.001))
+
+
+MAKERS: dict[str, Callable[[Mapping[str, Any], str, str, int], Run]] = {METHOD: _exponent_run, QzoFf.name: _qzo_run}
 
 
 def _known(what: str, name: str, known: Any) -> str:

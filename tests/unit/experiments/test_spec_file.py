@@ -11,6 +11,7 @@ from hil.commands import main as cli
 from hil.errors import RigError
 from hil.experiments.latex import as_latex, escaped
 from hil.experiments.pool import complete
+from hil.experiments.qzo_runs import QzoRun
 from hil.experiments.spec_file import read_spec
 from hil.experiments.summary import summarise
 
@@ -50,6 +51,21 @@ def test_rows_and_columns_are_merged(tmp_path: Path) -> None:
         "integer", 6, "zero-sum", 7, 250, 2,
     )  # fmt: skip
     assert read_spec(written(tmp_path, SMALL), 1, epochs=3, batch=20).runs[0].epochs == 3
+
+
+def test_qzo_ff_is_trained_by_its_own_runs(tmp_path: Path) -> None:
+    text = SMALL.replace('variant = "cls1"', 'method = "qzo-ff"\nnetwork = "lenet5-w16a8"\nvariant = "linear-probe"')
+    text = text.replace("r_max = 3", "directions = 3").replace('r_max = 7, logit_error = "zero-sum"', "directions = 7")
+    text = text.replace('loss = "integer", loss_fraction = 6', "normalise = 1")
+    table = read_spec(written(tmp_path, text), seeds=1, epochs=None, batch=None)
+    run = table.cells["fashion-mnist-1k", "integer", "r3"][0]
+    assert isinstance(run, QzoRun) and run.on_board and run.trial("stm32h7b3").network == "lenet5-w16a8"
+    chosen = run.settings(0, ())
+    assert (chosen.directions, chosen.normalise, chosen.last_layers, chosen.eta, chosen.batch) == (3, 1, 1, 0.001, 250)
+    with pytest.raises(RigError, match="there is no network 'lenet5'"):
+        read_spec(written(tmp_path, text.replace('network = "lenet5-w16a8"', "")), 1, None, None)
+    with pytest.raises(RigError, match="setting epsilon is"):
+        read_spec(written(tmp_path, text.replace("normalise = 1", "epsilon = 1e-9")), 1, None, None)
 
 
 def test_the_command_trains_it_to_its_end(
