@@ -81,12 +81,14 @@ class FloatRun(BaseRun):
                 settings = settings.changed(**changes)
         return settings
 
+    def method(self, schedule: Schedule) -> ElasticZoFp32:
+        """Return the method on the network with its initial weights."""
+        return ElasticZoFp32(build(self.network, self.seed), self.settings(0, schedule))
+
     def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
         """Return the method on the network."""
-        network = build(self.network, self.seed)
-        method = ElasticZoFp32(network, self.settings(0, schedule))
-        if weights is not None:
-            network = method.with_arrays(weights)
+        method = self.method(schedule)
+        network = method.network if weights is None else method.with_arrays(weights)
         if self.column == ADAM:
             return AdamPreTraining(network, self.batch, self.seed)
         return Fp32Reference(network, method.settings)
@@ -105,4 +107,4 @@ class FloatRun(BaseRun):
 
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""
-        return longest_segment(ElasticZoFp32(build(self.network, self.seed), self.settings(0, ())).step_macs())
+        return longest_segment(self.method(()).step_macs())
