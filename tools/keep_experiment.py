@@ -16,7 +16,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from hil.experiments.curve import CURVE_FILE, RUN_FILE, checkpoint_path, read_curve
+from hil.experiments.curve import CURVE_FILE, RUN_FILE, STATE, checkpoint_path, read_curve
 from hil.experiments.pool import complete
 
 RESULTS = ("results.json", "results.csv", "table.md", "table.tex", "certificates.json")
@@ -34,8 +34,9 @@ def keep(source: Path, target: Path) -> None:
         kept = target / "runs" / folder.name
         kept.mkdir(parents=True)
         files = [folder / RUN_FILE, folder / CURVE_FILE]
-        files += [] if complete(folder) else [checkpoint_path(folder, rows[-1].epoch)]
-        for file in files:
+        last = rows[-1].epoch
+        files += [] if complete(folder) else [checkpoint_path(folder, last), folder / STATE.format(last)]
+        for file in (file for file in files if file.exists()):
             shutil.copyfile(file, kept / file.name)
     for name in RESULTS:
         if (source / name).is_file():

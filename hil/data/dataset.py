@@ -16,6 +16,7 @@ from hil.data.idx import idx_bytes, read_idx
 from hil.data.resize import resized
 from hil.data.rotate import rotated
 from hil.data.store import FOLDER_VARIABLE, PARTS, data_folder, file_name, find_set, image_sets, known_sets, read_set
+from hil.data.tasks import few_shot_task
 from hil.errors import RigError, close_matches
 from hil.packaged import packaged_folder
 
@@ -28,6 +29,9 @@ DRAW = 1024  # first word of the seed that draws the rotated images; the second 
 CLASSES = 10
 CORRUPTED = re.compile(r"(?P<clean>.+)\+(?P<corruption>[a-z-]+)-(?P<severity>\d+)")
 SIZED = re.compile(r"(?P<small>.+)@([1-9]\d{0,3})x([1-9]\d{0,3})x([13])")
+TASK = re.compile(
+    r"(?P<whole>.+)@(?P<ways>\d{1,3})-way-(?P<shots>[1-9]\d{0,3})-shot-(?P<split>val|test)-(?P<number>\d{1,9})"
+)
 PART = re.compile(r"(?P<whole>.+)@(?P<first>[1-9]\d*)(-(?P<held>[1-9]\d*))?")
 
 
@@ -79,6 +83,12 @@ def _load(name: str, root: Path) -> DataSet:
         height, width, channels = map(int, sized.groups()[1:])
         small = _load(sized["small"], root)
         arrays = _changed(small, lambda images, split: resized(images, height, width, channels))
+    elif task := TASK.fullmatch(name):
+        whole = _load(task["whole"], root)
+        sizes = int(task["ways"]), int(task["shots"])
+        arrays = few_shot_task(
+            whole.train_images, whole.train_labels, whole.name, *sizes, task["split"], int(task["number"])
+        )
     elif part := PART.fullmatch(name):
         arrays = _part(_load(part["whole"], root), int(part["first"]), int(part["held"] or 0))
     elif name.startswith(OWN):

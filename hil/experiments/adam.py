@@ -6,6 +6,8 @@ operation rounded by itself, so every computer gives the same weights.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from hil.graph.graph import Graph
@@ -18,7 +20,7 @@ RATE, BETA1, BETA2, SMALL = 1e-3, 0.9, 0.999, 1e-8  # the last is PyTorch's defa
 
 
 class AdamPreTraining(ElasticZoFp32):
-    """Full back-propagation whose update is Adam's. Its moments are not kept between processes: train one epoch.
+    """Full back-propagation whose update is Adam's.
 
     Args:
         network: the graph and the initial weights, which are copied.
@@ -30,15 +32,23 @@ class AdamPreTraining(ElasticZoFp32):
         layers = len(network.trained)
         super().__init__(network, Fp32Settings.of_variant("full-bp", layers, batch=batch, seed=seed, eta=RATE))
         self._mean, self._square = self._zeros(), self._zeros()
-        self._steps = 0
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the moments of every tensor, by name."""
+        moments = {"mean": self._mean, "square": self._square}
+        return {f"{name}{index}": array for name, arrays in moments.items() for index, array in enumerate(arrays)}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on with what `state` returned, after `configure`."""
+        for name, arrays in (("mean", self._mean), ("square", self._square)):
+            arrays[:] = [state[f"{name}{index}"] for index in range(len(arrays))]
 
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""
         step, self._next_step = self._next_step, self._next_step + 1
-        self._steps += 1
         sums = self._zeros()
         loss = float(self._forward(self._tensors, images, labels, sums))
-        of_mean, of_square = F(1 - BETA1**self._steps), F(1 - BETA2**self._steps)
+        of_mean, of_square = F(1 - BETA1**self._next_step), F(1 - BETA2**self._next_step)
         for place, total in enumerate(sums):
             g = total / F(len(images))
             self._mean[place] = F(BETA1) * self._mean[place] + F(1 - BETA1) * g

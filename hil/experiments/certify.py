@@ -15,7 +15,8 @@ import numpy as np
 from hil.data import load
 from hil.errors import RigError
 from hil.experiments.choose_run import resolved
-from hil.experiments.curve import Run, checkpoint_path, read_checkpoint
+from hil.experiments.curve import checkpoint_path, read_checkpoint
+from hil.experiments.kinds import Run
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
@@ -64,6 +65,8 @@ class Certificate:
 def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
     """Yield two segments of every row of a column: the beginning of its first seed, and one of a random seed and epoch.
 
+    A method with a state beside its weights has the first one only.
+
     `folder` holds the folders of the runs, which are completely trained.
     """
     rows: dict[tuple[str, str, str, str], list[Run]] = {}
@@ -73,7 +76,7 @@ def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
         first = resolved(seeds[0], folder)
         steps = min(first.longest_segment(), first.per_epoch(len(load(first.data).train_images)))
         yield Segment(seeds[0], 0, steps)
-        if seeds[0].epochs > 1:
+        if seeds[0].epochs > 1 and not seeds[0].has_state:  # a board begins with weights only
             rng = np.random.Generator(np.random.PCG64([DRAW, number]))
             yield Segment(seeds[int(rng.integers(len(seeds)))], int(rng.integers(1, seeds[0].epochs)), steps)
 

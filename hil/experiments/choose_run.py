@@ -2,54 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from hil.errors import RigError
-from hil.experiments.curve import Run, ended, read_curve, read_run
-from hil.experiments.float_runs import FloatRun
-from hil.experiments.graphs import GraphRun
+from hil.experiments.curve import ended, read_curve, read_run
 from hil.experiments.rate_search import best_rate
+from hil.experiments.run import AnyRun, Given
 
 
-def resolved(run: Run, runs: Path) -> Run:
+@dataclass(frozen=True)
+class RunFolders:
+    """The trained runs below a folder, as `TrainedRuns` of run.py."""
+
+    folder: Path
+
+    def best_rate(self, stem: str) -> float:
+        """Return the learning rate that a search chooses."""
+        return best_rate(self.folder, stem)
+
+    def best_run(self, names: Sequence[str]) -> int:
+        """Return the place of the run with the best last accuracy; equals are decided by the loss."""
+        places = []
+        for place, name in enumerate(names):
+            rows = read_curve(self.folder / name)
+            if not ended(read_run(self.folder / name)[0], rows):
+                raise RigError(f"the run {name} is not trained to its end, and others depend on it: add --resume.")
+            places.append((-rows[-1].test_accuracy, rows[-1].loss, place))
+        return min(places)[2]
+
+    def settings_of(self, name: str) -> Given:
+        """Return the `given` settings of a run, with what it chose."""
+        return resolved(read_run(self.folder / name)[0], self.folder).given
+
+
+def resolved(run: AnyRun, runs: Path) -> AnyRun:
     """Return a run with learning rate, trained layers, batch and steps chosen.
 
     Args:
-        run: of any kind; an `ExponentRun` leaves nothing open.
+        run: of any kind.
         runs: holds the folders of the runs from which it chooses.
 
     Raises:
         RigError: one of those is not trained to its end.
     """
-    if isinstance(run, FloatRun) and run.rate_from:
-        return replace(run, eta=best_rate(runs, run.rate_from[0]), rate_from=())
-    if not isinstance(run, GraphRun):
-        return run
-    place = 0
-    if run.blocks_from:
-        place = _best_run(run, runs)
-        block = resolved(read_run(runs / run.blocks_from[place])[0], runs)
-        its = {name: value for name, value in block.given if name in ("train", "blocks")}
-        run = replace(run, given=tuple((dict(run.given) | its).items()))
-    if run.rate_from:
-        run = replace(run, eta=best_rate(runs, run.rate_from[place if len(run.rate_from) > 1 else 0]))
-    run, budget = replace(run, rate_from=(), blocks_from=()), run.budget
-    if budget is None:
-        return run
-    if run.fewest_steps:
-        batch = budget // run.forwards() // run.fewest_steps
-        run = replace(run, batch=min(max(batch, 1), run.batch), fewest_steps=0)
-    steps = budget / (run.batch * run.forwards())
-    return replace(run, steps=max(round(steps / run.epochs), 1), budget=None)
-
-
-def _best_run(run: GraphRun, runs: Path) -> int:
-    """Return the place of the run in `blocks_from` with the best last accuracy; equals are decided by the loss."""
-    places = []
-    for place, name in enumerate(run.blocks_from):
-        rows = read_curve(runs / name)
-        if not ended(read_run(runs / name)[0], rows):
-            raise RigError(f"the run {name} is not trained to its end, and others depend on it: add --resume.")
-        places.append((-rows[-1].test_accuracy, rows[-1].loss, place))
-    return min(places)[2]
+    return run.resolved(RunFolders(runs))

@@ -20,14 +20,16 @@ from hil.data import load
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError
 from hil.experiments.certify import Certificate, RunTrial, certify, segments
-from hil.experiments.curve import LARGEST_JSON, RUN_FILE, Run, complete, read_run, write_run
+from hil.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
 from hil.experiments.elasticzo_costs import NAME as COSTS
 from hil.experiments.elasticzo_costs import PAGE, costs
 from hil.experiments.elasticzo_tables import ELASTIC_TABLES
+from hil.experiments.kinds import Run
 from hil.experiments.options import add_paper_options, refuse_for_costs, selected_table
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
+from hil.experiments.qzo_tables import QZO_TABLES
 from hil.experiments.render import write
 from hil.experiments.summary import Summary, summarise
 from hil.experiments.table import Table
@@ -129,7 +131,8 @@ def _parser() -> argparse.ArgumentParser:
     text = "Train the table of a paper, and certify it on the board."
     parser = argparse.ArgumentParser(prog="hil experiment", description=text)
     add = parser.add_argument
-    add("experiment", nargs="?", choices=[*ELASTIC_TABLES, COSTS, *PMT_TABLES], help="table or figure")
+    experiments = [*ELASTIC_TABLES, COSTS, *PMT_TABLES, *QZO_TABLES]
+    add("experiment", nargs="?", choices=experiments, help="table or figure")
     add("--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name")
     add("--seeds", type=positive_count, default=3, metavar="N", help="number of seeds, from 1 (default: 3)")
     add("--epochs", type=positive_count, metavar="E", help="epochs (default: the paper's, or those of the comparison)")

@@ -6,25 +6,21 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from hil.bounded_read import read_json
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError
-from hil.experiments.exponents import ExponentRun
-from hil.experiments.float_runs import FloatRun
-from hil.experiments.graphs import GraphRun
+from hil.experiments.kinds import Run, kind_of
 from hil.graph.npz import read_npz
 from hil.record.atomic_write import write_atomic
 from hil.record.weights import write_weights
 
 RUN_FILE, CURVE_FILE = "run.json", "curve.json"
+STATE = "state-{:03d}.npz"
 LARGEST_JSON = 16 << 20  # bytes: a curve of 10,000 epochs has 5 MB
 AGAIN = "delete its run's folder and resume"
-
-Run = ExponentRun | GraphRun | FloatRun
 
 
 @dataclass(frozen=True)
@@ -97,6 +93,20 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
     return Checkpoint(tuple(found), int(step), digests)
 
 
+def write_state(folder: Path, epoch: int, state: Mapping[str, np.ndarray]) -> None:
+    """Write what decides later steps beside the weights of the checkpoint of an epoch."""
+    write_weights(folder / STATE.format(epoch), (), **state)
+
+
+def read_state(folder: Path, epoch: int) -> dict[str, np.ndarray]:
+    """Read what `write_state` wrote.
+
+    Raises:
+        RigError: it is missing or damaged.
+    """
+    return read_npz(folder / STATE.format(epoch), AGAIN)
+
+
 def read_curve(folder: Path) -> list[EpochRow]:
     """Return the rows so far; empty if the run has not started.
 
@@ -134,14 +144,7 @@ def read_run(folder: Path) -> tuple[Run, str]:
         or not isinstance(facts.get("data_sha256"), str)
     ):
         raise RigError(f"{path} is damaged (it lacks run and data_sha256): {AGAIN}.")
-    return rebuilt(_kind(facts["run"]), facts["run"], f"{path}, run", AGAIN), facts["data_sha256"]
-
-
-def _kind(facts: Mapping[str, Any]) -> type[Run]:
-    """Return the kind of run that has these fields."""
-    if "network" not in facts:
-        return ExponentRun
-    return FloatRun if "paper_epochs" in facts else GraphRun
+    return rebuilt(kind_of(facts["run"]), facts["run"], f"{path}, run", AGAIN), facts["data_sha256"]
 
 
 def write_run(folder: Path, run: Run, data_sha256: str) -> None:

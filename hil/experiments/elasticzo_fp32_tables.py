@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hil.experiments.curve import Run
 from hil.experiments.elasticzo_published import ROWS, UNTUNED
 from hil.experiments.float_runs import ADAM, FloatRun
+from hil.experiments.kinds import Run
 from hil.experiments.rate_search import RateSearch, stem_of
 from hil.experiments.table import Cell
 
@@ -56,7 +56,7 @@ class FloatColumns:
     batch: int
     rates: tuple[float, ...] = ()
     before: dict[FloatRun, None] = field(default_factory=dict)
-    searches: list[RateSearch] = field(default_factory=list)
+    searches: list[RateSearch[FloatRun]] = field(default_factory=list)
     cells: dict[Cell, tuple[FloatRun, ...]] = field(default_factory=dict)
 
     @property

@@ -8,7 +8,6 @@ from itertools import product, zip_longest
 from typing import Any
 
 from hil.experiments.chosen_r_max import r_max
-from hil.experiments.curve import Run
 from hil.experiments.elasticzo_fp32_tables import CLOUDS, DIFFERENCES, FP32, OF_CLOUDS, OF_PRE_TRAINING, FloatColumns
 from hil.experiments.elasticzo_fp32_tables import PAPER_BATCH as FP32_BATCH
 from hil.experiments.elasticzo_published import (
@@ -22,6 +21,7 @@ from hil.experiments.elasticzo_published import (
     UNTUNED,
 )
 from hil.experiments.exponents import START, ExponentRun
+from hil.experiments.kinds import Run
 from hil.experiments.run import Given
 from hil.experiments.table import Cell, Table, descending
 
@@ -203,11 +203,11 @@ def _table(
     `part` is the part of each data set for training, `differences` are those besides those of all tables.
     """
     seeds = range(1, request.seeds + 1)
-    cells: dict[Cell, tuple[Run, ...]] = {
+    cells: dict[Cell, tuple[ExponentRun, ...]] = {
         (data, case.title, row): tuple(_run(request, data + part, case, row, seed) for seed in seeds)
         for data, case, row in product(request.images, cases, rows)
     }
-    stage = _slowest_first(run for runs in cells.values() for run in runs if isinstance(run, ExponentRun))
+    stage = _slowest_first(run for runs in cells.values() for run in runs)
     shorter = _fewer_epochs(request.epochs, PAPER_EPOCHS, "training")
     sentences = (*differences, *shorter, *_other_batch(request), *(COMMON if cases else ()))
     return Table(name, title, (stage,), cells, tuple(rows), paper or {}, sentences, titles=TITLES, **others)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from hil.experiments.adam import AdamPreTraining
-from hil.experiments.run import BaseRun, Given, Schedule, Tensors
+from hil.experiments.run import BaseRun, Given, Schedule, Tensors, TrainedRuns, longest_segment
 from hil.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.networks import build
@@ -15,8 +16,6 @@ from hil.trial import TrialSpec
 
 ADAM = "adam"  # column of the pre-training
 DECAY, DECAY_EPOCHS = 0.8, 10  # the rate is multiplied every 10 epochs (ElasticZO, section 5.1.1)
-SEGMENT = 20  # most steps in a segment for a board,
-SEGMENT_MACS = 500_000_000  # and most multiply-accumulates: half a minute on a stand-in
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,16 @@ class FloatRun(BaseRun):
     tag: str = ""  # distinguishes runs of the same cell
 
     has_test_loss = True
+    largest_eta: ClassVar[float] = Fp32Settings.table["eta"].most or 0.0
+
+    @property
+    def has_state(self) -> bool:  # type: ignore[override]
+        """Whether moments go on from step to step: those of Adam."""
+        return self.column == ADAM
+
+    def resolved(self, trained: TrainedRuns) -> FloatRun:
+        """Return the run with its learning rate."""
+        return replace(self, eta=trained.best_rate(self.rate_from[0]), rate_from=()) if self.rate_from else self
 
     def chosen(self) -> str:
         """Return the learning rate."""
@@ -72,12 +81,14 @@ class FloatRun(BaseRun):
                 settings = settings.changed(**changes)
         return settings
 
+    def method(self, schedule: Schedule) -> ElasticZoFp32:
+        """Return the method on the network with its initial weights."""
+        return ElasticZoFp32(build(self.network, self.seed), self.settings(0, schedule))
+
     def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
         """Return the method on the network."""
-        network = build(self.network, self.seed)
-        method = ElasticZoFp32(network, self.settings(0, schedule))
-        if weights is not None:
-            network = method.with_arrays(weights)
+        method = self.method(schedule)
+        network = method.network if weights is None else method.with_arrays(weights)
         if self.column == ADAM:
             return AdamPreTraining(network, self.batch, self.seed)
         return Fp32Reference(network, method.settings)
@@ -96,5 +107,4 @@ class FloatRun(BaseRun):
 
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""
-        macs = ElasticZoFp32(build(self.network, self.seed), self.settings(0, ())).step_macs()
-        return min(max(SEGMENT_MACS // macs, 1), SEGMENT)
+        return longest_segment(self.method(()).step_macs())

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from hil.experiments.run import BaseRun, Given, Schedule, Tensors
+from hil.experiments.run import BaseRun, Given, Schedule, Tensors, TrainedRuns, longest_segment
 from hil.methods import GraphMethod, graph_method
-from hil.methods.graph_settings import GraphSettings
+from hil.methods.graph_settings import LARGEST_ETA, GraphSettings
 from hil.networks import build
 from hil.reference.methods import Reference, StepOutcome, reference_of
 from hil.trial import TrialSpec
 
-SEGMENT = 20  # most steps in a segment for a board,
-SEGMENT_MACS = 500_000_000  # and most multiply-accumulates: half a minute on a stand-in
 ALL_COORDINATES = 256  # of DeepZero's sparsity: of so many coordinates, `sparsity` are left out
+CHOSEN_LAYERS = ("train", "blocks")  # the settings that say which layers are trained
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,26 @@ class GraphRun(BaseRun):
     rate_from: tuple[str, ...] = ()  # stems of searches: one, or one for each of `blocks_from`
     blocks_from: tuple[str, ...] = ()  # the layers of the best of these runs on its test images are trained
     tag: str = ""  # distinguishes runs of the same cell
+    largest_eta: ClassVar[float] = LARGEST_ETA
     compares: bool = False  # whether the gradient of each epoch's last step is compared with the slope of the network
+
+    def resolved(self, trained: TrainedRuns) -> GraphRun:
+        """Return the run with learning rate, trained layers, batch and steps chosen."""
+        run, place = self, 0
+        if run.blocks_from:
+            place = trained.best_run(run.blocks_from)
+            its = {name: value for name, value in trained.settings_of(run.blocks_from[place]) if name in CHOSEN_LAYERS}
+            run = replace(run, given=tuple((dict(run.given) | its).items()))
+        if run.rate_from:
+            run = replace(run, eta=trained.best_rate(run.rate_from[place if len(run.rate_from) > 1 else 0]))
+        run, budget = replace(run, rate_from=(), blocks_from=()), run.budget
+        if budget is None:
+            return run
+        if run.fewest_steps:
+            batch = budget // run.forwards() // run.fewest_steps
+            run = replace(run, batch=min(max(batch, 1), run.batch), fewest_steps=0)
+        steps = budget / (run.batch * run.forwards())
+        return replace(run, steps=max(round(steps / run.epochs), 1), budget=None)
 
     def chosen(self) -> str:
         """Return the learning rate and the blocks."""
@@ -96,8 +115,7 @@ class GraphRun(BaseRun):
 
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""
-        macs = self._method(()).step_macs()
-        return min(max(SEGMENT_MACS // macs, 1), SEGMENT)
+        return longest_segment(self._method(()).step_macs())
 
     @property
     def _variant(self) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from hil.arguments import positive_count
@@ -16,58 +17,76 @@ from hil.experiments.elasticzo_tables import ELASTIC_TABLES, PAPER_BATCH, Elasti
 from hil.experiments.exponents import LOSS
 from hil.experiments.pmt_runs import RATES, PmtRequest
 from hil.experiments.pmt_tables import PMT_TABLES
+from hil.experiments.qzo_builder import QzoRequest
+from hil.experiments.qzo_tables import QZO_TABLES
 from hil.experiments.spec_file import read_spec
 from hil.experiments.table import Table
 from hil.networks import NETWORKS
 
-ELASTIC, OF_PMT = ("data", "columns"), ("network", "corruptions", "images", "queries")
-BOTH = ("rates",)
 WITH_FP32 = ("elasticzo-table1", "elasticzo-table2")
+OWNERS: Mapping[str, tuple[str, ...]] = {  # the experiments that have an option of add_paper_options
+    "data": ("elasticzo-*", "qzo-few-shot", "qzo-ablation"),
+    "columns": ("elasticzo-*",),
+    "network": ("pmt-*", "qzo-*"),
+    "corruptions": ("pmt-*", "qzo-ood"),
+    "images": ("pmt-*", "qzo-ood", "qzo-ablation"),
+    "queries": ("pmt-*",),
+    "tasks": ("qzo-few-shot",),
+    "rates": (*WITH_FP32, "pmt-*", "qzo-*"),
+}
 
 
 def add_paper_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that apply to the experiments of one paper."""
-    elastic = parser.add_argument_group("elasticzo-*")
-    elastic.add_argument("--data", choices=known_sets(), help="data set (default: those that are fetched)")
-    elastic.add_argument("--columns", metavar="LIST", help=f"columns (default: {','.join(LOSS)}; tables also fp32)")
-    pmt = parser.add_argument_group("pmt-*")
-    committed = [name for name, known in NETWORKS.items() if known.committed]
-    pmt.add_argument("--network", choices=committed, help="pre-trained network (default: resnet-tiny)")
-    pmt.add_argument("--corruptions", metavar="LIST", help="corruptions of severity 5 (default: the table's)")
-    pmt.add_argument("--images", type=positive_count, metavar="N", help="training images (default: 1000)")
-    pmt.add_argument("--queries", type=positive_count, metavar="Q", help="for each layer (default: 100)")
+    """Add the options that only some experiments have."""
+    add = parser.add_argument_group("options of some experiments").add_argument
+    committed = [name for name, known in NETWORKS.items() if known.committed and not known.converted]
     rates = ",".join(f"{rate:g}" for rate in RATES)
-    of_both = parser.add_argument_group("pmt-* and column fp32 of elasticzo-table1 and -table2")
-    of_both.add_argument("--rates", metavar="LIST", help=f"learning rates to choose from (default: pmt-* {rates})")
+    add("--data", choices=known_sets(), help=_of("data", "data set; default: those that are fetched, qzo-* mnist"))
+    columns = f"columns; default: {','.join(LOSS)}, for {' and '.join(WITH_FP32)} also {FP32}"
+    add("--columns", metavar="LIST", help=_of("columns", columns))
+    network = "pre-trained network; default: pmt-* resnet-tiny, qzo-* lenet5-tflite"
+    add("--network", choices=committed, help=_of("network", network))
+    add("--corruptions", metavar="LIST", help=_of("corruptions", "corruptions; default: the table's"))
+    add("--images", type=positive_count, metavar="N", help=_of("images", "training images; default: 1000"))
+    add("--queries", type=positive_count, metavar="Q", help=_of("queries", "for each layer; default: 100"))
+    add("--tasks", type=positive_count, metavar="T", help=_of("tasks", "few-shot tasks for each seed; default: 20"))
+    searched = f"learning rates to choose from; default of pmt-*: {rates}"
+    add("--rates", metavar="LIST", help=_of("rates", searched))
+
+
+def _of(option: str, text: str) -> str:
+    return f"{text} ({', '.join(OWNERS[option])})"
 
 
 def selected_table(options: argparse.Namespace) -> Table:
     """Return the table that the options select.
 
     Raises:
-        RigError: an option of the other paper, an unknown name, or no data.
+        RigError: an option of other experiments, an unknown name, or no data.
     """
     name = options.experiment
     if (name is None) == (options.spec is None):
         raise RigError("hil experiment needs either a name or --spec FILE: give one of them.")
+    given = [option for option in OWNERS if getattr(options, option) is not None]
     if name is None:
-        for option in (*ELASTIC, *OF_PMT, *BOTH):
-            if getattr(options, option) is not None:
-                raise RigError(f"--{option} cannot be combined with --spec: write it in the file.")
+        if given:
+            raise RigError(f"--{given[0]} cannot be combined with --spec: write it in the file.")
         return read_spec(options.spec, options.seeds, options.epochs, options.batch)
-    others, owner = (OF_PMT, "pmt-*") if name in ELASTIC_TABLES else (ELASTIC, "elasticzo-*")
-    for option in others:
-        if getattr(options, option) is not None:
-            raise RigError(f"--{option} is an option of {owner}, not of {name}: leave it out.")
+    for option in given:
+        if not any(fnmatchcase(name, owner) for owner in OWNERS[option]):
+            owners = ", ".join(OWNERS[option])
+            raise RigError(f"--{option} is an option of {owners}, not of {name}: leave it out.")
     if name in ELASTIC_TABLES:
         make, epochs = ELASTIC_TABLES[name]
-        return make(_elastic(options, epochs, name in WITH_FP32))
-    return PMT_TABLES[name](_pmt(options))
+        return make(_elastic(options, epochs))
+    if name in PMT_TABLES:
+        return PMT_TABLES[name](_pmt(options))
+    return QZO_TABLES[name](_qzo(options))
 
 
 def refuse_for_costs(options: argparse.Namespace) -> None:
     """Raise RigError for an option that elasticzo-costs does not have: it trains nothing."""
-    for option in (*ELASTIC, *OF_PMT, *BOTH, "spec", "epochs", "batch"):
+    for option in (*OWNERS, "spec", "epochs", "batch"):
         if getattr(options, option) is not None:
             raise RigError(f"--{option} is no option of elasticzo-costs, which trains nothing: leave it out.")
     for option in ("resume", "certify_only"):
@@ -75,16 +94,14 @@ def refuse_for_costs(options: argparse.Namespace) -> None:
             raise RigError(f"--{option.replace('_', '-')} is no option of elasticzo-costs: leave it out.")
 
 
-def _elastic(options: argparse.Namespace, epochs: int, with_fp32: bool) -> ElasticzoRequest:
-    known = (FP32, *LOSS) if with_fp32 else tuple(LOSS)
+def _elastic(options: argparse.Namespace, epochs: int) -> ElasticzoRequest:
+    known = (FP32, *LOSS) if options.experiment in WITH_FP32 else tuple(LOSS)
     columns = _names("columns", options.columns, known) if options.columns else known
     if options.rates is not None and FP32 not in columns:
-        raise RigError("--rates is of the column fp32 of elasticzo-table1 and -table2, and of pmt-*: leave it out.")
+        raise RigError(f"--rates is of the column {FP32}, which --columns leaves out: leave it out too.")
     clouds = options.experiment == "elasticzo-table1" and FP32 in columns
-    if options.data == CLOUDS and not clouds:
-        raise RigError(
-            f"--data names {CLOUDS}, which only the column fp32 of elasticzo-table1 trains on: choose images."
-        )
+    if not clouds:
+        _refuse_clouds(options)
     return ElasticzoRequest(
         _data(options.data, (*image_sets(), CLOUDS) if clouds else tuple(image_sets())), columns, options.seeds,
         options.epochs or epochs, options.batch or PAPER_BATCH,
@@ -92,17 +109,32 @@ def _elastic(options: argparse.Namespace, epochs: int, with_fp32: bool) -> Elast
     )  # fmt: skip
 
 
+def _refuse_clouds(options: argparse.Namespace) -> None:
+    if options.data == CLOUDS:
+        raise RigError(
+            f"--data names {CLOUDS}, which only the column fp32 of elasticzo-table1 trains on: choose images."
+        )
+
+
 def _pmt(options: argparse.Namespace) -> PmtRequest:
-    given: dict[str, Any] = {
-        name: getattr(options, name)
-        for name in ("network", "seeds", "epochs", "batch", "images", "queries")
-        if getattr(options, name) is not None
-    }
+    return PmtRequest(**_given(options, ("network", "seeds", "epochs", "batch", "images", "queries")))
+
+
+def _qzo(options: argparse.Namespace) -> QzoRequest:
+    if options.experiment == "qzo-few-shot" and options.batch is not None:
+        raise RigError("--batch is given for qzo-few-shot, whose steps have all 25 support images: leave it out.")
+    _refuse_clouds(options)
+    return QzoRequest(**_given(options, ("data", "network", "seeds", "epochs", "batch", "images", "tasks")))
+
+
+def _given(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """Return the options of these names that are given, with corruptions and rates."""
+    given: dict[str, Any] = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     if options.corruptions is not None:
         given["corruptions"] = _names("corruptions", options.corruptions, CORRUPTIONS)
     if options.rates is not None:
         given["rates"] = _rates(options.rates)
-    return PmtRequest(**given)
+    return given
 
 
 def _names(option: str, text: str, known: Iterable[str]) -> tuple[str, ...]:

@@ -127,7 +127,7 @@ class Builder:
     def __init__(self, request: PmtRequest, budget: int | None = None) -> None:
         self.request, self.budget = request, budget
         self.data = request.network  # title above a column
-        self.searches: dict[str, RateSearch] = {}  # of learning rates, by the beginning of the names of their runs
+        self.searches: dict[str, RateSearch[GraphRun]] = {}  # of learning rates, by the beginning of their runs' names
         self.tests: dict[GraphRun, None] = {}  # test trainings of the blocks
         self.table_runs: dict[GraphRun, None] = {}  # the runs of the table itself
         self.cells: dict[Cell, tuple[GraphRun, ...]] = {}
@@ -169,9 +169,7 @@ class Builder:
         return TrainingSetup((*self.request.block(mask), ("queries", self.request.queries)), budget=self.budget)
 
     def _first(self) -> tuple[GraphRun, ...]:
-        return tuple(
-            run for search in self.searches.values() for run in search.first_runs() if isinstance(run, GraphRun)
-        )
+        return tuple(run for search in self.searches.values() for run in search.first_runs())
 
     def _tune(self, ways: Mapping[str, TrainingSetup], corruption: str) -> Mapping[str, Any]:
         """Return the fields of a run that define its learning rate; `ways` has one way, or one per block."""

@@ -8,16 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from hil.errors import RigError
 from hil.experiments.curve import RUN_FILE, EpochRow, ended, read_curve, read_run
-from hil.experiments.float_runs import FloatRun
-from hil.experiments.graphs import GraphRun
-from hil.methods.graph_settings import LARGEST_ETA
+from hil.experiments.kinds import RatedRun, Run
 
 SMALLEST_ETA = 1e-6
-RatedRun = GraphRun | FloatRun
+Rated = TypeVar("Rated", bound=RatedRun)
 MOST_RATES = 16  # in a grid: from its initial rates it may grow by about six decades
 
 
@@ -43,10 +41,10 @@ class RateResult:
 
 
 @dataclass(frozen=True)
-class RateSearch:
+class RateSearch(Generic[Rated]):
     """The search of the rate of one row."""
 
-    base: RatedRun  # the run of the row on the data for the choice, without a rate
+    base: Rated  # the run of the row on the data for the choice, without a rate
     rates: tuple[float, ...]  # the initial rates, ascending
     seeds: int  # for every rate
     starts: tuple[str, ...] = ()  # names of the runs that they start from, one per seed; empty: as of `base`
@@ -56,20 +54,19 @@ class RateSearch:
         """Beginning of the names of its runs."""
         return stem_of(self.base)
 
-    def runs(self, rate: float) -> tuple[RatedRun, ...]:
+    def runs(self, rate: float) -> tuple[Rated, ...]:
         """Return the runs of a rate, one per seed."""
-        tag = f"eta{rate:g}"
-        runs = tuple(replace(self.base, seed=seed, eta=rate, tag=tag) for seed in range(1, self.seeds + 1))
-        if not self.starts:
-            return runs
-        pairs = zip(runs, self.starts, strict=True)
-        return tuple(replace(run, start=start) for run, start in pairs if isinstance(run, FloatRun))
+        changes: list[dict[str, Any]] = [{"start": start} for start in self.starts] or [{}] * self.seeds
+        return tuple(
+            replace(self.base, seed=seed, eta=rate, tag=f"eta{rate:g}", **change)
+            for seed, change in zip(range(1, self.seeds + 1), changes, strict=True)
+        )
 
-    def first_runs(self) -> tuple[RatedRun, ...]:
+    def first_runs(self) -> tuple[Rated, ...]:
         """Return the runs of the initial rates."""
         return tuple(run for rate in self.rates for run in self.runs(rate))
 
-    def more_runs(self, runs: Path) -> tuple[RatedRun, ...]:
+    def more_runs(self, runs: Path) -> tuple[Rated, ...]:
         """Return the unfinished runs of started rates, or else the runs of the next rate of the grid.
 
         There are none if the best rate is inside the grid and does no harm, or if the grid cannot grow. If all rates
@@ -82,13 +79,13 @@ class RateSearch:
         least, most = found[0], found[-1]
         if len(found) >= MOST_RATES:
             return ()
-        if (best.moved == 0 or best is most) and (rate := above(most.eta)) <= LARGEST_ETA:
+        if (best.moved == 0 or best is most) and (rate := above(most.eta)) <= self.base.largest_eta:
             return self.runs(rate)
         if (best is least or best.harmful) and least.moved > 0 and (rate := below(least.eta)) >= SMALLEST_ETA:
             return self.runs(rate)
         return ()
 
-    def _begun(self, runs: Path) -> tuple[RatedRun, ...]:
+    def _begun(self, runs: Path) -> tuple[Rated, ...]:
         """Return the runs of every rate that an interrupted training left incomplete."""
         left: dict[float, list[bool]] = {}
         for eta, run, rows in _runs(runs, self.stem):
@@ -129,12 +126,12 @@ def results(runs: Path, stem: str) -> list[RateResult]:
     return found
 
 
-def _runs(runs: Path, stem: str) -> Iterator[tuple[float, RatedRun, list[EpochRow]]]:
+def _runs(runs: Path, stem: str) -> Iterator[tuple[float, Run, list[EpochRow]]]:
     """Yield the runs of a search by name, each with its rate and its curve."""
     for folder in sorted(runs.glob(f"{glob.escape(stem)}*")):
         if re.fullmatch(r"[0-9.e+-]+-seed\d+", folder.name[len(stem) :]) and (folder / RUN_FILE).is_file():
             run = read_run(folder)[0]
-            assert isinstance(run, GraphRun | FloatRun) and run.eta is not None
+            assert run.eta is not None
             yield run.eta, run, read_curve(folder)
 
 
@@ -151,7 +148,7 @@ def best_rate(runs: Path, stem: str) -> float:
     return best_of(results(runs, stem)).eta
 
 
-def search_facts(runs: Path, search: RateSearch) -> Mapping[str, Any]:
+def search_facts(runs: Path, search: RateSearch[Any]) -> Mapping[str, Any]:
     """Return a search for the record: all rates, the chosen one, and whether it is inside the grid and does harm."""
     found = results(runs, search.stem)
     best = best_of(found)

@@ -19,6 +19,8 @@ CELL_FIELDS = (
     "data", "column", "row", "seeds", "mean", "spread", "paper", "right_signs", "chosen", "train_s", "steps_per_s"
 )  # fmt: skip
 
+MEMORY = "Memory by plan in bytes (analytic), one sample at a time: the network file, and all else"
+
 
 def write(summary: Summary, folder: Path) -> None:
     """Write all five files into the folder."""
@@ -63,6 +65,9 @@ def as_markdown(summary: Summary) -> str:
             f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.right_signs:.1%}" for one in signs
         ]
     lines += rate_lines(summary)
+    if table.memory:
+        lines += ["", f"{MEMORY}:", "", "| network | method | weights | scratch |", "|---|---|---:|---:|"]
+        lines += [f"| {one.network} | {one.method} | {one.weights:,} | {one.scratch:,} |" for one in table.memory]
     lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in table.differences)]
     lines += ["", "Certified on the board, bit for bit:", ""]
     lines += [
@@ -126,4 +131,5 @@ def as_page(summary: Summary) -> str:
         undefined=jinja2.StrictUndefined,
     )
     names = {"called": summary.table.called, "charts": charts(summary), "entry": entry, "brackets": brackets}
+    names["memory_title"] = MEMORY
     return environment.get_template("experiment.html.j2").render(s=summary, order_in_words=order_in_words, **names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,11 +11,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from hil.data import load
 from hil.dataclass_json import read_specification
 from hil.errors import RigError, close_matches
-from hil.experiments.curve import Run
+from hil.experiments.elasticzo_fp32_tables import FP32, PAPER_EPOCHS
 from hil.experiments.exponents import METHOD, NETWORK, ExponentRun
+from hil.experiments.float_runs import FloatRun
 from hil.experiments.graphs import GraphRun
+from hil.experiments.kinds import Run
+from hil.experiments.qzo_runs import NAMED, QzoRun
 from hil.experiments.table import ACCURACY, LOSS, Cell, Table
 from hil.methods import METHODS, GraphMethod, graph_method
+from hil.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.methods.qzo_ff import QzoFf
+from hil.methods.qzo_ff_settings import Settings as QzoSettings
 from hil.networks import names
 
 NAME = r"^[a-z0-9][a-z0-9.-]*$"  # part of the names of folders
@@ -65,7 +72,7 @@ def read_spec(path: Path, seeds: int, epochs: int | None, batch: int | None) -> 
         for row in spec.row:
             given = _merged(spec, column, row) | options
             try:
-                make = _exponent_run if given["method"] == METHOD else _graph_run
+                make = MAKERS.get(given["method"], _graph_run)
                 runs = tuple(make(given, column.name, row.name, seed) for seed in range(1, seeds + 1))
                 _check(runs[0])
             except RigError as error:
@@ -122,6 +129,35 @@ def _graph_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> Gr
     settings |= given["settings"]
     cell, size = (given["data"], column, row, seed), (given["epochs"], given["batch"])
     return GraphRun(*cell, *size, network, method, tuple(settings.items()), eta=given.get("eta", 0.01))
+
+
+def _float_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> FloatRun:
+    network = _known("network", given["network"], names(ElasticZoFp32.format))
+    variant = _known("variant", given.get("variant", ElasticZoFp32.default_variant), ElasticZoFp32.variants)
+    run = FloatRun(
+        given["data"], FP32, variant, seed, given["epochs"], given["batch"], network, PAPER_EPOCHS,
+        eta=given.get("eta", Fp32Settings.eta), given=tuple(given["settings"].items()), tag=f"{column}-{row}",
+    )  # fmt: skip
+    method = run.method(())
+    if fault := method.fault_of_weights(method.settings):
+        raise RigError(fault)  # as a trial would be refused
+    return run
+
+
+def _qzo_run(given: Mapping[str, Any], column: str, row: str, seed: int) -> QzoRun:
+    systems = {network: pair for pair, network in NAMED.items()}
+    backbone, system = systems[_known("network", given["network"], systems)]
+    variant = _known("variant", given.get("variant", QzoFf.default_variant), QzoFf.variants)
+    settings = dict(QzoFf.variants[variant]) | given["settings"]
+    cell, size = (given["data"], column, row, seed), (given["epochs"], given["batch"])
+    return QzoRun(*cell, *size, backbone, system, given=tuple(settings.items()), eta=given.get("eta", QzoSettings.eta))
+
+
+MAKERS: Mapping[str, Callable[[Mapping[str, Any], str, str, int], Run]] = {  # of methods whose runs are no GraphRun
+    METHOD: _exponent_run,
+    ElasticZoFp32.name: _float_run,
+    QzoFf.name: _qzo_run,
+}
 
 
 def _known(what: str, name: str, known: Any) -> str:

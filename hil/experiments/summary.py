@@ -83,6 +83,7 @@ class Summary:
             "runs": [asdict(run) | {"name": run.name} for run in self.table.runs],
             "curves": {name: [asdict(row) for row in rows] for name, rows in self.curves.items()},
             "searches": list(self.searches),
+            "memory": [asdict(row) for row in self.table.memory],
             "certificates": [asdict(certificate) for certificate in self.certificates],
         }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
-from hil.experiments.curve import Run
+from hil.experiments.kinds import Run
 from hil.experiments.rate_search import RateSearch
 
 Cell = tuple[str, str, str]  # data set as the paper's column calls it, column, row
@@ -26,6 +27,16 @@ class Measure:
 ACCURACY = Measure("accuracy", "Test accuracy", "percent of the test images, behind the last epoch")
 LOSS = Measure("loss", "Training loss", "nats, mean of the training samples of the last epoch", -1)
 COSINE = Measure("cosine", "Cosine of estimate and slope", "1 is the direction of the slope")
+
+
+@dataclass(frozen=True)
+class MemoryRow:
+    """Memory of a method on a network by its plan, with a batch in parts of one sample, in bytes (analytic)."""
+
+    network: str
+    method: str
+    weights: int  # the network file
+    scratch: int  # all else
 
 
 @dataclass(frozen=True)
@@ -53,11 +64,12 @@ class Table:
     titles: Mapping[str, str] = field(default_factory=dict)  # of rows and columns whose title differs from their name
     axis: Axis = Axis()  # of the learning curves
     searches: tuple[
-        RateSearch, ...
+        RateSearch[Any], ...
     ] = ()  # of learning rates; their first runs are in a stage before the runs that need them
     choices: frozenset[str] = frozenset()  # names of runs from which others choose; no board repeats them
     loss_charts: Mapping[str, str] = field(default_factory=dict)  # columns with charts of the losses, and their figure
     not_run: Mapping[str, str] = field(default_factory=dict)  # rows that were not run, with the reason
+    memory: tuple[MemoryRow, ...] = ()  # of methods, by plan
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -67,7 +79,7 @@ class Table:
     @property
     def certified(self) -> tuple[Run, ...]:
         """The runs of which a board repeats parts."""
-        return tuple(run for run in self.runs if run.name not in self.choices)
+        return tuple(run for run in self.runs if run.on_board and run.name not in self.choices)
 
     @property
     def columns(self) -> tuple[tuple[str, str], ...]:

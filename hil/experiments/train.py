@@ -19,15 +19,20 @@ from hil.data import batches, load
 from hil.errors import RigError
 from hil.experiments.choose_run import resolved
 from hil.experiments.curve import (
+    STATE,
     EpochRow,
     checkpoint_path,
     read_checkpoint,
     read_curve,
     read_run,
+    read_state,
     write_checkpoint,
     write_curve,
+    write_state,
 )
+from hil.experiments.run import share_moved
 from hil.experiments.slope import cosines
+from hil.experiments.task_training import TaskTraining
 from hil.trial.outcome import step_digest
 
 SEEN = 10_000  # number of training images that are evaluated after each epoch; all test images are
@@ -70,6 +75,8 @@ class Training:
             yield self._keep(row)
         order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
         self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
+        if self.run.has_state and self.rows[-1].epoch:
+            self.learner.restore(read_state(self.folder, self.rows[-1].epoch))
         while self.rows[-1].epoch < self.run.epochs:
             yield self._epoch(order)
 
@@ -101,20 +108,19 @@ class Training:
         trained = time.monotonic()
         path = checkpoint_path(self.folder, epoch)
         write_checkpoint(path, self.learner.weights, self.step, np.array(digests, np.uint32))
+        if self.run.has_state:
+            write_state(self.folder, epoch, self.learner.state())
         seen, tested, test_loss = self._evaluate()
         signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
         seconds = trained - started, time.monotonic() - trained
         loss, digest, arithmetic = float(np.mean(losses)), step_digest(digests[-1]), self.learner.arithmetic
+        moved = share_moved(self.learner.weights, self._first)
         row = EpochRow(
-            epoch, self.step, loss, signs, seen, tested, *seconds, alike, self._moved(), digest, arithmetic, test_loss
+            epoch, self.step, loss, signs, seen, tested, *seconds, alike, moved, digest, arithmetic, test_loss
         )  # fmt: skip
-        return self._keep(row)
-
-    def _moved(self) -> float:
-        """Return the share of the trained numbers that differ from their initial values."""
-        pairs = list(zip(self.learner.weights, self._first, strict=True))
-        changed = sum(int((now != then).sum()) for now, then in pairs)
-        return changed / sum(int(then.size) for _, then in pairs)
+        self._keep(row)
+        (self.folder / STATE.format(epoch - 1)).unlink(missing_ok=True)  # the row says that the next one is there
+        return row
 
     def _evaluate(self) -> tuple[float, float, float | None]:
         """Return train and test accuracy, and the mean test loss."""
@@ -141,7 +147,8 @@ def mean_loss(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> 
 def main(folder: Path) -> int:
     """Train the run of a folder to its end; return the exit code."""
     try:
-        for row in Training(folder).epochs():
+        training = TaskTraining(folder) if read_run(folder)[0].tasks else Training(folder)
+        for row in training.epochs():
             print(json.dumps(asdict(row)), flush=True)
     except RigError as error:
         print(error, file=sys.stderr)

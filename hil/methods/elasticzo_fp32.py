@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +20,7 @@ from hil.methods import elasticzo_fp32_memory as memory
 from hil.methods.backward_pass import BackwardPass
 from hil.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.methods.elasticzo_settings import VARIANTS
+from hil.methods.float32_steps import fault_of_step
 from hil.methods.least_cycles import LeastCycles
 from hil.methods.method import Method
 from hil.methods.step_work import Work
@@ -91,16 +91,11 @@ class ElasticZoFp32(Method):
             if wrong.size:
                 return f"tensor {name} holds {wrong[0]}: give weights and biases within 2^20."
         by_zo = self.arrays[: 2 * settings.partition]
-        for setting, value, trained in (("epsilon", settings.epsilon, by_zo), ("eta", settings.eta, self.arrays)):
-            least, name = max(
-                ((_least_step(array), name) for name, array in trained), key=itemgetter(0), default=(0.0, "")
-            )
-            if np.float32(value) < least:
-                return (
-                    f"setting {setting} is {value}: most weights of {name} would not change by it, the smallest step "
-                    f"that acts there is {least}, choose at least that."
-                )
-        return ""
+        faults = (
+            fault_of_step("epsilon", settings.epsilon, by_zo),
+            fault_of_step("eta", settings.eta, self.arrays),
+        )
+        return next(filter(None, faults), "")
 
     def plan(self, slots: int) -> Plan:
         """Return the plan of docs/memory-graph.md."""
@@ -185,9 +180,3 @@ class ElasticZoFp32(Method):
         layer = replace(last, name="fc1", reads=(0,), in_shape=(1, 1, last.in_size))
         alone = Graph("last layer", (layer,), layer.in_shape, self.network.classes)
         return ElasticZoFp32(alone, replace(self.settings, partition=0, batch=samples))
-
-
-def _least_step(array: np.ndarray) -> float:
-    """Return half the unit in the last place of the lower median of the magnitudes of a tensor."""
-    sizes = np.sort(np.abs(array), axis=None)
-    return float(np.spacing(sizes[(sizes.size - 1) // 2])) / 2

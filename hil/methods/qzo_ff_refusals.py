@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from hil.errors import RigError
-from hil.graph.graph import Graph
+from hil.graph.graph import Format, Graph
+from hil.methods.float32_steps import fault_of_step
 from hil.methods.qzo_ff_settings import Settings
 from hil.methods.qzo_ff_tensors import (
     LARGEST_TABLE,
@@ -43,6 +44,9 @@ def check(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) ->
         RigError: a setting that rounds to nothing in every trained tensor, that is too large for one, or a threshold
             that selects no weight.
     """
+    if graph.format is Format.FLOAT32:
+        _check_floats(graph, settings, tensors)
+        return
     if _may_not_be_still(tensors):
         for name, acts in _acting(settings).items():
             if not any(acts(tensor) for tensor in tensors):
@@ -91,6 +95,22 @@ def _least_normalised_rate(graph: Graph, settings: Settings, tensor: TrainedTens
         return math.inf
     norm = math.sqrt(float((weights**2).sum()) / selected) * float(own.scale[0])
     return 16 * float(tensor.unit) / (LARGEST_TABLE[settings.distribution] * norm)
+
+
+def _check_floats(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) -> None:
+    """Check settings of the yardstick in `float32` (docs/arithmetic-qzo-ff.md, section 10)."""
+    named = []
+    for tensor in tensors:
+        own = graph.layers[tensor.layer].own
+        assert own is not None
+        named.append((tensor.name, own.bias if tensor.is_bias else own.weights))
+    for name in ("epsilon", *["rho"] * settings.has_sharpness, *["eta"] * (not settings.normalise)):
+        if fault := fault_of_step(name, getattr(settings, name), named):
+            raise RigError(fault)
+    if settings.sparse == "threshold":
+        largest = max(float(np.abs(array).max()) for _, array in named)
+        if largest < np.float32(settings.threshold):
+            raise RigError(_nothing_selected(graph, settings, largest))
 
 
 def _acting(settings: Settings) -> dict[str, Acts]:
@@ -160,6 +180,10 @@ def _fault_of_threshold(graph: Graph, settings: Settings, tensors: Sequence[Trai
         if top >= quotient(settings.threshold, tensor.unit):
             return ""
         largest = max(largest, top * float(tensor.unit))
+    return _nothing_selected(graph, settings, largest)
+
+
+def _nothing_selected(graph: Graph, settings: Settings, largest: float) -> str:
     return (
         f"setting threshold is {settings.threshold}, which selects no weight of {graph.name}: its largest trained "
         f"weight is {largest:.3g}, choose at most that."

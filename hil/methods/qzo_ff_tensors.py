@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.graph.graph import Graph
+from hil.graph.graph import Format, Graph
 from hil.methods.qzo_ff_settings import Settings
 
 F = np.float32
@@ -59,7 +59,7 @@ class TrainedTensor:
         layer: index among all layers.
         is_bias: it has biases, not weights.
         unit: real value of 1, binary32.
-        largest: X, the largest magnitude of an element.
+        largest: X, the largest magnitude of an element; 0 in `float32`, where no element is an integer.
     """
 
     name: str
@@ -106,6 +106,10 @@ def trained_tensors(graph: Graph, settings: Settings) -> tuple[TrainedTensor, ..
     for index in settings.trained(graph):
         layer = graph.layers[index]
         assert layer.own is not None
+        if graph.format is Format.FLOAT32:
+            names = (layer.name, f"{layer.name}.bias")[: 1 + settings.train_bias]
+            found += [TrainedTensor(name, index, name != layer.name, F(1), 0) for name in names]
+            continue
         scale = F(layer.own.scale[0])
         found.append(TrainedTensor(layer.name, index, False, scale, layer.own.largest))
         if settings.train_bias:

@@ -104,23 +104,45 @@ def with_prototypes(graph: Graph, features: np.ndarray, labels: np.ndarray) -> G
         RigError: features whose factors are out of range.
         NetworkFileError: a layer whose sums have no bound.
     """
+    real = np.asarray(features, np.float64)
+    means = np.stack([real[labels == label].mean(axis=0) for label in range(int(labels.max()) + 1)])
+    return with_head(graph, 2 * means, -(means**2).sum(axis=1), real)
+
+
+def with_head(graph: Graph, weights: np.ndarray, bias: np.ndarray, features: np.ndarray, room: float = 1.0) -> Graph:
+    """Return the graph with another last layer; its output's scale comes from the logits of some features.
+
+    Args:
+        graph: in `w16a8`; what its last layer reads are the features.
+        weights, bias: real numbers [classes, features] and [classes].
+        features: real numbers [n, features] to calibrate with.
+        room: how far weights and logits may grow in training, as a multiple of the largest ones.
+
+    Raises:
+        RigError: features whose factors are out of range.
+        NetworkFileError: a layer whose sums have no bound.
+    """
     last, real = graph.layers[-1], np.asarray(features, np.float64)
     assert last.own is not None
-    means = np.stack([real[labels == label].mean(axis=0) for label in range(int(labels.max()) + 1)])
-    weights, bias = 2 * means, -(means**2).sum(axis=1)
     logits = real @ weights.T + bias
-    scale, zero = grid_of(float(logits.min()), float(logits.max()))
+    scale, zero = grid_of(room * float(logits.min()), room * float(logits.max()))
     act_min, act_max = act_limits("none", scale, zero)
     node = replace(
-        last, out_shape=(1, 1, len(means)), scale=scale, zero=zero, act_min=act_min, act_max=act_max, own=None
+        last, out_shape=(1, 1, len(bias)), scale=scale, zero=zero, act_min=act_min, act_max=act_max, own=None
     )
     value = last.reads[0]
-    own = parameters(node, graph.zero_of(value), weights, bias, graph.scale_of(value), last.own.largest)
-    return _checked(replace(graph, layers=(*graph.layers[:-1], replace(node, own=own)), classes=len(means)))
+    own = parameters(node, graph.zero_of(value), weights, bias, graph.scale_of(value), last.own.largest, room)
+    return _checked(replace(graph, layers=(*graph.layers[:-1], replace(node, own=own)), classes=len(bias)))
 
 
 def parameters(
-    layer: Node, input_zero: int, weights: np.ndarray, bias: np.ndarray, input_scale: float, largest: int
+    layer: Node,
+    input_zero: int,
+    weights: np.ndarray,
+    bias: np.ndarray,
+    input_scale: float,
+    largest: int,
+    room: float = 1.0,
 ) -> Parameters:
     """Return the parameters of a layer with the scale of its output.
 
@@ -130,13 +152,14 @@ def parameters(
         weights, bias: real numbers, in the order of the network file.
         input_scale: of what it reads.
         largest: w_max, 32767 or 127.
+        room: how far weights may grow in training, as a multiple of the largest one.
 
     Raises:
         RigError: its factor has no multiplier and shift.
     """
     weights, bias = weights.astype(np.float64), bias.astype(np.float64)
     q, ratio = LARGEST_CONVERTED[largest], layer.scale / input_scale
-    reach = max(float(np.abs(weights).max()), SMALLEST_RANGE)
+    reach = max(room * float(np.abs(weights).max()), SMALLEST_RANGE)
     least = [reach / q, float(np.abs(bias).max()) / (LARGEST_BIAS * input_scale), SMALLEST_FACTOR * ratio]
     if needs_saturating_shift(weights.size // len(bias), largest, input_zero):
         least.append(2.0**SATURATES_FROM * ratio)

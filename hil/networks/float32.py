@@ -37,6 +37,29 @@ def in_float32(graph: FloatGraph) -> Graph:
     return Graph(graph.name, tuple(layers), graph.in_shape, graph.classes)
 
 
+def in_floats(shape: FloatGraph, graph: Graph) -> Graph:
+    """Return a network in `tflite8` as one in `float32`: its weights and biases are the real numbers they stand for.
+
+    Args:
+        shape: the same layers in floats, whose activations are taken.
+        graph: in `tflite8`.
+    """
+    assert graph.format is Format.TFLITE8
+    layers = []
+    for layer, node in zip(shape.layers, graph.layers, strict=True):
+        if node.own is not None:
+            scale = node.own.scale.astype(np.float64)
+            outputs = node.own.weights.ndim - 1 if node.op is Op.DEPTHWISE else 0  # axis of the output channels
+            by_channel = np.moveaxis(node.own.weights.astype(np.float64), outputs, -1) * scale
+            layer = replace(
+                layer,
+                weights=np.ascontiguousarray(np.moveaxis(by_channel, -1, outputs)).astype(np.float32),
+                bias=(node.own.bias * graph.scale_of(node.reads[0]) * scale).astype(np.float32),
+            )
+        layers.append(layer)
+    return in_float32(replace(shape, layers=tuple(layers)))
+
+
 def _node(name: str, layer: FloatLayer, in_shape: tuple[int, int, int], out_shape: tuple[int, int, int]) -> Node:
     own = None
     if layer.weights is not None:

@@ -45,3 +45,10 @@ def log32(x: np.ndarray) -> np.ndarray:
         p = p * q + term
     logarithm: np.ndarray = k * LN2_HIGH + ((F(2) * f) * p + k * LN2_LOW)
     return logarithm
+
+
+def float32_of(value: int) -> np.float32:
+    """Return an integer of 0 or more of up to 64 bits, rounded to binary32 once."""
+    shift = max(value.bit_length() - 40, 0)
+    kept = (value >> shift) | bool(value & ((1 << shift) - 1))  # what is cut off may decide a half
+    return F(math.ldexp(kept, shift))

@@ -11,6 +11,7 @@ from hil.experiments.curve import write_run
 from hil.experiments.elasticzo_tables import ElasticzoRequest, table1
 from hil.experiments.float_runs import FloatRun
 from hil.experiments.graphs import GraphRun
+from hil.experiments.qzo_runs import QzoRun
 from hil.experiments.train import Training
 from hil.trial import does_not_fit
 
@@ -19,6 +20,10 @@ ADAPTATION = GraphRun(
     (("queries", 4),), eta=0.01,
 )  # fmt: skip
 FP32 = FloatRun("fashion-mnist-1k@96-32", "fp32", "cls1", 1, 2, 32, "lenet5-float32", 100, eta=0.01)
+FORWARD = QzoRun(
+    "fashion-mnist-1k+fog-5@40", "hard-1", "ff-16w8a", 1, 1, 10, "lenet5-tflite", "16w8a",
+    given=(("directions", 3), ("last_layers", 1), ("optimizer", "adamw"), ("eta_min", 1e-5), ("steps", 4)), eta=0.001,
+)  # fmt: skip
 STEPS = 5  # with the paper's batch of 256; `hil experiment` certifies 20 steps
 TABLE = table1(ElasticzoRequest(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1, batch=256))
 
@@ -70,3 +75,9 @@ def test_an_adaptation_goes_on_on_the_board_as_in_the_record(
 def test_float32_goes_on_on_the_board_as_in_the_record(hil_board: str, epoch: int, hil_trial, tmp_path: Path) -> None:
     """The same for ElasticZO in FP32."""
     train_and_repeat(Segment(FP32, epoch, steps=2), hil_board, hil_trial, tmp_path)
+
+
+@pytest.mark.tier("nightly")
+def test_forward_gradients_begin_on_the_board_as_in_the_record(hil_board: str, hil_trial, tmp_path: Path) -> None:
+    """Train one epoch of QZO-FF on corrupted images on the reference; the board repeats its first steps."""
+    train_and_repeat(Segment(FORWARD, epoch=0, steps=4), hil_board, hil_trial, tmp_path)

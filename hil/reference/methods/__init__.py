@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
@@ -66,6 +66,13 @@ class Reference(ABC):
     def configure(self, settings: Any, first_step: int) -> None:
         """Go on with other settings of the schedule and another index of the next step; the weights stay."""
         self.settings, self._next_step = settings, first_step
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what decides later steps beside the weights, by name: momentum, moments, masks."""
+        return {}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:  # noqa: B027 (most have no state)
+        """Go on with what `state` returned, after `configure`."""
 
     @abstractmethod
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:

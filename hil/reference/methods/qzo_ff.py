@@ -1,13 +1,15 @@
 """QZO-FF: quantized zeroth-order forward gradients by signs (docs/arithmetic-qzo-ff.md).
 
 What depends on the format of the weights is in the class that the format's module in hil/formats names as `REFERENCE`:
-passes and losses, and the moves and updates of each trained tensor (`w16a8.network`, `w16a8.tensor`). A tensor gets the
-sum of the signed directions with their mean, because a float format uses the one and integers the other.
+passes and losses, and the moves and updates of each trained tensor (`w16a8.network`, `w16a8.tensor`). On `float32` the
+same class is the yardstick of section 10 (`float32.network`, `float32.tensor`): it is on the host only, and no trial
+names it. A tensor gets the sum of the signed directions with their mean, because floats use the one and integers the
+other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
 
@@ -17,7 +19,7 @@ from hil.errors import RigError
 from hil.formats import FORMATS
 from hil.graph.graph import Graph
 from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import quotient, trained_tensors
+from hil.methods.qzo_ff_tensors import trained_tensors
 from hil.reference.floats import F
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.formats.tflite8.loss import summed
@@ -51,6 +53,7 @@ class QzoFf(Reference):
         trained = trained_tensors(network, settings)
         self._network = resolve_name(f"hil.reference.formats.{FORMATS[network.format].REFERENCE}")(network, trained)
         self._tensors = self._network.tensors
+        self.value_type = self._network.VALUE_TYPE
         self.configure(settings, 0)
 
     @property
@@ -69,6 +72,26 @@ class QzoFf(Reference):
         self._decay = Decay(settings)
         self._masks: list[np.ndarray | None] | None = None
         self._last: Drawn | None = None
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what decides later steps beside the weights: momentum, moments and masks, by name."""
+        found = self._decay.state() if self._moments else {}
+        for index, moments in enumerate(self._moments):
+            found |= moments.state(index)
+        found |= {f"momentum{index}": its.v for index, its in enumerate(self._momenta)}
+        masks = enumerate(self._masks or ())
+        return found | {f"mask{index}": mask for index, mask in masks if mask is not None}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on with what `state` returned, after `configure`."""
+        for index, moments in enumerate(self._moments):
+            moments.restore(state, index)
+        if self._moments:
+            self._decay.restore(state)
+        for index, its in enumerate(self._momenta):
+            its.v = state[f"momentum{index}"].astype(np.int32)
+        masks = [state.get(f"mask{index}") for index in range(len(self._tensors))]
+        self._masks = [None if mask is None else mask.astype(bool) for mask in masks]
 
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""
@@ -117,14 +140,14 @@ class QzoFf(Reference):
                 tensor.values = values
 
     def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the logits of uint8 images, int8 [B, classes], and zeros for the exponents that they do not have."""
+        """Return the logits of uint8 images, int8 or float32 [B, classes], and zeros for exponents: they have none."""
         return self._network.logits(images), np.zeros(len(images), np.int64)
 
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
         """Return the output of every layer for one sample."""
         outputs = self._network.outputs(weights, images[slot : slot + 1])
         return [
-            Stage(layer.name, "output", stage_bytes(values))
+            Stage(layer.name, "output", stage_bytes(values, type=self.value_type), self.value_type)
             for layer, values in zip(self.graph.layers, outputs, strict=True)
         ]
 
@@ -139,8 +162,7 @@ class QzoFf(Reference):
         tensor = self._tensors[number]
         if self.settings.sparse == "off" or tensor.known.is_bias:
             return None
-        threshold = quotient(self.settings.threshold, tensor.known.unit)
-        return mask_of(tensor.magnitudes(), self.settings, number, threshold)
+        return mask_of(tensor.magnitudes(), self.settings, number, tensor.threshold(self.settings))
 
     def _draw(self, step: int) -> list[list[np.ndarray]]:
         """Return all directions of a step by tensor, int16 [size] each: 0 where nothing is updated."""

@@ -5,6 +5,8 @@ docs/arithmetic-qzo-ff.md, section 6. `np.sqrt` of binary32 is rounded correctly
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from hil.methods.qzo_ff_settings import Settings
@@ -50,6 +52,14 @@ class Decay:
         self._p1, self._p2 = self._p1 * self.beta1, self._p2 * self.beta2
         self.c1, self.c2 = F(1) - self._p1, F(1) - self._p2
 
+    def state(self) -> dict[str, np.ndarray]:
+        """Return the powers by name."""
+        return {"p": np.array([self._p1, self._p2], F)}
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on with powers that `state` returned."""
+        self._p1, self._p2 = map(F, state["p"])
+
 
 class Moments:
     """M and V of a tensor."""
@@ -68,3 +78,11 @@ class Moments:
             m, v, x = np.where(mask, m, self.m), np.where(mask, v, self.v), np.where(mask, x, F(0))
         self.m, self.v = m, v
         return x
+
+    def state(self, index: int) -> dict[str, np.ndarray]:
+        """Return M and V by name; `index` is that of the tensor."""
+        return {f"m{index}": self.m, f"v{index}": self.v}
+
+    def restore(self, state: Mapping[str, np.ndarray], index: int) -> None:
+        """Go on with M and V that `state` returned."""
+        self.m, self.v = state[f"m{index}"].astype(F), state[f"v{index}"].astype(F)

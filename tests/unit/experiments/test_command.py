@@ -96,11 +96,19 @@ def test_a_board_that_is_wrong_ends_with_1(here: list[str], tmp_path: Path, monk
         (["--columns=fp16"], "--columns names 'fp16': known are: fp32, int8, int8star"),
         (["--board=nucleo"], "nucleo"),
         (["--queries=3"], "--queries is an option of pmt-*, not of elasticzo-table1"),
+        (["--columns=int8", "--rates=0.1"], "--rates is of the column fp32, which --columns leaves out"),
+        (["--columns=int8", "--data=furniture-clouds"], "--data names furniture-clouds, which only the column fp32"),
         (["--certify-only"], "are not trained to their end"),
     ],
 )
 def test_what_is_refused(here: list[str], more: list[str], said: str, capsys: pytest.CaptureFixture) -> None:
     assert cli.main([*here, *more]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_rates_are_of_the_tables_with_fp32(capsys: pytest.CaptureFixture) -> None:
+    assert cli.main(["experiment", "elasticzo-r-max", "--rates=0.1"]) == 2
+    said = "--rates is an option of elasticzo-table1, elasticzo-table2, pmt-*, qzo-*, not of elasticzo-r-max"
     assert said in capsys.readouterr().err
 
 
@@ -116,6 +124,7 @@ def test_no_data_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys:
     "more, said",
     [
         ("--columns=int8", "--columns is an option of elasticzo-*, not of pmt-table4"),
+        ("--data=mnist", "--data is an option of elasticzo-*, qzo-few-shot, qzo-ablation, not of pmt-table4"),
         ("--corruptions=fog,mist", "--corruptions names 'mist'"),
         ("--rates=0.1,fast", "--rates is '0.1,fast': give numbers above 0"),
         ("--rates=0", "--rates is '0': give numbers above 0"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hil.data import load
+from hil.errors import RigError
 from hil.experiments.adam import BETA1, BETA2, RATE, SMALL, AdamPreTraining
 from hil.experiments.charts import charts
 from hil.experiments.choose_run import resolved
@@ -139,6 +141,19 @@ def test_a_run_starts_from_the_pre_trained_weights_and_continues(tmp_path: Path)
     write_curve(tuned, whole[:2])
     again = list(Training(tuned).epochs())
     assert [row.digest for row in again] == [whole[2].digest], "interrupted and continued: the same bits"
+
+
+def test_pre_training_keeps_its_moments(tmp_path: Path) -> None:
+    run = replace(PRE, epochs=2)
+    folder = begun(tmp_path, run)
+    whole = list(Training(folder).epochs())
+    write_curve(folder, whole[:2])
+    with pytest.raises(RigError, match="state-001.npz"):
+        list(Training(folder).epochs())
+    broken = begun(tmp_path / "again", run)
+    list(islice(Training(broken).epochs(), 2))
+    assert [row.digest for row in Training(broken).epochs()] == [whole[2].digest]
+    assert not replace(RUN, start=PRE.name).has_state, "the runs that start from it have no moments"
 
 
 def test_the_rate_of_the_search_is_used(tmp_path: Path) -> None:

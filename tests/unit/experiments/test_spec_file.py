@@ -9,8 +9,11 @@ import pytest
 
 from hil.commands import main as cli
 from hil.errors import RigError
+from hil.experiments.curve import read_run, write_run
+from hil.experiments.float_runs import FloatRun
 from hil.experiments.latex import as_latex, escaped
 from hil.experiments.pool import complete
+from hil.experiments.qzo_runs import QzoRun
 from hil.experiments.spec_file import read_spec
 from hil.experiments.summary import summarise
 
@@ -50,6 +53,49 @@ def test_rows_and_columns_are_merged(tmp_path: Path) -> None:
         "integer", 6, "zero-sum", 7, 250, 2,
     )  # fmt: skip
     assert read_spec(written(tmp_path, SMALL), 1, epochs=3, batch=20).runs[0].epochs == 3
+
+
+def test_qzo_ff_is_trained_by_its_own_runs(tmp_path: Path) -> None:
+    text = SMALL.replace('variant = "cls1"', 'method = "qzo-ff"\nnetwork = "lenet5-w16a8"\nvariant = "linear-probe"')
+    text = text.replace("r_max = 3", "directions = 3").replace('r_max = 7, logit_error = "zero-sum"', "directions = 7")
+    text = text.replace('loss = "integer", loss_fraction = 6', "normalise = 1")
+    table = read_spec(written(tmp_path, text), seeds=1, epochs=None, batch=None)
+    run = table.cells["fashion-mnist-1k", "integer", "r3"][0]
+    assert isinstance(run, QzoRun) and run.on_board and run.trial("stm32h7b3").network == "lenet5-w16a8"
+    chosen = run.settings(0, ())
+    assert (chosen.directions, chosen.normalise, chosen.last_layers, chosen.eta, chosen.batch) == (3, 1, 1, 0.001, 250)
+    with pytest.raises(RigError, match="there is no network 'lenet5'"):
+        read_spec(written(tmp_path, text.replace('network = "lenet5-w16a8"', "")), 1, None, None)
+    with pytest.raises(RigError, match="setting epsilon is"):
+        read_spec(written(tmp_path, text.replace("normalise = 1", "epsilon = 1e-9")), 1, None, None)
+
+
+def test_elasticzo_in_float32_is_trained_by_its_own_runs(tmp_path: Path) -> None:
+    text = SMALL.replace('variant = "cls1"', 'method = "elasticzo-fp32"\nnetwork = "lenet5-float32"\neta = 0.01')
+    text = text.replace("settings = { r_max = 3 }", 'variant = "full-bp"')
+    text = text.replace('r_max = 7, logit_error = "zero-sum"', "epsilon = 0.01")
+    text = text.replace('loss = "integer", loss_fraction = 6', "g_clip = 2.0")
+    table = read_spec(written(tmp_path, text), seeds=2, epochs=10, batch=None)
+    assert len(table.runs) == len({run.name for run in table.runs}) == 2 * 2 * 2 and table.certified == table.runs
+    run = table.cells["fashion-mnist-1k", "integer", "r7-zero-sum"][1]
+    assert isinstance(run, FloatRun) and not run.has_state
+    assert (run.variant, run.seed, run.epochs, run.eta) == ("cls1", 2, 10, 0.01), "cls1 if the file names no variant"
+    chosen = run.settings(0, ())
+    assert (chosen.epsilon, chosen.g_clip, chosen.partition, chosen.batch) == (0.01, 2.0, 3, 250)
+    assert [step for step, _ in run.schedule(40)] == list(range(4, 40, 4)), "a tenth of the epochs"
+    assert table.cells["fashion-mnist-1k", "float", "r3"][0].variant == "full-bp"
+    write_run(tmp_path, run, "")
+    assert read_run(tmp_path)[0] == run
+    for old, new, said in (
+        ("eta = 0.01\n", "eta = 17.0\n", "setting eta is 17.0"),
+        ("eta = 0.01\n", "eta = 1e-12\n", "setting eta is 1e-12: most weights of"),
+        ("epsilon = 0.01", "epsilon = 1e-9", "setting epsilon is 1e-09: choose a number of 2^-24 to 1"),
+        ("epsilon = 0.01", "r_max = 3", "the method has no setting 'r_max'"),
+        ('network = "lenet5-float32"', 'network = "lenet5"', "there is no network 'lenet5': did you mean"),
+        ('variant = "full-bp"', 'variant = "bp"', "there is no variant 'bp'"),
+    ):
+        with pytest.raises(RigError, match=re.escape(said)):
+            read_spec(written(tmp_path, text.replace(old, new)), 1, None, None)
 
 
 def test_the_command_trains_it_to_its_end(

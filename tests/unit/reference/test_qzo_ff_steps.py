@@ -19,9 +19,8 @@ from hil.graph.graph import Graph
 from hil.methods.qzo_ff_settings import Settings
 from hil.methods.qzo_ff_tensors import rounded_shift, trained_tensors, update_steps
 from hil.networks.convert_w16a8 import W8, W16, parameters
-from hil.reference.floats import F
+from hil.reference.floats import F, float32_of
 from hil.reference.formats.tflite8 import passes as tflite_passes
-from hil.reference.formats.w16a8.tensor import float32_of
 from hil.reference.methods.qzo_directions import Gradient
 from hil.reference.methods.qzo_directions import rounded_shift as array_shift
 from hil.reference.methods.qzo_ff import QzoFf

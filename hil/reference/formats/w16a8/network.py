@@ -34,6 +34,8 @@ class Network:
         first: the first trained layer. What it reads, and the layers after it, is the same in all passes of a step.
     """
 
+    VALUE_TYPE = "int8"
+
     def __init__(self, graph: Graph, trained: Sequence[TrainedTensor]) -> None:
         self.graph, self.first = graph, min(tensor.layer for tensor in trained)
         self.tensors = [Tensor(known, self._given(known)) for known in trained]

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import FRACTION, LARGEST_Z, STEP_OF_Z, TrainedTensor, rounded_shift, update_steps
-from hil.reference.floats import F
+from hil.methods.qzo_ff_tensors import (
+    FRACTION,
+    LARGEST_Z,
+    STEP_OF_Z,
+    TrainedTensor,
+    quotient,
+    rounded_shift,
+    update_steps,
+)
+from hil.reference.floats import F, float32_of
 
 if TYPE_CHECKING:  # the methods are above the formats
     from hil.reference.methods.qzo_directions import Gradient
@@ -49,6 +56,10 @@ class Tensor:
     def magnitudes(self) -> np.ndarray:
         """Return |w|, flattened."""
         return np.abs(self.values).reshape(-1)
+
+    def threshold(self, settings: Settings) -> int:
+        """Return the magnitude from which `sparse = threshold` selects."""
+        return quotient(settings.threshold, self.known.unit)
 
     def move_of(self, z: np.ndarray) -> np.ndarray:
         """Return d(z), in the shape of the values, of z int16 [size]."""
@@ -99,10 +110,3 @@ class Tensor:
     def _lower(self, by: np.ndarray) -> None:
         lowered = self.values - by.reshape(self.values.shape)
         self.values = np.clip(lowered, -self._limit, self._limit).astype(np.int32, copy=False)
-
-
-def float32_of(value: int) -> np.float32:
-    """Return an integer of 0 or more of up to 64 bits, rounded to binary32 once."""
-    shift = max(value.bit_length() - 40, 0)
-    kept = (value >> shift) | bool(value & ((1 << shift) - 1))  # what is cut off may decide a half
-    return F(math.ldexp(kept, shift))

@@ -1,0 +1,25 @@
+"""The kinds of runs; this is their only list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hil.experiments.exponents import ExponentRun
+from hil.experiments.float_runs import FloatRun
+from hil.experiments.graphs import GraphRun
+from hil.experiments.qzo_runs import QzoRun
+
+Run = ExponentRun | GraphRun | FloatRun | QzoRun
+RatedRun = GraphRun | FloatRun | QzoRun  # with a learning rate, which may be searched
+KINDS: Mapping[str, type[Run]] = {  # by a field of run.json that no kind further down has
+    "backbone": QzoRun,
+    "method": GraphRun,
+    "network": FloatRun,
+    "r_max": ExponentRun,
+}
+
+
+def kind_of(facts: Mapping[str, Any]) -> type[Run]:
+    """Return the kind of run with these fields of run.json; if a damaged file has none of them, the last kind."""
+    return next((kind for field, kind in KINDS.items() if field in facts), ExponentRun)
