@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from hil.reference.native.bfp8.library import Native
 from hil.reference.native.build import OWN, NotBuilt, library
-from hil.reference.native.library import Native
 
 AVX2 = "haswell"  # the first processor that has it
 

@@ -16,9 +16,9 @@ from hil.methods.elasticzo_settings import VARIANTS, Settings
 from hil.networks import build
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.reference.native.arithmetic import NativeArithmetic
+from hil.reference.native.bfp8.arithmetic import NativeArithmetic
+from hil.reference.native.bfp8.library import Native
 from hil.reference.native.build import OWN
-from hil.reference.native.library import Native
 
 from .test_oracle_against_vectorised import method_settings, samples
 
