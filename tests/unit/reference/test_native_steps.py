@@ -55,7 +55,7 @@ def test_extreme_exponents_and_a_larger_batch(native: Native, data: st.DataObjec
     same_steps(native, network, chosen, [samples(network, size, seed + size) for size in (30, 11, 1)])
 
 
-@pytest.mark.parametrize("native", [OWN], indirect=True)
+@pytest.mark.parametrize("built", [OWN], indirect=True)
 @pytest.mark.parametrize("perturb", ["clamped", "exact"])
 @pytest.mark.parametrize("loss", ["float", "integer"])
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hil.graph.graph import Graph, Node
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
+from hil.reference.native import build
 from hil.reference.native.bfp8.arithmetic import NativeArithmetic
 from hil.reference.native.bfp8.library import Native
-from hil.reference.native.build import NotBuilt, library
 
 LARGEST_SUM = 2**31 - 1
 LARGEST_PRODUCT = 127 * 127
@@ -17,8 +17,8 @@ def fastest(network: Graph) -> NumpyArithmetic:
     if not all(fits(layer) for layer in network.trained):
         return _plain(network, "weights of -128, or sums beyond 32 bits")
     try:
-        return NativeArithmetic(network, Native(library()))
-    except NotBuilt as reason:
+        return NativeArithmetic(network, Native(build.library()))
+    except build.NotBuilt as reason:
         return _plain(network, str(reason))
 
 
