@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import POOLS, WEIGHTED, Op
+from hil.graph.graph import POOLS, WEIGHTED, Op, Shape
 from hil.reference.formats.float32 import backward, forward
 from hil.reference.native.float32.library import Native
 
@@ -28,6 +28,10 @@ def filled(native: Native, x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.pad(x, [(0, 0)] * 3 + [(0, more)], constant_values=3.5))
 
 
+def empty(native: Native, shape: Shape, samples: int) -> np.ndarray:
+    return np.full((*shape, native.lanes(samples)), np.nan, np.float32)
+
+
 @pytest.mark.parametrize("op", OPERATIONS)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), samples=SAMPLES)
@@ -37,7 +41,8 @@ def test_outputs(native_float32: Native, data: st.DataObject, op: Op, samples: i
     own = None if layer.own is None else (layer.own.weights, layer.own.bias)
     with np.errstate(over="ignore"):
         expected = forward.run(layer, reads, own)
-    got = native_float32.forward(layer, [filled(native_float32, x) for x in reads], own or ())
+    got = empty(native_float32, layer.out_shape, samples)
+    native_float32.forward(layer, [filled(native_float32, x) for x in reads], own or (), got)
     same_bits(got[..., :samples], expected)
 
 
@@ -50,7 +55,8 @@ def test_errors_of_inputs(native_float32: Native, data: st.DataObject, op: Op, s
     own = None if layer.own is None else (layer.own.weights, layer.own.bias)
     expected = backward.input_error(layer, error, x, own)
     own_weights = None if own is None else own[0]
-    got = native_float32.input_error(layer, filled(native_float32, error), filled(native_float32, x), own_weights)
+    got = empty(native_float32, layer.in_shape, samples)
+    native_float32.input_error(layer, filled(native_float32, error), filled(native_float32, x), own_weights, got)
     same_bits(got[..., :samples], expected)
 
 
@@ -78,7 +84,8 @@ def test_the_gate_and_two_errors_of_a_value(native_float32: Native, data: st.Dat
     out, error, other = (data.draw(numbers((*layer.out_shape, samples))) for _ in range(3))
     out = forward.clamp(out, layer.act_min, layer.act_max)
     its, whole = filled(native_float32, out), filled(native_float32, error)
-    gated = native_float32.gated(layer, whole, its)[..., :samples]
-    same_bits(gated, backward.gated(layer, error, out))
-    joined = native_float32.joined(whole, filled(native_float32, other))[..., :samples]
-    same_bits(joined, backward.joined(error, other))
+    got = np.empty_like(whole)
+    native_float32.gate(layer, whole, its, got)
+    same_bits(got[..., :samples], backward.gated(layer, error, out))
+    native_float32.join(whole, filled(native_float32, other), got)
+    same_bits(got[..., :samples], backward.joined(error, other))

@@ -59,26 +59,41 @@ void float32_depthwise_error(const Layer *layer, int64_t lanes, const float *wei
                 }
 }
 
+/* Hand the errors of a window on, `count` vectors of them; rows are `row` numbers apart, places `size`. */
+INLINE void unpool(const Layer *layer, ptrdiff_t row, ptrdiff_t size, const int count, const float *error,
+                   const float *x, float *out) {
+    Floats largest[SOME];
+    Masks given[SOME];
+    for (int i = 0; i < count; i++) {
+        largest[i] = load(x + i * LANES);
+        given[i] = (Masks)load(error + i * LANES);
+    }
+    for (int32_t ky = 0; ky < layer->kernel_height; ky++)
+        for (int32_t kx = 0; kx < layer->kernel_width; kx++)
+            for (int i = 0; i < count; i++)
+                largest[i] = larger(load(x + ky * row + kx * size + i * LANES), largest[i]);
+    for (int32_t ky = 0; ky < layer->kernel_height; ky++)
+        for (int32_t kx = 0; kx < layer->kernel_width; kx++)
+            for (int i = 0; i < count; i++) {
+                const ptrdiff_t here = ky * row + kx * size + i * LANES;
+                Masks chosen = load(x + here) == largest[i];
+                store(out + here, (Floats)(given[i] & chosen));
+                given[i] &= ~chosen; /* the first one has it */
+            }
+}
+
 void float32_max_pool_error(const Layer *layer, int64_t lanes, const float *error, const float *x, float *out) {
     const ptrdiff_t size = layer->channels * lanes, row = layer->width * size;
     memset(out, 0, (size_t)(layer->height * row) * sizeof *out); /* what is in no window */
     for (int32_t y = 0; y < layer->out_height; y++)
-        for (int32_t place = 0; place < layer->out_width; place++)
-            for (ptrdiff_t at = 0; at < size; at += LANES, error += LANES) {
-                const ptrdiff_t window = y * layer->stride * row + place * layer->stride * size + at;
-                Floats largest = load(x + window);
-                Masks given = (Masks)load(error);
-                for (int32_t ky = 0; ky < layer->kernel_height; ky++)
-                    for (int32_t kx = 0; kx < layer->kernel_width; kx++)
-                        largest = larger(load(x + window + ky * row + kx * size), largest);
-                for (int32_t ky = 0; ky < layer->kernel_height; ky++)
-                    for (int32_t kx = 0; kx < layer->kernel_width; kx++) {
-                        const ptrdiff_t here = window + ky * row + kx * size;
-                        Masks chosen = load(x + here) == largest;
-                        store(out + here, (Floats)(given & chosen));
-                        given &= ~chosen; /* the first one has it */
-                    }
-            }
+        for (int32_t place = 0; place < layer->out_width; place++, error += size) {
+            const ptrdiff_t window = y * layer->stride * row + place * layer->stride * size;
+            ptrdiff_t at = 0;
+            for (; at + SOME * LANES <= size; at += SOME * LANES)
+                unpool(layer, row, size, SOME, error + at, x + window + at, out + window + at);
+            for (; at < size; at += LANES)
+                unpool(layer, row, size, 1, error + at, x + window + at, out + window + at);
+        }
 }
 
 void float32_average_pool_error(const Layer *layer, int64_t lanes, const float *error, float *out) {

@@ -8,6 +8,8 @@
 
 #include "lanes.h"
 
+enum { SOME = 4 }; /* vectors of a place of a pool that are worked on at a time */
+
 /* A layer with windows; a fully connected one has an input and an output of 1 x 1. */
 typedef struct {
     int32_t height, width, channels; /* of the input */
@@ -51,8 +53,7 @@ void float32_average_pool(const Layer *layer, int64_t lanes, const float *x, flo
 
 void float32_add(int64_t size, float low, float high, const float *one, const float *other, float *out);
 
-/* Write the loss of each sample; and the error of its logits unless there is no place for it, with 0 in the lanes
- * beyond the samples. */
+/* Write the loss of each sample and the error of its logits, with 0 in the lanes beyond the samples. */
 void float32_losses(int64_t classes, int64_t samples, int64_t lanes, const float *logits, const int64_t *labels,
                     float *losses, float *error);
 

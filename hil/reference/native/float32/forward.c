@@ -78,29 +78,43 @@ void float32_depthwise(const Layer *layer, int64_t lanes, const float *weights, 
     }
 }
 
-/* Reduce every window to its largest number, or to its mean. */
+/* Reduce a window to its largest numbers, or to its means, of `count` vectors. `x` is where tap (0, 0) would be; rows
+ * are `row` numbers apart, places `size`. */
+INLINE void pool_window(const int mean, const Layer *layer, Range rows, Range columns, ptrdiff_t row, ptrdiff_t size,
+                        const int count, const float *x, float *out) {
+    const float inside = (float)((rows.end - rows.first) * (columns.end - columns.first));
+    Floats found[SOME];
+    for (int i = 0; i < count; i++)
+        found[i] = all(mean ? 0.0f : -INFINITY);
+    for (int32_t ky = rows.first; ky < rows.end; ky++)
+        for (int32_t kx = columns.first; kx < columns.end; kx++)
+            for (int i = 0; i < count; i++) {
+                Floats other = load(x + ky * row + kx * size + i * LANES);
+                if (mean)
+                    found[i] += other;
+                else
+                    found[i] = larger(other, found[i]);
+            }
+    for (int i = 0; i < count; i++) {
+        if (mean)
+            found[i] = found[i] / inside + 0.0f;
+        store(out + i * LANES, clamped(found[i], layer->limits));
+    }
+}
+
 INLINE void pool(const int mean, const Layer *layer, int64_t lanes, const float *x, float *out) {
-    const ptrdiff_t channels = layer->channels;
+    const ptrdiff_t size = layer->channels * lanes, row = layer->width * size;
     for (int32_t y = 0; y < layer->out_height; y++) {
         Range rows = taps_inside(layer, y, layer->kernel_height, layer->height);
-        for (int32_t place = 0; place < layer->out_width; place++) {
+        for (int32_t place = 0; place < layer->out_width; place++, out += size) {
             Range columns = taps_inside(layer, place, layer->kernel_width, layer->width);
-            const ptrdiff_t top = y * layer->stride - layer->padding, left = place * layer->stride - layer->padding;
-            const float inside = (float)((rows.end - rows.first) * (columns.end - columns.first));
-            for (ptrdiff_t at = 0; at < channels * lanes; at += LANES, out += LANES) {
-                Floats found = mean ? (Floats){0} : all(-INFINITY);
-                for (int32_t ky = rows.first; ky < rows.end; ky++)
-                    for (int32_t kx = columns.first; kx < columns.end; kx++) {
-                        Floats other = load(x + ((top + ky) * layer->width + left + kx) * channels * lanes + at);
-                        if (mean)
-                            found += other;
-                        else
-                            found = larger(other, found);
-                    }
-                if (mean)
-                    found = found / inside + 0.0f;
-                store(out, clamped(found, layer->limits));
-            }
+            const ptrdiff_t window =
+                (y * layer->stride - layer->padding) * row + (place * layer->stride - layer->padding) * size;
+            ptrdiff_t at = 0;
+            for (; at + SOME * LANES <= size; at += SOME * LANES)
+                pool_window(mean, layer, rows, columns, row, size, SOME, x + window + at, out + at);
+            for (; at < size; at += LANES)
+                pool_window(mean, layer, rows, columns, row, size, 1, x + window + at, out + at);
         }
     }
 }

@@ -6,7 +6,8 @@ Values and errors are float32 [H, W, C, lanes]: a lane for each sample, and some
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_uint32, c_void_p
+from collections.abc import Sequence
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_uint32
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -55,7 +56,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "max_pool": (*WINDOWS, FLOATS, FLOATS),
     "average_pool": (*WINDOWS, FLOATS, FLOATS),
     "add": BETWEEN,
-    "losses": (c_int64, c_int64, c_int64, FLOATS, LONGS, FLOATS, c_void_p),
+    "losses": (c_int64, c_int64, c_int64, FLOATS, LONGS, FLOATS, FLOATS),
     "gate": BETWEEN,
     "convolution_error": (*WINDOWS, FLOATS, FLOATS, FLOATS),
     "depthwise_error": (*WINDOWS, FLOATS, FLOATS, FLOATS),
@@ -91,36 +92,32 @@ class Native:
         """Return the lanes that so many samples have."""
         return -(-samples // self._vector) * self._vector
 
-    def input_value(self, images: np.ndarray, scale: float, offset: int) -> np.ndarray:
-        """Return uint8 images [B, H, W, C] as value 0: scale * (p - offset)."""
-        samples, lanes = len(images), self.lanes(len(images))
-        out = np.empty((*images.shape[1:], lanes), np.float32)
-        self._run("input", samples, out.size // lanes, lanes, np.ascontiguousarray(images), scale, offset, out)
-        return out
+    def input_value(self, images: np.ndarray, scale: float, offset: int, out: np.ndarray) -> None:
+        """Write value 0 of uint8 images [B, H, W, C]: scale * (p - offset), and 0 in the lanes that fill up."""
+        lanes = out.shape[3]
+        self._run("input", len(images), out.size // lanes, lanes, np.ascontiguousarray(images), scale, offset, out)
 
-    def forward(self, node: Node, reads: list[np.ndarray], own: tuple[np.ndarray, ...]) -> np.ndarray:
-        """Return the output of a layer.
+    def forward(self, node: Node, reads: Sequence[np.ndarray], own: tuple[np.ndarray, ...], out: np.ndarray) -> None:
+        """Write the output of a layer.
 
         Args:
             node: the layer.
             reads: what it reads.
             own: weights and biases, none where it has none.
+            out: the output.
         """
-        x, lanes = reads[0], reads[0].shape[3]
-        out = np.empty((*node.out_shape, lanes), np.float32)
         if node.op is Op.ADD:
-            self._run("add", out.size, node.act_min, node.act_max, x, reads[1], out)
+            self._run("add", out.size, node.act_min, node.act_max, *reads, out)
         else:
-            self._run(FORWARD[node.op], byref(layer_of(node)), lanes, *own, x, out)
-        return out
+            self._run(FORWARD[node.op], byref(layer_of(node)), out.shape[3], *own, *reads, out)
 
-    def losses(self, logits: np.ndarray, labels: np.ndarray, with_error: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the loss of each sample, float32 [B], and the error of the logits if it is wanted.
+    def losses(self, logits: np.ndarray, labels: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """Return the loss of each sample, float32 [B], and write the error of the logits.
 
         Args:
             logits: [1, 1, classes, lanes].
             labels: integers [B].
-            with_error: whether the error, which is of the same shape as the logits, is wanted; else it is empty.
+            error: of the same shape as the logits.
 
         Raises:
             IndexError: a label that is no class.
@@ -129,38 +126,33 @@ class Native:
         own, losses = np.ascontiguousarray(labels, np.int64), np.empty(len(labels), np.float32)
         if own.min() < 0 or own.max() >= classes:
             raise IndexError(f"a label beyond the {classes} classes of the network.")
-        error = np.empty(logits.shape if with_error else 0, np.float32)
-        place = error.ctypes.data_as(c_void_p) if with_error else None
-        self._run("losses", classes, len(own), lanes, logits, own, losses, place)
-        return losses, error
+        self._run("losses", classes, len(own), lanes, logits, own, losses, error)
+        return losses
 
-    def gated(self, node: Node, error: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Return the error of an output where that lies between the limits of its layer, else +0.0."""
-        found = np.empty(error.shape, np.float32)
-        self._run("gate", error.size, node.act_min, node.act_max, error, out, found)
-        return found
+    def gate(self, node: Node, error: np.ndarray, value: np.ndarray, out: np.ndarray) -> None:
+        """Write the error of a layer's output where that value lies between the limits of the layer, else +0.0."""
+        self._run("gate", out.size, node.act_min, node.act_max, error, value, out)
 
-    def input_error(self, node: Node, error: np.ndarray, x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """Return the error that a layer gives to what it reads; not of an add.
+    def input_error(
+        self, node: Node, error: np.ndarray, x: np.ndarray, weights: np.ndarray | None, out: np.ndarray
+    ) -> None:
+        """Write the error that a layer gives to what it reads; not of an add.
 
         Args:
             node: the layer.
             error: of its output, after the gate.
             x: what it reads.
             weights: of the pass; None where it has none.
+            out: the error of what it reads.
         """
-        out = np.empty(x.shape, np.float32)
         arguments = (error,) if weights is None else (weights, error)
         if node.op is Op.MAX_POOL:
             arguments = error, x
-        self._run(f"{FORWARD[node.op]}_error", byref(layer_of(node)), x.shape[3], *arguments, out)
-        return out
+        self._run(f"{FORWARD[node.op]}_error", byref(layer_of(node)), out.shape[3], *arguments, out)
 
-    def joined(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return the sum of two errors of one value."""
-        out = np.empty(one.shape, np.float32)
+    def join(self, one: np.ndarray, other: np.ndarray, out: np.ndarray) -> None:
+        """Write the sum of two errors of one value."""
         self._run("add", out.size, -LARGEST_FLOAT, LARGEST_FLOAT, one, other, out)
-        return out
 
     def add_gradients(
         self, node: Node, error: np.ndarray, x: np.ndarray, samples: int, sums: tuple[np.ndarray, ...]

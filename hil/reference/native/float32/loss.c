@@ -6,23 +6,19 @@ void float32_losses(int64_t classes, int64_t samples, int64_t lanes, const float
                     float *losses, float *error) {
     for (int64_t sample = 0; sample < samples; sample++) {
         const float *own = logits + sample;
-        float largest = own[0], sum = 0;
+        float *terms = error + sample, largest = own[0], sum = 0;
         for (int64_t j = 1; j < classes; j++)
             largest = own[j * lanes] > largest ? own[j * lanes] : largest;
         for (int64_t j = 0; j < classes; j++) {
-            float term = exp32(own[j * lanes] - largest);
-            if (error)
-                error[j * lanes + sample] = term;
-            sum = sum + term;
+            terms[j * lanes] = exp32(own[j * lanes] - largest);
+            sum = sum + terms[j * lanes];
         }
         losses[sample] = log32(sum) + (largest - own[labels[sample] * lanes]);
-        if (error) {
-            for (int64_t j = 0; j < classes; j++)
-                error[j * lanes + sample] = error[j * lanes + sample] / sum;
-            error[labels[sample] * lanes + sample] -= 1.0f;
-        }
+        for (int64_t j = 0; j < classes; j++)
+            terms[j * lanes] = terms[j * lanes] / sum;
+        terms[labels[sample] * lanes] -= 1.0f;
     }
-    for (int64_t j = 0; error && j < classes; j++)
+    for (int64_t j = 0; j < classes; j++)
         for (int64_t lane = samples; lane < lanes; lane++)
             error[j * lanes + lane] = 0;
 }
