@@ -23,7 +23,7 @@ from hil.methods.elasticzo_settings import VARIANTS, Settings
 from hil.networks import build
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.reference.native import fastest
+from hil.reference.native.bfp8 import fastest
 
 BATCH, STEPS, REPEATS = 256, 10, 3
 TORCH, EVALUATION = "torch", "evaluation"

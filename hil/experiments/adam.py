@@ -13,6 +13,7 @@ import numpy as np
 from hil.graph.graph import Graph
 from hil.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.reference.floats import F
+from hil.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.reference.methods import StepOutcome
 from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
 
@@ -26,11 +27,13 @@ class AdamPreTraining(ElasticZoFp32):
         network: the graph and the initial weights, which are copied.
         batch: samples in a step.
         seed: of the network; Adam draws nothing.
+        arithmetic: what computes the passes of the network; NumPy where none is given.
     """
 
-    def __init__(self, network: Graph, batch: int, seed: int) -> None:
+    def __init__(self, network: Graph, batch: int, seed: int, arithmetic: Float32Arithmetic | None = None) -> None:
         layers = len(network.trained)
-        super().__init__(network, Fp32Settings.of_variant("full-bp", layers, batch=batch, seed=seed, eta=RATE))
+        settings = Fp32Settings.of_variant("full-bp", layers, batch=batch, seed=seed, eta=RATE)
+        super().__init__(network, settings, arithmetic)
         self._mean, self._square = self._zeros(), self._zeros()
 
     def state(self) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ from hil.methods.elasticzo_settings import Settings
 from hil.networks import build
 from hil.reference.methods import Reference, StepOutcome
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.reference.native import fastest
+from hil.reference.native.bfp8 import fastest
 from hil.trial import TrialSpec
 
 NETWORK, METHOD, TENSORS = "lenet5", "elasticzo-int8", 5

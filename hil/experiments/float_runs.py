@@ -12,6 +12,7 @@ from hil.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.networks import build
 from hil.reference.methods import Reference, StepOutcome
 from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32 as Fp32Reference
+from hil.reference.native.float32 import fastest
 from hil.trial import TrialSpec
 
 ADAM = "adam"  # column of the pre-training
@@ -90,8 +91,8 @@ class FloatRun(BaseRun):
         method = self.method(schedule)
         network = method.network if weights is None else method.with_arrays(weights)
         if self.column == ADAM:
-            return AdamPreTraining(network, self.batch, self.seed)
-        return Fp32Reference(network, method.settings)
+            return AdamPreTraining(network, self.batch, self.seed, fastest(network))
+        return Fp32Reference(network, method.settings, fastest(network))
 
     def losses(self, outcome: StepOutcome, samples: int) -> float:
         """Return the mean over both passes."""

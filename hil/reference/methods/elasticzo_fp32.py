@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -11,15 +11,13 @@ from hil.graph.graph import Graph
 from hil.methods.backward_pass import check_pools
 from hil.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.reference.floats import F
-from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
-from hil.reference.formats.float32.backward import add_gradients, errors_of, gated
-from hil.reference.formats.float32.forward import Own, clamp, values_of
-from hil.reference.formats.float32.loss import logits_error, losses
-from hil.reference.formats.float32.normal import moved, normals
+from hil.reference.formats.float32.arithmetic import Float32Arithmetic
+from hil.reference.formats.float32.backward import errors_of
+from hil.reference.formats.float32.forward import Own, values_of
+from hil.reference.formats.float32.loss import logits_error
 from hil.reference.methods import Reference, Stage, StepOutcome, stage_bytes
 
 GROUP = 32  # samples that are computed at a time
-LARGEST_CHANGE = 2.0**20  # of a weight by back-propagation
 
 
 class ElasticZoFp32(Reference):
@@ -28,16 +26,16 @@ class ElasticZoFp32(Reference):
     Args:
         network: the graph and the initial weights, which are copied.
         settings: docs/arithmetic-float32.md, section 10.
+        arithmetic: what computes the passes of the network; NumPy where none is given.
 
     Raises:
         RigError: a partition of more layers than have weights, or a pool that errors cannot be handed through.
     """
 
-    arithmetic = NumpyArithmetic.name
     value_type = "float32"
     settings: Fp32Settings
 
-    def __init__(self, network: Graph, settings: Fp32Settings) -> None:
+    def __init__(self, network: Graph, settings: Fp32Settings, arithmetic: Float32Arithmetic | None = None) -> None:
         own = {index: layer.own for index, layer in enumerate(network.layers) if layer.own is not None}
         if settings.partition > len(own):
             raise RigError(
@@ -45,6 +43,8 @@ class ElasticZoFp32(Reference):
                 "more."
             )
         self.network = network
+        self._arithmetic = arithmetic or Float32Arithmetic(network)
+        self.arithmetic = self._arithmetic.name
         self._first_bp = network.first_bp(settings.partition)
         check_pools(network.layers[self._first_bp :])
         self._trained = tuple(own)
@@ -70,10 +70,10 @@ class ElasticZoFp32(Reference):
         plus, minus = found[0], found[-1]
         if z:
             back = self._by_difference(plus, minus, len(images))
-            tensors = [*map(moved, tensors, z, [back] * len(z)), *tensors[len(z) :]]
+            tensors = [*map(self._arithmetic.moved, tensors, z, [back] * len(z)), *tensors[len(z) :]]
         u = F(self.settings.eta) / F(len(images))
         by_bp = (
-            tensor - clamp(u * total, -LARGEST_CHANGE, LARGEST_CHANGE)
+            self._arithmetic.lowered(tensor, u, total)
             for tensor, total in zip(tensors[self._by_zo :], sums, strict=True)
         )
         self._tensors = [*tensors[: self._by_zo], *by_bp]
@@ -108,12 +108,13 @@ class ElasticZoFp32(Reference):
         current, rest = list(weights[: len(z)]), list(weights[len(z) :])
         for times in (1, -2) if z else (1,):
             c = F(times) * F(self.settings.epsilon)
-            current = [moved(tensor, its, c) for tensor, its in zip(current, z, strict=True)]
+            current = [self._arithmetic.moved(tensor, its, c) for tensor, its in zip(current, z, strict=True)]
             yield current + rest
 
     def _normals(self, step: int) -> list[np.ndarray]:
         tensors = enumerate(self._tensors[: self._by_zo])
-        return [normals(self.settings.seed, step, index, tensor.size) for index, tensor in tensors]
+        seed, draw = self.settings.seed, self._arithmetic.normals
+        return [draw(seed, step, index, tensor.size) for index, tensor in tensors]
 
     def _forward(
         self, tensors: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, sums: Sequence[np.ndarray]
@@ -123,21 +124,9 @@ class ElasticZoFp32(Reference):
         of_layers = dict(zip(self._trained[self._by_zo // 2 :], zip(sums[::2], sums[1::2], strict=True), strict=False))
         for first in range(0, len(images), GROUP):
             part = slice(first, first + GROUP)
-            values = values_of(self.network, images[part], own)
-            logits, its = values[-1][0, 0], np.asarray(labels[part]).astype(np.intp)
-            for loss in losses(logits, its):
+            for loss in self._arithmetic.losses(images[part], np.asarray(labels[part]), own, of_layers):
                 total = total + loss
-            if of_layers:
-                self._add_gradients(values, own, logits_error(logits, its), of_layers)
         return F(total)
-
-    def _add_gradients(
-        self, values: Sequence[np.ndarray], own: Mapping[int, Own], error: np.ndarray, sums: Mapping[int, Own]
-    ) -> None:
-        for index, whole in errors_of(self.network, self._first_bp, values, own, error):
-            layer = self.network.layers[index]
-            if index in sums:
-                add_gradients(layer, gated(layer, whole, values[index + 1]), values[layer.reads[0]], sums[index])
 
     def _own(self, tensors: Sequence[np.ndarray]) -> dict[int, Own]:
         return dict(zip(self._trained, zip(tensors[::2], tensors[1::2], strict=True), strict=True))
@@ -146,7 +135,7 @@ class ElasticZoFp32(Reference):
         """Return the logits of uint8 images, float32 [B, classes], and zeros for exponents, which they have not."""
         own = self._own(self._tensors)
         parts = (images[first : first + GROUP] for first in range(0, len(images), GROUP))
-        found = [values_of(self.network, part, own)[-1][0, 0].T for part in parts]
+        found = [self._arithmetic.logits(part, own) for part in parts]
         return np.concatenate(found), np.zeros(len(images), np.int64)
 
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:

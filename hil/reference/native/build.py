@@ -71,8 +71,8 @@ def library(instructions: str = OWN) -> ctypes.CDLL:
 def _key(compiler: list[str]) -> str:
     """Return what a library is called: nothing that decides its bytes may be left out."""
     digest = hashlib.sha256("\0".join(compiler).encode())
-    for source in sorted([*SOURCES.glob("*.c"), *SOURCES.glob("*.h")]):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    for source in sorted([*SOURCES.rglob("*.c"), *SOURCES.rglob("*.h")]):
+        digest.update(str(source.relative_to(SOURCES)).encode() + b"\0" + source.read_bytes())
     digest.update(_run([*compiler, "-dM", "-E", "-x", "c", os.devnull]))  # version and instruction sets
     return digest.hexdigest()[:32]
 
@@ -81,7 +81,7 @@ def _build(compiler: list[str], path: Path) -> None:
     """Write the library whole or not at all."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         partial = Path(folder) / path.name
-        _run([*compiler, "-o", str(partial), *map(str, sorted(SOURCES.glob("*.c"))), "-lm"])
+        _run([*compiler, "-o", str(partial), *map(str, sorted(SOURCES.rglob("*.c"))), "-lm"])
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         partial.replace(path)

@@ -16,7 +16,7 @@ from hil.experiments.curve import CURVE_FILE, checkpoint_path, read_checkpoint, 
 from hil.experiments.train import Training
 from hil.networks import build
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.reference.native import fastest
+from hil.reference.native.bfp8 import fastest
 
 from .folders import same
 

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import pytest
 
+from hil.reference.native.bfp8.library import Native
 from hil.reference.native.build import OWN, NotBuilt, library
-from hil.reference.native.library import Native
+from hil.reference.native.float32.library import Native as Float32Native
 
 AVX2 = "haswell"  # the first processor that has it
 
 
 @pytest.fixture(scope="session", params=[OWN, AVX2])
-def native(request: pytest.FixtureRequest) -> Native:
+def built(request: pytest.FixtureRequest) -> ctypes.CDLL:
     try:
         library()  # it needs AVX2 at least
-        return Native(library(request.param))
+        return library(request.param)
     except NotBuilt as reason:
         pytest.skip(f"no native arithmetic here: {reason}")
+
+
+@pytest.fixture(scope="session")
+def native(built: ctypes.CDLL) -> Native:
+    return Native(built)
+
+
+@pytest.fixture(scope="session")
+def native_float32(built: ctypes.CDLL) -> Float32Native:
+    return Float32Native(built)

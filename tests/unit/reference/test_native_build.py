@@ -12,7 +12,7 @@ import pytest
 
 PROGRAM = """
 from hil.networks import build
-from hil.reference.native import fastest
+from hil.reference.native.bfp8 import fastest
 print(fastest(build("lenet5", 1)).name)
 """
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")

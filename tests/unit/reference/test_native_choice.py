@@ -6,8 +6,8 @@ import numpy as np
 
 from hil.graph.graph import Graph, Op, bfp8_node, chain
 from hil.networks import build
-from hil.reference.native import fastest
-from hil.reference.native.library import Native
+from hil.reference.native.bfp8 import fastest
+from hil.reference.native.bfp8.library import Native
 
 WHY = "NumPy (weights of -128, or sums beyond 32 bits)"
 

@@ -11,7 +11,7 @@ from hil.graph.graph import Node, Op, bfp8_node
 from hil.reference.arith import INT32_MAX, INT32_MIN
 from hil.reference.formats.bfp8 import layers as plain
 from hil.reference.gradient import batch_gradient
-from hil.reference.native.library import Native
+from hil.reference.native.bfp8.library import Native
 
 from .drawn_batches import groups, last, values
 from .test_native_layers import convolutions

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hil.graph.graph import Node, Op, bfp8_node
 from hil.reference.formats.bfp8 import layers as plain
-from hil.reference.native.library import Native
+from hil.reference.native.bfp8.library import Native
 
 from .drawn_batches import groups, last, values
 

@@ -11,7 +11,8 @@ from hil.networks import build
 from hil.reference.arith import INT32_MAX, INT32_MIN
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.formats.bfp8.loss import cross_entropy
-from hil.reference.native.library import Native, array
+from hil.reference.native.arguments import array
+from hil.reference.native.bfp8.library import Native
 from hil.reference.prng import perturbation, signed_pool
 
 from .drawn_batches import values

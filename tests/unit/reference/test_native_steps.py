@@ -16,9 +16,9 @@ from hil.methods.elasticzo_settings import VARIANTS, Settings
 from hil.networks import build
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.reference.native.arithmetic import NativeArithmetic
+from hil.reference.native.bfp8.arithmetic import NativeArithmetic
+from hil.reference.native.bfp8.library import Native
 from hil.reference.native.build import OWN
-from hil.reference.native.library import Native
 
 from .test_oracle_against_vectorised import method_settings, samples
 
@@ -55,7 +55,7 @@ def test_extreme_exponents_and_a_larger_batch(native: Native, data: st.DataObjec
     same_steps(native, network, chosen, [samples(network, size, seed + size) for size in (30, 11, 1)])
 
 
-@pytest.mark.parametrize("native", [OWN], indirect=True)
+@pytest.mark.parametrize("built", [OWN], indirect=True)
 @pytest.mark.parametrize("perturb", ["clamped", "exact"])
 @pytest.mark.parametrize("loss", ["float", "integer"])
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -5,7 +5,7 @@ Values and errors are float32 [height, width, channels, samples].
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -29,18 +29,47 @@ def errors_of(
         own: weights and biases of that pass, by index of the layer.
         error: of the logits, [classes, B].
     """
-    held = {len(graph.layers): error[None, None]}
+
+    def given(index: int, whole: np.ndarray) -> np.ndarray:
+        layer = graph.layers[index]
+        return input_error(layer, gated(layer, whole, values[index + 1]), values[layer.reads[0]], own.get(index))
+
+    return walk_back(graph, first, error[None, None], given, joined)
+
+
+def walk_back(
+    graph: Graph,
+    first: int,
+    error: np.ndarray,
+    given: Callable[[int, np.ndarray], np.ndarray],
+    joined: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield layers and errors as `errors_of`.
+
+    Args:
+        graph: the network.
+        first: the first layer that back-propagation trains.
+        error: of the last layer's output.
+        given: returns the error that a layer gives to what it reads, from its index and the error of its output.
+        joined: returns the sum of two errors of one value.
+    """
+    held = {len(graph.layers): error}
     for index in range(len(graph.layers) - 1, first - 1, -1):
         if index + 1 not in held:
             continue
-        layer, whole = graph.layers[index], held.pop(index + 1)
+        whole = held.pop(index + 1)
         yield index, whole
-        wanted = [value for value in layer.reads if value > first]
+        wanted = [value for value in graph.layers[index].reads if value > first]
         if not wanted:
             continue
-        given = _input_error(layer, gated(layer, whole, values[index + 1]), values[layer.reads[0]], own.get(index))
+        its = given(index, whole)
         for value in wanted:
-            held[value] = clamp(held[value] + given, -LARGEST_FLOAT, LARGEST_FLOAT) if value in held else given
+            held[value] = joined(held[value], its) if value in held else its
+
+
+def joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the sum of two errors of one value, within the limits of errors."""
+    return clamp(one + other, -LARGEST_FLOAT, LARGEST_FLOAT)
 
 
 def gated(layer: Node, error: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -50,7 +79,7 @@ def gated(layer: Node, error: np.ndarray, out: np.ndarray) -> np.ndarray:
     return np.where((out > F(layer.act_min)) & (out < F(layer.act_max)), error, F(0))
 
 
-def _input_error(layer: Node, error: np.ndarray, x: np.ndarray, own: Own | None) -> np.ndarray:
+def input_error(layer: Node, error: np.ndarray, x: np.ndarray, own: Own | None) -> np.ndarray:
     """Return the error that a layer gives to what it reads, [H, W, C, B]."""
     if layer.op is Op.ADD:
         return error

@@ -11,7 +11,7 @@ from hil.graph.graph import Graph, Node, Op
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic, Pass, Tensors
 from hil.reference.formats.bfp8.loss import ERROR_EXP
-from hil.reference.native.library import Group, Native
+from hil.reference.native.bfp8.library import Group, Native
 
 
 class Stage(NamedTuple):

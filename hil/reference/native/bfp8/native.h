@@ -1,4 +1,4 @@
-/* The arithmetic of docs/arithmetic.md on the host. hil/reference/native/library.py says what each function takes.
+/* The arithmetic of docs/arithmetic.md on the host. hil/reference/native/bfp8/library.py says what each function takes.
  *
  * Values are int8, the batch is the first axis: [B, H, W, C]. Every sample is a group of its own. Functions that need
  * memory of their own return 0, or -1 where there is none.

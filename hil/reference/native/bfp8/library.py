@@ -6,28 +6,15 @@ The batch is the first axis, every sample has an exponent of its own: int8 [B, H
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_uint32, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_int64, c_uint32
 from typing import Any
 
 import numpy as np
 
+from hil.reference.native.arguments import array
 from hil.reference.prng import ENTRIES, start_state
 
 Group = tuple[np.ndarray, np.ndarray]  # values and exponents
-
-
-def array(dtype: type[np.generic]) -> type:
-    """Return the type of an argument that is a whole array: as `numpy.ctypeslib.ndpointer`, at a fifth of its cost."""
-    wanted = np.dtype(dtype)
-
-    class Array:
-        @classmethod
-        def from_param(cls, given: np.ndarray) -> c_void_p:
-            if given.dtype != wanted or not given.flags.c_contiguous:
-                raise TypeError(f"an array of {wanted} in one piece is wanted, not of {given.dtype}.")
-            return c_void_p(given.__array_interface__["data"][0])
-
-    return Array
 
 
 class Conv(ctypes.Structure):
