@@ -157,7 +157,10 @@ def test_the_record_fits_its_schema_and_adds_up(done):
 def test_every_reason_is_a_sentence_and_every_refusal_one_line_on_the_terminal(done):
     tests = done.tests()
     assert all((test["reason"] == "") == (test["verdict"] == "pass") for test in tests.values())
-    assert "no method 'elasticzo': did you mean elasticzo-int8" in tests["test_refused_by_its_method"]["reason"]
+    assert (
+        "no method 'elasticzo': did you mean elasticzo-fp32 or elasticzo-int8"
+        in tests["test_refused_by_its_method"]["reason"]
+    )
     assert "steps is 0" in tests["test_refused_where_it_is_written"]["reason"]
     assert (
         "after its trial passed" in tests["test_own_assert_after_a_pass"]["reason"]
