@@ -180,10 +180,10 @@ def as_markdown(cells: Sequence[Cost], board: str) -> str:
         "|---|---|---|" + "---:|" * 5 + "---|",
     ]
     for cell in cells:
-        by_batch = (_analytic(cell, batch) for batch in BATCHES)
+        by_batch, passed = (_analytic(cell, batch) for batch in BATCHES), cell.verdict == "pass"
         lines.append(_line(
             COLUMN_TITLES[cell.column], TITLES[cell.row], cell.equation, *by_batch, _kb(cell.planned),
-            str(cell.slots or "–"), _kb(cell.watermark), cell.reality or cell.verdict,
+            str(cell.slots or "–"), _kb(cell.watermark), cell.reality if passed and cell.reality else cell.verdict,
         ))  # fmt: skip
     lines += ["", f"Share of the cycles of a step of {BATCH} samples, without digests (the paper's in brackets).", ""]
     lines += ["| | | forward | backward | perturb and update | cycles |", "|---|---|" + "---:|" * 4]

@@ -108,7 +108,7 @@ def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
     trained = [one for run in done for one in curves[run.name][1:]] if steps_count else []
     signs = [one.right_signs for one in trained if one.right_signs is not None]
     seconds = sum(one.train_s for one in trained)
-    steps = sum(curves[run.name][-1].step for run in done) if trained else 0
+    steps = sum(curves[run.name][-1].step * max(run.tasks, 1) for run in done) if trained else 0
     return CellResult(
         data,
         column,

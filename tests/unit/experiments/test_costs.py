@@ -64,6 +64,8 @@ def test_the_files(tmp_path: Path) -> None:
     page = (tmp_path / "costs.md").read_text()
     assert "80.0% (84.3-84.8 %)" in page and "memory 1.46-1.60, time 1.38-1.42" in page
     assert "- fail: pointnet full-bp: step 0 differs." in page
+    rows = [line for line in page.splitlines() if line.startswith("| PointNet FP32 | Full BP | (2)")]
+    assert rows[0].endswith("| – | fail |"), "no reality beside a figure that is not there"
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:

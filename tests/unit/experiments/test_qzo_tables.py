@@ -117,6 +117,12 @@ def test_the_page_has_the_memory_and_the_order(tmp_path: Path) -> None:
     assert "<h2>Memory</h2>" in as_page(summary) and len(summary.to_json()["memory"]) == len(table.memory)
 
 
+def test_every_task_has_its_steps(tmp_path: Path) -> None:
+    table = QZO_TABLES["qzo-few-shot"](QzoRequest(seeds=1, epochs=2, tasks=3, rates=(0.01,)))
+    cell = filled(table, tmp_path, {}).cell("lenet5-tflite", "protonet", "bp-full")
+    assert cell is not None and cell.train_s == 1.0 and cell.steps_per_s == 2 * 3
+
+
 def test_a_run_with_moments_resumes_with_the_same_bits(tmp_path: Path) -> None:
     for system, more in (("16w8a", (("guide", 100), ("sparse", "top"))), ("bp", ()), ("fp32", ())):
         run = replace(OWN, system=system, given=(*OWN.given, *more))
