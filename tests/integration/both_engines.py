@@ -139,7 +139,7 @@ def plans(library: ctypes.CDLL, of: GraphMethod) -> list[tuple[int, int]]:
 
 def main(firmware: Path, folder: Path) -> None:
     """Print what both gave."""
-    library = engine_library(firmware, folder)
+    library = ctypes.CDLL(str(engine_library(firmware, folder)))
     c_trainer, batch = CTrainer(library), method_of("a batch")
     said = {
         "from": hil.__file__,

@@ -166,7 +166,7 @@ def wrong_files(library: ctypes.CDLL) -> list[list[list[int]]]:
 
 def main(firmware: Path, folder: Path) -> None:
     """Print what both gave."""
-    library = engine_library(firmware, folder)
+    library = ctypes.CDLL(str(engine_library(firmware, folder)))
     c_trainer = CTrainer(library)
     said = {
         "from": hil.__file__,

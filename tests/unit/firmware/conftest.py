@@ -8,17 +8,19 @@ from pathlib import Path
 import pytest
 from host_agent import Agent, build, engine_sources
 
+from tests.built_once import built_once
+
 
 @pytest.fixture(scope="session")
 def link_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the harness with the link code alone."""
-    return build(tmp_path_factory.mktemp("link"), "link", [])
+    return built_once(tmp_path_factory, "link-program", lambda folder: build(folder, "link", []))
 
 
 @pytest.fixture(scope="session")
 def agent_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the harness with the whole agent and the training engine."""
-    return build(tmp_path_factory.mktemp("agent"), "agent", engine_sources())
+    return built_once(tmp_path_factory, "agent-program", lambda folder: build(folder, "agent", engine_sources()))
 
 
 @pytest.fixture

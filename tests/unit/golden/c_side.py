@@ -19,13 +19,13 @@ from .train import Stepped
 ROOM = 4 << 20  # bytes of arena
 
 
-def engine_library(firmware: Path, build: Path, *options: str) -> ctypes.CDLL:
-    """Build the engine of a folder of firmware for this computer, with further options of the compiler."""
+def engine_library(firmware: Path, build: Path, *options: str) -> Path:
+    """Build the engine of a folder of firmware for this computer, with further options of the compiler; return its library."""
     compiler = " ".join((os.environ.get("CC", "cc"), *options))
     command = ["make", "-C", str(firmware / "host"), f"BUILD={build}", f"CC={compiler}", "all"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return ctypes.CDLL(str(build / "libtrainrig_host.so"))
+    return build / "libtrainrig_host.so"
 
 
 class CTrainer:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from engine.conftest import HOST, library, make  # noqa: F401 (fixtures)
 
+from tests.built_once import built_once
+
 from .c_side import CTrainer, engine_library
 from .numpy_side import NumpyTrainer
 
@@ -35,7 +37,8 @@ def core_trainer(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[CTrainer]:
     """Give the C engine with the kernels of a core, their instructions spelt in C; `library` skips where there is no compiler."""
-    built = engine_library(HOST.parent, tmp_path_factory.mktemp("kernels"), f"-D{request.param}")
-    trainer = CTrainer(built, f"the C engine with {request.param}")
+    option = f"-D{request.param}"
+    built = built_once(tmp_path_factory, request.param, lambda folder: engine_library(HOST.parent, folder, option))
+    trainer = CTrainer(ctypes.CDLL(str(built)), f"the C engine with {request.param}")
     yield trainer
     trainer.close()

@@ -49,7 +49,7 @@ def built(copy: Path, changes: dict[str, tuple[str, str]]) -> ctypes.CDLL:
         text = (copy / file).read_text()
         assert text.count(old) == 1, f"{file} no longer has the line {old!r} once: bring the change up to date"
         (copy / file).write_text(text.replace(old, new))
-    return engine_library(copy, copy / "build")
+    return ctypes.CDLL(str(engine_library(copy, copy / "build")))
 
 
 @pytest.mark.usefixtures("library")  # skips where there is no compiler

@@ -12,6 +12,7 @@ import pytest
 from hil.errors import Blocked
 from hil.link.failures import Silent
 from hil.link.session import EVERY_BYTE, Session
+from tests.built_once import built_once
 from tests.faults.lines.harm import ACK, NAK, Chatter, Cut, Echoes, Flip, Gibberish, Harm, Lose, Only, Swallow
 from tests.faults.lines.simulated import Clock, Direction, SimulatedPort
 from tests.unit.firmware.host_agent import Agent, build
@@ -25,7 +26,7 @@ FRAME = 810  # bytes of one of them on the wire, about
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("link"), "link", [])
+    return built_once(tmp_path_factory, "link-program", lambda folder: build(folder, "link", []))
 
 
 @pytest.fixture
