@@ -86,8 +86,14 @@ class Core(MappedMemories):
         """Discard cached information about code: a memory was changed from outside the core."""
         for changed in self.on_code_changed:
             changed()
-        self._counts[:] = 0
+        self._forget_counts()
         self._stale_code = True
+
+    def _forget_counts(self) -> None:
+        """Clear the cached counts, only where there are any: the core may call this for every word of its flash."""
+        state = self.state
+        self._counts[state[Slot.FIRST_CACHED] : state[Slot.END_CACHED]] = 0
+        state[Slot.FIRST_CACHED], state[Slot.END_CACHED] = len(self._counts), 0
 
     # running
 
@@ -201,6 +207,7 @@ class Core(MappedMemories):
         self.state[Slot.STOP_CALL] = ctypes.cast(uclib.uc_emu_stop, ctypes.c_void_p).value or 0
         self.state[Slot.COUNTS] = self._counts.ctypes.data
         self.state[Slot.SIZES] = self._sizes.ctypes.data
+        self._forget_counts()
         self.state[Slot.REGIONS] = len(regions)
         offsets: dict[str, int] = {}
         cached = 0

@@ -35,7 +35,9 @@ class Slot(enum.IntEnum):
     STOP_CALL = 10  # address of uc_emu_stop
     COUNTS = 11  # address of uint16[]: count and flags by halfword of cached memories
     SIZES = 12  # address of uint16[]: size in halfwords for which that count holds
-    REGIONS = 13  # number of code regions; then 4 slots each: base, end, address of the bytes, offset in COUNTS or -1
+    FIRST_CACHED = 13  # lowest index of COUNTS that the hook has written, and the one after the highest
+    END_CACHED = 14
+    REGIONS = 15  # number of code regions; then 4 slots each: base, end, address of the bytes, offset in COUNTS or -1
 
 
 class Stop(enum.IntEnum):
@@ -55,7 +57,7 @@ HAS_SEV = 0x4000
 NOT_V6M = 0x8000
 
 _COUNT, _LIMIT, _STOPPED, _BLOCK, _BLOCK_SIZE, _BLOCK_COUNT, _WATCH, _FLAGS, _REFUSED, _EVENT = range(10)
-_STOP_CALL, _COUNTS, _SIZES, _REGIONS = range(10, 14)
+_STOP_CALL, _COUNTS, _SIZES, _FIRST_CACHED, _END_CACHED, _REGIONS = range(10, 16)
 
 
 @intrinsic
@@ -146,6 +148,8 @@ def block_hook(engine, address, size, shared):
             if counts[key] == 0 or sizes[key] != length:
                 counts[key] = _scan(code, length)
                 sizes[key] = length
+                state[_FIRST_CACHED] = min(state[_FIRST_CACHED], key)
+                state[_END_CACHED] = max(state[_END_CACHED], key + 1)
             entry = np.int64(counts[key])
         break
     if (entry & state[_REFUSED]) != 0:
