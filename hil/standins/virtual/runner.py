@@ -12,6 +12,9 @@ from hil.standins.virtual.chip.machine import Machine, Pace
 
 _POLL_S = 0.0001  # pause of the runner while another thread waits for the chip
 _IDLE_S = 0.5
+# A running chip runs this long before another thread stops it again: as between two accesses of a probe on USB. pyOCD
+# asks without a pause whether a flash algorithm has ended, and would leave the chip a quarter of the time.
+_TURN_S = 0.002
 
 
 class Runner:
@@ -28,6 +31,7 @@ class Runner:
         self._chip = threading.RLock()
         self._waiting: deque[None] = deque()  # one entry per thread that wants the chip; deque operations are atomic
         self._news = threading.Event()
+        self._idle = threading.Event()  # the chip executes nothing until there is news
         self._closing = False
         self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="chip", daemon=True)
@@ -54,6 +58,8 @@ class Runner:
     @contextlib.contextmanager
     def paused(self) -> Iterator[Machine]:
         """Stop the chip between two slices while the context is active. Any thread may call this."""
+        if not self._idle.is_set():
+            self._idle.wait(_TURN_S)
         self._waiting.append(None)
         self._machine.core.break_soon()
         self._chip.acquire()
@@ -61,6 +67,7 @@ class Runner:
         try:
             yield self._machine
         finally:
+            self._idle.clear()
             self._chip.release()
             self._news.set()
 
@@ -75,7 +82,9 @@ class Runner:
                     pace = self._machine.advance()
                     self._after()
                 if pace is Pace.WAIT:
+                    self._idle.set()
                     self._news.wait(_IDLE_S)
+                    self._idle.clear()
         except BaseException as error:
             self.error = error
             raise
