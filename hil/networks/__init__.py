@@ -118,7 +118,6 @@ def find_network(name: str) -> NamedNetwork:
     return NETWORKS[name]
 
 
-@lru_cache(maxsize=8)  # the largest has half a megabyte
 def build(name: str, seed: int) -> Graph:
     """Return a network by name, whose arrays are read only.
 
@@ -130,7 +129,12 @@ def build(name: str, seed: int) -> Graph:
     Raises:
         RigError: no such network.
     """
-    known = find_network(name)
+    return _built(find_network(name), name, seed)
+
+
+@lru_cache(maxsize=8)  # the largest has half a megabyte
+def _built(known: NamedNetwork, name: str, seed: int) -> Graph:
+    """Build the network of an entry, which belongs to the key: `NETWORKS` may have another of this name by now."""
     if known.committed and not known.converted:
         return _read_only(decode(read_file(WEIGHTS / f"{name}.hnet", LARGEST, "install trainrig again"), name))
     made = known.shape(name, seed)

@@ -103,7 +103,7 @@ def test_its_virtual_bench_trains_as_the_reference_does(tree: Path, tmp_path: Pa
 
 
 def test_the_tests_of_every_board_take_it(tree: Path) -> None:
-    for path in (*TESTS, "tests/unit/firmware/conftest.py", "tests/unit/firmware/host_agent.py"):
+    for path in (*TESTS, "tests/built_once.py", "tests/unit/firmware/conftest.py", "tests/unit/firmware/host_agent.py"):
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tree / path)
     said = run(tree, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "made-up", *TESTS)

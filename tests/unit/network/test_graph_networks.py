@@ -120,6 +120,14 @@ def test_drawn_networks_tell_images_apart() -> None:
         assert all(np.any(a != b) for a, b in pairwise(logits))
 
 
+def test_a_name_that_is_given_to_another_network_is_that_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = [name for name, known in NETWORKS.items() if not known.committed and known.format is Format.TFLITE8][:2]
+    assert len({sizes(build(name, 1)) for name in drawn}) == 2
+    for name in drawn:
+        monkeypatch.setitem(NETWORKS, "mine", NETWORKS[name])
+        assert sizes(build("mine", 1)) == sizes(build(name, 1))
+
+
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(RigError, match="mcunet-128"):
         build("mcunet-127", 1)
