@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -130,27 +131,43 @@ def write(boards: list[str], compiler: str) -> None:
     manifest.write_text(as_toml(entries))
 
 
-def check(boards: list[str], compiler: str) -> list[str]:
-    """Build every board in a temporary folder and return what differs from the installed files, one sentence each."""
-    differences = []
+def check(boards: list[str], compiler: str, keep: Path | None = None) -> list[str]:
+    """Build every board in a temporary folder and return what differs from the installed files, one sentence each.
+
+    Args:
+        boards: their images.
+        compiler: first line of its --version.
+        keep: an empty folder that takes the place of the temporary one and stays.
+    """
+    with contextlib.nullcontext(keep) if keep else tempfile.TemporaryDirectory() as folder:
+        build(boards, Path(folder))
+        return differences(boards, compiler, Path(folder))
+
+
+def build(boards: list[str], folder: Path) -> None:
+    """Copy the sources of the boards into an empty folder and build their images there, in `build`."""
+    for path in sorted({path for board in boards for path in inputs(board)}):
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(HERE / path, target)
+    make(folder, f"-j{os.cpu_count() or 1}", *(f"build/{board}.elf" for board in boards))
+
+
+def differences(boards: list[str], compiler: str, folder: Path) -> list[str]:
+    """Return how the installed files differ from those built in the folder, one sentence each."""
+    found = []
     expected = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for path in sorted({path for board in boards for path in inputs(board)}):
-            target = Path(folder) / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(HERE / path, target)
-        make(Path(folder), f"-j{os.cpu_count() or 1}", *(f"build/{board}.elf" for board in boards))
-        for board in boards:
-            built, installed = Path(folder) / "build" / f"{board}.elf", PREBUILT / f"{board}.elf"
-            if not installed.exists():
-                differences.append(f"prebuilt/{board}.elf is missing; run `make prebuilt`.")
-            elif built.read_bytes() != installed.read_bytes():
-                differences.append(_difference(board, built, installed))
-            expected[board] = describe(built, compiler, source_digest(inputs(board)))
+    for board in boards:
+        built, installed = folder / "build" / f"{board}.elf", PREBUILT / f"{board}.elf"
+        if not installed.exists():
+            found.append(f"prebuilt/{board}.elf is missing; run `make prebuilt`.")
+        elif built.read_bytes() != installed.read_bytes():
+            found.append(_difference(board, built, installed))
+        expected[board] = describe(built, compiler, source_digest(inputs(board)))
     manifest = PREBUILT / "MANIFEST.toml"
     if not manifest.exists() or manifest.read_text() != as_toml(expected):
-        differences.append("prebuilt/MANIFEST.toml does not describe what these sources build; run `make prebuilt`.")
-    return differences
+        found.append("prebuilt/MANIFEST.toml does not describe what these sources build; run `make prebuilt`.")
+    return found
 
 
 def _difference(board: str, built: Path, installed: Path) -> str:
@@ -168,14 +185,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=("write", "check"))
     parser.add_argument("--compiler", required=True, help="first line of the compiler's --version")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="check: build here, and leave it")
     parser.add_argument("boards", nargs="+")
     arguments = parser.parse_args()
     if arguments.action == "write":
         write(arguments.boards, arguments.compiler)
         return 0
-    differences = check(arguments.boards, arguments.compiler)
-    print("\n".join(differences) if differences else "The prebuilt images are what these sources build.")
-    return 1 if differences else 0
+    found = check(arguments.boards, arguments.compiler, arguments.keep)
+    print("\n".join(found) if found else "The prebuilt images are what these sources build.")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,19 @@ def return_addresses(path: Path, pc: int, registers: Mapping[int, int], read: Re
         registers: known values of the core registers 0 to 14, by number.
         read: returns the 32-bit word at an address of the stack, None if it is unknown.
     """
+    stat = path.stat()
+    return _walk(_frames(path, stat.st_mtime_ns, stat.st_size), pc, dict(registers), read)
+
+
+@lru_cache(maxsize=4)  # several samples of one hang ask for the same file
+def _frames(path: Path, _changed_ns: int, _size: int) -> list[Any]:
+    """Return the frame information of the file as it is now."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         if not elf.has_dwarf_info() or not (dwarf := elf.get_dwarf_info()).has_CFI():
             return []
         # Functions that the linker has dropped keep their frames at address 0, where no image has code.
-        frames = [entry for entry in dwarf.CFI_entries() if isinstance(entry, FDE) and entry["initial_location"]]
-        return _walk(frames, pc, dict(registers), read)
+        return [entry for entry in dwarf.CFI_entries() if isinstance(entry, FDE) and entry["initial_location"]]
 
 
 def _walk(frames: list[Any], pc: int, registers: dict[int, int], read: Read) -> list[int]:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.built_firmware import copy_built
+
 FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
 
 
@@ -19,9 +21,9 @@ def need_compiler() -> None:
         pytest.skip("seeded defects are compiled: apt install gcc-arm-none-eabi make")
 
 
-def build_changed(copy: Path, board: str, file: str, old: str, new: str) -> Path:
+def build_changed(factory: pytest.TempPathFactory, copy: Path, board: str, file: str, old: str, new: str) -> Path:
     """Build the image of a copy of the firmware in which `old`, which must be there once, is `new`."""
-    shutil.copytree(FIRMWARE, copy, ignore=shutil.ignore_patterns("build", "prebuilt"))
+    copy_built(factory, copy)
     source = copy / file
     text = source.read_text()
     assert text.count(old) == 1, f"{file} no longer has the line {old!r} once: bring the defect up to date"

@@ -26,11 +26,11 @@ ARM_STATE = "    ((void (*)(void))0x1000)();\n"  # an address without the Thumb 
 HANG = "    for (volatile int waited = 0; waited == 0;) {}\n"
 
 
-def run(board: str, defect: str, folder: Path) -> Outcome:
+def run(board: str, defect: str, folder: Path, factory: pytest.TempPathFactory) -> Outcome:
     """Train a step on a stand-in whose firmware has a defect where a step begins."""
     need_compiler()
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-    elf = build_changed(folder / "firmware", board, FILE, LINE, defect + LINE)
+    elf = build_changed(factory, folder / "firmware", board, FILE, LINE, defect + LINE)
     return run_trial(TrialSpec(board, "cls1", steps=1, evaluate=0), Rig(Bench()), folder, elf)
 
 
@@ -46,8 +46,10 @@ def run(board: str, defect: str, folder: Path) -> Outcome:
     ],
     ids=["h7-trap", "h7-arm-state", "pico-trap", "qemu-trap"],
 )
-def test_a_fault_is_named_with_its_place(board: str, defect: str, words: str, tmp_path: Path) -> None:
-    outcome = run(board, defect, tmp_path)
+def test_a_fault_is_named_with_its_place(
+    board: str, defect: str, words: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outcome = run(board, defect, tmp_path, tmp_path_factory)
     assert outcome.verdict == "fail", outcome.reason
     assert re.search(rf"the processor faulted: {words} at pc 0x[0-9A-F]{{8}}", outcome.reason), outcome.reason
     step, caller = (
@@ -97,9 +99,11 @@ def with_traps(board: str, functions: tuple[str, ...], path: Path) -> Path:
 
 
 @pytest.mark.parametrize("board", [pytest.param("stm32h7b3", marks=NIGHTLY), "rp2040"])
-def test_a_hang_is_found_by_the_probe(board: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hang_is_found_by_the_probe(
+    board: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("hil.trial.device.STEP_DEADLINE_S", 4.0)
-    outcome = run(board, HANG, tmp_path)
+    outcome = run(board, HANG, tmp_path, tmp_path_factory)
     assert outcome.verdict == "fail", outcome.reason
     assert (
         "the firmware hangs: the agent did not answer 'step' within 4.0 s; 5 looks found the core in request_step, the last at pc 0x"

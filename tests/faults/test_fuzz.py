@@ -9,6 +9,7 @@ import pytest
 from tests.faults.fuzz.recording import SPEC
 from tests.faults.fuzz.replies import fuzz_replies
 from tests.faults.fuzz.requests import fuzz_requests
+from tests.unit.firmware.host_agent import agent_program
 
 SECONDS = [10.0, pytest.param(3600.0, marks=pytest.mark.tier("nightly"))]
 
@@ -35,9 +36,10 @@ def test_no_reply_ends_a_trial_without_a_verdict_or_passes_what_is_wrong(records
 
 
 @pytest.mark.parametrize("seconds", SECONDS)
-def test_no_request_breaks_the_agent(tmp_path, seconds):
+def test_no_request_breaks_the_agent(tmp_path, tmp_path_factory, seconds):
     seed = seed_of(seconds)
-    found = fuzz_requests(tmp_path, seconds, seed)
+    program = agent_program(tmp_path_factory) if seconds < 60 else None  # an hour counts its coverage
+    found = fuzz_requests(tmp_path, seconds, seed, program=program)
     print(f"agent, seed {seed}: {found}")
     assert found.sessions > seconds and found.counts["configure"] and found.counts["step"], str(found)
     assert found.counts["save_checkpoint"] and found.counts["load_checkpoint"], str(found.counts)

@@ -14,6 +14,7 @@ from firmware_copy import need_compiler
 
 from hil.rig import Bench, Rig
 from hil.trial import run_trial
+from tests.built_firmware import built_firmware
 
 NIGHTLY = pytest.mark.tier("nightly")
 
@@ -28,7 +29,7 @@ def rig(tmp_path_factory):
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory):
     need_compiler()
-    return Workshop(tmp_path_factory.mktemp("workshop"))
+    return Workshop(tmp_path_factory.mktemp("workshop"), built_firmware(tmp_path_factory))
 
 
 def test_the_table_has_every_part_and_every_row_changes_what_is_there():

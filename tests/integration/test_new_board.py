@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from host_agent import FIRMWARE, tool
 
+from tests.built_firmware import built_firmware
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -80,6 +82,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tool("arm-none-eabi-gcc")
     folder = tmp_path_factory.mktemp("tree")
     add_board(folder)
+    shutil.copytree(built_firmware(tmp_path_factory) / "build", folder / "firmware/build")  # objects of its core
     run(folder, tool("make"), "-C", "firmware", "-j2", "prebuilt", "IMAGES=made-up", f"PYTHON={sys.executable}")
     return folder
 
@@ -103,7 +106,13 @@ def test_its_virtual_bench_trains_as_the_reference_does(tree: Path, tmp_path: Pa
 
 
 def test_the_tests_of_every_board_take_it(tree: Path) -> None:
-    for path in (*TESTS, "tests/built_once.py", "tests/unit/firmware/conftest.py", "tests/unit/firmware/host_agent.py"):
+    for path in (
+        *TESTS,
+        "tests/built_once.py",
+        "tests/built_firmware.py",
+        "tests/unit/firmware/conftest.py",
+        "tests/unit/firmware/host_agent.py",
+    ):
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tree / path)
     said = run(tree, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "made-up", *TESTS)

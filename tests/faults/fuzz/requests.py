@@ -44,21 +44,26 @@ class Found:
         return "\n".join([head, *([self.coverage] if self.coverage else []), *self.wrong])
 
 
-def fuzz_requests(folder: Path, seconds: float, seed: int, only: int | None = None) -> Found:
+def fuzz_requests(
+    folder: Path, seconds: float, seed: int, only: int | None = None, program: Path | None = None
+) -> Found:
     """Run sessions until the time is over; one process of the agent has many of them.
 
     Args:
         folder: takes the program and its counts of coverage.
         seconds: how long, after the program was built.
-        seed: of all that is drawn; with `only`, the number of one process, that one is run again.
+        seed: of all that is drawn.
+        only: the number of one process, which is run again.
+        program: the agent under sanitizers, if it is built already: then no coverage is counted.
     """
-    program = build(folder, "agent", engine_sources(), "--coverage")
+    counted = program is None
+    program = program or build(folder, "agent", engine_sources(), "--coverage")
     (folder / "flash.bin").write_bytes(bytes(64) + graph_like())
     found, until, number = Found(), time.monotonic() + seconds, only or 0
     while (only is None and time.monotonic() < until) or (only is not None and not found.sessions):
         one(program, folder / "flash.bin", seed * 1_000_003 + number, number, found, until)
         number += 1
-    found.coverage = coverage(folder)
+    found.coverage = coverage(folder) if counted else ""
     return found
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import host_agent
 import pytest
-from host_agent import Agent, build, engine_sources
+from host_agent import Agent, build
 
 from tests.built_once import built_once
 
@@ -20,7 +21,7 @@ def link_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def agent_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the harness with the whole agent and the training engine."""
-    return built_once(tmp_path_factory, "agent-program", lambda folder: build(folder, "agent", engine_sources()))
+    return host_agent.agent_program(tmp_path_factory)
 
 
 @pytest.fixture

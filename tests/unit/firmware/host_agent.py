@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.built_once import built_once
+
 FIRMWARE = Path(__file__).resolve().parents[3] / "firmware"
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-SANITIZED = ["-std=c11", "-ffp-contract=off", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *SANITIZERS]
+SANITIZED = ["-std=c11", "-ffp-contract=off", "-O1", "-g1", "-Wall", "-Wextra", "-Werror", *SANITIZERS]
 
 
 def tool(name: str) -> str:
@@ -85,3 +87,8 @@ def engine_sources() -> list[Path]:
     ]
     trainer = [path for path in sorted((FIRMWARE / "trainer").glob("*.c")) if path.name != "main.c"]
     return [FIRMWARE / "agent/agent.c", FIRMWARE / "agent/optional_port.c", *trainer, *engine]
+
+
+def agent_program(factory: pytest.TempPathFactory) -> Path:
+    """Return the harness with the whole agent and the training engine, built once for all workers."""
+    return built_once(factory, "agent-program", lambda folder: build(folder, "agent", engine_sources()))
