@@ -110,6 +110,7 @@ def test_the_tests_of_every_board_take_it(tree: Path) -> None:
         *TESTS,
         "tests/built_once.py",
         "tests/built_firmware.py",
+        "tests/host_make.py",
         "tests/unit/firmware/conftest.py",
         "tests/unit/firmware/host_agent.py",
     ):

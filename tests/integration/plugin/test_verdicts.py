@@ -125,7 +125,10 @@ EXPECTED = {
 TRIALS = {"all": 11, "pass": 4, "fail": 3, "blocked": 4}
 
 
-@pytest.fixture(scope="module", params=["0", "2"], ids=["one process", "two workers"])
+ONE_PROCESS = pytest.param("0", id="one process", marks=pytest.mark.tier("nightly"))
+
+
+@pytest.fixture(scope="module", params=[ONE_PROCESS, pytest.param("2", id="two workers")])
 def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     weights, _ = places_in_file(build("lenet5", 1))[0]

@@ -6,7 +6,6 @@ import pytest
 
 from hil.images import image_of
 from hil.link.session import Session, fresh_nonce
-from hil.rig import Bench, Rig
 from hil.standins import start_virtual
 from hil.targets import connect_options
 from hil.targets.pyocd_session import PyocdSession
@@ -94,9 +93,9 @@ def test_systick_counts_on_through_its_wraps_and_those_of_32_bits(tmp_path):
 
 
 @pytest.mark.parametrize(("layers", "steps"), [(False, 40), (True, 3)])
-def test_a_trial_with_latency(tmp_path, layers, steps):
+def test_a_trial_with_latency(virtual_rig, tmp_path, layers, steps):
     spec = TrialSpec("stm32h7b3", "cls1", batch=1, steps=1, evaluate=0, latency=LatencySteps(steps, layers))
-    outcome = run_trial(spec, Rig(Bench(), reality="virtual"), tmp_path)
+    outcome = run_trial(spec, virtual_rig, tmp_path)
     assert outcome.verdict == "pass", outcome.reason
     latency = outcome.latency
     assert latency.steps == outcome.autonomous == steps and latency.counter == "dwt"
@@ -113,12 +112,12 @@ def test_a_trial_with_latency(tmp_path, layers, steps):
     ("poor-mans-training", "adaptive", {"queries": 2}), pytest.param("poor-mans-training", "model-node", {"queries": 2, "fused": 1}, marks=NIGHTLY),
     pytest.param("deepzero", "last-sparse", {}, marks=NIGHTLY), ("mcutrain", "block3", {"consumed": 1}),
 ])  # fmt: skip
-def test_a_graph_s_steps_are_counted_with_their_readings(method, variant, settings, tmp_path):
+def test_a_graph_s_steps_are_counted_with_their_readings(virtual_rig, method, variant, settings, tmp_path):
     """One reading at least for each run of a layer; what is told of the whole is what the phases come to, less the readings."""
     spec = TrialSpec(
         "stm32h7b3", variant, "resnet-tiny", method, batch=1, steps=1, evaluate=0, settings=settings, latency=LatencySteps(3, layers=True),
     )  # fmt: skip
-    outcome = run_trial(spec, Rig(Bench()), tmp_path)
+    outcome = run_trial(spec, virtual_rig, tmp_path)
     assert outcome.verdict == "pass", outcome.reason
     latency = trial_record(outcome).latency
     readings = outcome.latency.bookings

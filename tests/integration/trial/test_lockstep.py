@@ -13,7 +13,6 @@ from hil.networks import build
 from hil.reference.formats.bfp8 import layers
 from hil.reference.methods import Stage
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
 from hil.trial.difference import bits_of, first_weight
 from hil.trial.locate_difference import _element
@@ -54,13 +53,9 @@ def test_numbers_in_binary32_are_compared_by_their_bits_and_named_in_json():
 
 
 @pytest.fixture
-def trial(tmp_path):
-    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-
+def trial(virtual_rig, tmp_path):
     def run(variant, steps):
-        return run_trial(
-            TrialSpec("stm32h7b3", variant, steps=steps, evaluate=16), Rig(Bench(), reality="virtual"), tmp_path
-        )
+        return run_trial(TrialSpec("stm32h7b3", variant, steps=steps, evaluate=16), virtual_rig, tmp_path)
 
     return run
 
@@ -72,11 +67,10 @@ def test_a_short_trial_on_the_virtual_board_is_bit_exact(trial):
     assert outcome.sram_probe is not None and outcome.sram_probe.arena_peak == outcome.sram.arena_peak
 
 
-def test_accuracies_in_the_midst_of_training_are_the_reference_s(tmp_path):
+def test_accuracies_in_the_midst_of_training_are_the_reference_s(virtual_rig, tmp_path):
     """The curve has its points, and evaluating between two steps changes no bit of either."""
-    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     spec = TrialSpec("stm32h7b3", "cls1", steps=5, evaluate=16, evaluate_every=2)
-    outcome = run_trial(spec, Rig(Bench(), reality="virtual"), tmp_path)
+    outcome = run_trial(spec, virtual_rig, tmp_path)
     assert outcome.verdict == "pass" and outcome.bit_exact and len(outcome.steps) == 5, outcome.reason
     assert [step for step, _, _ in outcome.evaluations] == [2, 4]
     assert all(board == reference for _, board, reference in outcome.evaluations)

@@ -11,8 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.built_once import built_once
+from tests.host_make import make_host
 
 FIRMWARE = Path(__file__).resolve().parents[3] / "firmware"
+ENGINE_ROOMS = ("arith", "kernels", "graph", "engine", "formats", "methods")
+OBJECTS = {
+    ("engine", "kernels"),
+    ("common", "trainer"),
+    *(("common", room) for room in ENGINE_ROOMS),
+}  # of its Makefile
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 SANITIZED = ["-std=c11", "-ffp-contract=off", "-O1", "-g1", "-Wall", "-Wextra", "-Werror", *SANITIZERS]
 
@@ -80,15 +87,19 @@ def build(folder: Path, name: str, sources: list[Path], *options: str) -> Path:
 
 def engine_sources() -> list[Path]:
     """Return the files of the whole agent and the training engine, but for the link and the port."""
-    engine = [
-        path
-        for room in ("arith", "kernels", "graph", "engine", "formats", "methods")
-        for path in sorted((FIRMWARE / room).glob("*.c"))
-    ]
+    engine = [path for room in ENGINE_ROOMS for path in sorted((FIRMWARE / room).glob("*.c"))]
     trainer = [path for path in sorted((FIRMWARE / "trainer").glob("*.c")) if path.name != "main.c"]
     return [FIRMWARE / "agent/agent.c", FIRMWARE / "agent/optional_port.c", *trainer, *engine]
 
 
 def agent_program(factory: pytest.TempPathFactory) -> Path:
-    """Return the harness with the whole agent and the training engine, built once for all workers."""
-    return built_once(factory, "agent-program", lambda folder: build(folder, "agent", engine_sources()))
+    """Return the harness with the whole agent and the training engine, built once for all workers.
+
+    The objects of the engine are those of its own tests, which are compiled with the same sanitizers.
+    """
+    engine, _ = make_host(factory, "objects")
+    objects = [path for path in sorted(engine.rglob("*.o")) if path.relative_to(engine).parts[:2] in OBJECTS]
+    sources = [
+        path for path in engine_sources() if path.parent.name in ("agent", "trainer") and path.name != "registry.c"
+    ]
+    return built_once(factory, "agent-program", lambda folder: build(folder, "agent", [*sources, *objects]))

@@ -6,9 +6,10 @@ import ctypes
 from collections.abc import Iterator
 
 import pytest
-from engine.conftest import HOST, library, make  # noqa: F401 (fixtures)
+from engine.conftest import library, make  # noqa: F401 (fixtures)
 
 from tests.built_once import built_once
+from tests.host_make import HOST
 
 from .c_side import CTrainer, engine_library
 from .numpy_side import NumpyTrainer

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from engine.conftest import HOST
 
 from hil.reference.arith import clip127
 from hil.reference.formats.bfp8 import arithmetic, layers
 from hil.reference.methods import trained
+from tests.host_make import HOST
 
 from .c_side import CTrainer, engine_library
 from .compare import wrong
@@ -52,6 +52,7 @@ def built(copy: Path, changes: dict[str, tuple[str, str]]) -> ctypes.CDLL:
     return ctypes.CDLL(str(engine_library(copy, copy / "build")))
 
 
+@pytest.mark.tier("nightly")  # compiles an engine of its own
 @pytest.mark.usefixtures("library")  # skips where there is no compiler
 def test_a_rounding_of_the_update_in_c(tmp_path: Path) -> None:
     """The losses of the first step agree, for its weights are right; of its tensors those that the update rounded otherwise are named."""
