@@ -89,7 +89,7 @@ def lifetimes(plan: Mapping[str, Any]) -> Figure:
         })  # fmt: skip
         shown.add(group)
     slots = list(plan["slots"])
-    marks = {"tickvals": list(range(len(slots))), "ticktext": slots, "tickangle": -60}
+    marks: dict[str, Any] = {"tickvals": list(range(len(slots))), "ticktext": slots, "tickangle": -60}
     return styled(rectangles, 440, axis("", range=[-0.6, len(slots) - 0.4], **marks), "KiB of the arena")
 
 
