@@ -6,7 +6,7 @@ import hashlib
 import io
 from bisect import bisect_right
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import xxhash
@@ -80,8 +80,7 @@ class Image:
     @cached_property
     def table(self) -> list[Symbol]:
         """Every named symbol; empty if the file has no symbol table."""
-        with self.path.open("rb") as file:
-            return symbols_of(ELFFile(file)) or []
+        return _table_of(self.path, self.sha256)
 
     @cached_property
     def symbols(self) -> dict[str, int]:
@@ -135,6 +134,19 @@ class Image:
         return f"{words} in {self.function_at(address)}" + (f" ({line})" if line else "")
 
 
+@cache
+def _table_of(path: Path, sha256: str) -> list[Symbol]:
+    """Return the symbols of a file; `sha256` is that of its present content. One session asks for an image often."""
+    with path.open("rb") as file:
+        return symbols_of(ELFFile(file)) or []
+
+
+@cache
+def _foreign_to_armv6m(path: Path, sha256: str) -> list[tuple[int, int]]:
+    """Return the instructions of a file that Armv6-M does not have; `sha256` is that of its present content."""
+    return list(foreign_instructions(path))
+
+
 def image_of(board: str, elf: Path | None = None) -> Image:
     """Return the prebuilt image of a board, verified against the manifest, or the user's own `elf`.
 
@@ -158,7 +170,7 @@ def kernel_image(core: str) -> Image:
 
 def _check_armv6m(image: Image, board: str) -> None:
     """Raise RigError if the image has instructions that the silicon does not have; an emulator may execute them."""
-    for address, halfword in foreign_instructions(image.path):
+    for address, halfword in _foreign_to_armv6m(image.path, image.sha256):
         raise RigError(
             f"{image.path} has an instruction that the Cortex-M0+ of {board} does not have (0x{halfword:04X} at "
             f"0x{address:08X}, {image.function_at(address)}): compile it with -mcpu=cortex-m0plus."

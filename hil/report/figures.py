@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from hil.record import TrialRecord
-from hil.report.style import BOARD, LIMIT, REFERENCE, styled
+from hil.report.style import BOARD, LIMIT, REFERENCE, STACKED, Figure, Trace, axis, styled
 
 PHASES = ("perturb", "forward", "backward", "update", "digest")
 SMOOTH_OVER = 10  # steps of the moving mean
@@ -56,7 +55,7 @@ def differs(steps: pd.DataFrame) -> pd.Series:
     return wrong
 
 
-def loss_curve(steps: pd.DataFrame, batch: int, integers: bool = False) -> go.Figure:
+def loss_curve(steps: pd.DataFrame, batch: int, integers: bool = False) -> Figure:
     """Draw the loss of each step: one line if board and reference are equal, else both lines and the steps that differ.
 
     A long run has a moving mean, unless a step differs, because the mean would hide it. If the method compares integer
@@ -64,85 +63,83 @@ def loss_curve(steps: pd.DataFrame, batch: int, integers: bool = False) -> go.Fi
     """
     wrong = differs(steps)
     if integers:
-        figure = _one_line(steps["step"], loss_a_sample(steps, "float", batch), "reference, in floats", REFERENCE)
+        lines = _one_line(steps["step"], loss_a_sample(steps, "float", batch), "reference, in floats", REFERENCE)
     elif wrong.any():
-        figure = _two_lines(steps, wrong, batch)
+        lines = _two_lines(steps, wrong, batch)
     else:
-        figure = _one_line(steps["step"], loss_a_sample(steps, "board", batch), "board = reference", BOARD)
-    if len(steps) <= SMOOTH_OVER:
-        figure.update_xaxes(dtick=1)
-    return styled(figure, 320, "step", "loss a sample")
+        lines = _one_line(steps["step"], loss_a_sample(steps, "board", batch), "board = reference", BOARD)
+    every_step = {"dtick": 1} if len(steps) <= SMOOTH_OVER else {}
+    return styled(lines, 320, axis("step", **every_step), "loss a sample")
 
 
-def _one_line(step: pd.Series, loss: pd.Series, name: str, colour: str) -> go.Figure:
-    figure = go.Figure()
+def _line(x: pd.Series, y: pd.Series, name: str, mode: str, **more: Any) -> Trace:
+    return {"type": "scatter", "x": x.to_numpy(), "y": y.to_numpy(), "name": name, "mode": mode} | more
+
+
+def _one_line(step: pd.Series, loss: pd.Series, name: str, colour: str) -> list[Trace]:
     smooth = len(step) >= SMOOTH_FROM
     mode = "lines" if smooth else "lines+markers"
     line: dict[str, Any] = {"color": colour, "width": 1 if smooth else 3}
-    figure.add_scatter(x=step, y=loss, name=name, mode=mode, line=line, opacity=0.45 if smooth else 1.0)
+    lines = [_line(step, loss, name, mode, line=line, opacity=0.45 if smooth else 1.0)]
     if smooth:
         mean = loss.rolling(SMOOTH_OVER).mean()
         line = {"color": colour, "width": 3.5}
-        figure.add_scatter(x=step, y=mean, name=f"mean of {SMOOTH_OVER} steps", mode="lines", line=line)
-    return figure
+        lines.append(_line(step, mean, f"mean of {SMOOTH_OVER} steps", "lines", line=line))
+    return lines
 
 
-def _two_lines(steps: pd.DataFrame, wrong: pd.Series, batch: int) -> go.Figure:
-    figure = go.Figure()
+def _two_lines(steps: pd.DataFrame, wrong: pd.Series, batch: int) -> list[Trace]:
     mode = "lines" if len(steps) > 1 else "markers"
-    lines = ({"color": BOARD, "width": 4}, {"color": REFERENCE, "width": 2, "dash": "dash"})
-    for side, line in zip(("board", "reference"), lines, strict=True):
-        figure.add_scatter(x=steps["step"], y=loss_a_sample(steps, side, batch), name=side, mode=mode, line=line)
+    styles = ({"color": BOARD, "width": 4}, {"color": REFERENCE, "width": 2, "dash": "dash"})
+    lines = [
+        _line(steps["step"], loss_a_sample(steps, side, batch), side, mode, line=line)
+        for side, line in zip(("board", "reference"), styles, strict=True)
+    ]
     loss = loss_a_sample(steps, "board", batch)[wrong]
     cross = {"color": LIMIT, "size": 11, "symbol": "x"}
-    figure.add_scatter(x=steps["step"][wrong], y=loss, name="differs", mode="markers", marker=cross)
-    return figure
+    return [*lines, _line(steps["step"][wrong], loss, "differs", "markers", marker=cross)]
 
 
-def difference(steps: pd.DataFrame, batch: int) -> go.Figure:
+def difference(steps: pd.DataFrame, batch: int) -> Figure:
     """Draw the loss of the board minus that of the reference, per sample."""
-    figure = go.Figure()
     difference_per_sample = loss_a_sample(steps, "board", batch) - loss_a_sample(steps, "reference", batch)
     line = {"color": LIMIT, "width": 2}
-    figure.add_scatter(
-        x=steps["step"], y=difference_per_sample, name="board − reference", mode="lines+markers", line=line
-    )
-    return styled(figure, 220, "step", "difference")
+    points = _line(steps["step"], difference_per_sample, "board − reference", "lines+markers", line=line)
+    return styled([points], 220, "step", "difference")
 
 
-def accuracy_points(evaluations: Sequence[Mapping[str, Any]]) -> go.Figure:
+def accuracy_points(evaluations: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw the accuracy on the test images, each point with the binomial standard error of its n images."""
-    figure = go.Figure()
     marks = (("board", BOARD, "circle", 10), ("reference", REFERENCE, "circle-open", 17))
+    sides = []
     for side, colour, symbol, size in marks:
         points = [point for point in evaluations if point[side] is not None]
         error = [100 * math.sqrt(point[side] * (1 - point[side]) / point["n"]) for point in points]
-        figure.add_scatter(
-            x=[point["step"] for point in points], y=[100 * point[side] for point in points], name=side, mode="markers",
-            marker={"color": colour, "symbol": symbol, "size": size, "line": {"width": 2}},
-            error_y={"type": "data", "array": error, "color": colour, "thickness": 2, "width": 6},
-        )  # fmt: skip
-    figure.update_yaxes(range=[0, 100])
-    return styled(figure, 240, "after step", "% right")
+        sides.append({
+            "type": "scatter", "x": [point["step"] for point in points], "y": [100 * point[side] for point in points],
+            "name": side, "mode": "markers",
+            "marker": {"color": colour, "symbol": symbol, "size": size, "line": {"width": 2}},
+            "error_y": {"type": "data", "array": error, "color": colour, "thickness": 2, "width": 6},
+        })  # fmt: skip
+    return styled(sides, 240, "after step", axis("% right", range=[0, 100]))
 
 
-def cycle_bars(trial: TrialRecord) -> go.Figure:
+def cycle_bars(trial: TrialRecord) -> Figure:
     """Draw the mean cycles of a step by phase."""
-    figure = go.Figure(
-        go.Bar(x=[trial.cycles[phase] for phase in PHASES], y=list(PHASES), orientation="h", marker_color=BOARD)
-    )
-    figure.update_yaxes(autorange="reversed")
-    return styled(figure, 240, f"cycles a step ({trial.cycles_provenance})", "")
+    bars = _bars({phase: trial.cycles[phase] for phase in PHASES}, BOARD)
+    return styled([bars], 240, f"cycles a step ({trial.cycles_provenance})", axis("", autorange="reversed"))
 
 
-def layer_bars(trial: TrialRecord) -> go.Figure:
+def layer_bars(trial: TrialRecord) -> Figure:
     """Draw the cycles of the first compared step by layer, forward and backward."""
-    figure = go.Figure()
     profile: Mapping[str, Any] = trial.profile or {}
-    for direction, colour in (("forward", BOARD), ("backward", REFERENCE)):
-        layers = profile[direction]
-        figure.add_bar(y=list(layers), x=list(layers.values()), name=direction, orientation="h", marker_color=colour)
-    figure.update_layout(barmode="stack", legend_traceorder="normal")
-    figure.update_yaxes(autorange="reversed")
+    directions = (("forward", BOARD), ("backward", REFERENCE))
+    bars = [_bars(profile[direction], colour) | {"name": direction} for direction, colour in directions]
     height = 120 + 26 * len(profile["forward"])
-    return styled(figure, height, f"cycles a step ({trial.cycles_provenance})", "")
+    words = f"cycles a step ({trial.cycles_provenance})"
+    return styled(bars, height, words, axis("", autorange="reversed"), **STACKED)
+
+
+def _bars(lengths: Mapping[str, float], colour: str) -> Trace:
+    x, y = list(lengths.values()), list(lengths)
+    return {"type": "bar", "x": x, "y": y, "orientation": "h", "marker": {"color": colour}}

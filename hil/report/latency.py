@@ -6,10 +6,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
-
-from hil.report.style import BOARD, LIMIT, REFERENCE, styled
+from hil.report.style import BOARD, LIMIT, REFERENCE, Figure, Trace, axis, rows_of, styled
 
 TOTAL = "total"
 BARS = 100  # height of a histogram in pixels
@@ -18,7 +15,7 @@ AROUND = 96  # pixels for the legend above and the axis below
 BESIDE = 0.04  # margin on both sides, as a share of the range
 
 
-def histograms(latency: Mapping[str, Any], phases: tuple[str, ...]) -> go.Figure | None:
+def histograms(latency: Mapping[str, Any], phases: tuple[str, ...]) -> Figure | None:
     """Draw the histogram of cycles of each phase that varies, with lines at median and p99; None if none does."""
     groups = latency["phases"]
     varies = {phase: groups[phase]["least"] != groups[phase]["most"] for phase in phases}
@@ -26,27 +23,30 @@ def histograms(latency: Mapping[str, Any], phases: tuple[str, ...]) -> go.Figure
     if not shown:
         return None
     height = BARS * len(shown) + BETWEEN * (len(shown) - 1)
-    figure = make_subplots(rows=len(shown), cols=1, vertical_spacing=BETWEEN / height if len(shown) > 1 else 0.0)
-    for row, phase in enumerate(shown, start=1):
-        group = groups[phase]
-        edges, counts = group["histogram"]["edges"], group["histogram"]["counts"]
-        middles = [(low + high) / 2 for low, high in itertools.pairwise(edges)]
-        width = edges[1] - edges[0]
-        bars = {"x": middles, "y": counts, "width": width, "name": phase, "marker_color": BOARD, "showlegend": False}
-        figure.add_bar(**bars, row=row, col=1)
-        for name, colour in (("median", REFERENCE), ("p99", LIMIT)):
-            line = {"color": colour, "width": 2, "dash": "dot"}
-            figure.add_scatter(
-                x=[group[name]] * 2, y=[0, max(counts)], name=name, mode="lines", line=line,
-                legendgroup=name, showlegend=row == 1, row=row, col=1,
-            )  # fmt: skip
-    styled(figure, height + AROUND, "", "")
-    for row, phase in enumerate(shown, start=1):
+    data: list[Trace] = []
+    axes: dict[str, Any] = {}
+    for phase, (number, x, y) in zip(shown, rows_of(len(shown), BETWEEN / height), strict=True):
         edges = groups[phase]["histogram"]["edges"]
+        data += [trace | {"xaxis": f"x{number}", "yaxis": f"y{number}"} for trace in _histogram(phase, groups[phase])]
         free = BESIDE * (edges[-1] - edges[0])
-        figure.update_xaxes(
-            title_text=f"{phase}, cycles ({latency['provenance']})", title_standoff=2,
-            nticks=3, tickformat=",", tickangle=0, range=[edges[0] - free, edges[-1] + free], row=row, col=1,
+        axes[f"xaxis{number}"] = x | axis(
+            f"{phase}, cycles ({latency['provenance']})", standoff=2,
+            nticks=3, tickformat=",", tickangle=0, range=[edges[0] - free, edges[-1] + free],
         )  # fmt: skip
-        figure.update_yaxes(title_text="runs" if phase == "digest" else "steps", nticks=3, row=row, col=1)
-    return figure
+        axes[f"yaxis{number}"] = y | axis("runs" if phase == "digest" else "steps", nticks=3)
+    for trace in data[3:]:
+        trace["showlegend"] = False  # the lines of all rows share the entries of the first
+    return styled(data, height + AROUND, "", "", **axes)
+
+
+def _histogram(phase: str, group: Mapping[str, Any]) -> list[Trace]:
+    """Return the bars of a phase and its two lines."""
+    edges, counts = group["histogram"]["edges"], group["histogram"]["counts"]
+    middles = [(low + high) / 2 for low, high in itertools.pairwise(edges)]
+    bars = {"type": "bar", "x": middles, "y": counts, "width": edges[1] - edges[0], "name": phase}
+    traces: list[Trace] = [bars | {"marker": {"color": BOARD}, "showlegend": False}]
+    for name, colour in (("median", REFERENCE), ("p99", LIMIT)):
+        line = {"color": colour, "width": 2, "dash": "dot"}
+        ends = {"type": "scatter", "x": [group[name]] * 2, "y": [0, max(counts)], "mode": "lines", "line": line}
+        traces.append(ends | {"name": name, "legendgroup": name, "showlegend": True})
+    return traces

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import plotly.graph_objects as go
-
 from hil.record import TrialRecord
-from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
+from hil.report.style import (
+    BOARD,
+    GREY,
+    LIMIT,
+    REFERENCE,
+    STACKED,
+    THIRD,
+    Figure,
+    Trace,
+    axis,
+    styled,
+    vertical_line,
+)  # fmt: skip
 
 KINDS = {
     "blob": GREY, "samples": THIRD, "labels": THIRD, "plus_logits": THIRD, "plus_exponents": THIRD,
@@ -35,48 +45,52 @@ GROUPS = {  # kinds that share the legend entry of another kind
 }  # fmt: skip
 
 
-def memory_bars(trial: TrialRecord) -> go.Figure:
+def memory_bars(trial: TrialRecord) -> Figure:
     """Draw static, arena and stack bytes next to plan, formula and budget."""
-    figure = go.Figure()
     sram: Mapping[str, Any] = trial.sram
     provenance: Mapping[str, Any] = trial.sram_provenance
     kib = {name: value / 1024 for name, value in sram.items() if value is not None}
+    bars = []
     for name, colour in (("static", THIRD), ("arena_peak", BOARD), ("stack_peak", REFERENCE)):
         label = f"in use<br>({provenance[name]})"
-        figure.add_bar(y=[label], x=[kib[name]], name=name.replace("_", " "), orientation="h", marker_color=colour)
+        bars.append(_bar(label, kib[name], colour) | {"name": name.replace("_", " ")})
     formula: str = trial.analytic["equation"] if trial.analytic else "the paper's formula"
     formula = f"equation {formula}" if formula.startswith("(") else formula
     for name, label in (("planned", "arena planned"), ("analytic", formula)):
         if name in kib:
-            label = f"{label}<br>({provenance[name]})"
-            figure.add_bar(y=[label], x=[kib[name]], orientation="h", marker_color=GREY, showlegend=False)
+            bars.append(_bar(f"{label}<br>({provenance[name]})", kib[name], GREY) | {"showlegend": False})
+    budget: dict[str, Any] = {}
     if "budget" in kib:
-        line = {"dash": "dash", "color": LIMIT}
-        figure.add_vline(x=kib["budget"], line=line, annotation_text="budget", annotation_font_color=LIMIT)
-    figure.update_layout(barmode="stack", legend_traceorder="normal")
-    figure.update_yaxes(autorange="reversed")
-    return styled(figure, 240, "KiB", "")
+        word = {"text": "budget", "font": {"color": LIMIT}, "showarrow": False}
+        place = {"x": kib["budget"], "xref": "x", "xanchor": "left", "y": 1, "yref": "y domain", "yanchor": "top"}
+        budget = {"shapes": [vertical_line(kib["budget"], LIMIT, "dash")], "annotations": [word | place]}
+    return styled(bars, 240, "KiB", axis("", autorange="reversed"), **STACKED, **budget)
 
 
-def lifetimes(plan: Mapping[str, Any]) -> go.Figure:
+def _bar(label: str, kib: float, colour: str) -> Trace:
+    return {"type": "bar", "y": [label], "x": [kib], "orientation": "h", "marker": {"color": colour}}
+
+
+def lifetimes(plan: Mapping[str, Any]) -> Figure:
     """Draw every buffer of the plan as a rectangle over its time slots, at its offset in the arena."""
-    figure = go.Figure()
+    rectangles: list[Trace] = []
     shown = set()
     for buffer in sorted(plan["buffers"], key=lambda buffer: list(KINDS).index(kind_of(buffer["name"]))):
         kind = kind_of(buffer["name"])
         group = GROUPS.get(kind, kind)
         left, right = buffer["first"] - 0.5, buffer["last"] + 0.5
         low, high = buffer["offset"] / 1024, (buffer["offset"] + buffer["size"]) / 1024
-        figure.add_scatter(
-            x=[left, right, right, left, left], y=[low, low, high, high, low], fill="toself", mode="lines",
-            line={"color": "rgba(128,128,128,0.7)", "width": 0.5}, fillcolor=KINDS[kind], name=WORDS[group],
-            legendgroup=group, showlegend=group not in shown, hoveron="fills",
-            text=f"{buffer['name']}: {buffer['size']:,} B at {buffer['offset']:,}", hoverinfo="text",
-        )  # fmt: skip
+        rectangles.append({
+            "type": "scatter", "x": [left, right, right, left, left], "y": [low, low, high, high, low],
+            "fill": "toself", "mode": "lines", "line": {"color": "rgba(128,128,128,0.7)", "width": 0.5},
+            "fillcolor": KINDS[kind], "name": WORDS[group], "legendgroup": group, "showlegend": group not in shown,
+            "hoveron": "fills", "text": f"{buffer['name']}: {buffer['size']:,} B at {buffer['offset']:,}",
+            "hoverinfo": "text",
+        })  # fmt: skip
         shown.add(group)
-    slots = plan["slots"]
-    figure.update_xaxes(tickvals=list(range(len(slots))), ticktext=slots, tickangle=-60, range=[-0.6, len(slots) - 0.4])
-    return styled(figure, 440, "", "KiB of the arena")
+    slots = list(plan["slots"])
+    marks: dict[str, Any] = {"tickvals": list(range(len(slots))), "ticktext": slots, "tickangle": -60}
+    return styled(rectangles, 440, axis("", range=[-0.6, len(slots) - 0.4], **marks), "KiB of the arena")
 
 
 def kind_of(name: str) -> str:

@@ -6,16 +6,29 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from hil.energy.capture import Edge
 from hil.energy.trace_thinning import keep_peaks
 from hil.energy.window import PHASES
 from hil.record.parquet import read_table
 from hil.record.power_trace import read_facts
-from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, styled
+from hil.report.style import (
+    BOARD,
+    GREY,
+    LEGEND,
+    LIMIT,
+    REFERENCE,
+    THIRD,
+    Figure,
+    axis,
+    field,
+    styled,
+    vertical_line,
+)  # fmt: skip
+from hil.report.style import Trace as PlotTrace
 
 STEPS = "steps"  # one of PHASES
 PHASE_COLOURS = {"perturb": THIRD, "forward": REFERENCE, "backward": LIMIT, "update": GREY}
@@ -69,33 +82,34 @@ def read_trace(path: Path) -> Trace:
     return Trace(power, tuple(edge for edge, window in edges if window == 0), float(meter.get("aperture_s") or 0.0))
 
 
-def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str, float]] = ()) -> go.Figure:
+def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str, float]] = ()) -> Figure:
     """Draw the power of the first energy window over time, with the end of each step, and phases in the background.
 
     A reading with an aperture is drawn from its own time to that of the next reading. An edge of the marker is a line
     in a red field, which shows the uncertainty of its time. `laps_s` has the durations of at least the first steps,
     `stretches` the phases and seconds of the first stretches of the window.
     """
-    figure = go.Figure()
-    _shade(figure, stretches)
+    data, shapes = _shades(stretches)
+    annotations = []
     for name, part, shape in _parts(trace):
         line = {"color": BOARD if name == STEPS else GREY, "width": 1.5, "shape": shape}
-        figure.add_scatter(x=part["t_s"], y=1e3 * part["power_w"], name=name, mode="lines", line=line)
+        x, y = part["t_s"].to_numpy(), 1e3 * part["power_w"].to_numpy()
+        data.append({"type": "scatter", "x": x, "y": y, "name": name, "mode": "lines", "line": line})
     for edge in trace.edges:
-        figure.add_vline(x=edge.t_s, line={"dash": "dot", "color": LIMIT})
+        shapes.append(vertical_line(edge.t_s, LIMIT, "dot"))
         if edge.half_s:
-            low, high = edge.t_s - edge.half_s, edge.t_s + edge.half_s
-            figure.add_vrect(x0=low, x1=high, fillcolor=LIMIT, opacity=0.15, line_width=0)
+            shapes.append(field(edge.t_s - edge.half_s, edge.t_s + edge.half_s, LIMIT, 0.15))
     ends = list(itertools.accumulate(laps_s))
     for number, (lap, end) in enumerate(zip(laps_s, ends, strict=True), start=1):
         if number < len(ends) or end < trace.end_s - lap / 2:  # the last step of the window ends at its edge
-            figure.add_vline(x=end, line={"dash": "dot", "color": THIRD})
+            shapes.append(vertical_line(end, THIRD, "dot"))
         if len(ends) <= MOST_LABELS or number in (1, len(ends)):
             above = {"y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
-            figure.add_annotation(x=end - lap / 2, text=str(number), **above)
-    figure.update_yaxes(rangemode="tozero")
-    styled(figure, 360, "s from the first edge of the marker", "mW")
-    return figure.update_layout(legend={"y": 1.08})
+            annotations.append({"x": end - lap / 2, "text": str(number)} | above)
+    return styled(
+        data, 360, "s from the first edge of the marker", axis("mW", rangemode="tozero"),
+        shapes=shapes, annotations=annotations, legend=LEGEND | {"y": 1.08},
+    )  # fmt: skip
 
 
 def _parts(trace: Trace) -> Iterator[tuple[str, pd.DataFrame, str]]:
@@ -112,16 +126,19 @@ def _parts(trace: Trace) -> Iterator[tuple[str, pd.DataFrame, str]]:
         yield phase, thinned, "hv" if held else "linear"
 
 
-def _shade(figure: go.Figure, stretches: Sequence[tuple[str, float]]) -> None:
-    """Colour the background by phase, and add the colours to the legend."""
-    at = 0.0
+def _shades(stretches: Sequence[tuple[str, float]]) -> tuple[list[PlotTrace], list[dict[str, Any]]]:
+    """Return the entries of the legend for the phases of the background, and its fields."""
+    at, fields = 0.0, []
     for phase, seconds in stretches:
-        colour = {"fillcolor": PHASE_COLOURS[phase], "opacity": 0.22, "line_width": 0}
-        figure.add_vrect(x0=at, x1=at + seconds, layer="below", **colour)
+        fields.append(field(at, at + seconds, PHASE_COLOURS[phase], 0.22) | {"layer": "below"})
         at += seconds
+    entries: list[PlotTrace] = []
     for phase in dict.fromkeys(name for name, _ in stretches):
         marker = {"symbol": "square", "size": 11, "color": PHASE_COLOURS[phase], "opacity": 0.5}
-        figure.add_scatter(x=[None], y=[None], name=phase, mode="markers", marker=marker)
+        entries.append({
+            "type": "scatter", "x": [None], "y": [None], "name": phase, "mode": "markers", "marker": marker
+        })  # fmt: skip
+    return entries, fields
 
 
 def zooms(laps_s: list[float], end: float) -> list[Zoom]:

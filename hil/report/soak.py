@@ -6,11 +6,8 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
-
 from hil.record.soak import Soak, series_of
-from hil.report.style import BOARD, GREY, REFERENCE, THIRD, styled
+from hil.report.style import BOARD, GREY, REFERENCE, THIRD, Figure, Trace, axis, field, rows_of, styled
 from hil.report.trial_figures import box
 
 COLOURS = {"rig": BOARD, "bench": REFERENCE, "probe": THIRD}
@@ -56,23 +53,27 @@ def process_rows(soak: Soak) -> list[ProcessRow]:
     return found
 
 
-def soak_figure(soak: Soak) -> go.Figure:
+def soak_figure(soak: Soak) -> Figure:
     """Draw a panel for each figure with a line for each process; the warm-up is grey. `soak` has at least one row."""
     height = PANEL * len(PANELS) + BETWEEN * (len(PANELS) - 1)
-    figure = make_subplots(rows=len(PANELS), cols=1, shared_xaxes=True, vertical_spacing=BETWEEN / height)
-    for (process, board), rows in series_of(soak.rows).items():
+    panels = rows_of(len(PANELS), BETWEEN / height)
+    data: list[Trace] = []
+    for (process, board), measured in series_of(soak.rows).items():
         dash = DASHES[soak.boards.index(board) % len(DASHES) if board in soak.boards else 0]
         line = {"color": COLOURS.get(process, GREY), "width": 1.5, "dash": dash}
-        minutes = [round(row.seconds / 60, 3) for row in rows]
-        for number, (_, name, unit) in enumerate(PANELS, start=1):
-            values = [round(getattr(row, name) / unit, 2) for row in rows]
-            figure.add_scatter(
-                x=minutes, y=values, name=f"{process}, {board}", mode="lines", line=line,
-                legendgroup=f"{process} {board}", showlegend=number == 1, row=number, col=1,
-            )  # fmt: skip
-    figure.add_vrect(x0=0, x1=soak.warm_up_s / 60, fillcolor=GREY, opacity=0.14, line_width=0, row="all", col=1)
-    styled(figure, height + AROUND, "", "")
-    for number, (title, _, _) in enumerate(PANELS, start=1):
-        figure.update_yaxes(title_text=title, rangemode="tozero", nticks=5, row=number, col=1)
-    figure.update_xaxes(title_text="minutes since the soak began", row=len(PANELS), col=1)
-    return figure
+        minutes = [round(row.seconds / 60, 3) for row in measured]
+        for (_, name, unit), (number, _, _) in zip(PANELS, panels, strict=True):
+            data.append({
+                "type": "scatter", "x": minutes, "y": [round(getattr(row, name) / unit, 2) for row in measured],
+                "name": f"{process}, {board}", "mode": "lines", "line": line, "legendgroup": f"{process} {board}",
+                "showlegend": number == "", "xaxis": f"x{number}", "yaxis": f"y{number}",
+            })  # fmt: skip
+    warm_up = field(0, soak.warm_up_s / 60, GREY, 0.14)
+    lowest = panels[-1][0]
+    axes, shapes = {}, []
+    for (title, _, _), (number, x, y) in zip(PANELS, panels, strict=True):
+        shapes.append(warm_up | {"xref": f"x{number}", "yref": f"y{number} domain"})
+        shared = {} if number == lowest else {"matches": f"x{lowest}", "showticklabels": False}
+        axes[f"xaxis{number}"] = x | axis("minutes since the soak began" if number == lowest else "") | shared
+        axes[f"yaxis{number}"] = y | axis(title, rangemode="tozero", nticks=5)
+    return styled(data, height + AROUND, "", "", shapes=shapes, **axes)

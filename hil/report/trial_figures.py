@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
+from plotly.io import to_json
 
 from hil.record import TrialRecord
 from hil.report.figures import PHASES, accuracy_points, cycle_bars, difference, differs, layer_bars, loss_curve
@@ -16,6 +18,7 @@ from hil.report.latency import TOTAL, histograms
 from hil.report.memory import lifetimes, memory_bars
 from hil.report.power import Trace, power_trace
 from hil.report.sparkline import sparkline
+from hil.report.style import Figure
 
 FEWEST_POINTS = 3  # of an accuracy curve; fewer are only listed
 
@@ -33,9 +36,9 @@ def trial_figures(
     return found
 
 
-def _drawn(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None) -> dict[str, go.Figure | None]:
+def _drawn(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None) -> dict[str, Figure | None]:
     integers = trial.settings.get("loss") == "integer"
-    figures: dict[str, go.Figure | None] = {}
+    figures: dict[str, Figure | None] = {}
     if has_curve(trial, steps):
         figures["loss"] = loss_curve(steps, trial.batch, integers)
     if len(steps) and differs(steps).any() and not integers:
@@ -81,7 +84,7 @@ def has_curve(trial: TrialRecord, steps: pd.DataFrame) -> bool:
     return len(steps) > 0 and (trial.settings.get("loss") != "integer" or "reference_float_plus" in steps)
 
 
-def box(figure: go.Figure, name: str, label: str, without_script: Markup | None = None) -> Markup:
+def box(figure: Figure, name: str, label: str, without_script: Markup | None = None) -> Markup:
     """Return a figure as HTML; `without_script` is shown until the script draws the figure."""
     return Markup(
         '<figure role="img" aria-label="{label}">'
@@ -90,7 +93,20 @@ def box(figure: go.Figure, name: str, label: str, without_script: Markup | None 
     ).format(
         label=label,
         name=name,
-        height=figure.layout.height,
+        height=figure["layout"]["height"],
         instead=without_script or "",
-        json=htmlsafe_json_dumps(figure, dumps=go.Figure.to_json),
+        json=htmlsafe_json_dumps(figure, dumps=_json),
     )
+
+
+def _json(figure: Figure) -> str:
+    data = [{name: _typed(value) for name, value in trace.items()} for trace in figure["data"]]
+    return str(to_json(figure | {"data": data}, validate=False))
+
+
+def _typed(value: object) -> object:
+    """Return an array in the form that plotly.js reads without parsing numbers: base64 of its bytes."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "if":
+        return value
+    values = value.astype("<f8" if value.dtype.kind == "f" or abs(value).max(initial=0) >= 1 << 31 else "<i4")
+    return {"dtype": values.dtype.str[1:], "bdata": base64.b64encode(values.tobytes()).decode()}

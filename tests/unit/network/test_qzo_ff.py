@@ -213,6 +213,6 @@ def test_every_time_slot_has_a_name_and_every_buffer_is_drawn() -> None:
     outcome.begin(prepare(asked))
     plan = trial_record(outcome).memory_plan
     assert plan is not None and len(plan["slots"]) == 1 + max(buffer["last"] for buffer in plan["buffers"])
-    assert len(lifetimes(plan).data) == len(plan["buffers"])
+    assert len(lifetimes(plan)["data"]) == len(plan["buffers"])
     kinds = {buffer["name"].partition("[")[0] for buffer in plan["buffers"]}
     assert {"directions", "mask", "guide", "moments", "noise"} <= kinds

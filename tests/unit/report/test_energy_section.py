@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import plotly.graph_objects as go
 import pytest
 
 from hil.energy.data_sheet import load_data_sheet
@@ -104,7 +105,9 @@ def test_every_figure_has_its_path_among_the_quantities():
 
 
 def test_the_trace_is_shaded_by_phase_and_the_legend_names_the_colours():
-    figure = power_trace(make_trace(0.1045), [0.1045], [("forward", 0.05), ("backward", 0.0005), ("forward", 0.054)])
+    figure = go.Figure(
+        power_trace(make_trace(0.1045), [0.1045], [("forward", 0.05), ("backward", 0.0005), ("forward", 0.054)])
+    )
     shades = [shape for shape in figure.layout.shapes if shape.type == "rect"]
     assert [(round(shape.x0, 4), round(shape.x1, 4), shape.fillcolor) for shape in shades] == [
         (0.0, 0.05, PHASE_COLOURS["forward"]), (0.05, 0.0505, PHASE_COLOURS["backward"]), (0.0505, 0.1045, PHASE_COLOURS["forward"]),
@@ -114,7 +117,7 @@ def test_the_trace_is_shaded_by_phase_and_the_legend_names_the_colours():
 
 def test_a_window_of_more_steps_than_are_told_ends_where_the_meter_says():
     long = FULL | {"laps_s": [0.05] * 32, "steps_per_window": 200, "windows": [{"duration": 10.1}]}
-    figure = power_trace(make_trace(10.1), long["laps_s"])
+    figure = go.Figure(power_trace(make_trace(10.1), long["laps_s"]))
     red = [shape.x0 for shape in figure.layout.shapes if shape.line.color == LIMIT]
     assert red == [0.0, 10.1] and len(figure.layout.shapes) == 2 + 32
     assert zooms(long["laps_s"], 10.1)[-1].high == pytest.approx(10.1 + 0.15 * 0.05)
@@ -194,7 +197,9 @@ def test_what_the_data_sheet_leaves_open_is_known_by_the_words_of_the_measuremen
 
 def test_an_edge_is_shaded_as_wide_as_what_is_known_of_it_and_the_page_says_so(record):
     shades = [
-        shape for shape in power_trace(make_trace(half_s=1.25e-3), [0.14, 0.141]).layout.shapes if shape.type == "rect"
+        shape
+        for shape in go.Figure(power_trace(make_trace(half_s=1.25e-3), [0.14, 0.141])).layout.shapes
+        if shape.type == "rect"
     ]
     assert [(shape.x0, shape.x1) for shape in shades] == [(-0.00125, 0.00125), (0.281 - 0.00125, 0.281 + 0.00125)]
     section = section_of(record)
@@ -204,5 +209,5 @@ def test_an_edge_is_shaded_as_wide_as_what_is_known_of_it_and_the_page_says_so(r
 
 
 def test_the_line_of_a_phase_goes_on_to_where_the_next_one_begins():
-    before, steps, after = power_trace(make_trace(), [0.14, 0.141]).data[-3:]
+    before, steps, after = go.Figure(power_trace(make_trace(), [0.14, 0.141])).data[-3:]
     assert before.x[-1] == steps.x[0] and steps.x[-1] == after.x[0], "no gap at an edge"

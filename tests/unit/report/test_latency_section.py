@@ -4,6 +4,7 @@ import csv
 import re
 
 import jsonschema
+import plotly.graph_objects as go
 import pytest
 
 from hil.record import schema
@@ -53,10 +54,10 @@ def test_without_latency_there_is_no_section(record):
 def test_the_histogram_has_a_row_for_every_phase_that_varies():
     latency = make_latency()
     latency["phases"]["update"] |= {"least": 7, "most": 7}
-    figure = histograms(latency, PHASES)
+    figure = go.Figure(histograms(latency, PHASES))
     bars = [trace for trace in figure.data if trace.type == "bar"]
     assert [bar.name for bar in bars] == ["forward", "backward", "digest"]
-    (total,) = [trace for trace in histograms(latency, (TOTAL,)).data if trace.type == "bar"]
+    (total,) = [trace for trace in go.Figure(histograms(latency, (TOTAL,))).data if trace.type == "bar"]
     assert list(total.y) == [60, 40] and list(total.x) == [11_999_995, 12_000_025] and total.width == 30
     assert "cycles (modelled)" in figure.layout.xaxis.title.text
     assert histograms(latency, ("perturb", "update")) is None, (

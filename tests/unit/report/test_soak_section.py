@@ -7,6 +7,7 @@ from contextlib import closing
 from html import unescape
 from pathlib import Path
 
+import plotly.graph_objects as go
 import pytest
 
 from hil.errors import RigError
@@ -90,7 +91,7 @@ def test_a_damaged_soak_is_one_sentence(run, change):
 
 
 def test_the_figure_has_a_line_a_process_in_every_panel_with_units():
-    figure = soak_figure(made_soak())
+    figure = go.Figure(soak_figure(made_soak()))
     assert len(figure.data) == 6 * len(PANELS) and len({line.name for line in figure.data}) == 6
     assert [axis.title.text for axis in (figure.layout.yaxis, figure.layout.yaxis2, figure.layout.yaxis3)] == [
         "memory, MB", "descriptors", "threads"

@@ -113,7 +113,7 @@ def test_every_time_slot_has_a_name_and_every_buffer_is_drawn(method: str, varia
     plan = trial_record(outcome).memory_plan
     assert plan is not None and len(plan["slots"]) == 1 + max(buffer["last"] for buffer in plan["buffers"])
     assert min(buffer["first"] for buffer in plan["buffers"]) == 0
-    assert len(lifetimes(plan).data) == len(plan["buffers"])
+    assert len(lifetimes(plan)["data"]) == len(plan["buffers"])
 
 
 def test_the_budgets_of_elasticzo_are_not_those_of_graphs() -> None:
