@@ -29,6 +29,7 @@ from hil.reference.formats.float32.forward import values_of
 from hil.reference.methods import Reference, StepOutcome
 from hil.reference.methods.float_back_propagation import FloatBackPropagation
 from hil.reference.methods.qzo_ff import QzoFf
+from hil.reference.native.float32 import fastest_network as fastest_float32
 from hil.trial import TrialSpec
 
 BP, FP32 = "bp", "fp32"
@@ -141,10 +142,10 @@ class QzoRun(BaseRun):
         if weights is not None:
             graph = settings.with_trained(graph, weights)
         if self.system == BP:
-            return FloatBackPropagation(graph, settings)
+            return FloatBackPropagation(graph, settings, fastest_float32)
         acting = replace(settings, eta=1.0)
         qzo_ff_refusals.check(graph, acting, trained_tensors(graph, acting))
-        return QzoFf(graph, settings)
+        return QzoFf(graph, settings, fastest_float32 if self.system == FP32 else None)
 
     def network_for(self, data: DataSet) -> Graph:
         """Return the pre-trained network in the format of the system, with the head for a data set."""
