@@ -30,6 +30,7 @@ from hil.reference.methods import Reference, StepOutcome
 from hil.reference.methods.float_back_propagation import FloatBackPropagation
 from hil.reference.methods.qzo_ff import QzoFf
 from hil.reference.native.float32 import fastest_network as fastest_float32
+from hil.reference.native.w16a8 import fastest_network as fastest_w16a8
 from hil.trial import TrialSpec
 
 BP, FP32 = "bp", "fp32"
@@ -145,7 +146,7 @@ class QzoRun(BaseRun):
             return FloatBackPropagation(graph, settings, fastest_float32)
         acting = replace(settings, eta=1.0)
         qzo_ff_refusals.check(graph, acting, trained_tensors(graph, acting))
-        return QzoFf(graph, settings, fastest_float32 if self.system == FP32 else None)
+        return QzoFf(graph, settings, fastest_float32 if self.system == FP32 else fastest_w16a8)
 
     def network_for(self, data: DataSet) -> Graph:
         """Return the pre-trained network in the format of the system, with the head for a data set."""

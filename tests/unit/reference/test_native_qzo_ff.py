@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from network.drawn_float32 import float32_graphs
+from network.w16a8_graphs import w16a8_graphs
 
 from hil.errors import RigError
 from hil.graph.graph import Graph
@@ -19,13 +20,15 @@ from hil.networks import build
 from hil.reference.methods import Reference
 from hil.reference.methods.float_back_propagation import FloatBackPropagation
 from hil.reference.methods.qzo_ff import QzoFf
+from hil.reference.native import float32, w16a8
 from hil.reference.native.build import OWN
-from hil.reference.native.float32 import fastest_network
 from hil.reference.native.float32.library import Native
 from hil.reference.native.float32.network import NativeNetwork
+from hil.reference.native.w16a8.library import Native as Native16
+from hil.reference.native.w16a8.network import NativeNetwork as NativeNetwork16
 
 from .test_native_float32_steps import Batches, drawn_batches
-from .test_qzo_ff_steps import SWITCHES
+from .test_qzo_ff_steps import SWITCHES, case
 
 SEEDS = st.integers(0, 2**32)
 SIZES = (33, 1, 33)  # samples of the steps: with and without lanes that only fill up a vector
@@ -74,6 +77,23 @@ def test_back_propagation(native_float32: Native, graph: Graph, switches: dict[s
     same_steps(native, plain, drawn_batches(graph, SIZES, seed))
 
 
+@settings(max_examples=120, deadline=None)
+@given(graph=w16a8_graphs(), switches=SWITCHES, seed=SEEDS)
+def test_forward_gradients_in_w16a8(native_w16a8: Native16, graph: Graph, switches: dict[str, Any], seed: int) -> None:
+    plain, *_ = case(graph, switches, seed)
+    native = QzoFf(graph, plain.settings, partial(NativeNetwork16, native=native_w16a8))
+    same_steps(native, plain, drawn_batches(graph, SIZES, seed))
+
+
+@pytest.mark.parametrize("built", [OWN], indirect=True)
+@pytest.mark.parametrize("last_layers", [1, 3, 64])
+@pytest.mark.parametrize("network", ["lenet5-w16a8", "lenet5-8w8a", "resnet-tiny-w16a8"])
+def test_named_networks_in_w16a8(native_w16a8: Native16, network: str, last_layers: int) -> None:
+    graph, kind = build(network, 1), partial(NativeNetwork16, native=native_w16a8)
+    native, plain = both(QzoFf, kind, graph, last_layers=last_layers, directions=2)
+    same_steps(native, plain, drawn_batches(graph, (25, 25), last_layers))
+
+
 @pytest.mark.parametrize("built", [OWN], indirect=True)
 @pytest.mark.parametrize("last_layers", [1, 3, 64])
 @pytest.mark.parametrize("kind", [QzoFf, FloatBackPropagation])
@@ -88,9 +108,13 @@ def test_named_networks_in_float32(
     same_steps(native, plain, drawn_batches(graph, (25, 25), last_layers))
 
 
-def test_the_name_says_what_computes(native_float32: Native) -> None:
-    graph = build("lenet5-float32", 1)
-    assert QzoFf(graph, Settings()).arithmetic == "NumPy"
+def test_the_name_says_what_computes(native_float32: Native, native_w16a8: Native16) -> None:
+    graph, integers = build("lenet5-float32", 1), build("lenet5-w16a8", 1)
+    assert QzoFf(graph, Settings()).arithmetic == QzoFf(integers, Settings()).arithmetic == "NumPy"
     native, _ = both(QzoFf, partial(NativeNetwork, native=native_float32), graph)
     assert native.arithmetic == native_float32.name
-    assert QzoFf(graph, Settings(), fastest_network).arithmetic.startswith("C, ")
+    native, _ = both(QzoFf, partial(NativeNetwork16, native=native_w16a8), integers)
+    assert native.arithmetic == native_w16a8.name
+    assert native_w16a8.name in ("C, AVX-512 VNNI", "C, AVX-512", "C, AVX2")
+    assert QzoFf(graph, Settings(), float32.fastest_network).arithmetic.startswith("C, ")
+    assert QzoFf(integers, Settings(), w16a8.fastest_network).arithmetic.startswith("C, ")
