@@ -25,7 +25,7 @@ class NativeNetwork(Network):
         super().__init__(graph, trained)
         self._native, self.arithmetic = native, native.name
         self._layers = [layer_of(graph, node) for node in graph.layers]
-        self._given: list[Own | None] = [
+        self._first_own: list[Own | None] = [
             None if node.own is None else (_shorts(node.own.weights), np.ascontiguousarray(node.own.bias, np.int32))
             for node in graph.layers
         ]
@@ -33,7 +33,7 @@ class NativeNetwork(Network):
 
     def prefix(self, images: np.ndarray) -> list[dict[int, np.ndarray]]:
         """As `Network`; one chunk, int16 [H, W, C, lanes], with all values up to the first trained layer."""
-        return [dict(enumerate(self._continued([self._input(images)], self._given, self.first)))]
+        return [dict(enumerate(self._continued([self._input(images)], self._first_own, self.first)))]
 
     def losses(self, prefix: Sequence[dict[int, np.ndarray]], labels: np.ndarray) -> np.ndarray:
         """As `Network`."""
@@ -52,7 +52,7 @@ class NativeNetwork(Network):
 
     def _own_now(self) -> list[Own | None]:
         """Return weights and biases of all layers as they are now."""
-        found = list(self._given)
+        found = list(self._first_own)
         for tensor in self.tensors:
             given = found[tensor.known.layer]
             assert given is not None
