@@ -66,5 +66,8 @@ def owned(
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     weights = drawn(draw(st.sampled_from(KINDS)), shape, -largest, largest, rng)
     biases = drawn(draw(st.sampled_from(KINDS)), (outputs,), -(2**30), 2**30, rng)
-    shift = draw(st.integers(-22 if needs_saturating_shift(taps, largest, zero) else -31, -2))
+    least = -22 if needs_saturating_shift(taps, largest, zero) else -31
+    fitting = -(int(np.abs(weights).sum()) // outputs * 64).bit_length() + 7  # most outputs are inside their limits
+    shift = draw(st.one_of(st.integers(least, -2), st.integers(fitting - 2, fitting + 2)))
+    shift = min(max(shift, least), -2)
     return parameters(weights, biases, factor=(draw(MULTIPLIERS), shift), largest=largest)

@@ -16,7 +16,8 @@ typedef struct {
     int moved;
 } Block;
 
-/* Add the products of two taps. The weights of the second are in the upper bits. */
+/* Add the products of two taps, whose weights are the lower and the upper bits of a pair; if not `both`, the upper ones
+ * are 0. */
 INLINE void add_pair(const int outputs, const int both, const int16_t *weights, ptrdiff_t output, Shorts one,
                      Shorts other, Sums *sums) {
     Pairs pairs = unpacked(one, other);
@@ -34,7 +35,7 @@ INLINE void add_taps(const int outputs, const int16_t *weights, ptrdiff_t output
     for (; taps >= 2; taps -= 2, weights += 2, x += 2 * pitch)
         add_pair(outputs, 1, weights, output, load(x), load(x + pitch), sums);
     if (taps)
-        add_pair(outputs, 0, weights, output, load(x), all_shorts(0), sums);
+        add_pair(outputs, 0, weights, output, load(x), load(x), sums);
 }
 
 /* Move the sums to 64 bits. */
