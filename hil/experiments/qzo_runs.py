@@ -25,10 +25,12 @@ from hil.networks.convert_w16a8 import W8, W16, from_tflite8, with_head
 from hil.networks.float32 import in_floats
 from hil.networks.floating import FloatGraph
 from hil.networks.heads import Head, drawn_head, prototype_head, with_float_head
-from hil.reference.formats.float32.forward import values_of
 from hil.reference.methods import Reference, StepOutcome
 from hil.reference.methods.float_back_propagation import FloatBackPropagation
 from hil.reference.methods.qzo_ff import QzoFf
+from hil.reference.native.float32 import fastest
+from hil.reference.native.float32 import fastest_network as fastest_float32
+from hil.reference.native.w16a8 import fastest_network as fastest_w16a8
 from hil.trial import TrialSpec
 
 BP, FP32 = "bp", "fp32"
@@ -141,10 +143,10 @@ class QzoRun(BaseRun):
         if weights is not None:
             graph = settings.with_trained(graph, weights)
         if self.system == BP:
-            return FloatBackPropagation(graph, settings)
+            return FloatBackPropagation(graph, settings, fastest_float32)
         acting = replace(settings, eta=1.0)
         qzo_ff_refusals.check(graph, acting, trained_tensors(graph, acting))
-        return QzoFf(graph, settings)
+        return QzoFf(graph, settings, fastest_float32 if self.system == FP32 else fastest_w16a8)
 
     def network_for(self, data: DataSet) -> Graph:
         """Return the pre-trained network in the format of the system, with the head for a data set."""
@@ -198,5 +200,4 @@ def _in_integers(backbone: str, largest: int) -> Graph:
 def features_of(graph: Graph, images: np.ndarray) -> np.ndarray:
     """Return what the last layer of a graph in `float32` reads, float32 [n, features], of uint8 images."""
     own = {index: (layer.own.weights, layer.own.bias) for index, layer in enumerate(graph.layers) if layer.own}
-    value = values_of(graph, images, own)[graph.layers[-1].reads[0]]
-    return np.ascontiguousarray(value.reshape(-1, len(images)).T)
+    return fastest(graph).value(images, own, graph.layers[-1].reads[0])

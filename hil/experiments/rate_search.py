@@ -1,4 +1,7 @@
-"""Search a learning rate: the grid grows until its best rate is inside it, moves weights and does no harm."""
+"""Search a learning rate: the grid grows until its best rate is inside it, moves weights and does no harm.
+
+Then it gets finer: the rates beside the best one are half a decade away from it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from hil.experiments.kinds import RatedRun, Run
 SMALLEST_ETA = 1e-6
 Rated = TypeVar("Rated", bound=RatedRun)
 MOST_RATES = 16  # in a grid: from its initial rates it may grow by about six decades
+WIDEST_GAP = 4.0  # between the best rate and the next one: half a decade, as `above` and `below` round it
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,9 @@ class RateSearch(Generic[Rated]):
     def more_runs(self, runs: Path) -> tuple[Rated, ...]:
         """Return the unfinished runs of started rates, or else the runs of the next rate of the grid.
 
-        There are none if the best rate is inside the grid and does no harm, or if the grid cannot grow. If all rates
-        diverge, the best one is best by chance. So a grid whose best rate is worse than no training grows downwards.
+        There are none if the best rate is inside the grid, does no harm and has its neighbours, or if the grid cannot
+        grow. If all rates diverge, the best one is best by chance. So a grid whose best rate is worse than no training
+        grows downwards.
         """
         if begun := self._begun(runs):
             return begun
@@ -83,6 +88,8 @@ class RateSearch(Generic[Rated]):
             return self.runs(rate)
         if (best is least or best.harmful) and least.moved > 0 and (rate := below(least.eta)) >= SMALLEST_ETA:
             return self.runs(rate)
+        if best.moved > 0 and (between := _beside(best.eta, [one.eta for one in found])):
+            return self.runs(between)
         return ()
 
     def _begun(self, runs: Path) -> tuple[Rated, ...]:
@@ -171,6 +178,16 @@ def above(rate: float) -> float:
 def below(rate: float) -> float:
     """Return the next lower rate of a grid with two rates per decade."""
     return float(f"{rate * (0.3 if _mantissa(rate) < 2 else 1 / 3):.2g}")
+
+
+def _beside(rate: float, rates: Sequence[float]) -> float | None:
+    """Return the missing rate half a decade from one of ascending rates, if the next one is further away."""
+    place = rates.index(rate)
+    if place > 0 and rate > WIDEST_GAP * rates[place - 1]:
+        return below(rate)
+    if place + 1 < len(rates) and rates[place + 1] > WIDEST_GAP * rate:
+        return above(rate)
+    return None
 
 
 def _mantissa(rate: float) -> float:

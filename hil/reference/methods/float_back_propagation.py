@@ -7,16 +7,15 @@ only where the gradient comes from differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from hil.graph.graph import Graph
 from hil.methods.backward_pass import check_pools
 from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import trained_tensors
+from hil.methods.qzo_ff_tensors import TrainedTensor, trained_tensors
 from hil.reference.floats import F
-from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.formats.float32.forward import clamp
 from hil.reference.formats.float32.network import Network
 from hil.reference.methods import Reference, Stage, StepOutcome, stage_bytes
@@ -31,18 +30,24 @@ class FloatBackPropagation(Reference):
     Args:
         network: a graph in `float32` with the initial weights, which are copied.
         settings: of QZO-FF; what concerns directions does nothing here.
+        kind: makes the network of graph and trained tensors; the one in NumPy where none is given.
 
     Raises:
         RigError: a pool that errors cannot be handed through.
     """
 
-    arithmetic = NumpyArithmetic.name
     value_type = "float32"
     settings: Settings
 
-    def __init__(self, network: Graph, settings: Settings) -> None:
+    def __init__(
+        self,
+        network: Graph,
+        settings: Settings,
+        kind: Callable[[Graph, Sequence[TrainedTensor]], Network] = Network,
+    ) -> None:
         self.graph = network
-        self._network = Network(network, trained_tensors(network, settings))
+        self._network = kind(network, trained_tensors(network, settings))
+        self.arithmetic = self._network.arithmetic
         check_pools(network.layers[self._network.first :])
         self._tensors = self._network.tensors
         self.configure(settings, 0)

@@ -9,9 +9,10 @@ other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,8 @@ from hil.errors import RigError
 from hil.formats import FORMATS
 from hil.graph.graph import Graph
 from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import trained_tensors
+from hil.methods.qzo_ff_tensors import TrainedTensor, trained_tensors
 from hil.reference.floats import F
-from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.formats.tflite8.loss import summed
 from hil.reference.methods import Reference, Stage, StepOutcome, stage_bytes
 from hil.reference.methods.qzo_directions import Gradient, Momentum, direction, mask_of, signed_pool
@@ -43,15 +43,22 @@ class QzoFf(Reference):
     Args:
         network: the graph and the initial weights, which are copied.
         settings: docs/arithmetic-qzo-ff.md, section 9.
+        kind: makes the network of graph and trained tensors; that of the format in NumPy where none is given.
     """
 
-    arithmetic = NumpyArithmetic.name
     settings: Settings
 
-    def __init__(self, network: Graph, settings: Settings) -> None:
+    def __init__(
+        self,
+        network: Graph,
+        settings: Settings,
+        kind: Callable[[Graph, Sequence[TrainedTensor]], Any] | None = None,
+    ) -> None:
         self.graph = network
         trained = trained_tensors(network, settings)
-        self._network = resolve_name(f"hil.reference.formats.{FORMATS[network.format].REFERENCE}")(network, trained)
+        kind = kind or resolve_name(f"hil.reference.formats.{FORMATS[network.format].REFERENCE}")
+        self._network = kind(network, trained)
+        self.arithmetic = self._network.arithmetic
         self._tensors = self._network.tensors
         self.value_type = self._network.VALUE_TYPE
         self.configure(settings, 0)

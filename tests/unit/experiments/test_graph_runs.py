@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -125,6 +125,10 @@ def test_a_grid_grows_until_its_best_lies_inside(best: float, threshold: float, 
         assert search.over(runs) and facts["inside"] == (rates[0] < facts["chosen"] < rates[-1])
         assert facts["inside"] or len(found) == MOST_RATES or rates[0] < 1e-5
         moving = [rate for rate in rates if math.log10(rate) >= threshold]
+        if moving and len(found) < MOST_RATES:
+            place = rates.index(facts["chosen"])
+            nearest = rates[max(place - 1, 0) : place + 2]
+            assert all(after / before < 4 for before, after in pairwise(nearest)), "half a decade to either side"
         if moving:
             assert facts["chosen"] == min(moving, key=lambda rate: abs(math.log10(rate) - best))
 

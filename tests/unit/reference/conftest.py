@@ -9,6 +9,7 @@ import pytest
 from hil.reference.native.bfp8.library import Native
 from hil.reference.native.build import OWN, NotBuilt, library
 from hil.reference.native.float32.library import Native as Float32Native
+from hil.reference.native.w16a8.library import Native as W16A8Native
 
 AVX2 = "haswell"  # the first processor that has it
 
@@ -30,3 +31,8 @@ def native(built: ctypes.CDLL) -> Native:
 @pytest.fixture(scope="session")
 def native_float32(built: ctypes.CDLL) -> Float32Native:
     return Float32Native(built)
+
+
+@pytest.fixture(scope="session")
+def native_w16a8(built: ctypes.CDLL) -> W16A8Native:
+    return W16A8Native(built)

@@ -17,6 +17,7 @@ from hil.graph.graph import Graph
 from hil.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.methods.elasticzo_settings import VARIANTS
 from hil.networks import build
+from hil.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.reference.native.build import OWN
 from hil.reference.native.float32 import fastest
@@ -51,6 +52,14 @@ def same_steps(native: ElasticZoFp32, plain: ElasticZoFp32, given_batches: Batch
         same_bits(got, expected)
 
 
+def same_values(native: NativeFloat32, graph: Graph, images: np.ndarray) -> None:
+    own = {index: (layer.own.weights, layer.own.bias) for index, layer in enumerate(graph.layers) if layer.own}
+    for number in range(len(graph.layers) + 1):
+        expected = Float32Arithmetic(graph).value(images, own, number)
+        same_bits(native.value(images, own, number), expected)
+        assert expected.shape == (len(images), graph.layers[number - 1].out_size if number else int(np.prod(graph.in_shape)))
+
+
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), graph=float32_graphs(), seed=st.integers(0, 2**32))
 def test_drawn_networks(native_float32: Native, data: st.DataObject, graph: Graph, seed: int) -> None:
@@ -63,6 +72,7 @@ def test_drawn_networks(native_float32: Native, data: st.DataObject, graph: Grap
         assume(False)
     native = ElasticZoFp32(graph, chosen, NativeFloat32(graph, native_float32))
     same_steps(native, plain, drawn_batches(graph, (40, 3), seed))
+    same_values(NativeFloat32(graph, native_float32), graph, drawn_batches(graph, (17,), seed)[0][0])
 
 
 @pytest.mark.parametrize("partition", range(6))

@@ -35,6 +35,11 @@ class Float32Arithmetic:
         logits: np.ndarray = values_of(self.graph, images, own)[-1][0, 0].T
         return logits
 
+    def value(self, images: np.ndarray, own: Mapping[int, Own], number: int) -> np.ndarray:
+        """Return value `number` of uint8 images, float32 [B, elements]; `own` as of `logits`."""
+        found = values_of(self.graph, images, own)[number]
+        return np.ascontiguousarray(found.reshape(-1, len(images)).T)
+
     def losses(
         self, images: np.ndarray, labels: np.ndarray, own: Mapping[int, Own], sums: Mapping[int, Own]
     ) -> np.ndarray:

@@ -28,8 +28,10 @@ class Network:
     Attributes:
         tensors: the trained tensors.
         first: the first trained layer. What it reads, and the layers after it, is the same in all passes of a step.
+        arithmetic: what computes the passes.
     """
 
+    arithmetic = "NumPy"
     VALUE_TYPE = "float32"
 
     def __init__(self, graph: Graph, trained: Sequence[TrainedTensor]) -> None:

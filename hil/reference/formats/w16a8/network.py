@@ -32,8 +32,10 @@ class Network:
     Attributes:
         tensors: the trained tensors.
         first: the first trained layer. What it reads, and the layers after it, is the same in all passes of a step.
+        arithmetic: what computes the passes.
     """
 
+    arithmetic = "NumPy"
     VALUE_TYPE = "int8"
 
     def __init__(self, graph: Graph, trained: Sequence[TrainedTensor]) -> None:

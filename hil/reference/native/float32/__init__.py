@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hil.graph.graph import Graph
+from hil.methods.qzo_ff_tensors import TrainedTensor
 from hil.reference.formats.float32.arithmetic import Float32Arithmetic
+from hil.reference.formats.float32.network import Network
 from hil.reference.native import build
 from hil.reference.native.float32.arithmetic import NativeFloat32
 from hil.reference.native.float32.library import Native
+from hil.reference.native.float32.network import NativeNetwork
 
 
 def fastest(graph: Graph) -> Float32Arithmetic:
@@ -16,4 +21,14 @@ def fastest(graph: Graph) -> Float32Arithmetic:
     except build.NotBuilt as reason:
         found = Float32Arithmetic(graph)
         found.name = f"{found.name} ({reason})"
+        return found
+
+
+def fastest_network(graph: Graph, trained: Sequence[TrainedTensor]) -> Network:
+    """Return a network of QZO-FF with its passes in C, as `fastest`."""
+    try:
+        return NativeNetwork(graph, trained, Native(build.library()))
+    except build.NotBuilt as reason:
+        found = Network(graph, trained)
+        found.arithmetic = f"{found.arithmetic} ({reason})"
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -27,17 +27,46 @@ class NativeFloat32(Float32Arithmetic):
 
     def logits(self, images: np.ndarray, own: Mapping[int, Own]) -> np.ndarray:
         """As `Float32Arithmetic`."""
-        return self._values(images, own)[-1][0, 0, :, : len(images)].T.copy()
+        return self.continued([self.input_value(images)], own, len(self.graph.layers))[-1][
+            0, 0, :, : len(images)
+        ].T.copy()
+
+    def value(self, images: np.ndarray, own: Mapping[int, Own], number: int) -> np.ndarray:
+        """As `Float32Arithmetic`."""
+        found = self.continued([self.input_value(images)], own, number)[-1]
+        return np.ascontiguousarray(found.reshape(-1, found.shape[3])[:, : len(images)].T)
 
     def losses(
         self, images: np.ndarray, labels: np.ndarray, own: Mapping[int, Own], sums: Mapping[int, Own]
     ) -> np.ndarray:
         """As `Float32Arithmetic`."""
-        values, last = self._values(images, own), self.graph.layers[-1]
+        return self.losses_from([self.input_value(images)], labels, own, sums)
+
+    def input_value(self, images: np.ndarray) -> np.ndarray:
+        """Return uint8 images as value 0, [H, W, C, lanes]."""
+        graph, lanes = self.graph, self._native.lanes(len(images))
+        value = self._array("value", 0, graph.in_shape, lanes)
+        self._native.input_value(images.reshape(-1, *graph.in_shape), graph.scale, PIXEL_OFFSET + graph.zero, value)
+        return value
+
+    def continued(self, values: Sequence[np.ndarray], own: Mapping[int, Own], end: int) -> list[np.ndarray]:
+        """Return the values 0..end, of which the first are given; the next pass of as many samples overwrites them."""
+        found = list(values)
+        for index in range(len(values) - 1, end):
+            node = self.graph.layers[index]
+            found.append(self._array("value", index + 1, node.out_shape, values[0].shape[3]))
+            self._native.forward(node, [found[value] for value in node.reads], own.get(index, ()), found[-1])
+        return found
+
+    def losses_from(
+        self, first: Sequence[np.ndarray], labels: np.ndarray, own: Mapping[int, Own], sums: Mapping[int, Own]
+    ) -> np.ndarray:
+        """As `losses`, from the first values of the samples."""
+        values, last = self.continued(first, own, len(self.graph.layers)), self.graph.layers[-1]
         error = self._array("error", len(self.graph.layers), last.out_shape, values[0].shape[3])
         losses = self._native.losses(values[-1], labels, error)
         if sums:
-            self._add_gradients(values, len(images), own, error, sums)
+            self._add_gradients(values, len(labels), own, error, sums)
         return losses
 
     def normals(self, seed: int, step: int, tensor: int, count: int) -> np.ndarray:
@@ -58,17 +87,6 @@ class NativeFloat32(Float32Arithmetic):
         if key not in self._kept:
             self._kept[key] = np.empty((*shape, lanes), np.float32)
         return self._kept[key]
-
-    def _values(self, images: np.ndarray, own: Mapping[int, Own]) -> list[np.ndarray]:
-        """Return all values, n + 1 of them."""
-        graph, lanes = self.graph, self._native.lanes(len(images))
-        values = [self._array("value", 0, graph.in_shape, lanes)]
-        images = images.reshape(-1, *graph.in_shape)
-        self._native.input_value(images, graph.scale, PIXEL_OFFSET + graph.zero, values[0])
-        for index, node in enumerate(graph.layers):
-            values.append(self._array("value", index + 1, node.out_shape, lanes))
-            self._native.forward(node, [values[value] for value in node.reads], own.get(index, ()), values[-1])
-        return values
 
     def _add_gradients(
         self,

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "../windows.h"
 #include "lanes.h"
 
 enum { SOME = 4 }; /* vectors of a place of a pool that are worked on at a time */
@@ -18,15 +19,9 @@ typedef struct {
     Limits limits; /* of the output */
 } Layer;
 
-/* Taps of an axis, or places. */
-typedef struct {
-    int32_t first, end;
-} Range;
-
 /* Return the taps that lie inside the image for an output place of an axis. */
 INLINE Range taps_inside(const Layer *layer, int32_t place, int32_t kernel, int32_t size) {
-    int32_t at = place * layer->stride - layer->padding, end = size - at;
-    return (Range){at < 0 ? -at : 0, end < kernel ? end : kernel};
+    return taps_from(place * layer->stride - layer->padding, kernel, size);
 }
 
 /* Return the output place whose tap is at `place` of the input; -1 if there is none. */
