@@ -11,7 +11,7 @@ from typing import Any
 
 from hil import __version__
 
-PACKAGES = ("numpy", "pandas", "pyocd", "pyserial", "pyvisa", "unicorn", "numba", "pytest")
+PACKAGES = ("numpy", "pandas", "pyocd", "pyserial", "pyvisa", "unicorn", "llvmlite", "pytest")
 
 
 def origin() -> dict[str, Any]:

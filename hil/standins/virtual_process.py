@@ -13,7 +13,7 @@ from hil.errors import Blocked
 from hil.images import Image
 from hil.standins.process import StandIn
 
-NEEDS = ("unicorn", "numba")
+NEEDS = ("unicorn", "llvmlite")
 
 
 def start_virtual(

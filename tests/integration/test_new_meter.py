@@ -61,7 +61,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def said(tree: Path) -> dict[str, Any]:
     """Return what `read_meter.py` says of the tree."""
-    pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
+    pytest.importorskip("llvmlite", reason="the virtual meters need the extra `virtual`")
     answer: dict[str, Any] = json.loads(run(tree, HERE / "read_meter.py").splitlines()[-1])
     assert Path(answer["from"]).is_relative_to(tree)
     return answer

@@ -56,7 +56,7 @@ def _serve(options: argparse.Namespace) -> int:
     end = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: end.set())
-    # Unicorn, numba and pyOCD take a second to load: load them after the options are checked and signals are handled.
+    # Unicorn, LLVM and pyOCD take a second to load: load them after the options are checked and signals are handled.
     try:
         from hil.standins.virtual.symbols import Symbols
         from hil.standins.virtual.virtual_board import VirtualBoard

@@ -13,7 +13,7 @@ from hil.images import image_of
 from hil.standins import start_virtual
 
 POSIX = ("fcntl", "termios", "tty", "pty", "grp", "pwd", "resource")
-VIRTUAL = ("unicorn", "numba")
+VIRTUAL = ("unicorn", "llvmlite")
 LOADED = (
     "hil.plugin", "hil.commands.main", "hil.trial", "hil.commands.devices", "hil.rig.doctor", "hil.rig.initial_config", "hil.targets.halfkay", "hil.targets.uf2",
     "hil.report", "hil.record",
@@ -33,7 +33,7 @@ for name in {LOADED!r}:
     assert done.returncode == 0, done.stderr
 
 
-HEAVY = ("plotly", "pandas", "pyarrow", "numba", "llvmlite", "unicorn", "scipy", "torch")
+HEAVY = ("plotly", "pandas", "pyarrow", "llvmlite", "unicorn", "scipy", "torch")
 
 
 def test_what_only_the_report_or_a_virtual_board_needs_is_not_loaded_before_a_trial() -> None:
@@ -57,7 +57,7 @@ def test_a_trial_on_an_attached_board_runs_without_them(tmp_path: Path) -> None:
     program = f"""
 import sys
 from pathlib import Path
-sys.modules.update(dict.fromkeys(("plotly", "numba", "llvmlite", "unicorn", "scipy")))
+sys.modules.update(dict.fromkeys(("plotly", "llvmlite", "unicorn", "scipy")))
 from hil.rig import Rig, read_bench
 from hil.record.run_writer import RunWriter
 from hil.trial import TrialSpec, run_trial

@@ -9,7 +9,7 @@ import pytest
 
 from hil.errors import RigError
 
-pytest.importorskip("numba", reason="virtual instruments are of the extra `virtual`")
+pytest.importorskip("llvmlite", reason="virtual instruments are of the extra `virtual`")
 from hil.benchmarks.energy.random_case import algorithm, draw
 from hil.benchmarks.energy.rows import (
     ALGORITHM,

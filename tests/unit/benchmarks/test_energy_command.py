@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip("numba", reason="virtual instruments are of the extra `virtual`")
+pytest.importorskip("llvmlite", reason="virtual instruments are of the extra `virtual`")
 from hil.benchmarks.energy.rows import ALGORITHM, WITHIN, judged, summary
 from hil.benchmarks.energy.trial import Judged
 from hil.errors import Blocked, RigError

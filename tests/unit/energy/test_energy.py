@@ -17,7 +17,7 @@ from hil.energy.window import window_of
 from hil.energy.window_planning import MOST_WINDOWS, plan_windows, reached
 from hil.errors import Blocked
 
-pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
+pytest.importorskip("llvmlite", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
 from hil.standins.virtual.meter.errors import Errors
 from tests.unit.energy.energy_scene import NONE, Scene

@@ -20,7 +20,7 @@ from hil.energy.step_energy import Task, energy_of_windows
 from hil.energy.window import window_of
 from hil.meters.polling import refresh_s
 
-pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
+pytest.importorskip("llvmlite", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
 from tests.unit.energy.energy_scene import Scene
 

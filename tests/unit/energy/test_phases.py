@@ -12,7 +12,7 @@ from hil.energy.phase_energy import Counted, PhasesUnknown, seconds_of, split, u
 from hil.energy.uncertainty import combined, coverage_factor, effective_dof
 from hil.energy.window import window_of
 
-pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
+pytest.importorskip("llvmlite", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
 from hil.standins.virtual.meter.errors import Errors, Limits
 from tests.unit.energy.energy_scene import NONE, Scene

@@ -7,7 +7,7 @@ import pytest
 from hil.errors import Blocked
 from hil.meters.meter import InvalidWindow
 
-pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
+pytest.importorskip("llvmlite", reason="the virtual meters need the extra `virtual`")
 from tests.unit.meters.faulty import KINDS, SHORT_MS, Scene
 
 CUTS = {

@@ -11,7 +11,7 @@ from hil.energy.aliasing import pace_flags
 from hil.errors import Blocked
 from hil.meters.meter import InvalidWindow
 
-pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
+pytest.importorskip("llvmlite", reason="the virtual meters need the extra `virtual`")
 from tests.unit.meters import faulty
 from tests.unit.meters.faulty import KINDS, LOAD, PS, Scene
 

@@ -18,7 +18,7 @@ from hil.meters.rs_ngu import RsNGU
 from hil.meters.siglent_sdm3065x import SiglentSDM3065X
 from hil.meters.yokogawa_wt310 import UPDATE, YokogawaWT310
 
-pytest.importorskip("numba", reason="the virtual meters need the extra `virtual`")
+pytest.importorskip("llvmlite", reason="the virtual meters need the extra `virtual`")
 from unmarked_scene import PS, VOLT, Scene, late, net_energy, once
 
 from hil.standins.virtual.meter.polled_scpi import VirtualPolledScpi

@@ -18,7 +18,7 @@ from hil.link.replies import Stepped
 from hil.meters.meter import InvalidWindow
 from hil.record import schema
 
-pytest.importorskip("numba", reason="the scene is the virtual board's, of the extra `virtual`")
+pytest.importorskip("llvmlite", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
 from hil.methods.least_cycles import LeastCycles
 from hil.trial.energy import measure_windows

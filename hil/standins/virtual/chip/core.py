@@ -15,8 +15,9 @@ import unicorn
 from unicorn import arm_const as reg
 from unicorn.unicorn_py3.unicorn import uclib
 
+from hil.standins.virtual.chip import block_hook
 from hil.standins.virtual.chip.core_registers import PC, XPSR, RegisterSet
-from hil.standins.virtual.chip.count import MAX_REGIONS, STATE_LENGTH, Slot, Stop, block_hook, instructions_in
+from hil.standins.virtual.chip.count import MAX_REGIONS, STATE_LENGTH, Slot, Stop
 from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, PREFETCH_ABORT, Ended
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.mapping import MappedMemories, Read, Write
@@ -190,7 +191,7 @@ class Core(MappedMemories):
         """Subtract the instructions of the last block from pc on: they were counted but not executed."""
         block, size = self.state[Slot.BLOCK], self.state[Slot.BLOCK_SIZE]
         if block <= pc < block + size:
-            executed = instructions_in(np.frombuffer(self.peek(block, pc - block), "<u2"))
+            executed = block_hook.instructions_in(self.peek(block, pc - block))
             self.state[Slot.COUNT] -= self.state[Slot.BLOCK_COUNT] - executed
             self.state[Slot.BLOCK_SIZE] = 0
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import debug, nvic
-from hil.standins.virtual.chip.count import HAS_FP, Slot, flags_of
+from hil.standins.virtual.chip.block_hook import flags_of
+from hil.standins.virtual.chip.count import HAS_FP, Slot
 
 if TYPE_CHECKING:
     from hil.standins.virtual.chip.machine import Machine

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 
 _ROUNDS = 14
+# Byte 4 c + r of a block is in column c, row r.
+_SHIFTED = np.array([4 * ((column + row) % 4) + row for column in range(4) for row in range(4)])  # ShiftRows
+_BELOW = [np.array([4 * column + (row + turn) % 4 for column in range(4) for row in range(4)]) for turn in range(4)]
 
 
 class Aes:
@@ -24,9 +26,14 @@ class Aes:
 
     def encrypt(self, plain: bytes) -> bytes:
         """Return the encrypted bytes; the length must be a multiple of 16."""
-        return _enciphered(
-            np.frombuffer(plain, np.uint8).reshape(-1, 16), self._keys, self._box, self._double
-        ).tobytes()
+        state = np.frombuffer(plain, np.uint8).reshape(-1, 16) ^ self._keys[0]
+        for number in range(1, _ROUNDS + 1):
+            state = self._box.take(state.take(_SHIFTED, 1))
+            if number < _ROUNDS:  # MixColumns
+                second, third, fourth = (state.take(below, 1) for below in _BELOW[1:])
+                state = self._double.take(state ^ second) ^ second ^ third ^ fourth
+            state ^= self._keys[number]
+        return state.tobytes()
 
     def _expand(self, key: list[int]) -> np.ndarray:
         """Return the round keys, uint8[15, 16] (section 5.2)."""
@@ -42,29 +49,6 @@ class Aes:
                 constant = int(self._double[constant])
             schedule.append([a ^ b for a, b in zip(schedule[-8], word, strict=True)])
         return np.array(schedule, np.uint8).reshape(-1, 16)
-
-
-@numba.njit(cache=True)
-def _enciphered(plain: np.ndarray, keys: np.ndarray, box: np.ndarray, double: np.ndarray) -> np.ndarray:
-    """Return uint8[n, 16] encrypted; byte 4 c + r of a block is in column c, row r."""
-    blocks = plain ^ keys[0]
-    turned = np.empty(16, np.uint8)
-    for state in blocks:
-        for number in range(1, _ROUNDS + 1):
-            for place in range(16):  # SubBytes and ShiftRows
-                turned[place] = box[state[(place + 4 * (place % 4)) % 16]]
-            for place in range(16):  # MixColumns (not in the last round) and AddRoundKey
-                value = turned[place]
-                if number < _ROUNDS:
-                    column, row = place // 4 * 4, place % 4
-                    below, second, third = (
-                        turned[column + (row + 1) % 4],
-                        turned[column + (row + 2) % 4],
-                        turned[column + (row + 3) % 4],
-                    )
-                    value = double[value] ^ double[below] ^ below ^ second ^ third
-                state[place] = value ^ keys[number, place]
-    return blocks
 
 
 def _substitution() -> np.ndarray:
