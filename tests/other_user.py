@@ -17,6 +17,7 @@ needs_root = pytest.mark.skipif(
 
 def as_user(number: int, action: Callable[[], Any]) -> Any:
     """Return what an action returns, or the exception that it raises, as another user; what it imports must be loaded before."""
+    "".encode("idna")  # the codec of host names, loaded at its first use: another user may not be able to read it
     ours, theirs = os.pipe()
     child = os.fork()
     if not child:
