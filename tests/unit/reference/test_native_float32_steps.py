@@ -57,7 +57,10 @@ def same_values(native: NativeFloat32, graph: Graph, images: np.ndarray) -> None
     for number in range(len(graph.layers) + 1):
         expected = Float32Arithmetic(graph).value(images, own, number)
         same_bits(native.value(images, own, number), expected)
-        assert expected.shape == (len(images), graph.layers[number - 1].out_size if number else int(np.prod(graph.in_shape)))
+        assert expected.shape == (
+            len(images),
+            graph.layers[number - 1].out_size if number else int(np.prod(graph.in_shape)),
+        )
 
 
 @settings(max_examples=100, deadline=None)
