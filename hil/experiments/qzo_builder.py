@@ -13,7 +13,8 @@ from hil.experiments.table import Cell
 from hil.networks import NETWORKS
 
 DIRECTIONS = 3  # m of the rows that do not say otherwise; the paper's value was lost
-EPSILON = 1e-3  # the paper's
+PAPER_EPSILON = 1e-3
+EPSILON = 1e-2  # of all rows that do not say otherwise: a change by the paper's is lost in the steps of int8 logits
 ADAMW: Given = (("optimizer", "adamw"), ("eta_min", 1e-5))  # appendices C and D; its betas are the defaults
 MOST_OF_1 = 1000  # images; the package's subset of Fashion-MNIST has as many to train with
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.experiments.qzo_builder import DIRECTIONS, EPSILON, QzoRequest
+from hil.experiments.qzo_builder import DIRECTIONS, EPSILON, PAPER_EPSILON, QzoRequest
 from hil.experiments.qzo_runs import ROOM
 from hil.networks.heads import MARGIN
 
@@ -32,7 +32,8 @@ OOD = (
 ABLATION = (
     "The head is drawn anew (Xavier). 16-bit and 8-bit weights of the head, and its logits, have room to grow to "
     f"{ROOM:g} times their first size; the paper does not say how a drawn layer is quantized.",
-    "8w8a has the paper's epsilon, which rounds to nothing in its weights.",
+    f"8w8a has the paper's epsilon, {PAPER_EPSILON:g}, which rounds to nothing in its weights, and in another row "
+    f"{EPSILON:g}.",
     "D-VPT (prompt tuning) is not run: it needs a transformer.",
     "The paper prints figures without numbers: what is compared is the order.",
 )
@@ -48,7 +49,8 @@ def common(request: QzoRequest, name: str) -> tuple[str, ...]:
         _data(request, name),
         "Forward gradients and back-propagation train the same tensors, weights without biases, from the same numbers, "
         "with the same optimizer and schedule; fp32 and BP run on the host only.",
-        f"m = {DIRECTIONS} where a row does not say otherwise (the paper's value was lost), epsilon = {EPSILON:g}.",
+        f"m = {DIRECTIONS} and epsilon = {EPSILON:g} where a row does not say otherwise. The paper's m was lost; its "
+        f"epsilon is {PAPER_EPSILON:g}, whose change of the logits is less than a step of 8 bits.",
         f"{request.seeds} seed{'s' if request.seeds > 1 else ''}, which decide the order of samples, the directions, "
         "drawn heads, and which tasks.",
         "" if name == "qzo-few-shot" else f"{request.images} training images; the rate falls along a cosine by steps.",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from hil.errors import RigError
-from hil.experiments.qzo_builder import Builder, QzoRequest, Row, adamw, base_run, layers
+from hil.experiments.qzo_builder import EPSILON, PAPER_EPSILON, Builder, QzoRequest, Row, adamw, base_run, layers
 from hil.experiments.qzo_differences import ABLATION, FEW_SHOT, OOD, common
 from hil.experiments.qzo_memory import memory_rows
 from hil.experiments.qzo_published import CORRUPTED, OMNIGLOT, SEVERITIES, TITLES
@@ -96,9 +96,10 @@ def ablation(request: QzoRequest) -> Table:
         "16w8a": (),
         "16w8a-m10": (("directions", 10),),
         "binomial": (("distribution", "binomial"),),
-        "sharpness": (("rho", 1e-3),),
+        "16w8a-paper-epsilon": (("epsilon", PAPER_EPSILON),),
+        "sharpness": (("rho", EPSILON),),
         "normalised": (("normalise", 1),),
-        "both": (("rho", 1e-3), ("normalise", 1)),
+        "both": (("rho", EPSILON), ("normalise", 1)),
     }
     rows = {
         "bp": Row.of(BP, BY_ADAMW),
@@ -110,7 +111,8 @@ def ablation(request: QzoRequest) -> Table:
     not_run = {}
     try:
         from_tflite8(build(request.network, 1), W8)
-        rows["8w8a"] = Row.of("8w8a", BY_ADAMW)
+        rows["8w8a"] = Row.of("8w8a", BY_ADAMW, ("epsilon", PAPER_EPSILON))
+        rows["8w8a-large-epsilon"] = Row.of("8w8a", BY_ADAMW)
     except RigError as error:
         not_run["8w8a"] = f"{request.network} cannot have weights of 8 bits with one scale a tensor: {error}"
     for name, row in rows.items():

@@ -91,8 +91,9 @@ def test_the_ablation_changes_one_thing_at_a_time() -> None:
     settings = {row: table.cells["mnist", "probe", row][0] for row in table.rows}
     base = dict(settings["16w8a"].given)
     differ = {row: set(dict(run.given).items()) - set(base.items()) for row, run in settings.items()}
-    assert differ["16w8a-m10"] == {("directions", 10)} and differ["sharpness"] == {("rho", 1e-3)}
-    assert differ["binomial"] == {("distribution", "binomial")} and not differ["8w8a"] and not differ["ff"]
+    assert differ["16w8a-m10"] == {("directions", 10)} and differ["sharpness"] == {("rho", 1e-2)}
+    assert differ["16w8a-paper-epsilon"] == differ["8w8a"] == {("epsilon", 1e-3)}
+    assert differ["binomial"] == {("distribution", "binomial")} and not differ["8w8a-large-epsilon"] | differ["ff"]
     assert {dict(run.given)["last_layers"] for run in settings.values()} == {1}
     assert base["warmup"] * 5 == base["steps"] == 100 * 20
 

@@ -34,7 +34,7 @@ class NativeFloat32(Float32Arithmetic):
     def value(self, images: np.ndarray, own: Mapping[int, Own], number: int) -> np.ndarray:
         """As `Float32Arithmetic`."""
         found = self.continued([self.input_value(images)], own, number)[-1]
-        return np.ascontiguousarray(found.reshape(-1, found.shape[3])[:, : len(images)].T)
+        return found.reshape(-1, found.shape[3])[:, : len(images)].T.copy()
 
     def losses(
         self, images: np.ndarray, labels: np.ndarray, own: Mapping[int, Own], sums: Mapping[int, Own]

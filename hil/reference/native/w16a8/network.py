@@ -47,7 +47,7 @@ class NativeNetwork(Network):
         for first in range(0, len(images), EVALUATED):
             part = images[first : first + EVALUATED]
             last = self._continued([self._input(part)], own, len(self._layers))[-1]
-            found.append(last[0, 0, :, : len(part)].T)
+            found.append(last[0, 0, :, : len(part)].T.copy())  # the next part overwrites the values
         return self._stored(np.concatenate(found), len(self._layers))
 
     def _own_now(self) -> list[Own | None]:
