@@ -75,6 +75,7 @@ class PlainFqt:
 
     Attributes:
         network: with the trained weights and ranges.
+        shares: of the last step, for each sample the share of channels that it keeps.
         kept: of the last step, for each sample the channels kept by layer.
         passes: of the last step, for each sample what its backward pass found.
         observed: of the last step, lo and hi by layer.
@@ -123,6 +124,7 @@ class PlainFqt:
         self.observed, self.loss_plus = dict.fromkeys(self.ranged, (127, -128)), ZERO
         self.kept: list[dict[int, list[int]]] = []
         self.passes: list[Gradients] = []
+        self.shares: Floats = []
         for image, label in zip(images, labels, strict=True):
             values = forward(self.network, image)
             for i, (lo, hi) in self.observed.items():
@@ -149,6 +151,7 @@ class PlainFqt:
     def _backward(self, values: list[list], loss: np.float32, d: Floats) -> None:
         """Run the backward pass of a sample, and add its gradients and statistics (sections 3 to 5)."""
         rate = share(self.settings, loss, self.largest_loss)
+        self.shares.append(rate)
 
         def choose(index: int, e: Sequence) -> list[int]:
             channels = self.network.layers[index].channels
