@@ -1,16 +1,19 @@
-"""Small random networks in affine8, float32 and both, made from real numbers as docs/arithmetic-affine8.md, section 9, says.
+"""Small random networks in affine8, float32 and both, made from real numbers: docs/arithmetic-affine8.md, section 9.
 
 They have every operation, residual adds, and squeeze-and-excite blocks: average_pool, two pointwise layers, multiply.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hil.graph.graph import Graph
 from reference import affine8_double
 from reference.affine8_networks import HARD_SIGMOID, NONE, RELU, RELU6, weight_count
+from reference.drawn_graphs import drawn_graph
+from tests.oracle.affine8 import forward
 from tests.oracle.affine8_network import POOLS, WEIGHTED, Layer, Network, Shape
 from tests.oracle.affine8_numbers import params, quantize
 from tests.oracle.numbers import F32
@@ -28,6 +31,7 @@ class Drawn:
     format: str = "affine8"
     rounding: str = "nearest"
     layers: list[Layer] = field(default_factory=list)
+    tflite: Graph | None = None
 
     def __post_init__(self) -> None:
         self.s, self.z = F32(self.rng.uniform(0.003, 0.02)), int(self.rng.integers(-128, 0))
@@ -37,7 +41,7 @@ class Drawn:
     @property
     def network(self) -> Network:
         """The network so far."""
-        return Network(self.layers, self.in_shape, self.s, self.z, self.rounding)
+        return Network(self.layers, self.in_shape, self.s, self.z, self.rounding, self.tflite)
 
     @property
     def last(self) -> int:
@@ -128,6 +132,27 @@ class Drawn:
             self.append("multiply" if height == width == 1 else "add", reads=(first, first))
 
 
+def behind_tflite8(rng: np.random.Generator) -> Drawn:
+    """Return the layers in `tflite8` of a random graph, all but the last, for others to read."""
+    graph = drawn_graph(rng, apart=True)
+    while len(graph.layers) == 1:
+        graph = drawn_graph(rng, apart=True)
+    graph = replace(graph, layers=graph.layers[:-1], scale=float(np.float32(graph.scale)))
+    drawn = Drawn(rng, graph.in_shape, rounding=str(rng.choice(["nearest", "floor"])))
+    drawn.s, drawn.z, drawn.tflite = F32(graph.scale), graph.zero, graph
+    drawn.layers = [
+        Layer(node.op.name.lower(), node.reads, node.in_shape, node.out_shape, format="tflite8")
+        for node in graph.layers
+    ]
+    pictures = rng.integers(0, 256, (CALIBRATION, *graph.in_shape)).astype(np.uint8)
+    passes = [forward(drawn.network, picture) for picture in pictures]
+    drawn.values = []
+    for value in range(len(graph.layers) + 1):
+        s, z = drawn.network.scale(value)
+        drawn.values.append([[float(s) * (q - z) for q in values[value]] for values in passes])
+    return drawn
+
+
 def alive(drawn: Drawn) -> bool:
     """Return whether no value is the same everywhere: then its scale would be too small for the biases behind it."""
     return all(np.array(value).max() - np.array(value).min() > 0.05 for value in drawn.values)
@@ -138,7 +163,8 @@ def drawn_network(rng: np.random.Generator, format: str = "affine8", blocks: int
 
     Args:
         rng: what to draw from.
-        format: of all layers, or `mixed`: a cast at a random place, and float32 behind it.
+        format: of all layers; `mixed`: a cast at a random place, and float32 behind it; `behind`: that or
+            affine8, and layers in tflite8 before them.
         blocks: at most so many.
     """
     drawn = _drawn(rng, format, blocks)
@@ -148,15 +174,19 @@ def drawn_network(rng: np.random.Generator, format: str = "affine8", blocks: int
 
 
 def _drawn(rng: np.random.Generator, format: str, blocks: int) -> Drawn:
-    in_shape = int(rng.integers(3, 7)), int(rng.integers(3, 7)), int(rng.integers(1, 4))
-    rounding = "nearest" if rng.random() < 0.7 else "floor"
-    drawn = Drawn(rng, in_shape, "affine8" if format == "mixed" else format, rounding)
+    if format == "behind":
+        drawn = behind_tflite8(rng)
+    else:
+        in_shape = int(rng.integers(3, 7)), int(rng.integers(3, 7)), int(rng.integers(1, 4))
+        rounding = "nearest" if rng.random() < 0.7 else "floor"
+        drawn = Drawn(rng, in_shape, "affine8" if format == "mixed" else format, rounding)
     kinds = [BLOCKS[i] for i in rng.integers(len(BLOCKS), size=int(rng.integers(1, blocks + 1)))]
-    cut = int(rng.integers(0, len(kinds) + 1)) if format == "mixed" else -1
+    cuts = {"mixed": (0, len(kinds) + 1), "behind": (-1, len(kinds) + 1)}  # -1: no cast
+    cut = int(rng.integers(*cuts.get(format, (-1, 0))))
     for place, kind in enumerate([*kinds, "end"]):
         if place == cut:
-            if drawn.last == 0:
-                drawn.block("conv2d")  # the first layer has the format of the input
+            if drawn.last == 0 or drawn.layers[-1].format == "tflite8":
+                drawn.block("conv2d")  # a cast reads affine8, and value 0 has the format of the first layer
             drawn.format = "float32"
             drawn.append("cast")
         if kind != "end":

@@ -9,7 +9,7 @@ from reference.affine8_gradients import Gradient, cosine, gradient_of, size, who
 from reference.affine8_networks import in_float32, network_a, network_b, text_samples
 from reference.drawn_affine8 import drawn_network, images
 from tests.oracle import affine8
-from tests.oracle.affine8_network import Layer, Network
+from tests.oracle.affine8_network import POOLS, WEIGHTED, Layer, Network
 
 torch = pytest.importorskip("torch", reason="autograd needs PyTorch: pip install -e '.[pretrain]'")
 
@@ -153,7 +153,5 @@ def test_networks_of_the_text(network: Network, sample: int) -> None:
 
 def test_what_the_networks_have() -> None:
     layers = [layer for seed in SEEDS for layer in drawn(seed, "affine8")[0].layers]
-    assert {layer.op for layer in layers} == {
-        "conv2d", "depthwise", "pointwise", "fully_connected", "add", "multiply", "hard_swish", "max_pool", "average_pool",
-    }  # fmt: skip
+    assert {layer.op for layer in layers} == {*WEIGHTED, *POOLS, "add", "multiply", "hard_swish"}
     assert {(layer.act_min, layer.act_max) for layer in layers} >= {(0.0, 1.0), (0.0, 6.0)}

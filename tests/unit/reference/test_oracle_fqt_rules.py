@@ -1,4 +1,4 @@
-"""Rules of docs/arithmetic-fqt.md that its test vectors do not reach: failures, ranges, statistics, readers, channels."""
+"""Rules of docs/arithmetic-fqt.md that its test vectors do not reach: failures, ranges, statistics, channels."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.methods.settings_fields import FqtFields
-from reference.affine8_networks import NONE, RELU, Affine8Builder, in_float32, network_a, network_b, text_samples
+from reference.affine8_networks import NONE, RELU, Affine8Builder, network_a, network_b, text_samples
 from reference.drawn_affine8 import drawn_network, images
 from reference.drawn_graphs import drawn_graph
+from reference.failing_steps import FAILURES
 from tests.oracle import affine8, fqt
 from tests.oracle.affine8_backward import StepFailed
-from tests.oracle.affine8_network import Layer, Network
+from tests.oracle.affine8_network import Layer
 from tests.oracle.affine8_numbers import Tensor
 from tests.oracle.fqt import PlainFqt
 from tests.oracle.numbers import F32
@@ -33,68 +34,42 @@ def failure(method: PlainFqt) -> tuple[int, int]:
     return failed.value.layer, failed.value.cause
 
 
-@pytest.mark.parametrize("network", [network_a(), in_float32(network_a())], ids=["affine8", "float32"])
-def test_weights_that_leave_their_limits(network: Network) -> None:
-    method = PlainFqt(network, replace(SETTINGS, standardise="off", eta=16.0))
-    for layer in method.network.layers:
-        layer.bias = [b * F32(2.0**23) for b in layer.bias]
-    assert failure(method)[1] == 2
-    only_weights = PlainFqt(method.network, replace(method.settings, train_bias=0, eta=2.0**-40))
-    only_weights.step(*text_samples(network))  # biases that are not trained are not checked
+@pytest.mark.parametrize("name", FAILURES)
+def test_failures(name: str) -> None:
+    """Nothing changes; forward passes and losses go on after an error that is too large."""
+    network, chosen, expected = FAILURES[name]()
+    method = PlainFqt(network, chosen)
+    assert failure(method) == expected
+    losses = [
+        affine8.loss_and_error(network, affine8.forward(network, image)[-1], label)[0]
+        for image, label in zip(*text_samples(network), strict=True)
+    ]
+    assert method.loss_plus == losses[0] + losses[1]
+
+
+def test_what_does_not_fail() -> None:
+    """Biases that are not trained are not checked, and a range that does not grow stays."""
+    for name, changed in (("biases leave", {"train_bias": 0}), ("a range leaves", {"range_growth": 0.0})):
+        network, chosen, _ = FAILURES[name]()
+        PlainFqt(network, replace(chosen, **changed)).step(*text_samples(network))
 
 
 def test_the_first_layer_fails_first() -> None:
-    """A layer's collapse counts before the limits of a later layer, and weights before biases."""
+    """A layer's collapse counts before the limits of a later layer, weights before biases, and ranges last."""
     network = network_a()
-    first, last = network.layers[0], network.layers[2]
-    first.weights = [first.z_w] * len(first.weights)
-    last.bias = [F32(2.0**21)] * 3
-    method = PlainFqt(network, replace(SETTINGS, eta=2.0**-40))
-    assert failure(method) == (0, 1)
+    first, last, chosen = network.layers[0], network.layers[2], replace(SETTINGS, eta=2.0**-40, range_growth=1.0)
+    first.weights, last.bias = [first.z_w] * len(first.weights), [F32(2.0**21)] * 3
+    assert failure(PlainFqt(network, chosen)) == (0, 1)
     first.bias = [F32(2.0**21)] * 2
-    assert failure(PlainFqt(network, replace(SETTINGS, eta=2.0**-40))) == (0, 1)
+    assert failure(PlainFqt(network, chosen)) == (0, 1)
     first.weights = [first.z_w + 1] * len(first.weights)
-    assert failure(PlainFqt(network, replace(SETTINGS, eta=2.0**-40))) == (0, 2)
-
-
-def test_a_range_that_is_too_wide() -> None:
-    builder = Affine8Builder((1, 1, 2), F32(2.0**8), -128)
-    builder.append("fully_connected", (1, 1, 2), (0, 2.0**30))
-    network = builder.network()
-    (layer,) = network.layers
-    layer.weights, layer.s_w, layer.z_w = [60, 60, 59, 60], F32(2.0**14), 0
-    images_, _ = text_samples(network)
-    assert affine8.forward(network, images_[0])[-1] == [127, 127]
-    chosen = replace(SETTINGS, eta=2.0**-40, standardise="off", range_momentum=0.0)
-    assert failure(PlainFqt(network, replace(chosen, range_growth=1.0))) == (0, 4)
-    PlainFqt(network, replace(chosen, range_growth=0.0)).step(*text_samples(network))
-
-
-def error_grows(second_reader: bool) -> Network:
-    """Return a chain whose errors grow by 2^20 with each layer, and to which an add may give a second reader."""
-    builder = Affine8Builder((1, 1, 2), F32(2.0**-20), 0)
-    for _ in range(5):
-        builder.append("pointwise", (1, 1, 2), (0, 2.0**10), window=(1, 1, 0))
-    if second_reader:
-        builder.append("add", (1, 1, 2), (0, 2.0**10), reads=(5, 2))
-    builder.append("fully_connected", (1, 1, 2), (-1, 1))
-    network = builder.network()
-    for layer in network.layers[:-1]:
-        if layer.weights:
-            layer.s_w, layer.z_w, layer.weights, layer.bias = F32(2.0**14), 0, [127, -128, 127, -128], [F32(1), F32(2)]
-    return network
-
-
-@pytest.mark.parametrize("second_reader", [False, True])
-def test_an_error_that_is_too_large(second_reader: bool) -> None:
-    """The reader that computes the error fails, also where its error would be added to that of an add."""
-    method = PlainFqt(error_grows(second_reader), SETTINGS)
-    assert failure(method) == (2, 3)
-    losses = [
-        affine8.loss_and_error(method.network, affine8.forward(method.network, image)[-1], label)[0]
-        for image, label in zip(*text_samples(method.network), strict=True)
-    ]
-    assert method.loss_plus == losses[0] + losses[1]  # passes and losses went on
+    assert failure(PlainFqt(network, chosen)) == (0, 2)
+    network.s, first.bias, first.s_w, first.high = F32(2.0**8), [F32(0)] * 2, F32(2.0**8), F32(2.0**30)
+    first.weights = [first.z_w + 60] * len(first.weights)
+    assert max(affine8.forward(network, text_samples(network)[0][0])[1]) == 127
+    assert failure(PlainFqt(network, chosen)) == (2, 2)
+    last.bias = [F32(0)] * 3
+    assert failure(PlainFqt(network, chosen)) == (0, 4)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.data())
