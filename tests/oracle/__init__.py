@@ -1,7 +1,7 @@
 """One training step in loops over plain integers, slow on purpose.
 
 They follow docs/arithmetic.md, arithmetic-zeroth-order.md, arithmetic-backward.md, arithmetic-float32.md,
-arithmetic-w16a8.md, arithmetic-qzo-ff.md, arithmetic-affine8.md and arithmetic-fqt.md.
+arithmetic-w16a8.md, arithmetic-qzo-ff.md, arithmetic-affine8.md, arithmetic-fqt.md and arithmetic-tinytrain.md.
 
 The loops share no code with the vectorised reference, so that both can be compared. Integers are Python's
 own, without a width; losses, learning rates and the format `float32` use `numpy.float32` scalars, because their
@@ -14,6 +14,7 @@ from tests.oracle.graph_backward import PlainBackPropagation
 from tests.oracle.graph_method import PlainGraphMethod
 from tests.oracle.method import PlainElasticZoInt8
 from tests.oracle.qzo_ff import PlainQzoFf
+from tests.oracle.tinytrain import PlainTinyTrain
 
 __all__ = [
     "PlainBackPropagation",
@@ -22,4 +23,5 @@ __all__ = [
     "PlainFqt",
     "PlainGraphMethod",
     "PlainQzoFf",
+    "PlainTinyTrain",
 ]
