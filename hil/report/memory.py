@@ -27,6 +27,7 @@ KINDS = {
     "queries": "#7fc7a8", "value": BOARD, "input": BOARD, "work": "#9dc4e6", "node": REFERENCE, "sums": "#edb36a",
     "coordinates": "#edb36a", "error": REFERENCE, "back": "#edb36a", "velocity": "#b8a1d9",
     "directions": "#7fc7a8", "mask": "#c9a66b", "guide": "#b8a1d9", "moments": "#b8a1d9",
+    "fisher": "#c9a66b", "selected": LIMIT,
 }  # fmt: skip
 WORDS = {
     "blob": "network file, weights in place", "samples": "samples and labels", "noise": "pool of noise",
@@ -38,6 +39,7 @@ WORDS = {
     "directions": "states and signs of directions",
     "mask": "mask of updated weights", "guide": "momentum of directions",
     "moments": "moments of AdamW",
+    "fisher": "Fisher information of channels", "selected": "gradients and momentum of chosen layers",
 }  # fmt: skip
 GROUPS = {  # kinds that share the legend entry of another kind
     "labels": "samples", "plus_logits": "samples", "plus_exponents": "samples", "file": "blob", "beta": "theta",

@@ -74,6 +74,10 @@ class Reference(ABC):
     def restore(self, state: Mapping[str, np.ndarray]) -> None:  # noqa: B027 (most have no state)
         """Go on with what `state` returned, after `configure`."""
 
+    def remarks(self) -> tuple[str, ...]:
+        """Return sentences about what the steps decided, for the warnings of a record."""
+        return ()
+
     @abstractmethod
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""

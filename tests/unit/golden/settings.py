@@ -42,6 +42,15 @@ OTHERS: dict[tuple[str, str], tuple[Settings, Settings]] = {
     ("int8-bp", "plain"): ({"eta": 3000.0}, {"batch": 3, "momentum": 0.5, "eta": 3000.0}),
     ("int8-bp", "qas"): ({}, {"batch": 3, "train_bias": 0, "eta": 0.1}),
     ("mcutrain", "block3"): ({}, {"batch": 3, "momentum": 0.0, "qas": 0, "eta": 3e4}),
+    ("tinytrain", "budget"): (
+        {},
+        {"batch": 3, "momentum": 0.5, "memory_budget": 12_000, "work_budget": 200, "channels": 100, "eta": 0.03},
+    ),
+    ("tinytrain", "whole"): (
+        {},
+        {"batch": 2, "momentum": 0.0, "qas": 0, "train_bias": 0, "blocks": 14, "work_budget": 128, "channels": 1}
+        | {"eta": 3e3},
+    ),
 }
 FLOAT32: dict[str, Settings] = {
     "full-zo": {"batch": 3, "epsilon": 0.01, "eta": 0.05, "g_clip": 0.5},
