@@ -13,8 +13,9 @@ from hil.graph.graph import POOLS, Graph, Node, Parameters
 
 WEIGHTS = struct.Struct("<fb3s")  # what the parameters of a layer with weights begin with
 RANGE = struct.Struct("<ffff")  # what those of all other layers begin with, and those of a layer with weights then have
+HEAD = struct.Struct("<fb3xff")  # of a layer with weights: what its digest covers and training moves
 NO_BYTES = bytes(3)
-assert (WEIGHTS.size, RANGE.size) == (8, 16)
+assert (WEIGHTS.size, RANGE.size, HEAD.size) == (8, 16, 16)
 
 
 class OfWeights(NamedTuple):
@@ -50,6 +51,24 @@ class Range(NamedTuple):
     def unpack(cls, blob: bytes, offset: int, channels: int) -> Range:
         """Read it from the parameters at an offset in a file that is long enough; `channels` is 0 without weights."""
         return cls(*RANGE.unpack_from(blob, offset + (WEIGHTS.size if channels else 0)))
+
+
+class Head(NamedTuple):
+    """What the parameters of a layer with weights begin with: of the weights, and the range of the output."""
+
+    scale: float
+    zero: int
+    low: float
+    high: float
+
+    def pack(self) -> bytes:
+        """Return its bytes."""
+        return HEAD.pack(*self)
+
+    @classmethod
+    def unpack(cls, blob: bytes, offset: int) -> Head:
+        """Read it from bytes that are long enough."""
+        return cls(*HEAD.unpack_from(blob, offset))
 
 
 class Affine8Layout:

@@ -95,7 +95,9 @@ def test_the_layout_is_that_of_the_document() -> None:
     found = struct.unpack_from("<fb3x4f2i2f", blob, parameters)
     assert found[:6] == (2.0**-6, -20, 0.0, 3.0, 0.0, 6.0) and found[8:] == (-0.25, -0.125)
     sums = (graph.layers[CONV].own.weights.astype(int) + 20).sum(axis=(1, 2, 3))
-    assert found[6:8] == tuple(round(bias / (0.5 * 2.0**-6)) + 3 * total for bias, total in zip((-0.25, -0.125), sums, strict=True))
+    assert found[6:8] == tuple(
+        round(bias / (0.5 * 2.0**-6)) + 3 * total for bias, total in zip((-0.25, -0.125), sums, strict=True)
+    )
     assert parameters_at(blob, SWISH) == parameters + 40
     assert struct.unpack_from("<4f", blob, parameters_at(blob, SWISH)) == (-1.0, 2.0, -H, H)
     assert struct.unpack_from("<4f", blob, parameters_at(blob, POOL)) == (0.0, 0.0, -H, H)
