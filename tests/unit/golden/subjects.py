@@ -15,7 +15,14 @@ from hil.trial.choose import method_of
 from .rows import DATA, Row
 
 BOARD, ROOM = "stm32h7b3", 1 << 30  # any board: with this much arena a subject takes its plainest form
-KEPT = ("velocity", "mask", "guide", "moments")  # buffers that a method keeps from step to step
+KEPT = (
+    "velocity",
+    "mask",
+    "guide",
+    "moments",
+    "statistics",
+    "error_ranges",
+)  # buffers that a method keeps from step to step
 NO_BITS = ("method", "partition", "consumed", "fused")  # they follow from the variant, or save memory
 
 
