@@ -78,9 +78,14 @@ class Method(ABC):
     in_flash: bool = False
 
     @classmethod
-    def trains(cls, format: Format) -> bool:
-        """Return whether it trains networks of a format."""
-        return format is cls.format
+    def trains(cls, formats: Sequence[Format]) -> bool:
+        """Return whether it trains networks whose layers have these formats."""
+        return tuple(formats) == (cls.format,)
+
+    @classmethod
+    def variants_on(cls, formats: Sequence[Format]) -> tuple[str, ...]:
+        """Return the variants that train networks whose layers have these formats."""
+        return tuple(cls.variants) if cls.trains(formats) else ()
 
     @classmethod
     @abstractmethod

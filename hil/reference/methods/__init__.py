@@ -14,6 +14,8 @@ import xxhash
 from hil.errors import RigError, close_matches
 from hil.graph.graph import Graph
 from hil.methods import METHODS, Method
+from hil.methods.failed_step import failed_step
+from hil.methods.step_work import Work
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,33 @@ class StepOutcome:
         return self.sign == (plus > minus) - (plus < minus)
 
 
+class StepFailed(RigError):
+    """A step that the method's arithmetic does not let happen; no trained tensor has changed.
+
+    Attributes:
+        step: its index.
+        layer: index of the layer.
+        cause: number of the cause (docs/arithmetic-fqt.md, section 8).
+    """
+
+    def __init__(self, step: int, name: str, layer: int, cause: int) -> None:
+        super().__init__(failed_step(step, name, cause))
+        self.step, self.layer, self.cause = step, layer, cause
+
+
 @dataclass(frozen=True)
 class Stage:
     """A stage of a traced sample: `output`, `error` or `error handed on` of a layer, as `stage_bytes` returns it.
 
-    `type` is the NumPy type of its values.
+    `type` is the NumPy type of its values. If it is `scaled`, their scale (f32) and their zero point (i16) come after
+    them, in place of an exponent.
     """
 
     layer: str
     what: str
     data: bytes
     type: str = "int8"
+    scaled: bool = False
 
 
 class Reference(ABC):
@@ -77,6 +95,10 @@ class Reference(ABC):
     def remarks(self) -> tuple[str, ...]:
         """Return sentences about what the steps decided, for the warnings of a record."""
         return ()
+
+    def last_work(self) -> Work | None:
+        """Return the passes of the last step where the data decide them; None where `Method.work` says them."""
+        return None
 
     @abstractmethod
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:

@@ -70,11 +70,19 @@ QZO_FF: dict[str, tuple[Settings, Settings]] = {
     "normalised": ({}, {"train_bias": 1, "distribution": "binomial", "last_layers": 2}),
     "enhanced": ({}, {"directions": 5, "keep": 1, "smoothing": 128, "distribution": "binomial"}),
 }
+FQT: dict[str, tuple[Settings, Settings]] = {
+    "uint8": ({}, {"standardise": "batch", "error_range": "running", "eta": 0.01}),
+    "mixed": ({}, {"standardise": "off", "gradient": "mean", "eta": 0.05, "range_momentum": 0.25, "range_growth": 0.0}),
+    "float32": ({}, {"standardise": "batch", "epsilon": 0.001, "eta": 0.01, "train_bias": 0}),
+    "sparse": ({}, {"lambda_max": 0.5, "rate": "difference", "sparse_head": 1, "statistics_momentum": 0.25}),
+    "last-5": ({}, {"last_layers": 2, "standardise": "off", "gradient": "mean", "eta": 0.1}),
+}
 CHOSEN: dict[tuple[str, str], tuple[Settings, Settings]] = {
     **{("elasticzo-int8", variant): ({"batch": 8}, varied) for variant, varied in ELASTICZO.items()},
     **{("poor-mans-training", variant): ({}, {"eta": 0.1} | varied) for variant, varied in POOR_MANS.items()},
     **{("elasticzo-fp32", variant): ({"batch": 4}, varied) for variant, varied in FLOAT32.items()},
     **{("qzo-ff", variant): ({"batch": 3} | base, {"batch": 2} | varied) for variant, (base, varied) in QZO_FF.items()},
+    **{("fqt", variant): ({"batch": 3} | base, {"batch": 2} | varied) for variant, (base, varied) in FQT.items()},
     **OTHERS,
 }
 SEEDS = {BASE: 2, VARIED: 7}

@@ -15,7 +15,9 @@ from hil.trial.choose import method_of
 from .rows import DATA, Row
 
 BOARD, ROOM = "stm32h7b3", 1 << 30  # any board: with this much arena a subject takes its plainest form
-KEPT = ("velocity", "mask", "guide", "moments", "fisher", "selected")  # buffers that a method keeps from step to step
+KEPT = (  # buffers that a method keeps from step to step
+    "velocity", "mask", "guide", "moments", "fisher", "selected", "statistics", "error_ranges",
+)  # fmt: skip
 NO_BITS = ("method", "partition", "consumed", "fused")  # they follow from the variant, or save memory
 OF_TINYTRAIN = ("ranking", "memory_budget", "work_budget", "channels")  # without effect in the others of its table
 

@@ -1,124 +1,120 @@
-"""The networks and samples of docs/arithmetic-affine8.md, section 11, for the oracle of affine8 and FQT."""
+"""The networks and samples of docs/arithmetic-affine8.md, section 11, built from its words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from math import prod
 
 import numpy as np
-import xxhash
 
-from tests.oracle.affine8_network import WEIGHTED, H, Layer, Network, Shape
-from tests.oracle.numbers import F32
+from hil.graph.affine8 import with_scales
+from hil.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, Shape, named
 
-NONE, RELU, RELU6, HARD_SIGMOID = (-H, H), (0.0, H), (0.0, 6.0), (0.0, 1.0)
+H = LARGEST_FLOAT
+LIMITS = {"none": (-H, H), "relu": (0.0, H), "relu6": (0.0, 6.0), "hard_sigmoid": (0.0, 1.0)}
+CLASSES = 3
+S_W = 2.0**-8
+IMAGE = float(np.float32(1 / 255)), -128
+A8, F32 = Format.AFFINE8, Format.FLOAT32
 
 
-@dataclass
-class Affine8Builder:
-    """A network in affine8 that grows layer by layer, with the weights and biases of the text."""
+class Maker:
+    """A graph under construction; layers with weights are numbered input to output."""
 
-    in_shape: Shape
-    s: np.float32
-    z: int
-    layers: list[Layer] = field(default_factory=list)
+    def __init__(self, in_shape: Shape, scale: float, zero: int, format: Format = A8) -> None:
+        self.nodes: list[Node] = []
+        self._shapes, self._weighted = [in_shape], 0
+        self._scale, self._zero, self._format = scale, zero, format
 
-    def append(
+    def add(
         self,
-        op: str,
-        out_shape: Shape,
-        ends: tuple[float, float] = (0.0, 0.0),
-        limits: tuple[float, float] = NONE,
-        window: tuple[int, int, int] = (0, 0, 0),
-        reads: tuple[int, ...] | None = None,
-        format: str = "affine8",
+        op: Op,
+        out: Shape,
+        kernel: int = 0,
+        stride: int = 0,
+        pad: int = 0,
+        activation: str = "none",
+        reads: tuple[int, ...] = (),
+        range: tuple[float, float] = (0.0, 0.0),
     ) -> None:
-        """Append a layer; `window` is the side of the kernel, stride and padding."""
-        reads = (len(self.layers),) if reads is None else reads
-        in_shape = self.in_shape if reads[0] == 0 else self.layers[reads[0] - 1].out_shape
-        low, high = F32(ends[0]), F32(ends[1])
-        kernel = window[0], window[0]
-        layer = Layer(op, reads, in_shape, out_shape, kernel, *window[1:], format, *limits, low, high)
-        if op in WEIGHTED:
-            place, count = sum(one.op in WEIGHTED for one in self.layers), weight_count(layer)
-            layer.weights = [(37 * i + 11 * place + 5) % 256 - 128 for i in range(count)]
-            layer.s_w, layer.z_w = F32(2.0**-8), (29 * place) % 64 - 32
-            layer.bias = [F32(((3 * o + 2 * place + 1) % 5 - 1) / 8) for o in range(out_shape[2])]
-            if format == "float32":
-                layer.weights = [F32((q - layer.z_w) / 256) for q in layer.weights]
-        self.layers.append(layer)
+        """Append a layer, which reads the value before it if nothing else is said; a cast goes on in `float32`."""
+        if op is Op.CAST:
+            self._format = F32
+        reads = reads or (len(self.nodes),)
+        inside, own = self._shapes[reads[0]], None
+        shape = {
+            Op.CONV2D: (out[2], kernel, kernel, inside[2]),
+            Op.POINTWISE: (out[2], 1, 1, inside[2]),
+            Op.DEPTHWISE: (kernel, kernel, out[2]),
+            Op.FULLY_CONNECTED: (out[2], prod(inside)),
+        }.get(op)
+        if shape is not None:
+            own = drawn(self._weighted, shape, out[2], self._format)
+            self._weighted += 1
+        low, high = range if self._format is A8 else (0.0, 0.0)
+        self.nodes.append(
+            Node(
+                "", op, reads, inside, out, (kernel, kernel), stride, pad, int(own is not None), *LIMITS[activation],
+                own=own, format=self._format, low=low, high=high,
+            )
+        )  # fmt: skip
+        self._shapes.append(out)
 
-    def network(self, rounding: str = "nearest") -> Network:
-        """Return the network so far."""
-        return Network(self.layers, self.in_shape, self.s, self.z, rounding)
+    def graph(self, rounding: str = "nearest") -> Graph:
+        """Return the graph."""
+        names = named([node.op for node in self.nodes])
+        nodes = tuple(replace(node, name=name) for node, name in zip(self.nodes, names, strict=True))
+        graph = Graph("drawn", nodes, self._shapes[0], CLASSES, self._scale, self._zero, affine_rounding=rounding)
+        return with_scales(graph)
 
 
-def weight_count(layer: Layer) -> int:
-    """Return how many weights a layer has."""
-    inputs = int(np.prod(layer.in_shape)) if layer.op == "fully_connected" else layer.in_shape[2]
-    taps = 1 if layer.op == "fully_connected" else int(np.prod(layer.kernel))
-    return taps * layer.out_shape[2] * (1 if layer.op == "depthwise" else inputs)
+def drawn(number: int, shape: tuple[int, ...], channels: int, format: Format) -> Parameters:
+    """Return weights and biases of the layer of this number among those with weights."""
+    i, o = np.arange(prod(shape)), np.arange(channels)
+    q = ((37 * i + 11 * number + 5) % 256 - 128).reshape(shape)
+    zero = 29 * number % 64 - 32
+    bias = (((3 * o + 2 * number + 1) % 5 - 1) / 8).astype(np.float32)
+    if format is F32:
+        return Parameters(((q - zero) / 256).astype(np.float32), bias)
+    return Parameters(q.astype(np.int8), bias, scale=np.array([S_W], np.float32), zero=zero)
 
 
-def network_a(rounding: str = "nearest", cast: bool = False) -> Network:
-    """Return network A; with a cast, C."""
-    builder = Affine8Builder((6, 6, 1), F32(1 / 255), -128)
-    builder.append("conv2d", (6, 6, 2), (0, 1.3125), RELU, (3, 1, 1))
-    builder.append("max_pool", (3, 3, 2), window=(2, 2, 0))
+def network_a(format: Format = A8, rounding: str = "nearest", cast: bool = False) -> Graph:
+    """Return network A; with a cast network C."""
+    net = Maker((6, 6, 1), *IMAGE, format)
+    net.add(Op.CONV2D, (6, 6, 2), 3, 1, 1, "relu", range=(0.0, 1.3125))
+    net.add(Op.MAX_POOL, (3, 3, 2), 2, 2)
     if cast:
-        builder.append("cast", (3, 3, 2), format="float32")
-    builder.append("fully_connected", (1, 1, 3), (-0.0625, 0.9375), format="float32" if cast else "affine8")
-    return builder.network(rounding)
+        net.add(Op.CAST, (3, 3, 2))
+    net.add(Op.FULLY_CONNECTED, (1, 1, CLASSES), range=(-0.0625, 0.9375))
+    return net.graph(rounding)
 
 
-def network_b(rounding: str = "nearest") -> Network:
+def network_c() -> Graph:
+    """Return network C."""
+    return network_a(cast=True)
+
+
+def network_b(format: Format = A8, rounding: str = "nearest") -> Graph:
     """Return network B."""
-    builder = Affine8Builder((4, 4, 2), F32(2.0**-5), 0)
-    builder.append("pointwise", (4, 4, 4), (-1.8125, 3), window=(1, 1, 0))
-    builder.append("hard_swish", (4, 4, 4), (-0.375, 2.9375))
-    builder.append("depthwise", (4, 4, 4), (0, 1.6875), RELU6, (3, 1, 1))
-    builder.append("average_pool", (1, 1, 4), window=(4, 4, 0))
-    builder.append("pointwise", (1, 1, 2), (0, 0.375), RELU, (1, 1, 0))
-    builder.append("pointwise", (1, 1, 4), (0, 0.4375), HARD_SIGMOID, (1, 1, 0))
-    builder.append("multiply", (4, 4, 4), (0, 0.4375), reads=(3, 6))
-    builder.append("pointwise", (4, 4, 4), (-0.1875, 0.375), window=(1, 1, 0))
-    builder.append("add", (4, 4, 4), (-0.5, 3.1875), reads=(8, 2))
-    builder.append("conv2d", (2, 2, 3), (0, 2.25), RELU, (3, 2, 1))
-    builder.append("average_pool", (1, 1, 3), window=(2, 2, 0))
-    builder.append("fully_connected", (1, 1, 3), (-0.375, 0.4375))
-    return builder.network(rounding)
+    net = Maker((4, 4, 2), 2.0**-5, 0, format)
+    net.add(Op.POINTWISE, (4, 4, 4), 1, 1, range=(-1.8125, 3.0))
+    net.add(Op.HARD_SWISH, (4, 4, 4), range=(-0.375, 2.9375))
+    net.add(Op.DEPTHWISE, (4, 4, 4), 3, 1, 1, "relu6", range=(0.0, 1.6875))
+    net.add(Op.AVERAGE_POOL, (1, 1, 4), 4, 4)
+    net.add(Op.POINTWISE, (1, 1, 2), 1, 1, 0, "relu", range=(0.0, 0.375))
+    net.add(Op.POINTWISE, (1, 1, 4), 1, 1, 0, "hard_sigmoid", range=(0.0, 0.4375))
+    net.add(Op.MULTIPLY, (4, 4, 4), reads=(3, 6), range=(0.0, 0.4375))
+    net.add(Op.POINTWISE, (4, 4, 4), 1, 1, range=(-0.1875, 0.375))
+    net.add(Op.ADD, (4, 4, 4), reads=(8, 2), range=(-0.5, 3.1875))
+    net.add(Op.CONV2D, (2, 2, 3), 3, 2, 1, "relu", range=(0.0, 2.25))
+    net.add(Op.AVERAGE_POOL, (1, 1, 3), 2, 2)
+    net.add(Op.FULLY_CONNECTED, (1, 1, CLASSES), range=(-0.375, 0.4375))
+    return net.graph(rounding)
 
 
-def in_float32(network: Network) -> Network:
-    """Return the same network in float32, with the real numbers that its weights stand for."""
-    layers = [replace(layer, format="float32", weights=layer.real_weights) for layer in network.layers]
-    return replace(network, layers=layers)
-
-
-def text_samples(network: Network) -> tuple[np.ndarray, list[int]]:
-    """Return the samples 0 and 1."""
-    count = int(np.prod(network.in_shape))
-    images = [[(31 * i + 17 * b + 5) % 256 for i in range(count)] for b in (0, 1)]
-    return np.array(images, np.uint8).reshape(2, *network.in_shape), [0, 1]
-
-
-def floats(hexes: str) -> list[np.float32]:
-    """Return the binary32 numbers of bit patterns."""
-    return [np.uint32(int(one, 16)).view(np.float32) for one in hexes.split()]
-
-
-def hexed(values: Sequence[np.float32]) -> str:
-    """Return bit patterns of binary32 numbers as the text writes them."""
-    return " ".join(f"{int(np.float32(value).view(np.uint32)):08X}" for value in values)
-
-
-def digest(values: Sequence, type: str) -> str:
-    """Return XXH32 of numbers of a type as the text writes it."""
-    return f"{xxhash.xxh32_intdigest(np.array(values, type).tobytes()):08X}"
-
-
-def value_digests(network: Network, values: Sequence[Sequence]) -> str:
-    """Return the digests of the values 0..n, each in its format."""
-    formats = [network.layers[0].format, *(layer.format for layer in network.layers)]
-    types = ["<f4" if one == "float32" else "<i1" for one in formats]
-    return " ".join(digest(value, type) for value, type in zip(values, types, strict=True))
+def samples(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return the two samples and their labels."""
+    i, b = np.arange(prod(graph.in_shape)), np.arange(2)
+    pixels = (31 * i + 17 * b[:, None] + 5) % 256
+    return pixels.astype(np.uint8).reshape(2, *graph.in_shape), b.astype(np.uint8)

@@ -11,7 +11,7 @@ import numpy as np
 
 from hil.graph.graph import Graph
 from reference import affine8_double
-from reference.affine8_networks import HARD_SIGMOID, NONE, RELU, RELU6, weight_count
+from reference.oracle_affine8_networks import HARD_SIGMOID, NONE, RELU, RELU6, weight_count
 from reference.drawn_graphs import drawn_graph
 from tests.oracle.affine8 import forward
 from tests.oracle.affine8_network import POOLS, WEIGHTED, Layer, Network, Shape

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hil.methods.settings_fields import FqtFields
-from reference.affine8_networks import Affine8Builder, in_float32, network_a
+from reference.oracle_affine8_networks import Affine8Builder, in_float32, network_a
 from tests.oracle.affine8_network import Network
 from tests.oracle.numbers import F32
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reference.affine8_gradients import Gradient, cosine, gradient_of, size, whole
-from reference.affine8_networks import in_float32, network_a, network_b, text_samples
+from reference.oracle_affine8_networks import in_float32, network_a, network_b, text_samples
 from reference.drawn_affine8 import drawn_network, images
 from tests.oracle import affine8
 from tests.oracle.affine8_network import POOLS, WEIGHTED, Layer, Network

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reference.affine8_networks import (
+from reference.oracle_affine8_networks import (
     digest,
     hexed,
     in_float32,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hil.methods.settings_fields import FqtFields
-from reference.affine8_networks import hexed, in_float32, network_a, network_b, text_samples
+from reference.oracle_affine8_networks import hexed, in_float32, network_a, network_b, text_samples
 from tests.oracle import fqt
 from tests.oracle.affine8_backward import StepFailed
 from tests.oracle.affine8_network import Network, step_digest

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hil.errors import RigError
 from hil.graph.graph import Format
 from hil.methods.settings_fields import FqtFields
-from reference.affine8_networks import text_samples
+from reference.oracle_affine8_networks import text_samples
 from reference.drawn_affine8 import drawn_network, images
 from reference.failing_steps import FAILURES
 

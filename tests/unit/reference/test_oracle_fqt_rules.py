@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.methods.settings_fields import FqtFields
-from reference.affine8_networks import NONE, RELU, Affine8Builder, network_a, network_b, text_samples
+from reference.oracle_affine8_networks import NONE, RELU, Affine8Builder, network_a, network_b, text_samples
 from reference.drawn_affine8 import drawn_network, images
 from reference.drawn_graphs import drawn_graph
 from reference.failing_steps import FAILURES
