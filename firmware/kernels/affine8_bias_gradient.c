@@ -1,0 +1,10 @@
+#include "kernels/affine8.h"
+
+void affine8_bias_gradient(const affine8_errors_t *errors, uint32_t positions, int32_t *gradient) {
+    const int8_t *error = errors->error;
+    for (uint32_t p = 0; p < positions; p++) {
+        for (uint32_t i = 0; i < errors->count; i++) {
+            gradient[i] += *error++ - errors->zero;
+        }
+    }
+}
