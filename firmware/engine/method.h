@@ -14,7 +14,9 @@ typedef struct {
 enum { METHOD_TAKES_ALL = UINT8_MAX };
 
 typedef struct method_table {
-    uint8_t format;                   /* the format that it trains; 0: every format with `chain` */
+    uint8_t format;                   /* of the layers that it trains; 0: every format with `chain` */
+    uint32_t formats;                 /* more formats that layers may have: bit n for format n */
+    bool in_ram;                      /* it takes no file in flash */
     const settings_table_t *settings; /* of its settings, a structure that begins with a settings_t */
 
     /* Check that the settings, which are within their limits, are consistent and fit the network. Returns the offset of
