@@ -226,7 +226,8 @@ failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t
     const bool grouped = model->training.grouped;
     const uint16_t first = grouped ? 0 : slot;
     stages_t stages = {.wanted = stage, .offset = offset, .out = out, .room = *length};
-    const observer_t observer = {.see = stages_see, .context = &stages, .member = (uint16_t)(slot - first)};
+    const observer_t observer = {
+        .see = stages_see, .see_scaled = stages_see_scaled, .context = &stages, .member = (uint16_t)(slot - first)};
     model->observer = &observer;
     model->method->trace(model, first, grouped ? slots_filled(engine) : 1);
     model->observer = NULL;

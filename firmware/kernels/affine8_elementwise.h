@@ -38,5 +38,11 @@ void affine8_cast(const int8_t *in, uint32_t n, float scale, int8_t zero, float 
 /* Errors of outputs that are not strictly between two limits become `zero`. */
 void affine8_gate(const int8_t *out, uint32_t n, int32_t least, int32_t most, int8_t zero, int8_t *error);
 
+/* The errors of what pools read, whose windows lie within the image and apart from each other. They go to the first
+   maximum of a window, row-major, or to all of it; the others become `zero`. */
+void affine8_max_pool_error(const int8_t *in, const int8_t *error, const layer_shape_t *shape, int8_t zero,
+                            int8_t *input_error);
+void affine8_average_pool_error(const int8_t *error, const layer_shape_t *shape, int8_t zero, int8_t *input_error);
+
 /* The extent of `n` values with what there is already. */
 void affine8_observe(const int8_t *values, uint32_t n, int8_t extent[2]);

@@ -21,6 +21,7 @@
     METHOD(elasticzo_int8)                                                                                             \
     METHOD(elasticzo_fp32)                                                                                             \
     METHOD(qzo_ff)                                                                                                     \
+    METHOD(fqt)                                                                                                        \
     /* the next method */
 
 #define DECLARED(name) extern const method_t name;
