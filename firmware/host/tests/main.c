@@ -91,6 +91,10 @@ int main(void) {
         {"qzo-ff numbers", test_qzo_numbers},
         {"qzo-ff steps", test_qzo_steps},
         {"qzo-ff settings", test_qzo_settings},
+        {"affine8 numbers", test_affine8_numbers},
+        {"affine8 layers", test_affine8_layers},
+        {"affine8 kernels", test_affine8_kernels},
+        {"fqt steps", test_fqt_steps},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         groups[i].run();
