@@ -94,6 +94,7 @@ int main(void) {
         {"affine8 numbers", test_affine8_numbers},
         {"affine8 layers", test_affine8_layers},
         {"affine8 kernels", test_affine8_kernels},
+        {"fqt sample", test_fqt_sample},
         {"fqt steps", test_fqt_steps},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
