@@ -127,10 +127,7 @@ bool affine8_may_be(const model_t *model, const written_t *written, uint32_t at)
     const uint32_t tail = padded_weights(graph_layer(&model->file, l));
     switch (written->tensor.kind) {
     case TENSOR_RANGE: return range_may_be(model, written, at, 0, 0.0f);
-    case TENSOR_BIASES: {
-        const affine8_fold_t fold = fold_of(model, l, affine8_tail(model, l));
-        return affine8_is_bias(&fold, written_f32(written, at));
-    }
+    case TENSOR_BIASES: return float32_is_weight(written_word(written, at));
     default: break;
     }
     const float scale = at >= tail ? written_f32(written, tail) : 0.0f;

@@ -63,11 +63,6 @@ bool affine8_is_ratio(float product, const affine8_range_t *range) {
     return !(product / affine8_scale(range) > MOST_RATIO);
 }
 
-bool affine8_is_bias(const affine8_fold_t *fold, float bias) {
-    const float steps = bias * fold->j;
-    return float32_is_weight(float32_bits(bias)) && steps >= -MOST_BIAS && steps <= MOST_BIAS;
-}
-
 static bool is_minus_zero(float x) {
     return float32_bits(x) == 0x80000000u;
 }
@@ -75,5 +70,5 @@ static bool is_minus_zero(float x) {
 bool affine8_is_range(const affine8_range_t *range, const graph_limits_t *limits) {
     const float low = range->low, high = range->high, width = high - low;
     return low <= 0.0f && high >= 0.0f && !is_minus_zero(low) && !is_minus_zero(high) && width >= LEAST_WIDTH &&
-           width <= MOST_WIDTH && low >= limits->act_min && high <= limits->act_max;
+           width <= MOST_WIDTH && low >= limits->act_min;
 }

@@ -83,9 +83,7 @@ affine8_fold_t affine8_fold_of(const graph_layer_t *layer, const int8_t *weights
                                const affine8_params_t *input);
 int32_t affine8_folded(const affine8_fold_t *fold, uint32_t channel, float bias);
 
-/* Checks 9, 11 and 13 of numbers that also come through the link: s_w; (s_x * s_w) / s_y; a bias; the range of an
-   output. */
+/* Checks 9 and 13 of numbers that also come through the link: s_w; (s_x * s_w) / s_y; the range of an output. */
 bool affine8_is_weight_scale(float scale);
 bool affine8_is_ratio(float product, const affine8_range_t *range);
-bool affine8_is_bias(const affine8_fold_t *fold, float bias);
 bool affine8_is_range(const affine8_range_t *range, const graph_limits_t *limits);

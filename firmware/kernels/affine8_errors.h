@@ -25,10 +25,9 @@ typedef struct {
     float low, high;
 } affine8_running_t;
 
-/* The rounding of the graph; and the range of former samples, or NULL, which takes a share of what is seen unless it is
-   `fixed`. */
+/* The rounding of the graph; and the range of former samples, which takes a share of what is seen, or NULL. */
 typedef struct {
-    bool floors, fixed;
+    bool floors;
     affine8_running_t *running;
     float momentum;
 } affine8_rule_t;

@@ -3,6 +3,8 @@
 #include "kernels/affine8.h"
 #include "kernels/affine8_errors.h"
 
+#define LEAST_WORTH 0x1p-100f /* of a sum with a running range: below it, all is 0 */
+
 enum { BLOCK = 64 /* sums that are on the stack at a time */, STEPS = 255, MIDDLE = 128 };
 
 /* How a tensor becomes 8 bits: not at all, by adding the zero point, or rescaled. */
@@ -59,16 +61,14 @@ static scaling_t by_running(const affine8_extent_t *extent, float c, const affin
                                .error = {.s = s, .z = zero_of(affine8_round((0.0f - range.low) * j, rule->floors))}};
     range.low = range.low + rule->momentum * (a - range.low);
     range.high = range.high + rule->momentum * (b - range.high);
-    if (!rule->fixed) {
-        *rule->running = range;
-    }
+    *rule->running = range;
     return scaling;
 }
 
 static scaling_t scaling_of(const affine8_tensor_t *tensor, const affine8_rule_t *rule) {
     const affine8_extent_t extent = extent_of(tensor);
     const uint32_t width = (uint32_t)extent.most - (uint32_t)extent.least;
-    if (width == 0 || tensor->c == 0.0f) {
+    if (width == 0 || tensor->c == 0.0f || (rule->running != NULL && tensor->c < LEAST_WORTH)) {
         return (scaling_t){.zero = true};
     }
     return rule->running != NULL ? by_running(&extent, tensor->c, rule)

@@ -97,13 +97,11 @@ static void begin(model_t *model) {
     }
 }
 
-/* Nothing is learnt: errors have the ranges, and as many channels are kept, as if the sample were the next. */
+/* Nothing is learnt: errors have the ranges of the sample, and all channels are kept. */
 static void trace(model_t *model, uint16_t first, uint16_t count) {
     const pass_t pass = {.sample = model_sample(model, first), .count = count};
-    fqt_sample_t sample = {.model = model, .pass = &pass, .label = label_of(model, first)};
+    const fqt_sample_t sample = {.model = model, .pass = &pass, .label = label_of(model, first), .share = 1.0f};
     pass_run_all(model, &pass);
-    const float loss = pass_loss(model, &pass, sample.label);
-    sample.share = fqt_share(fqt_settings(model), loss, with_loss(model, loss));
     (void)fqt_backward(&sample);
 }
 

@@ -122,7 +122,6 @@ failure_t fqt_update(model_t *model, uint32_t samples);
    returns why that cannot be, 0 if it can. */
 uint8_t fqt_move(const model_t *model, uint8_t l, uint32_t samples, fqt_moved_t *moved);
 
-/* fqt_ranges.c: whether ranges move at all; and the range that the output of a layer moves to. `moved` has those of the
-   layers before it, and the scales of all weights. */
-bool fqt_ranges_move(const model_t *model);
+/* fqt_ranges.c: the range that the output of a layer moves to. `moved` has those of the layers before it, and the
+   scales of all weights. */
 affine8_range_t fqt_moved_range(const model_t *model, uint8_t l, const fqt_moved_t *moved);

@@ -33,8 +33,8 @@ static void check_scale(way_back_t *way, uint8_t l, affine8_error_t error) {
 
 static affine8_rule_t rule_of(const way_back_t *way, uint8_t l, uint8_t read) {
     const fqt_settings_t *settings = fqt_settings(way->model);
-    affine8_rule_t rule = {.floors = affine8_rounds_down(way->model), .fixed = !way->sample->learns};
-    if (settings->error_range == ERROR_RANGE_RUNNING) {
+    affine8_rule_t rule = {.floors = affine8_rounds_down(way->model)};
+    if (settings->error_range == ERROR_RANGE_RUNNING && way->sample->learns) {
         rule.running =
             (affine8_running_t *)(void *)model_s8(way->model, way->model->plan.at[FQT_ERROR_RANGES]) + 2u * l + read;
         rule.momentum = settings->range_momentum;

@@ -4,11 +4,6 @@
 #define LEAST_WIDTH 0x1p-20f
 #define STEPS 255.0f
 
-bool fqt_ranges_move(const model_t *model) {
-    const fqt_settings_t *settings = fqt_settings(model);
-    return settings->range_momentum != 0.0f || settings->range_growth != 0.0f;
-}
-
 static float larger(float a, float b) {
     return a > b ? a : b;
 }

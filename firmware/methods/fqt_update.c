@@ -21,7 +21,7 @@ static failure_t move_all(const model_t *model, uint32_t samples, fqt_moved_t *m
     }
     for (uint8_t l = first; l < n; l++) {
         if (fqt_is_observed(model, l)) {
-            moved[l].range = fqt_ranges_move(model) ? fqt_moved_range(model, l, moved) : *affine8_range(model, l);
+            moved[l].range = fqt_moved_range(model, l, moved);
             const float width = moved[l].range.high - moved[l].range.low;
             if (!(width <= MOST_WIDTH)) {
                 return fail(l, FQT_RANGE_LEAVES);

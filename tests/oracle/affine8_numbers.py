@@ -130,7 +130,7 @@ def integer_tensor(acc: list[int], c: np.float32, rounding: str) -> Tensor:
 def running_tensor(acc: list[int], c: np.float32, rounding: str, kept: Range, momentum: np.float32) -> Tensor:
     """Return the tensor of exact sums by the range that is kept, and move that range."""
     lo, hi = min(0, *acc), max(0, *acc)
-    if hi - lo == 0 or c == 0:
+    if hi - lo == 0 or c < NARROWEST:
         return Tensor([0] * len(acc), ZERO, 0)
     a, b = c * float_of(lo), c * float_of(hi)
     if kept.high - kept.low == 0:

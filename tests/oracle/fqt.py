@@ -142,9 +142,8 @@ class PlainFqt:
         moved = copy.deepcopy(self.network)
         for i in self.trained:
             self._move(i, moved.layers[i], len(images))
-        if self.settings.range_momentum != 0 or self.settings.range_growth != 0:
-            for i in self.ranged:
-                self._move_range(i, moved)
+        for i in self.ranged:
+            self._move_range(i, moved)
         self.network = moved
         return self.loss_plus
 

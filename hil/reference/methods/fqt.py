@@ -216,20 +216,17 @@ class Fqt(Reference):
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
         """Return the outputs of all layers, then the errors of the reached ones, from the last one down.
 
-        The sample is the first one after `configure`: what later samples depend on has its first values.
+        All channels are kept, and errors have the ranges of the sample.
         """
         graph = with_arrays(self.graph, self._tensors, weights)
-        passes, one = Passes(graph, self._backward, self._new_ranges()), slice(slot, slot + 1)
+        passes, one = Passes(graph, self._backward), slice(slot, slot + 1)
         values, of_labels = passes.values(images[one]), np.asarray(labels[one]).astype(np.intp)
         stages = []
         for index, layer in enumerate(graph.layers):
             stored = passes.stored(index + 1, values)
             stages.append(Stage(layer.name, "output", stage_bytes(stored, type=stored.dtype.name), stored.dtype.name))
-        share = Share(self.settings).of(passes.losses(values, of_labels))
         for at in passes.walk(values, of_labels):
             stages.append(_error_stage(graph.layers[at.index].name, at.whole))
-            if at.index in self.trained:
-                self._select(at, share)
         return stages
 
 

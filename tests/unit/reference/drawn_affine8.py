@@ -11,12 +11,13 @@ import numpy as np
 
 from hil.graph.graph import Graph
 from reference import affine8_double
-from reference.oracle_affine8_networks import HARD_SIGMOID, NONE, RELU, RELU6, weight_count
 from reference.drawn_graphs import drawn_graph
 from tests.oracle.affine8 import forward
 from tests.oracle.affine8_network import POOLS, WEIGHTED, Layer, Network, Shape
 from tests.oracle.affine8_numbers import params, quantize
 from tests.oracle.numbers import F32
+
+from .oracle_affine8_networks import HARD_SIGMOID, NONE, RELU, RELU6, weight_count
 
 CALIBRATION = 8  # images
 BLOCKS = ("conv2d", "depthwise", "pointwise", "hard_swish", "pool", "residual", "squeeze", "twice")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hil.methods.settings_fields import FqtFields
-from reference.oracle_affine8_networks import Affine8Builder, in_float32, network_a
+from hil.methods.fqt_settings import Settings
 from tests.oracle.affine8_network import Network
 from tests.oracle.numbers import F32
 
-SLOW = FqtFields(eta=2.0**-40, standardise="off")
-FAST = FqtFields(eta=16.0, standardise="off")
-Failure = tuple[Network, FqtFields, tuple[int, int]]  # layer and cause
+from .oracle_affine8_networks import Affine8Builder, in_float32, network_a
+
+SLOW = Settings(eta=2.0**-40, standardise="off")
+FAST = Settings(eta=16.0, standardise="off")
+Failure = tuple[Network, Settings, tuple[int, int]]  # layer and cause
 
 
 def collapsed(first_too: bool) -> Failure:

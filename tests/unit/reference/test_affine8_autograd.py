@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reference.affine8_gradients import Gradient, cosine, gradient_of, size, whole
-from reference.oracle_affine8_networks import in_float32, network_a, network_b, text_samples
-from reference.drawn_affine8 import drawn_network, images
 from tests.oracle import affine8
 from tests.oracle.affine8_network import POOLS, WEIGHTED, Layer, Network
+
+from .affine8_gradients import Gradient, cosine, gradient_of, size, whole
+from .drawn_affine8 import drawn_network, images
+from .oracle_affine8_networks import in_float32, network_a, network_b, text_samples
 
 torch = pytest.importorskip("torch", reason="autograd needs PyTorch: pip install -e '.[pretrain]'")
 

@@ -20,7 +20,8 @@ from hil.methods.fqt_settings import Settings
 from hil.methods.fqt_tensors import with_arrays
 from hil.reference.methods import StepFailed, fqt
 from hil.reference.methods.fqt import Fqt
-from reference.affine8_networks import Maker, network_a, network_b, network_c, samples
+
+from .affine8_networks import Maker, network_a, network_b, network_c, samples
 
 CHOSEN = st.fixed_dictionaries(
     {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reference.oracle_affine8_networks import NONE, RELU, digest, floats, hexed
 from tests.oracle import affine8, affine8_backward
 from tests.oracle.affine8_network import Layer, Network
 from tests.oracle.affine8_network import digest as digest_of_bytes
@@ -22,6 +21,8 @@ from tests.oracle.affine8_numbers import (
     running_tensor,
 )
 from tests.oracle.numbers import F32
+
+from .oracle_affine8_networks import NONE, RELU, digest, floats, hexed
 
 BOTH = ("nearest", "floor")
 

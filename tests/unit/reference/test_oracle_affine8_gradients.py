@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reference.affine8_double import differences
-from reference.affine8_gradients import cosine, gradient_of, size
-from reference.oracle_affine8_networks import in_float32, network_b, text_samples
+from .affine8_double import differences
+from .affine8_gradients import cosine, gradient_of, size
+from .oracle_affine8_networks import in_float32, network_b, text_samples
 
 WEIGHTED = (0, 2, 4, 5, 7, 9, 11)
 

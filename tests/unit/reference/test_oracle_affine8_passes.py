@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reference.oracle_affine8_networks import (
+from tests.oracle import affine8
+from tests.oracle.affine8_backward import Gradients, OwnGradient, backward
+from tests.oracle.affine8_network import Network
+from tests.oracle.affine8_numbers import Tensor, factor, float_of
+from tests.oracle.numbers import F32
+
+from .oracle_affine8_networks import (
     digest,
     hexed,
     in_float32,
@@ -14,11 +20,6 @@ from reference.oracle_affine8_networks import (
     text_samples,
     value_digests,
 )
-from tests.oracle import affine8
-from tests.oracle.affine8_backward import Gradients, OwnGradient, backward
-from tests.oracle.affine8_network import Network
-from tests.oracle.affine8_numbers import Tensor, factor, float_of
-from tests.oracle.numbers import F32
 
 A_VALUES = "2DA2DF28 7A5C3A9E 2F8ADA15"
 

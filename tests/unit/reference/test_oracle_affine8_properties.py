@@ -10,7 +10,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from reference.drawn_affine8 import drawn_network, images
 from tests.oracle import affine8
 from tests.oracle.affine8_numbers import (
     Range,
@@ -25,6 +24,8 @@ from tests.oracle.affine8_numbers import (
 )
 from tests.oracle.float32 import windows
 from tests.oracle.numbers import F32
+
+from .drawn_affine8 import drawn_network, images
 
 ROUNDINGS = st.sampled_from(["nearest", "floor"])
 SUMS = st.integers(-(2**31) + 2**20, 2**31 - 2**20)

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from hil.methods.settings_fields import FqtFields
-from reference.oracle_affine8_networks import hexed, in_float32, network_a, network_b, text_samples
+from hil.methods.fqt_settings import Settings
 from tests.oracle import fqt
 from tests.oracle.affine8_backward import StepFailed
 from tests.oracle.affine8_network import Network, step_digest
 from tests.oracle.fqt import PlainFqt
 from tests.oracle.numbers import F32
 
-SETTINGS = FqtFields(eta=0.01)
+from .oracle_affine8_networks import hexed, in_float32, network_a, network_b, text_samples
+
+SETTINGS = Settings(eta=0.01)
 
 
 def stepped(method: PlainFqt) -> float:
@@ -105,7 +106,7 @@ def network_of(name: str) -> Network:
     return NETWORKS[letter](*more)
 
 
-def settings_of(text: str) -> FqtFields:
+def settings_of(text: str) -> Settings:
     """Return the settings of a row of the text."""
     chosen = dict(one.split() for one in text.split(",") if one.strip())
     types = {name: type(value) for name, value in vars(SETTINGS).items()}

@@ -10,34 +10,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.graph.graph import Format
-from hil.methods.settings_fields import FqtFields
-from reference.oracle_affine8_networks import text_samples
-from reference.drawn_affine8 import drawn_network, images
-from reference.failing_steps import FAILURES
-
-if "AFFINE8" not in Format.__members__:
-    pytest.skip("the reference has no format affine8 yet", allow_module_level=True)
-
+from hil.methods.fqt_settings import Settings
 from hil.reference.methods import Reference, training_loop
-from reference.oracle_affine8_graphs import graph_of, oracle_of, stages_of
+from reference.failing_steps import FAILURES
 from tests.oracle.affine8_backward import StepFailed
 from tests.oracle.fqt import PlainFqt
+
+from .drawn_affine8 import drawn_network, images
+from .oracle_affine8_graphs import graph_of, oracle_of, stages_of
+from .oracle_affine8_networks import text_samples
 
 FORMATS = ("affine8", "mixed", "float32", "behind")
 STEPS = 3
 
 
 @st.composite
-def chosen_settings(draw: st.DrawFn) -> FqtFields:
+def chosen_settings(draw: st.DrawFn) -> Settings:
     """Return settings, each as its default half of the time."""
 
     def some(name: str, *others: object) -> object:
-        default = getattr(FqtFields(), name)
+        default = getattr(Settings(), name)
         return draw(st.sampled_from([default] * len(others) + list(others)))
 
     low = some("lambda_min", 0.0, 0.1, 0.5)
-    return FqtFields(
+    return Settings(
         last_layers=some("last_layers", 1, 2, 3),
         train_bias=some("train_bias", 0),
         eta=draw(st.sampled_from([0.01, 0.01, 0.001, 0.1, 2.0**-40, 16.0])),
@@ -78,7 +74,7 @@ def same_step(fast: Reference, slow: PlainFqt, pictures: np.ndarray, labels: lis
     samples=st.integers(1, 4),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_small_graphs(chosen: FqtFields, format: str, samples: int, seed: int) -> None:
+def test_small_graphs(chosen: Settings, format: str, samples: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph = graph_of(drawn_network(rng, format))
     chosen = replace(chosen, batch=samples)
@@ -98,8 +94,8 @@ def test_logits_and_stages(format: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = drawn_network(rng, format)
     pictures, labels = images(network, 2, rng)
-    fast = training_loop("fqt")(graph_of(network), FqtFields())
-    slow = PlainFqt(network, FqtFields())
+    fast = training_loop("fqt")(graph_of(network), Settings())
+    slow = PlainFqt(network, Settings())
     assert fast.logits(pictures)[0].tolist() == [slow.logits(picture) for picture in pictures]
     for slot, (picture, label) in enumerate(zip(pictures, labels, strict=True)):
         stages = fast.trace(fast.weights, pictures, np.array(labels, np.uint8), slot)

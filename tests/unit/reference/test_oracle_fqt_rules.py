@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.methods.settings_fields import FqtFields
-from reference.oracle_affine8_networks import NONE, RELU, Affine8Builder, network_a, network_b, text_samples
-from reference.drawn_affine8 import drawn_network, images
+from hil.methods.fqt_settings import Settings
 from reference.drawn_graphs import drawn_graph
 from reference.failing_steps import FAILURES
 from tests.oracle import affine8, fqt
@@ -22,7 +20,10 @@ from tests.oracle.affine8_numbers import Tensor
 from tests.oracle.fqt import PlainFqt
 from tests.oracle.numbers import F32
 
-SETTINGS = FqtFields(eta=0.01)
+from .drawn_affine8 import drawn_network, images
+from .oracle_affine8_networks import NONE, RELU, Affine8Builder, network_a, network_b, text_samples
+
+SETTINGS = Settings(eta=0.01)
 
 
 def failure(method: PlainFqt) -> tuple[int, int]:
