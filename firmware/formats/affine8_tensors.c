@@ -3,6 +3,7 @@
 
 #include "arith/float32.h"
 #include "formats/affine8.h"
+#include "graph/checks.h"
 #include "kernels/affine8_elementwise.h"
 
 static uint32_t padded_weights(const graph_layer_t *layer) {
