@@ -77,6 +77,15 @@ void tflite8_begin_pass(model_t *model, step_t *step);
 int8_t tflite8_finish(model_t *model, step_t *step);
 void tflite8_trace(model_t *model, uint16_t first, uint16_t count);
 
+/* tflite8_backward.c: docs/arithmetic-backward.md, sections 1 to 3. */
+
+/* What a method does with a trained layer whose output has errors, with exponent `x`, after the gate. The factor C of
+   the output is in gradient_factor. The error of the layer's input was computed before, with the weights of the step. */
+typedef void layer_errors_t(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x);
+
+/* Take the sample of the step in a slot through its clean pass, and its errors back to the first trained layer. */
+void tflite8_take_back(model_t *model, step_t *step, uint16_t slot, layer_errors_t *act);
+
 /* tflite8_gradient.c: with one sample a step, a gradient updates its layer; else it is added to the sum over the
    samples (docs/arithmetic-zeroth-order.md, sections 5 and 6). */
 
@@ -110,4 +119,4 @@ void tflite8_limit_trained(model_t *model);
 
 /* error_gradient.c: of the errors of a layer's output, with exponent `x`, section 5 there, NP, and
    docs/arithmetic-backward.md, section 3. */
-void error_gradient(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x);
+layer_errors_t error_gradient;
