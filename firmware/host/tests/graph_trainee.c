@@ -19,7 +19,11 @@ tflite8_settings_t trainee_settings(void) {
                                 .eta = 0.01f,
                                 .batch = 1,
                                 .seed = 5,
-                                .slots = 1};
+                                .slots = 1,
+                                .ranking = 1,
+                                .memory_budget = 1 << 20,
+                                .work_budget = 38,
+                                .channels = 128};
 }
 
 static void use(engine_t *engine, const graph_made_t *made, uint8_t *arena, uint32_t size, bool flash) {
