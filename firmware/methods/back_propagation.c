@@ -17,7 +17,8 @@ uint8_t back_propagation_check(const settings_t *settings, const graph_file_t *f
 }
 
 void back_propagation_learn(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x) {
-    model->macs += model->training.weights ? graph_products(graph_layer(&model->file, l)) : 0;
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    model->macs += (uint64_t)tflite8_kept(model, l).weights * layer->out_h * layer->out_w;
     error_gradient(model, sample, l, errors, x);
 }
 

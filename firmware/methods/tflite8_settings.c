@@ -99,11 +99,12 @@ training_t tflite8_training(const settings_t *settings_of_all, const graph_file_
             training.nodes |= (uint64_t)is_by_nodes(settings, graph_layer(file, l)) << l;
         }
     }
-    const bool back = settings->method == METHOD_BP, layer_wise = settings->wise == WISE_LAYER && !back;
+    const bool back = tflite8_goes_back(settings), layer_wise = settings->wise == WISE_LAYER && !back;
     if (back && training.layers != 0) {
         training.first_backward = first_of_set(training.layers);
         training.reached = reached_layers(file, &training);
     }
+    training.updated = training.layers & training.reached;
     for (uint8_t l = 1; settings->fused && l < training.first_backward; l++) {
         training.joined |= (uint64_t)may_join(file, &training, l) << l;
     }
