@@ -63,6 +63,9 @@ static int32_t align(model_t *model, bool first, uint8_t l, const kept_t *kept, 
 kept_t tflite8_kept(const model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const tflite8_settings_t *settings = tflite8_settings(model);
+    if (settings->method == METHOD_TINYTRAIN) {
+        return tinytrain_kept(model, l);
+    }
     return (kept_t){
         .channels = graph_channels(layer),
         .weights = trained_weights(&model->training, layer),

@@ -32,6 +32,9 @@ typedef struct {
 uint8_t tflite8_check(const settings_t *settings, const graph_file_t *file, const tflite8_only_t *only, uint32_t n);
 training_t tflite8_training(const settings_t *settings, const graph_file_t *file);
 
+/* Whether no layer after this one has weights. */
+bool tflite8_is_last_with_weights(const graph_file_t *file, uint8_t l);
+
 /* tflite8_demand.c: the buffers, and when they are in use, docs/memory-graph.md. */
 
 /* Buffers of a method's own, of which no method has two; and the queries. */
@@ -86,7 +89,7 @@ void tflite8_trace(model_t *model, uint16_t first, uint16_t count);
 /* tflite8_backward.c: docs/arithmetic-backward.md, sections 1 to 3. */
 
 /* What a method does with a trained layer whose output has errors, with exponent `x`, after the gate. The factor C of
-   the output is in gradient_factor. The error of the layer's input was computed before, with the weights of the step. */
+   the output is in gradient_factor. The error of the layer's input was computed before, by the weights of the step. */
 typedef void layer_errors_t(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x);
 
 /* Take the sample of the step in a slot through its clean pass, and its errors back to the first trained layer. */
@@ -105,6 +108,9 @@ typedef struct {
 } kept_t;
 
 kept_t tflite8_kept(const model_t *model, uint8_t l);
+
+/* The same with TinyTrain, after its choice: of a layer that a step updates. */
+kept_t tinytrain_kept(const model_t *model, uint8_t l);
 
 /* The gradient of a layer for one sample, while it is computed. */
 typedef struct {

@@ -23,7 +23,7 @@ uint8_t tflite8_check(const settings_t *settings_of_all, const graph_file_t *fil
     return METHOD_TAKES_ALL;
 }
 
-static bool is_last_with_weights(const graph_file_t *file, uint8_t l) {
+bool tflite8_is_last_with_weights(const graph_file_t *file, uint8_t l) {
     for (uint8_t later = (uint8_t)(l + 1); later < file->layers; later++) {
         if (graph_has_weights(graph_layer(file, later))) {
             return false;
@@ -38,7 +38,7 @@ static bool is_trained(const tflite8_settings_t *settings, const graph_file_t *f
         return false;
     }
     if (settings->train == TRAIN_LAST) {
-        return is_last_with_weights(file, l);
+        return tflite8_is_last_with_weights(file, l);
     }
     const bool in_block = (settings->blocks >> (layer->block - 1) & 1) != 0;
     return in_block && (settings->train != TRAIN_POINTWISE || layer->op == OP_POINTWISE);
