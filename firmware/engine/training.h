@@ -11,6 +11,7 @@ enum { ENGINE_MAX_TENSORS = 2 * GRAPH_MAX_LAYERS, ENGINE_MAX_LAPS = 32 };
 /* What the settings train of a network, and in which order. Sets of layers have bit l for layer l. */
 typedef struct {
     uint64_t layers;      /* those with trained tensors */
+    uint64_t updated;     /* those of them that a step updates, where a method may leave some out */
     uint64_t nodes;       /* those of them that have their nodes perturbed */
     uint64_t joined;      /* those that run in the group of the layer before: docs/memory-graph.md, groups and starts */
     uint64_t reached;     /* those whose output has an error, where errors go back; else all */
