@@ -92,7 +92,7 @@ static bool is_kept(const model_t *model, uint8_t l, uint32_t channel) {
 }
 
 static uint32_t channel_of(const graph_layer_t *layer, const trained_tensor_t *tensor, uint32_t i) {
-    if (!tensor->weights) {
+    if (tensor->kind != TENSOR_WEIGHTS) {
         return i / (uint32_t)sizeof(int32_t);
     }
     return layer->op == OP_DEPTHWISE ? i % graph_channels(layer) : i / graph_taps(layer);
