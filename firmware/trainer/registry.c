@@ -22,6 +22,7 @@
     METHOD(elasticzo_fp32)                                                                                             \
     METHOD(qzo_ff)                                                                                                     \
     METHOD(fqt)                                                                                                        \
+    METHOD(tinytrain)                                                                                                  \
     /* the next method */
 
 #define DECLARED(name) extern const method_t name;
