@@ -32,8 +32,8 @@ _Static_assert(offsetof(products_t, groups) == 32, "the assembly knows the field
 
 /* By hand, because two channels by two vectors need all fourteen registers and the compiler spills: r0 and r1 where the
    vectors are, r2 and r3 where the channels are, r4-r7 weights, r8 and r9 inputs, r10-r12 and lr sums. A group is 12
-   instructions for 16 products, with one vector 7 for 8, and two more where weights are not aligned to words. Four
-   groups are unrolled; the first turn begins where only the rest of a division by four is left. All instructions of a
+   instructions for 16 products, with one vector 7 for 8, and two more where weights are not aligned to words. Eight
+   groups are unrolled; the first turn begins where only the rest of a division by eight is left. All instructions of a
    group have 32 bits, so that it can be entered by its number. */
 #define ALIGNED "ldrd r4, r5, [r2], #8\n\tldrd r6, r7, [r3], #8\n\t"
 #define ANYWHERE "ldr r4, [r2], #4\n\tldr.w r5, [r2], #4\n\tldr r6, [r3], #4\n\tldr.w r7, [r3], #4\n\t"
@@ -61,7 +61,7 @@ _Static_assert(offsetof(products_t, groups) == 32, "the assembly knows the field
             "push {r4-r11, lr}\n\t"                                                                                    \
             "ldr r9, [r0, #32]\n\t"                                                                                    \
             "rsb r9, r9, #0\n\t"                                                                                       \
-            "and r9, r9, #3\n\t"                                                                                       \
+            "and r9, r9, #7\n\t"                                                                                       \
             "mov r10, #" group_bytes                                                                                   \
             "\n\t"                                                                                                     \
             "adr.w r11, 2f\n\t"                                                                                        \
@@ -77,7 +77,7 @@ _Static_assert(offsetof(products_t, groups) == 32, "the assembly knows the field
             "mov r10, #0\n\tmov r11, #0\n\tmov r12, #0\n\tmov lr, #0\n\t"                                              \
             "bx r4\n\t"                                                                                                \
             ".balign 4\n\t"                                                                                            \
-            "2:\n\t" group group group group                                                                           \
+            "2:\n\t" group group group group group group group group                                                   \
             "ldr r4, [sp, #8]\n\t"                                                                                     \
             "cmp r0, r4\n\t"                                                                                           \
             "bne 2b\n\t" rest                                                                                          \

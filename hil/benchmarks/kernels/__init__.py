@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hil.benchmarks.kernels.cases import CORES, cases
+from hil.benchmarks.kernels.cases import CORES, Case, cases
 from hil.benchmarks.kernels.machine import KernelMachine
 from hil.benchmarks.rows import show
+from hil.errors import RigError
 from hil.images.images import kernel_image
+
+LEAST = 0.5  # instructions per MAC: two products in an instruction are the most that these cores have
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,24 @@ def rows() -> Iterator[Row]:
     """Yield the rows of every kernel on every core."""
     for case in cases():
         for core in CORES:
-            instructions = case.run(KernelMachine(kernel_image(core), core))
-            share = round(instructions / case.macs, 3)
-            yield Row(case.kernel, case.shape, core, case.macs, instructions, share, case.goal[core])
+            yield row_of(case, core)
+
+
+def row_of(case: Case, core: str) -> Row:
+    """Return the row of a kernel on a core.
+
+    Raises:
+        RigError: fewer instructions than any code needs: the kernel returned early, because it was called wrongly.
+    """
+    instructions = case.run(KernelMachine(kernel_image(core), core))
+    if instructions < LEAST * case.macs:
+        raise RigError(
+            f"{case.kernel} ({case.shape}) on {core} took {instructions} instructions for {case.macs} MACs, so it did "
+            "not do its work: compare the arguments in hil/benchmarks/kernels with the header of the kernel."
+        )
+    return Row(
+        case.kernel, case.shape, core, case.macs, instructions, round(instructions / case.macs, 3), case.goal[core]
+    )
 
 
 def main(as_json: bool) -> int:

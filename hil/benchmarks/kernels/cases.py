@@ -11,6 +11,7 @@ from hil.benchmarks.kernels.machine import KernelCalls, KernelMachine
 from hil.benchmarks.kernels.niti import R_MAX, Niti
 from hil.benchmarks.kernels.shapes import Shape
 from hil.benchmarks.kernels.tflite import Tflite
+from hil.benchmarks.kernels.w16a8 import W16a8
 from hil.benchmarks.kernels.zeroth_order import ZerothOrder
 
 CORES = ("cortex-m7", "cortex-m4", "cortex-m0plus")
@@ -51,6 +52,10 @@ DEPTHWISE = (
     (Shape(16, 16, 240, 240, 7, 3), goals(2.6, 9.0)),
 )
 MATRICES = ((400, 120, goals(1.6, 5.6)), (1024, 256, goals(1.55, 5.5)))
+W16A8_CONVOLUTIONS = (
+    (Shape(16, 16, 96, 384, 1), goals(1.15, 4.3)),
+    (Shape(16, 16, 16, 32, 3, 1), goals(1.05, 4.3)),
+)
 # In binary32, by core and for each part of a layer. M7 has VMLA, M4 takes VMUL and VADD, and M0+ has no FPU.
 FLOAT32_CONV2D = {"": (2.6, 3.0, 175.0), "_weight_gradient": (2.6, 3.6, 175.0), "_input_error": (2.6, 3.6, 175.0)}
 FLOAT32_MATRIX = {"": (2.5, 3.6, 200.0), "_weight_gradient": (5.5, 6.5, 200.0), "_input_error": (2.5, 3.6, 200.0)}
@@ -67,7 +72,7 @@ CHUNKS = (  # layers whose gradient is computed for eight channels at a time
 
 
 def cases() -> Iterator[Case]:
-    """Yield every row: NITI's convention, TFLite's, zeroth-order training of the latter, and binary32."""
+    """Yield every row: NITI's convention, TFLite's, zeroth-order training of the latter, binary32, int16 weights."""
     for shape, goal in CONVOLUTIONS:
         yield from _passes("conv2d_s8", str(shape), shape.macs, goal, Niti, "conv2d", shape)
     for inputs, outputs, goal in MATRICES:
@@ -89,6 +94,12 @@ def cases() -> Iterator[Case]:
     shape, inputs, outputs = Shape(16, 16, 16, 32, 3, 1), 400, 120
     yield from _in_float32("conv2d", FLOAT32_CONV2D, str(shape), shape.macs, shape)
     yield from _in_float32("fully_connected", FLOAT32_MATRIX, f"{inputs}->{outputs}", inputs * outputs, inputs, outputs)
+    for shape, goal in W16A8_CONVOLUTIONS:
+        yield Case("w16a8_conv2d", str(shape), shape.macs, goal, _run(W16a8, W16a8.convolution, shape))
+    run = _run(W16a8, W16a8.fully_connected, 1024, 256)
+    yield Case("w16a8_fully_connected", "1024->256", 1024 * 256, goals(1.35, 4.5), run)
+    run = _run(W16a8, W16a8.perturb_and_update, WEIGHTS)
+    yield Case("w16a8 perturb + restore + update", size, WEIGHTS, goals(9.0, 24.0), run)
 
 
 def _passes(

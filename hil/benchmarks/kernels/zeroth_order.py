@@ -77,8 +77,8 @@ class ZerothOrder(KernelCalls):
         scales = put(rng.uniform(0.5, 2.0, channels).astype(np.float32))
         multiplier = put(rng.integers(1 << 30, 1 << 31, channels).astype(np.int32))
         shift = put(np.full(channels, -7, np.int8))
-        fields = RATE, False, True, depthwise, taps, channels, 0.02, scales, multiplier, shift, EXPONENT
-        return put(struct.pack("<f???xIIfIIIi", *fields))
+        fields = RATE, False, 0.0, True, depthwise, taps, channels, 0.02, scales, multiplier, shift, EXPONENT
+        return put(struct.pack("<f?xxxf??xxIIfIIIi", *fields))
 
     def _queries(self, count: int) -> int:
         states = self.rng.integers(1, 1 << 32, count, np.uint32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from hil.benchmarks import kernels
 from hil.benchmarks.kernels.cases import CORES, cases
 from hil.benchmarks.kernels.shapes import Shape
+from hil.errors import RigError
 from hil.reference.arith import psto_shift
 
 pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual`")
@@ -156,8 +158,15 @@ def test_a_function_that_is_not_there_is_named(machine):
 def test_every_row_of_the_issue_is_counted_on_every_core():
     names = {(case.kernel, case.shape) for case in cases()}
     kernels_named = {kernel for kernel, _ in names}
-    assert len(names) == 66 and {"forward", "digest", "tflite_depthwise_s8", "signed_sums_s32"} < kernels_named
+    assert len(names) == 70 and {"forward", "digest", "tflite_depthwise_s8", "signed_sums_s32"} < kernels_named
     assert all(set(case.goal) == set(CORES) and case.macs > 0 for case in cases())
     assert kernels.Row.__match_args__ == (
         "kernel", "shape", "core", "macs", "instructions", "instructions_per_mac", "goal",
     )  # fmt: skip
+
+
+def test_a_kernel_that_returns_early_is_no_row():
+    """A structure packed in an old order once gave 85 instructions for 36,864 weights, and a row within its goal."""
+    idle = replace(next(cases()), run=lambda machine: 85)
+    with pytest.raises(RigError, match=r"85 instructions for 65536 MACs.*compare the arguments"):
+        kernels.row_of(idle, "cortex-m7")
