@@ -9,7 +9,7 @@ static void add_window(const int8_t *in, int32_t input_zero, int32_t error, cons
         const int8_t *x = in + ((vertical.at + i) * shape->in_w + horizontal.at) * channels;
         int32_t *to = gradient + ((vertical.before + i) * shape->kernel_w + horizontal.before) * step;
         for (uint32_t j = 0; j < horizontal.inside; j++, x += channels, to += step) {
-            *to += error * (*x - input_zero);
+            *to = (int32_t)((uint32_t)*to + (uint32_t)(error * (*x - input_zero)));
         }
     }
 }

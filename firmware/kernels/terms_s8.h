@@ -18,9 +18,16 @@ void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_
                     int32_t *sums);
 
 /* Terms of pairs: the sum of row r for the first of the pair to first[r], that for the second to first[r + to_second].
-   `n` is even. At most 127 * 128 a product: one side is all of int8, the other has no -128. */
+   `n` is even. One side is all of int8, the other -127..127, or in the forms below -127..128. */
 void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
                      int32_t *first, uint32_t to_second);
+
+/* The same where both sums of row r begin with starts[r], modulo 2^32. The second form takes any terms; the first none
+   where both terms of a pair have 128 for the second: two products of -128 * 128 and a borrow are below -2^15. */
+void terms_pair_sums_from(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
+                          int32_t *first, uint32_t to_second, const int32_t *starts);
+void terms_pair_sums_raised(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
+                            int32_t *first, uint32_t to_second, const int32_t *starts);
 
 /* sums[at / 4] += factor * by >> shift for every term, or -= where `minus`; factor and by are not negative, so that
    what is shifted out is cut off towards zero. */
@@ -43,6 +50,10 @@ term_t *terms_of_patch(term_t *end, const patch_t *patch, uint32_t shift);
 
 /* The same of two patches as terms of pairs, the second `to_second` bytes after the first. */
 term_t *terms_of_pair(term_t *end, const patch_t *patch, uint32_t to_second);
+
+/* The same with one added to every byte, for a list that begins here. Terms of 0 are not left out. Makes *low other
+   than 0 if terms_pair_sums_from() does not take the list. */
+term_t *terms_of_pair_and_one(term_t *end, const patch_t *patch, uint32_t to_second, uint32_t *low);
 
 /* Append terms of 0 until there is an even number of them, at least two; returns how many there are. */
 static inline uint32_t terms_close(const term_t *terms, term_t *end) {

@@ -85,6 +85,7 @@ int main(void) {
         {"float32 kernels", test_float32_kernels},
         {"float32 vectors", test_float32_vectors},
         {"float32 plan", test_float32_plan},
+        {"affine8 variants", test_affine8_variants},
         {"w16a8", test_w16a8},
         {"w16a8 file", test_w16a8_file},
         {"qzo-ff", test_qzo_ff},

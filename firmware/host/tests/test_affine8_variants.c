@@ -1,0 +1,374 @@
+/* The kernels of affine8, in the variant of this build, against sums in 64 bits: docs/arithmetic-affine8.md, sections
+   2 to 4. Scratch has exactly the size of the memory plan. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "check.h"
+#include "kernels/affine8.h"
+#include "naive_tflite.h"
+#include "tflite_drawn.h"
+
+enum { ROUNDS = 400 };
+
+typedef enum { CONV2D, POINTWISE, DEPTHWISE } kind_t;
+
+/* All of int8, often one of its ends. */
+static int8_t draw_zero(void) {
+    const int32_t kind = draw(0, 3);
+    return (int8_t)(kind == 0 ? -128 : kind == 1 ? 127 : draw(-128, 127));
+}
+
+/* One that makes outputs of sums of `taps` products, or any. */
+static affine8_factor_t draw_factor(uint32_t taps) {
+    int32_t n = 22;
+    for (; taps > 1; taps /= 4) {
+        n++;
+    }
+    n = draw(0, 3) == 0 ? draw(16, 46) : n + draw(-1, 1);
+    const int32_t kind = draw(0, 9);
+    return (affine8_factor_t){.m = (uint16_t)(kind == 0   ? 65535
+                                              : kind == 1 ? 0
+                                                          : draw(32768, 65535)),
+                              .n = (uint8_t)n,
+                              .floors = draw(0, 3) == 0};
+}
+
+/* R, and the limits. */
+static int8_t output_of(int64_t acc, affine8_factor_t factor, int64_t zero, int64_t least, int64_t most) {
+    const int64_t divisor = INT64_C(1) << factor.n, product = acc * factor.m + (factor.floors ? 0 : divisor / 2);
+    const int64_t rest = product % divisor;
+    return (int8_t)naive_clamp(zero + product / divisor - (rest < 0 ? 1 : 0), least, most);
+}
+
+typedef struct {
+    const int8_t *in, *weights, *error;
+    int64_t input_zero, weight_zero, error_zero;
+    const int32_t *place; /* by output channel: in the list of those that are kept, or -1 */
+    uint32_t out_c, count, taps;
+    bool depthwise;
+    int64_t *sums, *gradient, *back;
+} layer_sums_t;
+
+static void add_products(void *context, uint32_t weight, uint32_t input, uint32_t output) {
+    const layer_sums_t *s = context;
+    const uint32_t channel = output % s->out_c;
+    const int64_t x = s->in[input] - s->input_zero, w = s->weights[weight] - s->weight_zero;
+    s->sums[output] += x * w;
+    const int32_t place = s->place[channel];
+    if (place >= 0) {
+        const uint32_t at = (uint32_t)place;
+        const int64_t e = s->error[output / s->out_c * s->count + at] - s->error_zero;
+        const uint32_t to = s->depthwise ? weight / s->out_c * s->count + at : at * s->taps + weight % s->taps;
+        s->gradient[to] += e * x;
+        s->back[input] += e * w;
+    }
+}
+
+/* Lists of all channels, of some, of one, of none. */
+static uint32_t draw_kept(uint32_t channels, uint16_t *kept, int32_t *place) {
+    const int32_t kind = draw(0, 4), one = draw(0, (int32_t)channels - 1);
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < channels; c++) {
+        const bool keeps = kind <= 1 || (kind == 2 && (int32_t)c == one) || (kind == 3 && draw(0, 1) == 1);
+        place[c] = keeps ? (int32_t)count : -1;
+        if (keeps) {
+            kept[count++] = (uint16_t)c;
+        }
+    }
+    return count;
+}
+
+/* Errors with many zeros, as the gate and the ranks leave them, or with none. */
+static void draw_zeros(int8_t *error, uint32_t n, int8_t zero) {
+    const int32_t zeros = draw(0, 3);
+    for (uint32_t i = 0; i < n; i++) {
+        error[i] = draw(0, 3) < zeros ? zero : error[i];
+    }
+}
+
+static uint64_t scratch_of(kind_t kind, const layer_shape_t *s) {
+    if (kind == DEPTHWISE) {
+        return 2ull * ((s->out_h - 1u) * s->stride + s->kernel_h) * ((s->out_w - 1u) * s->stride + s->kernel_w) +
+               2ull * s->kernel_h * s->kernel_w + 8;
+    }
+    return forward_scratch(kind == CONV2D ? OP_CONV2D : OP_POINTWISE, s);
+}
+
+static void run_forward(kind_t kind, const layer_sums_t *s, const layer_shape_t *shape, const affine8_layer_t *layer,
+                        int8_t *out) {
+    int8_t *scratch = take(scratch_of(kind, shape));
+    if (kind == CONV2D) {
+        affine8_conv2d(s->in, s->weights, shape, layer, scratch, out);
+    } else if (kind == POINTWISE) {
+        affine8_pointwise(s->in, s->weights, shape, layer, scratch, out);
+    } else {
+        affine8_depthwise(s->in, s->weights, shape, layer, scratch, out);
+    }
+    free(scratch);
+}
+
+static void run_backward(kind_t kind, const layer_sums_t *s, const affine8_errors_t *errors, const layer_shape_t *shape,
+                         int32_t *gradient, int32_t *back) {
+    const int8_t zero = (int8_t)s->input_zero, weight_zero = (int8_t)s->weight_zero;
+    if (kind == POINTWISE) {
+        affine8_pointwise_weight_gradient(s->in, errors, shape, zero, gradient);
+        affine8_pointwise_input_error(errors, s->weights, weight_zero, shape, back);
+        return;
+    }
+    const enum op op = kind == CONV2D ? OP_CONV2D : OP_DEPTHWISE;
+    int8_t *scratch = take(gradient_scratch(op, shape)), *spread = take(input_error_scratch(op, shape));
+    if (kind == CONV2D) {
+        affine8_conv2d_weight_gradient(s->in, errors, shape, zero, scratch, gradient);
+        affine8_conv2d_input_error(errors, s->weights, weight_zero, shape, (int32_t *)(void *)spread, back);
+    } else {
+        affine8_depthwise_weight_gradient(s->in, errors, shape, zero, scratch, gradient);
+        affine8_depthwise_input_error(errors, s->weights, weight_zero, shape, spread, back);
+    }
+    free(scratch), free(spread);
+}
+
+static void check_backward(kind_t kind, const layer_sums_t *s, const layer_shape_t *shape, const uint16_t *kept,
+                           const char *what) {
+    const affine8_errors_t errors = {.error = s->error, .zero = (int8_t)s->error_zero, .kept = kept, .count = s->count};
+    const uint32_t weights = s->taps * s->count, inputs = shape_inputs(shape);
+    int32_t *gradient = take(weights * sizeof *gradient), *before = take(weights * sizeof *before),
+            *back = take(inputs * sizeof *back);
+    for (uint32_t i = 0; i < weights; i++) {
+        gradient[i] = before[i] = draw(INT32_MIN, INT32_MAX);
+    }
+    run_backward(kind, s, &errors, shape, gradient, back);
+    for (uint32_t i = 0; i < weights; i++) {
+        const int32_t sum = (int32_t)((uint32_t)before[i] + (uint32_t)s->gradient[i]);
+        CHECK(gradient[i] == sum, "gradient of %s, element %u: %d, not %d", what, i, gradient[i], sum);
+    }
+    for (uint32_t i = 0; i < inputs; i++) {
+        CHECK(back[i] == s->back[i], "error of %s, element %u: %d, not %lld", what, i, back[i], (long long)s->back[i]);
+    }
+    free(gradient), free(before), free(back);
+}
+
+static void check_forward(kind_t kind, const layer_sums_t *s, const layer_shape_t *shape, const char *what) {
+    const uint32_t channels = shape->out_c, outputs = shape_outputs(shape);
+    int32_t *bias = take(channels * sizeof *bias), *folded = take(channels * sizeof *folded);
+    for (uint32_t o = 0; o < channels; o++) {
+        bias[o] = draw(0, 5) == 0 ? draw(-(1 << 29), 1 << 29) : draw(-5000, 5000);
+    }
+    affine8_fold_bias(bias, s->weights, (int8_t)s->weight_zero, s->taps, kind == DEPTHWISE ? channels : 1, channels,
+                      kind == DEPTHWISE ? 1 : s->taps, (int8_t)s->input_zero, folded);
+    const int32_t least = draw(0, 1) == 0 ? -128 : draw(-128, 126);
+    const affine8_layer_t layer = {.input_zero = (int8_t)s->input_zero,
+                                   .weight_zero = (int8_t)s->weight_zero,
+                                   .output_zero = draw_zero(),
+                                   .least = (int8_t)least,
+                                   .most = (int8_t)(draw(0, 1) == 0 ? 127 : draw(least, 127)),
+                                   .factor = draw_factor(s->taps),
+                                   .bias = folded};
+    int8_t *out = take(outputs);
+    run_forward(kind, s, shape, &layer, out);
+    for (uint32_t i = 0; i < outputs; i++) {
+        const int8_t expected =
+            output_of(bias[i % channels] + s->sums[i], layer.factor, layer.output_zero, layer.least, layer.most);
+        CHECK(out[i] == expected, "%s, output %u: %d, not %d", what, i, out[i], expected);
+    }
+    free(bias), free(folded), free(out);
+}
+
+static void check_layer(kind_t kind, const layer_shape_t *shape, const char *what) {
+    const uint32_t window = (uint32_t)shape->kernel_h * shape->kernel_w, outputs = shape_outputs(shape);
+    layer_sums_t s = {.input_zero = draw_zero(),
+                      .weight_zero = draw_zero(),
+                      .error_zero = draw_zero(),
+                      .out_c = shape->out_c,
+                      .taps = kind == DEPTHWISE ? window : window * shape->in_c,
+                      .depthwise = kind == DEPTHWISE};
+    const uint32_t weights = s.taps * shape->out_c, inputs = shape_inputs(shape);
+    uint16_t *kept = take(shape->out_c * sizeof *kept);
+    int32_t *place = take(shape->out_c * sizeof *place);
+    s.place = place;
+    s.count = draw_kept(shape->out_c, kept, place);
+    const uint32_t errors = outputs / shape->out_c * s.count;
+    int8_t *error = draw_bytes(errors), *in = draw_bytes(inputs), *w = draw_bytes(weights);
+    draw_zeros(error, errors, (int8_t)s.error_zero);
+    s.error = error, s.in = in, s.weights = w;
+    s.sums = calloc(outputs, sizeof *s.sums);
+    s.gradient = calloc(weights, sizeof *s.gradient);
+    s.back = calloc(inputs, sizeof *s.back);
+    CHECK(s.sums != NULL && s.gradient != NULL && s.back != NULL, "no memory");
+    naive_products(shape, s.depthwise, add_products, &s);
+    check_forward(kind, &s, shape, what);
+    check_backward(kind, &s, shape, kept, what);
+    void *all[] = {kept, place, error, in, w, s.sums, s.gradient, s.back};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        free(all[i]);
+    }
+}
+
+/* Shapes for which kernels take other ways than for drawn ones: many channels, many taps, rows of more positions than
+   fit at once, an input of one row. */
+static void test_layers(void) {
+    static const layer_shape_t shapes[] = {
+        {.in_h = 6,
+         .in_w = 18,
+         .in_c = 16,
+         .out_h = 6,
+         .out_w = 18,
+         .out_c = 7,
+         .kernel_h = 3,
+         .kernel_w = 3,
+         .padding = 1,
+         .stride = 1},
+        {.in_h = 14,
+         .in_w = 13,
+         .in_c = 1,
+         .out_h = 14,
+         .out_w = 13,
+         .out_c = 6,
+         .kernel_h = 5,
+         .kernel_w = 5,
+         .padding = 2,
+         .stride = 1},
+        {.in_h = 4,
+         .in_w = 140,
+         .in_c = 3,
+         .out_h = 4,
+         .out_w = 140,
+         .out_c = 5,
+         .kernel_h = 3,
+         .kernel_w = 3,
+         .padding = 1,
+         .stride = 1},
+        {.in_h = 1,
+         .in_w = 400,
+         .in_c = 1,
+         .out_h = 1,
+         .out_w = 398,
+         .out_c = 3,
+         .kernel_h = 1,
+         .kernel_w = 3,
+         .stride = 1},
+        {.in_h = 1,
+         .in_w = 2,
+         .in_c = 70,
+         .out_h = 1,
+         .out_w = 2,
+         .out_c = 130,
+         .kernel_h = 1,
+         .kernel_w = 1,
+         .stride = 1},
+        {.in_h = 9,
+         .in_w = 9,
+         .in_c = 2,
+         .out_h = 5,
+         .out_w = 5,
+         .out_c = 4,
+         .kernel_h = 7,
+         .kernel_w = 7,
+         .padding = 3,
+         .stride = 2},
+    };
+    for (uint32_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        for (uint32_t again = 0; again < 8; again++) {
+            check_layer(CONV2D, &shapes[i], "conv2d");
+        }
+    }
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        layer_shape_t shape = draw_window(false);
+        check_layer(CONV2D, &shape, "conv2d");
+        shape = draw_window(true);
+        check_layer(DEPTHWISE, &shape, "depthwise");
+        shape = draw_pointwise();
+        check_layer(POINTWISE, &shape, "pointwise");
+    }
+    const layer_shape_t wide = {.in_h = 4,
+                                .in_w = 140,
+                                .in_c = 2,
+                                .out_h = 2,
+                                .out_w = 70,
+                                .out_c = 2,
+                                .kernel_h = 5,
+                                .kernel_w = 5,
+                                .padding = 2,
+                                .stride = 2};
+    check_layer(DEPTHWISE, &wide, "depthwise, wide");
+}
+
+static void check_matrix(uint32_t inputs, uint32_t outputs) {
+    const affine8_layer_t drawn = {.input_zero = draw_zero(),
+                                   .weight_zero = draw_zero(),
+                                   .output_zero = draw_zero(),
+                                   .least = -128,
+                                   .most = 127,
+                                   .factor = draw_factor(inputs)};
+    int8_t *in = draw_bytes(inputs), *w = draw_bytes(inputs * outputs), *out = take(outputs);
+    uint16_t *kept = take(outputs * sizeof *kept);
+    int32_t *place = take(outputs * sizeof *place), *bias = take(outputs * sizeof *bias),
+            *gradient = take(inputs * outputs * sizeof *gradient), *back = take(inputs * sizeof *back),
+            *sums = take(outputs * sizeof *sums);
+    affine8_layer_t layer = drawn;
+    layer.bias = bias;
+    memset(bias, 0, outputs * sizeof *bias);
+    affine8_fold_bias(bias, w, layer.weight_zero, inputs, 1, outputs, inputs, layer.input_zero, bias);
+    affine8_fully_connected(in, w, inputs, outputs, &layer, sums, out);
+    const affine8_errors_t errors = {.zero = draw_zero(), .kept = kept, .count = draw_kept(outputs, kept, place)};
+    int8_t *error = draw_bytes(errors.count);
+    draw_zeros(error, errors.count, errors.zero);
+    affine8_errors_t its = errors;
+    its.error = error;
+    for (uint32_t i = 0; i < inputs * errors.count; i++) {
+        gradient[i] = (int32_t)i;
+    }
+    affine8_fully_connected_weight_gradient(in, &its, inputs, layer.input_zero, gradient);
+    affine8_fully_connected_input_error(&its, w, layer.weight_zero, inputs, back);
+    for (uint32_t o = 0; o < outputs; o++) {
+        int64_t sum = 0;
+        for (uint32_t j = 0; j < inputs; j++) {
+            sum += (in[j] - layer.input_zero) * (w[o * inputs + j] - layer.weight_zero);
+        }
+        const int8_t expected = output_of(sum, layer.factor, layer.output_zero, -128, 127);
+        CHECK(out[o] == expected, "fully_connected %u x %u, output %u: %d, not %d", inputs, outputs, o, out[o],
+              expected);
+    }
+    for (uint32_t j = 0; j < inputs; j++) {
+        int64_t sum = 0;
+        for (uint32_t i = 0; i < errors.count; i++) {
+            const int32_t e = error[i] - errors.zero, at = (int32_t)(i * inputs + j);
+            sum += e * (w[kept[i] * inputs + j] - layer.weight_zero);
+            CHECK(gradient[at] == at + e * (in[j] - layer.input_zero), "gradient %d of fully_connected: %d", at,
+                  gradient[at]);
+        }
+        CHECK(back[j] == sum, "error %u of fully_connected: %d, not %lld", j, back[j], (long long)sum);
+    }
+    void *all[] = {in, w, out, kept, place, bias, gradient, back, sums, error};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        free(all[i]);
+    }
+}
+
+/* Every n, sums of every length, and outputs in the place of the sums. */
+static void test_requantize(void) {
+    for (uint8_t n = 16; n <= 46; n++) {
+        for (uint32_t round = 0; round < 20; round++) {
+            const uint32_t size = (uint32_t)draw(0, 40);
+            affine8_factor_t factor = draw_factor(1);
+            factor.n = n;
+            const int8_t zero = draw_zero();
+            int32_t *sums = take(size * sizeof *sums);
+            int8_t *expected = take(size);
+            for (uint32_t i = 0; i < size; i++) {
+                sums[i] = draw(-2130739200, 2130739200) >> draw(0, 30);
+                expected[i] = output_of(sums[i], factor, zero, -128, 127);
+            }
+            affine8_requantize_s32(sums, size, factor, zero, (int8_t *)(void *)sums);
+            check_s8((int8_t *)(void *)sums, expected, size, "requantize");
+            free(sums), free(expected);
+        }
+    }
+}
+
+void test_affine8_variants(void) {
+    test_requantize();
+    test_layers();
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        check_matrix((uint32_t)draw(1, 300), (uint32_t)draw(1, 20));
+    }
+}
