@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_input_error_cores.c */
+
 #include "kernels/affine8.h"
 
 void affine8_pointwise_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
@@ -9,3 +14,5 @@ void affine8_pointwise_input_error(const affine8_errors_t *errors, const int8_t 
         acc += shape->in_c;
     }
 }
+
+#endif

@@ -2,6 +2,8 @@
 
 #if KERNELS_THUMB1
 
+#include <stddef.h>
+
 #include "kernels/terms_s8.h"
 
 #if defined(__ARM_ARCH_6M__) && !defined(KERNELS_THUMB1_IN_C)
@@ -121,6 +123,32 @@ term_t *terms_of_bytes(term_t *end, const int8_t *bytes, uint32_t n, uint32_t st
     for (; n > 0; n--, bytes += step, at += at_step) {
         if (*bytes != 0) {
             *end++ = (term_t){.at = at, .factor = *bytes};
+        }
+    }
+    return end;
+}
+
+term_t *terms_of_differences(term_t *end, const int8_t *bytes, uint32_t n, uint32_t step, int32_t zero, uint32_t at,
+                             uint32_t at_step) {
+    for (; n > 0; n--, bytes += step, at += at_step) {
+        if (*bytes != zero) {
+            *end++ = (term_t){.at = at, .factor = *bytes - zero};
+        }
+    }
+    return end;
+}
+
+term_t *terms_of_errors(term_t *end, const affine8_errors_t *errors, const int8_t *error, uint32_t first, uint32_t n,
+                        uint32_t row) {
+    const int32_t zero = errors->zero;
+    error += first;
+    if (errors->kept == NULL) {
+        return terms_of_differences(end, error, n, 1, zero, first * row, row);
+    }
+    for (const uint16_t *kept = errors->kept + first, *const last = kept + n; kept != last; kept++) {
+        const int32_t e = *error++ - zero;
+        if (e != 0) {
+            *end++ = (term_t){.at = *kept * row, .factor = e};
         }
     }
     return end;

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/affine8.h"
+
 typedef struct {
     uint32_t at;    /* the byte of a row that the factor belongs to */
     int32_t factor; /* int8; of a pair: that of the first plus 2^16 times that of the second */
@@ -29,6 +31,9 @@ void terms_pair_sums_from(const term_t *terms, uint32_t n, const int8_t *rows, u
 void terms_pair_sums_raised(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
                             int32_t *first, uint32_t to_second, const int32_t *starts);
 
+/* sums[at / 4] += factor * by for every term, modulo 2^32. */
+void terms_add_products(const term_t *terms, uint32_t n, int32_t by, int32_t *sums);
+
 /* sums[at / 4] += factor * by >> shift for every term, or -= where `minus`; factor and by are not negative, so that
    what is shifted out is cut off towards zero. */
 void terms_add_magnitudes(const term_t *terms, uint32_t n, int32_t by, uint32_t shift, int32_t *sums, bool minus);
@@ -36,6 +41,15 @@ void terms_add_magnitudes(const term_t *terms, uint32_t n, int32_t by, uint32_t 
 /* Append as terms those of `n` bytes, `step` apart, that are not 0; their places lie `at_step` apart, from `at` on.
    Returns the end of the list. */
 term_t *terms_of_bytes(term_t *end, const int8_t *bytes, uint32_t n, uint32_t step, uint32_t at, uint32_t at_step);
+
+/* The same with all bytes less `zero`. */
+term_t *terms_of_differences(term_t *end, const int8_t *bytes, uint32_t n, uint32_t step, int32_t zero, uint32_t at,
+                             uint32_t at_step);
+
+/* Append as terms those of the errors first..first + `n` - 1 of the position at `error` that do not stand for 0; the
+   row of channel o has the place o * `row`. `kept` NULL: all channels are. */
+term_t *terms_of_errors(term_t *end, const affine8_errors_t *errors, const int8_t *error, uint32_t first, uint32_t n,
+                        uint32_t row);
 
 /* `rows` runs of `n` bytes, `step` bytes from one to the next in memory, `at_step` in the rows that they are to be
    multiplied with, where the first has the place `at`. */

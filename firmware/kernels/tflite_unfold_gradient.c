@@ -19,14 +19,18 @@ static void subtract(int32_t *gradient, uint32_t taps, uint32_t offset) {
     }
 }
 
-void tflite_unfold_gradient(const int8_t *error, uint32_t positions, uint32_t channels, uint32_t taps,
-                            int8_t input_zero, int32_t *gradient) {
+void tflite_unfold_gradient(const affine8_errors_t *errors, uint32_t positions, uint32_t taps, int8_t input_zero,
+                            int32_t *gradient) {
+    const uint32_t channels = errors->count;
+    if (input_zero == 0) {
+        return;
+    }
     for (uint32_t o = 0; o < channels; o++) {
-        int32_t sum = 0;
+        int32_t sum = -errors->zero * (int32_t)positions;
         for (uint32_t p = 0; p < positions; p++) {
-            sum += error[p * channels + o];
+            sum += errors->error[p * channels + o];
         }
-        if (sum != 0 && input_zero != 0) {
+        if (sum != 0) {
             subtract(gradient, taps, (uint32_t)input_zero * (uint32_t)sum);
         }
         gradient += taps;
