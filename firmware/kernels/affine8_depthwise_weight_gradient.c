@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_depthwise_cores.c */
+
 #include "kernels/affine8.h"
 #include "kernels/tflite_windows.h"
 
@@ -32,3 +37,5 @@ void affine8_depthwise_weight_gradient(const int8_t *in, const affine8_errors_t 
         }
     }
 }
+
+#endif

@@ -24,19 +24,20 @@ void affine8_conv2d_input_error(const affine8_errors_t *errors, const int8_t *we
     input_error(errors, weights, weight_zero, shape, acc);
 }
 
+#if KERNELS_DSP
+
 void affine8_pointwise_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
                                    const layer_shape_t *shape, int32_t *acc) {
     input_error(errors, weights, weight_zero, shape, acc);
 }
 
+#endif
+
 void affine8_fully_connected_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
                                          uint32_t inputs, int32_t *acc) {
-    int32_t sum = 0;
-    for (uint32_t i = 0; i < errors->count; i++) {
-        sum += errors->error[i] - errors->zero;
-    }
+    const int32_t start = -weight_zero * sum_of_errors(errors, errors->error);
     for (uint32_t j = 0; j < inputs; j++) {
-        acc[j] = -weight_zero * sum;
+        acc[j] = start;
     }
     matrix_add_input_error(errors, weights, inputs, acc);
 }

@@ -1,7 +1,6 @@
 #include "kernels/dsp.h"
-#include "kernels/thumb1.h"
 
-#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_input_error_cores.c */
+#if !KERNELS_DSP /* else affine8_input_error_cores.c */
 
 #include "kernels/affine8.h"
 

@@ -27,6 +27,20 @@ static inline void add_corners(int32_t value, const layer_shape_t *shape, span_t
     }
 }
 
+/* By fours, since the compiler unrolls no loop of unknown length. */
+static inline int32_t *fill(int32_t *acc, uint32_t n, int32_t value) {
+    for (; n >= 4; n -= 4, acc += 4) {
+        acc[0] = value;
+        acc[1] = value;
+        acc[2] = value;
+        acc[3] = value;
+    }
+    for (; n > 0; n--) {
+        *acc++ = value;
+    }
+    return acc;
+}
+
 /* Sums of the differences, in all channels. */
 static void sum_differences(const layer_shape_t *shape, int32_t *acc) {
     const uint32_t in_c = shape->in_c, pitch = shape->in_w * in_c;
@@ -35,9 +49,7 @@ static void sum_differences(const layer_shape_t *shape, int32_t *acc) {
         for (const int32_t *const end = acc + pitch; acc != end;) {
             sum += *acc;
             const int32_t value = sum + (y > 0 ? *(acc - pitch) : 0);
-            for (const int32_t *const last = acc + in_c; acc != last;) {
-                *acc++ = value;
-            }
+            acc = fill(acc, in_c, value);
         }
     }
 }
@@ -45,18 +57,18 @@ static void sum_differences(const layer_shape_t *shape, int32_t *acc) {
 void affine8_start_input_error(const affine8_errors_t *errors, int8_t weight_zero, const layer_shape_t *shape,
                                int32_t *acc) {
     const int8_t *error = errors->error;
-    const int32_t zeros = errors->zero * (int32_t)errors->count;
-    memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
+    const uint32_t inputs = shape_inputs(shape);
     if (weight_zero == 0 || errors->count == 0) {
+        memset(acc, 0, inputs * sizeof acc[0]);
         return;
+    }
+    for (uint32_t i = 0; i < inputs; i += shape->in_c) {
+        acc[i] = 0;
     }
     for (uint32_t y = 0; y < shape->out_h; y++) {
         const span_t vertical = span_of(y, shape->stride, shape->padding, shape->kernel_h, shape->in_h);
-        for (uint32_t x = 0; x < shape->out_w; x++) {
-            int32_t sum = -zeros;
-            for (const int8_t *const end = error + errors->count; error != end;) {
-                sum += *error++;
-            }
+        for (uint32_t x = 0; x < shape->out_w; x++, error += errors->count) {
+            const int32_t sum = sum_of_errors(errors, error);
             if (sum != 0) {
                 add_corners(-weight_zero * sum, shape, vertical,
                             span_of(x, shape->stride, shape->padding, shape->kernel_w, shape->in_w), acc);

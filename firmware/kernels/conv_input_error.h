@@ -27,3 +27,16 @@ void affine8_start_input_error(const affine8_errors_t *errors, int8_t weight_zer
 static inline uint32_t row_of_error(const affine8_errors_t *errors, uint32_t i) {
     return errors->kept == NULL ? i : errors->kept[i];
 }
+
+/* The sum of the errors of a position. */
+static inline int32_t sum_of_errors(const affine8_errors_t *errors, const int8_t *error) {
+    const int8_t *const fours = error + errors->count / 4 * 4, *const end = error + errors->count;
+    int32_t sum = -errors->zero * (int32_t)errors->count;
+    for (; error != fours; error += 4) {
+        sum += error[0] + error[1] + error[2] + error[3];
+    }
+    while (error != end) {
+        sum += *error++;
+    }
+    return sum;
+}

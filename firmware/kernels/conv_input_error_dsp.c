@@ -32,9 +32,9 @@ bool conv_error_widens(const affine8_errors_t *errors, const layer_shape_t *shap
     return taps_of(shape) <= FEW_TAPS && errors->count >= 4;
 }
 
-/* Four channels of all positions, from `error` on. */
-static void spread_four(const affine8_errors_t *errors, const int8_t *error, const four_weights_t *wide,
-                        const layer_shape_t *shape, uint32_t stride, int32_t *acc) {
+/* Four channels of all positions, from `error` on; a stride of 1 is a constant to the compiler. */
+static inline void spread_four(const affine8_errors_t *errors, const int8_t *error, const four_weights_t *wide,
+                               const layer_shape_t *shape, uint32_t stride, int32_t *acc) {
     const uint32_t in_c = shape->in_c, row = shape->kernel_w * in_c, count = errors->count;
     const uint32_t negative_zero = low_lanes((uint32_t)-errors->zero, (uint32_t)-errors->zero);
     for (uint32_t y = 0; y < shape->out_h; y++) {
@@ -64,7 +64,11 @@ static void spread_fours(const affine8_errors_t *errors, const int8_t *weights, 
             rows[i] = weights + row_of_error(errors, first + i) * taps;
         }
         four_channels_widen(rows, taps, weight_zero, o - first, wide);
-        spread_four(errors, errors->error + first, wide, shape, stride, acc);
+        if (stride == 1) {
+            spread_four(errors, errors->error + first, wide, shape, 1, acc);
+        } else {
+            spread_four(errors, errors->error + first, wide, shape, stride, acc);
+        }
     }
 }
 

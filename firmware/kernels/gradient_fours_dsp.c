@@ -37,6 +37,15 @@ bool gradient_fours_take(const layer_shape_t *shape, const affine8_errors_t *err
     return found * SAMPLE * 8 >= places * 5;
 }
 
+/* A row of the input, to the rows of its channels. */
+static inline void take_row(const int8_t *in, uint32_t in_c, uint32_t inside, uint32_t plane, int8_t *row) {
+    for (uint32_t x = 0; x < inside; x++) {
+        for (uint32_t c = 0; c < in_c; c++) {
+            row[c * plane + x] = *in++;
+        }
+    }
+}
+
 void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t zero, uint32_t first, uint32_t rows,
                            int8_t *planes) {
     const uint32_t in_c = shape->in_c, in_w = shape->in_w, padding = shape->padding;
@@ -46,11 +55,8 @@ void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t 
     int8_t *row = planes + padding;
     for (uint32_t padded_y = first; padded_y < first + rows; padded_y++, row += width) {
         const uint32_t y = padded_y - padding; /* beyond the input, above it too, where the row is padding */
-        const int8_t *from = in + y * in_w * in_c;
-        for (uint32_t x = 0; y < shape->in_h && x < inside; x++) {
-            for (uint32_t c = 0; c < in_c; c++) {
-                row[c * plane + x] = *from++;
-            }
+        if (y < shape->in_h) {
+            take_row(in + y * in_w * in_c, in_c, inside, plane, row);
         }
     }
 }
@@ -111,11 +117,26 @@ static inline void take(fours_t *fours, uint32_t at, int32_t e0, int32_t e1, int
     }
 }
 
+/* A zero point of 0 is a constant to the compiler. */
+static inline void take_all(fours_t *fours, uint32_t count, uint32_t channels, int32_t zero, const int8_t *error) {
+    const uint32_t out_w = fours->shape->out_w, rest = out_w % 4;
+    for (uint32_t y = 0; y < count; y++) {
+        uint32_t at = y * fours->width;
+        for (const uint32_t end = at + out_w - rest; at != end; at += 4, error += 4 * channels) {
+            take(fours, at, error[0] - zero, error[channels] - zero, error[2 * channels] - zero,
+                 error[3 * channels] - zero);
+        }
+        if (rest > 0) {
+            take(fours, at, error[0] - zero, rest > 1 ? error[channels] - zero : 0,
+                 rest > 2 ? error[2 * channels] - zero : 0, 0);
+            error += rest * channels;
+        }
+    }
+}
+
 void gradient_fours_add(const int8_t *planes, uint32_t count, const affine8_errors_t *errors, const int8_t *error,
                         const layer_shape_t *shape, int32_t *sum) {
-    const uint32_t channels = errors->count, out_w = shape->out_w, rest = out_w % 4;
     const uint32_t width = gradient_fours_width(shape);
-    const int32_t zero = errors->zero;
     fours_t fours;
     fours.shape = shape;
     fours.planes = planes;
@@ -123,19 +144,14 @@ void gradient_fours_add(const int8_t *planes, uint32_t count, const affine8_erro
     fours.plane = (count + shape->kernel_h - 1) * width;
     fours.sum = sum;
     fours.count = 0;
-    for (uint32_t y = 0; y < count; y++) {
-        uint32_t at = y * width;
-        for (const uint32_t end = at + out_w - rest; at != end; at += 4, error += 4 * channels) {
-            take(&fours, at, error[0] - zero, error[channels] - zero, error[2 * channels] - zero,
-                 error[3 * channels] - zero);
-        }
-        if (rest > 0) {
-            take(&fours, at, error[0] - zero, rest > 1 ? error[channels] - zero : 0,
-                 rest > 2 ? error[2 * channels] - zero : 0, 0);
-            error += rest * channels;
-        }
+    if (errors->zero == 0) {
+        take_all(&fours, count, errors->count, 0, error);
+    } else {
+        take_all(&fours, count, errors->count, errors->zero, error);
     }
-    add_fours(&fours);
+    if (fours.count > 0) {
+        add_fours(&fours);
+    }
 }
 
 #endif
