@@ -31,5 +31,8 @@ typedef struct {
 affine8_params_t affine8_params(float low, float high, bool floors);
 int8_t affine8_quantize(float x, float j, int8_t z, bool floors);
 
+/* Where a limit of an output lies, before it is limited to int8. */
+int32_t affine8_limit(float limit, const affine8_params_t *of);
+
 /* Q(x), |x| <= 2^30: the nearest integer, half to even; or the next lower one. */
 int32_t affine8_round(float x, bool floors);

@@ -4,7 +4,7 @@
    depthwise [ky][kx][c]; any kernel, stride and padding. `out` must not overlap `in`.
 
    Scratch is aligned to 8 bytes; its sizes are those of docs/memory-graph.md for tflite8, but for depthwise forward
-   (docs/arithmetic-fqt.md, section 10): formats/affine8_sizes.h. */
+   (docs/arithmetic-fqt.md, section 10): formats/affine8.h and formats/tflite8_sizes.h. */
 #pragma once
 
 #include <stdint.h>
@@ -41,8 +41,12 @@ void affine8_depthwise(const int8_t *in, const int8_t *weights, const layer_shap
 void affine8_fully_connected(const int8_t *in, const int8_t *weights, uint32_t inputs, uint32_t outputs,
                              const affine8_layer_t *layer, int32_t *scratch, int8_t *out);
 
-/* The errors of the output channels of a layer that are kept: error[p * count + i] is that of channel kept[i] at output
-   position p, `zero` stands for 0. Channels are in ascending order. All others take no part: their errors are 0. */
+/* The errors of the output channels of a layer that are kept; `zero` stands for 0. Channels are in ascending order. All
+   others take no part: their errors are 0.
+
+   conv2d, pointwise and fully_connected take them packed: error[p * count + i] is that of channel kept[i] at output
+   position p. Depthwise and the bias gradient take them where they lie: error[p * channels + kept[i]]. With all channels
+   both are the same. */
 typedef struct {
     const int8_t *error;
     int8_t zero;
@@ -66,8 +70,7 @@ void affine8_fully_connected_input_error(const affine8_errors_t *errors, const i
                                          uint32_t inputs, int32_t *acc);
 
 /* Weight gradient: gradient[i][ky][kx][c] += the sum of (error - zero) * (input - input_zero) over the output
-   positions, of channel kept[i], modulo 2^32; the padding adds nothing. Depthwise: gradient[ky][kx][i]. Only depthwise
-   reads `kept`. */
+   positions, of channel kept[i], modulo 2^32; the padding adds nothing. Depthwise: gradient[ky][kx][i]. */
 void affine8_conv2d_weight_gradient(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape,
                                     int8_t input_zero, int8_t *scratch, int32_t *gradient);
 void affine8_pointwise_weight_gradient(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape,
@@ -78,7 +81,7 @@ void affine8_fully_connected_weight_gradient(const int8_t *in, const affine8_err
                                              int8_t input_zero, int32_t *gradient);
 
 /* Bias gradient: gradient[i] += the sum of error - zero over the positions, of channel kept[i]. */
-void affine8_bias_gradient(const affine8_errors_t *errors, uint32_t positions, int32_t *gradient);
+void affine8_bias_gradient(const affine8_errors_t *errors, uint32_t positions, uint32_t channels, int32_t *gradient);
 
 /* norms[o] = the sum of |error - zero| over the positions of [position][channel]: docs/arithmetic-fqt.md, section 4. */
 void affine8_error_norms(const int8_t *error, int8_t zero, uint32_t positions, uint32_t channels, uint32_t *norms);

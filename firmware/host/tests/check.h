@@ -75,3 +75,4 @@ void test_qzo_ff(void);
 void test_qzo_numbers(void);
 void test_qzo_steps(void);
 void test_qzo_settings(void);
+void test_fqt_steps(void);

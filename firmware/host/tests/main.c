@@ -92,6 +92,7 @@ int main(void) {
         {"qzo-ff numbers", test_qzo_numbers},
         {"qzo-ff steps", test_qzo_steps},
         {"qzo-ff settings", test_qzo_settings},
+        {"fqt steps", test_fqt_steps},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         groups[i].run();
