@@ -60,7 +60,7 @@ static void spread_phase(const affine8_errors_t *errors, const int8_t *weights, 
         const uint32_t c = depthwise_channel(errors, i);
         const int32_t sum = take_turned(weights + c, shape, vertical, horizontal, kernel);
         const int32_t offset = errors->zero * (sum - weight_zero * (int32_t)taps);
-        tflite_plane_take(errors->error + i, errors->count, &rows, &columns, plane);
+        tflite_plane_take(errors->error + c, shape->in_c, &rows, &columns, plane);
         store_channel(plane, kernel, weight_zero, shape, vertical, horizontal, offset, acc + c);
     }
 }

@@ -19,7 +19,7 @@ void depthwise_planes_input_error_s8(const affine8_errors_t *errors, const int8_
 void depthwise_planes_weight_gradient_s8(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape,
                                          int8_t input_zero, int8_t *scratch, int32_t *gradient);
 
-/* The channel that the errors `i` are of. */
+/* The i-th channel that is kept; its errors lie among those of all channels. */
 static inline uint32_t depthwise_channel(const affine8_errors_t *errors, uint32_t i) {
     return errors->kept == NULL ? i : errors->kept[i];
 }

@@ -32,23 +32,24 @@ static void add_channel(const int8_t *plane, const int8_t *errors, int8_t error_
 
 static void add_phase(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape, int8_t input_zero,
                       const phase_t *vertical, const phase_t *horizontal, int8_t *scratch, int32_t *gradient) {
-    const uint32_t count = errors->count, positions = (uint32_t)shape->out_h * shape->out_w;
+    const uint32_t channels = shape->in_c, positions = (uint32_t)shape->out_h * shape->out_w;
     const plane_axis_t rows = tflite_plane_axis((int32_t)vertical->first - shape->padding, shape->stride,
                                                 shape->out_h + vertical->taps - 1, shape->in_h);
     const plane_axis_t columns = tflite_plane_axis((int32_t)horizontal->first - shape->padding, shape->stride,
                                                    shape->out_w + horizontal->taps - 1, shape->in_w);
     int8_t *own = scratch, *plane = scratch + positions;
     tflite_plane_fill(&rows, &columns, input_zero, plane);
-    for (uint32_t i = 0; i < count; i++) {
-        const int8_t *const error = errors->error + i;
+    for (uint32_t i = 0; i < errors->count; i++) {
+        const uint32_t c = depthwise_channel(errors, i);
+        const int8_t *const error = errors->error + c;
         int32_t sum = -errors->zero * (int32_t)positions;
         for (uint32_t p = 0; p < positions; p++) {
-            own[p] = error[p * count];
+            own[p] = error[p * channels];
             sum += own[p];
         }
-        tflite_plane_take(in + depthwise_channel(errors, i), shape->in_c, &rows, &columns, plane);
-        add_channel(plane, own, errors->zero, shape, vertical, horizontal, (uint32_t)input_zero * (uint32_t)sum, count,
-                    gradient + i);
+        tflite_plane_take(in + c, channels, &rows, &columns, plane);
+        add_channel(plane, own, errors->zero, shape, vertical, horizontal, (uint32_t)input_zero * (uint32_t)sum,
+                    errors->count, gradient + i);
     }
 }
 

@@ -57,7 +57,7 @@ static void add_products(void *context, uint32_t weight, uint32_t input, uint32_
     const int32_t place = s->place[channel];
     if (place >= 0) {
         const uint32_t at = (uint32_t)place;
-        const int64_t e = s->error[output / s->out_c * s->count + at] - s->error_zero;
+        const int64_t e = s->error[s->depthwise ? output : output / s->out_c * s->count + at] - s->error_zero;
         const uint32_t to = s->depthwise ? weight / s->out_c * s->count + at : at * s->taps + weight % s->taps;
         s->gradient[to] += e * x;
         s->back[input] += e * w;
@@ -186,7 +186,7 @@ static void check_layer(kind_t kind, const layer_shape_t *shape, const char *wha
     int32_t *place = take(shape->out_c * sizeof *place);
     s.place = place;
     s.count = draw_kept(shape->out_c, kept, place);
-    const uint32_t errors = outputs / shape->out_c * s.count;
+    const uint32_t errors = s.depthwise ? outputs : outputs / shape->out_c * s.count; /* packed, or where they lie */
     int8_t *error = draw_bytes(errors), *in = draw_bytes(inputs), *w = draw_bytes(weights);
     draw_zeros(error, errors, (int8_t)s.error_zero);
     s.error = error, s.in = in, s.weights = w;
