@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "affine8_drawn.h"
 #include "check.h"
 #include "kernels/affine8.h"
 #include "naive_tflite.h"
@@ -11,34 +12,6 @@
 enum { ROUNDS = 400 };
 
 typedef enum { CONV2D, POINTWISE, DEPTHWISE } kind_t;
-
-/* All of int8, often one of its ends. */
-static int8_t draw_zero(void) {
-    const int32_t kind = draw(0, 3);
-    return (int8_t)(kind == 0 ? -128 : kind == 1 ? 127 : draw(-128, 127));
-}
-
-/* One that makes outputs of sums of `taps` products, or any. */
-static affine8_factor_t draw_factor(uint32_t taps) {
-    int32_t n = 22;
-    for (; taps > 1; taps /= 4) {
-        n++;
-    }
-    n = draw(0, 3) == 0 ? draw(16, 46) : n + draw(-1, 1);
-    const int32_t kind = draw(0, 9);
-    return (affine8_factor_t){.m = (uint16_t)(kind == 0   ? 65535
-                                              : kind == 1 ? 0
-                                                          : draw(32768, 65535)),
-                              .n = (uint8_t)n,
-                              .floors = draw(0, 3) == 0};
-}
-
-/* R, and the limits. */
-static int8_t output_of(int64_t acc, affine8_factor_t factor, int64_t zero, int64_t least, int64_t most) {
-    const int64_t divisor = INT64_C(1) << factor.n, product = acc * factor.m + (factor.floors ? 0 : divisor / 2);
-    const int64_t rest = product % divisor;
-    return (int8_t)naive_clamp(zero + product / divisor - (rest < 0 ? 1 : 0), least, most);
-}
 
 typedef struct {
     const int8_t *in, *weights, *error;
@@ -61,28 +34,6 @@ static void add_products(void *context, uint32_t weight, uint32_t input, uint32_
         const uint32_t to = s->depthwise ? weight / s->out_c * s->count + at : at * s->taps + weight % s->taps;
         s->gradient[to] += e * x;
         s->back[input] += e * w;
-    }
-}
-
-/* Lists of all channels, of some, of one, of none. */
-static uint32_t draw_kept(uint32_t channels, uint16_t *kept, int32_t *place) {
-    const int32_t kind = draw(0, 4), one = draw(0, (int32_t)channels - 1);
-    uint32_t count = 0;
-    for (uint32_t c = 0; c < channels; c++) {
-        const bool keeps = kind <= 1 || (kind == 2 && (int32_t)c == one) || (kind == 3 && draw(0, 1) == 1);
-        place[c] = keeps ? (int32_t)count : -1;
-        if (keeps) {
-            kept[count++] = (uint16_t)c;
-        }
-    }
-    return count;
-}
-
-/* Errors with many zeros, as the gate and the ranks leave them, or with none. */
-static void draw_zeros(int8_t *error, uint32_t n, int8_t zero) {
-    const int32_t zeros = draw(0, 3);
-    for (uint32_t i = 0; i < n; i++) {
-        error[i] = draw(0, 3) < zeros ? zero : error[i];
     }
 }
 
@@ -292,83 +243,6 @@ static void test_layers(void) {
     check_layer(DEPTHWISE, &wide, "depthwise, wide");
 }
 
-static void check_matrix(uint32_t inputs, uint32_t outputs) {
-    const affine8_layer_t drawn = {.input_zero = draw_zero(),
-                                   .weight_zero = draw_zero(),
-                                   .output_zero = draw_zero(),
-                                   .least = -128,
-                                   .most = 127,
-                                   .factor = draw_factor(inputs)};
-    int8_t *in = draw_bytes(inputs), *w = draw_bytes(inputs * outputs), *out = take(outputs);
-    uint16_t *kept = take(outputs * sizeof *kept);
-    int32_t *place = take(outputs * sizeof *place), *bias = take(outputs * sizeof *bias),
-            *gradient = take(inputs * outputs * sizeof *gradient), *back = take(inputs * sizeof *back),
-            *sums = take(outputs * sizeof *sums);
-    affine8_layer_t layer = drawn;
-    layer.bias = bias;
-    memset(bias, 0, outputs * sizeof *bias);
-    affine8_fold_bias(bias, w, layer.weight_zero, inputs, 1, outputs, inputs, layer.input_zero, bias);
-    affine8_fully_connected(in, w, inputs, outputs, &layer, sums, out);
-    const affine8_errors_t errors = {.zero = draw_zero(), .kept = kept, .count = draw_kept(outputs, kept, place)};
-    int8_t *error = draw_bytes(errors.count);
-    draw_zeros(error, errors.count, errors.zero);
-    affine8_errors_t its = errors;
-    its.error = error;
-    for (uint32_t i = 0; i < inputs * errors.count; i++) {
-        gradient[i] = (int32_t)i;
-    }
-    affine8_fully_connected_weight_gradient(in, &its, inputs, layer.input_zero, gradient);
-    affine8_fully_connected_input_error(&its, w, layer.weight_zero, inputs, back);
-    for (uint32_t o = 0; o < outputs; o++) {
-        int64_t sum = 0;
-        for (uint32_t j = 0; j < inputs; j++) {
-            sum += (in[j] - layer.input_zero) * (w[o * inputs + j] - layer.weight_zero);
-        }
-        const int8_t expected = output_of(sum, layer.factor, layer.output_zero, -128, 127);
-        CHECK(out[o] == expected, "fully_connected %u x %u, output %u: %d, not %d", inputs, outputs, o, out[o],
-              expected);
-    }
-    for (uint32_t j = 0; j < inputs; j++) {
-        int64_t sum = 0;
-        for (uint32_t i = 0; i < errors.count; i++) {
-            const int32_t e = error[i] - errors.zero, at = (int32_t)(i * inputs + j);
-            sum += e * (w[kept[i] * inputs + j] - layer.weight_zero);
-            CHECK(gradient[at] == at + e * (in[j] - layer.input_zero), "gradient %d of fully_connected: %d", at,
-                  gradient[at]);
-        }
-        CHECK(back[j] == sum, "error %u of fully_connected: %d, not %lld", j, back[j], (long long)sum);
-    }
-    void *all[] = {in, w, out, kept, place, bias, gradient, back, sums, error};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        free(all[i]);
-    }
-}
-
-/* Every n, sums of every length, and outputs in the place of the sums. */
-static void test_requantize(void) {
-    for (uint8_t n = 16; n <= 46; n++) {
-        for (uint32_t round = 0; round < 20; round++) {
-            const uint32_t size = (uint32_t)draw(0, 40);
-            affine8_factor_t factor = draw_factor(1);
-            factor.n = n;
-            const int8_t zero = draw_zero();
-            int32_t *sums = take(size * sizeof *sums);
-            int8_t *expected = take(size);
-            for (uint32_t i = 0; i < size; i++) {
-                sums[i] = draw(-2130739200, 2130739200) >> draw(0, 30);
-                expected[i] = output_of(sums[i], factor, zero, -128, 127);
-            }
-            affine8_requantize_s32(sums, size, factor, zero, (int8_t *)(void *)sums);
-            check_s8((int8_t *)(void *)sums, expected, size, "requantize");
-            free(sums), free(expected);
-        }
-    }
-}
-
-void test_affine8_variants(void) {
-    test_requantize();
+void test_affine8_layers(void) {
     test_layers();
-    for (uint32_t round = 0; round < ROUNDS; round++) {
-        check_matrix((uint32_t)draw(1, 300), (uint32_t)draw(1, 20));
-    }
 }
