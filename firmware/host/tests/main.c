@@ -85,7 +85,7 @@ int main(void) {
         {"float32 kernels", test_float32_kernels},
         {"float32 vectors", test_float32_vectors},
         {"float32 plan", test_float32_plan},
-        {"affine8 layers", test_affine8_layers},
+        {"affine8 shapes", test_affine8_shapes},
         {"affine8 matrices", test_affine8_matrices},
         {"w16a8", test_w16a8},
         {"w16a8 file", test_w16a8_file},
@@ -93,6 +93,10 @@ int main(void) {
         {"qzo-ff numbers", test_qzo_numbers},
         {"qzo-ff steps", test_qzo_steps},
         {"qzo-ff settings", test_qzo_settings},
+        {"affine8 numbers", test_affine8_numbers},
+        {"affine8 layers", test_affine8_layers},
+        {"affine8 kernels", test_affine8_kernels},
+        {"fqt sample", test_fqt_sample},
         {"fqt steps", test_fqt_steps},
     };
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {

@@ -1,5 +1,4 @@
-/* Matrices and outputs of affine8, in the variant of this build, against sums in 64 bits: docs/arithmetic-affine8.md,
-   sections 2 to 4. */
+/* fully_connected of affine8, of any size, with zero points and values at both ends, against sums in 64 bits. */
 #include <string.h>
 
 #include "affine8_drawn.h"
@@ -60,29 +59,7 @@ static void check_matrix(uint32_t inputs, uint32_t outputs) {
     }
 }
 
-/* Every n, sums of every length, and outputs in the place of the sums. */
-static void test_requantize(void) {
-    for (uint8_t n = 16; n <= 46; n++) {
-        for (uint32_t round = 0; round < 20; round++) {
-            const uint32_t size = (uint32_t)draw(0, 40);
-            affine8_factor_t factor = draw_factor(1);
-            factor.n = n;
-            const int8_t zero = draw_zero();
-            int32_t *sums = take(size * sizeof *sums);
-            int8_t *expected = take(size);
-            for (uint32_t i = 0; i < size; i++) {
-                sums[i] = draw(-2130739200, 2130739200) >> draw(0, 30);
-                expected[i] = output_of(sums[i], factor, zero, -128, 127);
-            }
-            affine8_requantize_s32(sums, size, factor, zero, (int8_t *)(void *)sums);
-            check_s8((int8_t *)(void *)sums, expected, size, "requantize");
-            free(sums), free(expected);
-        }
-    }
-}
-
 void test_affine8_matrices(void) {
-    test_requantize();
     for (uint32_t round = 0; round < ROUNDS; round++) {
         check_matrix((uint32_t)draw(1, 300), (uint32_t)draw(1, 20));
     }

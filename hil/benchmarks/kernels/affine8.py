@@ -33,7 +33,9 @@ class Affine8(KernelCalls):
     def fully_connected(self, inputs: int, outputs: int) -> int:
         """Product with a matrix, with its outputs."""
         x, w, layer = self.all_of_s8(inputs), self.all_of_s8(inputs * outputs), self._layer(outputs, inputs)
-        return self.call("affine8_fully_connected", x, w, inputs, outputs, layer, self.room(4 * outputs), self.room(outputs))
+        return self.call(
+            "affine8_fully_connected", x, w, inputs, outputs, layer, self.room(4 * outputs), self.room(outputs)
+        )
 
     def convolution_weight_gradient(self, shape: Shape, every: int = 1) -> int:
         """Gradient of a convolution's weights, by the pointwise kernel for 1 x 1, added to a gradient."""
@@ -70,7 +72,11 @@ class Affine8(KernelCalls):
 
     def fully_connected_input_error(self, inputs: int, outputs: int, every: int = 1) -> int:
         """Product of the error with the transposed matrix."""
-        errors, weights, found = self._errors(1, outputs, every), self.all_of_s8(inputs * outputs), self.room(4 * inputs)
+        errors, weights, found = (
+            self._errors(1, outputs, every),
+            self.all_of_s8(inputs * outputs),
+            self.room(4 * inputs),
+        )
         return self.call("affine8_fully_connected_input_error", errors, weights, WEIGHT_ZERO, inputs, found)
 
     def requantize(self, size: int) -> int:
