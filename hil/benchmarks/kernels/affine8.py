@@ -102,6 +102,6 @@ class Affine8(KernelCalls):
 
     def _errors(self, positions: int, channels: int, every: int) -> int:
         """Return the address of affine8_errors_t (firmware/kernels/affine8.h)."""
-        kept = np.arange(0, channels, every, np.uint16)
+        kept = np.arange(channels, dtype=np.uint16)[::every]
         error = self.all_of_s8(positions * len(kept))
         return self.put(struct.pack("<Ib3xII", error, ERROR_ZERO, self.put(kept), len(kept)))
