@@ -13,6 +13,9 @@ typedef struct {
     int32_t factor; /* int8; of a pair: that of the first plus 2^16 times that of the second */
 } term_t;
 
+/* In assembly: eight times the same, for loops that are entered in the middle. */
+#define EIGHT_TIMES(x) x x x x x x x x
+
 /* A list of terms is never empty: [0] is {0, 0} if it would be. */
 
 /* sums[r] += the sum of factor times rows[r * distance + at] over the `n` terms, for r in 0..count-1. */
