@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_input_error_cores.c */
+
 #include <string.h>
 
 #include "kernels/affine8.h"
@@ -36,3 +41,5 @@ void affine8_conv2d_input_error(const affine8_errors_t *errors, const int8_t *we
         }
     }
 }
+
+#endif

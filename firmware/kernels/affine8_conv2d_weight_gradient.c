@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_conv2d_weight_gradient_dsp.c, affine8_weight_gradient_m0.c */
+
 #include "kernels/affine8.h"
 #include "kernels/affine8_rows.h"
 #include "kernels/tflite_windows.h"
@@ -33,3 +38,5 @@ void affine8_conv2d_weight_gradient(const int8_t *in, const affine8_errors_t *er
         }
     }
 }
+
+#endif

@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_depthwise_cores.c */
+
 #include "kernels/affine8.h"
 #include "kernels/tflite_plane_s8.h"
 
@@ -42,3 +47,5 @@ void affine8_depthwise(const int8_t *in, const int8_t *weights, const layer_shap
         }
     }
 }
+
+#endif

@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_depthwise_cores.c */
+
 #include "kernels/affine8.h"
 #include "kernels/tflite_windows.h"
 
@@ -9,7 +14,7 @@ static void add_window(const int8_t *in, int32_t input_zero, int32_t error, cons
         const int8_t *x = in + ((vertical.at + i) * shape->in_w + horizontal.at) * channels;
         int32_t *to = gradient + ((vertical.before + i) * shape->kernel_w + horizontal.before) * step;
         for (uint32_t j = 0; j < horizontal.inside; j++, x += channels, to += step) {
-            *to += error * (*x - input_zero);
+            *to = (int32_t)((uint32_t)*to + (uint32_t)(error * (*x - input_zero)));
         }
     }
 }
@@ -32,3 +37,5 @@ void affine8_depthwise_weight_gradient(const int8_t *in, const affine8_errors_t 
         }
     }
 }
+
+#endif

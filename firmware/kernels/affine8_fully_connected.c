@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_fully_connected_cores.c */
+
 #include "kernels/affine8.h"
 #include "kernels/affine8_rows.h"
 
@@ -8,3 +13,5 @@ void affine8_fully_connected(const int8_t *in, const int8_t *weights, uint32_t i
     }
     affine8_requantize_channels(scratch, 1, 0, outputs, layer, outputs, out);
 }
+
+#endif

@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_input_error_cores.c */
+
 #include <string.h>
 
 #include "kernels/affine8.h"
@@ -13,3 +18,5 @@ void affine8_fully_connected_input_error(const affine8_errors_t *errors, const i
         }
     }
 }
+
+#endif

@@ -1,3 +1,9 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP &&                                                                                                    \
+    !KERNELS_THUMB1 /* else affine8_fully_connected_weight_gradient_dsp.c, affine8_weight_gradient_m0.c */
+
 #include "kernels/affine8.h"
 #include "kernels/affine8_rows.h"
 
@@ -10,3 +16,5 @@ void affine8_fully_connected_weight_gradient(const int8_t *in, const affine8_err
         }
     }
 }
+
+#endif

@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_conv_bands.c */
+
 #include "kernels/affine8.h"
 #include "kernels/affine8_rows.h"
 
@@ -12,3 +17,5 @@ void affine8_pointwise(const int8_t *in, const int8_t *weights, const layer_shap
         }
     }
 }
+
+#endif

@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else affine8_input_error_cores.c */
+
 #include "kernels/affine8.h"
 
 void affine8_pointwise_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
@@ -9,3 +13,5 @@ void affine8_pointwise_input_error(const affine8_errors_t *errors, const int8_t 
         acc += shape->in_c;
     }
 }
+
+#endif

@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_pointwise_weight_gradient_cores.c */
+
 #include "kernels/affine8.h"
 
 void affine8_pointwise_weight_gradient(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape,
@@ -9,3 +14,5 @@ void affine8_pointwise_weight_gradient(const int8_t *in, const affine8_errors_t 
         in += shape->in_c;
     }
 }
+
+#endif

@@ -1,3 +1,8 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_requantize_dsp.c, affine8_requantize_m0.c */
+
 #include "kernels/affine8.h"
 
 void affine8_requantize_channels(const int32_t *sums, uint32_t positions, uint32_t first, uint32_t channels,
@@ -13,3 +18,5 @@ void affine8_requantize_channels(const int32_t *sums, uint32_t positions, uint32
         }
     }
 }
+
+#endif

@@ -72,6 +72,8 @@ void test_float32_file(void);
 void test_float32_kernels(void);
 void test_float32_vectors(void);
 void test_float32_plan(void);
+void test_affine8_shapes(void);
+void test_affine8_matrices(void);
 void test_w16a8(void);
 void test_w16a8_file(void);
 void test_qzo_ff(void);

@@ -89,6 +89,8 @@ int main(void) {
         {"float32 kernels", test_float32_kernels},
         {"float32 vectors", test_float32_vectors},
         {"float32 plan", test_float32_plan},
+        {"affine8 shapes", test_affine8_shapes},
+        {"affine8 matrices", test_affine8_matrices},
         {"w16a8", test_w16a8},
         {"w16a8 file", test_w16a8_file},
         {"qzo-ff", test_qzo_ff},
