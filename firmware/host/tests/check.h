@@ -79,5 +79,6 @@ void test_affine8_layers(void);
 void test_affine8_kernels(void);
 void test_affine8_file(void);
 void test_fqt_settings(void);
+void test_fqt_failures(void);
 void test_fqt_sample(void);
 void test_fqt_steps(void);

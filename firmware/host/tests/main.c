@@ -96,6 +96,7 @@ int main(void) {
         {"affine8 kernels", test_affine8_kernels},
         {"affine8 file", test_affine8_file},
         {"fqt settings", test_fqt_settings},
+        {"fqt failures", test_fqt_failures},
         {"fqt sample", test_fqt_sample},
         {"fqt steps", test_fqt_steps},
     };
