@@ -118,7 +118,7 @@ static const refusal_row_t rows[] = {
     {'A', narrow_output, 0, CHECK_SCALE},
     {'B', narrow_product, 6, CHECK_SCALE},
     {'A', large_bias, 0, CHECK_SUMS},
-    {'A', large_bias_in_steps, 0, CHECK_SUMS},
+    {'A', large_bias_in_steps, 0, CHECK_WEIGHT}, /* its b' is another one */
     {'A', no_bias, 0, CHECK_SUMS},
     {'A', folded_bias, 0, CHECK_WEIGHT},
     {'B', weight, 2, CHECK_WEIGHT},
@@ -138,7 +138,7 @@ static const refusal_row_t rows[] = {
     {'B', narrow, 1, CHECK_LIMITS},
     {'B', wide, 1, CHECK_LIMITS},
     {'A', low_below_least, 0, CHECK_LIMITS},
-    {'B', high_above_most, 2, CHECK_LIMITS},
+    {'B', high_above_most, 4, CHECK_WEIGHT}, /* allowed; what reads it has other b' */
     {'B', limits_of_hard_swish, 1, CHECK_LIMITS},
     {'B', limits_of_multiply, 6, CHECK_LIMITS},
     {'B', limits_of_pool, 3, CHECK_LIMITS},

@@ -157,7 +157,6 @@ static void test_refused_writes(bool in_flash) {
     refuse_f32(&trainee, 0, 20, 0x1p31f, "a wide range");
     const float narrow[] = {-0x1p-19f, 0.0f};
     refuse(&trainee, 0, 16, narrow, sizeof narrow, 20, "an output narrower than its sums");
-    refuse_f32(&trainee, 3, 36 + 12, 7.0f, "high above ReLU6");
     refuse_f32(&trainee, 3, 36 + 8, -0x1p-10f, "low below ReLU6");
     const float thin[] = {0.0f, 0x1.fffffep-21f};
     refuse(&trainee, 2, 0, thin, sizeof thin, 4, "a thin range");
@@ -165,7 +164,6 @@ static void test_refused_writes(bool in_flash) {
     const float product[] = {0.0f, 0x1p-19f};
     refuse(&trainee, 9, 0, product, sizeof product, 4, "a product's range narrower than it");
     refuse_f32(&trainee, 4, 4, 0x1.000002p20f, "a bias beyond 2^20");
-    refuse_f32(&trainee, 4, 0, 0x1p15f, "a bias beyond 2^29 steps");
     refuse_f32(&trainee, 4, 8, NAN, "no bias");
     refuse(&trainee, 0, 24, narrow, 4, 24, "beyond the end");
     refuse(&trainee, 17, 0, narrow, 4, 0, "no such tensor");
