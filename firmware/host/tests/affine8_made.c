@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "check.h"
-#include "trainer/registry.h"
 
 enum { CHANNELS = 64 };
 
@@ -253,74 +252,4 @@ void affine8_network(graph_made_t *made, char name, bool in_float32, uint8_t rou
         layers[i].format = FORMAT_FLOAT32;
     }
     affine8_finish(made, &graph);
-}
-
-fqt_settings_t fqt_defaults(void) {
-    return (fqt_settings_t){.method = METHOD_FQT,
-                            .batch = 2,
-                            .slots = 2,
-                            .seed = 1,
-                            .last_layers = 64,
-                            .train_bias = 1,
-                            .eta = 0.01f,
-                            .gradient = GRADIENT_SUM,
-                            .standardise = STANDARDISE_RUNNING,
-                            .statistics_momentum = 0.01f,
-                            .epsilon = 1e-8f,
-                            .range_momentum = 0.0625f,
-                            .range_growth = 0.125f,
-                            .error_range = ERROR_RANGE_SAMPLE,
-                            .lambda_min = 1.0f,
-                            .lambda_max = 1.0f,
-                            .rate = RATE_RATIO};
-}
-
-static uint32_t no_cycles(void) {
-    return 0;
-}
-
-static failure_t use(const fqt_trainee_t *trainee, const graph_made_t *made, uint32_t size,
-                     const fqt_settings_t *settings, bool in_flash, uint32_t *planned) {
-    failure_t failure;
-    engine_init(trainee->engine, registry_formats, trainee->arena, size, no_cycles);
-    if (in_flash) {
-        failure = engine_use_flash(trainee->engine, made->bytes, made->size);
-    } else {
-        CHECK(engine_load_begin(trainee->engine, made->size).code == 0, "load_begin");
-        CHECK(engine_load_data(trainee->engine, 0, made->bytes, made->size).code == 0, "load_data");
-        failure = engine_load_end(trainee->engine);
-    }
-    CHECK(failure.code == 0, "code %u, a %u, b %u", failure.code, failure.a, failure.b);
-    return engine_configure(trainee->engine, registry_method(settings->method), settings, planned);
-}
-
-fqt_trainee_t fqt_trainee_new(const graph_made_t *made, const fqt_settings_t *settings, bool in_flash) {
-    const uint32_t first = in_flash ? 8 : made->size;
-    fqt_trainee_t trainee = {.engine = take(sizeof *trainee.engine), .arena = take(first)};
-    failure_t failure = use(&trainee, made, first, settings, in_flash, &trainee.planned);
-    CHECK(failure.code == FAILURE_DOES_NOT_FIT, "it needs more: code %u, a %u, b %u", failure.code, failure.a,
-          failure.b);
-    free(trainee.arena);
-    trainee.arena = take(trainee.planned);
-    failure = use(&trainee, made, trainee.planned, settings, in_flash, &trainee.planned);
-    CHECK(failure.code == 0, "code %u, a %u, b %u", failure.code, failure.a, failure.b);
-    return trainee;
-}
-
-void fqt_trainee_free(fqt_trainee_t *trainee) {
-    free(trainee->engine);
-    free(trainee->arena);
-}
-
-void fqt_fill(const fqt_trainee_t *trainee, uint16_t first, uint16_t count) {
-    const uint32_t n = (uint32_t)graph_elements(&trainee->engine->model.file, 0);
-    uint8_t *pixels = take(n);
-    for (uint16_t slot = 0; slot < count; slot++) {
-        const uint32_t sample = (uint32_t)first + slot;
-        for (uint32_t i = 0; i < n; i++) {
-            pixels[i] = (uint8_t)(31 * i + 17 * sample + 5);
-        }
-        CHECK(engine_put_sample(trainee->engine, slot, (uint8_t)sample, pixels, n).code == 0, "a slot");
-    }
-    free(pixels);
 }

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "affine8_made.h"
 #include "arith/xxh32.h"
 #include "check.h"
+#include "fqt_trainee.h"
 #include "methods/fqt.h"
 
 #define UNLIMITED -NO_LIMIT, NO_LIMIT

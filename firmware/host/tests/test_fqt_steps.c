@@ -1,10 +1,10 @@
 /* The steps of docs/arithmetic-fqt.md, section 13. */
 #include <string.h>
 
-#include "affine8_made.h"
 #include "arith/float32.h"
 #include "arith/xxh32.h"
 #include "check.h"
+#include "fqt_trainee.h"
 #include "methods/fqt.h"
 
 /* A row of the table: the network, what its settings change, and two steps. */

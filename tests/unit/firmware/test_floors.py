@@ -12,7 +12,7 @@ UPWARD = {("agent/fault.c", "cortex_m.h")}  # the registers that name a fault
 INCLUDE = re.compile(r'#include "(\w+)/')
 BARE_INCLUDE = re.compile(r'#include "([^/"]+)"')  # found in the file's folder, or by an -I of the Makefile
 PRIVATE = re.compile(r"private\s+to", re.IGNORECASE)
-METHOD_OR_FORMAT = re.compile(r"\b(bfp8|tflite8|elasticzo|poor_mans|deepzero|back_propagation)\w*")
+METHOD_OR_FORMAT = re.compile(r"\b(bfp8|tflite8|affine8|elasticzo|poor_mans|deepzero|back_propagation|fqt)\w*")
 
 
 def _sources(room: str) -> list[Path]:
