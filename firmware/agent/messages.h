@@ -291,6 +291,7 @@ enum msg_error_code {
     MSG_ERROR_NO_ROOM = 19,
     MSG_ERROR_FLASH_FAILED = 20,
     MSG_ERROR_NO_CHECKPOINT = 21,
+    MSG_ERROR_STEP_FAILED = 22,
 };
 
 enum msg_counter {

@@ -27,7 +27,8 @@ typedef struct {
     CODE(PARTS_MISSING, 17)                                                                                            \
     CODE(NO_ROOM, 19)                                                                                                  \
     CODE(FLASH_FAILED, 20)                                                                                             \
-    CODE(NO_CHECKPOINT, 21)
+    CODE(NO_CHECKPOINT, 21)                                                                                            \
+    CODE(STEP_FAILED, 22)
 #define FAILURE_CODE(name, number) FAILURE_##name = number,
 enum failure_code { FAILURE_NONE = 0, FAILURE_CODES(FAILURE_CODE) };
 

@@ -6,7 +6,7 @@
 _Static_assert(sizeof(elasticzo_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t elasticzo_rows[] = {
-    {0u, 5u, offsetof(elasticzo_settings_t, method), sizeof(uint8_t)},
+    {0u, 6u, offsetof(elasticzo_settings_t, method), sizeof(uint8_t)},
     {1u, 65535u, offsetof(elasticzo_settings_t, batch), sizeof(uint16_t)},
     {1u, 65535u, offsetof(elasticzo_settings_t, slots), sizeof(uint16_t)},
     {0u, 4294967295u, offsetof(elasticzo_settings_t, seed), sizeof(uint32_t)},
@@ -55,7 +55,7 @@ const settings_table_t tflite8_settings_table = {tflite8_rows, 20, sizeof(tflite
 _Static_assert(sizeof(elasticzo_fp32_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t elasticzo_fp32_rows[] = {
-    {0u, 5u, offsetof(elasticzo_fp32_settings_t, method), sizeof(uint8_t)},
+    {0u, 6u, offsetof(elasticzo_fp32_settings_t, method), sizeof(uint8_t)},
     {1u, 65535u, offsetof(elasticzo_fp32_settings_t, batch), sizeof(uint16_t)},
     {1u, 65535u, offsetof(elasticzo_fp32_settings_t, slots), sizeof(uint16_t)},
     {0u, 4294967295u, offsetof(elasticzo_fp32_settings_t, seed), sizeof(uint32_t)},
@@ -71,7 +71,7 @@ const settings_table_t elasticzo_fp32_settings_table = {elasticzo_fp32_rows, 9, 
 _Static_assert(sizeof(qzo_ff_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t qzo_ff_rows[] = {
-    {0u, 5u, offsetof(qzo_ff_settings_t, method), sizeof(uint8_t)},
+    {0u, 6u, offsetof(qzo_ff_settings_t, method), sizeof(uint8_t)},
     {1u, 65535u, offsetof(qzo_ff_settings_t, batch), sizeof(uint16_t)},
     {1u, 65535u, offsetof(qzo_ff_settings_t, slots), sizeof(uint16_t)},
     {0u, 4294967295u, offsetof(qzo_ff_settings_t, seed), sizeof(uint32_t)},
@@ -99,3 +99,29 @@ static const setting_t qzo_ff_rows[] = {
 };
 
 const settings_table_t qzo_ff_settings_table = {qzo_ff_rows, 25, sizeof(qzo_ff_settings_t)};
+
+_Static_assert(sizeof(fqt_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
+
+static const setting_t fqt_rows[] = {
+    {0u, 6u, offsetof(fqt_settings_t, method), sizeof(uint8_t)},
+    {1u, 65535u, offsetof(fqt_settings_t, batch), sizeof(uint16_t)},
+    {1u, 65535u, offsetof(fqt_settings_t, slots), sizeof(uint16_t)},
+    {0u, 4294967295u, offsetof(fqt_settings_t, seed), sizeof(uint32_t)},
+    {0u, 4294967295u, offsetof(fqt_settings_t, first_step), sizeof(uint32_t)},
+    {1u, 64u, offsetof(fqt_settings_t, last_layers), sizeof(uint8_t)},
+    {0u, 1u, offsetof(fqt_settings_t, train_bias), sizeof(uint8_t)},
+    {729808896u, 1098907648u, offsetof(fqt_settings_t, eta), sizeof(float)},
+    {0u, 1u, offsetof(fqt_settings_t, gradient), sizeof(uint8_t)},
+    {0u, 2u, offsetof(fqt_settings_t, standardise), sizeof(uint8_t)},
+    {0u, 1065353216u, offsetof(fqt_settings_t, statistics_momentum), sizeof(float)},
+    {729808896u, 1065353216u, offsetof(fqt_settings_t, epsilon), sizeof(float)},
+    {0u, 1065353216u, offsetof(fqt_settings_t, range_momentum), sizeof(float)},
+    {0u, 1065353216u, offsetof(fqt_settings_t, range_growth), sizeof(float)},
+    {0u, 1u, offsetof(fqt_settings_t, error_range), sizeof(uint8_t)},
+    {0u, 1065353216u, offsetof(fqt_settings_t, lambda_min), sizeof(float)},
+    {0u, 1065353216u, offsetof(fqt_settings_t, lambda_max), sizeof(float)},
+    {0u, 1u, offsetof(fqt_settings_t, rate), sizeof(uint8_t)},
+    {0u, 1u, offsetof(fqt_settings_t, sparse_head), sizeof(uint8_t)},
+};
+
+const settings_table_t fqt_settings_table = {fqt_rows, 19, sizeof(fqt_settings_t)};

@@ -11,6 +11,7 @@ enum {
     METHOD_ELASTICZO_INT8 = 3,
     METHOD_ELASTICZO_FP32 = 4,
     METHOD_QZO_FF = 5,
+    METHOD_FQT = 6,
     LOSS_FLOAT = 0,
     LOSS_INTEGER = 1,
     SCOPE_SAMPLE = 0,
@@ -40,6 +41,15 @@ enum {
     SPARSE_TOP = 1,
     SPARSE_RANDOM = 2,
     SPARSE_THRESHOLD = 3,
+    GRADIENT_SUM = 0,
+    GRADIENT_MEAN = 1,
+    STANDARDISE_OFF = 0,
+    STANDARDISE_RUNNING = 1,
+    STANDARDISE_BATCH = 2,
+    ERROR_RANGE_SAMPLE = 0,
+    ERROR_RANGE_RUNNING = 1,
+    RATE_RATIO = 0,
+    RATE_DIFFERENCE = 1,
 };
 
 typedef struct {
@@ -130,3 +140,27 @@ typedef struct {
 } qzo_ff_settings_t;
 
 extern const settings_table_t qzo_ff_settings_table;
+
+typedef struct {
+    uint8_t method;
+    uint16_t batch;
+    uint16_t slots;
+    uint32_t seed;
+    uint32_t first_step;
+    uint8_t last_layers;
+    uint8_t train_bias;
+    float eta;
+    uint8_t gradient;
+    uint8_t standardise;
+    float statistics_momentum;
+    float epsilon;
+    float range_momentum;
+    float range_growth;
+    uint8_t error_range;
+    float lambda_min;
+    float lambda_max;
+    uint8_t rate;
+    uint8_t sparse_head;
+} fqt_settings_t;
+
+extern const settings_table_t fqt_settings_table;

@@ -51,7 +51,8 @@ def _listed(name: str) -> NetworkRow:
     graph, known = build(name, SEED), NETWORKS[name]
     weights = sum(layer.weight_count for layer in graph.layers)
     biases = sum(layer.own.bias.size for layer in graph.layers if layer.own is not None)
-    words = (FORMATS[known.format].WORDS, graph.in_shape, weights, biases, graph.macs, file_size(graph))
+    kinds = "; ".join(FORMATS[format].WORDS for format in known.formats)
+    words = (kinds, graph.in_shape, weights, biases, graph.macs, file_size(graph))
     return NetworkRow(name, *words, known.data, known.provenance, *_fits(name))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from hil.graph.chain_formats import ChainFormat
 from hil.graph.graph import CHAINS, POOLS, WEIGHTED, Format, Op, weight_type
+from hil.graph.layouts import LAYOUTS
 from hil.graph.parameters import OUTPUT, Arrays, Factors, Output
 from hil.graph.record import Header, Record
 
@@ -60,6 +61,18 @@ class Contents(ABC):
         """The bytes after the weights up to a multiple of 4."""
         end = self.record.weights_at + self.record.weight_bytes
         return self.blob[end : end + -end % 4]
+
+    def scale_and_zero_of(self, value: int) -> tuple[float, int]:
+        """Return scale and zero point of a value of a format that has them."""
+        while value:
+            maker = self.records[value - 1]
+            found = LAYOUTS[maker.format].quantization(
+                self.blob, maker.parameters_at, maker.op, maker.channels, self.header.affine_rounding
+            )
+            if found is not None:
+                return found
+            value = maker.first
+        return self.header.scale, self.header.zero
 
     def beyond(self, largest: float) -> Iterator[Fault]:
         """Check 12, of the magnitudes of the weights."""
@@ -154,17 +167,10 @@ class Affine(Contents):
             yield 13, f"the limits {output.act_min} and {output.act_max} of the output leave nothing"
         if self.record.op not in POOLS:
             return
-        scale, zero = self.read_scale_and_zero()
+        scale, zero = self.scale_and_zero_of(self.record.first)
         if (output.scale, output.zero) != (scale, zero):
             mine = f"scale {output.scale}, zero point {output.zero}"
             yield 13, f"a pool of {mine} reads a value of scale {scale}, zero point {zero}"
-
-    def read_scale_and_zero(self) -> tuple[float, int]:
-        """Return scale and zero point of the (first) value that it reads."""
-        if not self.record.first:
-            return self.header.scale, self.header.zero
-        maker = self.records[self.record.first - 1]
-        return Output.unpack(self.blob, maker.parameters_at)[:2]
 
 
 class Tflite8(Affine):

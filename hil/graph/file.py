@@ -9,15 +9,17 @@ import numpy as np
 import xxhash
 
 from hil.errors import RigError
+from hil.graph.affine8 import with_scales
 from hil.graph.file_checks import HEADER_LAYER, Refusal, check_header, check_layer
-from hil.graph.graph import Format, Graph, Node, Op, Parameters, named, weight_type
-from hil.graph.parameters import LAYOUTS, ended, padded, parameter_bytes
-from hil.graph.record import HEADER, RECORD, Header, Record
+from hil.graph.graph import PAIRED, Format, Graph, Node, Op, Parameters, named, weight_type
+from hil.graph.layouts import LAYOUTS, parameter_bytes
+from hil.graph.parameters import ended, padded
+from hil.graph.record import AFFINE_ROUNDINGS, HEADER, RECORD, Header, Record
 
 MAGIC, VERSION = 0x54454E48, 3
 OLD_VERSIONS = (1, 2)
 DIGEST_FROM = 16
-ROUNDINGS = ("double", "single")
+ROUNDINGS = ("double", "single")  # bit 0 of the rounding
 
 
 class NetworkFileError(RigError):
@@ -33,7 +35,8 @@ class NetworkFileError(RigError):
 
 
 def encode(graph: Graph) -> bytes:
-    """Return the bytes of the graph's file; sums of weights are made from the weights."""
+    """Return the bytes of the graph's file; sums of weights and folded biases are made from weights and ranges."""
+    graph = with_scales(graph)
     offset = HEADER.size + RECORD.size * len(graph.layers)
     records, data = b"", b""
     for layer in graph.layers:
@@ -41,8 +44,9 @@ def encode(graph: Graph) -> bytes:
         if layer.own is not None:
             data += padded(layer.own.weights.astype(weight_type(layer.format)).tobytes())
         if layer.format in LAYOUTS:
-            data += LAYOUTS[layer.format].pack(layer)
-    header = Header(graph.in_shape, graph.classes, graph.scale, graph.zero, ROUNDINGS.index(graph.rounding))
+            data += LAYOUTS[layer.format].pack(layer, graph)
+    rounding = ROUNDINGS.index(graph.rounding) + 2 * AFFINE_ROUNDINGS.index(graph.affine_rounding)
+    header = Header(graph.in_shape, graph.classes, graph.scale, graph.zero, rounding)
     rest = header.pack() + records + data
     start = struct.pack("<IHHI", MAGIC, VERSION, len(graph.layers), DIGEST_FROM + len(rest))
     return start + struct.pack("<I", xxhash.xxh32_intdigest(rest)) + rest
@@ -75,7 +79,7 @@ def decode(blob: bytes, name: str = "network") -> Graph:
     header = Header.unpack(blob, DIGEST_FROM)
     records = [Record.unpack(blob, HEADER.size + RECORD.size * index) for index in range(count)]
     try:
-        check_header(header, count)
+        check_header(header, records)
         end = HEADER.size + RECORD.size * count
         for index in range(count):
             end = check_layer(index, records, header, blob, end)
@@ -83,8 +87,8 @@ def decode(blob: bytes, name: str = "network") -> Graph:
         raise NetworkFileError(_sentence(refusal), refusal.layer, refusal.check) from refusal
     names = named([Op(record.op) for record in records])
     layers = tuple(_layer(blob, record, title) for record, title in zip(records, names, strict=True))
-    rounding = ROUNDINGS[header.rounding]
-    return Graph(name, layers, header.in_shape, header.classes, header.scale, header.zero, rounding)
+    roundings = ROUNDINGS[header.rounding & 1], AFFINE_ROUNDINGS[header.rounding >> 1]
+    return with_scales(Graph(name, layers, header.in_shape, header.classes, header.scale, header.zero, *roundings))
 
 
 def _check_start(blob: bytes) -> int:
@@ -132,7 +136,7 @@ def _layer(blob: bytes, record: Record, name: str) -> Node:
     if record.channels:
         weights = np.frombuffer(blob, weight_type(record.format), record.weights, record.weights_at).copy()
         own = Parameters(weights.reshape(_weight_shape(op, record)), exponent=record.exponent)
-    reads = (record.first, record.second) if op is Op.ADD else (record.first,)
+    reads = (record.first, record.second) if op in PAIRED else (record.first,)
     node = Node(
         name, op, reads, record.in_shape, record.out_shape, record.kernel, record.stride, record.pad, record.block,
         own=own, format=Format(record.format),
@@ -162,6 +166,6 @@ def places_in_file(graph: Graph) -> dict[int, tuple[int, int]]:
     for index, layer in enumerate(graph.layers):
         if layer.own is not None:
             record = Record.unpack(blob, HEADER.size + RECORD.size * index)
-            biases_at = LAYOUTS[layer.format].biases_at if layer.format in LAYOUTS else 0
+            biases_at = LAYOUTS[layer.format].biases_at(layer.channels) if layer.format in LAYOUTS else 0
             places[index] = (record.weights_at, record.parameters_at + biases_at)
     return places

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from hil.graph.affine8_contents import Affine8
 from hil.graph.contents import Chain, Contents, Tflite8, is_scale
 from hil.graph.float32_contents import Float32
-from hil.graph.graph import CHAINS, OPS, POOLS, WEIGHTED, WINDOWED, Format, Op
-from hil.graph.parameters import LAYOUTS, ended
+from hil.graph.graph import CHAINS, OPS, PAIRED, POOLS, WEIGHTED, WINDOWED, Format, Op, Shape
+from hil.graph.layouts import LAYOUTS
+from hil.graph.parameters import ended
 from hil.graph.record import Header, Record
 from hil.graph.w16a8_contents import W16A8
 
 HEADER_LAYER = 255
 MOST_LAYERS, LEAST_CLASSES, MOST_CLASSES = 64, 2, 1024
 MOST_CHAIN_LAYERS = 32
-KEEP_CHANNELS = (Op.DEPTHWISE, Op.RELU, *POOLS)
-KEEP_PLACES = (Op.POINTWISE, Op.RELU)
+BY_ELEMENT = (Op.RELU, Op.CAST, Op.HARD_SWISH)
+KEEP_CHANNELS = (Op.DEPTHWISE, *POOLS, *BY_ELEMENT)
+KEEP_PLACES = (Op.POINTWISE, *BY_ELEMENT)
+LARGEST_ROUNDING = 3
 BLOCKS = 4
 CONTENTS: dict[Format, type[Contents]] = {
     Format.TFLITE8: Tflite8,
     Format.FLOAT32: Float32,
     Format.W16A8: W16A8,
+    Format.AFFINE8: Affine8,
     **dict.fromkeys(CHAINS, Chain),
 }
 """The checks of a layer's data by its format."""
+READ_BY: dict[Format, tuple[Format, ...]] = {
+    **{format: (format,) for format in Format},
+    Format.AFFINE8: (Format.AFFINE8, Format.TFLITE8),
+}
+"""The formats of the values that the layers of a format read; a cast reads `affine8`."""
 
 Fault = tuple[int, str]  # number of the check, what is wrong
 
@@ -36,24 +46,35 @@ class Refusal(Exception):
         self.layer, self.check, self.what = layer, check, what
 
 
-def check_header(header: Header, count: int) -> None:
+def check_header(header: Header, records: Sequence[Record]) -> None:
     """Check the header's own fields.
 
     Raises:
         Refusal: one is out of range.
     """
+    count = len(records)
     if not 1 <= count <= MOST_LAYERS:
         raise Refusal(HEADER_LAYER, 0, f"{count} layers, not 1..{MOST_LAYERS}")
     if not LEAST_CLASSES <= header.classes <= MOST_CLASSES:
         raise Refusal(HEADER_LAYER, 0, f"{header.classes} classes, not {LEAST_CLASSES}..{MOST_CLASSES}")
-    if header.rounding > 1:
-        raise Refusal(HEADER_LAYER, 0, f"rounding {header.rounding}, not 0 or 1")
     if header.none:
         raise Refusal(HEADER_LAYER, 7, "a field that must be zero is not")
+    if not _has_roundings(header.rounding, records):
+        raise Refusal(HEADER_LAYER, 7, f"rounding {header.rounding}, which its layers do not have")
     if not is_scale(header.scale):
         raise Refusal(HEADER_LAYER, 9, f"the scale of the input is {header.scale}")
     if 0 in header.in_shape:
         raise Refusal(HEADER_LAYER, 10, "a dimension of the input is 0")
+
+
+def _has_roundings(rounding: int, records: Sequence[Record]) -> bool:
+    """Return whether a rounding may be that of a file: bit 1 is that of its layers of `affine8`, bit 0 of `tflite8`.
+
+    Bit 0 of a file that begins in another format is a matter of check 9. What begins in `affine8` has no `tflite8`.
+    """
+    if rounding & 1 and records[0].format == Format.AFFINE8:
+        return False
+    return rounding <= (LARGEST_ROUNDING if any(record.format == Format.AFFINE8 for record in records) else 1)
 
 
 def check_layer(index: int, records: Sequence[Record], header: Header, blob: bytes, end: int) -> int:
@@ -91,17 +112,20 @@ def _faults(index: int, records: Sequence[Record], header: Header, blob: bytes, 
     yield from contents.limits()
 
 
-def _reads(record: Record, shapes: Sequence[tuple[int, ...]]) -> Iterator[Fault]:
-    is_add = record.op == Op.ADD
-    if record.second and not is_add:
-        yield 2, f"it reads value {record.second} too, and is no add"
-    for value in (record.first, record.second) if is_add else (record.first,):
+def _reads(record: Record, shapes: Sequence[Shape]) -> Iterator[Fault]:
+    if record.second and record.op not in PAIRED:
+        yield 2, f"it reads value {record.second} too, and is no add or multiply"
+    wanted = [record.in_shape]
+    if record.op in PAIRED:
+        wanted.append(record.in_shape if record.op == Op.ADD else (1, 1, record.in_shape[2]))
+    for value, shape in zip((record.first, record.second), wanted, strict=False):
         if value >= len(shapes):
             yield 2, f"value {value} does not exist yet"
-        if record.in_shape != shapes[value]:
-            yield 2, f"input {record.in_shape} is not value {value} of shape {shapes[value]}"
-    if is_add and record.out_shape != record.in_shape:
-        yield 2, f"output {record.out_shape} of an add is not its input {record.in_shape}"
+        if shapes[value] != shape:
+            yield 2, f"it reads {shape}, and value {value} is of shape {shapes[value]}"
+    if record.op in PAIRED and record.out_shape != record.in_shape:
+        name = Op(record.op).name.lower()
+        yield 2, f"output {record.out_shape} of {name} is not its input {record.in_shape}"
 
 
 def _output(record: Record) -> Iterator[Fault]:
@@ -140,10 +164,13 @@ def _format(record: Record, index: int, records: Sequence[Record]) -> Iterator[F
     if record.format not in tuple(Format):
         yield 5, f"format {record.format} is unknown"
     name = Format(record.format).name.lower()
-    if record.format != records[0].format:
-        yield 5, f"its format is {name}, that of the first layer is not"
     if record.op not in OPS[Format(record.format)]:
         yield 5, f"{name} has no {Op(record.op).name.lower()}"
+    its = (Format.AFFINE8,) if record.op == Op.CAST else READ_BY[Format(record.format)]
+    for value in (record.first, record.second) if record.op in PAIRED else (record.first,):
+        found = records[max(value - 1, 0)].format  # the input has the format of the first layer
+        if found not in its:
+            yield 5, f"its format is {name}, and value {value} has format {found}, which it cannot read"
     if record.format in CHAINS:
         yield from _chain(record, index, records, name)
 

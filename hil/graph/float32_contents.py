@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from hil.graph.contents import SMALLEST_SCALE, Contents, Fault, counts, within
-from hil.graph.graph import LARGEST_FLOAT, POOLS
+from hil.graph.graph import LARGEST_FLOAT, POOLS, Format, Op
 from hil.graph.parameters import LIMITS, Limits
 
 LARGEST_SCALE = 2.0**32  # of the input
 LARGEST_WEIGHT = 2.0**20
+UNLIMITED = (*POOLS, Op.CAST, Op.HARD_SWISH, Op.MULTIPLY)  # their outputs have no limits of their own
 
 
 class Float32(Contents):
@@ -22,8 +23,10 @@ class Float32(Contents):
         return iter(())
 
     def scales(self) -> Iterator[Fault]:
-        """Check 9."""
+        """Check 9: of the input, which has the format of the first layer."""
         header = self.header
+        if self.records[0].format != Format.FLOAT32:
+            return
         if not within(header.scale, SMALLEST_SCALE, LARGEST_SCALE) or header.rounding:
             yield 9, f"an input of scale {header.scale} and rounding {header.rounding} is none of float32"
 
@@ -51,8 +54,8 @@ class Float32(Contents):
         ordered = widest[0] <= low < high <= widest[1]
         if not ordered or any(limit == 0 and np.signbit(limit) for limit in limits):
             yield 13, f"the limits {low} and {high} of the output are not rising numbers within 2^40, or one is -0"
-        if self.record.op in POOLS and limits != widest:
-            yield 13, f"a pool has the limits {low} and {high}, not -2^40 and 2^40"
+        if self.record.op in UNLIMITED and limits != widest:
+            yield 13, f"a {Op(self.record.op).name.lower()} has the limits {low} and {high}, not -2^40 and 2^40"
 
 
 def beyond_file(numbers: np.ndarray) -> np.ndarray:

@@ -27,6 +27,9 @@ class Op(IntEnum):
     POINTWISE = 6
     AVERAGE_POOL = 7
     ADD = 8
+    CAST = 9
+    HARD_SWISH = 10
+    MULTIPLY = 11
 
 
 class Format(IntEnum):
@@ -36,27 +39,33 @@ class Format(IntEnum):
     BFP8 = 2
     FLOAT32 = 3
     W16A8 = 4
+    AFFINE8 = 5
 
 
 POOLS = (Op.MAX_POOL, Op.AVERAGE_POOL)
 WEIGHTED = (Op.CONV2D, Op.FULLY_CONNECTED, Op.DEPTHWISE, Op.POINTWISE)
 WINDOWED = (Op.CONV2D, Op.DEPTHWISE, Op.POINTWISE, *POOLS)
+PAIRED = (Op.ADD, Op.MULTIPLY)  # they read two values
 CHAINS: dict[Format, ChainFormat] = {Format[name.upper()]: chain for name, chain in CHAIN_FORMATS.items()}
 """The formats whose networks are chains."""
 WEIGHTS: dict[Format, np.dtype] = {
     Format.TFLITE8: np.dtype(np.int8),
     Format.FLOAT32: np.dtype("<f4"),
     Format.W16A8: np.dtype("<i2"),
+    Format.AFFINE8: np.dtype(np.int8),
     **{format: chain.weights for format, chain in CHAINS.items()},
 }
 """The types of weights in a network file."""
+_COMMON = tuple(op for op in Op if op < Op.CAST and op is not Op.RELU)
 OPS: dict[Format, tuple[Op, ...]] = {
-    **dict.fromkeys(WEIGHTS, tuple(op for op in Op if op is not Op.RELU)),
+    **dict.fromkeys(WEIGHTS, _COMMON),
+    Format.FLOAT32: (*_COMMON, Op.CAST, Op.HARD_SWISH, Op.MULTIPLY),
+    Format.AFFINE8: (*_COMMON, Op.HARD_SWISH, Op.MULTIPLY),
     **{format: tuple(Op[name.upper()] for name in chain.operations) for format, chain in CHAINS.items()},
 }
 """The operations that a format has; a chain has those of chains.toml."""
 LARGEST_FLOAT = 2.0**40
-"""The largest magnitude of a value and of an error in `float32`."""
+"""The largest magnitude of a value and of an error in `float32`, and of a limit in `affine8`."""
 
 KIND = {
     Op.CONV2D: "conv",
@@ -67,6 +76,9 @@ KIND = {
     Op.POINTWISE: "pw",
     Op.AVERAGE_POOL: "mean",
     Op.ADD: "add",
+    Op.CAST: "cast",
+    Op.HARD_SWISH: "hswish",
+    Op.MULTIPLY: "mul",
 }
 
 
@@ -84,15 +96,17 @@ def named(ops: Sequence[Op]) -> list[str]:
 class Parameters:
     """Weights and what goes with them: arrays by output channel in `tflite8`, an exponent in a format of chains.
 
-    In `w16a8` a layer has one multiplier, shift and scale: their arrays have one element.
+    In `w16a8` a layer has one multiplier, shift and scale: their arrays have one element. In `affine8` it has one scale
+    and one zero point.
 
     Attributes:
         weights: of the type in `WEIGHTS`: [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in]
             (fully_connected).
-        bias: int32 [out], scale `s_x * s_w`; float32 in `float32`.
+        bias: int32 [out], scale `s_x * s_w`; real numbers, float32, in `float32` and `affine8`.
         multiplier: int32 [out], 2^30..2^31 - 1.
         shift: int8 [out], -31..30.
-        scale: float32 [out], s_w.
+        scale: float32 [out], s_w; `affine8`: float32 [1].
+        zero: z_w, -128..127 (`affine8`).
         exponent: of the weights (`bfp8`).
         largest: w_max, the largest magnitude of a weight: 32767 or 127 (`w16a8`).
     """
@@ -104,6 +118,7 @@ class Parameters:
     scale: np.ndarray = field(default_factory=partial(np.zeros, 0, np.float32))
     exponent: int = 0
     largest: int = 127
+    zero: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,20 +131,23 @@ class AddFactors:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One layer; `reads` are the values it takes: one, or the two of an add.
+    """One layer; `reads` are the values it takes: one, or the two of an add or a multiply.
 
     Attributes:
-        name: `conv1`, `dw1`, `pw1`, `fc1`, `relu1`, `pool1`, `mean1`, `add1`, ... by kind.
+        name: `conv1`, `dw1`, `pw1`, `fc1`, `relu1`, `pool1`, `mean1`, `add1`, `cast1`, `hswish1`, `mul1`, ... by kind.
         op: the operation.
         reads: 0 is the network's input, v the output of node v - 1.
         in_shape, out_shape: height, width, channels.
         kernel, stride, pad: of the windows; (0, 0), 0 and 0 where there are none.
         block: of sparse training, 1..4; 0 without weights.
-        act_min, act_max: limits of the output (`tflite8`, `w16a8`: whole numbers; `float32`: binary32 numbers).
-        scale, zero: of the output (`tflite8`, `w16a8`); the scale is a binary32 number.
+        act_min, act_max: limits of the output (`tflite8`, `w16a8`: whole numbers; `float32`, `affine8`: binary32
+            numbers).
+        scale, zero: of the output (`tflite8`, `w16a8`, `affine8`); the scale is a binary32 number. Those of `affine8`
+            follow from the ranges (`hil.graph.affine8.with_scales`).
         own: weights and what goes with them; None where there are none.
         factors: of an add, else None.
         format: of the output and of the weights.
+        low, high: what -128 and 127 of the output stand for, binary32 numbers (`affine8` but pools; else 0.0).
     """
 
     name: str
@@ -148,6 +166,8 @@ class Node:
     own: Parameters | None = None
     factors: AddFactors | None = None
     format: Format = Format.TFLITE8
+    low: float = 0.0
+    high: float = 0.0
 
     @property
     def in_size(self) -> int:
@@ -201,6 +221,7 @@ class Graph:
         classes: 2..1024.
         scale, zero: of the input; the scale is a binary32 number (`bfp8`: 2 to the power of its exponent).
         rounding: `double` or `single` (`tflite8`); `w16a8`: `single`.
+        affine_rounding: `nearest` or `floor` (`affine8`).
     """
 
     name: str
@@ -210,11 +231,16 @@ class Graph:
     scale: float = float(np.float32(1 / 255))
     zero: int = -128
     rounding: str = "double"
+    affine_rounding: str = "nearest"
 
     @property
-    def format(self) -> Format:
-        """The format of all nodes."""
-        return self.layers[0].format
+    def formats(self) -> tuple[Format, ...]:
+        """The formats of the nodes, each once, in the order of the first node of each."""
+        return tuple(dict.fromkeys(layer.format for layer in self.layers))
+
+    def format_of(self, value: int) -> Format:
+        """Return the format of a value; the input has that of the first node."""
+        return self.layers[max(value - 1, 0)].format
 
     @property
     def macs(self) -> int:
@@ -275,28 +301,3 @@ class Graph:
 def weight_type(format: int) -> np.dtype:
     """Return the type of the weights of a format in a network file."""
     return WEIGHTS[Format(format)]
-
-
-def bfp8_node(
-    name: str,
-    op: Op,
-    in_shape: Shape,
-    out_shape: Shape,
-    kernel: tuple[int, int] = (0, 0),
-    stride: int = 0,
-    pad: int = 0,
-    weights: np.ndarray | None = None,
-    weight_exp: int = 0,
-) -> Node:
-    """Return a node in `bfp8`; `chain` says what it reads."""
-    own = None if weights is None else Parameters(weights, exponent=weight_exp)
-    block = 0 if own is None else 1
-    return Node(name, op, (0,), in_shape, out_shape, kernel, stride, pad, block, own=own, format=Format.BFP8)
-
-
-def chain(layers: Sequence[Node], classes: int, input_exp: int | None = None, name: str = "network") -> Graph:
-    """Return a network whose nodes each read the output of the one before; the input's exponent is the format's."""
-    if input_exp is None:
-        input_exp = CHAINS[layers[0].format].input_exponent
-    reading = tuple(replace(layer, reads=(index,)) for index, layer in enumerate(layers))
-    return Graph(name, reading, reading[0].in_shape, classes, 2.0**input_exp, 0)

@@ -15,9 +15,10 @@ from math import prod
 import numpy as np
 import xxhash
 
+from hil.graph.chain import chain
 from hil.graph.file import DIGEST_FROM, MAGIC, OLD_VERSIONS, ROUNDINGS, VERSION, NetworkFileError, decode, encode
 from hil.graph.file_checks import MOST_LAYERS
-from hil.graph.graph import WEIGHTED, AddFactors, Format, Graph, Node, Op, Parameters, chain, named
+from hil.graph.graph import WEIGHTED, AddFactors, Format, Graph, Node, Op, Parameters, named
 from hil.graph.parameters import Arrays, array_bytes
 
 START = struct.Struct("<IHHIIHHHH")  # of the header of either version

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hil.graph.graph import AddFactors, Format, Node, Op, Parameters
+from hil.graph.graph import Node, Op, Parameters
 
 OUTPUT = struct.Struct("<fbbbB")  # what the parameters of every tflite8 and w16a8 layer begin with
 LIMITS = struct.Struct("<ff")  # what those of every float32 layer begin with
@@ -220,58 +220,6 @@ class Biases:
         return 4 * channels
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How the parameters of a layer lie: what all layers begin with, then what an add or a layer with weights has.
-
-    Attributes:
-        start: what all layers begin with.
-        own: what a layer with weights continues with; `BIASES_AT` is the offset of its biases there.
-        has_factors: an add continues with factors.
-    """
-
-    start: type[Output] | type[Limits]
-    own: type[Arrays] | type[Scaling] | type[Biases]
-    has_factors: bool
-
-    @property
-    def biases_at(self) -> int:
-        """Where the biases lie, from the first byte of the parameters."""
-        return self.start.size() + self.own.BIASES_AT
-
-    def size(self, op: int, channels: int) -> int:
-        """Return the bytes of the parameters of a layer; `channels` is 0 without weights."""
-        factors = FACTORS.size if self.has_factors and op == Op.ADD else 0
-        return self.start.size() + factors + (self.own.size(channels) if channels else 0)
-
-    def pack(self, layer: Node) -> bytes:
-        """Return the bytes of a layer's parameters."""
-        data = self.start.of(layer).pack()
-        if self.has_factors and layer.factors is not None:
-            data += Factors(layer.factors.multipliers, layer.factors.shifts).pack()
-        if layer.own is not None:
-            data += self.own.of(layer.op, layer.own).pack()
-        return data
-
-    def unpack(self, blob: bytes, offset: int, layer: Node) -> Node:
-        """Return a layer, which has its weights, with its parameters from a file that is long enough."""
-        after = offset + self.start.size()
-        read: dict[str, Any] = dict(self.start.unpack(blob, offset).fields())
-        if self.has_factors and layer.op is Op.ADD:
-            read["factors"] = AddFactors(*Factors.unpack(blob, after)[:2])
-        if layer.own is not None:
-            read["own"] = self.own.unpack(blob, after, layer.channels).with_weights(layer.own.weights)
-        return replace(layer, **read)
-
-
-LAYOUTS: dict[int, Layout] = {
-    Format.TFLITE8: Layout(Output, Arrays, has_factors=True),
-    Format.FLOAT32: Layout(Limits, Biases, has_factors=False),
-    Format.W16A8: Layout(Output, Scaling, has_factors=True),
-}
-"""By format; the layers of a format that is not here have no parameters."""
-
-
 def ended(size: int) -> int:
     """Return a size rounded up to a multiple of 4."""
     return (size + 3) & ~3
@@ -285,8 +233,3 @@ def padded(data: bytes) -> bytes:
 def array_bytes(channels: int) -> int:
     """Return the bytes of the parameters by output channel of a tflite8 layer."""
     return 16 * channels + ended(channels)
-
-
-def parameter_bytes(op: int, format: int, channels: int) -> int:
-    """Return the bytes of a layer's parameters."""
-    return LAYOUTS[format].size(op, channels) if format in LAYOUTS else 0

@@ -6,11 +6,13 @@ import struct
 from typing import NamedTuple
 
 from hil.graph.graph import WEIGHTED, Op, weight_type
-from hil.graph.parameters import ended, parameter_bytes
+from hil.graph.layouts import parameter_bytes
+from hil.graph.parameters import ended
 
 HEADER = struct.Struct("<IHHIIHHHHfbBH")
 REST = struct.Struct("<HHHHfbBH")  # of the header, from offset 16
 RECORD = struct.Struct("<BB4BBb2B3H3HHII")
+AFFINE_ROUNDINGS = ("nearest", "floor")  # bit 1 of the rounding
 assert (HEADER.size, RECORD.size) == (32, 32)
 
 
@@ -27,6 +29,11 @@ class Header(NamedTuple):
     def pack(self) -> bytes:
         """Return its 16 bytes."""
         return REST.pack(*self.in_shape, *self[1:])
+
+    @property
+    def affine_rounding(self) -> str:
+        """The rounding of `affine8`."""
+        return AFFINE_ROUNDINGS[self.rounding >> 1]
 
     @classmethod
     def unpack(cls, blob: bytes, offset: int) -> Header:

@@ -72,7 +72,7 @@ class W16A8(Affine):
             yield 11, "a bias is beyond 2^30"
         if not (scaling.multiplier >= LEAST_MULTIPLIER and within(scaling.shift, *SHIFTS)):
             yield 11, f"multiplier {scaling.multiplier} with shift {scaling.shift} is no factor below 1/4"
-        _, zero = self.read_scale_and_zero()
+        _, zero = self.scale_and_zero_of(self.record.first)
         bounded = not needs_saturating_shift(self.record.taps, scaling.largest, zero)
         if not (bounded or scaling.shift >= SATURATES_FROM):
             name = named([Op(record.op) for record in self.records[: self.index + 1]])[-1]

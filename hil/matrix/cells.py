@@ -39,10 +39,10 @@ def cells(boards: Iterable[str], networks: Iterable[str] = (), methods: Iterable
     boards, networks, methods = list(boards), set(networks), set(methods)
     rows = [
         (method, variant, network)
-        for format in dict.fromkeys(network.format for network in NETWORKS.values())
-        for network in names(format)
+        for formats in dict.fromkeys(network.formats for network in NETWORKS.values())
+        for network in names(*formats)
         for method, kind in METHODS.items()
-        if kind.trains(format)
+        if kind.trains(formats)
         for variant in kind.variants
     ]
     for method, variant, network in rows:  # boards innermost, because the plan is cached

@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hil.errors import RigError
+from hil.graph.chain import chain
 from hil.graph.file import places_in_file
-from hil.graph.graph import CHAINS, Format, Graph, Op, chain
+from hil.graph.graph import CHAINS, Format, Graph, Op
 from hil.graph.plan import Plan
 from hil.methods import elasticzo_memory
 from hil.methods.elasticzo_settings import VARIANTS, Settings
@@ -45,17 +46,18 @@ class ElasticZoInt8(Method):
     def on(cls, network: Graph, variant: str, **settings: Any) -> ElasticZoInt8:
         """Return the method in a variant on a network; arguments and errors as of `Method`."""
         chosen = Settings.of_variant(variant, len(network.trained), **settings)
-        if chosen.loss == "integer" and CHAINS[network.format].values.itemsize > 1:
-            name = network.format.name.lower()
+        values = network.format_of(0)
+        if chosen.loss == "integer" and CHAINS[values].values.itemsize > 1:
+            name = values.name.lower()
             raise RigError(
                 f"setting loss is integer, which is a loss of logits in int8, and not in {name}: leave it at float."
             )
         return cls(network, chosen)
 
     @classmethod
-    def trains(cls, format: Format) -> bool:
-        """Return whether networks of the format are chains."""
-        return format in CHAINS
+    def trains(cls, formats: Sequence[Format]) -> bool:
+        """Return whether networks of the formats are chains."""
+        return all(format in CHAINS for format in formats)
 
     @property
     def arrays(self) -> tuple[tuple[str, np.ndarray], ...]:

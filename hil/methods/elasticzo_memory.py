@@ -22,7 +22,7 @@ def plan(network: Graph, settings: Settings, slots: int) -> Plan:
 
 def _buffers(network: Graph, settings: Settings, slots: int) -> list[Buffer]:
     layers, n = network.layers, len(network.layers)
-    kernels, value = FORMATS[network.format], CHAINS[network.format].values.itemsize
+    kernels, value = FORMATS[network.format_of(0)], CHAINS[network.format_of(0)].values.itemsize
     first_bp, batch = network.first_bp(settings.partition), settings.batch
     group = batch if settings.scope == "batch" else 1  # samples whose activations live together
     between = 2 * n + 1  # the slot of perturbation and update
@@ -90,8 +90,8 @@ def training_bytes(network: Graph, partition: int, batch: int) -> int:
     1.8, 1.6 x) come out. The comments have the types of the paper, which are those of `bfp8`. The partition is C;
     activations and errors are held for all samples of the batch.
     """
-    first_bp, chain = network.first_bp(partition), CHAINS[network.format]
-    accumulator = FORMATS[network.format].ACCUMULATOR
+    first_bp, chain = network.first_bp(partition), CHAINS[network.format_of(0)]
+    accumulator = FORMATS[network.format_of(0)].ACCUMULATOR
     weight, value = chain.weights.itemsize, chain.values.itemsize
     total = 0
     for index, layer in enumerate(network.layers):

@@ -78,9 +78,9 @@ class Method(ABC):
     in_flash: bool = False
 
     @classmethod
-    def trains(cls, format: Format) -> bool:
-        """Return whether it trains networks of a format."""
-        return format is cls.format
+    def trains(cls, formats: Sequence[Format]) -> bool:
+        """Return whether it trains networks whose layers have these formats."""
+        return tuple(formats) == (cls.format,)
 
     @classmethod
     @abstractmethod

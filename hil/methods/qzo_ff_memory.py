@@ -55,7 +55,6 @@ def _passing(graph: Graph, between: int) -> Iterator[Buffer]:
     """Yield what lives while layers run, or between passes, in the order of the table."""
     for index, layer in enumerate(graph.layers):
         yield Buffer.of(f"value[{index + 1}]", layer.out_size, (index, graph.last_use(index + 1)))
-    work = FORMATS[graph.format].work
     for index, layer in enumerate(graph.layers):
-        yield Buffer.of(f"work[{index}]", work(layer), (index, index))
+        yield Buffer.of(f"work[{index}]", FORMATS[layer.format].work(layer), (index, index))
     yield Buffer.of("noise", NOISE_BYTES, (between, between))

@@ -44,7 +44,7 @@ def check(graph: Graph, settings: Settings, tensors: Sequence[TrainedTensor]) ->
         RigError: a setting that rounds to nothing in every trained tensor, that is too large for one, or a threshold
             that selects no weight.
     """
-    if graph.format is Format.FLOAT32:
+    if graph.formats == (Format.FLOAT32,):
         _check_floats(graph, settings, tensors)
         return
     if _may_not_be_still(tensors):

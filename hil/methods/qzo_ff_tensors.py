@@ -106,7 +106,7 @@ def trained_tensors(graph: Graph, settings: Settings) -> tuple[TrainedTensor, ..
     for index in settings.trained(graph):
         layer = graph.layers[index]
         assert layer.own is not None
-        if graph.format is Format.FLOAT32:
+        if layer.format is Format.FLOAT32:
             names = (layer.name, f"{layer.name}.bias")[: 1 + settings.train_bias]
             found += [TrainedTensor(name, index, name != layer.name, F(1), 0) for name in names]
             continue

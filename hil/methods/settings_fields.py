@@ -95,3 +95,27 @@ class QzoFfFields(MethodSettings):
     normalise: int = 0
     batch: int = 8
     seed: int = 1
+
+
+@dataclass(frozen=True)
+class FqtFields(MethodSettings):
+    """The settings of the table `fqt`."""
+
+    table = described("fqt")
+
+    last_layers: int = 64
+    train_bias: int = 1
+    eta: float = 0.001
+    gradient: str = "sum"
+    standardise: str = "running"
+    statistics_momentum: float = 0.01
+    epsilon: float = 1e-08
+    range_momentum: float = 0.0625
+    range_growth: float = 0.125
+    error_range: str = "sample"
+    lambda_min: float = 1.0
+    lambda_max: float = 1.0
+    rate: str = "ratio"
+    sparse_head: int = 0
+    batch: int = 48
+    seed: int = 1

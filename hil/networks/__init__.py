@@ -40,14 +40,14 @@ class NamedNetwork:
         data: a data set of this package with images of the network's size.
         committed: whether its pre-trained weights are in this package, or those of the network that `shape` converts;
             else they are drawn by the seed.
-        format: of its values and weights.
+        formats: of its layers, in the order of `Graph.formats`.
         converted: whether `shape` makes it from another network.
     """
 
     shape: Callable[[str, int], FloatGraph | Graph]
     data: str
     committed: bool = False
-    format: Format = Format.TFLITE8
+    formats: tuple[Format, ...] = (Format.TFLITE8,)
     converted: bool = False
 
     @property
@@ -55,7 +55,7 @@ class NamedNetwork:
         """Where its weights come from."""
         if self.committed:
             return PRETRAINED
-        return DRAWN if self.format is Format.TFLITE8 else XAVIER
+        return DRAWN if Format.TFLITE8 in self.formats else XAVIER
 
 
 def _converted(source: str, largest: int) -> NamedNetwork:
@@ -64,7 +64,7 @@ def _converted(source: str, largest: int) -> NamedNetwork:
     def shape(name: str, seed: int) -> Graph:
         return from_tflite8(build(source, seed), largest, name)
 
-    return NamedNetwork(shape, NETWORKS[source].data, committed=True, format=Format.W16A8, converted=True)
+    return NamedNetwork(shape, NETWORKS[source].data, committed=True, formats=(Format.W16A8,), converted=True)
 
 
 def _mcunet(side: int) -> NamedNetwork:
@@ -78,11 +78,11 @@ def _float32(shape: Callable[[str, int], FloatGraph], data: str, of_input: tuple
     def made(name: str, seed: int) -> Graph:
         return replace(drawn(shape(name, seed), seed), scale=scale, zero=zero)
 
-    return NamedNetwork(made, data, format=Format.FLOAT32)
+    return NamedNetwork(made, data, formats=(Format.FLOAT32,))
 
 
 NETWORKS = {
-    "lenet5": NamedNetwork(lambda _, seed: lenet5(seed), "fashion-mnist-1k", format=Format.BFP8),
+    "lenet5": NamedNetwork(lambda _, seed: lenet5(seed), "fashion-mnist-1k", formats=(Format.BFP8,)),
     "lenet5-tflite": NamedNetwork(float_lenet5, "fashion-mnist-1k", committed=True),
     "resnet-tiny": NamedNetwork(partial(resnet_tiny, side=28, channels=1), "fashion-mnist-1k", committed=True),
     "resnet-tiny-32": NamedNetwork(partial(resnet_tiny, side=32, channels=3), "fashion-mnist-1k@32x32x3"),
@@ -102,9 +102,9 @@ NETWORKS |= {
 }
 
 
-def names(format: Format) -> tuple[str, ...]:
-    """Return the names of the networks of a format."""
-    return tuple(name for name, network in NETWORKS.items() if network.format is format)
+def names(*formats: Format) -> tuple[str, ...]:
+    """Return the names of the networks whose layers have just these formats, in this order."""
+    return tuple(name for name, network in NETWORKS.items() if network.formats == formats)
 
 
 def find_network(name: str) -> NamedNetwork:

@@ -44,7 +44,7 @@ def in_floats(shape: FloatGraph, graph: Graph) -> Graph:
         shape: the same layers in floats, whose activations are taken.
         graph: in `tflite8`.
     """
-    assert graph.format is Format.TFLITE8
+    assert graph.formats == (Format.TFLITE8,)
     layers = []
     for layer, node in zip(shape.layers, graph.layers, strict=True):
         if node.own is not None:

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from hil.graph.graph import Graph, Node, Op, Shape, bfp8_node, chain, named
+from hil.graph.chain import bfp8_node, chain
+from hil.graph.graph import Graph, Node, Op, Shape, named
 
 INPUT: Shape = (28, 28, 1)
 CLASSES = 10

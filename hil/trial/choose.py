@@ -79,13 +79,13 @@ def method_on_network(spec: TrialSpec) -> Method:
 
 def _check_network(spec: TrialSpec, kind: type[Method]) -> None:
     """Raise RigError if the method cannot train the network."""
-    mine = [name for name, one in NETWORKS.items() if kind.trains(one.format)]
+    mine = [name for name, one in NETWORKS.items() if kind.trains(one.formats)]
     if spec.network in mine:
         return
     if spec.network not in NETWORKS:
         known = close_matches(spec.network, mine)
     else:
-        theirs = sorted(name for name, one in METHODS.items() if one.trains(NETWORKS[spec.network].format))
+        theirs = sorted(name for name, one in METHODS.items() if one.trains(NETWORKS[spec.network].formats))
         known = f"it is one of {', '.join(theirs)}; {spec.method} trains {', '.join(mine)}."
     raise RigError(f"the method {spec.method} trains no network {spec.network!r}: {known}")
 

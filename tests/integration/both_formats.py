@@ -23,8 +23,9 @@ from golden.train import hexed
 import hil
 from hil.data import load
 from hil.errors import RigError
+from hil.graph.chain import chain
 from hil.graph.file import NetworkFileError, decode, encode
-from hil.graph.graph import Format, Graph, Node, Op, Parameters, Shape, chain
+from hil.graph.graph import Format, Graph, Node, Op, Parameters, Shape
 from hil.methods import Method, find_method
 from hil.methods.elasticzo_settings import Settings
 from hil.networks.lenet5 import xavier

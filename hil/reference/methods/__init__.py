@@ -14,6 +14,7 @@ import xxhash
 from hil.errors import RigError, close_matches
 from hil.graph.graph import Graph
 from hil.methods import METHODS, Method
+from hil.methods.failed_step import failed_step
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,20 @@ class StepOutcome:
         """Whether the sign is that of the float losses; about 95 % of those of INT8* are (ElasticZO, section 4.3)."""
         plus, minus = self.float_loss_plus, self.float_loss_minus
         return self.sign == (plus > minus) - (plus < minus)
+
+
+class StepFailed(RigError):
+    """A step that the method's arithmetic does not let happen; no trained tensor has changed.
+
+    Attributes:
+        step: its index.
+        layer: index of the layer.
+        cause: number of the cause (docs/arithmetic-fqt.md, section 8).
+    """
+
+    def __init__(self, step: int, name: str, layer: int, cause: int) -> None:
+        super().__init__(failed_step(step, name, cause))
+        self.step, self.layer, self.cause = step, layer, cause
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,11 @@ class ElasticZoInt8(Reference):
             )
         self.network = network
         self._tensors = [layer.weights.copy() for layer in network.trained if layer.weights is not None]
-        kind = resolve_name(f"hil.reference.formats.{FORMATS[network.format].REFERENCE}")
+        kind = resolve_name(f"hil.reference.formats.{FORMATS[network.format_of(0)].REFERENCE}")
         self._plain = kind(network)  # shows what lies between the layers
         self._arithmetic = arithmetic or self._plain
         self.arithmetic = self._arithmetic.name
-        self.value_type = CHAINS[network.format].values.name
+        self.value_type = CHAINS[network.format_of(0)].values.name
         self._first_bp = network.first_bp(settings.partition)
         self.configure(settings, 0)
 

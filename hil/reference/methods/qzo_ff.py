@@ -56,7 +56,7 @@ class QzoFf(Reference):
     ) -> None:
         self.graph = network
         trained = trained_tensors(network, settings)
-        kind = kind or resolve_name(f"hil.reference.formats.{FORMATS[network.format].REFERENCE}")
+        kind = kind or resolve_name(f"hil.reference.formats.{FORMATS[network.format_of(0)].REFERENCE}")
         self._network = kind(network, trained)
         self.arithmetic = self._network.arithmetic
         self._tensors = self._network.tensors

@@ -9,7 +9,8 @@ import numpy as np
 from hil.campaign.checkpoints import Checkpoints, ResumePoint
 from hil.campaign.journal import NAME, Journal, read_journal
 from hil.campaign.step_saver import StepSaver
-from hil.graph.graph import Graph, Op, bfp8_node, chain
+from hil.graph.chain import bfp8_node, chain
+from hil.graph.graph import Graph, Op
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.trial.outcome import StepRow, step_digest

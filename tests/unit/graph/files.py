@@ -50,7 +50,7 @@ def same(one: Graph, other: Graph) -> None:
         assert replace(a, own=None).__dict__ == replace(b, own=None).__dict__
         assert (a.own is None) == (b.own is None)
         if a.own is not None and b.own is not None:
-            assert a.own.exponent == b.own.exponent
+            assert (a.own.exponent, a.own.zero) == (b.own.exponent, b.own.zero)
             for name in ARRAYS:
                 array = getattr(a.own, name)
                 assert getattr(b.own, name).dtype == array.dtype, name

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from network.drawn import networks
 
+from hil.graph.chain import bfp8_node, chain
 from hil.graph.file import NetworkFileError, decode, encode, file_size
-from hil.graph.graph import Graph, Node, Op, bfp8_node, chain
+from hil.graph.graph import Graph, Node, Op
 from hil.networks.lenet5 import lenet5
 
 from .files import HEADER, RECORD, at, patched, same
@@ -66,7 +67,7 @@ def test_weights_lie_output_height_width_input() -> None:
 TWO_INPUTS = [(at(1, 14), "H", 2), (at(1, 20), "H", 2)]  # a relu as large as the input
 HALVED = [(at(0, 16), "3H", (2, 3, 3))]  # output of conv1 with stride 2
 REFUSALS = [
-    (1, "op 9", [(at(1, 0), "B", 9)]),
+    (1, "op 12", [(at(1, 0), "B", 12)]),
     (1, "op 0", [(at(4, 0), "B", 0)]),
     (2, "input of the first layer", [(at(0, 10), "H", 5), (at(0, 16), "H", 5)]),
     (2, "input of a later layer", [(at(3, 14), "H", 4)]),

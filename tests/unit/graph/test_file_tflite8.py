@@ -102,7 +102,7 @@ ADD_AT, DW, PW = (at(index, 0) for index in (ADD, DEPTHWISE, POINTWISE))
 ADD_DATA, MEAN_DATA, CONV_DATA, FC_DATA = (parameters_at(encode(tiny()), index) for index in (ADD, MEAN, CONV, FC))
 CHANGES = [
     (CONV, 1, [(at(CONV, 0), "B", 0)]),
-    (ADD, 1, [(ADD_AT, "B", 9)]),
+    (ADD, 1, [(ADD_AT, "B", 12)]),
     (DEPTHWISE, 2, [(DW + 8, "B", 2)]),
     (ADD, 2, [(ADD_AT + 9, "B", 4)]),
     (ADD, 2, [(ADD_AT + 9, "B", 0)]),
@@ -189,7 +189,15 @@ def test_parameters_are_checked(check: int, inside: int, form: str, value: float
 
 @pytest.mark.parametrize(
     ("check", "offset", "form", "value"),
-    [(0, 22, "H", 1), (0, 22, "H", 1025), (0, 29, "B", 2), (7, 30, "H", 1), (9, 24, "f", -0.5), (10, 16, "H", 0)],
+    [
+        (0, 22, "H", 1),
+        (0, 22, "H", 1025),
+        (7, 29, "B", 2),
+        (7, 29, "B", 4),
+        (7, 30, "H", 1),
+        (9, 24, "f", -0.5),
+        (10, 16, "H", 0),
+    ],
 )
 def test_the_headers_fields_count_as_layer_255(check: int, offset: int, form: str, value: float) -> None:
     with pytest.raises(NetworkFileError, match="the header of the network file") as caught:

@@ -82,7 +82,7 @@ CONV_WEIGHTS, DW_WEIGHTS = (weights_at(encode(tiny()), index) for index in (CONV
 @pytest.mark.parametrize(
     ("layer", "check", "offset", "form", "value"),
     [
-        (CONV, 5, at(CONV, 1), "B", 5),
+        (CONV, 5, at(CONV, 1), "B", 6),
         (ADD, 5, at(ADD, 1), "B", 1),
         (CONV, 6, at(CONV, 24), "I", HEADER),
         (POOL, 6, at(POOL, 28), "I", 0),

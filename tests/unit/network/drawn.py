@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.graph.graph import OPS, Format, Graph, Node, Op, Shape, bfp8_node, chain, named
+from hil.graph.chain import bfp8_node, chain
+from hil.graph.graph import OPS, Format, Graph, Node, Op, Shape, named
 
 WEIGHTS = ("uniform", "extreme", "sparse", "small", "zero")
 

@@ -54,7 +54,7 @@ def test_the_vectors_of_the_text(largest: int, scale: str, weights: list[list[in
     if largest == W16:
         assert own.bias.tolist() == [253984, -1015937]
         assert (own.multiplier.tolist(), own.shift.tolist()) == ([1738412510], [-18])
-    assert graph.rounding == "single" and graph.format is Format.W16A8
+    assert graph.rounding == "single" and graph.formats == (Format.W16A8,)
 
 
 @pytest.mark.parametrize(("name", "largest"), [("lenet5-tflite", W16), ("lenet5-tflite", W8), ("resnet-tiny", W16)])

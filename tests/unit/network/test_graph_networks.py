@@ -121,7 +121,7 @@ def test_drawn_networks_tell_images_apart() -> None:
 
 
 def test_a_name_that_is_given_to_another_network_is_that_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = [name for name, known in NETWORKS.items() if not known.committed and known.format is Format.TFLITE8][:2]
+    drawn = [name for name, known in NETWORKS.items() if not known.committed and known.formats == (Format.TFLITE8,)][:2]
     assert len({sizes(build(name, 1)) for name in drawn}) == 2
     for name in drawn:
         monkeypatch.setitem(NETWORKS, "mine", NETWORKS[name])

@@ -49,7 +49,7 @@ def test_equal_features_of_all_classes_give_finite_weights() -> None:
 @pytest.mark.parametrize("name", ["lenet5-tflite", "resnet-tiny"])
 def test_a_pre_trained_network_in_floats_classifies_alike(name: str) -> None:
     graph = in_floats(find_network(name).shape(name, 1), build(name, 1))
-    assert graph.format is Format.FLOAT32
+    assert graph.formats == (Format.FLOAT32,)
     data = load("fashion-mnist-1k")
     images, chosen = data.test_images[:40], Settings(last_layers=1)
     floats = QzoFf(graph, chosen).logits(images)[0]

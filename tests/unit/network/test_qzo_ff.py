@@ -41,7 +41,7 @@ def test_what_the_variants_train() -> None:
     assert [(tensor.name, tensor.dtype, tensor.size) for tensor in on("linear-probe").tensors] == [
         ("fc3", "int16", 1680)
     ]
-    assert QzoFf.trains(Format.W16A8) and not QzoFf.trains(Format.TFLITE8)
+    assert QzoFf.trains([Format.W16A8]) and not QzoFf.trains([Format.TFLITE8])
 
 
 @pytest.mark.parametrize("variant", QzoFf.variants)

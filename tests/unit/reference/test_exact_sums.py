@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.graph.graph import Node, Op, bfp8_node
+from hil.graph.chain import bfp8_node
+from hil.graph.graph import Node, Op
 from hil.reference.formats.bfp8 import layers
 from hil.reference.gradient import convolution_gradients
 from tests.oracle import layers as plain

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.graph.graph import Graph, Op, bfp8_node, chain
+from hil.graph.chain import bfp8_node, chain
+from hil.graph.graph import Graph, Op
 from hil.methods.elasticzo_settings import Settings
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 

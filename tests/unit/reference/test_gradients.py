@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.drawn import networks
 
-from hil.graph.graph import Graph, Op, bfp8_node
+from hil.graph.chain import bfp8_node
+from hil.graph.graph import Graph, Op
 from hil.reference import gradient
 from hil.reference.gradient import Gradient, batch_gradient, outer_sum
 from tests.oracle import layers as plain

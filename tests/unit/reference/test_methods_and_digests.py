@@ -11,7 +11,8 @@ from network.drawn import networks
 
 from hil.data import load
 from hil.errors import RigError
-from hil.graph.graph import Graph, Op, bfp8_node, chain
+from hil.graph.chain import bfp8_node, chain
+from hil.graph.graph import Graph, Op
 from hil.methods.elasticzo_settings import Settings
 from hil.networks import build
 from hil.reference.methods import training_loop

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.graph.graph import Graph, Op, bfp8_node, chain
+from hil.graph.chain import bfp8_node, chain
+from hil.graph.graph import Graph, Op
 from hil.networks import build
 from hil.reference.native.bfp8 import fastest
 from hil.reference.native.bfp8.library import Native

@@ -13,7 +13,7 @@ from network.drawn_float32 import float32_graphs
 from hil.data import batches, load
 from hil.errors import RigError
 from hil.experiments.adam import AdamPreTraining
-from hil.graph.graph import Graph
+from hil.graph.graph import Format, Graph
 from hil.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.methods.elasticzo_settings import VARIANTS
 from hil.networks import build
@@ -24,6 +24,7 @@ from hil.reference.native.float32 import fastest
 from hil.reference.native.float32.arithmetic import NativeFloat32
 from hil.reference.native.float32.library import Native
 
+from . import affine8_networks
 from .float32_networks import network_b
 from .test_native_float32_layers import same_bits
 
@@ -120,3 +121,12 @@ def test_the_name_says_what_computes(native_float32: Native) -> None:
     chosen = Fp32Settings(partition=0)
     assert ElasticZoFp32(graph, chosen).arithmetic == "NumPy"
     assert ElasticZoFp32(graph, chosen, fastest(graph)).arithmetic == fastest(graph).name
+
+
+def test_what_the_library_does_not_have_is_left_to_numpy() -> None:
+    graph = affine8_networks.network_b(Format.FLOAT32)
+    assert fastest(graph).name == "NumPy (no hard_swish in C)"
+    chosen = Fp32Settings(partition=0, eta=0.05, batch=2)
+    reference = ElasticZoFp32(graph, chosen, fastest(graph))
+    losses = [reference.step(*affine8_networks.samples(graph)).loss_plus for _ in range(10)]
+    assert losses[-1] < losses[0]

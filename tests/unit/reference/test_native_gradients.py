@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import Node, Op, bfp8_node
+from hil.graph.chain import bfp8_node
+from hil.graph.graph import Node, Op
 from hil.reference.arith import INT32_MAX, INT32_MIN
 from hil.reference.formats.bfp8 import layers as plain
 from hil.reference.gradient import batch_gradient

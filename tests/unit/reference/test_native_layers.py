@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import Node, Op, bfp8_node
+from hil.graph.chain import bfp8_node
+from hil.graph.graph import Node, Op
 from hil.reference.formats.bfp8 import layers as plain
 from hil.reference.native.bfp8.library import Native
 

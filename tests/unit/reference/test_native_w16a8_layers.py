@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.w16a8_graphs import alone, fully_connected
 
-from hil.graph.graph import Graph, Op
+from hil.graph.graph import OPS, Format, Graph, Op
 from hil.reference.formats.tflite8.loss import cross_entropy
 from hil.reference.formats.w16a8.layers import Layer
 from hil.reference.formats.w16a8.network import Passes16
@@ -16,7 +16,7 @@ from hil.reference.native.w16a8.library import Native, layer_of
 
 from .drawn_shorts import ZEROS, layers, values
 
-OPERATIONS = tuple(op for op in Op if op is not Op.RELU)
+OPERATIONS = OPS[Format.W16A8]
 SAMPLES = st.integers(1, 70)
 NEVER = -12345
 

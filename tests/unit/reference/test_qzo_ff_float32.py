@@ -191,4 +191,4 @@ def test_what_rounds_to_nothing_is_refused(changes: dict[str, Any], said: str) -
 
 def test_no_trial_names_it() -> None:
     """It is a yardstick of the host: no firmware has it."""
-    assert not METHODS["qzo-ff"].trains(network_a().format)
+    assert not METHODS["qzo-ff"].trains(network_a().formats)

@@ -105,7 +105,7 @@ def test_a_network_that_no_board_would_take_is_refused(monkeypatch):
         ]
         return replace(graph, name=name, layers=tuple(layers))
 
-    monkeypatch.setitem(NETWORKS, "mine", NamedNetwork(unbounded, "fashion-mnist-1k", format=Format.W16A8))
+    monkeypatch.setitem(NETWORKS, "mine", NamedNetwork(unbounded, "fashion-mnist-1k", formats=(Format.W16A8,)))
     said = r"mine cannot be trained: .* the sums of fc1 could leave int32 .* 784 products .* use at most 128 inputs"
     with pytest.raises(RigError, match=said):
         prepare(TrialSpec("stm32h7b3", "full", "mine", "qzo-ff", evaluate=0))

@@ -1,18 +1,20 @@
-"""The backward pass (docs/arithmetic-float32.md, section 5), of many samples at a time.
+"""The backward pass (docs/arithmetic-float32.md, section 5; docs/arithmetic-affine8.md, section 5).
 
-Values and errors are float32 [height, width, channels, samples].
+Many samples at a time: values and errors are float32 [height, width, channels, samples].
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from hil.graph.graph import LARGEST_FLOAT, POOLS, Graph, Node, Op
+from hil.graph.graph import LARGEST_FLOAT, POOLS, WEIGHTED, Graph, Node, Op
 from hil.reference.floats import F
-from hil.reference.formats.float32.forward import Own, by_channel, clamp, places
+from hil.reference.formats.float32.forward import ONE_SIXTH, Own, by_channel, clamp, places
 from hil.reference.formats.float32.sums import ordered_products, ordered_sum, padded, spans, taps, under_tap, windows
+
+GATED = (*WEIGHTED, Op.ADD)
 
 
 def errors_of(
@@ -30,9 +32,10 @@ def errors_of(
         error: of the logits, [classes, B].
     """
 
-    def given(index: int, whole: np.ndarray) -> np.ndarray:
+    def given(index: int, whole: np.ndarray) -> list[np.ndarray]:
         layer = graph.layers[index]
-        return input_error(layer, gated(layer, whole, values[index + 1]), values[layer.reads[0]], own.get(index))
+        reads = [values[value] for value in layer.reads]
+        return input_errors(layer, gated(layer, whole, values[index + 1]), reads, own.get(index))
 
     return walk_back(graph, first, error[None, None], given, joined)
 
@@ -41,7 +44,7 @@ def walk_back(
     graph: Graph,
     first: int,
     error: np.ndarray,
-    given: Callable[[int, np.ndarray], np.ndarray],
+    given: Callable[[int, np.ndarray], Sequence[np.ndarray]],
     joined: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Yield layers and errors as `errors_of`.
@@ -50,7 +53,7 @@ def walk_back(
         graph: the network.
         first: the first layer that back-propagation trains.
         error: of the last layer's output.
-        given: returns the error that a layer gives to what it reads, from its index and the error of its output.
+        given: returns the errors that a layer gives to what it reads, from its index and the error of its output.
         joined: returns the sum of two errors of one value.
     """
     held = {len(graph.layers): error}
@@ -59,32 +62,47 @@ def walk_back(
             continue
         whole = held.pop(index + 1)
         yield index, whole
-        wanted = [value for value in graph.layers[index].reads if value > first]
-        if not wanted:
+        reads = graph.layers[index].reads
+        if max(reads) <= first:
             continue
-        its = given(index, whole)
-        for value in wanted:
-            held[value] = joined(held[value], its) if value in held else its
+        for value, its in zip(reads, given(index, whole), strict=True):
+            if value > first:
+                held[value] = joined(held[value], its) if value in held else its
 
 
 def joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return the sum of two errors of one value, within the limits of errors."""
-    return clamp(one + other, -LARGEST_FLOAT, LARGEST_FLOAT)
+    return _limited(one + other)
 
 
 def gated(layer: Node, error: np.ndarray, out: np.ndarray) -> np.ndarray:
     """Return the error of a layer's output where the output lies between its limits, else +0.0."""
-    if layer.op in POOLS:
+    if layer.op not in GATED:
         return error
     return np.where((out > F(layer.act_min)) & (out < F(layer.act_max)), error, F(0))
 
 
-def input_error(layer: Node, error: np.ndarray, x: np.ndarray, own: Own | None) -> np.ndarray:
-    """Return the error that a layer gives to what it reads, [H, W, C, B]."""
+def input_errors(layer: Node, error: np.ndarray, reads: Sequence[np.ndarray], own: Own | None) -> list[np.ndarray]:
+    """Return the error that a layer gives to each value that it reads, [H, W, C, B]; `error` is after the gate."""
     if layer.op is Op.ADD:
-        return error
+        return [error, error]
+    if layer.op is Op.MULTIPLY:
+        a, b = reads
+        of_b = ordered_sum((error * a).reshape(-1, *a.shape[2:]))[None, None]
+        return [_limited(error * b + F(0)), _limited(of_b)]
+    return [_input_error(layer, error, reads[0], own)]
+
+
+def _limited(error: np.ndarray) -> np.ndarray:
+    return clamp(error, -LARGEST_FLOAT, LARGEST_FLOAT)
+
+
+def _input_error(layer: Node, error: np.ndarray, x: np.ndarray, own: Own | None) -> np.ndarray:
     if layer.op in POOLS:
         return _through_pool(layer, error, x)
+    if layer.op is Op.HARD_SWISH:
+        sloping = _limited(error * (((F(2) * x) + F(3)) * ONE_SIXTH) + F(0))
+        return np.where(x <= -3, F(0), np.where(x >= 3, error, sloping))
     assert own is not None
     weights = own[0]
     if layer.op is Op.DEPTHWISE:
@@ -98,7 +116,7 @@ def input_error(layer: Node, error: np.ndarray, x: np.ndarray, own: Own | None) 
     else:  # every position by itself
         found = ordered_products(weights.reshape(layer.channels, -1).T, by_channel(error))
         found = found.reshape(*x.shape) if layer.op is Op.FULLY_CONNECTED else _of_channels(found, layer.in_shape[:2])
-    return clamp(found, -LARGEST_FLOAT, LARGEST_FLOAT)
+    return _limited(found)
 
 
 def _through_convolution(layer: Node, error: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -151,16 +169,25 @@ def add_gradients(layer: Node, error: np.ndarray, x: np.ndarray, sums: Own) -> N
         sums: G of the weights and of the biases, which are changed.
     """
     of_weights, of_biases = sums
-    positions = error.reshape(-1, *error.shape[2:])  # oh * ow, O, B
-    for bias in ordered_sum(positions).T:
-        of_biases += bias
-    if layer.op is Op.FULLY_CONNECTED:
-        for e, its in zip(positions[0].T, x.reshape(-1, x.shape[3]).T, strict=True):
-            of_weights += e[:, None] * its
-        return
-    seen = windows(layer, padded(layer, x))  # oh, ow, kh, kw, C, B
-    for one in (_depthwise_gradients if layer.op is Op.DEPTHWISE else _convolution_gradients)(positions, seen):
+    for one, bias in zip(weight_gradients(layer, error, x), bias_gradients(error), strict=True):
         of_weights += one.reshape(of_weights.shape)
+        of_biases += bias
+
+
+def bias_gradients(error: np.ndarray) -> np.ndarray:
+    """Return the gradients of the biases of each sample, [B, O], of an error after the gate."""
+    found: np.ndarray = ordered_sum(error.reshape(-1, *error.shape[2:])).T
+    return found
+
+
+def weight_gradients(layer: Node, error: np.ndarray, x: np.ndarray) -> Iterable[np.ndarray]:
+    """Return the gradient of the weights of each sample: [O, K], of a depthwise layer [taps, C]."""
+    positions = error.reshape(-1, *error.shape[2:])  # oh * ow, O, B
+    if layer.op is Op.FULLY_CONNECTED:
+        pairs = zip(positions[0].T, x.reshape(-1, x.shape[3]).T, strict=True)
+        return (e[:, None] * its for e, its in pairs)
+    seen = windows(layer, padded(layer, x))  # oh, ow, kh, kw, C, B
+    return (_depthwise_gradients if layer.op is Op.DEPTHWISE else _convolution_gradients)(positions, seen)
 
 
 def _convolution_gradients(positions: np.ndarray, seen: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
-"""Forward passes (docs/arithmetic-float32.md, sections 2 and 3), of many samples at a time.
+"""Forward passes (docs/arithmetic-float32.md, sections 2 and 3; docs/arithmetic-affine8.md, section 5).
 
-Values are float32 [height, width, channels, samples].
+Many samples at a time: values are float32 [height, width, channels, samples].
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from hil.reference.floats import F
 from hil.reference.formats.float32.sums import ordered_products, ordered_sum, padded, taps, under_tap, windows
 
 PIXEL_OFFSET = 128
+ONE_SIXTH = F(float.fromhex("0x1.555556p-3"))
 Own = tuple[np.ndarray, np.ndarray]  # weights and biases of a layer
 
 
@@ -48,6 +49,10 @@ def _sums(layer: Node, reads: Sequence[np.ndarray], own: Own | None) -> np.ndarr
     found: np.ndarray
     if layer.op is Op.ADD:
         found = x + reads[1]
+    elif layer.op is Op.MULTIPLY:
+        found = x * reads[1] + F(0)
+    elif layer.op is Op.HARD_SWISH:
+        found = (x * clamp(x + F(3), 0.0, 6.0)) * ONE_SIXTH + F(0)
     elif layer.op is Op.MAX_POOL:
         found = reduce(np.maximum, places(layer, x, -np.inf))
     elif layer.op is Op.AVERAGE_POOL:

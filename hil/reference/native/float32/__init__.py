@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hil.graph.graph import Graph
+from hil.graph.graph import OPS, Format, Graph
 from hil.methods.qzo_ff_tensors import TrainedTensor
 from hil.reference.formats.float32.arithmetic import Float32Arithmetic
 from hil.reference.formats.float32.network import Network
@@ -13,10 +13,13 @@ from hil.reference.native.float32.arithmetic import NativeFloat32
 from hil.reference.native.float32.library import Native
 from hil.reference.native.float32.network import NativeNetwork
 
+OPERATIONS = OPS[Format.TFLITE8]  # that the library has, too
+
 
 def fastest(graph: Graph) -> Float32Arithmetic:
     """Return the arithmetic in C where this computer can build it, else NumPy's with a name that says why."""
     try:
+        _check(graph)
         return NativeFloat32(graph, Native(build.library()))
     except build.NotBuilt as reason:
         found = Float32Arithmetic(graph)
@@ -27,8 +30,16 @@ def fastest(graph: Graph) -> Float32Arithmetic:
 def fastest_network(graph: Graph, trained: Sequence[TrainedTensor]) -> Network:
     """Return a network of QZO-FF with its passes in C, as `fastest`."""
     try:
+        _check(graph)
         return NativeNetwork(graph, trained, Native(build.library()))
     except build.NotBuilt as reason:
         found = Network(graph, trained)
         found.arithmetic = f"{found.arithmetic} ({reason})"
         return found
+
+
+def _check(graph: Graph) -> None:
+    """Raise NotBuilt for an operation that the library does not have."""
+    for layer in graph.layers:
+        if layer.op not in OPERATIONS:
+            raise build.NotBuilt(f"no {layer.op.name.lower()} in C")

@@ -107,13 +107,13 @@ class NativeFloat32(Float32Arithmetic):
                 native.gate(nodes[index], whole, values[index + 1], gates[index])
             return gates[index]
 
-        def given(index: int, whole: np.ndarray) -> np.ndarray:
+        def given(index: int, whole: np.ndarray) -> list[np.ndarray]:
             node, its = nodes[index], gated(index, whole)
             if node.op is Op.ADD:
-                return its
+                return [its, its]
             out, weights = self._array("error", index, node.in_shape, lanes), own[index][0] if index in own else None
             native.input_error(node, its, values[node.reads[0]], weights, out)
-            return out
+            return [out]
 
         def joined(one: np.ndarray, other: np.ndarray) -> np.ndarray:
             out = np.empty(one.shape, np.float32)  # either may be the error of another value, too

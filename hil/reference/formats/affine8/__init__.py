@@ -1,0 +1,1 @@
+"""The number format `affine8` in NumPy (docs/arithmetic-affine8.md)."""
