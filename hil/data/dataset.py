@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from hil.data.corruption.by_name import corrupted
-from hil.data.idx import idx_bytes, read_idx
+from hil.data.idx import idx_bytes
 from hil.data.resize import resized
 from hil.data.rotate import rotated
 from hil.data.store import FOLDER_VARIABLE, PARTS, data_folder, file_name, find_set, image_sets, known_sets, read_set
 from hil.data.tasks import few_shot_task
+from hil.data.user_files import Arrays, read_folder, read_user_set, user_sets
+from hil.data.vibration import MACHINES, made
 from hil.errors import RigError, close_matches
 from hil.packaged import packaged_folder
 
@@ -26,7 +28,6 @@ OWN = "idx:"  # the user's own files: idx:FOLDER
 PAPER_TRAIN = 50_000  # of the 60,000 training images, as in ElasticZO, section 5.1
 ROTATED, ANGLES = 1024, (30, 45)  # images of each split, and degrees (ElasticZO, section 5.1)
 DRAW = 1024  # first word of the seed that draws the rotated images; the second is the split
-CLASSES = 10
 CORRUPTED = re.compile(r"(?P<clean>.+)\+(?P<corruption>[a-z-]+)-(?P<severity>\d+)")
 SIZED = re.compile(r"(?P<small>.+)@([1-9]\d{0,3})x([1-9]\d{0,3})x([13])")
 TASK = re.compile(
@@ -42,7 +43,7 @@ class DataSet:
     Attributes:
         name: as given to `load`.
         train_images, test_images: uint8 [n, height, width] or [n, height, width, channels].
-        train_labels, test_labels: uint8 [n] in 0..9.
+        train_labels, test_labels: uint8 [n], from 0.
         sha256: over the four arrays as IDX files, in the order of the fields.
     """
 
@@ -52,9 +53,6 @@ class DataSet:
     test_images: np.ndarray
     test_labels: np.ndarray
     sha256: str
-
-
-Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # training images and labels, test images and labels
 
 
 def load(name: str) -> DataSet:
@@ -69,8 +67,8 @@ def load(name: str) -> DataSet:
 def names() -> list[str]:
     """Return all names for `load`, except idx:FOLDER and sets derived by a suffix (docs/data.md)."""
     images = image_sets()
-    turned = [f"rotated-{name}-{angle}" for name in images for angle in ANGLES]
-    return [DEFAULT, *known_sets(), *(f"{name}-50k" for name in images), *turned]
+    turned = [f"rotated-{name}-{angle}" for name in (*images, DEFAULT) for angle in ANGLES]
+    return [DEFAULT, *known_sets(), *(f"{name}-50k" for name in images), *turned, *MACHINES, *user_sets()]
 
 
 @lru_cache(maxsize=4)  # a full set is 55 MB
@@ -92,9 +90,11 @@ def _load(name: str, root: Path) -> DataSet:
     elif part := PART.fullmatch(name):
         arrays = _part(_load(part["whole"], root), int(part["first"]), int(part["held"] or 0))
     elif name.startswith(OWN):
-        arrays = _own(Path(name[len(OWN) :]))
-    elif name == DEFAULT:
-        arrays = _own(DEFAULT_FOLDER)
+        arrays = read_folder(Path(name[len(OWN) :]))
+    elif name in MACHINES:
+        arrays = made(name)
+    elif name in user_sets():
+        arrays = read_user_set(user_sets()[name], root / name)
     elif name in names():
         arrays = _derived(name, root)
     else:
@@ -105,7 +105,7 @@ def _load(name: str, root: Path) -> DataSet:
 
 
 def _derived(name: str, root: Path) -> Arrays:
-    """Return a full set, its first 50,000 training images with all test images, or its rotated images."""
+    """Return a full set or the included one, its first 50,000 training images, or its rotated images."""
     turned = re.fullmatch(r"rotated-(.+)-(\d+)", name)
     full = turned.group(1) if turned else name.removesuffix("-50k")
     arrays = _fetched(full, root)
@@ -119,6 +119,8 @@ def _derived(name: str, root: Path) -> Arrays:
 
 @lru_cache(maxsize=2)
 def _fetched(name: str, root: Path) -> Arrays:
+    if name == DEFAULT:
+        return read_folder(DEFAULT_FOLDER)
     folder = root / name
     if not all((folder / file_name(part)).is_file() for part in PARTS):
         raise RigError(
@@ -148,45 +150,6 @@ def _part(whole: DataSet, first: int, held: int) -> Arrays:
         (images[first : first + held], labels[first : first + held]) if held else (whole.test_images, whole.test_labels)
     )
     return images[:first], labels[:first], *test
-
-
-def _own(folder: Path) -> Arrays:
-    """Read four IDX files, plain or gzipped, with their usual names; the test split may be called `test` or `t10k`.
-
-    Raises:
-        RigError: a file is missing or damaged, or the files do not match each other.
-    """
-    arrays: list[np.ndarray] = []
-    for split in (("train",), ("test", "t10k")):
-        images, labels = (_read_one(folder, split, kind) for kind in ("images-idx3", "labels-idx1"))
-        if images.ndim != 3 or labels.ndim != 1:
-            raise RigError(
-                f"the {split[0]} files in {folder} hold images in {images.ndim} and labels in {labels.ndim} "
-                "dimensions: give images as [n, height, width] and labels as [n]."
-            )
-        if len(images) != len(labels) or not len(images):
-            raise RigError(
-                f"{folder} holds {len(images)} {split[0]} images and {len(labels)} labels: "
-                "give one label for each image."
-            )
-        if labels.max() >= CLASSES:
-            raise RigError(
-                f"{folder} holds the {split[0]} label {labels.max()}, but the networks have {CLASSES} classes: "
-                f"number the classes 0..{CLASSES - 1}."
-            )
-        arrays += [images, labels]
-    if arrays[0].shape[1:] != arrays[2].shape[1:]:
-        sizes = " and ".join("x".join(map(str, array.shape[1:])) for array in arrays[::2])
-        raise RigError(f"{folder} holds training and test images of {sizes}: give them the same size.")
-    return arrays[0], arrays[1], arrays[2], arrays[3]
-
-
-def _read_one(folder: Path, split: tuple[str, ...], kind: str) -> np.ndarray:
-    possible = [f"{word}-{kind}-ubyte{ending}" for word in split for ending in (".gz", "")]
-    for name in possible:
-        if (folder / name).is_file():
-            return read_idx(folder / name)
-    raise RigError(f"{folder} holds no {possible[-1]} (or .gz): put the four IDX files there under their usual names.")
 
 
 def batches(data: DataSet, batch: int, seed: int) -> Iterator[np.ndarray]:

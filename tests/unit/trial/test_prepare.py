@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hil.data.idx import idx_bytes
 from hil.errors import Blocked, RigError
 from hil.graph.file import encode
 from hil.graph.graph import Format
@@ -87,6 +88,15 @@ def test_a_checkpoint_of_another_network_is_refused(tmp_path):
         prepare(spec(checkpoint=tmp_path / "epoch.npz"))
     with pytest.raises(RigError, match="cannot be read"):
         prepare(spec(checkpoint=tmp_path / "missing.npz"))
+
+
+def test_labels_for_which_the_network_has_no_class(tmp_path):
+    labels = np.arange(16, dtype=np.uint8) % 11
+    for split in ("train", "test"):
+        (tmp_path / f"{split}-images-idx3-ubyte").write_bytes(idx_bytes(np.zeros((16, 28, 28), np.uint8)))
+        (tmp_path / f"{split}-labels-idx1-ubyte").write_bytes(idx_bytes(labels))
+    with pytest.raises(RigError, match=r"has the label 10, lenet5 has 10 classes: number the classes 0\.\.9"):
+        prepare(spec(data=f"idx:{tmp_path}", evaluate=0))
 
 
 def test_a_network_in_bfp8_lies_nowhere_else():
