@@ -6,6 +6,7 @@ They are for shapes without pre-trained weights.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,8 +24,8 @@ class Drawing:
     / fan-in elsewhere, by NumPy's PCG64 from the seed; biases are 0.
     """
 
-    def __init__(self, name: str, in_shape: Shape, classes: int, seed: int) -> None:
-        self.graph = FloatGraph(name, (), in_shape, classes)
+    def __init__(self, name: str, in_shape: Shape, classes: int, seed: int, black: int = 0, unit: float = 255) -> None:
+        self.graph = FloatGraph(name, (), in_shape, classes, black, unit)
         self.block = 1
         self._rng = np.random.Generator(np.random.PCG64(seed))
         self._shapes = [in_shape]
@@ -40,14 +41,23 @@ class Drawing:
         return self._shapes[-1]
 
     def conv(self, kernel: int, stride: int, pad: int, outputs: int, activation: str) -> None:
-        """Append a conv2d."""
-        weights = self._draw((outputs, kernel, kernel, self.shape[2]), kernel * kernel * self.shape[2])
-        self._append(Op.CONV2D, weights, (kernel, kernel), stride, pad, activation)
+        """Append a conv2d; on a series (an image of width 1) its window is `kernel` x 1, without padding."""
+        window, pad = self._window(kernel, pad)
+        weights = self._draw((outputs, *window, self.shape[2]), math.prod(window) * self.shape[2])
+        self._append(Op.CONV2D, weights, window, stride, pad, activation)
 
     def depthwise(self, kernel: int, stride: int, activation: str) -> None:
-        """Append a depthwise convolution with padding kernel // 2."""
-        weights = self._draw((kernel, kernel, self.shape[2]), kernel * kernel)
-        self._append(Op.DEPTHWISE, weights, (kernel, kernel), stride, kernel // 2, activation)
+        """Append a depthwise convolution with padding kernel // 2; on a series as `conv`."""
+        window, pad = self._window(kernel, kernel // 2)
+        weights = self._draw((*window, self.shape[2]), math.prod(window))
+        self._append(Op.DEPTHWISE, weights, window, stride, pad, activation)
+
+    def _window(self, kernel: int, pad: int) -> tuple[tuple[int, int], int]:
+        """Return the window and its padding.
+
+        A file has one padding for both axes, and it is smaller than the window: a window of width 1 has none.
+        """
+        return ((kernel, 1), 0) if self.shape[1] == 1 else ((kernel, kernel), pad)
 
     def pointwise(self, outputs: int, activation: str) -> None:
         """Append a pointwise convolution."""
@@ -60,7 +70,23 @@ class Drawing:
         self.depthwise(kernel, stride, "relu6")
         self.pointwise(outputs, "none")
         if residual:
-            self._push(FloatLayer(Op.ADD, (self.value, read)))
+            self.add(read)
+
+    def hard_swish(self) -> None:
+        """Append a hard_swish."""
+        self._push(FloatLayer(Op.HARD_SWISH, (self.value,)))
+
+    def squeeze_excite(self, squeezed: int) -> None:
+        """Append squeeze-and-excite (Hu et al., 2018) as in MobileNetV3: mean, pointwise, pointwise, multiply."""
+        read, channels = self.value, self.shape[2]
+        self.mean()
+        self.pointwise(squeezed, "relu")
+        self.pointwise(channels, "hard_sigmoid")
+        self._push(FloatLayer(Op.MULTIPLY, (read, self.value)))
+
+    def add(self, read: int) -> None:
+        """Append an add of the last value and `read`."""
+        self._push(FloatLayer(Op.ADD, (self.value, read)))
 
     def max_pool(self, kernel: int) -> None:
         """Append a max_pool whose windows do not overlap."""
@@ -76,7 +102,8 @@ class Drawing:
         self._append(Op.FULLY_CONNECTED, self._draw((outputs, inputs), inputs), (0, 0), 0, 0, activation)
 
     def _draw(self, shape: tuple[int, ...], fan_in: int) -> np.ndarray:
-        rectified = bool(self.graph.layers) and self.graph.layers[-1].activation != "none"
+        last = self.graph.layers[-1] if self.graph.layers else None
+        rectified = last is not None and (last.activation != "none" or last.op is Op.HARD_SWISH)
         return self._rng.normal(0.0, math.sqrt((2 if rectified else 1) / fan_in), shape).astype(np.float32)
 
     def _append(
@@ -84,11 +111,13 @@ class Drawing:
     ) -> None:
         channels = weights.shape[2] if op is Op.DEPTHWISE else len(weights)
         bias = np.zeros(channels, np.float32)
+        if activation == "hard_sigmoid":  # of weights and biases as drawn: x / 6 + 1 / 2
+            weights, bias = weights / np.float32(6), bias + np.float32(0.5)
         self._push(FloatLayer(op, (self.value,), weights, bias, kernel, stride, pad, activation, self.block))
 
     def _push(self, layer: FloatLayer) -> None:
         self._shapes.append(layer.out_shape(self._shapes[layer.reads[0]]))
-        self.graph = FloatGraph(self.graph.name, (*self.graph.layers, layer), self.graph.in_shape, self.graph.classes)
+        self.graph = replace(self.graph, layers=(*self.graph.layers, layer))
 
 
 def calibration_images(shape: Shape, seed: int, count: int = 8) -> np.ndarray:

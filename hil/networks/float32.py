@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hil.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, named
+from hil.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, Shape, named
 from hil.networks.floating import LIMITS, FloatGraph, FloatLayer
 from hil.networks.lenet5 import xavier_uniform
 
@@ -28,13 +28,13 @@ def drawn(graph: FloatGraph, seed: int) -> Graph:
 
 
 def in_float32(graph: FloatGraph) -> Graph:
-    """Return a float graph with its weights as a network in `float32`; a pixel p stands for p / 255."""
+    """Return a float graph with its weights as a network in `float32`."""
     shapes, names = graph.shapes(), named([layer.op for layer in graph.layers])
     layers = (
-        _node(name, layer, shapes[layer.reads[0]], out)
+        float_node(name, layer, shapes[layer.reads[0]], out)
         for name, layer, out in zip(names, graph.layers, shapes[1:], strict=True)
     )
-    return Graph(graph.name, tuple(layers), graph.in_shape, graph.classes)
+    return Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, *graph.of_input)
 
 
 def in_floats(shape: FloatGraph, graph: Graph) -> Graph:
@@ -45,22 +45,26 @@ def in_floats(shape: FloatGraph, graph: Graph) -> Graph:
         graph: in `tflite8`.
     """
     assert graph.formats == (Format.TFLITE8,)
-    layers = []
-    for layer, node in zip(shape.layers, graph.layers, strict=True):
-        if node.own is not None:
-            scale = node.own.scale.astype(np.float64)
-            outputs = node.own.weights.ndim - 1 if node.op is Op.DEPTHWISE else 0  # axis of the output channels
-            by_channel = np.moveaxis(node.own.weights.astype(np.float64), outputs, -1) * scale
-            layer = replace(
-                layer,
-                weights=np.ascontiguousarray(np.moveaxis(by_channel, -1, outputs)).astype(np.float32),
-                bias=(node.own.bias * graph.scale_of(node.reads[0]) * scale).astype(np.float32),
-            )
-        layers.append(layer)
+    layers = [in_real(graph, *pair) for pair in zip(shape.layers, graph.layers, strict=True)]
     return in_float32(replace(shape, layers=tuple(layers)))
 
 
-def _node(name: str, layer: FloatLayer, in_shape: tuple[int, int, int], out_shape: tuple[int, int, int]) -> Node:
+def in_real(graph: Graph, layer: FloatLayer, node: Node) -> FloatLayer:
+    """Return a layer in floats with the real numbers that weights and biases of a node in `tflite8` stand for."""
+    if node.own is None:
+        return layer
+    scale = node.own.scale.astype(np.float64)
+    outputs = node.own.weights.ndim - 1 if node.op is Op.DEPTHWISE else 0  # axis of the output channels
+    by_channel = np.moveaxis(node.own.weights.astype(np.float64), outputs, -1) * scale
+    return replace(
+        layer,
+        weights=np.ascontiguousarray(np.moveaxis(by_channel, -1, outputs)).astype(np.float32),
+        bias=(node.own.bias * graph.scale_of(node.reads[0]) * scale).astype(np.float32),
+    )
+
+
+def float_node(name: str, layer: FloatLayer, in_shape: Shape, out_shape: Shape) -> Node:
+    """Return a layer in `float32`."""
     own = None
     if layer.weights is not None:
         assert layer.bias is not None

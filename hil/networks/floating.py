@@ -9,7 +9,9 @@ import numpy as np
 
 from hil.graph.graph import Op, Shape
 
-LIMITS = {"none": (-np.inf, np.inf), "relu": (0.0, np.inf), "relu6": (0.0, 6.0)}
+LIMITS = {"none": (-np.inf, np.inf), "relu": (0.0, np.inf), "relu6": (0.0, 6.0), "hard_sigmoid": (0.0, 1.0)}
+"""The limits of the activations. A hard sigmoid is `clamp(x / 6 + 1 / 2, 0, 1)`: its layer's weights are already
+divided by 6, and its biases are b / 6 + 1 / 2 (docs/arithmetic-affine8.md, section 3)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,12 +20,12 @@ class FloatLayer:
 
     Attributes:
         op: the operation.
-        reads: 0 is the network's input, v the output of layer v - 1; two for an add.
+        reads: 0 is the network's input, v the output of layer v - 1; two for an add and a multiply.
         weights: float32, [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in] (fully_connected,
             HWC); else None.
         bias: float32 [out], else None.
         kernel, stride, pad: of the windows; (0, 0), 0 and 0 where there are none.
-        activation: `none`, `relu` or `relu6`.
+        activation: one of `LIMITS`.
         block: of sparse training, 1..4; 0 without weights.
     """
 
@@ -44,7 +46,7 @@ class FloatLayer:
             channels = len(self.weights)
         if self.op is Op.FULLY_CONNECTED:
             return 1, 1, channels
-        if self.op is Op.ADD:
+        if self.op in (Op.ADD, Op.HARD_SWISH, Op.MULTIPLY):
             return shape
         kh, kw = self.kernel
         over, across = height + 2 * self.pad - kh, width + 2 * self.pad - kw
@@ -53,12 +55,24 @@ class FloatLayer:
 
 @dataclass(frozen=True, eq=False)
 class FloatGraph:
-    """Layers in the order in which they run; the last is fully_connected and gives the logits."""
+    """Layers in the order in which they run; the last is fully_connected and gives the logits.
+
+    Attributes:
+        name, layers, in_shape, classes: of the network.
+        black, unit: a byte p of a sample stands for (p - black) / unit.
+    """
 
     name: str
     layers: tuple[FloatLayer, ...]
     in_shape: Shape
     classes: int
+    black: int = 0
+    unit: float = 255
+
+    @property
+    def of_input(self) -> tuple[float, int]:
+        """Scale, a binary32 number, and zero point of the input in a network file."""
+        return float(np.float32(1 / self.unit)), self.black - 128
 
     def shapes(self) -> list[Shape]:
         """Return the shape of every value, the input first."""
@@ -68,8 +82,8 @@ class FloatGraph:
         return shapes
 
     def values(self, images: np.ndarray) -> list[np.ndarray]:
-        """Return all values of a forward pass, float32 [n, h, w, c], of uint8 images; a pixel p stands for p / 255."""
-        values = [images.astype(np.float32) / np.float32(255)]
+        """Return all values of a forward pass, float32 [n, h, w, c], of uint8 images [n, h, w, c]."""
+        values = [(images.astype(np.float32) - np.float32(self.black)) / np.float32(self.unit)]
         for layer, shape in zip(self.layers, self.shapes()[1:], strict=True):
             out = _run(layer, [values[value] for value in layer.reads], shape)
             values.append(np.clip(out, *LIMITS[layer.activation]))
@@ -80,6 +94,10 @@ def _run(layer: FloatLayer, reads: list[np.ndarray], shape: Shape) -> np.ndarray
     x = reads[0]
     if layer.op is Op.ADD:
         return x + reads[1]
+    if layer.op is Op.MULTIPLY:
+        return x * reads[1]
+    if layer.op is Op.HARD_SWISH:
+        return x * np.clip(x + 3, 0, 6) / np.float32(6)
     if layer.op is Op.MAX_POOL:
         return _over_taps(layer, x, shape, -np.inf, lambda out, tap, _: np.maximum(out, tap))
     if layer.op is Op.AVERAGE_POOL:
