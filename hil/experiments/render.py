@@ -16,10 +16,11 @@ from hil.experiments.summary import CellResult, Order, Summary
 from hil.record.atomic_write import write_atomic
 
 CELL_FIELDS = (
-    "data", "column", "row", "seeds", "mean", "spread", "paper", "right_signs", "chosen", "train_s", "steps_per_s"
+    "data", "column", "row", "seeds", "mean", "spread", "paper", "right_signs", "chosen", "train_s", "steps_per_s",
+    "failed", "backward_macs",
 )  # fmt: skip
 
-MEMORY = "Memory by plan in bytes (analytic), one sample at a time: the network file, and all else"
+MEMORY = "Memory by plan in bytes (analytic), one sample at a time"
 
 
 def write(summary: Summary, folder: Path) -> None:
@@ -53,7 +54,7 @@ def as_markdown(summary: Summary) -> str:
     for row in table.rows:
         entries = (entry(summary, data, column, row) for data, column in table.columns)
         lines.append(f"| {table.called(row)} | " + " | ".join(entries) + " |")
-    if table.claims:
+    if summary.orders:
         lines += ["", f"Order {table.order}:", ""]
         lines += [f"- {order.data} {table.called(order.column)}: {order_in_words(order)}" for order in summary.orders]
     if chosen := [cell for cell in summary.cells if cell.chosen]:
@@ -66,8 +67,12 @@ def as_markdown(summary: Summary) -> str:
         ]
     lines += rate_lines(summary)
     if table.memory:
-        lines += ["", f"{MEMORY}:", "", "| network | method | weights | scratch |", "|---|---|---:|---:|"]
-        lines += [f"| {one.network} | {one.method} | {one.weights:,} | {one.scratch:,} |" for one in table.memory]
+        parts = list(table.memory[0].parts)
+        lines += ["", f"{MEMORY} ({table.memory_parts}):", ""]
+        lines += [f"| network | method | {' | '.join(parts)} |", "|---|---|" + "---:|" * len(parts)]
+        for one in table.memory:
+            sizes = " | ".join(f"{one.parts[part]:,}" for part in parts)
+            lines.append(f"| {one.network} | {one.method} | {sizes} |")
     lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in table.differences)]
     lines += ["", "Certified on the board, bit for bit:", ""]
     lines += [
@@ -86,6 +91,7 @@ def rate_lines(summary: Summary) -> list[str]:
         rates = []
         for one in search["rates"]:
             text = f"{one['eta']:g}: {one['mean']:.1%}" + (" (no weight moves)" if one["moved"] == 0 else "")
+            text += " (a step failed)" if one["failed"] else ""
             rates.append(f"**{text}**" if one["eta"] == search["chosen"] else text)
         edge = "" if search["inside"] else "; the best rate does not lie inside the grid"
         edge += "; no rate is as good as no training" if search["harmful"] else ""
@@ -104,6 +110,7 @@ def entry(summary: Summary, data: str, column: str, row: str) -> str:
         return ""
     spread = "" if cell.spread is None else f" ± {cell.spread:.2f}"
     ours = "–" if cell.mean is None else f"{cell.mean:.2f}{spread}"
+    ours += f", {cell.failed} of {len(cell.values)} failed" if cell.failed else ""
     if not summary.table.paper:
         return ours
     return f"{ours} ({'–' if cell.paper is None else f'{cell.paper:.2f}'})"
@@ -115,10 +122,11 @@ def brackets(summary: Summary) -> str:
 
 
 def order_in_words(order: Order) -> str:
-    """Return in words whether the order holds."""
+    """Return in words whether the order holds, and why nothing is claimed yet."""
     if order.holds is None:
         return "not all rows are trained"
-    return "holds" if order.holds else "does not hold: " + ", ".join(order.broken)
+    said = "holds" if order.holds else "does not hold: " + ", ".join(order.broken)
+    return said + "".join(f"; no claim, {doubt}" for doubt in order.doubts)
 
 
 def as_page(summary: Summary) -> str:

@@ -101,7 +101,7 @@ def test_the_ablation_changes_one_thing_at_a_time() -> None:
 def test_memory_of_forward_gradients_is_below_that_of_back_propagation() -> None:
     rows = QZO_TABLES["qzo-ablation"](QzoRequest()).memory
     for network in ("lenet5", "resnet-tiny"):
-        scratch = {row.method: row.scratch for row in rows if row.network == network}
+        scratch = {row.method: row.parts["scratch"] for row in rows if row.network == network}
         assert scratch["FF, all layers, 16w8a"] < scratch["BP, all layers, int8"] < scratch["BP, all layers, float32"]
         assert scratch["FF, all layers, 16w8a"] < scratch["BP, last layer, float32"]
 
