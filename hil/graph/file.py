@@ -152,6 +152,13 @@ def _weight_shape(op: Op, record: Record) -> tuple[int, ...]:
     return record.channels, *record.kernel, record.in_shape[2]
 
 
+def parameters_in_file(graph: Graph) -> dict[int, int]:
+    """Return where the parameters of each layer that has some lie in the file, by index."""
+    blob = encode(graph)
+    records = (Record.unpack(blob, HEADER.size + RECORD.size * index) for index in range(len(graph.layers)))
+    return {index: record.parameters_at for index, record in enumerate(records) if record.parameters_at}
+
+
 @lru_cache(maxsize=16)
 def file_size(graph: Graph) -> int:
     """Return the bytes of the graph's file."""

@@ -46,6 +46,7 @@ POOLS = (Op.MAX_POOL, Op.AVERAGE_POOL)
 WEIGHTED = (Op.CONV2D, Op.FULLY_CONNECTED, Op.DEPTHWISE, Op.POINTWISE)
 WINDOWED = (Op.CONV2D, Op.DEPTHWISE, Op.POINTWISE, *POOLS)
 PAIRED = (Op.ADD, Op.MULTIPLY)  # they read two values
+GATED = (*WEIGHTED, Op.ADD)  # errors pass them where the output lies between its limits
 CHAINS: dict[Format, ChainFormat] = {Format[name.upper()]: chain for name, chain in CHAIN_FORMATS.items()}
 """The formats whose networks are chains."""
 WEIGHTS: dict[Format, np.dtype] = {

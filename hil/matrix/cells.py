@@ -42,8 +42,7 @@ def cells(boards: Iterable[str], networks: Iterable[str] = (), methods: Iterable
         for formats in dict.fromkeys(network.formats for network in NETWORKS.values())
         for network in names(*formats)
         for method, kind in METHODS.items()
-        if kind.trains(formats)
-        for variant in kind.variants
+        for variant in kind.variants_on(formats)
     ]
     for method, variant, network in rows:  # boards innermost, because the plan is cached
         if (not networks or network in networks) and (not methods or method in methods):

@@ -20,6 +20,7 @@ CLASSES = (
     "int8_bp:Mcutrain",
     "elasticzo_fp32:ElasticZoFp32",
     "qzo_ff:QzoFf",
+    "fqt:Fqt",
 )
 METHODS: dict[str, type[Method]] = {
     kind.name: kind for kind in (resolve_name(f"{__name__}.{place}") for place in CLASSES)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.errors import RigError
-from hil.graph.graph import POOLS, Graph, Node, Op
+from hil.graph.graph import GATED, POOLS, Graph, Node, Op
 from hil.graph.plan import Span
+
+LOOKING = (Op.MAX_POOL, Op.HARD_SWISH, Op.MULTIPLY)  # they need what they read to pass an error on
 
 
 class BackwardPass:
@@ -34,6 +36,10 @@ class BackwardPass:
         """Return whether errors are handed on to a value."""
         return value - 1 >= self.first
 
+    def passes_on(self, index: int) -> bool:
+        """Return whether a reached layer hands an error on."""
+        return any(self.has_error(value) for value in self.graph.layers[index].reads)
+
     def slot(self, index: int) -> int:
         """Return when a layer is passed; the loss is what number n stands for."""
         return 2 * self.n - index
@@ -41,21 +47,21 @@ class BackwardPass:
     def last_read(self, value: int) -> int | None:
         """Return the last slot in which a value is needed by the backward pass, None where it is not."""
         layers, maker = self.graph.layers, value - 1
-        slots = [self.slot(maker)] if maker in self.reached and layers[maker].op not in POOLS else []
+        slots = [self.slot(maker)] if maker in self.reached and layers[maker].op in GATED else []
         slots += [self.slot(index) for index in self.reached if value in layers[index].reads and self._looks(index)]
         return max(slots, default=None)
 
     def _looks(self, index: int) -> bool:
         layer = self.graph.layers[index]
-        return index in self._seen or (layer.op is Op.MAX_POOL and self.has_error(layer.reads[0]))
+        return index in self._seen or (layer.op in LOOKING and self.passes_on(index))
 
     def error(self, value: int) -> Span | None:
         """While a value has an error."""
         if value - 1 not in self.reached:
             return None
-        return self.slot(self._last_reader(value)), self.slot(value - 1)
+        return self.slot(self.last_reader(value)), self.slot(value - 1)
 
-    def _last_reader(self, value: int) -> int:
+    def last_reader(self, value: int) -> int:
         """Return the layer that hands the first error on to a value, which is its last reader; n for the logits."""
         readers = (index for index in self.reached if value in self.graph.layers[index].reads)
         return max(readers, default=self.n)
@@ -69,7 +75,7 @@ class BackwardPass:
         layer = self.graph.layers[index]
         if index not in self.reached or layer.op is Op.ADD or not self.has_error(layer.reads[0]):
             return None
-        if layer.op in POOLS and self._last_reader(layer.reads[0]) == index:
+        if layer.op in POOLS and self.last_reader(layer.reads[0]) == index:
             return None
         return self.slot(index), self.slot(index)
 

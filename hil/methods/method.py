@@ -83,6 +83,11 @@ class Method(ABC):
         return tuple(formats) == (cls.format,)
 
     @classmethod
+    def variants_on(cls, formats: Sequence[Format]) -> tuple[str, ...]:
+        """Return the variants that train networks whose layers have these formats."""
+        return tuple(cls.variants) if cls.trains(formats) else ()
+
+    @classmethod
     @abstractmethod
     def on(cls, network: Graph, variant: str, **settings: Any) -> Method:
         """Return the method in a variant on a network, with settings in which it differs from the variant.

@@ -11,6 +11,11 @@ from hil.record.trial_record import TrialRecord
 
 LATENCY_FIGURES = ("mean", "median", "sd", "least", "most", "p5", "p95", "p99")
 COUNTED = Provenance.COUNTED
+SEGMENTS = {  # of the memory of FQT
+    "trainable": "trainable weights and gradient buffers",
+    "feature_maps": "feature maps: the rest of the arena",
+    "static": "static weights: the network file, in flash",
+}
 
 
 def quantities(trial: TrialRecord) -> dict[str, Quantity]:
@@ -115,6 +120,9 @@ def _network(trial: TrialRecord) -> dict[str, Quantity]:
         equation = analytic["equation"]
         equation = f"ElasticZO, equation {equation}" if equation.startswith("(") else equation
         found["analytic.bytes"] = Quantity(analytic["bytes"], "B", Provenance.ANALYTIC, note=equation)
+        for name in SEGMENTS:
+            if name in analytic:
+                found[f"analytic.{name}"] = Quantity(analytic[name], "B", Provenance.ANALYTIC, note=SEGMENTS[name])
         for name in ("macs_forward", "weights", "weights_by_zo"):
             found[f"analytic.{name}"] = Quantity(analytic[name], "1", COUNTED)
         if "macs_step" in analytic:

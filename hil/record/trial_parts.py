@@ -119,15 +119,26 @@ class Profile(TypedDict):
 
 @with_config(CLOSED)
 class Analytic(TypedDict):
-    """Memory by ElasticZO, equations (2) to (4) in FP32 and (13) to (15) in INT8, by PMT, section 4.3, or of QZO-FF.
+    """Memory by ElasticZO, equations (2) to (4) in FP32 and (13) to (15) in INT8, by PMT, section 4.3, of QZO-FF, FQT.
 
     And counts of the network.
     """
 
     equation: Literal[
-        "(2)", "(3)", "(4)", "(13)", "(14)", "(15)", "PMT, section 4.3", "QZO-FF, inference and trained weights"
+        "(2)",
+        "(3)",
+        "(4)",
+        "(13)",
+        "(14)",
+        "(15)",
+        "PMT, section 4.3",
+        "QZO-FF, inference and trained weights",
+        "FQT, segments of figure 4",
     ]
     bytes: Count
+    trainable: NotRequired[Count]
+    feature_maps: NotRequired[Count]
+    static: NotRequired[Count]
     macs_forward: Count
     macs_step: NotRequired[Count]
     layer_runs: NotRequired[Count]

@@ -20,6 +20,7 @@ from hil.energy.step_energy import MLPERF_TINY, EnergyResult, Task, energy_of_wi
 from hil.energy.window import edges_of
 from hil.energy.window_planning import plan_windows, reached
 from hil.errors import Blocked
+from hil.link.failures import Refused
 from hil.link.replies import Stepped
 from hil.meters.meter import HostMarked, InvalidWindow, Meter, Setting
 from hil.meters.window_edges import with_both_edges
@@ -30,6 +31,7 @@ from hil.trial.energy_phases import SMEARED, counted_of, phases_json
 from hil.trial.second_sources.clock import BOARD_CLOCK
 from hil.trial.second_sources.window_lengths import Lengths
 from hil.trial.spec import EnergyWindows
+from hil.trial.step_failure import explained, trained
 
 if TYPE_CHECKING:
     from hil.trial.lockstep import LockStep
@@ -215,10 +217,13 @@ class Windows:
             marked = self._meter if isinstance(self._meter, HostMarked) else None
             if marked is not None:
                 marked.mark(True)
-            reply = trial.device.run(first, steps, len(images), self._idle_ms(), self._silence())
+            try:
+                reply = trial.device.run(first, steps, len(images), self._idle_ms(), self._silence())
+            except Refused as refusal:
+                raise explained(refusal, pending, first, trial.p.method.layers) from refusal
             if marked is not None:
                 marked.mark(False, *_duration(reply, trial.outcome.clock_hz))
-            outcome = pending.result()[-1]
+            outcome = trained(pending)[-1]
             same_after_run(trial, reply, outcome.digests, steps)
             capture = with_both_edges(seen.result(), self._idle_ms() / 1000)
         if trial.outcome.reality != "hardware" and capture.synchronisation == HOST:

@@ -21,6 +21,9 @@ from hil.link.replies import Stepped
 from hil.trial.device import Device
 from hil.trial.difference import Difference, differing_tensors, differing_terms, first_element, first_weight
 
+EXPONENT = np.dtype([("exponent", "<i2")])  # what comes after the values of a stage
+SCALED = np.dtype([("scale", "<f4"), ("zero point", "<i2")])
+
 if TYPE_CHECKING:
     from hil.reference.methods import Reference, Stage, StepOutcome
     from hil.trial.prepare import Prepared
@@ -106,12 +109,14 @@ def _trace_slots(
 
 
 def _element(step: int, slot: int, stage: Stage, board: bytes) -> Difference:
-    """Return the first element of a stage that differs; its exponent comes after the last value."""
-    what = f"sample {slot} of the batch, {stage.what} of"
-    ours, theirs = (np.frombuffer(data[:-2], stage.type) for data in (board, stage.data))
+    """Return the first element of a stage that differs, or what comes after its values: exponent, or scale and zero."""
+    sample = f"sample {slot} of the batch,"
+    tail = SCALED if stage.scaled else EXPONENT
+    ours, theirs = (np.frombuffer(data[: -tail.itemsize], stage.type) for data in (board, stage.data))
     found = first_element(ours, theirs)
     if found is not None:
-        return Difference(step, stage.layer, *found, what)
-    own, expected = (int.from_bytes(data[-2:], "little", signed=True) for data in (board, stage.data))
-    what = f"sample {slot} of the batch, exponent of the {stage.what} of"
-    return Difference(step, stage.layer, None, own, expected, what)
+        return Difference(step, stage.layer, *found, f"{sample} {stage.what} of")
+    own, expected = (np.frombuffer(data[-tail.itemsize :], tail)[0] for data in (board, stage.data))
+    name = next((name for name in tail.names or () if own[name] != expected[name]), (tail.names or ("",))[-1])
+    values = own[name].item(), expected[name].item()
+    return Difference(step, stage.layer, None, *values, f"{sample} {name} of the {stage.what} of")

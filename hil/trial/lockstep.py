@@ -23,6 +23,7 @@ from hil.trial.probe_check import ProbeCheck
 from hil.trial.second_sources.checks import Checks, Timed
 from hil.trial.second_sources.figures import HOST
 from hil.trial.second_sources.last_layer import check_alone
+from hil.trial.step_failure import both
 from hil.trial.watermarks import through_probe
 
 # multiply-accumulates per second of a Cortex-M0+ (16 cycles each), or of an emulator on a busy computer
@@ -147,8 +148,9 @@ class LockStep:
         before = [weights.copy() for weights in self.reference.weights]
         pending: Future[StepOutcome] = worker.submit(self.reference.step, images, labels)
         timed = self.checks.timed(wanted=len(self.outcome.steps) % self.p.spec.probe_every == 0)
-        reply = self._board_step(step, images, labels, timed)
-        outcome = pending.result()
+        reply, outcome = both(
+            partial(self._board_step, step, images, labels, timed), pending, step, self.p.method.layers
+        )
         self.checks.step(reply, step, timed)
         row = StepRow.of(step, reply, outcome)
         self.outcome.steps.append(row)
@@ -161,7 +163,7 @@ class LockStep:
         if len(self.outcome.steps) == 1 and self.outcome.difference is None:
             self.outcome.work = self.device.work() if self.p.method.bookings() is None else None
             self.outcome.profile = self.checks.first_step(
-                reply, self.device.profile(len(self.p.method.layers)), self.outcome.work
+                reply, self.device.profile(len(self.p.method.layers)), self.outcome.work, self.reference.last_work()
             )
             self.checks.memory.after_step(step)
         self.watch.step(row)

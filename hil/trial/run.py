@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from hil.errors import NO_MEMORY, Blocked, DeviceFault, RigError
 from hil.link.failures import Silent
 from hil.link.replies import ImplausibleReply
+from hil.reference.methods import StepFailed
 from hil.rig import Rig, Taken
 from hil.targets.probe import ChipUnreachable
 from hil.trial.attempt import Attempt
@@ -89,7 +90,7 @@ def run_trial(
     except ImplausibleReply as reply:
         outcome.figures.refuse(reply.figure, str(reply))
         outcome.fail(str(reply))
-    except DeviceFault as fault:
+    except (DeviceFault, StepFailed) as fault:  # a step that fails on both sides is no fault of either
         outcome.fail(str(fault))
     except Exception as error:
         outcome.block(_unexpected(error, stages.current, folder))

@@ -15,6 +15,7 @@ from hil.errors import RigError, close_matches
 from hil.graph.graph import Graph
 from hil.methods import METHODS, Method
 from hil.methods.failed_step import failed_step
+from hil.methods.step_work import Work
 
 
 @dataclass(frozen=True)
@@ -58,13 +59,15 @@ class StepFailed(RigError):
 class Stage:
     """A stage of a traced sample: `output`, `error` or `error handed on` of a layer, as `stage_bytes` returns it.
 
-    `type` is the NumPy type of its values.
+    `type` is the NumPy type of its values. If it is `scaled`, their scale (f32) and their zero point (i16) come after
+    them, in place of an exponent.
     """
 
     layer: str
     what: str
     data: bytes
     type: str = "int8"
+    scaled: bool = False
 
 
 class Reference(ABC):
@@ -88,6 +91,10 @@ class Reference(ABC):
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:  # noqa: B027 (most have no state)
         """Go on with what `state` returned, after `configure`."""
+
+    def last_work(self) -> Work | None:
+        """Return the passes of the last step where the data decide them; None where `Method.work` says them."""
+        return None
 
     @abstractmethod
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:

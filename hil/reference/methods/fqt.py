@@ -12,6 +12,8 @@ from hil.graph.graph import POOLS, Format, Graph
 from hil.methods.backward_pass import BackwardPass
 from hil.methods.fqt_settings import Settings
 from hil.methods.fqt_tensors import array_of, trained_tensors, with_arrays
+from hil.methods.fqt_work import step_work
+from hil.methods.step_work import Work
 from hil.reference.floats import F
 from hil.reference.formats.affine8.errors import Errors, RunningRange
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
@@ -44,7 +46,7 @@ class Fqt(Reference):
         self.graph = with_scales(network)
         self.trained = settings.trained(network)
         if not self.trained:
-            raise RigError(f"{network.name} has no layer with weights in affine8 or float32 to train: choose another.")
+            raise RigError(f"{network.name} has no weights in affine8 or float32 to train: choose another network.")
         self._backward = BackwardPass(network, self.trained, True)
         self._tensors = trained_tensors(network, self.trained, bool(settings.train_bias))
         self._observes = [
@@ -108,9 +110,9 @@ class Fqt(Reference):
         """
         step, self._next_step = self._next_step, self._next_step + 1
         passes = Passes(self.graph, self._backward, self._ranges)
-        gradients = self._zeros()
+        gradients, self._kept = self._zeros(), dict.fromkeys(self.trained, 0)
         observed = dict.fromkeys(self._observes, (LEAST, MOST))
-        total, failure = F(0), None
+        self._samples, total, failure = len(images), F(0), None
         for first in range(0, len(images), GROUP):
             part = slice(first, first + GROUP)
             of_labels = np.asarray(labels[part]).astype(np.intp)
@@ -129,6 +131,10 @@ class Fqt(Reference):
         self.graph = found
         loss = float(total)
         return StepOutcome(step, loss, 0.0, loss, 0.0, 0, self.digests())
+
+    def last_work(self) -> Work | None:
+        """Return the passes of the last step if channels may be skipped."""
+        return step_work(self.graph, self._backward, self._samples, self._kept) if self.settings.is_sparse else None
 
     def _zeros(self) -> dict[int, Gradient]:
         found = {}
@@ -160,6 +166,7 @@ class Fqt(Reference):
             gradient = gradients[at.index]
             chosen[at.index] = self._select(at, share)
             gradient.kept |= chosen[at.index].any(axis=0)
+            self._kept[at.index] += int(chosen[at.index].sum())
             moments[at.index] = at.layer.add_gradients(
                 at.error, values[at.layer.node.reads[0]], gradient.weights, gradient.biases, self._runs_statistics
             )
@@ -231,4 +238,5 @@ def _error_stage(layer: str, error: Errors | np.ndarray) -> Stage:
     if not isinstance(error, Errors):
         return Stage(layer, "error", stage_bytes(error[..., 0], type="float32"), "float32")
     scale = np.array(error.s[0], "<f4").tobytes()
-    return Stage(layer, "error", error.stored[0].tobytes() + scale + int(error.z[0]).to_bytes(2, "little", signed=True))
+    data = error.stored[0].tobytes() + scale + int(error.z[0]).to_bytes(2, "little", signed=True)
+    return Stage(layer, "error", data, scaled=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from hil.link.replies import Stepped, Work
+from hil.methods.step_work import Work as StepWork
 from hil.targets.probe import Probe
 from hil.trial.second_sources.clock import BOARD_CLOCK, HostClock
 from hil.trial.second_sources.counter import BESIDE, BESIDE_SHARE, ROUND, ProbeCounter, check_costs, check_counted
@@ -94,17 +95,21 @@ class Checks:
         if timed.frames:
             check_counted(self.figures, reply.cycles["total"], timed.gone_on, of, timed.frames)
 
-    def first_step(self, reply: Stepped, profile: Profile | None, work: Work | None) -> Profile | None:
-        """Check profile, stretches and work of the first step; return the profile if it is usable."""
+    def first_step(
+        self, reply: Stepped, profile: Profile | None, work: Work | None, by_data: StepWork | None
+    ) -> Profile | None:
+        """Check profile, stretches and work of the first step; return the profile if it is usable.
+
+        `by_data` is the work that the reference found, where the data decide it.
+        """
         usable = profile is not None and self.cycles.profile(profile, reply)
         self.stretches(*self._device.stretches(), reply.cycles)
         if work is not None:
-            self._work(work, reply)
+            self._work(work, reply, by_data or self._subject.work())
         return profile if usable else None
 
-    def _work(self, work: Work, reply: Stepped) -> None:
+    def _work(self, work: Work, reply: Stepped, wanted: StepWork | None) -> None:
         """Compare with the host's count, unless the number of passes is random."""
-        wanted = self._subject.work()
         if wanted is None:
             self.figures.reported("macs", "layer_runs")
         else:

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 
 from hil.graph.affine8 import quantized_biases
-from hil.graph.graph import PAIRED, WEIGHTED, Graph, Node, Op
+from hil.graph.graph import GATED, PAIRED, Graph, Node, Op
 from hil.reference.floats import F
 from hil.reference.formats.affine8.rescale import WIDEST, factor, quantized, rescaled
 from hil.reference.formats.affine8.windows import columns, padded, taps, under_tap
@@ -16,7 +16,6 @@ from hil.reference.formats.affine8.windows import columns, padded, taps, under_t
 SHARE = F(2.0**14)  # of one of the two values of an add
 ONE_SIXTH = F(float.fromhex("0x1.555556p-3"))
 SLOPE_ONE = 128.0  # of a hard_swish
-GATED = (*WEIGHTED, Op.ADD)
 LEAST = -1000.0  # less than any value: the padding never wins
 
 

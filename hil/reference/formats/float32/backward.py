@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from hil.graph.graph import LARGEST_FLOAT, POOLS, WEIGHTED, Graph, Node, Op
+from hil.graph.graph import GATED, LARGEST_FLOAT, POOLS, Graph, Node, Op
 from hil.reference.floats import F
 from hil.reference.formats.float32.forward import ONE_SIXTH, Own, by_channel, clamp, places
 from hil.reference.formats.float32.sums import ordered_products, ordered_sum, padded, spans, taps, under_tap, windows
-
-GATED = (*WEIGHTED, Op.ADD)
 
 
 def errors_of(
