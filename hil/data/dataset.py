@@ -29,7 +29,7 @@ PAPER_TRAIN = 50_000  # of the 60,000 training images, as in ElasticZO, section 
 ROTATED, ANGLES = 1024, (30, 45)  # images of each split, and degrees (ElasticZO, section 5.1)
 DRAW = 1024  # first word of the seed that draws the rotated images; the second is the split
 CORRUPTED = re.compile(r"(?P<clean>.+)\+(?P<corruption>[a-z-]+)-(?P<severity>\d+)")
-SIZED = re.compile(r"(?P<small>.+)@([1-9]\d{0,3})x([1-9]\d{0,3})x([13])")
+SIZED = re.compile(r"(?P<small>.+)@([1-9]\d{0,3})x([1-9]\d{0,3})x([136])")
 TASK = re.compile(
     r"(?P<whole>.+)@(?P<ways>\d{1,3})-way-(?P<shots>[1-9]\d{0,3})-shot-(?P<split>val|test)-(?P<number>\d{1,9})"
 )

@@ -15,17 +15,18 @@ from hil.graph.graph import Format, Graph
 from hil.networks.convert_w16a8 import W8, W16, from_tflite8
 from hil.networks.drawing import calibration_images
 from hil.networks.float32 import drawn
+from hil.networks.float_weights import WEIGHTS
 from hil.networks.floating import FloatGraph
+from hil.networks.fqt import CONFIGURATIONS, FAMILIES, configured
 from hil.networks.lenet5 import lenet5
 from hil.networks.quantize import quantize
 from hil.networks.shapes import convnet_tiny, mcunet, pointnet, resnet_tiny
 from hil.networks.shapes import lenet5 as float_lenet5
-from hil.packaged import packaged_folder
+from hil.networks.tiny_training import MCUNET_DATA, MCUNET_ORIGIN, mcunet_5fps, there
 
 IMAGE = float(np.float32(1 / 255)), -128  # scale and zero of an input: a byte p of an image stands for p / 255,
 CLOUD = 2.0**-7, 0  # and one of a point cloud for (p - 128) / 128 (docs/data.md)
 LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
-WEIGHTS = packaged_folder("fixtures/weights", "fixtures/weights")  # NAME.hnet, written by tools/pretrain_graph.py
 XAVIER = "drawn by seed (Xavier)"
 DRAWN = "drawn by seed (He), calibrated on drawn images"
 PRETRAINED = "pre-trained on fashion-mnist by tools/pretrain_graph.py, the same for every seed"
@@ -41,7 +42,8 @@ class NamedNetwork:
         committed: whether its pre-trained weights are in this package, or those of the network that `shape` converts;
             else they are drawn by the seed.
         formats: of its layers, in the order of `Graph.formats`.
-        converted: whether `shape` makes it from another network.
+        converted: whether `shape` makes it from another network, or from weights of its own files.
+        origin: where its weights come from, if none of the usual sentences says it.
     """
 
     shape: Callable[[str, int], FloatGraph | Graph]
@@ -49,10 +51,13 @@ class NamedNetwork:
     committed: bool = False
     formats: tuple[Format, ...] = (Format.TFLITE8,)
     converted: bool = False
+    origin: str = ""
 
     @property
     def provenance(self) -> str:
         """Where its weights come from."""
+        if self.origin:
+            return self.origin
         if self.committed:
             return PRETRAINED
         return DRAWN if Format.TFLITE8 in self.formats else XAVIER
@@ -99,6 +104,19 @@ NETWORKS |= {
     "lenet5-w16a8": _converted("lenet5-tflite", W16),
     "lenet5-8w8a": _converted("lenet5-tflite", W8),
     "resnet-tiny-w16a8": _converted("resnet-tiny", W16),
+}
+NETWORKS |= {
+    f"{name}-{configuration}": NamedNetwork(
+        partial(configured, family, configuration), family.data, family.committed, formats, True, family.origin
+    )
+    for name, family in FAMILIES.items()
+    for configuration, formats in CONFIGURATIONS.items()
+}
+NETWORKS |= {
+    name: NamedNetwork(
+        partial(mcunet_5fps, configuration=configuration), MCUNET_DATA, False, formats, True, MCUNET_ORIGIN
+    )
+    for name, (configuration, formats) in there().items()
 }
 
 

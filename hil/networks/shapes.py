@@ -86,17 +86,17 @@ def pointnet(name: str, seed: int) -> FloatGraph:
     return net.graph
 
 
-def mcunet(name: str, seed: int, side: int) -> FloatGraph:
-    """Return MCUNet's backbone for `side` x `side` RGB, its mean and a classifier of 10 classes.
+def mcunet(name: str, seed: int, side: int, classes: int = CLASSES) -> FloatGraph:
+    """Return MCUNet's backbone for `side` x `side` RGB, its mean and a classifier.
 
     At 128 the backbone has 463,216 weights and 22,453,504 multiply-accumulates (Poor Man's Training, section 4.1).
     """
-    net = Drawing(name, (side, side, 3), CLASSES, seed)
+    net = Drawing(name, (side, side, 3), classes, seed)
     net.conv(3, 2, 1, 16, "relu6")
     net.depthwise(3, 1, "relu6")
     net.pointwise(8, "none")
     for kernel, stride, expanded, outputs, residual, net.block in MCUNET:
         net.bottleneck(kernel, stride, expanded, outputs, residual)
     net.mean()
-    net.fully_connected(CLASSES)
+    net.fully_connected(classes)
     return net.graph
