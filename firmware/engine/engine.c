@@ -21,12 +21,12 @@ void engine_reset(engine_t *engine) {
 }
 
 failure_t engine_check_network(const engine_t *engine) {
-    return engine->model.format != NULL ? no_failure() : refusal(FAILURE_NO_NETWORK, 0, 0);
+    return engine->model.formats != NULL ? no_failure() : refusal(FAILURE_NO_NETWORK, 0, 0);
 }
 
 /* Whether a file is being loaded. */
 static failure_t check_loading(const engine_t *engine) {
-    const bool loading = engine->total > 0 && engine->model.format == NULL;
+    const bool loading = engine->total > 0 && engine->model.formats == NULL;
     return loading ? no_failure() : refusal(FAILURE_NO_NETWORK, 0, 0);
 }
 
@@ -52,10 +52,19 @@ failure_t engine_load_data(engine_t *engine, uint32_t offset, const uint8_t *dat
     return no_failure();
 }
 
-/* Without settings: everything that the format may train. */
+/* Without settings: the weights and biases of all layers. */
 static training_t all_of(const model_t *model) {
     return (training_t){
-        .layers = graph_weighted_layers(&model->file), .weights = true, .biases = model->format->has_biases};
+        .layers = graph_weighted_layers(&model->file), .weights = true, .biases = model_format(model, 0)->has_biases};
+}
+
+/* Whether the engine knows the format of a layer, and can use a file there. */
+static bool can_use(const engine_t *engine, const graph_layer_t *layer, bool in_ram) {
+    const format_t *const *format = engine->formats;
+    while (*format != NULL && (*format)->number != layer->format) {
+        format++;
+    }
+    return *format != NULL && (in_ram || (*format)->stays_in_flash);
 }
 
 /* Use a file that is in RAM, or in flash. */
@@ -63,17 +72,15 @@ static failure_t use(engine_t *engine, const uint8_t *bytes, uint32_t size, bool
     model_t *model = &engine->model;
     graph_file_t file;
     RETURN_IF_REFUSED(graph_file_open_to_train(&file, bytes, size));
-    const format_t *const *format = engine->formats;
-    while (*format != NULL && (*format)->number != graph_layer(&file, 0)->format) {
-        format++;
-    }
-    if (*format == NULL || (!in_ram && !(*format)->stays_in_flash)) {
-        return graph_other_format();
+    for (uint8_t l = 0; l < file.layers; l++) {
+        if (!can_use(engine, graph_layer(&file, l), in_ram)) {
+            return graph_other_format(l);
+        }
     }
     model->file = file;
-    model->format = *format;
+    model->formats = engine->formats;
     model->in_ram = in_ram;
-    model->exponent[0] = model->format->input_exponent;
+    model->exponent[0] = model_format(model, 0)->input_exponent;
     model->training = all_of(model);
     plan_clear(&model->plan);
     return no_failure();
@@ -118,14 +125,18 @@ static failure_t check_settings(const method_t *method, const settings_t *settin
 }
 
 static bool trains(const method_t *method, const format_t *format) {
-    return method->format == 0 ? format->chain != NULL : method->format == format->number;
+    const bool more = (method->formats >> format->number & 1u) != 0;
+    return more ||
+           (method->format == 0 ? method->formats == 0 && format->chain != NULL : method->format == format->number);
 }
 
 failure_t engine_configure(engine_t *engine, const method_t *method, const void *settings, uint32_t *planned) {
     model_t *model = &engine->model;
     RETURN_IF_REFUSED(engine_check_network(engine));
-    if (!trains(method, model->format)) {
-        return graph_other_format();
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        if (!trains(method, model_format(model, l)) || (method->in_ram && !model->in_ram)) {
+            return graph_other_format(l);
+        }
     }
     RETURN_IF_REFUSED(check_settings(method, settings, &model->file));
     memcpy(model->settings_bytes, settings, method->settings->size);
@@ -180,8 +191,8 @@ failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result)
         forward(model, slot);
         const int8_t *logits = model_logits(model, 0);
         const int16_t exponent = model_logits_exponent(model);
-        const uint32_t predicted = model->format->predicted(logits, classes);
-        xxh32_update(&digest, logits, classes * model->file.value_bytes);
+        const uint32_t predicted = model_format(model, (uint8_t)(model->file.layers - 1))->predicted(logits, classes);
+        xxh32_update(&digest, logits, model_logits_bytes(model));
         xxh32_update(&digest, &exponent, sizeof exponent);
         result->predictions[slot] = (uint8_t)predicted;
         result->correct = (uint16_t)(result->correct + (predicted == slot_label(engine, slot)));
@@ -215,7 +226,8 @@ failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t
     const bool grouped = model->training.grouped;
     const uint16_t first = grouped ? 0 : slot;
     stages_t stages = {.wanted = stage, .offset = offset, .out = out, .room = *length};
-    const observer_t observer = {.see = stages_see, .context = &stages, .member = (uint16_t)(slot - first)};
+    const observer_t observer = {
+        .see = stages_see, .see_scaled = stages_see_scaled, .context = &stages, .member = (uint16_t)(slot - first)};
     model->observer = &observer;
     model->method->trace(model, first, grouped ? slots_filled(engine) : 1);
     model->observer = NULL;
@@ -228,8 +240,9 @@ failure_t engine_trace(engine_t *engine, uint16_t slot, uint16_t stage, uint32_t
 
 /* Refuses where it is not known which tensors are trained. */
 static failure_t check_tensors(const engine_t *engine) {
-    const format_t *format = engine->model.format;
-    return format != NULL && format->trains_all ? no_failure() : engine_check_configured(engine);
+    const model_t *model = &engine->model;
+    const bool known = model->formats != NULL && model_format(model, 0)->trains_all;
+    return known ? no_failure() : engine_check_configured(engine);
 }
 
 failure_t engine_digests(const engine_t *engine, void *digests) {
@@ -258,21 +271,17 @@ failure_t engine_read_tensor(const engine_t *engine, uint8_t tensor, uint32_t of
     return no_failure();
 }
 
-/* The first byte of the pieces that may not be written into a tensor; the end of the pieces where all may. A value that
-   is written in part keeps its other bytes. */
-static uint32_t first_refused(const engine_t *engine, const trained_tensor_t *to, uint32_t offset, uint32_t length,
-                              const uint8_t *data) {
-    const model_t *model = &engine->model;
-    const uint32_t size = to->weights ? model->file.weight_bytes : sizeof(int32_t), end = offset + length;
-    for (uint32_t at = offset / size * size; model->format->may_be != NULL && at < end; at += size) {
-        uint8_t value[sizeof(int32_t)];
-        for (uint32_t i = 0; i < size; i++) {
-            const bool written = at + i >= offset && at + i < end;
-            value[i] = written ? data[at + i - offset] : to->bytes[at + i];
-        }
-        if (!model->format->may_be(model, to->layer, to->weights, value)) {
+/* The first byte that may not be written into a tensor; the end of what is written where all may. */
+static uint32_t first_refused(const model_t *model, const written_t *written) {
+    const trained_tensor_t *to = &written->tensor;
+    const format_t *format = model_format(model, to->layer);
+    const uint32_t offset = written->offset, end = offset + written->length;
+    uint32_t bytes = model_value_bytes(model, to, offset);
+    for (uint32_t at = offset / bytes * bytes; format->may_be != NULL && at < end; at += bytes) {
+        if (!format->may_be(model, written, at)) {
             return at > offset ? at : offset;
         }
+        bytes = model_value_bytes(model, to, at);
     }
     return end;
 }
@@ -280,16 +289,15 @@ static uint32_t first_refused(const engine_t *engine, const trained_tensor_t *to
 failure_t engine_write_tensor(engine_t *engine, uint8_t tensor, uint32_t offset, uint32_t length, const uint8_t *data) {
     RETURN_IF_REFUSED(engine_check_whole(engine));
     RETURN_IF_REFUSED(check_bytes(engine, tensor, offset, length));
-    const trained_tensor_t to = model_tensor(&engine->model, tensor);
-    const uint32_t refused = first_refused(engine, &to, offset, length, data);
+    const written_t written = {
+        .tensor = model_tensor(&engine->model, tensor), .offset = offset, .length = length, .data = data};
+    const uint32_t refused = first_refused(&engine->model, &written);
     if (refused < offset + length) {
         return refusal(FAILURE_BAD_TENSOR, tensor, refused);
     }
-    memcpy(to.bytes + offset, data, length);
+    memcpy(written.tensor.bytes + offset, data, length);
     engine->model.limited = false;
-    if (to.weights) {
-        model_rewritten(&engine->model, to.layer);
-    }
+    model_rewritten(&engine->model, written.tensor.layer, written.tensor.kind);
     return no_failure();
 }
 

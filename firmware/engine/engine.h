@@ -61,10 +61,11 @@ failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_resu
 failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result);
 
 /* Whether `steps` steps may be trained on the samples in slots 0..count-1; and train them. `laps` has the cycles of
-   each of the first ENGINE_MAX_LAPS. Losses and sign are those of the last. engine_report then adds cycles and
+   each of the first ENGINE_MAX_LAPS. Losses and sign are those of the last. A step that fails is the last, and its
+   failure is returned. engine_report then adds cycles and
    digests, and empties the slots: what belongs to no step is not done between the steps. */
 failure_t engine_check_run(const engine_t *engine, uint32_t step, uint16_t steps, uint16_t count);
-void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result);
+failure_t engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result);
 void engine_report(engine_t *engine, step_result_t *result, void *digests);
 
 /* The forward pass of the sample in a slot, which stays filled; the logits are then in the model. */

@@ -33,14 +33,16 @@ enum { SERVES_WRITE_TENSOR = 1, SERVES_WORK = 2, SERVES_MLPERF_TINY = 4 };
 
 /* Values and weights are bytes here: they have the type of the format. */
 typedef struct format_table {
-    uint8_t number;         /* in a network file */
-    int8_t input_exponent;  /* of value 0 */
-    uint8_t label_bytes;    /* 2: an empty slot shows in its label; 1: in its first input, never 0x80 in all bytes */
-    bool stays_in_flash;    /* a file may be used in place in flash; what is trained is copied to RAM */
-    bool has_biases;        /* layers with weights have biases too */
-    bool trains_all;        /* settings do not change which tensors are trained: they can be read before `configure` */
-    uint8_t bias_offset;    /* from the parameters of a layer to its biases, in bytes */
-    uint32_t channel_bytes; /* of the sums of weights that follow a copy of the weights */
+    uint8_t number;        /* in a network file */
+    int8_t input_exponent; /* of value 0 */
+    uint8_t label_bytes;   /* 2: an empty slot shows in its label; 1: in its first input, never 0x80 in all bytes */
+    bool stays_in_flash;   /* a file may be used in place in flash; what is trained is copied to RAM */
+    bool has_biases;       /* layers with weights have biases too */
+    bool trains_all;       /* settings do not change which tensors are trained: they can be read before `configure` */
+    uint8_t bias_offset;   /* from the parameters of a layer to its biases, in bytes; and so many more by channel */
+    uint8_t bias_step;
+    uint8_t tail_bytes;     /* of the parameters that are trained with the weights before them */
+    uint32_t channel_bytes; /* of what is made of the weights of a channel, which follows a copy of them */
 
     /* Pixels, 0..255, as values of a sample; or as pixels, where it keeps them. */
     void (*load)(int8_t *values, const uint8_t *pixels, uint32_t n);
@@ -52,13 +54,21 @@ typedef struct format_table {
     /* The loss of the logits of a sample; and the lowest index of the largest of them. */
     float (*loss)(const model_t *model, const int8_t *logits, uint32_t label);
     uint32_t (*predicted)(const int8_t *logits, uint32_t n);
-    /* Whether a trained value may be written to a layer: a weight, or a bias, which lies at any address. NULL: any. */
-    bool (*may_be)(const model_t *model, uint8_t l, bool weights, const uint8_t *value);
-    /* The weights of a layer were written: compute again what depends on them. May be NULL. */
-    void (*rewritten)(const model_t *model, uint8_t l);
+    /* Whether what is written to a trained tensor may be the value that begins with byte `at` of it. NULL: any. */
+    bool (*may_be)(const model_t *model, const written_t *written, uint32_t at);
+    /* A trained tensor of a layer was written: compute again what depends on it. May be NULL. */
+    void (*rewritten)(const model_t *model, uint8_t l, enum tensor_kind kind);
+    /* Bytes of the trained tensor that a layer without weights has, in its parameters; 0: none. NULL: no layer has. */
+    uint32_t (*range_bytes)(const graph_layer_t *layer);
     const chain_training_t *chain; /* NULL: its networks are no chains */
     uint8_t serves;                /* a set of SERVES_... */
 } format_t;
 
 /* `may_be` where weights are int8: any but -128. */
-bool may_be_s8(const model_t *model, uint8_t l, bool weights, const uint8_t *value);
+bool may_be_s8(const model_t *model, const written_t *written, uint32_t at);
+
+/* The format of a layer, of a network that there is. */
+const format_t *model_format(const model_t *model, uint8_t l);
+
+/* Whether all formats of the network serve a request: a bit SERVES_... */
+bool model_serves(const model_t *model, uint8_t service);

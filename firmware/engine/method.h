@@ -14,7 +14,9 @@ typedef struct {
 enum { METHOD_TAKES_ALL = UINT8_MAX };
 
 typedef struct method_table {
-    uint8_t format;                   /* the format that it trains; 0: every format with `chain` */
+    uint8_t format;                   /* of the layers that it trains; 0: every format with `chain` */
+    uint32_t formats;                 /* more formats that layers may have: bit n for format n */
+    bool in_ram;                      /* it takes no file in flash */
     const settings_table_t *settings; /* of its settings, a structure that begins with a settings_t */
 
     /* Check that the settings, which are within their limits, are consistent and fit the network. Returns the offset of
@@ -32,7 +34,7 @@ typedef struct method_table {
     void (*begin_pass)(model_t *model, step_t *step);
     /* Take the next group of samples through a pass: step->group samples from a slot on. */
     void (*take)(model_t *model, step_t *step, uint16_t slot);
-    /* End the step: update. Returns the sign of the comparison of losses, 0 if the method compares none. */
+    /* End the step: update, unless it fails (step->failure): then nothing that is trained has changed. Returns the sign of the comparison of losses, 0 if the method compares none. */
     int8_t (*finish)(model_t *model, step_t *step);
     /* Show the observer all values and errors of the samples in slots first..first+count-1. Weights do not change. */
     void (*trace)(model_t *model, uint16_t first, uint16_t count);

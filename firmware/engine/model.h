@@ -18,10 +18,10 @@ typedef struct {
 typedef struct {
     uint8_t *arena;
     graph_file_t file;
-    bool in_ram;                       /* the file: at the beginning of the arena; else in flash */
-    bool limited;                      /* trained values are within their limits between steps */
-    const struct format_table *format; /* NULL: there is no network */
-    const struct method_table *method; /* NULL: there are no settings */
+    bool in_ram;                               /* the file: at the beginning of the arena; else in flash */
+    bool limited;                              /* trained values are within their limits between steps */
+    const struct format_table *const *formats; /* those of the layers are among them; NULL: there is no network */
+    const struct method_table *method;         /* NULL: there are no settings */
     union {
         settings_t settings;
         uint8_t settings_bytes[SETTINGS_BYTES]; /* with those of the method */
@@ -40,29 +40,54 @@ typedef struct {
     uint64_t macs, layer_runs; /* of the step or run, as the watch runs: docs/memory-graph.md, what is run */
 } model_t;
 
-/* A trained tensor, as bytes: int8 weights, or int32 biases. */
+/* What a trained tensor has: the weights of a layer, its biases, or, of a layer without weights, what else is trained
+   of it. */
+enum tensor_kind { TENSOR_WEIGHTS, TENSOR_BIASES, TENSOR_RANGE };
+
+/* A trained tensor, as bytes. */
 typedef struct {
     uint8_t *bytes;
     uint32_t size;
     uint8_t layer;
-    bool weights;
+    enum tensor_kind kind;
 } trained_tensor_t;
 
-/* Weights and biases of a layer: in the file; or copied, as what is trained of a file in flash is. Only what is
-   trained may be written. */
+/* A trained tensor while bytes offset..offset + length - 1 of it are about to be written. */
+typedef struct {
+    trained_tensor_t tensor;
+    uint32_t offset, length;
+    const uint8_t *data;
+} written_t;
+
+/* Bytes at..at + n - 1 of the tensor as they are about to be: what is not written stays. */
+void written_value(const written_t *written, uint32_t at, void *value, uint32_t n);
+
+static inline uint32_t written_word(const written_t *written, uint32_t at) {
+    uint32_t word;
+    written_value(written, at, &word, sizeof word);
+    return word;
+}
+
+/* Weights and biases of a layer, and what else is trained of one without weights: in the file; or copied, as what is
+   trained of a file in flash is. Only what is trained may be written. */
 int8_t *model_weights(const model_t *model, uint8_t l);
 int32_t *model_biases(const model_t *model, uint8_t l);
+uint8_t *model_range(const model_t *model, uint8_t l);
 
 /* The trained tensors, input to output: of each trained layer the weights, then the biases; without settings, all that
    could be. Their number, 0 without a network; and one of them. */
 uint8_t model_tensors(const model_t *model);
 trained_tensor_t model_tensor(const model_t *model, uint8_t tensor);
 
-/* The weights of a layer were written: compute again what depends on them. */
-void model_rewritten(const model_t *model, uint8_t l);
+/* A trained tensor of a layer was written: compute again what depends on it. */
+void model_rewritten(const model_t *model, uint8_t l, enum tensor_kind kind);
 
-/* Copy what is trained from a file in flash to RAM. */
+/* Bytes of the value that byte `at` of a trained tensor belongs to; values begin at multiples of theirs. */
+uint32_t model_value_bytes(const model_t *model, const trained_tensor_t *tensor, uint32_t at);
+
+/* Copy what is trained from a file in flash to RAM; and place these copies, with what is made of them. */
 void model_copy_trained(const model_t *model);
+void model_stand_copies(plan_t *plan, const model_t *model);
 
 /* model_plan: make the plan for all starts, place the first buffers, and return the bytes that the plan needs.
    model_place_first: place the first buffers again. model_place_start: place those of the start at layer `from`, a
@@ -97,10 +122,14 @@ static inline uint16_t model_classes(const model_t *model) {
     return graph_header(&model->file)->classes;
 }
 
+/* Bytes of the logits of a sample. */
+static inline uint32_t model_logits_bytes(const model_t *model) {
+    return (uint32_t)graph_size(&model->file, model->file.layers);
+}
+
 /* The logits of a member of the group that went through last. */
 static inline const int8_t *model_logits(const model_t *model, uint16_t member) {
-    return model_buffer(model, PLAN_VALUE, model->file.layers) +
-           (uint32_t)member * model_classes(model) * model->file.value_bytes;
+    return model_buffer(model, PLAN_VALUE, model->file.layers) + (uint32_t)member * model_logits_bytes(model);
 }
 
 static inline int16_t model_logits_exponent(const model_t *model) {

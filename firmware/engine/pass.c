@@ -17,18 +17,18 @@ static void show(const model_t *model, uint8_t l) {
     if (is_joined_behind(&model->training, l)) {
         observe(model->observer, model_s8(model, 0), 0, 0);
     } else {
-        observe(model->observer, model_buffer(model, PLAN_VALUE, value),
-                graph_outputs(graph_layer(&model->file, l)) * model->file.value_bytes, model->exponent[value]);
+        observe(model->observer, model_buffer(model, PLAN_VALUE, value), (uint32_t)graph_size(&model->file, value),
+                model->exponent[value]);
     }
 }
 
 void pass_run(model_t *model, const pass_t *pass, uint8_t from, uint8_t to) {
-    const format_t *format = model->format;
-    if (from == 0 && format->open != NULL) {
-        format->open(model, pass);
+    if (from == 0 && model_format(model, 0)->open != NULL) {
+        model_format(model, 0)->open(model, pass);
     }
     for (uint8_t l = from; l < to; l++) {
         if (!in_set(model->training.joined, l)) {
+            const format_t *format = model_format(model, l);
             (is_joined_behind(&model->training, l) ? format->run_chain : format->run)(model, pass, l);
         }
         const graph_layer_t *layer = graph_layer(&model->file, l);
@@ -60,7 +60,7 @@ void pass_run_all(model_t *model, const pass_t *pass) {
 
 float pass_loss(model_t *model, const pass_t *pass, uint16_t label) {
     const uint8_t n = model->file.layers;
-    const float loss = model->format->loss(model, pass_value(model, pass, n), label);
+    const float loss = model_format(model, (uint8_t)(n - 1))->loss(model, pass_value(model, pass, n), label);
     stopwatch_book(&model->watch, &model->account.forward[n - 1]);
     return loss;
 }

@@ -16,7 +16,9 @@ enum plan_line {
     PLAN_GRADIENT, /* of a layer, from sample to sample */
     PLAN_WEIGHTS,  /* copies of trained weights, for a file in flash */
     PLAN_BIASES,
-    PLAN_OWN, /* a method's own */
+    PLAN_OWN, /* three of a method's own */
+    PLAN_OWN_2,
+    PLAN_OWN_3,
     PLAN_LINES,
 };
 
@@ -61,10 +63,10 @@ typedef struct {
     uint8_t first, last;
 } buffer_t;
 
-/* No method has more buffers at a time: five kinds for 64 layers, values among them, or seven kinds for 32 layers and
+/* No method has more buffers at a time: six kinds for 64 layers, values among them, or seven kinds for 32 layers and
    six single buffers. A network of few layers has fewer, and its plan takes less stack. */
 enum {
-    PLAN_MAX_BUFFERS = 5 * GRAPH_MAX_LAYERS + 1,
+    PLAN_MAX_BUFFERS = 6 * GRAPH_MAX_LAYERS + 1,
     PLAN_FEW_LAYERS = 16,
     PLAN_FEW_BUFFERS = 7 * PLAN_FEW_LAYERS + 6,
 };

@@ -16,7 +16,7 @@ static uint16_t *wide_labels(const engine_t *engine) {
 }
 
 static bool has_wide_labels(const engine_t *engine) {
-    return engine->model.format->label_bytes == sizeof(uint16_t);
+    return model_format(&engine->model, 0)->label_bytes == sizeof(uint16_t);
 }
 
 uint16_t slot_label(const engine_t *engine, uint16_t slot) {
@@ -25,15 +25,16 @@ uint16_t slot_label(const engine_t *engine, uint16_t slot) {
 
 bool slot_holds(const engine_t *engine, uint16_t slot) {
     const model_t *model = &engine->model;
-    return has_wide_labels(engine) ? wide_labels(engine)[slot] != EMPTY_LABEL
-                                   : memcmp(model_sample(model, slot), empty_value, model->file.value_bytes) != 0;
+    return has_wide_labels(engine)
+               ? wide_labels(engine)[slot] != EMPTY_LABEL
+               : memcmp(model_sample(model, slot), empty_value, graph_value_bytes(&model->file, 0)) != 0;
 }
 
 void slot_empty(engine_t *engine, uint16_t slot) {
     if (has_wide_labels(engine)) {
         wide_labels(engine)[slot] = EMPTY_LABEL;
     } else {
-        memcpy(model_sample(&engine->model, slot), empty_value, engine->model.file.value_bytes);
+        memcpy(model_sample(&engine->model, slot), empty_value, graph_value_bytes(&engine->model.file, 0));
     }
 }
 
@@ -75,8 +76,8 @@ static void put_piece(engine_t *engine, uint16_t slot, uint8_t label, uint32_t o
                       uint32_t n) {
     const bool last = offset + n == graph_elements(&engine->model.file, 0);
     slot_empty(engine, slot);
-    engine->model.format->load(model_sample(&engine->model, slot) + offset * engine->model.file.sample_bytes, pixels,
-                               n);
+    model_format(&engine->model, 0)
+        ->load(model_sample(&engine->model, slot) + offset * engine->model.file.sample_bytes, pixels, n);
     engine->filling = slot;
     engine->filled = last ? 0 : offset + n;
     if (last && has_wide_labels(engine)) {
@@ -99,8 +100,8 @@ failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, cons
 
 failure_t engine_put_part(engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset, const uint8_t *pixels,
                           uint32_t n) {
-    if (engine->model.format != NULL && !has_wide_labels(engine)) {
-        return graph_other_format(); /* the first piece would write over the mark of an empty slot */
+    if (engine->model.formats != NULL && !has_wide_labels(engine)) {
+        return graph_other_format(0); /* the first piece would write over the mark of an empty slot */
     }
     RETURN_IF_REFUSED(check_slot(engine, slot, label));
     const uint32_t expected = slot == engine->filling ? engine->filled : 0;

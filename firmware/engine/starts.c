@@ -7,22 +7,13 @@
 
 /* The file, or copies of what is trained of it; then what the method keeps. */
 static void stand_all(model_t *model) {
-    const training_t *training = &model->training;
     plan_t *plan = &model->plan;
     plan_clear(plan);
     if (model->in_ram) {
         plan_stand(plan, PLAN_FILE, model->file.size);
     }
-    for (uint8_t l = 0; !model->in_ram && l < model->file.layers; l++) {
-        const graph_layer_t *layer = graph_layer(&model->file, l);
-        const uint32_t sums = model->format->channel_bytes * graph_channels(layer);
-        if (in_set(training->layers, l) && training->weights) {
-            plan_stand(plan, plan_place(PLAN_WEIGHTS, l),
-                       (graph_weight_bytes(&model->file, layer) + 3ull) / 4 * 4 + sums);
-        }
-        if (in_set(training->layers, l) && training->biases) {
-            plan_stand(plan, plan_place(PLAN_BIASES, l), sizeof(int32_t) * graph_channels(layer));
-        }
+    if (!model->in_ram) {
+        model_stand_copies(plan, model);
     }
     plan->kept = plan->always;
     if (model->method->stand != NULL) {

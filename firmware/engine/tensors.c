@@ -13,8 +13,10 @@ int8_t *model_weights(const model_t *model, uint8_t l) {
 
 /* Those in the file. */
 static const int32_t *file_biases(const model_t *model, uint8_t l) {
-    const uint32_t parameters = graph_layer(&model->file, l)->parameters_offset;
-    return (const int32_t *)(const void *)(model->file.bytes + parameters + model->format->bias_offset);
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const format_t *format = model_format(model, l);
+    const uint32_t offset = format->bias_offset + format->bias_step * graph_channels(layer);
+    return (const int32_t *)(const void *)(model->file.bytes + layer->parameters_offset + offset);
 }
 
 int32_t *model_biases(const model_t *model, uint8_t l) {
@@ -22,53 +24,129 @@ int32_t *model_biases(const model_t *model, uint8_t l) {
     return copied != PLAN_NOWHERE ? model_s32(model, copied) : (int32_t *)(uintptr_t)file_biases(model, l);
 }
 
-void model_rewritten(const model_t *model, uint8_t l) {
-    if (model->format->rewritten != NULL) {
-        model->format->rewritten(model, l);
+static const uint8_t *file_range(const model_t *model, uint8_t l) {
+    return model->file.bytes + graph_layer(&model->file, l)->parameters_offset;
+}
+
+uint8_t *model_range(const model_t *model, uint8_t l) {
+    const uint32_t copied = plan_at(&model->plan, PLAN_WEIGHTS, l);
+    return copied != PLAN_NOWHERE ? model->arena + copied : (uint8_t *)(uintptr_t)file_range(model, l);
+}
+
+void model_rewritten(const model_t *model, uint8_t l, enum tensor_kind kind) {
+    const format_t *format = model_format(model, l);
+    if (format->rewritten != NULL) {
+        format->rewritten(model, l, kind);
+    }
+}
+
+/* Bytes of a tensor of a layer; 0: it has none. */
+static uint32_t tensor_bytes(const model_t *model, uint8_t l, enum tensor_kind kind) {
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const format_t *format = model_format(model, l);
+    if (kind == TENSOR_RANGE) {
+        return format->range_bytes != NULL ? format->range_bytes(layer) : 0;
+    }
+    if (kind == TENSOR_BIASES) {
+        return graph_channels(layer) * (uint32_t)sizeof(int32_t);
+    }
+    const uint32_t weights = graph_weight_bytes(layer);
+    return format->tail_bytes > 0 && weights > 0 ? (weights + 3) / 4 * 4 + format->tail_bytes : weights;
+}
+
+static bool is_trained(const model_t *model, uint8_t l, enum tensor_kind kind) {
+    const training_t *training = &model->training;
+    return in_set(training->layers, l) && (kind == TENSOR_BIASES ? training->biases : training->weights) &&
+           tensor_bytes(model, l, kind) > 0;
+}
+
+/* Copy a tensor where it has a copy. */
+static void copy(const model_t *model, uint8_t l, enum tensor_kind kind, void *to, const void *from) {
+    if (is_trained(model, l, kind)) {
+        memcpy(to, from, tensor_bytes(model, l, kind));
     }
 }
 
 void model_copy_trained(const model_t *model) {
     for (uint8_t l = 0; l < model->file.layers; l++) {
-        const graph_layer_t *layer = graph_layer(&model->file, l);
-        if (plan_at(&model->plan, PLAN_WEIGHTS, l) != PLAN_NOWHERE) {
-            memcpy(model_weights(model, l), graph_weights(&model->file, layer),
-                   graph_weight_bytes(&model->file, layer));
-            model_rewritten(model, l);
-        }
-        if (plan_at(&model->plan, PLAN_BIASES, l) != PLAN_NOWHERE) {
-            memcpy(model_biases(model, l), file_biases(model, l), graph_channels(layer) * sizeof(int32_t));
+        copy(model, l, TENSOR_WEIGHTS, model_weights(model, l),
+             graph_weights(&model->file, graph_layer(&model->file, l)));
+        copy(model, l, TENSOR_BIASES, model_biases(model, l), file_biases(model, l));
+        copy(model, l, TENSOR_RANGE, model_range(model, l), file_range(model, l));
+    }
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        if (is_trained(model, l, TENSOR_WEIGHTS)) {
+            model_rewritten(model, l, TENSOR_WEIGHTS);
         }
     }
 }
 
-bool may_be_s8(const model_t *model, uint8_t l, bool weights, const uint8_t *value) {
+void model_stand_copies(plan_t *plan, const model_t *model) {
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        const uint32_t made = model_format(model, l)->channel_bytes * graph_channels(graph_layer(&model->file, l));
+        if (is_trained(model, l, TENSOR_WEIGHTS)) {
+            plan_stand(plan, plan_place(PLAN_WEIGHTS, l),
+                       (tensor_bytes(model, l, TENSOR_WEIGHTS) + 3ull) / 4 * 4 + made);
+        }
+        if (is_trained(model, l, TENSOR_BIASES)) {
+            plan_stand(plan, plan_place(PLAN_BIASES, l), tensor_bytes(model, l, TENSOR_BIASES));
+        }
+        if (is_trained(model, l, TENSOR_RANGE)) {
+            plan_stand(plan, plan_place(PLAN_WEIGHTS, l), tensor_bytes(model, l, TENSOR_RANGE));
+        }
+    }
+}
+
+bool may_be_s8(const model_t *model, const written_t *written, uint32_t at) {
+    int8_t value;
     (void)model;
-    (void)l;
-    return !weights || (int8_t)*value != INT8_MIN;
+    written_value(written, at, &value, sizeof value);
+    return written->tensor.kind != TENSOR_WEIGHTS || value != INT8_MIN;
+}
+
+void written_value(const written_t *written, uint32_t at, void *value, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t place = at + i;
+        const bool stays = place < written->offset || place >= written->offset + written->length;
+        ((uint8_t *)value)[i] = stays ? written->tensor.bytes[place] : written->data[place - written->offset];
+    }
+}
+
+uint32_t model_value_bytes(const model_t *model, const trained_tensor_t *tensor, uint32_t at) {
+    const uint32_t weights =
+        tensor->kind == TENSOR_WEIGHTS ? graph_weight_bytes(graph_layer(&model->file, tensor->layer)) : 0;
+    const uint32_t padding = (weights + 3) / 4 * 4 - weights;
+    return at < weights             ? weights / graph_weight_count(graph_layer(&model->file, tensor->layer))
+           : at < weights + padding ? 1
+                                    : (uint32_t)sizeof(int32_t);
 }
 
 uint8_t model_tensors(const model_t *model) {
-    const training_t *training = &model->training;
-    return (uint8_t)(__builtin_popcountll(training->layers) * (training->weights + training->biases));
+    uint8_t tensors = 0;
+    for (uint8_t l = 0; l < model->file.layers; l++) {
+        for (enum tensor_kind kind = TENSOR_WEIGHTS; kind <= TENSOR_RANGE; kind++) {
+            tensors = (uint8_t)(tensors + is_trained(model, l, kind));
+        }
+    }
+    return tensors;
+}
+
+static uint8_t *place_of(const model_t *model, uint8_t l, enum tensor_kind kind) {
+    switch (kind) {
+    case TENSOR_WEIGHTS: return (uint8_t *)model_weights(model, l);
+    case TENSOR_BIASES: return (uint8_t *)model_biases(model, l);
+    default: return model_range(model, l);
+    }
 }
 
 trained_tensor_t model_tensor(const model_t *model, uint8_t tensor) {
-    const training_t *training = &model->training;
-    const uint8_t each = (uint8_t)(training->weights + training->biases);
-    uint64_t left = training->layers;
-    for (uint8_t before = tensor / each; before > 0; before--) {
-        left &= left - 1; /* without its first */
+    uint8_t l = 0;
+    enum tensor_kind kind = TENSOR_WEIGHTS;
+    for (uint8_t before = tensor; before > 0 || !is_trained(model, l, kind);) {
+        before = (uint8_t)(before - is_trained(model, l, kind));
+        l = (uint8_t)(l + (kind == TENSOR_RANGE));
+        kind = kind == TENSOR_RANGE ? TENSOR_WEIGHTS : kind + 1;
     }
-    const uint8_t l = first_of_set(left);
-    const graph_layer_t *layer = graph_layer(&model->file, l);
-    if (training->weights && tensor % each == 0) {
-        return (trained_tensor_t){.bytes = (uint8_t *)model_weights(model, l),
-                                  .size = graph_weight_bytes(&model->file, layer),
-                                  .layer = l,
-                                  .weights = true};
-    }
-    return (trained_tensor_t){.bytes = (uint8_t *)model_biases(model, l),
-                              .size = graph_channels(layer) * (uint32_t)sizeof(int32_t),
-                              .layer = l};
+    return (trained_tensor_t){
+        .bytes = place_of(model, l, kind), .size = tensor_bytes(model, l, kind), .layer = l, .kind = kind};
 }

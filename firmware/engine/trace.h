@@ -5,6 +5,7 @@
 
 typedef struct {
     void (*see)(void *context, const int8_t *values, uint32_t bytes, int32_t exponent);
+    void (*see_scaled)(void *context, const int8_t *values, uint32_t bytes, float scale, int32_t zero);
     void *context;
     uint16_t member; /* of the group */
 } observer_t;
@@ -13,6 +14,14 @@ typedef struct {
 static inline void observe(const observer_t *observer, const int8_t *values, uint32_t bytes, int32_t exponent) {
     if (observer != 0) {
         observer->see(observer->context, values + observer->member * bytes, bytes, exponent);
+    }
+}
+
+/* The same of values that have a scale and a zero point, which a trace shows. */
+static inline void observe_scaled(const observer_t *observer, const int8_t *values, uint32_t bytes, float scale,
+                                  int32_t zero) {
+    if (observer != 0) {
+        observer->see_scaled(observer->context, values + observer->member * bytes, bytes, scale, zero);
     }
 }
 
@@ -26,5 +35,7 @@ typedef struct {
     uint32_t room, length;
 } stages_t;
 
-/* `see` of an observer_t whose context is a stages_t: takes the bytes of the values, then their exponent as int16. */
+/* `see` and `see_scaled` of an observer_t whose context is a stages_t: take the bytes of the values, then their exponent
+   as int16; or their scale as binary32 and their zero point as int16. */
 void stages_see(void *context, const int8_t *values, uint32_t bytes, int32_t exponent);
+void stages_see_scaled(void *context, const int8_t *values, uint32_t bytes, float scale, int32_t zero);

@@ -101,15 +101,23 @@ static failure_t check_parts(const engine_t *engine, uint16_t count) {
     return no_failure();
 }
 
-static void finish(engine_t *engine, step_result_t *result) {
+/* End a step. One that fails is the next step still. */
+static failure_t finish(engine_t *engine, step_result_t *result) {
     model_t *model = &engine->model;
     step_t *under_way = &engine->under_way;
     result->sign = model->method->finish(model, under_way);
     stopwatch_stop(&model->watch);
+    const failure_t failure = under_way->failure;
+    if (failure.code != 0) {
+        *under_way = (step_t){.step = under_way->step};
+        slots_empty(engine);
+        return failure;
+    }
     result->step = under_way->step;
     result->loss_plus = under_way->loss[0];
     result->loss_minus = under_way->loss[1];
     *under_way = (step_t){.step = under_way->step + 1};
+    return no_failure();
 }
 
 /* Cycles that the account holds by now. */
@@ -147,7 +155,7 @@ failure_t engine_step(engine_t *engine, uint32_t step, uint16_t count, step_resu
         begin_account(&engine->model);
         take_all(engine, count);
     }
-    finish(engine, result);
+    RETURN_IF_REFUSED(finish(engine, result));
     engine_report(engine, result, digests);
     return no_failure();
 }
@@ -170,17 +178,18 @@ static lap_t since(const lap_t *before, const lap_t *now) {
                    .update = now->update - before->update};
 }
 
-void engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result) {
+failure_t engine_run(engine_t *engine, uint16_t steps, uint16_t count, step_result_t *result) {
     lap_t before = {.perturb = 0};
     begin_account(&engine->model);
     engine->lap_count = 0;
     for (uint16_t i = 0; i < steps; i++) {
         take_all(engine, count);
-        finish(engine, result);
+        RETURN_IF_REFUSED(finish(engine, result));
         const lap_t after = booked(engine);
         if (engine->lap_count < ENGINE_MAX_LAPS) {
             engine->laps[engine->lap_count++] = since(&before, &after);
         }
         before = after;
     }
+    return no_failure();
 }

@@ -11,6 +11,7 @@ enum { ENGINE_MAX_TENSORS = 2 * GRAPH_MAX_LAYERS, ENGINE_MAX_LAPS = 32 };
 /* What the settings train of a network, and in which order. Sets of layers have bit l for layer l. */
 typedef struct {
     uint64_t layers;      /* those with trained tensors */
+    uint64_t updated;     /* those of them that a step updates, where a method may leave some out */
     uint64_t nodes;       /* those of them that have their nodes perturbed */
     uint64_t joined;      /* those that run in the group of the layer before: docs/memory-graph.md, groups and starts */
     uint64_t reached;     /* those whose output has an error, where errors go back; else all */
@@ -75,13 +76,14 @@ static inline uint32_t trained_count(const training_t *training, const graph_lay
 typedef struct {
     uint32_t step;
     uint8_t pass;
-    uint16_t through; /* samples that have been through this pass */
-    uint16_t samples; /* of the step: known once pass 0 is over */
-    uint16_t group;   /* samples that go through the pass at once */
-    float loss[2];    /* as they are reported: plus, or clean; minus, or those of the queries */
-    float pair[2];    /* of the two passes that a method compares, where they are not what is reported */
-    uint32_t sum[2];  /* A and B of the last sample, where losses are integers: docs/arithmetic.md, section 9 */
-    int32_t logs[2];  /* L of each pass for more than one sample, where losses are integers */
+    uint16_t through;  /* samples that have been through this pass */
+    uint16_t samples;  /* of the step: known once pass 0 is over */
+    uint16_t group;    /* samples that go through the pass at once */
+    float loss[2];     /* as they are reported: plus, or clean; minus, or those of the queries */
+    float pair[2];     /* of the two passes that a method compares, where they are not what is reported */
+    uint32_t sum[2];   /* A and B of the last sample, where losses are integers: docs/arithmetic.md, section 9 */
+    int32_t logs[2];   /* L of each pass for more than one sample, where losses are integers */
+    failure_t failure; /* why it cannot be ended: code 0, or step_failed, of a method whose steps may fail */
 } step_t;
 
 /* One step, or several in a row: the losses of the last, the cycles of all. Packed, as docs/link.md has it. */

@@ -3,6 +3,7 @@
 #include "kernels/depthwise_f32.h"
 #include "kernels/elementwise_f32.h"
 #include "kernels/fully_connected_f32.h"
+#include "kernels/hard_swish_f32.h"
 #include "kernels/pooling_f32.h"
 #include "kernels/softmax_f32.h"
 
@@ -24,16 +25,26 @@ void float32_input_error(const model_t *model, uint8_t l, uint8_t read, bool fur
     const layer_shape_t shape = graph_shape(layer);
     const uint8_t value = layer->reads[read];
     const float *error = float32_buffer(model, PLAN_ERROR, (uint8_t)(l + 1)), *weights = float32_weights(model, l);
+    const uint32_t outputs = graph_outputs(layer), positions = (uint32_t)layer->out_h * layer->out_w;
     float *to = float32_buffer(model, PLAN_ERROR, value);
     switch (layer->op) {
     case OP_MAX_POOL:
         max_pool_f32_backward(float32_buffer(model, PLAN_VALUE, value), error, &shape, further, to);
         break;
     case OP_AVERAGE_POOL: average_pool_f32_backward(error, &shape, further, to); break;
-    case OP_ADD: pass_error_f32(error, graph_outputs(layer), further, to); break;
+    case OP_HARD_SWISH:
+        hard_swish_f32_backward(float32_buffer(model, PLAN_VALUE, value), error, outputs, further, to);
+        break;
+    case OP_MULTIPLY: {
+        const float *other = float32_buffer(model, PLAN_VALUE, layer->reads[1 - read]);
+        (read == 0 ? multiply_f32_error_of_a : multiply_f32_error_of_b)(other, error, positions, layer->out_c, further,
+                                                                        to);
+        break;
+    }
+    case OP_ADD: pass_error_f32(error, outputs, further, to); break;
     case OP_DEPTHWISE: depthwise_f32_input_error(error, weights, &shape, further, to); break;
     case OP_FULLY_CONNECTED:
-        fully_connected_f32_input_error(error, weights, graph_inputs(layer), graph_outputs(layer), further, to);
+        fully_connected_f32_input_error(error, weights, graph_inputs(layer), outputs, further, to);
         break;
     default: conv2d_f32_input_error(error, weights, &shape, further, to);
     }

@@ -12,6 +12,10 @@
 
 enum { MIDDLE = 128 /* the pixel that becomes 0 */ };
 
+static bool is_single(const model_t *model) {
+    return (graph_header(&model->file)->single & ROUNDS_SINGLE) != 0;
+}
+
 /* Sums follow the weights that were copied from a file in flash. */
 tensors_t tflite8_tensors(const model_t *model, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
@@ -66,8 +70,7 @@ layer_args_t tflite8_layer_args(const model_t *model, const pass_t *pass, uint8_
                     .bias = folded,
                     .multiplier = tensors.multiplier,
                     .shift = tensors.shift,
-                    .requantize =
-                        graph_header(&model->file)->single ? requantize_channels_single_s8 : requantize_channels_s8},
+                    .requantize = is_single(model) ? requantize_channels_single_s8 : requantize_channels_s8},
         .work = work,
         .scratch = work + folded_bytes(layer),
     };
@@ -100,7 +103,7 @@ static void run_add(const model_t *model, const graph_layer_t *layer, const int8
                               .out = operands[2],
                               .act_min = output->act_min,
                               .act_max = output->act_max,
-                              .single = graph_header(file)->single != 0};
+                              .single = is_single(model)};
     tflite_add_s8(a, b, graph_outputs(layer), &add, out);
 }
 
@@ -128,6 +131,12 @@ static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
     return cross_entropy_scaled_f32(logits, model_classes(model), graph_scale(&model->file, model->file.layers), label);
 }
 
+static void rewritten(const model_t *model, uint8_t l, enum tensor_kind kind) {
+    if (kind == TENSOR_WEIGHTS) {
+        tflite8_sum_weights(model, l);
+    }
+}
+
 /* -128 never appears in a tensor. */
 const format_t tflite8 = {
     .number = FORMAT_TFLITE8,
@@ -142,6 +151,6 @@ const format_t tflite8 = {
     .loss = loss,
     .predicted = argmax_s8,
     .may_be = may_be_s8,
-    .rewritten = tflite8_sum_weights,
+    .rewritten = rewritten,
     .serves = SERVES_WRITE_TENSOR | SERVES_WORK,
 };

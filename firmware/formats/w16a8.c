@@ -90,15 +90,13 @@ static float loss(const model_t *model, const int8_t *logits, uint32_t label) {
     return cross_entropy_scaled_f32(logits, model_classes(model), graph_scale(&model->file, model->file.layers), label);
 }
 
-static bool may_be(const model_t *model, uint8_t l, bool weights, const uint8_t *value) {
+static bool may_be(const model_t *model, const written_t *written, uint32_t at) {
     int16_t weight;
-    int32_t bias;
-    if (weights) {
-        memcpy(&weight, value, sizeof weight);
-        return magnitude(weight) <= w16a8_parameters(&model->file, l)->largest;
+    if (written->tensor.kind == TENSOR_WEIGHTS) {
+        written_value(written, at, &weight, sizeof weight);
+        return magnitude(weight) <= w16a8_parameters(&model->file, written->tensor.layer)->largest;
     }
-    memcpy(&bias, value, sizeof bias);
-    return magnitude(bias) <= W16A8_LARGEST_BIAS;
+    return magnitude((int32_t)written_word(written, at)) <= W16A8_LARGEST_BIAS;
 }
 
 const format_t w16a8 = {

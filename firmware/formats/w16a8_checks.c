@@ -21,7 +21,7 @@ static uint32_t parameter_bytes(const graph_layer_t *layer) {
 }
 
 static bool is_taken(const candidate_t *candidate) {
-    return candidate->layer->op != OP_RELU;
+    return candidate->layer->op != OP_RELU && candidate->layer->op <= OP_ADD;
 }
 
 static const w16a8_parameters_t *parameters_of(const candidate_t *candidate) {

@@ -21,21 +21,26 @@ static bool has_windows(const candidate_t *candidate) {
 }
 
 static bool op_is_known(const candidate_t *candidate) {
-    return candidate->layer->op >= OP_CONV2D && candidate->layer->op <= OP_ADD;
+    return candidate->layer->op >= OP_CONV2D && candidate->layer->op <= OP_MULTIPLY;
 }
 
-/* Whether the value is there and has the shape of the layer's input. */
-static bool value_fits(const candidate_t *candidate, uint8_t value) {
-    const graph_layer_t *layer = candidate->layer;
+/* Whether the value is there and has this shape. */
+static bool value_has_shape(const candidate_t *candidate, uint8_t value, uint16_t h, uint16_t w, uint16_t c) {
     if (value == 0) {
         const graph_header_t *header = graph_header(candidate->file);
-        return layer->in_h == header->in_h && layer->in_w == header->in_w && layer->in_c == header->in_c;
+        return h == header->in_h && w == header->in_w && c == header->in_c;
     }
     if (value > candidate->index) {
         return false;
     }
     const graph_layer_t *maker = graph_layer(candidate->file, (uint8_t)(value - 1));
-    return layer->in_h == maker->out_h && layer->in_w == maker->out_w && layer->in_c == maker->out_c;
+    return h == maker->out_h && w == maker->out_w && c == maker->out_c;
+}
+
+/* Whether it has that of the layer's input. */
+static bool value_fits(const candidate_t *candidate, uint8_t value) {
+    const graph_layer_t *layer = candidate->layer;
+    return value_has_shape(candidate, value, layer->in_h, layer->in_w, layer->in_c);
 }
 
 static bool keeps_places(const graph_layer_t *layer) {
@@ -47,10 +52,12 @@ static bool input_follows(const candidate_t *candidate) {
     if (!value_fits(candidate, layer->reads[0])) {
         return false;
     }
-    if (!is_op(candidate, OP_ADD)) {
+    if (graph_read_count(layer) == 1) {
         return layer->reads[1] == 0;
     }
-    return value_fits(candidate, layer->reads[1]) && keeps_places(layer) && layer->out_c == layer->in_c;
+    const bool second = is_op(candidate, OP_ADD) ? value_fits(candidate, layer->reads[1])
+                                                 : value_has_shape(candidate, layer->reads[1], 1, 1, layer->in_c);
+    return second && keeps_places(layer) && layer->out_c == layer->in_c;
 }
 
 static bool axis_fits(const graph_layer_t *layer, int32_t kernel, int32_t in, int32_t out) {
@@ -67,9 +74,10 @@ static bool output_follows(const candidate_t *candidate) {
     switch (layer->op) {
     case OP_FULLY_CONNECTED: return layer->out_h == 1 && layer->out_w == 1;
     case OP_POINTWISE: return keeps_places(layer);
-    case OP_RELU: return keeps_places(layer) && layer->out_c == layer->in_c;
-    case OP_CONV2D:
-    case OP_ADD: return true;
+    case OP_RELU:
+    case OP_CAST:
+    case OP_HARD_SWISH: return keeps_places(layer) && layer->out_c == layer->in_c;
+    case OP_CONV2D: return true;
     default: return layer->out_c == layer->in_c;
     }
 }
@@ -82,10 +90,16 @@ static bool window_fits(const candidate_t *candidate) {
     return has_windows(candidate) ? layer->stride > 0 : all_zero(&layer->kernel_h, 4);
 }
 
-/* All layers have one format. */
+/* A format that is known, and reads the formats of the values. */
 static bool format_is_known(const candidate_t *candidate) {
-    const uint8_t format = candidate->layer->format;
-    return format_checks(format) != NULL && format == graph_layer(candidate->file, 0)->format;
+    const graph_layer_t *layer = candidate->layer;
+    const format_checks_t *format = format_checks(layer->format);
+    bool known = format != NULL;
+    for (uint8_t i = 0; known && i < graph_read_count(layer); i++) {
+        const uint8_t read = graph_value_format(candidate->file, layer->reads[i]);
+        known = format->reads != NULL ? format->reads(layer, read) : read == layer->format;
+    }
+    return known;
 }
 
 /* The weights, then the parameters, from where the data before end; the last layer ends where the file does. Also

@@ -39,10 +39,13 @@ typedef bool (*check_t)(const candidate_t *candidate);
 typedef struct {
     uint8_t number; /* of the format, in the file */
     uint8_t weight_bytes, value_bytes;
+    uint8_t roundings;  /* the bits of the header's rounding that are for this format alone */
     bool has_exponents; /* of the weights of a layer */
     bool keeps_pixels;  /* a sample stays pixels, of which each pass makes value 0; else its values are made once */
     check_t check[CHECKS];
     uint32_t (*parameter_bytes)(const graph_layer_t *layer); /* NULL: there are no parameters */
+    /* Whether a layer may read a value of a format. NULL: only of its own. */
+    bool (*reads)(const graph_layer_t *layer, uint8_t format);
 } format_checks_t;
 
 /* Those of all formats; NULL ends them. trainer/registry.c has the list. */
@@ -58,6 +61,9 @@ bool chain_sums_fit(const candidate_t *candidate);
 
 /* Whether a number with these bits may be a weight or a bias of float32: one in +-2^20. */
 bool float32_is_weight(uint32_t bits);
+
+/* Whether the scales of the values that a layer reads, of affine8 or tflite8, are in 2^-40..2^23. */
+bool affine8_reads_scales(const candidate_t *candidate);
 
 /* A normal number in 2^-40..2^40. */
 static inline bool scale_is_allowed(float scale) {

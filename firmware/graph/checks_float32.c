@@ -16,9 +16,15 @@ static bool is_taken(const candidate_t *candidate) {
     return candidate->layer->op != OP_RELU;
 }
 
+static bool reads(const graph_layer_t *layer, uint8_t format) {
+    return format == (layer->op == OP_CAST ? FORMAT_AFFINE8 : FORMAT_FLOAT32);
+}
+
+/* That of the network has the format of its first layer. A value that is cast has a scale of its own. */
 static bool input_is_allowed(const candidate_t *candidate) {
     const graph_header_t *header = graph_header(candidate->file);
-    return header->scale <= MOST_SCALE && header->single == 0;
+    const bool input = candidate->index > 0 || (header->scale <= MOST_SCALE && header->single == 0);
+    return input && (!is_op(candidate, OP_CAST) || affine8_reads_scales(candidate));
 }
 
 static bool sums_fit(const candidate_t *candidate) {
@@ -55,9 +61,9 @@ static bool is_minus_zero(float x) {
 static bool limits_fit(const candidate_t *candidate) {
     const graph_limits_t *limits = graph_limits(candidate->file, candidate->layer);
     const float least = limits->act_min, most = limits->act_max;
-    const bool none = least == -MOST_LIMIT && most == MOST_LIMIT;
+    const bool none = least == -MOST_LIMIT && most == MOST_LIMIT, has_limits = graph_has_limits(candidate->layer);
     return least >= -MOST_LIMIT && least < most && most <= MOST_LIMIT && !is_minus_zero(least) &&
-           !is_minus_zero(most) && (none || !graph_is_pool(candidate->layer));
+           !is_minus_zero(most) && (none || has_limits);
 }
 
 const format_checks_t float32_checks = {
@@ -74,4 +80,5 @@ const format_checks_t float32_checks = {
             [CHECK_LIMITS] = limits_fit,
         },
     .parameter_bytes = parameter_bytes,
+    .reads = reads,
 };

@@ -25,7 +25,7 @@ static uint32_t parameter_bytes(const graph_layer_t *layer) {
 }
 
 static bool is_taken(const candidate_t *candidate) {
-    return candidate->layer->op != OP_RELU;
+    return candidate->layer->op != OP_RELU && candidate->layer->op <= OP_ADD;
 }
 
 static bool zeros_are_zero(const candidate_t *candidate) {
@@ -117,6 +117,7 @@ const format_checks_t tflite8_checks = {
     .number = FORMAT_TFLITE8,
     .weight_bytes = sizeof(int8_t),
     .value_bytes = sizeof(int8_t),
+    .roundings = ROUNDS_SINGLE,
     .check =
         {
             [CHECK_FORMAT] = is_taken,

@@ -35,12 +35,32 @@ static failure_t check_file(const graph_file_t *file, uint32_t received) {
     return digest == header->digest ? no_failure() : refusal(FAILURE_NETWORK_DIGEST, digest, header->digest);
 }
 
-static failure_t check_header(const graph_header_t *header) {
+/* The bits of the rounding that have a meaning for a layer. */
+static uint8_t known_roundings(const graph_file_t *file) {
+    uint8_t known = 0;
+    for (uint8_t i = 0; i < file->layers; i++) {
+        const format_checks_t *format = format_checks(graph_layer(file, i)->format);
+        known |= format != NULL ? format->roundings : 0;
+    }
+    return known;
+}
+
+static failure_t check_rounding(const graph_file_t *file) {
+    const uint8_t known = known_roundings(file), rounding = graph_header(file)->single;
+    if ((known & ROUNDS_DOWN) == 0) {
+        return rounding <= ROUNDS_SINGLE ? no_failure() : refuse_layer(HEADER_LAYER, 0);
+    }
+    return (rounding & ~known) == 0 ? no_failure() : refuse_layer(HEADER_LAYER, CHECK_ZERO);
+}
+
+static failure_t check_header(const graph_file_t *file) {
+    const graph_header_t *header = graph_header(file);
     const bool in_range = header->layers >= 1 && header->layers <= GRAPH_MAX_LAYERS &&
-                          header->classes >= LEAST_CLASSES && header->classes <= MOST_CLASSES && header->single <= 1;
+                          header->classes >= LEAST_CLASSES && header->classes <= MOST_CLASSES;
     if (!in_range) {
         return refuse_layer(HEADER_LAYER, 0);
     }
+    RETURN_IF_REFUSED(check_rounding(file));
     if (header->none != 0) {
         return refuse_layer(HEADER_LAYER, CHECK_ZERO);
     }
@@ -68,18 +88,24 @@ failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t rec
         return refuse_layer(HEADER_LAYER, CHECK_PLACE);
     }
     RETURN_IF_REFUSED(check_file(file, received));
-    RETURN_IF_REFUSED(check_header(graph_header(file)));
     file->layers = (uint8_t)graph_header(file)->layers;
+    RETURN_IF_REFUSED(check_header(file));
     RETURN_IF_REFUSED(check_layers(file));
-    const format_checks_t *format = format_checks(graph_layer(file, 0)->format);
-    file->weight_bytes = format->weight_bytes;
-    file->value_bytes = format->value_bytes;
+    const format_checks_t *format = format_checks(graph_value_format(file, 0));
     file->sample_bytes = format->keeps_pixels ? 1 : format->value_bytes;
     return no_failure();
 }
 
-failure_t graph_other_format(void) {
-    return refuse_layer(0, CHECK_FORMAT);
+failure_t graph_other_format(uint8_t layer) {
+    return refuse_layer(layer, CHECK_FORMAT);
+}
+
+uint8_t graph_value_bytes(const graph_file_t *file, uint8_t value) {
+    return format_checks(graph_value_format(file, value))->value_bytes;
+}
+
+uint32_t graph_weight_bytes(const graph_layer_t *layer) {
+    return graph_weight_count(layer) * format_checks(layer->format)->weight_bytes;
 }
 
 failure_t graph_file_open_to_train(graph_file_t *file, const uint8_t *bytes, uint32_t received) {

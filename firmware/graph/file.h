@@ -20,10 +20,13 @@ enum op {
     OP_POINTWISE = 6,
     OP_AVERAGE_POOL = 7,
     OP_ADD = 8,
+    OP_CAST = 9,
+    OP_HARD_SWISH = 10,
+    OP_MULTIPLY = 11,
 };
 
 /* The formats whose number other files use; any other has its number in its own file in formats/. */
-enum format { FORMAT_TFLITE8 = 1, FORMAT_BFP8 = 2, FORMAT_FLOAT32 = 3 };
+enum format { FORMAT_TFLITE8 = 1, FORMAT_BFP8 = 2, FORMAT_FLOAT32 = 3, FORMAT_AFFINE8 = 5 };
 
 /* The header, as it lies in the file. */
 typedef struct {
@@ -33,9 +36,12 @@ typedef struct {
     uint16_t in_h, in_w, in_c, classes;
     float scale; /* of the input */
     int8_t zero;
-    uint8_t single; /* rounding: rescale `single`, else `double` */
+    uint8_t single; /* rounding, a set of bits: ROUNDS_... */
     uint16_t none;
 } graph_header_t;
+
+/* tflite8: rescale `single`, else `double`. affine8: round down, else to nearest. */
+enum { ROUNDS_SINGLE = 1, ROUNDS_DOWN = 2 };
 
 /* A layer, as it lies in the file. */
 typedef struct {
@@ -76,8 +82,7 @@ typedef struct {
     const uint8_t *bytes; /* NULL: there is none */
     uint32_t size;
     uint8_t layers;
-    uint8_t weight_bytes, value_bytes; /* of one weight, and of one value */
-    uint8_t sample_bytes;              /* of one element of a sample that waits for its passes */
+    uint8_t sample_bytes; /* of one element of a sample that waits for its passes */
 } graph_file_t;
 
 /* What follows for a layer with weights, by output channel. */
@@ -94,8 +99,8 @@ failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t rec
 /* The same, for an engine that trains: also refuses more classes than labels of one byte can name. */
 failure_t graph_file_open_to_train(graph_file_t *file, const uint8_t *bytes, uint32_t received);
 
-/* The answer to a request that a network of this format does not take: its first layer has another format. */
-failure_t graph_other_format(void);
+/* The answer to a request that a network does not take, since a layer has another format. */
+failure_t graph_other_format(uint8_t layer);
 
 /* The first check, in the order of their numbers, that layer `i` does not pass, 0 if none. `place` is where the data
    of the layers before it end in the file, and then where its own do. */
@@ -116,6 +121,11 @@ static inline bool graph_has_weights(const graph_layer_t *layer) {
 
 static inline bool graph_is_pool(const graph_layer_t *layer) {
     return layer->op == OP_MAX_POOL || layer->op == OP_AVERAGE_POOL;
+}
+
+/* Whether an activation may limit the outputs of a layer, and so gate its errors. */
+static inline bool graph_has_limits(const graph_layer_t *layer) {
+    return graph_has_weights(layer) || layer->op == OP_ADD;
 }
 
 /* Weights of one output channel of a layer with weights: up to 2^48 while the file is checked, 32 bits after that. */
@@ -141,9 +151,8 @@ static inline uint32_t graph_weight_count(const graph_layer_t *layer) {
     return graph_taps(layer) * graph_channels(layer);
 }
 
-static inline uint32_t graph_weight_bytes(const graph_file_t *file, const graph_layer_t *layer) {
-    return graph_weight_count(layer) * file->weight_bytes;
-}
+/* Of all weights of a layer, without padding. */
+uint32_t graph_weight_bytes(const graph_layer_t *layer);
 
 /* The layers with weights, bit l for layer l; how many they are; and the layer with so many of them before it, the
    number of layers where there is none. */
@@ -222,6 +231,18 @@ static inline uint64_t graph_elements(const graph_file_t *file, uint8_t value) {
     return (uint64_t)layer->out_h * layer->out_w * layer->out_c;
 }
 
+/* The format of a value: that of the layer that makes it. Value 0 has that of the first layer. */
+static inline uint8_t graph_value_format(const graph_file_t *file, uint8_t value) {
+    return graph_layer(file, value > 0 ? (uint8_t)(value - 1) : 0)->format;
+}
+
+/* Bytes of one element of a value; and of all. */
+uint8_t graph_value_bytes(const graph_file_t *file, uint8_t value);
+
+static inline uint64_t graph_size(const graph_file_t *file, uint8_t value) {
+    return graph_elements(file, value) * graph_value_bytes(file, value);
+}
+
 /* Of a value in tflite8. */
 static inline int8_t graph_zero(const graph_file_t *file, uint8_t value) {
     return value == 0 ? graph_header(file)->zero : graph_output(file, graph_layer(file, (uint8_t)(value - 1)))->zero;
@@ -231,6 +252,10 @@ static inline float graph_scale(const graph_file_t *file, uint8_t value) {
     return value == 0 ? graph_header(file)->scale : graph_output(file, graph_layer(file, (uint8_t)(value - 1)))->scale;
 }
 
+static inline uint8_t graph_read_count(const graph_layer_t *layer) {
+    return layer->op == OP_ADD || layer->op == OP_MULTIPLY ? 2 : 1;
+}
+
 static inline bool graph_reads(const graph_layer_t *layer, uint8_t value) {
-    return layer->reads[0] == value || (layer->op == OP_ADD && layer->reads[1] == value);
+    return layer->reads[0] == value || (graph_read_count(layer) > 1 && layer->reads[1] == value);
 }

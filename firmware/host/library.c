@@ -92,12 +92,10 @@ void host_plan(const engine_t *engine, uint32_t fields[2 + PLAN_PLACES]) {
 /* A run as the agent does it: checks, steps, report. */
 failure_t host_run(engine_t *engine, uint32_t step, uint16_t steps, uint16_t count, step_result_t *result,
                    uint32_t *digests) {
-    const failure_t failure = engine_check_run(engine, step, steps, count);
-    if (failure.code == 0) {
-        engine_run(engine, steps, count, result);
-        engine_report(engine, result, digests);
-    }
-    return failure;
+    RETURN_IF_REFUSED(engine_check_run(engine, step, steps, count));
+    RETURN_IF_REFUSED(engine_run(engine, steps, count, result));
+    engine_report(engine, result, digests);
+    return no_failure();
 }
 
 /* Cycles of each step of the last run by phase; returns how many steps, at most ENGINE_MAX_LAPS. */

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/affine8.h"
 #include "kernels/shapes.h"
 
 /* Sums of four rows of weights, each times its error: the input errors of conv2d and fully_connected. */
@@ -50,15 +52,27 @@ static inline void weighted_runs_finish(const runs_t *runs, weighted_rows_t *row
     }
 }
 
-/* The same for the errors of all channels, except those that are 0; row o is at `row` + o * `stride`. */
-static inline void weighted_runs_add_all(const runs_t *runs, const int8_t *error, uint32_t channels, const int8_t *row,
-                                         uint32_t stride) {
+/* The same for the errors of a position from `error` on, except those that stand for 0; row o of the weights is at
+   `row` + o * `stride`. `kept` NULL: all channels are. */
+static inline void weighted_runs_add_all(const runs_t *runs, const affine8_errors_t *errors, const int8_t *error,
+                                         const int8_t *row, uint32_t stride) {
+    const uint16_t *kept = errors->kept;
+    const int32_t zero = errors->zero;
     weighted_rows_t rows;
     uint32_t count = 0;
-    for (const int8_t *end = error + channels; error != end; row += stride) {
-        const int32_t e = *error++;
-        if (e != 0) {
-            count = weighted_runs_take(runs, &rows, count, row, e);
+    if (kept == NULL) {
+        for (const int8_t *end = error + errors->count; error != end; row += stride) {
+            const int32_t e = *error++ - zero;
+            if (e != 0) {
+                count = weighted_runs_take(runs, &rows, count, row, e);
+            }
+        }
+    } else {
+        for (const int8_t *end = error + errors->count; error != end; kept++) {
+            const int32_t e = *error++ - zero;
+            if (e != 0) {
+                count = weighted_runs_take(runs, &rows, count, row + *kept * stride, e);
+            }
         }
     }
     weighted_runs_finish(runs, &rows, count);
@@ -72,25 +86,33 @@ typedef struct {
     uint32_t even, odd;
 } four_weights_t;
 
-/* The weights of four channels, each of `taps` taps. */
-void four_channels_widen(const int8_t *weights, uint32_t taps, four_weights_t *wide);
+/* The weights of four channels less `zero`, each of `taps` taps; of the first `none` channels, 0 to 3, they are 0. */
+void four_channels_widen(const int8_t *const rows[4], uint32_t taps, int8_t zero, uint32_t none, four_weights_t *wide);
 
-/* acc[j] += the sum over the channels of error times weight; `weights` is at the first tap to add, `errors` are
-   four bytes. */
-void four_channels_add(const runs_t *runs, const four_weights_t *weights, uint32_t errors);
+/* acc[j] += the sum over the channels of error times weight; `weights` is at the first tap to add, the errors are in
+   lanes as the weights are. */
+void four_channels_add(const runs_t *runs, const four_weights_t *weights, uint32_t even, uint32_t odd);
 
 /* Weight gradient of conv2d along the positions: every tap takes four products of four neighbours at once. The loops
    above go along the taps instead: they skip every error of 0, but widen all inputs again for each error. */
 
-/* Whether it is the shorter way: the kernel is 3 or 5 wide, and few errors are 0. */
-bool gradient_fours_take(const layer_shape_t *shape, const int8_t *error);
+/* Whether it is the shorter way: the kernel is 3 or 5 wide, and few errors stand for 0. */
+bool gradient_fours_take(const layer_shape_t *shape, const affine8_errors_t *errors);
 
-/* The padded input, (in_h + 2 padding) x (in_w + 2 padding) bytes for each channel; up to 3 bytes
-   after it are read. */
-void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t *planes);
+/* Columns under all windows of a row of positions, for a stride of 1. */
+static inline uint32_t gradient_fours_width(const layer_shape_t *shape) {
+    return shape->out_w + shape->kernel_w - 1u;
+}
 
-/* Add the products of all positions to the sums of one channel; `error` is at the channel. */
-void gradient_fours_add(const int8_t *planes, const int8_t *error, const layer_shape_t *shape, int32_t *sum);
+/* Rows first..first + rows - 1 of the input, which is padded with `zero`: of each channel so many rows of
+   gradient_fours_width() bytes; up to 3 bytes after them are read. */
+void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t zero, uint32_t first, uint32_t rows,
+                           int8_t *planes);
+
+/* Add the products of `count` rows of positions, whose windows begin in the first rows of the planes, to the sums of
+   one channel, modulo 2^32; `error` is at the channel. */
+void gradient_fours_add(const int8_t *planes, uint32_t count, const affine8_errors_t *errors, const int8_t *error,
+                        const layer_shape_t *shape, int32_t *sum);
 
 /* One vector times four errors, added to four rows: the weight gradient of fully_connected. */
 
@@ -100,7 +122,23 @@ typedef struct {
     const int8_t *in, *end; /* a multiple of four inputs, four at least */
     int32_t *row[OUTER_ROWS];
     uint32_t errors[OUTER_ROWS / 2]; /* of each two rows, in lanes of 16 bits */
+    uint32_t negative_zero;          /* in both lanes */
 } outer_products_t;
 
-/* row[i][j] += error i times in[j]. A row may be there more than once. */
+/* row[i][j] += error i times in[j], modulo 2^32; or times in[j] + negative_zero. A row may be there more than once. */
 void outer_products(const outer_products_t *products);
+void outer_products_from(const outer_products_t *products);
+
+/* Errors that wait for a fourth, and the rows of the gradient that belong to them. */
+typedef struct {
+    const int8_t *in;
+    uint32_t inputs;
+    int32_t zero; /* of the inputs */
+    uint32_t count;
+    int32_t error[OUTER_ROWS];
+    int32_t *row[OUTER_ROWS];
+} outer_rows_t;
+
+/* row += the inputs less their zero point times an error. It has been added after outer_rows_finish(). */
+void outer_rows_take(outer_rows_t *rows, int32_t *row, int32_t error);
+void outer_rows_finish(outer_rows_t *rows);

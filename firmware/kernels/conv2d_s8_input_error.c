@@ -1,7 +1,7 @@
 #include "kernels/dsp.h"
 #include "kernels/thumb1.h"
 
-#if !KERNELS_DSP && !KERNELS_THUMB1 /* else conv2d_s8_input_error_dsp.c, conv2d_s8_input_error_m0.c */
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else s8_input_error_cores.c */
 
 #include "kernels/convolution.h"
 

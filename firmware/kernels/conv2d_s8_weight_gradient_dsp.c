@@ -41,9 +41,10 @@ void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const laye
     const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c, taps = shape->kernel_h * row, word = sizeof(int32_t);
     int32_t *const sum = (int32_t *)(void *)scratch;
     int8_t *const padded = scratch + taps * word;
-    const bool by_fours = gradient_fours_take(shape, error);
+    const affine8_errors_t all = {.error = error, .count = shape->out_c};
+    const bool by_fours = gradient_fours_take(shape, &all);
     if (by_fours) {
-        gradient_fours_planes(in, shape, padded);
+        gradient_fours_planes(in, shape, 0, 0, shape->in_h + 2u * shape->padding, padded);
     } else {
         pad_input_s8(in, shape, padded);
     }
@@ -57,7 +58,7 @@ void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const laye
     for (uint32_t o = 0; o < shape->out_c; o++, gradient += taps) {
         memset(sum, 0, taps * word);
         if (by_fours) {
-            gradient_fours_add(padded, error + o, shape, sum);
+            gradient_fours_add(padded, shape->out_h, &all, error + o, shape, sum);
         } else {
             add_windows(&sums, padded, error + o, shape);
         }

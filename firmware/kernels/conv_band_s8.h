@@ -1,6 +1,6 @@
 /* A convolution a band at a time: some rows of the output, the rows of the input that they see, and the sums of two
-   channels. Sums are exact in int32 for weights of -127..127 and any int8 inputs. Private to the kernels of conv2d, of
-   both formats. */
+   channels. Sums are exact in int32 for weights of -127..127 and any int8 inputs; in the format affine8 they are modulo
+   2^32. Private to the kernels of conv2d of all formats. */
 #pragma once
 
 #include <stdint.h>
@@ -19,12 +19,14 @@ typedef int8_t band_value_t;
 typedef struct {
     const layer_shape_t *shape;
     const int8_t *in;
-    uint32_t stride;   /* on both axes */
-    int8_t zero;       /* what the padding holds */
-    uint32_t pitch;    /* conv_band_width or more */
-    uint32_t y, count; /* the band, in rows of the output */
-    void *work;        /* conv_band_work bytes, aligned to a word */
+    uint32_t stride;    /* on both axes */
+    int8_t zero;        /* what the padding holds */
+    int8_t weight_zero; /* affine8: what the products take from the weights; else 0 */
+    uint32_t pitch;     /* conv_band_width or more */
+    uint32_t y, count;  /* the band, in rows of the output */
+    void *work;         /* conv_band_work bytes, aligned to a word */
     band_value_t *rows;
+    int32_t *starts; /* affine8 on Armv6-M: conv_band_start(); else NULL */
 } conv_band_t;
 
 /* The sum of channel c, 0 or 1, for position p, counted through the rows of the band, is
@@ -54,6 +56,9 @@ uint64_t conv_band_work(const layer_shape_t *shape);
 
 /* Fill `rows` for the band. */
 void conv_band_fill(const conv_band_t *band);
+
+/* Fill `starts`, one word for each position, where there are any. */
+void conv_band_start(const conv_band_t *band);
 
 /* The sums of two channels, whose weights may be the same, for all positions of the band. On Armv6-M `to_position` is
    1. */

@@ -59,6 +59,10 @@ uint64_t conv_band_work(const layer_shape_t *shape) {
     return 0;
 }
 
+void conv_band_start(const conv_band_t *band) {
+    (void)band;
+}
+
 /* The kinds of rows: five taps, as the first layer of many networks has them, or by what divides their length. */
 void conv_band_sums(const conv_band_t *band, const int8_t *w0, const int8_t *w1, const band_sums_t *sums) {
     const layer_shape_t *shape = band->shape;

@@ -19,34 +19,41 @@ uint64_t conv_band_work(const layer_shape_t *shape) {
     return 2ull * words_of(shape) * shape->kernel_h * sizeof(uint32_t);
 }
 
-/* Two taps of a run, from `tap` on; 0 after its end. */
-static inline uint32_t two_taps(const int8_t *run, uint32_t tap, uint32_t row) {
-    return low_lanes((uint32_t)run[tap], tap + 1 < row ? (uint32_t)run[tap + 1] : 0);
+void conv_band_start(const conv_band_t *band) {
+    (void)band;
+}
+
+/* Two taps of a run less the zero point, from `tap` on; 0 after its end. */
+static inline uint32_t two_taps(const int8_t *run, uint32_t tap, uint32_t row, int32_t zero) {
+    return low_lanes((uint32_t)(run[tap] - zero), tap + 1 < row ? (uint32_t)(run[tap + 1] - zero) : 0);
 }
 
 /* The weights of two channels in the order of products_2x2. */
 static void widen_weights(const conv_band_t *band, const int8_t *w0, const int8_t *w1) {
     const uint32_t row = (uint32_t)band->shape->kernel_w * band->shape->in_c;
+    const int32_t zero = band->weight_zero;
+    const uint32_t negative_zero = low_lanes((uint32_t)-zero, (uint32_t)-zero);
     uint32_t *out = band->work;
     for (uint32_t i = 0; i < band->shape->kernel_h; i++, w0 += row, w1 += row) {
         uint32_t tap = 0;
         if (words_of(band->shape) % 2 != 0) {
-            *out++ = two_taps(w0, 0, row);
-            *out++ = two_taps(w1, 0, row);
+            *out++ = two_taps(w0, 0, row, zero);
+            *out++ = two_taps(w1, 0, row, zero);
             tap = 2;
         }
         for (; tap + 4 <= row; tap += 4, out += 4) {
-            const widened_t first = widen_four(load_word(w0 + tap)), second = widen_four(load_word(w1 + tap));
+            const widened_t first = widen_four_from(negative_zero, load_word(w0 + tap)),
+                            second = widen_four_from(negative_zero, load_word(w1 + tap));
             out[0] = first.first;
             out[1] = first.second;
             out[2] = second.first;
             out[3] = second.second;
         }
         if (tap < row) { /* three of four */
-            *out++ = two_taps(w0, tap, row);
-            *out++ = two_taps(w0, tap + 2, row);
-            *out++ = two_taps(w1, tap, row);
-            *out++ = two_taps(w1, tap + 2, row);
+            *out++ = two_taps(w0, tap, row, zero);
+            *out++ = two_taps(w0, tap + 2, row, zero);
+            *out++ = two_taps(w1, tap, row, zero);
+            *out++ = two_taps(w1, tap + 2, row, zero);
         }
     }
 }
@@ -141,7 +148,7 @@ static void sum_5x5(const conv_band_t *band, const int8_t *weights, uint32_t to_
     const uint32_t out_w = band->shape->out_w, pitch = band->pitch;
     uint32_t *const words = band->work;
     products_5x5_t products = {.weights = words, .pitch = pitch * WIDE};
-    products_5x5_weights(weights, words);
+    products_5x5_weights(weights, band->weight_zero, words);
     const int16_t *in = band->rows;
     for (uint32_t rows = band->count; rows > 0; rows--, in += pitch, acc += out_w * to_position) {
         sum_row_5x5(&products, in, out_w, to_position, acc);

@@ -32,6 +32,20 @@ static inline int32_t sum_of_upper_product(int32_t a, int32_t b, int32_t c) {
     return sum;
 }
 
+/* The same, rounded to nearest, a half upwards: SMMLAR. */
+static inline int32_t sum_of_nearest_product(int32_t a, int32_t b, int32_t c) {
+    int32_t sum;
+    __asm__("smmlar %0, %1, %2, %3" : "=r"(sum) : "r"(b), "r"(c), "r"(a));
+    return sum;
+}
+
+/* The value held in int8: SSAT. */
+static inline int32_t as_byte(int32_t x) {
+    int32_t byte;
+    __asm__("ssat %0, #8, %1" : "=r"(byte) : "r"(x));
+    return byte;
+}
+
 /* floor(x / 2), held in int8: SSAT. */
 static inline int32_t half_as_byte(int32_t x) {
     int32_t byte;
@@ -123,6 +137,14 @@ static inline void next_words(const uint32_t **words, uint32_t *a, uint32_t *b) 
 
 static inline int32_t sum_of_upper_product(int32_t a, int32_t b, int32_t c) {
     return add_upper_product(a, b, c);
+}
+
+static inline int32_t sum_of_nearest_product(int32_t a, int32_t b, int32_t c) {
+    return a + upper_product(b, c);
+}
+
+static inline int32_t as_byte(int32_t x) {
+    return held_in_s8(x);
 }
 
 static inline int32_t lane_of(uint32_t word, uint32_t i) {

@@ -6,10 +6,15 @@
 
 #include "kernels/backward_dsp.h"
 
-void four_channels_widen(const int8_t *weights, uint32_t taps, four_weights_t *wide) {
-    for (const int8_t *end = weights + taps; weights != end; weights++, wide++) {
-        wide->even = low_lanes((uint32_t)weights[0], (uint32_t)weights[2 * taps]);
-        wide->odd = low_lanes((uint32_t)weights[taps], (uint32_t)weights[3 * taps]);
+void four_channels_widen(const int8_t *const rows[4], uint32_t taps, int8_t zero, uint32_t none, four_weights_t *wide) {
+    const int8_t *w0 = rows[0], *w1 = rows[1], *w2 = rows[2], *w3 = rows[3];
+    const uint32_t even = none == 0   ? UINT32_MAX
+                          : none == 3 ? 0
+                                      : 0xFFFF0000u,
+                   odd = none < 2 ? UINT32_MAX : 0xFFFF0000u;
+    for (const four_weights_t *const end = wide + taps; wide != end; wide++) {
+        wide->even = low_lanes((uint32_t)(*w0++ - zero), (uint32_t)(*w2++ - zero)) & even;
+        wide->odd = low_lanes((uint32_t)(*w1++ - zero), (uint32_t)(*w3++ - zero)) & odd;
     }
 }
 
@@ -28,11 +33,12 @@ _Static_assert(offsetof(runs_t, acc_end) == 16 && sizeof(four_weights_t) == 8, "
 
 __attribute__((naked)) void four_channels_add(const runs_t *runs __attribute__((unused)),
                                               const four_weights_t *weights __attribute__((unused)),
-                                              uint32_t errors __attribute__((unused))) {
+                                              uint32_t even __attribute__((unused)),
+                                              uint32_t odd __attribute__((unused))) {
     __asm__ volatile("push {r4-r11, lr}\n\t"
                      "mov r10, r1\n\t"
-                     "sxtb16 r8, r2\n\t"
-                     "sxtb16 r9, r2, ror #8\n\t"
+                     "mov r8, r2\n\t"
+                     "mov r9, r3\n\t"
                      "ldm r0, {r0-r3, r11, r12}\n\t" /* fours, rest, row_skip, acc_skip, acc_end, acc */
                      "push {r0-r3}\n\t"
                      "1:\n\t" /* a run */
@@ -67,9 +73,8 @@ __attribute__((naked)) void four_channels_add(const runs_t *runs __attribute__((
 
 #else
 
-void four_channels_add(const runs_t *runs, const four_weights_t *weights, uint32_t errors) {
+void four_channels_add(const runs_t *runs, const four_weights_t *weights, uint32_t even, uint32_t odd) {
     const uint32_t n = (runs->fours + runs->rest) / (uint32_t)sizeof(int32_t);
-    const uint32_t even = even_lanes(errors), odd = odd_lanes(errors);
     for (int32_t *acc = runs->acc; acc != runs->acc_end;
          acc += runs->acc_skip / sizeof *acc, weights += runs->row_skip) {
         for (uint32_t j = 0; j < n; j++, acc++, weights++) {

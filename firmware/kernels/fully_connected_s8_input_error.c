@@ -1,7 +1,7 @@
 #include "kernels/dsp.h"
 #include "kernels/thumb1.h"
 
-/* Other cores: fully_connected_s8_input_error_dsp.c, fully_connected_s8_input_error_m0.c. */
+/* Other cores: s8_input_error_cores.c. */
 #if !KERNELS_DSP && !KERNELS_THUMB1
 
 #include "kernels/fully_connected.h"

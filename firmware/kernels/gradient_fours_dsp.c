@@ -24,29 +24,39 @@ typedef struct {
 
 /* Counted with errors from dense to one in ten, the two ways meet where between 2 and 3 errors of four are not 0, by
    the shape. Every 31st error is looked at, which is enough for a choice that changes no result. */
-bool gradient_fours_take(const layer_shape_t *shape, const int8_t *error) {
+bool gradient_fours_take(const layer_shape_t *shape, const affine8_errors_t *errors) {
     if (shape->kernel_w != 3 && shape->kernel_w != WIDEST) {
         return false;
     }
-    const uint32_t errors = shape_outputs(shape);
-    const uint32_t places = (shape->out_w + 3u) / 4 * 4 * shape->out_h * shape->out_c;
+    const uint32_t all = (uint32_t)shape->out_h * shape->out_w * errors->count;
+    const uint32_t places = (shape->out_w + 3u) / 4 * 4 * shape->out_h * errors->count;
     uint32_t found = 0;
-    for (uint32_t i = 0; i < errors; i += SAMPLE) {
-        found += error[i] != 0;
+    for (uint32_t i = 0; i < all; i += SAMPLE) {
+        found += errors->error[i] != errors->zero;
     }
     return found * SAMPLE * 8 >= places * 5;
 }
 
-void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t *planes) {
-    const uint32_t in_c = shape->in_c, padding = shape->padding;
-    const uint32_t width = shape->in_w + 2 * padding, plane = (shape->in_h + 2 * padding) * width;
-    memset(planes, 0, plane * in_c);
-    int8_t *row = planes + padding * width + padding;
-    for (uint32_t y = 0; y < shape->in_h; y++, row += width) {
-        for (uint32_t x = 0; x < shape->in_w; x++) {
-            for (uint32_t c = 0; c < in_c; c++) {
-                row[c * plane + x] = *in++;
-            }
+/* A row of the input, to the rows of its channels. */
+static inline void take_row(const int8_t *in, uint32_t in_c, uint32_t inside, uint32_t plane, int8_t *row) {
+    for (uint32_t x = 0; x < inside; x++) {
+        for (uint32_t c = 0; c < in_c; c++) {
+            row[c * plane + x] = *in++;
+        }
+    }
+}
+
+void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t zero, uint32_t first, uint32_t rows,
+                           int8_t *planes) {
+    const uint32_t in_c = shape->in_c, in_w = shape->in_w, padding = shape->padding;
+    const uint32_t width = gradient_fours_width(shape), plane = rows * width, room = width - padding;
+    const uint32_t inside = in_w < room ? in_w : room;
+    memset(planes, zero, plane * in_c);
+    int8_t *row = planes + padding;
+    for (uint32_t padded_y = first; padded_y < first + rows; padded_y++, row += width) {
+        const uint32_t y = padded_y - padding; /* beyond the input, above it too, where the row is padding */
+        if (y < shape->in_h) {
+            take_row(in + y * in_w * in_c, in_c, inside, plane, row);
         }
     }
 }
@@ -73,7 +83,7 @@ static inline __attribute__((always_inline)) void add_row(const fours_t *fours, 
         }
     }
     for (uint32_t j = 0; j < taps; j++, sum += step) {
-        *sum += s[j];
+        *sum = (int32_t)((uint32_t)*sum + (uint32_t)s[j]);
     }
 }
 
@@ -107,27 +117,41 @@ static inline void take(fours_t *fours, uint32_t at, int32_t e0, int32_t e1, int
     }
 }
 
-void gradient_fours_add(const int8_t *planes, const int8_t *error, const layer_shape_t *shape, int32_t *sum) {
-    const uint32_t out_c = shape->out_c, out_w = shape->out_w, rest = out_w % 4;
-    const uint32_t width = shape->in_w + 2u * shape->padding;
+/* A zero point of 0 is a constant to the compiler. */
+static inline void take_all(fours_t *fours, uint32_t count, uint32_t channels, int32_t zero, const int8_t *error) {
+    const uint32_t out_w = fours->shape->out_w, rest = out_w % 4;
+    for (uint32_t y = 0; y < count; y++) {
+        uint32_t at = y * fours->width;
+        for (const uint32_t end = at + out_w - rest; at != end; at += 4, error += 4 * channels) {
+            take(fours, at, error[0] - zero, error[channels] - zero, error[2 * channels] - zero,
+                 error[3 * channels] - zero);
+        }
+        if (rest > 0) {
+            take(fours, at, error[0] - zero, rest > 1 ? error[channels] - zero : 0,
+                 rest > 2 ? error[2 * channels] - zero : 0, 0);
+            error += rest * channels;
+        }
+    }
+}
+
+void gradient_fours_add(const int8_t *planes, uint32_t count, const affine8_errors_t *errors, const int8_t *error,
+                        const layer_shape_t *shape, int32_t *sum) {
+    const uint32_t width = gradient_fours_width(shape);
     fours_t fours;
     fours.shape = shape;
     fours.planes = planes;
     fours.width = width;
-    fours.plane = (shape->in_h + 2u * shape->padding) * width;
+    fours.plane = (count + shape->kernel_h - 1) * width;
     fours.sum = sum;
     fours.count = 0;
-    for (uint32_t y = 0; y < shape->out_h; y++) {
-        uint32_t at = y * width;
-        for (const uint32_t end = at + out_w - rest; at != end; at += 4, error += 4 * out_c) {
-            take(&fours, at, error[0], error[out_c], error[2 * out_c], error[3 * out_c]);
-        }
-        if (rest > 0) {
-            take(&fours, at, error[0], rest > 1 ? error[out_c] : 0, rest > 2 ? error[2 * out_c] : 0, 0);
-            error += rest * out_c;
-        }
+    if (errors->zero == 0) {
+        take_all(&fours, count, errors->count, 0, error);
+    } else {
+        take_all(&fours, count, errors->count, errors->zero, error);
     }
-    add_fours(&fours);
+    if (fours.count > 0) {
+        add_fours(&fours);
+    }
 }
 
 #endif

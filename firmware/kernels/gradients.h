@@ -27,6 +27,15 @@ void tflite_bias_gradient_s8(const int8_t *error, uint32_t positions, uint32_t c
 void pack_channels_s8(const int8_t *values, uint32_t positions, uint32_t channels, uint32_t first, uint32_t count,
                       int8_t *packed);
 
+/* Copy listed channels of a tensor: packed[p * count + c] = values[p * channels + list[c]], as above. */
+void gather_channels_s8(const int8_t *values, uint32_t positions, uint32_t channels, const uint16_t *list,
+                        uint32_t count, int8_t *packed);
+
+/* Fisher information of every output channel (docs/arithmetic-tinytrain.md, section 3): fisher[o] += v * v, with v the
+   sum over the positions of (out - zero) * error, times 2^exponent. The exponent is held in -60..0. */
+void add_fisher_s8(const int8_t *out, const int8_t *error, uint32_t positions, uint32_t channels, int8_t zero,
+                   int32_t exponent, float *fisher);
+
 /* From loss differences. */
 
 /* A query: one perturbation and its loss difference. 8 bytes, an element of the buffer `queries` of

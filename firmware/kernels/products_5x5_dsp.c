@@ -10,14 +10,14 @@ static inline uint32_t pair(int32_t low, int32_t high) {
     return low_lanes((uint32_t)low, (uint32_t)high);
 }
 
-void products_5x5_weights(const int8_t *w, uint32_t words[PRODUCTS_5X5_WORDS]) {
+void products_5x5_weights(const int8_t *w, int8_t zero, uint32_t words[PRODUCTS_5X5_WORDS]) {
     for (uint32_t row = 0; row < 5; row++, w += 5, words += 6) {
-        words[0] = pair(w[0], w[1]);
-        words[1] = pair(w[2], w[3]);
-        words[2] = pair(w[4], 0);
-        words[3] = pair(0, w[0]);
-        words[4] = pair(w[1], w[2]);
-        words[5] = pair(w[3], w[4]);
+        words[0] = pair(w[0] - zero, w[1] - zero);
+        words[1] = pair(w[2] - zero, w[3] - zero);
+        words[2] = pair(w[4] - zero, 0);
+        words[3] = pair(0, w[0] - zero);
+        words[4] = pair(w[1] - zero, w[2] - zero);
+        words[5] = pair(w[3] - zero, w[4] - zero);
     }
 }
 

@@ -44,9 +44,9 @@ typedef struct {
     uint32_t pitch; /* bytes from row to row, a multiple of 4 */
 } products_5x5_t;
 
-/* The weights of a channel as products_5x5 reads them: per row those for even positions, then those for odd ones, one
-   input further on, so that both take their inputs from the same words. */
-void products_5x5_weights(const int8_t *weights, uint32_t words[PRODUCTS_5X5_WORDS]);
+/* The weights of a channel less their zero point as products_5x5 reads them: per row those for even positions, then
+   those for odd ones, one input further on, so that both take their inputs from the same words. */
+void products_5x5_weights(const int8_t *weights, int8_t zero, uint32_t words[PRODUCTS_5X5_WORDS]);
 
 /* The sums of one channel along a row of positions. Eight inputs of each row are read for every four positions. */
 void products_5x5(const products_5x5_t *products);

@@ -5,15 +5,14 @@
 #include "kernels/terms_s8.h"
 
 static void add_sum(const term_t *terms, uint32_t n, const int8_t *row, int32_t *sum) {
+    uint32_t all = (uint32_t)*sum;
     for (const term_t *end = terms + n; terms != end; terms++) {
-        *sum += terms->factor * row[terms->at];
+        all += (uint32_t)(terms->factor * row[terms->at]);
     }
+    *sum = (int32_t)all;
 }
 
 #if defined(__ARM_ARCH_6M__) && !defined(KERNELS_THUMB1_IN_C)
-
-/* Eight times the same, for loops that are entered in the middle. */
-#define EIGHT_TIMES(x) x x x x x x x x
 
 /* What a naked function begins and ends with: 36 bytes of stack. */
 #define SAVE_ALL "push {r4-r7, lr}\n mov r4, r8\n mov r5, r9\n mov r6, r10\n mov r7, r11\n push {r4-r7}\n"
@@ -102,95 +101,85 @@ add_four_sums(const term_t *terms __attribute__((unused)), uint32_t n __attribut
    of P modulo 2^32, from which the first parts follow at the end. 9 instructions for 4 products. r5 the terms, r6 the
    row, r7 the sums, r9 the distance, r10 and r11 begin and end of the terms, r12 where the loop is entered, lr the end
    of the sums. On the stack: +36 the number of rows, +40 the sums, +44 from the first to the second. */
+#define PAIR_SUMS(prepare, begin, bytes, raise)                                                                        \
+    __asm__(".syntax unified\n" SAVE_ALL \
+            "mov r10, r0\n" \
+            "mov r9, r3\n" \
+            "mov r6, r2\n" \
+            "lsls r3, r1, #3\n" \
+            "adds r3, r3, r0\n" \
+            "mov r11, r3\n" \
+            "lsrs r1, r1, #1\n" \
+            "negs r1, r1\n" /* n / 2 mod 8 times two terms the first time round */ \
+            "movs r2, #7\n" \
+            "ands r1, r2\n" \
+            "movs r2, #" bytes "\n" \
+            "muls r1, r2\n" \
+            "adr r2, 2f\n" \
+            "adds r1, r1, r2\n" \
+            "mov r12, r1\n" \
+            "ldr r0, [sp, #36]\n" \
+            "ldr r7, [sp, #40]\n" \
+            "lsls r0, r0, #2\n" \
+            "adds r0, r0, r7\n" \
+            "mov lr, r0\n" \
+            "ldr r0, [sp, #44]\n" \
+            "lsls r0, r0, #2\n" \
+            "str r0, [sp, #44]\n" prepare "1:\n" begin "mov pc, r12\n" \
+            ".balign 4\n" \
+            "2:\n" EIGHT_TIMES("ldm r5!, {r0-r3}\n" \
+                               "ldrsb r0, [r6, r0]\n" \
+                               "muls r0, r1\n" \
+                               "ldrsb r2, [r6, r2]\n" \
+                               "muls r2, r3\n" \
+                               "adds r0, r0, r2\n" \
+                               "add r8, r0\n" raise \
+                               "asrs r0, r0, #16\n" \
+                               "adcs r4, r0\n") \
+            "cmp r5, r11\n" \
+            "bne 2b\n" \
+            "mov r0, r8\n" \
+            "lsls r1, r4, #16\n" \
+            "subs r0, r0, r1\n" \
+            "ldr r1, [sp, #44]\n" \
+            "str r4, [r7, r1]\n" \
+            "stm r7!, {r0}\n" /* after the second, which lies in the same place where there is none */ \
+            "add r6, r9\n" \
+            "cmp r7, lr\n" \
+            "bne 1b\n" RESTORE_ALL);
+
 __attribute__((naked)) void
 terms_pair_sums(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),
                 const int8_t *rows __attribute__((unused)), uint32_t distance __attribute__((unused)),
                 uint32_t count __attribute__((unused)), int32_t *first __attribute__((unused)),
                 uint32_t to_second __attribute__((unused))) {
-    __asm__(".syntax unified\n" SAVE_ALL
-            "mov r10, r0\n"
-            "mov r9, r3\n"
-            "mov r6, r2\n"
-            "lsls r3, r1, #3\n"
-            "adds r3, r3, r0\n"
-            "mov r11, r3\n"
-            "lsrs r1, r1, #1\n"
-            "negs r1, r1\n" /* n / 2 mod 8 times two terms the first time round */
-            "movs r2, #7\n"
-            "ands r1, r2\n"
-            "movs r2, #18\n"
-            "muls r1, r2\n"
-            "adr r2, 2f\n"
-            "adds r1, r1, r2\n"
-            "mov r12, r1\n"
-            "ldr r0, [sp, #36]\n"
-            "ldr r7, [sp, #40]\n"
-            "lsls r0, r0, #2\n"
-            "adds r0, r0, r7\n"
-            "mov lr, r0\n"
-            "ldr r0, [sp, #44]\n"
-            "lsls r0, r0, #2\n"
-            "str r0, [sp, #44]\n"
-            "1:\n"
-            "movs r4, #0\n"
-            "mov r8, r4\n"
-            "mov r5, r10\n"
-            "mov pc, r12\n"
-            ".balign 4\n"
-            "2:\n" EIGHT_TIMES("ldm r5!, {r0-r3}\n"
-                               "ldrsb r0, [r6, r0]\n"
-                               "muls r0, r1\n"
-                               "ldrsb r2, [r6, r2]\n"
-                               "muls r2, r3\n"
-                               "adds r0, r0, r2\n"
-                               "add r8, r0\n"
-                               "asrs r0, r0, #16\n"
-                               "adcs r4, r0\n")
-            "cmp r5, r11\n"
-            "bne 2b\n"
-            "mov r0, r8\n"
-            "lsls r1, r4, #16\n"
-            "subs r0, r0, r1\n"
-            "ldr r1, [sp, #44]\n"
-            "str r4, [r7, r1]\n"
-            "stm r7!, {r0}\n" /* after the second, which lies in the same place where there is none */
-            "add r6, r9\n"
-            "cmp r7, lr\n"
-            "bne 1b\n" RESTORE_ALL);
+    PAIR_SUMS("", "movs r4, #0\n mov r8, r4\n mov r5, r10\n", "18", "");
 }
 
-/* 6 instructions a product. r0 the terms, r1 their end, r2 the factor, r3 the shift, r6 the sums. */
-#define MOVE_SUMS(name, add_or_subtract)                                                                               \
-    __attribute__((naked)) static void name(const term_t *terms __attribute__((unused)),                               \
-                                            uint32_t n __attribute__((unused)), int32_t by __attribute__((unused)),    \
-                                            uint32_t shift __attribute__((unused)),                                    \
-                                            int32_t *sums __attribute__((unused))) {                                   \
-        __asm__(".syntax unified\n" \
-                "push {r4-r7, lr}\n" \
-                "ldr r6, [sp, #20]\n" \
-                "negs r4, r1\n" /* n mod 8 terms the first time round */ \
-                "movs r5, #7\n" \
-                "ands r4, r5\n" \
-                "movs r5, #12\n" \
-                "muls r4, r5\n" \
-                "lsls r1, r1, #3\n" \
-                "adds r1, r1, r0\n" \
-                "adr r5, 1f\n" \
-                "adds r4, r4, r5\n" \
-                "mov pc, r4\n" \
-                ".balign 4\n" \
-                "1:\n" EIGHT_TIMES("ldm r0!, {r4, r5}\n" \
-                                   "muls r5, r2\n" \
-                                   "lsrs r5, r3\n" \
-                                   "ldr r7, [r6, r4]\n" add_or_subtract " r7, r7, r5\n" \
-                                   "str r7, [r6, r4]\n") \
-                "cmp r0, r1\n" \
-                "bne 1b\n" \
-                "pop {r4-r7, pc}\n");                                                                                  \
-    }
+/* +48: from the sums to what they begin with. That goes into r8 as into a sum of pairs. */
+#define TO_STARTS "ldr r0, [sp, #48]\n subs r0, r0, r7\n str r0, [sp, #48]\n"
+#define FROM_START "ldr r0, [sp, #48]\n ldr r4, [r7, r0]\n lsls r0, r4, #16\n adds r0, r0, r4\n mov r8, r0\n"
 
-MOVE_SUMS(add_magnitudes, "adds")
-MOVE_SUMS(subtract_magnitudes, "subs")
+__attribute__((naked)) void
+terms_pair_sums_from(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),
+                     const int8_t *rows __attribute__((unused)), uint32_t distance __attribute__((unused)),
+                     uint32_t count __attribute__((unused)), int32_t *first __attribute__((unused)),
+                     uint32_t to_second __attribute__((unused)), const int32_t *starts __attribute__((unused))) {
+    PAIR_SUMS(TO_STARTS, FROM_START "mov r5, r10\n", "18", "");
+}
+
+/* r10 one more for the second part of each P, so that it is not below -2^15. On the stack: +36 the begin of the terms,
+   +40 how often that is added. 10 instructions for 4 products. */
+__attribute__((naked)) void
+terms_pair_sums_raised(const term_t *terms __attribute__((unused)), uint32_t n __attribute__((unused)),
+                       const int8_t *rows __attribute__((unused)), uint32_t distance __attribute__((unused)),
+                       uint32_t count __attribute__((unused)), int32_t *first __attribute__((unused)),
+                       uint32_t to_second __attribute__((unused)), const int32_t *starts __attribute__((unused))) {
+    PAIR_SUMS(TO_STARTS
+              "mov r0, r10\n str r0, [sp, #36]\n mov r1, r11\n subs r1, r1, r0\n lsrs r1, r1, #4\n"
+              "str r1, [sp, #40]\n movs r0, #1\n lsls r0, r0, #16\n mov r10, r0\n",
+              FROM_START "ldr r0, [sp, #40]\n subs r4, r4, r0\n ldr r5, [sp, #36]\n", "20", "add r0, r10\n");
+}
 
 #else
 
@@ -201,30 +190,38 @@ static void add_four_sums(const term_t *terms, uint32_t n, const int8_t *rows, u
     }
 }
 
+/* `raise`: what is added to each sum of two terms before it is split. */
+static inline void pair_sum(const term_t *terms, uint32_t n, const int8_t *row, uint32_t start, uint32_t raise,
+                            int32_t *first, uint32_t to_second) {
+    uint32_t all = start + (start << 16), second = start - n / 2 * (raise >> 16);
+    for (uint32_t i = 0; i < n; i += 2) {
+        const uint32_t sum = (uint32_t)terms[i].factor * (uint32_t)row[terms[i].at] +
+                             (uint32_t)terms[i + 1].factor * (uint32_t)row[terms[i + 1].at];
+        all += sum;
+        second += (uint32_t)((int32_t)(sum + raise) >> 16) + (sum >> 15 & 1u);
+    }
+    first[to_second] = (int32_t)second;
+    first[0] = (int32_t)(all - (second << 16));
+}
+
 void terms_pair_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
                      int32_t *first, uint32_t to_second) {
-    for (uint32_t r = 0; r < count; r++, rows += distance) {
-        uint32_t all = 0, second = 0;
-        for (uint32_t i = 0; i < n; i += 2) {
-            const uint32_t sum =
-                (uint32_t)(terms[i].factor * rows[terms[i].at] + terms[i + 1].factor * rows[terms[i + 1].at]);
-            all += sum;
-            second += (uint32_t)((int32_t)sum >> 16) + (sum >> 15 & 1u);
-        }
-        first[r + to_second] = (int32_t)second;
-        first[r] = (int32_t)(all - (second << 16));
+    for (uint32_t r = 0; r < count; r++) {
+        pair_sum(terms, n, rows + r * distance, 0, 0, first + r, to_second);
     }
 }
 
-static void add_magnitudes(const term_t *terms, uint32_t n, int32_t by, uint32_t shift, int32_t *sums) {
-    for (const term_t *end = terms + n; terms != end; terms++) {
-        sums[terms->at / 4] += terms->factor * by >> shift;
+void terms_pair_sums_from(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
+                          int32_t *first, uint32_t to_second, const int32_t *starts) {
+    for (uint32_t r = 0; r < count; r++) {
+        pair_sum(terms, n, rows + r * distance, (uint32_t)starts[r], 0, first + r, to_second);
     }
 }
 
-static void subtract_magnitudes(const term_t *terms, uint32_t n, int32_t by, uint32_t shift, int32_t *sums) {
-    for (const term_t *end = terms + n; terms != end; terms++) {
-        sums[terms->at / 4] -= terms->factor * by >> shift;
+void terms_pair_sums_raised(const term_t *terms, uint32_t n, const int8_t *rows, uint32_t distance, uint32_t count,
+                            int32_t *first, uint32_t to_second, const int32_t *starts) {
+    for (uint32_t r = 0; r < count; r++) {
+        pair_sum(terms, n, rows + r * distance, (uint32_t)starts[r], 1u << 16, first + r, to_second);
     }
 }
 
@@ -238,14 +235,6 @@ void terms_add_sums(const term_t *terms, uint32_t n, const int8_t *rows, uint32_
     }
     for (uint32_t r = fours; r < count; r++) {
         add_sum(terms, n, rows + r * distance, sums + r);
-    }
-}
-
-void terms_add_magnitudes(const term_t *terms, uint32_t n, int32_t by, uint32_t shift, int32_t *sums, bool minus) {
-    if (n > 0 && minus) {
-        subtract_magnitudes(terms, n, by, shift, sums);
-    } else if (n > 0) {
-        add_magnitudes(terms, n, by, shift, sums);
     }
 }
 

@@ -4,12 +4,6 @@
 
 void tflite_conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
                                       int8_t input_zero, int8_t *scratch, int32_t *gradient) {
-    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c, out_c = shape->out_c;
-    const uint32_t positions = (uint32_t)shape->out_h * shape->out_w;
-    for (uint32_t first = 0; first < positions; first += TFLITE_PATCHES) {
-        const uint32_t n = positions - first < TFLITE_PATCHES ? positions - first : TFLITE_PATCHES;
-        tflite_patches_s8(in, shape, input_zero, first, n, scratch);
-        tflite_gradient_sums_s8(scratch, taps, n, error + first * out_c, out_c, taps, gradient);
-    }
-    tflite_unfold_gradient(error, positions, out_c, taps, input_zero, gradient);
+    const affine8_errors_t all = {.error = error, .count = shape->out_c};
+    tflite_patches_gradient_s8(in, &all, shape, input_zero, scratch, gradient);
 }

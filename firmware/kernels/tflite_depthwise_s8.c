@@ -1,34 +1,20 @@
 #include "kernels/convolution.h"
 
-#include "kernels/tflite_plane_s8.h"
-
-static uint32_t padded(uint32_t outputs, uint32_t stride, uint32_t kernel) {
-    return (outputs - 1) * stride + kernel;
-}
+#include "kernels/depthwise_planes_s8.h"
 
 void tflite_depthwise_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape,
                          const tflite_layer_t *layer, int8_t *scratch, int8_t *out) {
-    const uint32_t channels = shape->in_c, taps = (uint32_t)shape->kernel_h * shape->kernel_w;
-    const uint32_t out_h = shape->out_h, out_w = shape->out_w;
-    const uint32_t height = padded(out_h, shape->stride, shape->kernel_h),
-                   width = padded(out_w, shape->stride, shape->kernel_w);
-    const plane_axis_t vertical = tflite_plane_axis(-shape->padding, 1, height, shape->in_h);
-    const plane_axis_t horizontal = tflite_plane_axis(-shape->padding, 1, width, shape->in_w);
-    const plane_window_t window = {
-        .width = width, .kernel_h = shape->kernel_h, .kernel_w = shape->kernel_w, .stride = shape->stride};
-    int8_t *kernel = scratch, *plane = scratch + taps;
-    tflite_plane_fill(&vertical, &horizontal, layer->input_zero, plane);
-    for (uint32_t c = 0; c < channels; c++) {
-        tflite_plane_take(in + c, channels, &vertical, &horizontal, plane);
-        for (uint32_t t = 0; t < taps; t++) {
-            kernel[t] = weights[t * channels + c];
-        }
-        plane_block_t block = tflite_first_block(out_h, out_w);
-        for (; block.rows > 0; block = tflite_next_block(&block, out_h, out_w)) {
-            int32_t sums[TFLITE_PLANE_SUMS];
-            int8_t *to = out + (block.y * out_w + block.x) * channels + c;
-            tflite_plane_sums_s8(plane, kernel, &window, &block, sums);
-            layer->requantize(sums, block.rows * block.columns, c, 1, layer, channels, to);
-        }
-    }
+    depthwise_planes_s8(in, weights, 0, shape, layer, scratch, out);
+}
+
+void tflite_depthwise_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape,
+                                     int8_t *scratch, int32_t *acc) {
+    const affine8_errors_t all = {.error = error, .count = shape->in_c};
+    depthwise_planes_input_error_s8(&all, weights, 0, shape, scratch, acc);
+}
+
+void tflite_depthwise_s8_weight_gradient(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
+                                         int8_t input_zero, int8_t *scratch, int32_t *gradient) {
+    const affine8_errors_t all = {.error = error, .count = shape->in_c};
+    depthwise_planes_weight_gradient_s8(in, &all, shape, input_zero, scratch, gradient);
 }

@@ -6,14 +6,15 @@
 #include "kernels/tflite_plane_s8.h"
 
 /* One output. The width of the kernel is a constant to the compiler where it is a common one. */
-static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, uint32_t width, uint32_t kernel_h,
+static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                                  uint32_t kernel_w) {
+    const int32_t zero = window->zero;
     int32_t sum = 0;
-    for (uint32_t ky = 0; ky < kernel_h; ky++) {
+    for (uint32_t ky = 0; ky < window->kernel_h; ky++) {
         for (uint32_t kx = 0; kx < kernel_w; kx++) {
-            sum += plane[kx] * kernel[kx];
+            sum += plane[kx] * (kernel[kx] - zero);
         }
-        plane += width;
+        plane += window->width;
         kernel += kernel_w;
     }
     return sum;
@@ -24,7 +25,7 @@ static inline void all_windows(const int8_t *plane, const int8_t *kernel, const 
     for (uint32_t i = 0; i < block->rows; i++) {
         const int8_t *row = plane + (block->y + i) * window->stride * window->width + block->x * window->stride;
         for (uint32_t j = 0; j < block->columns; j++) {
-            *sums++ = window_sum(row, kernel, window->width, window->kernel_h, kernel_w);
+            *sums++ = window_sum(row, kernel, window, kernel_w);
             row += window->stride;
         }
     }

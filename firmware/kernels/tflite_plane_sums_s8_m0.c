@@ -6,13 +6,13 @@
 
 #include "kernels/tflite_plane_s8.h"
 
-/* One output. `kernel_w` is that of the window, a constant to the compiler where it is a common one. */
+/* One output. `kernel_w` and `zero` are those of the window. */
 static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
-                                 uint32_t kernel_w) {
+                                 uint32_t kernel_w, int32_t zero) {
     int32_t sum = 0;
     for (uint32_t ky = 0; ky < window->kernel_h; ky++) {
         for (uint32_t kx = 0; kx < kernel_w; kx++) {
-            sum += plane[kx] * kernel[kx];
+            sum += plane[kx] * (kernel[kx] - zero);
         }
         plane += window->width;
         kernel += kernel_w;
@@ -24,99 +24,157 @@ typedef struct {
     int32_t s0, s1;
 } two_t;
 
-/* Two outputs side by side, for kernels of an odd width from 3 on: a value of the plane serves the first with one tap
-   and the second with the tap before, and is used up by the second multiplication, as a tap is, so that nothing has to
-   be copied. */
+/* Two outputs side by side, for kernels at least two wide: a value of the plane serves the first with one tap and the
+   second with the tap before, and is used up by the second multiplication, as a tap is, so that nothing has to be
+   copied. Two taps are unrolled; a kernel of an odd width ends with one. */
 #if defined(__ARM_ARCH_6M__)
 
-static inline two_t two_windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window) {
-    const uint32_t width = window->width, kernel_w = window->kernel_w;
-    const int32_t taps = 1 - (int32_t)kernel_w; /* but the last; the index of both rows counts up to 0 */
-    const int8_t *x = plane + kernel_w, *w = kernel + kernel_w - 1, *const end = w + window->kernel_h * kernel_w;
-    int32_t a, b, t, i, s0 = 0, s1 = 0;
-    __asm__(
-        ".syntax unified\n"
-        "0:\n\t"
-        "ldr %[i], %[taps]\n\t"
-        "subs %[i], #1\n\t"
-        "ldrsb %[a], [%[x], %[i]]\n\t"
-        "adds %[i], #1\n"
-        "1:\n\t"
-        "ldrsb %[t], [%[w], %[i]]\n\t"
-        "muls %[a], %[t]\n\t"
-        "add %[s0], %[a]\n\t"
-        "ldrsb %[b], [%[x], %[i]]\n\t"
-        "muls %[t], %[b]\n\t"
-        "add %[s1], %[t]\n\t"
-        "adds %[i], #1\n\t"
-        "ldrsb %[t], [%[w], %[i]]\n\t"
-        "muls %[b], %[t]\n\t"
-        "add %[s0], %[b]\n\t"
-        "ldrsb %[a], [%[x], %[i]]\n\t"
-        "muls %[t], %[a]\n\t"
-        "add %[s1], %[t]\n\t"
-        "adds %[i], #1\n\t"
-        "bne 1b\n\t"
-        "ldrsb %[t], [%[w], %[i]]\n\t"
-        "muls %[a], %[t]\n\t"
-        "add %[s0], %[a]\n\t"
-        "ldrsb %[b], [%[x], %[i]]\n\t"
-        "muls %[t], %[b]\n\t"
-        "add %[s1], %[t]\n\t"
-        "add %[x], %[width]\n\t"
-        "add %[w], %[kernel_w]\n\t"
-        "cmp %[w], %[end]\n\t"
-        "bne 0b\n\t"
-        : [s0] "+h"(s0), [s1] "+h"(s1), [x] "+l"(x), [w] "+l"(w), [i] "=&l"(i), [a] "=&l"(a), [b] "=&l"(b), [t] "=&l"(t)
-        : [width] "h"(width), [kernel_w] "h"(kernel_w), [end] "h"(end), [taps] "m"(taps)
-        : "cc", "memory");
-    return (two_t){.s0 = s0, .s1 = s1};
+/* Both with a tap, where the value `used` is of the first and `next` of the second. `less` takes the zero point, of the
+   operands, from the tap. */
+#define TAP(used, next, less)                                                                                          \
+    "ldrsb %[t], [%[w], %[i]]\n\t" less "muls %[" used                                                                 \
+    "], %[t]\n\t"                                                                                                      \
+    "add %[s0], %[" used                                                                                               \
+    "]\n\t"                                                                                                            \
+    "ldrsb %[" next                                                                                                    \
+    "], [%[x], %[i]]\n\t"                                                                                              \
+    "muls %[t], %[" next                                                                                               \
+    "]\n\t"                                                                                                            \
+    "add %[s1], %[t]\n\t"
+
+/* `last` is what a row ends with, of `odd` taps. */
+#define TWO_WINDOWS(odd, last, less, ...)                                                                                \
+    const uint32_t width = window->width, kernel_w = window->kernel_w;                                                   \
+    const int32_t taps = odd - (int32_t)kernel_w; /* but the last; the index of both rows counts up to 0 */              \
+    const int8_t *x = plane + kernel_w + 1 - odd,                                                                        \
+                 *w = kernel + kernel_w - odd, *const end = w + window->kernel_h * kernel_w;                             \
+    int32_t a, b, t, i, s0 = 0, s1 = 0;                                                                                  \
+    __asm__(                                                                                                           \
+        ".syntax unified\n"                                                                                            \
+        "0:\n\t"                                                                                                       \
+        "ldr %[i], %[taps]\n\t"                                                                                        \
+        "subs %[i], #1\n\t"                                                                                            \
+        "ldrsb %[a], [%[x], %[i]]\n\t"                                                                                 \
+        "adds %[i], #1\n"                                                                                              \
+        "1:\n\t" TAP("a", "b", less) "adds %[i], #1\n\t" TAP("b", "a", less) "adds %[i], #1\n\t"                       \
+        "bne 1b\n\t" last                                                                                              \
+        "add %[x], %[width]\n\t"                                                                                       \
+        "add %[w], %[kernel_w]\n\t"                                                                                    \
+        "cmp %[w], %[end]\n\t"                                                                                         \
+        "bne 0b\n\t"                                                                                                   \
+        :                                                                                                              \
+        [s0] "+h"(s0), [s1] "+h"(s1), [x] "+l"(x), [w] "+l"(w), [i] "=&l"(i), [a] "=&l"(a), [b] "=&l"(b), [t] "=&l"(t) \
+        : [kernel_w] "h"(kernel_w), [end] "h"(end), [taps] "m"(taps), __VA_ARGS__                                      \
+        : "cc", "memory"); \
+    return (two_t) {                                                                                                     \
+        .s0 = s0, .s1 = s1                                                                                               \
+    }
+
+#define LESS "add %[t], %[negative]\n\t"
+#define PLAIN(odd, last) TWO_WINDOWS(odd, last, "", [width] "h"(width))
+#define SHIFTED(odd, last) TWO_WINDOWS(odd, last, LESS, [width] "l"(width), [negative] "h"(-(int32_t)window->zero))
+
+static inline two_t odd_plain(const int8_t *plane, const int8_t *kernel, const plane_window_t *window) {
+    PLAIN(1, TAP("a", "b", ""));
+}
+
+static inline two_t even_plain(const int8_t *plane, const int8_t *kernel, const plane_window_t *window) {
+    PLAIN(0, "");
+}
+
+static inline two_t odd_shifted(const int8_t *plane, const int8_t *kernel, const plane_window_t *window) {
+    SHIFTED(1, TAP("a", "b", LESS));
+}
+
+static inline two_t even_shifted(const int8_t *plane, const int8_t *kernel, const plane_window_t *window) {
+    SHIFTED(0, "");
 }
 
 #else
 
-static inline two_t two_windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window) {
-    return (two_t){.s0 = window_sum(plane, kernel, window, window->kernel_w),
-                   .s1 = window_sum(plane + 1, kernel, window, window->kernel_w)};
+static inline two_t even_shifted(const int8_t *plane, const int8_t *kernel, const plane_window_t *window) {
+    return (two_t){.s0 = window_sum(plane, kernel, window, window->kernel_w, window->zero),
+                   .s1 = window_sum(plane + 1, kernel, window, window->kernel_w, window->zero)};
+}
+
+static inline two_t odd_shifted(const int8_t *plane, const int8_t *kernel, const plane_window_t *window) {
+    return even_shifted(plane, kernel, window);
+}
+
+static inline two_t even_plain(const int8_t *plane, const int8_t *kernel, const plane_window_t *window) {
+    return even_shifted(plane, kernel, window);
+}
+
+static inline two_t odd_plain(const int8_t *plane, const int8_t *kernel, const plane_window_t *window) {
+    return even_shifted(plane, kernel, window);
 }
 
 #endif
 
-/* One row of outputs, one by one. */
-static inline void windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, uint32_t kernel_w,
-                           uint32_t n, int32_t *sums) {
-    for (uint32_t j = 0; j < n; j++) {
-        sums[j] = window_sum(plane, kernel, window, kernel_w);
-        plane += window->stride;
+/* `odd` and `plain` are constants to the compiler. */
+static inline two_t two_windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, bool odd,
+                                bool plain) {
+    if (plain) {
+        return odd ? odd_plain(plane, kernel, window) : even_plain(plane, kernel, window);
     }
+    return odd ? odd_shifted(plane, kernel, window) : even_shifted(plane, kernel, window);
 }
 
-static void row_of_windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, uint32_t n,
-                           int32_t *sums) {
-    if (window->kernel_w == 3) {
-        windows(plane, kernel, window, 3, n, sums);
-    } else if (window->kernel_w == 7) {
-        windows(plane, kernel, window, 7, n, sums);
-    } else {
-        windows(plane, kernel, window, window->kernel_w, n, sums);
-    }
-}
-
-void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
-                          const plane_block_t *block, int32_t *sums) {
-    const bool paired = window->stride == 1 && window->kernel_w % 2 != 0 && window->kernel_w > 1;
-    const uint32_t columns = block->columns, in_pairs = paired ? columns / 2 * 2 : 0;
-    plane += block->y * window->stride * window->width + block->x * window->stride;
-    for (uint32_t i = 0; i < block->rows; i++) {
-        for (uint32_t j = 0; j < in_pairs; j += 2) {
-            const two_t two = two_windows(plane + j, kernel, window);
+/* A block in pairs. An odd last column is computed once more together with the one before, or with what lies after. */
+static inline void pairs(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                         const plane_block_t *block, bool odd, bool plain, int32_t *sums) {
+    const uint32_t columns = block->columns;
+    for (uint32_t i = 0; i < block->rows; i++, sums += columns, plane += window->width) {
+        for (uint32_t j = 0; j + 1 < columns; j += 2) {
+            const two_t two = two_windows(plane + j, kernel, window, odd, plain);
             sums[j] = two.s0;
             sums[j + 1] = two.s1;
         }
-        row_of_windows(plane + in_pairs * window->stride, kernel, window, columns - in_pairs, sums + in_pairs);
-        sums += columns;
-        plane += window->stride * window->width;
+        if (columns == 1) {
+            sums[0] = two_windows(plane, kernel, window, odd, plain).s0;
+        } else if (columns % 2 != 0) {
+            sums[columns - 1] = two_windows(plane + columns - 2, kernel, window, odd, plain).s1;
+        }
     }
+}
+
+/* A block one by one. */
+static inline void windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                           const plane_block_t *block, uint32_t kernel_w, int32_t zero, int32_t *sums) {
+    for (uint32_t i = 0; i < block->rows; i++, plane += window->stride * window->width) {
+        const int8_t *row = plane;
+        for (uint32_t j = 0; j < block->columns; j++, row += window->stride) {
+            *sums++ = window_sum(row, kernel, window, kernel_w, zero);
+        }
+    }
+}
+
+/* Each kind of kernel has its registers for itself. */
+typedef void block_t(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                     const plane_block_t *block, int32_t *sums);
+#define BLOCK(name, call)                                                                                              \
+    __attribute__((noinline)) static void name(const int8_t *plane, const int8_t *kernel,                              \
+                                               const plane_window_t *window, const plane_block_t *block,               \
+                                               int32_t *sums) {                                                        \
+        call;                                                                                                          \
+    }
+
+BLOCK(odd_plain_block, pairs(plane, kernel, window, block, true, true, sums))
+BLOCK(even_plain_block, pairs(plane, kernel, window, block, false, true, sums))
+BLOCK(odd_shifted_block, pairs(plane, kernel, window, block, true, false, sums))
+BLOCK(even_shifted_block, pairs(plane, kernel, window, block, false, false, sums))
+BLOCK(plain_threes, windows(plane, kernel, window, block, 3, 0, sums))
+BLOCK(plain_any, windows(plane, kernel, window, block, window->kernel_w, 0, sums))
+BLOCK(shifted_any, windows(plane, kernel, window, block, window->kernel_w, window->zero, sums))
+
+void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
+                          const plane_block_t *block, int32_t *sums) {
+    const bool odd = window->kernel_w % 2 != 0, plain = window->zero == 0;
+    block_t *run = plain ? (window->kernel_w == 3 ? plain_threes : plain_any) : shifted_any;
+    if (window->stride == 1 && window->kernel_w > 1) {
+        run = plain ? (odd ? odd_plain_block : even_plain_block) : (odd ? odd_shifted_block : even_shifted_block);
+    }
+    run(plane + block->y * window->stride * window->width + block->x * window->stride, kernel, window, block, sums);
 }
 
 #endif

@@ -80,7 +80,7 @@ void weighted_runs_add(const runs_t *runs, const weighted_rows_t *rows) {
     for (int32_t *acc = runs->acc; acc != runs->acc_end; acc += runs->acc_skip / sizeof *acc, from += runs->row_skip) {
         for (uint32_t j = 0; j < n; j++, from++) {
             for (uint32_t i = 0; i < WEIGHTED_ROWS; i++) {
-                *acc += rows->error[i] * rows->row[i][from];
+                *acc = (int32_t)((uint32_t)*acc + (uint32_t)(rows->error[i] * rows->row[i][from]));
             }
             acc++;
         }

@@ -53,7 +53,7 @@ static uint64_t elements(const demand_t *demand, uint8_t l) {
 }
 
 static uint64_t value_bytes(const demand_t *demand, uint8_t l) {
-    return demand->file->value_bytes * elements(demand, l);
+    return graph_value_bytes(demand->file, l) * elements(demand, l);
 }
 
 static void add(const demand_t *demand, enum plan_line line, uint8_t i, uint64_t bytes, uint8_t first, uint8_t last) {
@@ -124,12 +124,12 @@ void elasticzo_demand(placing_t *placing, const model_t *model, start_t start) {
     const elasticzo_settings_t *settings = elasticzo_settings(model);
     const demand_t demand = {.placing = placing,
                              .file = &model->file,
-                             .chain = model->format->chain,
+                             .chain = model_format(model, 0)->chain,
                              .n = start.to,
                              .first_bp = model->training.first_backward,
                              .group = model->training.grouped ? settings->batch : 1};
     always(&demand, PLAN_LABELS, settings->slots);
-    always(&demand, PLAN_SAMPLES, settings->slots * graph_elements(&model->file, 0) * model->file.value_bytes);
+    always(&demand, PLAN_SAMPLES, settings->slots * graph_size(&model->file, 0));
     if (elasticzo_keeps_logits(settings)) {
         always(&demand, ELASTICZO_LOGITS, (uint64_t)settings->batch * model_classes(model));
         always(&demand, ELASTICZO_EXPONENTS, sizeof(int16_t) * (uint64_t)settings->batch);

@@ -125,6 +125,7 @@ static uint8_t check(const settings_t *settings_of_all, const graph_file_t *file
 
 const method_t elasticzo_fp32 = {
     .format = FORMAT_FLOAT32,
+    .in_ram = true,
     .settings = &elasticzo_fp32_settings_table,
     .check = check,
     .training = training_of,

@@ -34,12 +34,12 @@ static void hand_on(model_t *model, uint8_t l, uint8_t read, uint64_t *arrived) 
 static void pass_back(model_t *model, const pass_t *pass, uint8_t l, uint64_t *arrived) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     observe(model->observer, model_buffer(model, PLAN_ERROR, (uint8_t)(l + 1)),
-            graph_outputs(layer) * model->file.value_bytes, 0);
-    if (!graph_is_pool(layer)) {
+            (uint32_t)graph_size(&model->file, (uint8_t)(l + 1)), 0);
+    if (graph_has_limits(layer)) {
         float32_gate(model, l);
     }
     hand_on(model, l, 0, arrived);
-    if (layer->op == OP_ADD) {
+    if (graph_read_count(layer) > 1) {
         hand_on(model, l, 1, arrived);
     }
     if (graph_has_weights(layer)) {

@@ -5,7 +5,7 @@
 #include "methods/reach.h"
 
 static uint64_t value_bytes(const model_t *model, uint8_t value) {
-    return graph_elements(&model->file, value) * model->file.value_bytes;
+    return graph_size(&model->file, value);
 }
 
 static uint8_t slot_back(const model_t *model, uint8_t l) {
@@ -21,11 +21,10 @@ static uint8_t last_reader(const model_t *model, uint8_t value) {
     return l > value ? (uint8_t)(l - 1) : model->file.layers;
 }
 
-/* Whether a layer looks at the value that it reads on the way back. */
+/* Whether a layer looks at the values that it reads on the way back. */
 static bool looks_back(const model_t *model, uint8_t l) {
-    const graph_layer_t *layer = graph_layer(&model->file, l);
-    const bool spreads = layer->op == OP_MAX_POOL && has_error(&model->training, layer->reads[0]);
-    return elasticzo_fp32_reaches(&model->training, l) && (spreads || graph_has_weights(layer));
+    return elasticzo_fp32_reaches(&model->training, l) &&
+           looks_at_values(&model->training, graph_layer(&model->file, l));
 }
 
 /* The last slot in which a value is wanted: by the gate of its maker, by a reader on the way back, or forward. Value 0
@@ -35,7 +34,7 @@ static uint8_t last_use(const model_t *model, uint8_t value) {
         return last_reader(model, value);
     }
     const uint8_t maker = (uint8_t)(value - 1);
-    if (elasticzo_fp32_reaches(&model->training, maker) && !graph_is_pool(graph_layer(&model->file, maker))) {
+    if (elasticzo_fp32_reaches(&model->training, maker) && graph_has_limits(graph_layer(&model->file, maker))) {
         return slot_back(model, maker);
     }
     for (uint8_t l = value; l < model->file.layers; l++) {

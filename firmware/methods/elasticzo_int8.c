@@ -23,7 +23,7 @@ static uint8_t limit_of(const elasticzo_settings_t *settings) {
 }
 
 static const chain_training_t *chain_of(const model_t *model) {
-    return model->format->chain;
+    return model_format(model, 0)->chain;
 }
 
 static uint32_t weights_in(const model_t *model, trained_tensor_t tensor) {
@@ -113,7 +113,7 @@ static void add_loss(const model_t *model, step_t *step, uint16_t member, uint8_
     const uint16_t sample = (uint16_t)(step->through + member);
     if (settings->loss == LOSS_FLOAT) {
         step->loss[step->pass] =
-            step->loss[step->pass] + model->format->loss(model, model_logits(model, member), label);
+            step->loss[step->pass] + model_format(model, 0)->loss(model, model_logits(model, member), label);
     } else if (elasticzo_keeps_logits(settings) && step->pass == 0) {
         keep_logits(model, sample, member);
     } else if (elasticzo_keeps_logits(settings)) {
@@ -187,7 +187,7 @@ static uint8_t check(const settings_t *settings_of_all, const graph_file_t *file
     if (settings->perturb == PERTURB_EXACT && settings->r_max > LARGEST_EXACT) {
         return offsetof(elasticzo_settings_t, perturb);
     }
-    if (settings->loss == LOSS_INTEGER && file->value_bytes > 1) {
+    if (settings->loss == LOSS_INTEGER && graph_value_bytes(file, 0) > 1) {
         return offsetof(elasticzo_settings_t, loss); /* it is of logits in int8 */
     }
     if (settings->loss_fraction > 0 && settings->loss != LOSS_INTEGER) {

@@ -39,7 +39,7 @@ static void weight_gradient(const graph_layer_t *layer, const int8_t *in, const 
     }
 }
 
-/* Take the gradient of output channels first..first + count - 1. `errors` has the errors of these channels only. */
+/* Take the gradient of the kept channels first..first + count - 1. `errors` has the errors of these channels only. */
 static void take_channels(const gradient_sink_t *sink, const int8_t *in, const int8_t *errors, uint32_t first,
                           uint32_t count, const sums_t *sums) {
     const model_t *model = sink->model;
@@ -52,23 +52,49 @@ static void take_channels(const gradient_sink_t *sink, const int8_t *in, const i
     }
     if (model->training.biases) {
         tflite_bias_gradient_s8(errors, (uint32_t)layer->out_h * layer->out_w, count, sums->gradient + weights);
-        gradient_take(sink, trained_weights(&model->training, layer) + first, count, sums->gradient + weights);
+        gradient_take(sink, sink->kept.weights + first, count, sums->gradient + weights);
+    }
+}
+
+/* Where only biases are trained there is no room for gathered errors: the sums of all channels are computed, and those
+   of the listed ones taken. */
+static void take_listed_biases(const gradient_sink_t *sink, const int8_t *errors, const sums_t *sums) {
+    const graph_layer_t *layer = graph_layer(&sink->model->file, sink->l);
+    const kept_t *kept = &sink->kept;
+    memset(sums->gradient, 0, sums->channels * sizeof sums->gradient[0]);
+    tflite_bias_gradient_s8(errors, (uint32_t)layer->out_h * layer->out_w, sums->channels, sums->gradient);
+    for (uint32_t c = 0; c < kept->channels; c++) {
+        sums->gradient[c] = sums->gradient[kept->list[c]]; /* c at least: the list ascends */
+    }
+    gradient_take(sink, 0, kept->channels, sums->gradient);
+}
+
+/* The gradient of all kept channels, so many at a time as `sums` has room for. */
+static void take_in_turn(const gradient_sink_t *sink, const int8_t *in, const int8_t *errors, const sums_t *sums) {
+    const graph_layer_t *layer = graph_layer(&sink->model->file, sink->l);
+    const uint32_t positions = (uint32_t)layer->out_h * layer->out_w, channels = graph_channels(layer);
+    const kept_t *kept = &sink->kept;
+    for (uint32_t first = 0; first < kept->channels; first += sums->channels) {
+        const uint32_t left = kept->channels - first, taken = left < sums->channels ? left : sums->channels;
+        if (kept->list != NULL) {
+            gather_channels_s8(errors, positions, channels, kept->list + first, taken, sums->packed);
+        } else {
+            pack_channels_s8(errors, positions, channels, first, taken, sums->packed);
+        }
+        take_channels(sink, in, sums->packed, first, taken, sums);
     }
 }
 
 void error_gradient(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const uint32_t channels = graph_channels(layer), positions = (uint32_t)layer->out_h * layer->out_w;
     const int8_t *in = pass_value(model, &sample->clean, layer->reads[0]);
     const sums_t sums = sums_of(model, l);
     const gradient_sink_t sink = gradient_open(model, sample, l, x);
-    if (sums.channels == channels) {
-        take_channels(&sink, in, errors, 0, channels, &sums);
-        return;
-    }
-    for (uint32_t first = 0; first < channels; first += sums.channels) {
-        const uint32_t taken = channels - first < sums.channels ? channels - first : sums.channels;
-        pack_channels_s8(errors, positions, channels, first, taken, sums.packed);
-        take_channels(&sink, in, sums.packed, first, taken, &sums);
+    if (sink.kept.list != NULL && !model->training.weights) {
+        take_listed_biases(&sink, errors, &sums);
+    } else if (sink.kept.list == NULL && sums.channels == sink.kept.channels) {
+        take_channels(&sink, in, errors, 0, sums.channels, &sums);
+    } else {
+        take_in_turn(&sink, in, errors, &sums);
     }
 }

@@ -16,7 +16,7 @@ static void stand_line(plan_t *plan, const model_t *model, enum plan_line line, 
 void qzo_stand(plan_t *plan, const model_t *model) {
     const qzo_ff_settings_t *settings = qzo_settings(model);
     plan_stand(plan, PLAN_LABELS, sizeof(uint16_t) * (uint64_t)settings->slots);
-    plan_stand(plan, PLAN_SAMPLES, settings->slots * graph_elements(&model->file, 0) * model->file.value_bytes);
+    plan_stand(plan, PLAN_SAMPLES, settings->slots * graph_size(&model->file, 0));
     plan_stand(plan, QZO_DIRECTIONS, sizeof(qzo_direction_t) * (uint64_t)qzo_directions(settings));
     if (settings->sparse != SPARSE_OFF) {
         stand_line(plan, model, QZO_MASK, 1, 8);
@@ -43,8 +43,8 @@ void qzo_demand(placing_t *placing, const model_t *model, start_t start) {
     const graph_file_t *file = &model->file;
     const uint8_t between = (uint8_t)(start.to + 1);
     for (uint8_t value = 1; value <= start.to; value++) {
-        plan_add(placing, plan_place(PLAN_VALUE, value), graph_elements(file, value) * file->value_bytes,
-                 (uint8_t)(value - 1), last_reader(file, value));
+        plan_add(placing, plan_place(PLAN_VALUE, value), graph_size(file, value), (uint8_t)(value - 1),
+                 last_reader(file, value));
     }
     for (uint8_t l = 0; l < start.to; l++) {
         const uint64_t bytes = w16a8_work(graph_layer(file, l));

@@ -62,13 +62,14 @@ qzo_tensor_t qzo_tensor(const model_t *model, uint8_t index) {
     const trained_tensor_t trained = model_tensor(model, index);
     const uint8_t l = trained.layer;
     const graph_layer_t *layer = graph_layer(&model->file, l);
-    const uint32_t behind = trained.weights ? 0 : graph_weight_count(layer); /* elements of the layer before */
-    qzo_tensor_t tensor = qzo_units(settings, &model->file, l, trained.weights);
+    const bool weights = trained.kind == TENSOR_WEIGHTS;
+    const uint32_t behind = weights ? 0 : graph_weight_count(layer); /* elements of the layer before */
+    qzo_tensor_t tensor = qzo_units(settings, &model->file, l, weights);
     tensor.index = index;
-    tensor.n = trained.weights ? graph_weight_count(layer) : graph_channels(layer);
-    tensor.weights = trained.weights ? (int16_t *)(void *)trained.bytes : NULL;
-    tensor.biases = trained.weights ? NULL : (int32_t *)(void *)trained.bytes;
-    if (settings->sparse != SPARSE_OFF && trained.weights) {
+    tensor.n = weights ? graph_weight_count(layer) : graph_channels(layer);
+    tensor.weights = weights ? (int16_t *)(void *)trained.bytes : NULL;
+    tensor.biases = weights ? NULL : (int32_t *)(void *)trained.bytes;
+    if (settings->sparse != SPARSE_OFF && weights) {
         tensor.mask = (const uint8_t *)model_buffer(model, QZO_MASK, l);
     }
     if (settings->guide > 0) {

@@ -17,6 +17,19 @@ uint64_t reached_layers(const graph_file_t *file, const training_t *training);
    layers, which stands for the loss, for the last value. The value has an error. */
 uint8_t last_reached_reader(const graph_file_t *file, const training_t *training, uint8_t value);
 
+/* Whether a layer hands an error on to a value that it reads. */
+static inline bool hands_on(const training_t *training, const graph_layer_t *layer) {
+    return has_error(training, layer->reads[0]) ||
+           (graph_read_count(layer) > 1 && has_error(training, layer->reads[1]));
+}
+
+/* Whether a layer that is reached looks at the values that it reads on the way back: for its gradient, or for the errors
+   that it hands on. */
+static inline bool looks_at_values(const training_t *training, const graph_layer_t *layer) {
+    const bool spreads = layer->op == OP_MAX_POOL || layer->op == OP_HARD_SWISH || layer->op == OP_MULTIPLY;
+    return graph_has_weights(layer) || (spreads && hands_on(training, layer));
+}
+
 /* Whether all pools from the first trained layer on have windows that lie within the image, and apart from each
    other. */
 bool pools_pass_errors(const graph_file_t *file, const training_t *training);

@@ -6,7 +6,7 @@
 _Static_assert(sizeof(elasticzo_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t elasticzo_rows[] = {
-    {0u, 6u, offsetof(elasticzo_settings_t, method), sizeof(uint8_t)},
+    {0u, 7u, offsetof(elasticzo_settings_t, method), sizeof(uint8_t)},
     {1u, 65535u, offsetof(elasticzo_settings_t, batch), sizeof(uint16_t)},
     {1u, 65535u, offsetof(elasticzo_settings_t, slots), sizeof(uint16_t)},
     {0u, 4294967295u, offsetof(elasticzo_settings_t, seed), sizeof(uint32_t)},
@@ -28,7 +28,7 @@ const settings_table_t elasticzo_settings_table = {elasticzo_rows, 15, sizeof(el
 _Static_assert(sizeof(tflite8_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t tflite8_rows[] = {
-    {0u, 2u, offsetof(tflite8_settings_t, method), sizeof(uint8_t)},
+    {0u, 7u, offsetof(tflite8_settings_t, method), sizeof(uint8_t)},
     {1u, 65535u, offsetof(tflite8_settings_t, batch), sizeof(uint16_t)},
     {1u, 65535u, offsetof(tflite8_settings_t, slots), sizeof(uint16_t)},
     {0u, 4294967295u, offsetof(tflite8_settings_t, seed), sizeof(uint32_t)},
@@ -48,14 +48,18 @@ static const setting_t tflite8_rows[] = {
     {0u, 1u, offsetof(tflite8_settings_t, consumed), sizeof(uint8_t)},
     {0u, 1u, offsetof(tflite8_settings_t, fused), sizeof(uint8_t)},
     {0u, 1065353215u, offsetof(tflite8_settings_t, momentum), sizeof(float)},
+    {1u, 65535u, offsetof(tflite8_settings_t, ranking), sizeof(uint16_t)},
+    {1u, 4294967295u, offsetof(tflite8_settings_t, memory_budget), sizeof(uint32_t)},
+    {1u, 256u, offsetof(tflite8_settings_t, work_budget), sizeof(uint16_t)},
+    {1u, 256u, offsetof(tflite8_settings_t, channels), sizeof(uint16_t)},
 };
 
-const settings_table_t tflite8_settings_table = {tflite8_rows, 20, sizeof(tflite8_settings_t)};
+const settings_table_t tflite8_settings_table = {tflite8_rows, 24, sizeof(tflite8_settings_t)};
 
 _Static_assert(sizeof(elasticzo_fp32_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t elasticzo_fp32_rows[] = {
-    {0u, 6u, offsetof(elasticzo_fp32_settings_t, method), sizeof(uint8_t)},
+    {0u, 7u, offsetof(elasticzo_fp32_settings_t, method), sizeof(uint8_t)},
     {1u, 65535u, offsetof(elasticzo_fp32_settings_t, batch), sizeof(uint16_t)},
     {1u, 65535u, offsetof(elasticzo_fp32_settings_t, slots), sizeof(uint16_t)},
     {0u, 4294967295u, offsetof(elasticzo_fp32_settings_t, seed), sizeof(uint32_t)},
@@ -71,7 +75,7 @@ const settings_table_t elasticzo_fp32_settings_table = {elasticzo_fp32_rows, 9, 
 _Static_assert(sizeof(qzo_ff_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t qzo_ff_rows[] = {
-    {0u, 6u, offsetof(qzo_ff_settings_t, method), sizeof(uint8_t)},
+    {0u, 7u, offsetof(qzo_ff_settings_t, method), sizeof(uint8_t)},
     {1u, 65535u, offsetof(qzo_ff_settings_t, batch), sizeof(uint16_t)},
     {1u, 65535u, offsetof(qzo_ff_settings_t, slots), sizeof(uint16_t)},
     {0u, 4294967295u, offsetof(qzo_ff_settings_t, seed), sizeof(uint32_t)},
@@ -103,7 +107,7 @@ const settings_table_t qzo_ff_settings_table = {qzo_ff_rows, 25, sizeof(qzo_ff_s
 _Static_assert(sizeof(fqt_settings_t) <= SETTINGS_BYTES, "the engine has room for it");
 
 static const setting_t fqt_rows[] = {
-    {0u, 6u, offsetof(fqt_settings_t, method), sizeof(uint8_t)},
+    {0u, 7u, offsetof(fqt_settings_t, method), sizeof(uint8_t)},
     {1u, 65535u, offsetof(fqt_settings_t, batch), sizeof(uint16_t)},
     {1u, 65535u, offsetof(fqt_settings_t, slots), sizeof(uint16_t)},
     {0u, 4294967295u, offsetof(fqt_settings_t, seed), sizeof(uint32_t)},

@@ -12,6 +12,7 @@ enum {
     METHOD_ELASTICZO_FP32 = 4,
     METHOD_QZO_FF = 5,
     METHOD_FQT = 6,
+    METHOD_TINYTRAIN = 7,
     LOSS_FLOAT = 0,
     LOSS_INTEGER = 1,
     SCOPE_SAMPLE = 0,
@@ -93,6 +94,10 @@ typedef struct {
     uint8_t consumed;
     uint8_t fused;
     float momentum;
+    uint16_t ranking;
+    uint32_t memory_budget;
+    uint16_t work_budget;
+    uint16_t channels;
 } tflite8_settings_t;
 
 extern const settings_table_t tflite8_settings_table;

@@ -19,7 +19,7 @@ typedef struct {
 
 static demand_t demand_of(placing_t *placing, const model_t *model, start_t start) {
     const tflite8_settings_t *settings = tflite8_settings(model);
-    const bool back = settings->method == METHOD_BP;
+    const bool back = tflite8_goes_back(settings);
     return (demand_t){.placing = placing,
                       .file = &model->file,
                       .training = &model->training,
@@ -225,7 +225,7 @@ static void stand_coordinates(plan_t *plan, const model_t *model, enum plan_line
     }
 }
 
-void tflite8_stand(plan_t *plan, const model_t *model) {
+void tflite8_stand_samples(plan_t *plan, const model_t *model) {
     const tflite8_settings_t *settings = tflite8_settings(model);
     const uint32_t sets = settings->fused ? LONGEST_CHAIN : 1;
     plan_stand(plan, PLAN_LABELS, sizeof(uint16_t) * (uint64_t)settings->slots);
@@ -235,6 +235,11 @@ void tflite8_stand(plan_t *plan, const model_t *model) {
     if (!model->training.consumed) {
         plan_stand(plan, PLAN_SAMPLES, settings->slots * graph_elements(&model->file, 0));
     }
+}
+
+void tflite8_stand(plan_t *plan, const model_t *model) {
+    const tflite8_settings_t *settings = tflite8_settings(model);
+    tflite8_stand_samples(plan, model);
     if (settings->batch > 1) {
         stand_coordinates(plan, model, PLAN_GRADIENT);
     }

@@ -13,8 +13,13 @@ static inline const tflite8_settings_t *tflite8_settings(const model_t *model) {
     return (const tflite8_settings_t *)(const void *)&model->settings;
 }
 
+/* Whether gradients come from errors that go back. */
+static inline bool tflite8_goes_back(const tflite8_settings_t *settings) {
+    return settings->method == METHOD_BP || settings->method == METHOD_TINYTRAIN;
+}
+
 static inline bool tflite8_has_velocities(const tflite8_settings_t *settings) {
-    return settings->method == METHOD_BP && settings->momentum > 0.0f;
+    return tflite8_goes_back(settings) && settings->momentum > 0.0f;
 }
 
 /* A setting of one byte of which a method takes one value: `only` in hil/methods/methods.toml. */
@@ -27,6 +32,9 @@ typedef struct {
 uint8_t tflite8_check(const settings_t *settings, const graph_file_t *file, const tflite8_only_t *only, uint32_t n);
 training_t tflite8_training(const settings_t *settings, const graph_file_t *file);
 
+/* Whether no layer after this one has weights. */
+bool tflite8_is_last_with_weights(const graph_file_t *file, uint8_t l);
+
 /* tflite8_demand.c: the buffers, and when they are in use, docs/memory-graph.md. */
 
 /* Buffers of a method's own, of which no method has two; and the queries. */
@@ -35,7 +43,8 @@ training_t tflite8_training(const settings_t *settings, const graph_file_t *file
 #define TFLITE8_VELOCITY PLAN_OWN
 #define TFLITE8_QUERIES PLAN_METHOD
 
-/* What stays: labels, queries, samples, gradients of several samples, velocities. */
+/* What stays: labels, queries, samples; and with gradients of several samples, and velocities. */
+void tflite8_stand_samples(plan_t *plan, const model_t *model);
 void tflite8_stand(plan_t *plan, const model_t *model);
 
 /* The buffers of passes from a start on, values and work. Call this before the other tflite8_demand functions. */
@@ -77,13 +86,37 @@ void tflite8_begin_pass(model_t *model, step_t *step);
 int8_t tflite8_finish(model_t *model, step_t *step);
 void tflite8_trace(model_t *model, uint16_t first, uint16_t count);
 
+/* tflite8_backward.c: docs/arithmetic-backward.md, sections 1 to 3. */
+
+/* What a method does with a trained layer whose output has errors, with exponent `x`, after the gate. The factor C of
+   the output is in gradient_factor. The error of the layer's input was computed before, by the weights of the step. */
+typedef void layer_errors_t(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x);
+
+/* Take the sample of the step in a slot through its clean pass, and its errors back to the first trained layer. */
+void tflite8_take_back(model_t *model, step_t *step, uint16_t slot, layer_errors_t *act);
+
 /* tflite8_gradient.c: with one sample a step, a gradient updates its layer; else it is added to the sum over the
    samples (docs/arithmetic-zeroth-order.md, sections 5 and 6). */
+
+/* What of a layer has gradients: some output channels, and what is trained of them. */
+typedef struct {
+    uint32_t channels;
+    const uint16_t *list;     /* these channels, ascending; NULL: all of the layer */
+    uint32_t weights, biases; /* trained ones */
+    int32_t *sum;             /* G of weights, then of biases; NULL with one sample a step */
+    float *velocity;          /* V, in the same order; NULL without momentum */
+} kept_t;
+
+kept_t tflite8_kept(const model_t *model, uint8_t l);
+
+/* The same with TinyTrain, after its choice: of a layer that a step updates. */
+kept_t tinytrain_kept(const model_t *model, uint8_t l);
 
 /* The gradient of a layer for one sample, while it is computed. */
 typedef struct {
     model_t *model;
     uint8_t l;
+    kept_t kept;
     bool at_once;  /* it updates its layer; else it is summed up */
     int32_t shift; /* of the sample's gradient against that of the samples before */
     tensors_t tensors;
@@ -96,13 +129,14 @@ gradient_sink_t gradient_open(model_t *model, const sample_t *sample, uint8_t l,
 /* Begin with the gradient of a step of `samples` samples: it updates its layer. */
 gradient_sink_t gradient_open_step(model_t *model, uint8_t l, uint32_t samples, int32_t x);
 
-/* Take the gradient of what is trained of the layer, first..first + n - 1: weights, or biases, which follow them. */
+/* Take the gradient of what is kept of the layer, first..first + n - 1: weights, of whole channels where these are
+   listed; or biases, which follow them. */
 void gradient_take(const gradient_sink_t *sink, uint32_t first, uint32_t n, const int32_t *gradient);
 
-/* Update all trained layers by the sum over `samples` samples. */
+/* Update the layers that a step updates by the sum over `samples` samples. */
 void gradient_update_summed(model_t *model, uint32_t samples);
 
-/* Set all velocities to 0. */
+/* Set the velocities of these layers to 0. */
 void tflite8_clear_velocities(model_t *model);
 
 /* Clip what is trained to its limits between steps: docs/arithmetic-zeroth-order.md, section 2. */
@@ -110,4 +144,4 @@ void tflite8_limit_trained(model_t *model);
 
 /* error_gradient.c: of the errors of a layer's output, with exponent `x`, section 5 there, NP, and
    docs/arithmetic-backward.md, section 3. */
-void error_gradient(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x);
+layer_errors_t error_gradient;

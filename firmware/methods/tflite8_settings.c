@@ -23,7 +23,7 @@ uint8_t tflite8_check(const settings_t *settings_of_all, const graph_file_t *fil
     return METHOD_TAKES_ALL;
 }
 
-static bool is_last_with_weights(const graph_file_t *file, uint8_t l) {
+bool tflite8_is_last_with_weights(const graph_file_t *file, uint8_t l) {
     for (uint8_t later = (uint8_t)(l + 1); later < file->layers; later++) {
         if (graph_has_weights(graph_layer(file, later))) {
             return false;
@@ -38,7 +38,7 @@ static bool is_trained(const tflite8_settings_t *settings, const graph_file_t *f
         return false;
     }
     if (settings->train == TRAIN_LAST) {
-        return is_last_with_weights(file, l);
+        return tflite8_is_last_with_weights(file, l);
     }
     const bool in_block = (settings->blocks >> (layer->block - 1) & 1) != 0;
     return in_block && (settings->train != TRAIN_POINTWISE || layer->op == OP_POINTWISE);
@@ -99,11 +99,12 @@ training_t tflite8_training(const settings_t *settings_of_all, const graph_file_
             training.nodes |= (uint64_t)is_by_nodes(settings, graph_layer(file, l)) << l;
         }
     }
-    const bool back = settings->method == METHOD_BP, layer_wise = settings->wise == WISE_LAYER && !back;
+    const bool back = tflite8_goes_back(settings), layer_wise = settings->wise == WISE_LAYER && !back;
     if (back && training.layers != 0) {
         training.first_backward = first_of_set(training.layers);
         training.reached = reached_layers(file, &training);
     }
+    training.updated = training.layers & training.reached;
     for (uint8_t l = 1; settings->fused && l < training.first_backward; l++) {
         training.joined |= (uint64_t)may_join(file, &training, l) << l;
     }

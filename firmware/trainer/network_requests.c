@@ -20,7 +20,7 @@ static failure_t loaded(const call_t *call) {
         .layers = model->file.layers,
     };
     link_put_reply(call->reply, &answer, sizeof answer);
-    if ((model->format->serves & SERVES_MLPERF_TINY) == 0) {
+    if (!model_serves(model, SERVES_MLPERF_TINY)) {
         mlperf_tiny_end(&call->trainer->tiny);
     }
     return no_failure();

@@ -10,6 +10,7 @@
     FORMAT(tflite8)                                                                                                    \
     FORMAT(float32)                                                                                                    \
     FORMAT(w16a8)                                                                                                      \
+    FORMAT(affine8)                                                                                                    \
     /* the next format */
 
 /* The methods, one a line, in the order of the tables [loops.NAME] of hil/methods/methods.toml. */
@@ -20,6 +21,8 @@
     METHOD(elasticzo_int8)                                                                                             \
     METHOD(elasticzo_fp32)                                                                                             \
     METHOD(qzo_ff)                                                                                                     \
+    METHOD(fqt)                                                                                                        \
+    METHOD(tinytrain)                                                                                                  \
     /* the next method */
 
 #define DECLARED(name) extern const method_t name;

@@ -62,9 +62,10 @@ failure_t request_run(const call_t *call) {
     RETURN_IF_REFUSED(engine_check_run(call->engine, fields->step, fields->steps, fields->count));
     port_sleep_ms(fields->idle_ms);
     mark_window(pulses, true);
-    engine_run(call->engine, fields->steps, fields->count, &result);
+    const failure_t failure = engine_run(call->engine, fields->steps, fields->count, &result);
     mark_window(pulses, false);
     port_sleep_ms(fields->idle_ms);
+    RETURN_IF_REFUSED(failure);
     engine_report(call->engine, &result, call->reply->body + sizeof result);
     return put_step(call, &result);
 }

@@ -81,9 +81,9 @@ static link_error_t execute(void *context, const link_request_t *request, link_r
                          .rest = request->body + entry->fixed,
                          .n = (uint32_t)(request->length - entry->fixed),
                          .reply = reply};
-    const format_t *format = trainer->engine.model.format;
-    const bool served = format == NULL || entry->service == 0 || (format->serves & entry->service) != 0;
-    const failure_t outcome = served ? entry->carry_out(&call) : graph_other_format();
+    const model_t *model = &trainer->engine.model;
+    const bool served = model->formats == NULL || entry->service == 0 || model_serves(model, entry->service);
+    const failure_t outcome = served ? entry->carry_out(&call) : graph_other_format(0);
     return (link_error_t){.code = outcome.code, .a = outcome.a, .b = outcome.b};
 }
 

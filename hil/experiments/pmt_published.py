@@ -51,6 +51,7 @@ TITLES: Mapping[str, str] = {
     "bp-int8": "BP, INT8, all layers",
     "bp-int8-qas": "BP, INT8, QAS, all layers",
     "mcutrain": "MCUTrain (BP, INT8, QAS, fixed layers)",
+    "tinytrain": "TinyTrain (BP, INT8, QAS, layers chosen on the device)",
     "gns+qas": "GNS and QAS",
     "qas": "QAS only",
     "gns": "GNS only",

@@ -65,8 +65,7 @@ OPS: dict[Format, tuple[Op, ...]] = {
     **{format: tuple(Op[name.upper()] for name in chain.operations) for format, chain in CHAINS.items()},
 }
 """The operations that a format has; a chain has those of chains.toml."""
-LARGEST_FLOAT = 2.0**40
-"""The largest magnitude of a value and of an error in `float32`, and of a limit in `affine8`."""
+LARGEST_FLOAT = 2.0**40  # magnitude of a value and of an error in `float32`, and of a limit in `affine8`
 
 KIND = {
     Op.CONV2D: "conv",
@@ -97,8 +96,7 @@ def named(ops: Sequence[Op]) -> list[str]:
 class Parameters:
     """Weights and what goes with them: arrays by output channel in `tflite8`, an exponent in a format of chains.
 
-    In `w16a8` a layer has one multiplier, shift and scale: their arrays have one element. In `affine8` it has one scale
-    and one zero point.
+    In `w16a8` a layer has one multiplier, shift and scale, in `affine8` one scale: their arrays have one element.
 
     Attributes:
         weights: of the type in `WEIGHTS`: [out, kh, kw, in] (conv2d, pointwise), [kh, kw, c] (depthwise) or [out, in]
@@ -141,10 +139,8 @@ class Node:
         in_shape, out_shape: height, width, channels.
         kernel, stride, pad: of the windows; (0, 0), 0 and 0 where there are none.
         block: of sparse training, 1..4; 0 without weights.
-        act_min, act_max: limits of the output (`tflite8`, `w16a8`: whole numbers; `float32`, `affine8`: binary32
-            numbers).
-        scale, zero: of the output (`tflite8`, `w16a8`, `affine8`); the scale is a binary32 number. Those of `affine8`
-            follow from the ranges (`hil.graph.affine8.with_scales`).
+        act_min, act_max: limits of the output: whole numbers; in `float32` and `affine8` binary32 numbers.
+        scale, zero: of the output (`tflite8`, `w16a8`; `affine8`: by `affine8.with_scales`); a binary32 number.
         own: weights and what goes with them; None where there are none.
         factors: of an add, else None.
         format: of the output and of the weights.

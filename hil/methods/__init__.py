@@ -18,6 +18,7 @@ CLASSES = (
     "poor_mans_training:BiasOnly",
     "int8_bp:Int8Bp",
     "int8_bp:Mcutrain",
+    "tinytrain:TinyTrain",
     "elasticzo_fp32:ElasticZoFp32",
     "qzo_ff:QzoFf",
     "fqt:Fqt",

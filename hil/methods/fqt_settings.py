@@ -28,11 +28,6 @@ class Settings(FqtFields):
         """Whether channels may be skipped."""
         return bool(np.float32(self.lambda_min) < 1)
 
-    @property
-    def moves_ranges(self) -> bool:
-        """Whether the ranges of values move."""
-        return bool(self.range_momentum or self.range_growth)
-
     def trained(self, graph: Graph) -> tuple[int, ...]:
         """Return the indices of the trained layers, input to output; none if the network has nothing to train."""
         with_weights = [

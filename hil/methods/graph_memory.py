@@ -69,9 +69,7 @@ def _standing(method: GraphMethod, slots: int, consumed: bool) -> Iterator[tuple
         yield "queries", 8 * (CHAIN if settings.fused else 1) * method.kept_queries
     if not consumed:
         yield "samples", slots * value_sizes(method.network)[0]
-    for name, wanted in (("grad", method.sums_gradients), ("velocity", method.has_velocity)):
-        for index in method.trained if wanted else ():
-            yield f"{name}[{index}]", 4 * settings.coordinates(layers[index])
+    yield from method.gradient_buffers()
 
 
 def _passing(method: GraphMethod, part: Part, sizes: list[int]) -> Passing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -135,6 +135,12 @@ class GraphMethod(Method):
         """Whether every trained number has a velocity."""
         return False
 
+    def gradient_buffers(self) -> Iterator[tuple[str, int]]:
+        """Yield name and bytes of what lives through all of training for the trained numbers: sums and velocities."""
+        for name, wanted in (("grad", self.sums_gradients), ("velocity", self.has_velocity)):
+            for index in self.trained if wanted else ():
+                yield f"{name}[{index}]", 4 * self.settings.coordinates(self.network.layers[index])
+
     def slots(self) -> tuple[str, ...]:
         """Return every layer, the loss, and the gradient of the queries."""
         return (*self.layers, "loss", "gradient, update")
@@ -246,7 +252,7 @@ class GraphMethod(Method):
         """Return the least cycles of the phase perturb."""
         return 1
 
-    def least_update(self) -> int:
+    def least_update(self) -> int | None:
         """Return the least cycles of the phase update: every trained number is updated."""
         return least_moves(sum(tensor.elements for tensor in self.tensors))
 

@@ -51,6 +51,10 @@ class Tflite8Fields(MethodSettings):
     consumed: int = 0
     fused: int = 0
     momentum: float = 0.0
+    ranking: int = 1
+    memory_budget: int = 1048576
+    work_budget: int = 38
+    channels: int = 128
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ KINDS = {
     "queries": "#7fc7a8", "value": BOARD, "input": BOARD, "work": "#9dc4e6", "node": REFERENCE, "sums": "#edb36a",
     "coordinates": "#edb36a", "error": REFERENCE, "back": "#edb36a", "velocity": "#b8a1d9",
     "directions": "#7fc7a8", "mask": "#c9a66b", "guide": "#b8a1d9", "moments": "#b8a1d9",
+    "fisher": "#c9a66b", "selected": LIMIT,
+    "observed": "#7fc7a8", "error_ranges": "#7fc7a8", "table": "#9dc4e6", "kept": "#c9a66b", "statistics": "#b8a1d9",
+    "rank": "#edb36a",
 }  # fmt: skip
 WORDS = {
     "blob": "network file, weights in place", "samples": "samples and labels", "noise": "pool of noise",
@@ -38,10 +41,14 @@ WORDS = {
     "directions": "states and signs of directions",
     "mask": "mask of updated weights", "guide": "momentum of directions",
     "moments": "moments of AdamW",
+    "fisher": "Fisher information of channels", "selected": "gradients and momentum of chosen layers",
+    "observed": "ranges that were seen", "table": "tables of hard_swish", "kept": "channels that took part",
+    "statistics": "mean and deviation of gradients", "rank": "norms of channels",
 }  # fmt: skip
 GROUPS = {  # kinds that share the legend entry of another kind
     "labels": "samples", "plus_logits": "samples", "plus_exponents": "samples", "file": "blob", "beta": "theta",
     "work": "scratch", "coordinates": "sums", "error": "err", "input": "value",
+    "error_ranges": "observed",
 }  # fmt: skip
 
 

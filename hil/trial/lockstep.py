@@ -93,10 +93,11 @@ class LockStep:
             self.outcome.accuracy_after, self.outcome.reference_after = self._evaluate()
 
     def finish(self) -> None:
-        """Read the watermarks; in a trial with latency, also measure the last layer alone.
+        """Read the watermarks, keep what the reference remarks; in a trial with latency, measure the last layer alone.
 
         The probe reads the stack's watermark before and after the agent reports it.
         """
+        self.outcome.notes += self.reference.remarks()
         memory = self.checks.memory
         before = memory.stack_before()
         reported = self.device.memory()

@@ -6,7 +6,7 @@ It follows docs/arithmetic-backward.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -96,9 +96,21 @@ class PlainBackPropagation:
     def _own_gradient(self, index: int, values: list[Values], error: Tensor) -> Tensor:
         layer, read = self.graph.layers[index], self.graph.layers[index].reads[0]
         both = gradient(layer, values[read], self.graph.zero_of(read), error.values)
-        weights = both.weights if self._trains_weights else []
-        self.macs += layer.macs if self._trains_weights else 0
-        return Tensor(weights + (both.bias if self.settings.train_bias else []), error.exponent)
+        self.macs += self._products(index)
+        own = {False: both.weights, True: both.bias}
+        return Tensor([own[of_bias][j] for of_bias, j, _ in self._coordinates(index)], error.exponent)
+
+    def _products(self, index: int) -> int:
+        """Return the products of the gradient of a trained layer."""
+        return self.graph.layers[index].macs if self._trains_weights else 0
+
+    def _coordinates(self, index: int) -> Iterator[tuple[bool, int, int]]:
+        """Yield what is trained of a layer in the order of its gradient: whether of a bias, place, channel."""
+        layer = self.graph.layers[index]
+        for j in range(layer.weight_count if self._trains_weights else 0):
+            yield False, j, j % layer.channels if layer.op is Op.DEPTHWISE else j // layer.taps
+        for o in range(layer.channels if self.settings.train_bias else 0):
+            yield True, o, o
 
     def _input_error(self, index: int, error: Tensor, x: Values) -> Tensor:
         layer, own = self.graph.layers[index], self.own[index]
@@ -125,17 +137,13 @@ class PlainBackPropagation:
         return normalised(p, output.j)
 
     def _update(self, index: int, total: Tensor, samples: int) -> None:
-        layer, own = self.graph.layers[index], self.own[index]
-        assert own is not None and layer.own is not None
-        count = len(own.weights) if self._trains_weights else 0
+        own = self.own[index]
+        assert own is not None
         exponent = total.exponent + self.factors[index + 1].j
-        for j, g in enumerate(total.values[:count]):
-            o = j % layer.channels if layer.op is Op.DEPTHWISE else j // (count // layer.channels)
-            by = self._moved((index, False, j), g, self._factor(index, o, samples, False), exponent)
-            own.weights[j] = clamp(own.weights[j] - by, -WEIGHT_LIMIT, WEIGHT_LIMIT)
-        for o, g in enumerate(total.values[count:]):
-            by = self._moved((index, True, o), g, self._factor(index, o, samples, True), exponent)
-            own.bias[o] = clamp(own.bias[o] - by, -BIAS_LIMIT, BIAS_LIMIT)
+        for (of_bias, j, o), g in zip(self._coordinates(index), total.values, strict=True):
+            by = self._moved((index, of_bias, j), g, self._factor(index, o, samples, of_bias), exponent)
+            tensor, limit = (own.bias, BIAS_LIMIT) if of_bias else (own.weights, WEIGHT_LIMIT)
+            tensor[j] = clamp(tensor[j] - by, -limit, limit)
 
     def _factor(self, index: int, o: int, samples: int, of_bias: bool) -> np.float32:
         """Return f (section 4)."""

@@ -5,6 +5,8 @@
 #include "check.h"
 #include "trainer/registry.h"
 
+extern const method_t poor_mans, deepzero, back_propagation, tinytrain;
+
 static uint32_t no_cycles(void) {
     return 0;
 }
@@ -19,7 +21,11 @@ tflite8_settings_t trainee_settings(void) {
                                 .eta = 0.01f,
                                 .batch = 1,
                                 .seed = 5,
-                                .slots = 1};
+                                .slots = 1,
+                                .ranking = 1,
+                                .memory_budget = 1 << 20,
+                                .work_budget = 38,
+                                .channels = 128};
 }
 
 static void use(engine_t *engine, const graph_made_t *made, uint8_t *arena, uint32_t size, bool flash) {
@@ -35,8 +41,17 @@ static void use(engine_t *engine, const graph_made_t *made, uint8_t *arena, uint
     CHECK(failure.code == 0, "code %u, a %u, b %u", failure.code, failure.a, failure.b);
 }
 
+const method_t *graph_trainee_method(uint8_t number) {
+    static const method_t *const methods[] = {[METHOD_POOR_MANS] = &poor_mans,
+                                              [METHOD_DEEPZERO] = &deepzero,
+                                              [METHOD_BP] = &back_propagation,
+                                              [METHOD_TINYTRAIN] = &tinytrain};
+    CHECK(number < sizeof methods / sizeof methods[0] && methods[number] != NULL, "method %u", number);
+    return methods[number];
+}
+
 failure_t graph_trainee_configure(graph_trainee_t *trainee, const tflite8_settings_t *settings) {
-    return engine_configure(trainee->engine, registry_method(settings->method), settings, &trainee->planned);
+    return engine_configure(trainee->engine, graph_trainee_method(settings->method), settings, &trainee->planned);
 }
 
 graph_trainee_t graph_trainee_new(const graph_made_t *made, const tflite8_settings_t *settings, bool flash) {

@@ -14,6 +14,9 @@ typedef struct {
 /* Small settings of a method that trains everything. */
 tflite8_settings_t trainee_settings(void);
 
+/* A method of tflite8 by its number. */
+const method_t *graph_trainee_method(uint8_t number);
+
 /* Configure a network whose file lies in RAM, or in flash. */
 graph_trainee_t graph_trainee_new(const graph_made_t *made, const tflite8_settings_t *settings, bool flash);
 /* Configure it again. */

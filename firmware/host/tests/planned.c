@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "check.h"
-#include "formats/bfp8.h"
+#include "trainer/registry.h"
 
 planned_t *planned_open(const graph_made_t *made) {
     planned_t *planned = take(sizeof *planned);
-    planned->model = (model_t){.format = &bfp8, .method = &elasticzo_int8, .in_ram = true};
+    planned->model = (model_t){.formats = registry_formats, .method = &elasticzo_int8, .in_ram = true};
     const failure_t failure = graph_file_open(&planned->model.file, made->bytes, made->size);
     CHECK(failure.code == 0, "code %u, a %u, b %u", failure.code, failure.a, failure.b);
     return planned;

@@ -75,7 +75,7 @@ typedef struct {
         statement;                                                                                                     \
     }
 CHANGE(op_none, layer->op = 0)
-CHANGE(op_nine, layer->op = 9)
+CHANGE(op_unknown, layer->op = 12)
 CHANGE(height_of_input, header->in_h = 9)
 CHANGE(width_of_input, layer->in_w = 3)
 CHANGE(reads_two, layer->reads[1] = 1)
@@ -114,7 +114,7 @@ CHANGE(input_rounding, header->single = 1)
 static void test_every_check(void) {
     static const bad_chain_t bad[] = {
         {3, CHECK_OP, op_none},
-        {8, CHECK_OP, op_nine},
+        {8, CHECK_OP, op_unknown},
         {0, CHECK_INPUT, height_of_input},
         {4, CHECK_INPUT, width_of_input},
         {5, CHECK_INPUT, reads_two},

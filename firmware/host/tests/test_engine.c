@@ -29,7 +29,7 @@ static void test_loading(void) {
     expect(engine_load_end(engine), FAILURE_NO_NETWORK, 0, 0, "load_end again");
     expect(engine_load_data(engine, size, bytes, 0), FAILURE_NO_NETWORK, 0, 0, "data behind the end");
     engine_reset(engine);
-    CHECK(model_tensors(&engine->model) == 0 && engine->model.file.layers == 0 && engine->model.format == NULL,
+    CHECK(model_tensors(&engine->model) == 0 && engine->model.file.layers == 0 && engine->model.formats == NULL,
           "reset");
     expect(engine_configure(engine, &elasticzo_int8, &good, &(uint32_t){0}), FAILURE_NO_NETWORK, 0, 0,
            "configure after reset");
@@ -39,7 +39,7 @@ static void test_loading(void) {
 /* A file that is refused leaves no network, and another may follow. */
 static void test_refused_file(void) {
     fixture_t fixture = fixture_begin();
-    made_record(&fixture.file, 0)->op = 9;
+    made_record(&fixture.file, 0)->op = 12;
     made_seal(&fixture.file);
     expect_fine(engine_load_begin(fixture.engine, fixture.file.size), "load_begin");
     expect_fine(engine_load_data(fixture.engine, 0, fixture.file.bytes, fixture.file.size), "load_data");

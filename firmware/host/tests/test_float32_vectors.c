@@ -182,7 +182,7 @@ static void test_values_of_a(void) {
     pass_run_all(model, &pass);
     const float found = pass_loss(model, &pass, 0);
     check_bits(&found, &loss, 1, "loss");
-    model->format->open(model, &pass);
+    model_format(model, 0)->open(model, &pass);
     check_bits(float32_buffer(model, PLAN_VALUE, 0), input, 4, "input");
     CHECK(xxh32(float32_buffer(model, PLAN_VALUE, 0), 36 * 4, 0) == 0x02A78892, "input");
     const seen_t seen = traced(&trainee);
@@ -209,7 +209,7 @@ static void test_values_of_b(void) {
     model_t *model = &trainee.engine->model;
     const pass_t pass = {.sample = model_sample(model, 0), .count = 1};
     float32_fill(&trainee, 0, 1);
-    model->format->open(model, &pass);
+    model_format(model, 0)->open(model, &pass);
     CHECK(xxh32(float32_buffer(model, PLAN_VALUE, 0), 32 * 4, 0) == digests[0], "value 0");
     const seen_t seen = traced(&trainee);
     CHECK(seen.stages == 7, "%u stages: errors are traced where back-propagation runs", seen.stages);

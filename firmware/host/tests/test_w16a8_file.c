@@ -15,7 +15,7 @@ static void test_network(void) {
     graph_file_t file;
     const failure_t failure = graph_file_open(&file, made.bytes, made.size);
     CHECK(failure.code == 0, "the network: code %u, a %u, b %u", failure.code, failure.a, failure.b);
-    model_t model = {.arena = arena, .file = file, .format = &w16a8, .training = {.starts = 1}};
+    model_t model = {.arena = arena, .file = file, .formats = registry_formats, .training = {.starts = 1}};
     plan_clear(&model.plan);
     model.plan.at[plan_place(PLAN_VALUE, 1)] = 0;
     model.plan.at[plan_place(PLAN_VALUE, 2)] = 64;

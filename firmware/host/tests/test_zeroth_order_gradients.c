@@ -108,6 +108,26 @@ static void test_pack_channels(void) {
     }
 }
 
+static void test_gather_channels(void) {
+    for (int round = 0; round < ROUNDS; round++) {
+        const uint32_t channels = (uint32_t)draw(1, 20), positions = (uint32_t)draw(1, 20);
+        uint16_t list[20];
+        uint32_t count = 0;
+        for (uint32_t c = 0; c < channels; c++) {
+            list[count] = (uint16_t)c;
+            count += draw(0, 1) == 1;
+        }
+        int8_t *values = draw_s8(positions * channels, 127), *packed = take(positions * count);
+        gather_channels_s8(values, positions, channels, list, count, packed);
+        for (uint32_t i = 0; i < positions * count; i++) {
+            const int8_t expected = values[i / count * channels + list[i % count]];
+            CHECK(packed[i] == expected, "gather_channels_s8, element %u: %d, not %d", i, packed[i], expected);
+        }
+        free(values);
+        free(packed);
+    }
+}
+
 /* Several samples of one layer, whose exponents rise and fall. */
 static void test_accumulation(void) {
     enum { N = 40 };
@@ -172,6 +192,7 @@ void test_zeroth_order_gradients(void) {
     test_signed_sums();
     test_node_errors();
     test_pack_channels();
+    test_gather_channels();
     test_accumulation();
     test_delta();
 }

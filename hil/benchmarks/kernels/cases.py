@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Concatenate, ParamSpec, TypeVar
 
+from hil.benchmarks.kernels.affine8 import Affine8
 from hil.benchmarks.kernels.float32 import Float32
 from hil.benchmarks.kernels.machine import KernelCalls, KernelMachine
 from hil.benchmarks.kernels.niti import R_MAX, Niti
@@ -69,10 +70,15 @@ CHUNKS = (  # layers whose gradient is computed for eight channels at a time
     (Shape(4, 4, 384, 8, 1), goals(2.5, 4.2)),
     (Shape(16, 16, 16, 8, 3, 1), goals(2.5, 4.5)),
 )
+EVERY = 8  # output channels of which one is kept in a backward pass
+KEPT = (  # layers with so few channels kept
+    (Shape(16, 16, 96, 384, 1), goals(2.3, 4.0)),
+    (Shape(16, 16, 16, 32, 3, 1), goals(2.5, 6.0)),
+)
 
 
 def cases() -> Iterator[Case]:
-    """Yield every row: NITI's convention, TFLite's, zeroth-order training of the latter, binary32, int16 weights."""
+    """Yield every row: NITI's convention, TFLite's, zeroth-order training of the latter, binary32, w16a8, affine8."""
     for shape, goal in CONVOLUTIONS:
         yield from _passes("conv2d_s8", str(shape), shape.macs, goal, Niti, "conv2d", shape)
     for inputs, outputs, goal in MATRICES:
@@ -88,8 +94,8 @@ def cases() -> Iterator[Case]:
         kernel = f"tflite_{shape.tflite_kernel}_s8"
         yield Case(kernel, str(shape), shape.macs, goal, _run(Tflite, Tflite.convolution, shape))
     for shape, goal in DEPTHWISE:
-        name = f"{shape.kernel}x{shape.kernel}, {shape.out_c} channels, {shape.out_h}x{shape.out_w}"
-        yield from _passes("tflite_depthwise_s8", name, shape.macs // shape.in_c, goal, Tflite, "depthwise", shape)
+        name, macs = _depthwise(shape)
+        yield from _passes("tflite_depthwise_s8", name, macs, goal, Tflite, "depthwise", shape)
     yield from _zeroth_order()
     shape, inputs, outputs = Shape(16, 16, 16, 32, 3, 1), 400, 120
     yield from _in_float32("conv2d", FLOAT32_CONV2D, str(shape), shape.macs, shape)
@@ -100,6 +106,7 @@ def cases() -> Iterator[Case]:
     yield Case("w16a8_fully_connected", "1024->256", 1024 * 256, goals(1.35, 4.5), run)
     run = _run(W16a8, W16a8.perturb_and_update, WEIGHTS)
     yield Case("w16a8 perturb + restore + update", size, WEIGHTS, goals(9.0, 24.0), run)
+    yield from _affine8()
 
 
 def _passes(
@@ -109,6 +116,37 @@ def _passes(
     back = {core: round(BACKWARD * value, 3) for core, value in goal.items()}
     for part, its in (("", goal), ("_weight_gradient", back), ("_input_error", back)):
         yield Case(kernel + part, name, macs, its, _run(calls, getattr(calls, method + part), *sizes))
+
+
+def _depthwise(shape: Shape) -> tuple[str, int]:
+    """Return the name and the MACs of a depthwise convolution."""
+    return (
+        f"{shape.kernel}x{shape.kernel}, {shape.out_c} channels, {shape.out_h}x{shape.out_w}",
+        shape.macs // shape.in_c,
+    )
+
+
+def _affine8() -> Iterator[Case]:
+    """Yield the shapes and goals of int8, then layers that keep every eighth channel, then an error's way to 8 bits."""
+    for shape, goal in CONVOLUTIONS:
+        yield from _passes(
+            f"affine8_{shape.tflite_kernel}", str(shape), shape.macs, goal, Affine8, "convolution", shape
+        )
+    for shape, goal in DEPTHWISE:
+        name, macs = _depthwise(shape)
+        yield from _passes("affine8_depthwise", name, macs, goal, Affine8, "depthwise", shape)
+    for inputs, outputs, goal in MATRICES:
+        name, macs, kernel = f"{inputs}->{outputs}", inputs * outputs, "fully_connected"
+        yield from _passes(f"affine8_{kernel}", name, macs, goal, Affine8, kernel, inputs, outputs)
+    for shape, goal in KEPT:
+        kernel, name, macs = f"affine8_{shape.tflite_kernel}", f"{shape}, 1 of {EVERY}", shape.macs // EVERY
+        run = _run(Affine8, Affine8.convolution_weight_gradient, shape, EVERY)
+        yield Case(f"{kernel}_weight_gradient", name, macs, goal, run)
+        yield Case(
+            f"{kernel}_input_error", name, macs, goal, _run(Affine8, Affine8.convolution_input_error, shape, EVERY)
+        )
+    run = _run(Affine8, Affine8.requantize, BLOCK)
+    yield Case("affine8_extent + requantize_s32", f"{BLOCK:,} sums", BLOCK, goals(13.0, 24.0), run)
 
 
 def _run(

@@ -92,6 +92,10 @@ class Reference(ABC):
     def restore(self, state: Mapping[str, np.ndarray]) -> None:  # noqa: B027 (most have no state)
         """Go on with what `state` returned, after `configure`."""
 
+    def remarks(self) -> tuple[str, ...]:
+        """Return sentences about what the steps decided, for the warnings of a record."""
+        return ()
+
     def last_work(self) -> Work | None:
         """Return the passes of the last step where the data decide them; None where `Method.work` says them."""
         return None

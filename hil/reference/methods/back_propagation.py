@@ -5,12 +5,14 @@ PMT, section 4.3; scaling and momentum are MCUTrain's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hil.graph.graph import Graph
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.floats import F
-from hil.reference.formats.tflite8.backward import BackwardPass
+from hil.reference.formats.tflite8.backward import BackwardPass, Errors
 from hil.reference.formats.tflite8.factors import slopes
 from hil.reference.formats.tflite8.fast import Own
 from hil.reference.gradient import Gradient
@@ -45,14 +47,25 @@ class BackPropagation(TrainedGraph):
         values = self.forward.clean(some.images, own)
         clean = self._losses(values[-1][:, :, 0, 0], some.labels)
         places = {layer.index: place for place, layer in enumerate(self.trained)}
-        for index, errors in self.backward.run(values, own, some.labels):
+        for index, errors in self._way().run(values, own, some.labels):
             if index in places:
-                layer, gradient = self.trained[places[index]], gradients[places[index]]
-                x, at_once = values[layer.layer.reads[0]], max(1, GRADIENT_ELEMENTS // layer.coordinates)
-                for first in range(0, len(some.images), at_once):
-                    part = slice(first, first + at_once)
-                    gradient.add_all(layer.gradients(errors.values[part], x[part]), errors.exponents[part])
+                self._take(self.trained[places[index]], errors, values, gradients[places[index]])
         return clean[:, 0], np.zeros(0, F)
+
+    def _way(self) -> BackwardPass:
+        """Return the way of the errors in this step."""
+        return self.backward
+
+    def _take(self, layer: TrainedLayer, errors: Errors, values: Sequence[np.ndarray], gradient: Gradient) -> None:
+        """Add the gradients of samples from the errors behind a layer's gate and the values of their clean pass."""
+        x, at_once = values[layer.layer.reads[0]], max(1, GRADIENT_ELEMENTS // layer.coordinates)
+        for first in range(0, len(x), at_once):
+            part = slice(first, first + at_once)
+            gradient.add_all(self._gradients(layer, errors.values[part], x[part]), errors.exponents[part])
+
+    def _gradients(self, layer: TrainedLayer, errors: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the gradients of a layer's coordinates; arguments as of `TrainedLayer.gradients`."""
+        return layer.gradients(errors, x)
 
     def _group_size(self) -> int:
         return self.forward.rows(0, 1)

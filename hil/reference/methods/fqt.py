@@ -109,6 +109,16 @@ class Fqt(Reference):
             StepFailed: the step fails (section 8); no trained tensor has changed.
         """
         step, self._next_step = self._next_step, self._next_step + 1
+        with np.errstate(over="ignore"):  # squares and changes beyond binary32: limited, or a failure
+            total, found = self._trained(images, labels)
+        if isinstance(found, Failure):
+            raise StepFailed(step, self.graph.layers[found.layer].name, found.layer, found.cause)
+        self.graph = found
+        loss = float(total)
+        return StepOutcome(step, loss, 0.0, loss, 0.0, 0, self.digests())
+
+    def _trained(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.float32, Graph | Failure]:
+        """Return the sum of the losses, and the graph after the step, or why it fails."""
         passes = Passes(self.graph, self._backward, self._ranges)
         gradients, self._kept = self._zeros(), dict.fromkeys(self.trained, 0)
         observed = dict.fromkeys(self._observes, (LEAST, MOST))
@@ -125,12 +135,7 @@ class Fqt(Reference):
             if failure is None:
                 self._add_gradients(passes, values, of_labels, share, gradients)
                 failure = passes.failure
-        found = failure or self._updated(gradients, observed, len(images))
-        if isinstance(found, Failure):
-            raise StepFailed(step, self.graph.layers[found.layer].name, found.layer, found.cause)
-        self.graph = found
-        loss = float(total)
-        return StepOutcome(step, loss, 0.0, loss, 0.0, 0, self.digests())
+        return F(total), failure or self._updated(gradients, observed, len(images))
 
     def last_work(self) -> Work | None:
         """Return the passes of the last step if channels may be skipped."""
@@ -216,20 +221,17 @@ class Fqt(Reference):
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
         """Return the outputs of all layers, then the errors of the reached ones, from the last one down.
 
-        The sample is the first one after `configure`: what later samples depend on has its first values.
+        All channels are kept, and errors have the ranges of the sample.
         """
         graph = with_arrays(self.graph, self._tensors, weights)
-        passes, one = Passes(graph, self._backward, self._new_ranges()), slice(slot, slot + 1)
+        passes, one = Passes(graph, self._backward), slice(slot, slot + 1)
         values, of_labels = passes.values(images[one]), np.asarray(labels[one]).astype(np.intp)
         stages = []
         for index, layer in enumerate(graph.layers):
             stored = passes.stored(index + 1, values)
             stages.append(Stage(layer.name, "output", stage_bytes(stored, type=stored.dtype.name), stored.dtype.name))
-        share = Share(self.settings).of(passes.losses(values, of_labels))
         for at in passes.walk(values, of_labels):
             stages.append(_error_stage(graph.layers[at.index].name, at.whole))
-            if at.index in self.trained:
-                self._select(at, share)
         return stages
 
 

@@ -81,8 +81,6 @@ def updated(
         if isinstance(found, int):
             return Failure(index, found)
         layers[index] = found
-    if not settings.moves_ranges:
-        return replace(graph, layers=tuple(layers))
     return _with_ranges(replace(graph, layers=tuple(layers)), min(gradients), observed, settings)
 
 

@@ -36,7 +36,7 @@ HELD_OUT_ROWS = (
     # From the second step on the number has the bookings of the steps before.
     _measuring("bookings are not set to 0 between two steps", "figures of a graph", "engine/train.c", "    model->macs = model->layer_runs = 0;\n    model->watch.bookings = 0;\n", "    model->macs = model->layer_runs = 0;\n", ("bookings",)),
     # Every layer with weights that an error passes has several taps an output, so more products than outputs.
-    _measuring("work of the input error is counted in outputs", "figures of int8-bp", "methods/back_propagation.c", "    model->macs += graph_products(layer);\n", "    model->macs += graph_outputs(layer);\n", ("macs",)),
+    _measuring("work of the input error is counted in outputs", "figures of int8-bp", "methods/tflite8_backward.c", "    model->macs += graph_products(layer);\n", "    model->macs += graph_outputs(layer);\n", ("macs",)),
     # Only the trained layers of block 2 have a backward: with the forward of all layers in its place, the profile does not sum to its phase.
     _measuring("the profile has forward in the place of backward", "figures of a graph", "trainer/requests.c", "memcpy(reply->body + size, account->backward, size);", "memcpy(reply->body + size, account->forward, size);", ("profile",)),
     # What is planned of the arena is less than what there is of it: each is reported as the other.

@@ -22,6 +22,7 @@ IN_THE_GATE = {  # of a virtual board: a cheap row of every method
     ("bias-only", "adaptive", "lenet5-tflite"),
     ("int8-bp", "qas", "lenet5-tflite"),
     ("mcutrain", "block3", "resnet-tiny"),
+    ("tinytrain", "budget", "resnet-tiny"),
     ("elasticzo-fp32", "cls1", "lenet5-float32"),
     ("qzo-ff", "adamw", "resnet-tiny-w16a8"),
 }

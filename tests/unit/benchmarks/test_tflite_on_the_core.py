@@ -7,23 +7,13 @@ import struct
 import numpy as np
 import pytest
 
-from benchmarks.tflite_layers import drawn, parameters
+from benchmarks.tflite_layers import drawn, parameters, windows
 from hil.reference.formats.tflite8.rescale import Quantization, requantize
 from tests.oracle import tflite_gradients as gradients
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window
 
 SCRATCH = 1 << 16
-
-
-def windows(rng):
-    """Kernels, strides and paddings as MobileNets have them, on small images of any shape."""
-    for kernel in (1, 2, 3, 5, 7):
-        for stride in (1, 2):
-            height, width = (kernel + int(rng.integers(0, 4)) for _ in range(2))
-            padding = int(rng.integers(0, kernel))
-            out = [(size + 2 * padding - kernel) // stride + 1 for size in (height, width)]
-            yield (height, width), Window((kernel, kernel), (out[0], out[1]), stride, padding)
 
 
 @pytest.mark.parametrize("name", ["conv2d", "depthwise"])

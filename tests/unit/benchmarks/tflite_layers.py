@@ -1,4 +1,4 @@
-"""Drawn layers in TFLite's convention, for the virtual cores."""
+"""Drawn layers in TFLite's convention, for the virtual cores, and shapes of windows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import struct
 import numpy as np
 
 from hil.reference.formats.tflite8.rescale import Quantization
+from tests.oracle.tflite_layers import Window
 
 
 def drawn(rng, channels, taps):
@@ -25,3 +26,13 @@ def parameters(machine, q, folded):
     pointers = [machine.put(array) for array in arrays]
     function = machine.address("requantize_channels_s8") | 1
     return machine.put(struct.pack("<4b4I", q.input_zero, q.output_zero, q.act_min, q.act_max, *pointers, function))
+
+
+def windows(rng):
+    """Kernels, strides and paddings as MobileNets have them, on small images of any shape."""
+    for kernel in (1, 2, 3, 5, 7):
+        for stride in (1, 2):
+            height, width = (kernel + int(rng.integers(0, 4)) for _ in range(2))
+            padding = int(rng.integers(0, kernel))
+            out = [(size + 2 * padding - kernel) // stride + 1 for size in (height, width)]
+            yield (height, width), Window((kernel, kernel), (out[0], out[1]), stride, padding)

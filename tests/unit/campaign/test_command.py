@@ -60,6 +60,14 @@ def test_momentum_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "momentum is state in addition to the weights, which a checkpoint lacks" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("variant", ["budget", "whole"])
+def test_the_choice_of_tinytrain_is_refused(variant: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--method", "tinytrain", "--network", "resnet-tiny", "--variant", variant, "--set", "momentum=0"]
+    assert main(["campaign", "start", *options]) == 2
+    said = capsys.readouterr().err
+    assert "the choice of layers and channels is state in addition to the weights, which a checkpoint lacks" in said
+
+
 @pytest.mark.parametrize(
     ("switch", "what"),
     [

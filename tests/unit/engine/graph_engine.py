@@ -9,7 +9,7 @@ from engine.host_engine import Engine
 from hil.methods.graph_settings import GraphSettings
 
 LENGTH = 65  # places of a line
-LINES = ("value", "error", "work", "back", "sums", "grad", "theta", "beta", "own")
+LINES = ("value", "error", "work", "back", "sums", "grad", "theta", "beta", "own", "own 2", "own 3")
 NOWHERE = 0xFFFFFFFF
 
 
@@ -55,7 +55,7 @@ class GraphEngine(Engine):
         for name in ("theta", "beta", "grad", "own"):
             line = offsets[LINES.index(name) * LENGTH :][:layers]
             standing.append({layer: at for layer, at in enumerate(line) if at != NOWHERE and at < always})
-        lines = [*LINES[:-1], self._own]
+        lines = [*LINES[:-3], self._own, *LINES[-2:]]
         buffers = {(lines[line], index): (size, at) for size, at, _, _, line, index in self._placed}
         return Plan(planned, kept, always, *standing, buffers)
 

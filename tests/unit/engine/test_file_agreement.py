@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from graph.files import HEADER, RECORD, sealed
+from graph.test_file_affine8 import tiny as tiny_affine8
 from graph.test_file_bfp8 import tiny as tiny_bfp8
 from graph.test_file_float32 import tiny as tiny_float32
 from graph.test_file_tflite8 import tiny as tiny_tflite8
@@ -16,6 +17,7 @@ from graph.test_file_w16a8 import tiny as tiny_w16a8
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.drawn import networks
+from network.drawn_affine8 import affine8_graphs
 from network.drawn_float32 import float32_graphs
 from network.drawn_graphs import graphs
 from network.w16a8_graphs import w16a8_graphs
@@ -35,7 +37,13 @@ SENTENCES = {
 }
 FAIR = [0, 1, 2, 3, 127, 128, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1]  # where numbers turn
 
-TINY = {"bfp8": tiny_bfp8, "tflite8": tiny_tflite8, "float32": tiny_float32, "w16a8": tiny_w16a8}
+TINY = {
+    "affine8": tiny_affine8,
+    "bfp8": tiny_bfp8,
+    "tflite8": tiny_tflite8,
+    "float32": tiny_float32,
+    "w16a8": tiny_w16a8,
+}
 
 Verdict = tuple[int, int, int]  # code, layer and check, 0 where there is none
 
@@ -90,7 +98,7 @@ def test_every_byte_of_header_and_records(library: ctypes.CDLL, tiny: object) ->
 @given(data=st.data())
 def test_some_fields_anywhere(library: ctypes.CDLL, data: st.DataObject) -> None:
     """Two fields in one layer may go together where one alone would not."""
-    graph = data.draw(st.one_of(networks(), graphs(), float32_graphs(), w16a8_graphs()))
+    graph = data.draw(st.one_of(networks(), graphs(), float32_graphs(), w16a8_graphs(), affine8_graphs()))
     raw = bytearray(encode(graph))
     last = HEADER + RECORD * len(graph.layers)
     for _ in range(data.draw(st.integers(1, 4))):

@@ -144,6 +144,17 @@ def test_what_is_not_there_is_not_run(tmp_path: Path) -> None:
     assert "| Poor Man's Training | 70.00 (78.33) |" in said and "| no adaptation | 30.00 (73.00) |" in said
 
 
+def test_tinytrain_has_a_row_that_the_paper_lacks_and_at_least_two_steps_an_epoch() -> None:
+    table = PMT_TABLES["pmt-table7"](PmtRequest(network="lenet5-tflite"))
+    assert table.rows.index("tinytrain") == table.rows.index("mcutrain") + 1
+    assert not [row for _, _, row in table.paper if row == "tinytrain"]
+    assert {run.method for run in table.cells["lenet5-tflite", "fog", "tinytrain"]} == {"tinytrain"}
+    for batch, runs in ((40, True), (41, False)):
+        small = PMT_TABLES["pmt-table7"](replace(SMALL, images=80, batch=batch))
+        assert ("tinytrain" in small.not_run) != runs
+        assert any(run.method == "tinytrain" for run in small.runs) == runs
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(
         RigError, match="a batch of 100 is larger than the 80 training images that remain while something is chosen"

@@ -28,6 +28,10 @@ NETWORKS = (
     "resnet-tiny-float32",
     "lenet5-w16a8",
     "resnet-tiny-w16a8",
+    "fqt-cnn-uint8",
+    "fqt-cnn-mixed",
+    "mbednet-uint8",
+    "mbednet-mixed",
 )  # README.md says why not the others
 DATA, STEPS = TrialSpec.data, 3
 EVALUATED = (0, 1, 2, 3)  # test images

@@ -42,6 +42,15 @@ OTHERS: dict[tuple[str, str], tuple[Settings, Settings]] = {
     ("int8-bp", "plain"): ({"eta": 3000.0}, {"batch": 3, "momentum": 0.5, "eta": 3000.0}),
     ("int8-bp", "qas"): ({}, {"batch": 3, "train_bias": 0, "eta": 0.1}),
     ("mcutrain", "block3"): ({}, {"batch": 3, "momentum": 0.0, "qas": 0, "eta": 3e4}),
+    ("tinytrain", "budget"): (
+        {},
+        {"batch": 3, "momentum": 0.5, "memory_budget": 12_000, "work_budget": 200, "channels": 100, "eta": 0.03},
+    ),
+    ("tinytrain", "whole"): (
+        {},
+        {"batch": 2, "momentum": 0.0, "qas": 0, "train_bias": 0, "blocks": 14, "work_budget": 128, "channels": 1}
+        | {"eta": 3e3},
+    ),
 }
 FLOAT32: dict[str, Settings] = {
     "full-zo": {"batch": 3, "epsilon": 0.01, "eta": 0.05, "g_clip": 0.5},
@@ -61,11 +70,19 @@ QZO_FF: dict[str, tuple[Settings, Settings]] = {
     "normalised": ({}, {"train_bias": 1, "distribution": "binomial", "last_layers": 2}),
     "enhanced": ({}, {"directions": 5, "keep": 1, "smoothing": 128, "distribution": "binomial"}),
 }
+FQT: dict[str, tuple[Settings, Settings]] = {
+    "uint8": ({}, {"standardise": "batch", "error_range": "running", "eta": 0.01}),
+    "mixed": ({}, {"standardise": "off", "gradient": "mean", "eta": 0.05, "range_momentum": 0.25, "range_growth": 0.0}),
+    "float32": ({}, {"standardise": "batch", "epsilon": 0.001, "eta": 0.01, "train_bias": 0}),
+    "sparse": ({}, {"lambda_max": 0.5, "rate": "difference", "sparse_head": 1, "statistics_momentum": 0.25}),
+    "last-5": ({}, {"last_layers": 2, "standardise": "off", "gradient": "mean", "eta": 0.1}),
+}
 CHOSEN: dict[tuple[str, str], tuple[Settings, Settings]] = {
     **{("elasticzo-int8", variant): ({"batch": 8}, varied) for variant, varied in ELASTICZO.items()},
     **{("poor-mans-training", variant): ({}, {"eta": 0.1} | varied) for variant, varied in POOR_MANS.items()},
     **{("elasticzo-fp32", variant): ({"batch": 4}, varied) for variant, varied in FLOAT32.items()},
     **{("qzo-ff", variant): ({"batch": 3} | base, {"batch": 2} | varied) for variant, (base, varied) in QZO_FF.items()},
+    **{("fqt", variant): ({"batch": 3} | base, {"batch": 2} | varied) for variant, (base, varied) in FQT.items()},
     **OTHERS,
 }
 SEEDS = {BASE: 2, VARIED: 7}

@@ -15,8 +15,11 @@ from hil.trial.choose import method_of
 from .rows import DATA, Row
 
 BOARD, ROOM = "stm32h7b3", 1 << 30  # any board: with this much arena a subject takes its plainest form
-KEPT = ("velocity", "mask", "guide", "moments")  # buffers that a method keeps from step to step
+KEPT = (  # buffers that a method keeps from step to step
+    "velocity", "mask", "guide", "moments", "fisher", "selected", "statistics", "error_ranges",
+)  # fmt: skip
 NO_BITS = ("method", "partition", "consumed", "fused")  # they follow from the variant, or save memory
+OF_TINYTRAIN = ("ranking", "memory_budget", "work_budget", "channels")  # without effect in the others of its table
 
 
 def subject(row: Row, settings: Mapping[str, Any]) -> Method:
@@ -38,7 +41,8 @@ def subject(row: Row, settings: Mapping[str, Any]) -> Method:
 
 def all_settings(of: Method) -> dict[str, Any]:
     """Return every setting that decides bits, by the name that the documents have for it."""
-    return {name: value for name, value in asdict(of.settings).items() if name not in NO_BITS}
+    others = NO_BITS if of.loop == "tinytrain" else NO_BITS + OF_TINYTRAIN
+    return {name: value for name, value in asdict(of.settings).items() if name not in others}
 
 
 def totals(of: Method) -> dict[str, int]:

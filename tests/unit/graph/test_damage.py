@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.drawn import networks
+from network.drawn_affine8 import affine8_graphs
 from network.drawn_graphs import graphs
 
 from hil.graph.file import NetworkFileError, decode, encode
 from hil.graph.graph import Graph
 
 from .files import HEADER, RECORD, sealed
+from .test_file_affine8 import tiny as tiny_affine8
 from .test_file_bfp8 import tiny as tiny_bfp8
 from .test_file_tflite8 import tiny as tiny_tflite8
 
@@ -30,7 +32,7 @@ def holds(blob: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize("tiny", [tiny_bfp8, tiny_tflite8], ids=["bfp8", "tflite8"])
+@pytest.mark.parametrize("tiny", [tiny_affine8, tiny_bfp8, tiny_tflite8], ids=["affine8", "bfp8", "tflite8"])
 def test_one_byte_of_header_or_record(tiny: object) -> None:
     graph = tiny()
     blob, rng, held = encode(graph), random.Random(5), 0
@@ -46,7 +48,9 @@ def test_one_byte_of_header_or_record(tiny: object) -> None:
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
 def test_some_bytes_anywhere(data: st.DataObject) -> None:
-    graph: Graph = data.draw(st.one_of(networks().filter(lambda graph: graph.input_exp == -7), graphs()))
+    graph: Graph = data.draw(
+        st.one_of(networks().filter(lambda graph: graph.input_exp == -7), graphs(), affine8_graphs())
+    )
     raw = bytearray(encode(graph))
     for _ in range(data.draw(st.integers(1, 3))):
         raw[data.draw(st.integers(START, len(raw) - 1))] = data.draw(st.integers(0, 255))

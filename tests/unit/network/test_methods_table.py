@@ -52,7 +52,8 @@ def test_the_bytes_of_configure() -> None:
         "method": 2,
         "settings": struct.pack("<HHII", 1, 1, 7, 5)
         + bytes([3, 4, 1, 2, 0, 0, 0, 1, 1, 0, 10])
-        + struct.pack("<fBBf", 0.1, 0, 1, 0.0),
+        + struct.pack("<fBBf", 0.1, 0, 1, 0.0)
+        + struct.pack("<HIHH", 1, 2**20, 38, 128),
     }
     real = Fp32Settings(partition=3, epsilon=0.002, eta=0.05, g_clip=2, batch=32, seed=9)
     assert real.request_fields("elasticzo-fp32", 2, 6) == {

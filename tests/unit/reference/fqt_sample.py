@@ -15,7 +15,8 @@ from hil.reference.formats.affine8.backward import Gradients
 from hil.reference.formats.affine8.errors import Errors
 from hil.reference.methods.fqt_layers import Affine8Layer
 from hil.reference.methods.fqt_passes import Passes, Reached
-from reference.affine8_networks import samples
+
+from .affine8_networks import samples
 
 F = np.float32
 

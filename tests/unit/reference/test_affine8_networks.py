@@ -11,8 +11,9 @@ import pytest
 from hil.graph.graph import Graph
 from hil.reference.formats.affine8.layer import Layer
 from hil.reference.formats.float32.forward import values_of
-from reference.affine8_networks import F32, network_a, network_b, network_c, samples
 from reference.fqt_sample import Sample, bits, digest
+
+from .affine8_networks import F32, network_a, network_b, network_c, samples
 
 
 def errors(text: str) -> list[tuple[str, ...]]:

@@ -19,7 +19,8 @@ from hil.reference.formats.affine8.layer import Layer
 from hil.reference.formats.affine8.rescale import factor, quantized, rescaled
 from hil.reference.formats.float32.backward import input_errors
 from hil.reference.formats.float32.forward import run
-from reference.affine8_networks import H
+
+from .affine8_networks import H
 
 F = np.float32
 

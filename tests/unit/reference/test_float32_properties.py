@@ -23,7 +23,8 @@ from hil.reference.formats.float32.loss import logits_error
 from hil.reference.formats.float32.normal import moved, normal_of, normals
 from hil.reference.methods import elasticzo_fp32
 from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
-from reference.float32_networks import network_a, network_b
+
+from .float32_networks import network_a, network_b
 
 CHOSEN = Fp32Settings(partition=0, epsilon=0.01, eta=0.1, batch=5, seed=3)
 

@@ -19,7 +19,8 @@ from hil.reference.formats.float32.sums import ordered_products, ordered_sum
 from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.reference.prng import mix32s, start_state
 from hil.trial.outcome import step_digest
-from reference.float32_networks import network_a, network_b, samples, settings
+
+from .float32_networks import network_a, network_b, samples, settings
 
 TEXT = (Path(__file__).parents[3] / "docs" / "arithmetic-float32.md").read_text(encoding="utf-8")
 VECTORS = TEXT.split("## 13. Test vectors")[1]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from graph.test_file_affine8 import tiny
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from network.drawn_affine8 import affine8_graphs
@@ -15,12 +16,15 @@ from network.drawn_float32 import float32_graphs
 from hil.errors import RigError
 from hil.graph.affine8 import with_scales
 from hil.graph.file import NetworkFileError, decode, encode
-from hil.graph.graph import Graph, Op
+from hil.graph.graph import Format, Graph, Op
 from hil.methods.fqt_settings import Settings
 from hil.methods.fqt_tensors import with_arrays
+from hil.reference.formats.tflite8 import passes as tflite8
 from hil.reference.methods import StepFailed, fqt
 from hil.reference.methods.fqt import Fqt
-from reference.affine8_networks import Maker, network_a, network_b, network_c, samples
+from hil.reference.methods.fqt_passes import Passes
+
+from .affine8_networks import Maker, network_a, network_b, network_c, samples
 
 CHOSEN = st.fixed_dictionaries(
     {
@@ -179,6 +183,38 @@ def test_an_error_whose_scale_is_too_large() -> None:
     with pytest.raises(StepFailed, match="the error that pw4 gives has a scale above 2\\^40") as caught:
         reference.step(*samples(graph))
     assert (caught.value.layer, caught.value.cause) == (3, 3) and reference.digests() == before
+
+
+def test_layers_in_tflite8_before_the_trained_ones() -> None:
+    """They give what they give by themselves, and keep their weights."""
+    graph = tiny()
+    batch = samples(graph)
+    reference = Fqt(graph, Settings(batch=2, eta=0.01, standardise="off"))
+    stem = replace(graph, layers=graph.layers[:1])
+    alone = tflite8.Passes(stem)
+    own = stem.layers[0].own
+    assert own is not None
+    layer = alone.layers[0]
+    expected = alone.clean(batch[0], [layer.own(own.weights.reshape(-1), own.bias, np.float64)])[1][:, 0]
+    found = Passes(reference.graph, reference._backward).values(batch[0])[1]
+    np.testing.assert_array_equal(found, expected)
+    losses = [reference.step(*batch).loss_plus for _ in range(20)]
+    assert losses[-1] < losses[0] and reference.graph.layers[0] == graph.layers[0]
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_beyond_binary32_are_limited_or_fail() -> None:
+    net = Maker((2, 2, 1), 2.0**32, -128, Format.FLOAT32)
+    net.add(Op.CONV2D, (2, 2, 2), 1, 1)
+    net.add(Op.FULLY_CONNECTED, (1, 1, 3))
+    graph = net.graph()
+    for standardise in ("running", "batch", "off"):
+        reference = Fqt(graph, Settings(batch=2, standardise=standardise, eta=16.0, epsilon=2.0**-40))
+        for _ in range(3):
+            mine = step(reference, samples(graph))
+            assert np.isfinite(mine[0])
+            for tensor in reference.weights:
+                assert np.isfinite(tensor).all()
 
 
 @pytest.mark.parametrize("network", [network_a(), network_b(), network_c()], ids="ABC")

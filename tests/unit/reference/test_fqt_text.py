@@ -15,8 +15,9 @@ from hil.reference.methods.fqt import Fqt
 from hil.reference.methods.fqt_passes import Passes, Reached
 from hil.reference.methods.fqt_sparse import Share, count, kept
 from hil.trial.outcome import step_digest
-from reference.affine8_networks import F32, network_a, network_b, network_c, samples
 from reference.fqt_sample import bits
+
+from .affine8_networks import F32, network_a, network_b, network_c, samples
 
 F = np.float32
 

@@ -1,4 +1,4 @@
-"""Does bp recover what heavy noise takes from the committed networks, with 300 images (PMT's task: adapting to a corruption)?"""
+"""Do bp and tinytrain recover what heavy noise takes from the committed networks, with 300 images (PMT's task: adapting to a corruption)?"""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import pytest
 from hil.data import load
 from hil.methods.graph_settings import GraphSettings
 from hil.networks import build
-from hil.reference.methods.back_propagation import BackPropagation
+from hil.reference.methods import training_loop
 
 TRAINED_ON, EPOCHS = 300, 2
 BP = {"method": "bp", "batch": 10}
+TINY = {"method": "tinytrain", "batch": 10, "momentum": 0.9, "eta": 0.003}
 
 
 NIGHTLY = pytest.mark.tier("nightly")
@@ -25,11 +26,14 @@ NIGHTLY = pytest.mark.tier("nightly")
         pytest.param("lenet5-tflite", GraphSettings(eta=300.0, qas=0, **BP), 0.51, 0.63, marks=NIGHTLY),
         pytest.param("resnet-tiny", GraphSettings(eta=0.01, **BP), 0.16, 0.52, marks=NIGHTLY),
         ("resnet-tiny", GraphSettings(eta=0.003, momentum=0.9, train="pointwise", blocks=8, **BP), 0.16, 0.34),
+        ("lenet5-tflite", GraphSettings(**TINY), 0.51, 0.66),
+        pytest.param("resnet-tiny", GraphSettings(**TINY), 0.16, 0.34, marks=NIGHTLY),
     ],
 )
 def test_accuracy_is_recovered(network: str, settings: GraphSettings, before: float, least: float) -> None:
     """On 500 test images that are not among them; the losses fall too."""
-    data, method = load("fashion-mnist-1k+gaussian-noise-5"), BackPropagation(build(network, 1), settings)
+    data, graph = load("fashion-mnist-1k+gaussian-noise-5"), build(network, 1)
+    method = training_loop(settings.method)(graph, settings)
     assert abs(method.accuracy(data.test_images, data.test_labels) - before) < 0.01
     losses = []
     for epoch in range(EPOCHS):

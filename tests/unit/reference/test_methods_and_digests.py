@@ -44,7 +44,8 @@ def test_an_unknown_method_gets_its_close_match() -> None:
     with pytest.raises(RigError, match=r"no method 'elasticzo': did you mean elasticzo-fp32 or elasticzo-int8\?"):
         training_loop("elasticzo")
     with pytest.raises(
-        RigError, match=r"no method 'zzz': known are: bp, deepzero, elasticzo-fp32, elasticzo-int8, poor-mans, qzo-ff\."
+        RigError,
+        match=r"no method 'zzz': known are: bp, deepzero, elasticzo-fp32, elasticzo-int8, poor-mans, qzo-ff, tinytrain\.",
     ):
         training_loop("zzz")
 

@@ -34,4 +34,7 @@ def test_an_error_with_a_scale(board: bytes, what: str, index: int | None, value
 def test_an_output_with_an_exponent() -> None:
     data = VALUES.tobytes() + struct.pack("<h", -7)
     found = _element(5, 0, Stage("fc1", "output", data), VALUES.tobytes() + struct.pack("<h", -8))
-    assert (found.board, found.reference) == (-8, -7) and found.what == "sample 0 of the batch, exponent of the output of"
+    assert (found.board, found.reference) == (
+        -8,
+        -7,
+    ) and found.what == "sample 0 of the batch, exponent of the output of"

@@ -10,7 +10,7 @@ from hil.graph.affine8 import params, rounded
 from hil.reference.floats import F
 from hil.reference.formats.affine8.rescale import factor, quantized, rescaled
 
-NARROWEST = F(2.0**-100)  # of a float tensor that is not zero
+NARROWEST = F(2.0**-100)  # of a float tensor that is not zero, and what a sum with a running range is worth
 LARGEST_SCALE = F(2.0**40)
 SHARE = F(2.0**14)  # of one of two errors that are added
 
@@ -108,7 +108,7 @@ class RunningRange:
         """Return sums as errors, as the function of this name does, one sample after the other."""
         lo, hi = _extremes(acc)
         s, z = np.zeros(len(acc), F), np.zeros(len(acc), np.int64)
-        zero = (lo == hi) | (c == 0)
+        zero = (lo == hi) | (c < NARROWEST)  # so that the scale and its reciprocal are normal numbers
         for sample in np.flatnonzero(~zero):
             s[sample], z[sample] = self._next(lo[sample], hi[sample], c[sample], rounding)
         m, n = factor(np.where(zero, F(1), c) / np.where(zero, F(1), s))

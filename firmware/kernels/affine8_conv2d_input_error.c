@@ -1,0 +1,45 @@
+#include "kernels/dsp.h"
+#include "kernels/thumb1.h"
+
+#if !KERNELS_DSP && !KERNELS_THUMB1 /* else affine8_input_error_cores.c */
+
+#include <string.h>
+
+#include "kernels/affine8.h"
+#include "kernels/affine8_rows.h"
+#include "kernels/tflite_windows.h"
+
+/* Add what the window of an output has inside the image. */
+static void add_window(const int8_t *weights, int32_t weight_zero, int32_t error, const layer_shape_t *shape,
+                       span_t vertical, span_t horizontal, int32_t *acc) {
+    const uint32_t in_c = shape->in_c, n = horizontal.inside * in_c;
+    weights += (vertical.before * shape->kernel_w + horizontal.before) * in_c;
+    acc += (vertical.at * shape->in_w + horizontal.at) * in_c;
+    for (uint32_t i = 0; i < vertical.inside; i++) {
+        affine8_add_row(weights, weight_zero, error, n, acc);
+        weights += shape->kernel_w * in_c;
+        acc += shape->in_w * in_c;
+    }
+}
+
+void affine8_conv2d_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
+                                const layer_shape_t *shape, int32_t *scratch, int32_t *acc) {
+    const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+    const int8_t *error = errors->error;
+    (void)scratch;
+    memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
+    for (uint32_t y = 0; y < shape->out_h; y++) {
+        const span_t vertical = span_of(y, shape->stride, shape->padding, shape->kernel_h, shape->in_h);
+        for (uint32_t x = 0; x < shape->out_w; x++) {
+            const span_t horizontal = span_of(x, shape->stride, shape->padding, shape->kernel_w, shape->in_w);
+            for (uint32_t i = 0; i < errors->count; i++) {
+                const int32_t e = *error++ - errors->zero;
+                if (e != 0) {
+                    add_window(weights + errors->kept[i] * taps, weight_zero, e, shape, vertical, horizontal, acc);
+                }
+            }
+        }
+    }
+}
+
+#endif

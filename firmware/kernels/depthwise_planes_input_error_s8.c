@@ -1,0 +1,80 @@
+#include "kernels/depthwise_planes_s8.h"
+
+#include <string.h>
+
+#include "kernels/tflite_plane_s8.h"
+#include "kernels/tflite_windows.h"
+
+/* Within a phase the error of the input is the phase's taps, turned around, slid over the plane of the errors. */
+
+/* Returns the sum of the weights. */
+static int32_t take_turned(const int8_t *weights, const layer_shape_t *shape, const phase_t *vertical,
+                           const phase_t *horizontal, int8_t *kernel) {
+    int32_t sum = 0;
+    for (uint32_t i = vertical->taps; i-- > 0;) {
+        for (uint32_t j = horizontal->taps; j-- > 0;) {
+            const uint32_t ky = vertical->first + i * shape->stride, kx = horizontal->first + j * shape->stride;
+            const int8_t weight = weights[(ky * shape->kernel_w + kx) * shape->in_c];
+            sum += weight;
+            *kernel++ = weight;
+        }
+    }
+    return sum;
+}
+
+/* The zero point of the errors leaves every input with the same `offset`, since the padding of the plane is the zero
+   point too. */
+static void store_channel(const int8_t *plane, const int8_t *kernel, int8_t weight_zero, const layer_shape_t *shape,
+                          const phase_t *vertical, const phase_t *horizontal, int32_t offset, int32_t *acc) {
+    const uint32_t h = vertical->inputs, w = horizontal->inputs, stride = shape->stride, step = stride * shape->in_c;
+    const plane_window_t window = {.width = w + horizontal->taps - 1,
+                                   .kernel_h = vertical->taps,
+                                   .kernel_w = horizontal->taps,
+                                   .stride = 1,
+                                   .zero = weight_zero};
+    for (plane_block_t block = tflite_first_block(h, w); block.rows > 0; block = tflite_next_block(&block, h, w)) {
+        int32_t sums[TFLITE_PLANE_SUMS];
+        const int32_t *sum = sums;
+        tflite_plane_sums_s8(plane, kernel, &window, &block, sums);
+        for (uint32_t i = block.y; i < block.y + block.rows; i++) {
+            const uint32_t y = vertical->input + i * stride, x = horizontal->input + block.x * stride;
+            int32_t *to = acc + (y * shape->in_w + x) * shape->in_c;
+            for (const int32_t *const end = sum + block.columns; sum != end; to += step) {
+                *to = *sum++ - offset;
+            }
+        }
+    }
+}
+
+static void spread_phase(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
+                         const layer_shape_t *shape, const phase_t *vertical, const phase_t *horizontal,
+                         int8_t *scratch, int32_t *acc) {
+    const uint32_t taps = vertical->taps * horizontal->taps;
+    const plane_axis_t rows = tflite_plane_axis((int32_t)(vertical->output - (vertical->taps - 1)), 1,
+                                                vertical->inputs + vertical->taps - 1, shape->out_h);
+    const plane_axis_t columns = tflite_plane_axis((int32_t)(horizontal->output - (horizontal->taps - 1)), 1,
+                                                   horizontal->inputs + horizontal->taps - 1, shape->out_w);
+    int8_t *kernel = scratch, *plane = scratch + taps;
+    tflite_plane_fill(&rows, &columns, errors->zero, plane);
+    for (uint32_t i = 0; i < errors->count; i++) {
+        const uint32_t c = depthwise_channel(errors, i);
+        const int32_t sum = take_turned(weights + c, shape, vertical, horizontal, kernel);
+        const int32_t offset = errors->zero * (sum - weight_zero * (int32_t)taps);
+        tflite_plane_take(errors->error + c, shape->in_c, &rows, &columns, plane);
+        store_channel(plane, kernel, weight_zero, shape, vertical, horizontal, offset, acc + c);
+    }
+}
+
+void depthwise_planes_input_error_s8(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
+                                     const layer_shape_t *shape, int8_t *scratch, int32_t *acc) {
+    memset(acc, 0, shape_inputs(shape) * sizeof acc[0]); /* of the positions that no window sees */
+    for (uint32_t y = 0; y < shape->stride && y < shape->kernel_h; y++) {
+        const phase_t vertical = phase_of(y, shape->kernel_h, shape->stride, shape->padding, shape->in_h);
+        for (uint32_t x = 0; x < shape->stride && x < shape->kernel_w; x++) {
+            const phase_t horizontal = phase_of(x, shape->kernel_w, shape->stride, shape->padding, shape->in_w);
+            if (vertical.inputs > 0 && horizontal.inputs > 0) {
+                spread_phase(errors, weights, weight_zero, shape, &vertical, &horizontal, scratch, acc);
+            }
+        }
+    }
+}
