@@ -185,7 +185,9 @@ def figure4(request: FqtRequest) -> Table:
 def figure6(request: FqtRequest) -> Table:
     """Figure 6: three lambda_min in each configuration, and what the backward pass costs with each."""
     collector = Collector(request, EPOCHS)
-    rows = [(f"{configuration}-{share:g}", configuration, share) for configuration in CONFIGURATIONS for share in SHARES]
+    rows = [
+        (f"{configuration}-{share:g}", configuration, share) for configuration in CONFIGURATIONS for share in SHARES
+    ]
     for data in request.sets(tuple(RESET)):
         for row, configuration, share in rows:
             network = f"{RESET[data]}-{configuration}"
