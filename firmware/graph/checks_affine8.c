@@ -52,8 +52,7 @@ static bool scales_are_allowed(const candidate_t *candidate) {
     }
     if (graph_has_weights(layer)) {
         const affine8_tail_t *tail = &affine8_weighted(file, layer)->tail;
-        return affine8_is_weight_scale(tail->scale) &&
-               affine8_is_ratio(first * tail->scale, &tail->range);
+        return affine8_is_weight_scale(tail->scale) && affine8_is_ratio(first * tail->scale, &tail->range);
     }
     return !is_op(candidate, OP_MULTIPLY) ||
            affine8_is_ratio(first * affine8_of_file(file, layer->reads[1]).s, &affine8_unweighted(file, layer)->range);

@@ -126,7 +126,8 @@ static void results(const mlperf_tiny_t *tiny) {
     const uint32_t classes = model_classes(model); /* there is a network */
     put("m-results-[");
     for (uint32_t i = 0; i < classes; i++) {
-        const float p = exp32(-model_format(model, (uint8_t)(model->file.layers - 1))->loss(model, model_logits(model, 0), i));
+        const float p =
+            exp32(-model_format(model, (uint8_t)(model->file.layers - 1))->loss(model, model_logits(model, 0), i));
         const uint32_t mille = (uint32_t)(int32_t)(p * (float)MILLE + 0.5f);
         put(i > 0 ? "," : "");
         put_digits(mille / MILLE, 10, 1);

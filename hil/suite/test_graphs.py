@@ -51,6 +51,12 @@ def test_method_on_a_small_residual_net(hil_board, method, variant, hil_trial):
     train(hil_trial, Cell(method, variant, "resnet-tiny", hil_board).spec())
 
 
+def test_tinytrain_within_a_budget_for_every_board(hil_board, hil_trial):
+    """Let the board choose layers and channels of LeNet-5 within 60,000 bytes, then train them for two steps."""
+    settings = {"memory_budget": 60_000}
+    train(hil_trial, TrialSpec(hil_board, "budget", "lenet5-tflite", "tinytrain", batch=1, steps=3, settings=settings))
+
+
 @NIGHTLY
 @pytest.mark.parametrize(("method", "settings"), [("mezo", {"direction": "batch"}), ("deepzero", {"sparsity": 250})])
 def test_draws_that_all_samples_of_a_step_share(hil_board, method, settings, hil_trial):

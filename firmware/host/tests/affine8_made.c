@@ -48,8 +48,8 @@ static int8_t weight_zero(uint32_t l) {
     return (int8_t)((int32_t)(29 * l % 64) - 32);
 }
 
-static float bias_of(uint32_t l, uint32_t o) {
-    return ((float)((3 * o + 2 * l + 1) % 5) - 1.0f) / 8.0f;
+static float bias_of(const affine8_graph_t *graph, uint32_t l, uint32_t o) {
+    return graph->without_biases ? 0.0f : ((float)((3 * o + 2 * l + 1) % 5) - 1.0f) / 8.0f;
 }
 
 /* Bytes of a file, one after the other. */
@@ -116,7 +116,7 @@ static int32_t folded_of(const affine8_graph_t *graph, const affine8_spec_t *spe
     float s;
     int32_t z;
     params_of(graph, spec->reads[0], &s, &z);
-    const float j = 1.0f / (s * 0x1p-8f), steps = rintf(fminf(fmaxf(bias_of(l, o) * j, -0x1p29f), 0x1p29f));
+    const float j = 1.0f / (s * 0x1p-8f), steps = rintf(fminf(fmaxf(bias_of(graph, l, o) * j, -0x1p29f), 0x1p29f));
     const uint32_t taps = graph_taps(layer);
     int32_t sum = 0;
     for (uint32_t t = 0; t < taps; t++) {
@@ -146,11 +146,12 @@ static void put_affine8(bytes_t *bytes, const affine8_graph_t *graph, const affi
         put_u32(bytes, (uint32_t)folded_of(graph, spec, layer, l, o));
     }
     for (uint32_t o = 0; o < channels; o++) {
-        put_f32(bytes, bias_of(l, o));
+        put_f32(bytes, bias_of(graph, l, o));
     }
 }
 
-static void put_float32(bytes_t *bytes, const affine8_spec_t *spec, const graph_layer_t *layer, uint32_t l) {
+static void put_float32(bytes_t *bytes, const affine8_graph_t *graph, const affine8_spec_t *spec,
+                        const graph_layer_t *layer, uint32_t l) {
     const uint32_t channels = graph_has_weights(layer) ? layer->out_c : 0, weights = graph_weight_count(layer);
     for (uint32_t i = 0; i < weights; i++) {
         put_f32(bytes, (float)(weight(l, i) - weight_zero(l)) / 256.0f);
@@ -158,7 +159,7 @@ static void put_float32(bytes_t *bytes, const affine8_spec_t *spec, const graph_
     put_f32(bytes, spec->act_min);
     put_f32(bytes, spec->act_max);
     for (uint32_t o = 0; o < channels; o++) {
-        put_f32(bytes, bias_of(l, o));
+        put_f32(bytes, bias_of(graph, l, o));
     }
 }
 
@@ -225,7 +226,7 @@ void affine8_finish(graph_made_t *made, const affine8_graph_t *graph) {
         const affine8_spec_t *spec = &graph->layer[i];
         switch (layer->format) {
         case FORMAT_AFFINE8: put_affine8(&bytes, graph, spec, layer, l); break;
-        case FORMAT_FLOAT32: put_float32(&bytes, spec, layer, l); break;
+        case FORMAT_FLOAT32: put_float32(&bytes, graph, spec, layer, l); break;
         default: put_tflite8(&bytes, spec, layer, l);
         }
         l += graph_has_weights(layer);

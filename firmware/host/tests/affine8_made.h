@@ -18,15 +18,17 @@ typedef struct {
 
 #define NO_LIMIT 0x1p40f
 
-/* Write the bytes of a graph of n layers. `rounding`: the byte of the header. */
+/* A graph; `rounding` is the byte of the header. */
 typedef struct {
     uint16_t h, w, c;
     float scale;
     int8_t zero;
     uint8_t rounding, layers;
     const affine8_spec_t *layer;
+    bool without_biases; /* they are 0 */
 } affine8_graph_t;
 
+/* Write its bytes. */
 void affine8_finish(graph_made_t *made, const affine8_graph_t *graph);
 
 /* The networks A, B and C of section 11, A and B also in float32. */

@@ -100,6 +100,9 @@ int main(void) {
         {"affine8 numbers", test_affine8_numbers},
         {"affine8 layers", test_affine8_layers},
         {"affine8 kernels", test_affine8_kernels},
+        {"affine8 file", test_affine8_file},
+        {"fqt settings", test_fqt_settings},
+        {"fqt failures", test_fqt_failures},
         {"fqt sample", test_fqt_sample},
         {"fqt steps", test_fqt_steps},
     };

@@ -28,7 +28,7 @@ GRAPH_ROWS = (
     _row("scale: the gradient's norm counts a weight too many", "adaptive", "kernels/gradient_update.c", "(float)(losses + dimensions - 1u)", "(float)(losses + dimensions)", TRAINED, "weight"),
     _row("sign: saturated nodes are perturbed too", "model-node", "kernels/sign_moves.h", "act_max - act_min - 1;", "act_max - act_min;", TRAINED + QUERIES, ""),
     _row("index: an error of nodes is shifted by one bit more", "nodes at a large rate", "kernels/node_errors_s8.c", "bits(sum) - 7;", "bits(sum) - 6;", TRAINED, "weight"),
-    _row("scale: samples of a step are not aligned", "adaptive, three samples", "methods/tflite8_gradient.c", ".shift = align(model, sample->number == 0, l, x)", ".shift = 0 * align(model, sample->number == 0, l, x)", TRAINED, "weight"),
+    _row("scale: samples of a step are not aligned", "adaptive, three samples", "methods/tflite8_gradient.c", ".shift = align(model, sample->number == 0, l, &kept, x)", ".shift = 0 * align(model, sample->number == 0, l, &kept, x)", TRAINED, "weight"),
     _row("sign: biases of the last layer learn upwards", "last-layer", "kernels/apply_gradient_s32.c", "bias[i] - update_step", "bias[i] + update_step", LAST, "weight"),
     _row("stale buffer: a velocity keeps what it was", "mcutrain", "kernels/velocity.h", "*velocity = sum;", "*velocity = kept;", POINTWISE, "weight"),
     _row("sign: momentum is subtracted", "mcutrain", "kernels/velocity.h", "float sum = kept + added;", "float sum = added - kept;", POINTWISE, "weight"),

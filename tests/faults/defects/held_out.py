@@ -70,5 +70,5 @@ HELD_OUT_ROWS = (
     # Inputs of depthwise layers have the zero point -128: all channels but the first take the errors of those before into their offset.
     _arithmetic("stale sum: errors of a channel are added to those of the channels before", "int8-bp", "kernels/tflite_depthwise_s8_weight_gradient.c", "    for (uint32_t c = 0; c < channels; c++) {\n        int32_t sum = 0;\n", "    int32_t sum = 0;\n    for (uint32_t c = 0; c < channels; c++) {\n", (r"dw\d+",), "weight"),
     # Biases follow velocities of weights, which are not 0 any more, and in the second step these weights follow the biases'.
-    _arithmetic("index: velocities of biases lie over those of weights", "mcutrain", "methods/tflite8_gradient.c", "velocities(model, sink->l) + first", "velocities(model, sink->l) + first - (first < weights ? 0 : weights - trained_biases(&model->training, graph_layer(&model->file, sink->l)))", (r"pw\d+(\.bias)?",), "weight"),
+    _arithmetic("index: velocities of biases lie over those of weights", "mcutrain", "methods/tflite8_gradient.c", "kept->velocity + first + i", "kept->velocity + first + i - (biases ? kept->weights - kept->biases : 0)", (r"pw\d+(\.bias)?",), "weight"),
 )  # fmt: skip
