@@ -142,7 +142,7 @@ class Collector:
         else:
             base = replace(run, data=held_out, column=f"rate-{cell[1]}")
             seeds = min(SEARCH_SEEDS, self.request.seeds)
-            self.searches[stem_of(base)] = RateSearch(base, rates, seeds)
+            self.searches[stem_of(base)] = RateSearch(base, tuple(rates), seeds)
             stem: Any = stem_of(base) if isinstance(run, FqtRun) else (stem_of(base),)
             run = replace(run, rate_from=stem)
         self.cells[cell] = tuple(replace(run, seed=seed) for seed in range(1, self.request.seeds + 1))
@@ -198,6 +198,7 @@ def figure6(request: FqtRequest) -> Table:
         claims=(("uint8-1", "uint8-0.1"),), within=(*within, Within("uint8-0.5", "uint8-1", 2)),
         order="lambda_min 0.5 and 0.1 within 1 point of all channels in mixed and float32, 0.5 within 2 in uint8, "
         "0.1 below all channels in uint8",
+        all_channels={row: f"{configuration}-1" for row, configuration, share in rows if share < 1},
     )  # fmt: skip
 
 
@@ -230,6 +231,7 @@ def figure8(request: FqtRequest) -> Table:
         "fqt-figure8", "Learning curves of sparse updates (figure 8)", rows, FIGURE_6,
         within=tuple(Within(row, "mixed-1", 1) for row in rows[1:]),
         order="lambda_min 0.5 and 0.1 within 1 point of all channels", loss_charts={"last5": "figure 8"},
+        all_channels=dict.fromkeys(rows[1:], rows[0]),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
 import jinja2
 
@@ -20,6 +21,7 @@ CELL_FIELDS = (
     "failed", "backward_macs",
 )  # fmt: skip
 
+SPARSE = "Multiply-accumulates of the backward pass of a sample, mean over the whole training and the seeds (counted)"
 MEMORY = "Memory by plan in bytes (analytic), one sample at a time"
 
 
@@ -65,6 +67,7 @@ def as_markdown(summary: Summary) -> str:
         lines += [
             f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.right_signs:.1%}" for one in signs
         ]
+    lines += sparse_lines(summary)
     lines += rate_lines(summary)
     if table.memory:
         parts = list(table.memory[0].parts)
@@ -81,6 +84,24 @@ def as_markdown(summary: Summary) -> str:
         for one in summary.certificates
     ] or ["- nothing yet"]
     return "\n".join(lines) + "\n"
+
+
+def sparse_lines(summary: Summary) -> list[str]:
+    """Return what sparse backward passes cost over the whole training, beside those with all channels."""
+    table, lines = summary.table, [""]
+    lines += [f"{SPARSE}:", ""] if table.all_channels else []
+    for row, dense in table.all_channels.items():
+        ratios = []
+        for data, column in table.columns:
+            ours, whole = summary.cell(data, column, row), summary.cell(data, column, dense)
+            if ours is None or whole is None or not ours.backward_macs or whole.backward_macs is None:
+                continue
+            ratios.append(whole.backward_macs / ours.backward_macs)
+            counts = f"{ours.backward_macs:,.0f} of {whole.backward_macs:,.0f}, {ratios[-1]:.2f} times fewer"
+            lines.append(f"- {table.called(row)}, {data} {table.called(column)}: {counts}")
+        if len(ratios) > 1:
+            lines.append(f"- {table.called(row)}, mean over the data sets: {fmean(ratios):.2f} times fewer")
+    return lines if len(lines) > 1 else []
 
 
 def rate_lines(summary: Summary) -> list[str]:
@@ -139,5 +160,5 @@ def as_page(summary: Summary) -> str:
         undefined=jinja2.StrictUndefined,
     )
     names = {"called": summary.table.called, "charts": charts(summary), "entry": entry, "brackets": brackets}
-    names["memory_title"] = MEMORY
+    names |= {"memory_title": MEMORY, "sparse": sparse_lines(summary)}
     return environment.get_template("experiment.html.j2").render(s=summary, order_in_words=order_in_words, **names)

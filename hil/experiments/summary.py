@@ -187,6 +187,8 @@ def _doubts(
             found = searches.get(stem)
             if found is not None and (not found["inside"] or found["harmful"]):
                 yield f"the best rate of {row} is {'harmful' if found['harmful'] else 'not inside its grid'}"
+        if row != UNTUNED and any(run.eta is not None and run.epochs for run in runs):
+            yield f"the rate of {row} was not searched"
         if row != UNTUNED and cell.train_s and not cell.seeds_moved:
             yield f"{row} moved no weight"
         if cell.failed:

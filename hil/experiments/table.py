@@ -80,6 +80,7 @@ class Table:
     not_run: Mapping[str, str] = field(default_factory=dict)  # rows that were not run, with the reason
     memory: tuple[MemoryRow, ...] = ()  # of methods, by plan
     memory_parts: str = ""  # what the parts of the memory are, in words
+    all_channels: Mapping[str, str] = field(default_factory=dict)  # by row with a sparse backward pass the dense row
 
     @property
     def runs(self) -> tuple[Run, ...]:

@@ -64,8 +64,8 @@ def quantized_from(graph: FloatGraph, first: int, grids: Sequence[tuple[float, i
         factors = add_factors(inputs[0], inputs[1], scale) if layer.op is Op.ADD else None
         layers.append(
             Node(
-                names[index], layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], layer.kernel, layer.stride,
-                layer.pad, layer.block, act_min, act_max, scale, zero, own, factors,
+                names[index], layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], layer.kernel,
+                layer.stride, layer.pad, layer.block, act_min, act_max, scale, zero, own, factors,
             )
         )  # fmt: skip
     return layers
