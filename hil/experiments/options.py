@@ -28,14 +28,14 @@ from hil.networks import NETWORKS
 WITH_FP32 = ("elasticzo-table1", "elasticzo-table2")
 SEEDS, PAPER_SEEDS = 3, 5  # defaults; the second is of FQT, whose paper has five runs
 OWNERS: Mapping[str, tuple[str, ...]] = {  # the experiments that have an option of add_paper_options
-    "data": ("elasticzo-*", "qzo-few-shot", "qzo-ablation", *FQT_TABLES),
+    "data": ("elasticzo-*", "qzo-few-shot", "qzo-ablation", "fqt-*"),
     "columns": ("elasticzo-*",),
     "network": ("pmt-*", "qzo-*"),
     "corruptions": ("pmt-*", "qzo-ood"),
-    "images": ("pmt-*", "qzo-ood", "qzo-ablation", *FQT_TABLES),
+    "images": ("pmt-*", "qzo-ood", "qzo-ablation", "fqt-*"),
     "queries": ("pmt-*",),
     "tasks": ("qzo-few-shot",),
-    "rates": (*WITH_FP32, "pmt-*", "qzo-*", *FQT_TABLES),
+    "rates": (*WITH_FP32, "pmt-*", "qzo-*", "fqt-*"),
     "steps": tuple(FIGURES),
 }
 TRAINING = ("spec", "epochs", "batch", "seeds", "resume", "certify_only")  # options of experiments that train

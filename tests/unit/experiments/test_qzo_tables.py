@@ -173,7 +173,10 @@ def test_the_board_repeats_the_beginning_only(tmp_path: Path) -> None:
     "arguments, said",
     [
         (["qzo-ood", "--tasks=3"], "--tasks is an option of qzo-few-shot, not of qzo-ood"),
-        (["qzo-few-shot", "--images=3"], "--images is an option of pmt-*, qzo-ood, qzo-ablation, not of qzo-few-shot"),
+        (
+            ["qzo-few-shot", "--images=3"],
+            "--images is an option of pmt-*, qzo-ood, qzo-ablation, fqt-*, not of qzo-few-shot",
+        ),
         (["qzo-few-shot", "--batch=3"], "--batch is given for qzo-few-shot"),
         (["qzo-few-shot", "--data=furniture-clouds"], "--data names furniture-clouds, which only the column fp32"),
         (["qzo-ood", "--batch=900"], "a batch of 900 is larger than the 800 training images"),
