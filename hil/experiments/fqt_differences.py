@@ -66,10 +66,10 @@ def common(
     if seeds != 5:
         sentences.append(f"{seeds} seed{'s' if seeds > 1 else ''} in the place of five runs.")
     if searched:
-        begins = "" if rates is None else f", which begins with {', '.join(f'{rate:g}' for rate in rates)}"
+        begins = "" if rates is None else f" begins with {', '.join(f'{rate:g}' for rate in rates)} and"
         sentences.append(
             f"The paper has a rate of {RATE:g}. Here it is searched row by row on the last fifth of the training "
-            f"samples, which the search does not train on, by a grid{begins} and grows until its best rate is inside."
+            f"samples, which the search does not train on, by a grid that{begins} grows until its best rate is inside."
         )
     else:
         sentences.append("A single rate, which was not searched for.")
