@@ -12,7 +12,7 @@ from hil.benchmarks.kernels.shapes import Shape
 INPUT_ZERO, OUTPUT_ZERO, ACT_MIN, ACT_MAX = -128, -128, -128, 127  # ReLU6: zero is the lowest int8
 LARGEST = 32767  # w_max
 MULTIPLIER = 0x5A00_0000
-ENTRIES, FIELDS = 256, 512  # of the pool of a step
+FIELDS = 512  # of the pool of a step
 EPSILON_STEPS = 33  # eps_q of weights whose largest magnitude is about 1, with epsilon = 0.001
 POOL_STATE, STREAM_STATE = 0x1234_5678, 0x9264_E314
 

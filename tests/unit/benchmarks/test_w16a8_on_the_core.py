@@ -7,18 +7,12 @@ import struct
 import numpy as np
 import pytest
 
+from benchmarks.test_moves_on_the_core import following, stream
 from hil.benchmarks.kernels.shapes import Shape
 
 pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual`")
 
 MULTIPLIER, Z_X, Z_Y, ACT_MIN, ACT_MAX = 0x5A00_0001, -7, 3, -100, 90
-
-
-def following(x):
-    """xorshift32."""
-    x ^= x << 13 & 0xFFFF_FFFF
-    x ^= x >> 17
-    return x ^ (x << 5 & 0xFFFF_FFFF)
 
 
 def output(acc, shift):
@@ -46,7 +40,7 @@ def layer_parts(machine, rng, channels):
 
 @pytest.mark.parametrize("kernel", [1, 2, 3])
 def test_convolutions(machine, kernel):
-    """Numbers of taps with every rest of a division by eight groups of four, odd and even channels and positions."""
+    """Odd and even numbers of taps, channels and positions, with and without padding."""
     rng = np.random.default_rng(kernel)
     for in_c, out_c in ((1, 1), (2, 3), (3, 2), (5, 4), (8, 5), (17, 2), (33, 3)):
         shape = Shape(kernel + 1, kernel + 2, in_c, out_c, kernel, int(rng.integers(0, kernel)))
@@ -66,6 +60,7 @@ def test_convolutions(machine, kernel):
 
 
 def test_fully_connected_with_every_number_of_taps(machine):
+    """Every rest of a division by eight groups of four, twice."""
     rng = np.random.default_rng(4)
     for inputs in (*range(1, 70), 400):
         outputs = int(rng.integers(1, 7))
@@ -108,11 +103,7 @@ def test_moves_of_directions(machine):
             words = following(words)
             drawn.append(words)
         entries = of[np.array(drawn, "<u4").view(np.uint8).reshape(256, 4)].astype(int)
-        fields, word = [], state
-        while 4 * len(fields) < n:
-            word = following(word)
-            fields += [word >> place & 511 for place in (0, 9, 18)]
-        d = np.concatenate([entries, -entries])[fields].reshape(-1)[:n]
+        d = stream(entries, state, n)
         weights = rng.integers(-30000, 30001, n).astype(np.int16)
         at, moves = machine.put(weights), machine.put(struct.pack("<IB3xi", machine.room(4096), 0, 0))
         machine.call("direction_to_perturb", moves, pool_state, machine.put(of))
