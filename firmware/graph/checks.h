@@ -39,7 +39,6 @@ typedef bool (*check_t)(const candidate_t *candidate);
 typedef struct {
     uint8_t number; /* of the format, in the file */
     uint8_t weight_bytes, value_bytes;
-    uint8_t roundings;  /* the bits of the header's rounding that are for this format alone */
     bool has_exponents; /* of the weights of a layer */
     bool keeps_pixels;  /* a sample stays pixels, of which each pass makes value 0; else its values are made once */
     check_t check[CHECKS];

@@ -118,7 +118,6 @@ const format_checks_t affine8_checks = {
     .number = FORMAT_AFFINE8,
     .weight_bytes = sizeof(int8_t),
     .value_bytes = sizeof(int8_t),
-    .roundings = ROUNDS_DOWN,
     .check =
         {
             [CHECK_FORMAT] = is_taken,

@@ -117,7 +117,6 @@ const format_checks_t tflite8_checks = {
     .number = FORMAT_TFLITE8,
     .weight_bytes = sizeof(int8_t),
     .value_bytes = sizeof(int8_t),
-    .roundings = ROUNDS_SINGLE,
     .check =
         {
             [CHECK_FORMAT] = is_taken,

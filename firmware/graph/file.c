@@ -35,21 +35,15 @@ static failure_t check_file(const graph_file_t *file, uint32_t received) {
     return digest == header->digest ? no_failure() : refusal(FAILURE_NETWORK_DIGEST, digest, header->digest);
 }
 
-/* The bits of the rounding that have a meaning for a layer. */
-static uint8_t known_roundings(const graph_file_t *file) {
-    uint8_t known = 0;
-    for (uint8_t i = 0; i < file->layers; i++) {
-        const format_checks_t *format = format_checks(graph_layer(file, i)->format);
-        known |= format != NULL ? format->roundings : 0;
-    }
-    return known;
-}
-
+/* Bit 0 of a file that begins in another format than affine8 is a matter of CHECK_SCALE of its layers. */
 static failure_t check_rounding(const graph_file_t *file) {
-    const uint8_t known = known_roundings(file), rounding = graph_header(file)->single;
-    if ((known & ROUNDS_DOWN) == 0) {
-        return rounding <= ROUNDS_SINGLE ? no_failure() : refuse_layer(HEADER_LAYER, 0);
+    const uint8_t rounding = graph_header(file)->single;
+    bool has_affine8 = false;
+    for (uint8_t i = 0; i < file->layers; i++) {
+        has_affine8 |= graph_layer(file, i)->format == FORMAT_AFFINE8;
     }
+    const uint8_t single = graph_layer(file, 0)->format != FORMAT_AFFINE8 ? ROUNDS_SINGLE : 0;
+    const uint8_t known = single | (has_affine8 ? ROUNDS_DOWN : 0);
     return (rounding & ~known) == 0 ? no_failure() : refuse_layer(HEADER_LAYER, CHECK_ZERO);
 }
 

@@ -54,10 +54,6 @@ typedef struct {
     uint32_t count;
 } affine8_errors_t;
 
-/* Gather the errors of the `count` channels kept[0..count - 1] of [position][channel]. */
-void affine8_pack_channels(const int8_t *error, uint32_t positions, uint32_t channels, const uint16_t *kept,
-                           uint32_t count, int8_t *packed);
-
 /* Error of the input: acc[y][x][c] = the sum of (weight - weight_zero) * (error - zero) over the outputs that read the
    input. What falls on the padding is dropped. */
 void affine8_conv2d_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,

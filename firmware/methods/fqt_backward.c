@@ -4,6 +4,7 @@
 #include "formats/float32.h"
 #include "formats/tflite8_sizes.h"
 #include "kernels/affine8_elementwise.h"
+#include "kernels/gradients.h"
 #include "methods/fqt.h"
 
 #define MOST_SCALE 0x1p40f
@@ -61,7 +62,7 @@ static affine8_error_t through_weights(const way_back_t *way, uint8_t l, const f
     affine8_errors_t errors = {
         .error = error_of(way, (uint8_t)(l + 1)), .zero = of.z, .kept = kept->kept, .count = kept->count};
     if (kept->count < layer->out_c && layer->op != OP_DEPTHWISE) {
-        affine8_pack_channels(errors.error, positions, layer->out_c, kept->kept, kept->count, buffer + layout.levelled);
+        gather_channels_s8(errors.error, positions, layer->out_c, kept->kept, kept->count, buffer + layout.levelled);
         errors.error = buffer + layout.levelled;
     }
     switch (layer->op) {

@@ -6,6 +6,7 @@
 #include "formats/float32.h"
 #include "formats/tflite8_sizes.h"
 #include "kernels/channel_gradient_f32.h"
+#include "kernels/gradients.h"
 #include "methods/fqt.h"
 
 #define MOST_MEAN 0x1p50f
@@ -92,7 +93,7 @@ static void learn_channels(const learning_t *learning, const uint16_t *kept, uin
     memset(sums, 0, (taps + 1) * n * sizeof sums[0]);
     affine8_bias_gradient(&errors, positions, channels, sums + taps * n);
     if (!depthwise && n < channels) {
-        affine8_pack_channels(learning->error, positions, channels, kept, n, buffer + layout.errors);
+        gather_channels_s8(learning->error, positions, channels, kept, n, buffer + layout.errors);
         errors.error = buffer + layout.errors;
     }
     weight_sums(learning, &errors, in.z, buffer + layout.scratch, sums);

@@ -22,7 +22,6 @@ QUICK = [
     ("bias-only", "adaptive"),
     ("int8-bp", "qas"),
     ("mcutrain", "block3"),
-    ("tinytrain", "budget"),
 ]
 ON_QEMU = QUICK[2:4]
 SMALL = ("lenet5-tflite", "resnet-tiny", "resnet-tiny-32", "mcunet-48")

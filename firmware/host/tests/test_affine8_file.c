@@ -227,7 +227,7 @@ static void test_rounding_of_float32(void) {
     made_expect(&made, 0, 0, 0, "hard_swish and multiply in float32");
     made.bytes[29] = 2;
     made_seal(&made);
-    made_expect(&made, FAILURE_NETWORK_LAYER, HEADER, 0, "no affine8 layer rounds");
+    made_expect(&made, FAILURE_NETWORK_LAYER, HEADER, CHECK_ZERO, "no affine8 layer rounds");
     made.bytes[29] = 0;
     put_f32(parameters(&made, 1), -7.0f);
     made_seal(&made);

@@ -5,6 +5,7 @@
 #include "formats/affine8.h"
 #include "formats/tflite8_sizes.h"
 #include "kernels/affine8.h"
+#include "kernels/gradients.h"
 #include "naive_tflite.h"
 #include "tflite_drawn.h"
 
@@ -151,7 +152,7 @@ static void check_forward(const drawn_t *drawn, const int64_t *acc) {
 static affine8_errors_t errors_of(const drawn_t *drawn, int8_t **packed) {
     const uint32_t channels = drawn->shape.out_c, positions = drawn->outputs / channels;
     *packed = take(positions * drawn->count);
-    affine8_pack_channels(drawn->error, positions, channels, drawn->kept, drawn->count, *packed);
+    gather_channels_s8(drawn->error, positions, channels, drawn->kept, drawn->count, *packed);
     return (affine8_errors_t){.error = drawn->kind == DEPTHWISE ? drawn->error : *packed,
                               .zero = (int8_t)drawn->error_zero,
                               .kept = drawn->kept,

@@ -70,7 +70,7 @@ static void test_header(void) {
         {no_layers, 0},
         {one_class, 0},
         {many_classes, 0},
-        {third_rounding, 0},
+        {third_rounding, CHECK_ZERO},
         {zero_is_set, CHECK_ZERO},
         {scale_below_zero, CHECK_SCALE},
         {no_width, CHECK_DIMENSION},

@@ -68,7 +68,7 @@ HELD_OUT_ROWS = (
     # The mask of fc1 is drawn by the number of its layer as a query of layer 0: another state, other coordinates.
     _arithmetic("seed: layer and query are swapped in the mask", "deepzero", "methods/deepzero.c", "rademacher_state(tflite8_settings(model)->seed, step->step, 0, l, 0)", "rademacher_state(tflite8_settings(model)->seed, step->step, 0, 0, l)", (r"fc\d(\.bias)?", "loss"), ""),
     # Inputs of depthwise layers have the zero point -128: all channels but the first take the errors of those before into their offset.
-    _arithmetic("stale sum: errors of a channel are added to those of the channels before", "int8-bp", "kernels/tflite_depthwise_s8_weight_gradient.c", "    for (uint32_t c = 0; c < channels; c++) {\n        int32_t sum = 0;\n", "    int32_t sum = 0;\n    for (uint32_t c = 0; c < channels; c++) {\n", (r"dw\d+",), "weight"),
+    _arithmetic("stale sum: errors of a channel are added to those of the channels before", "int8-bp", "kernels/depthwise_planes_weight_gradient_s8.c", "        int32_t sum = -errors->zero * (int32_t)positions;\n", "        static int32_t sum;\n        sum -= errors->zero * (int32_t)positions;\n", (r"dw\d+",), "weight"),
     # Biases follow velocities of weights, which are not 0 any more, and in the second step these weights follow the biases'.
     _arithmetic("index: velocities of biases lie over those of weights", "mcutrain", "methods/tflite8_gradient.c", "kept->velocity + first + i", "kept->velocity + first + i - (biases ? kept->weights - kept->biases : 0)", (r"pw\d+(\.bias)?",), "weight"),
 )  # fmt: skip

@@ -25,6 +25,7 @@ IN_THE_GATE = {  # of a virtual board: a cheap row of every method
     ("tinytrain", "budget", "resnet-tiny"),
     ("elasticzo-fp32", "cls1", "lenet5-float32"),
     ("qzo-ff", "adamw", "resnet-tiny-w16a8"),
+    ("fqt", "sparse", "fqt-cnn-mixed"),
 }
 
 

@@ -24,7 +24,7 @@ def rig(tmp_path):
     return run
 
 
-QUICK = 18  # tests of the quick tier
+QUICK = 21  # tests of the quick tier
 NAMED = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'
 
 

@@ -45,7 +45,7 @@ def test_an_unknown_method_gets_its_close_match() -> None:
         training_loop("elasticzo")
     with pytest.raises(
         RigError,
-        match=r"no method 'zzz': known are: bp, deepzero, elasticzo-fp32, elasticzo-int8, poor-mans, qzo-ff, tinytrain\.",
+        match=r"no method 'zzz': known are: bp, deepzero, .*, poor-mans, qzo-ff, tinytrain\.",
     ):
         training_loop("zzz")
 
