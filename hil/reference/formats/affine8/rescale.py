@@ -32,8 +32,7 @@ def rescaled(a: np.ndarray, m: Any, n: Any, rounding: str) -> np.ndarray:
     """Return R(a, m, n) in float64; a are integers in float64, m and n broadcast to them."""
     unit = np.ldexp(1.0, -np.asarray(n))
     found: np.ndarray = a * (m * unit)  # exact: a times m has at most 48 bits
-    if rounding == "nearest":
-        found += 0.5
+    found += 0.5 if rounding == "nearest" else 0.0  # -0 becomes 0: an integer has no sign of zero
     np.floor(found, out=found)
     return found
 
