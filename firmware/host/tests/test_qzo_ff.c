@@ -132,6 +132,19 @@ static void test_three_directions(void) {
     qzo_bench_free(&bench);
 }
 
+/* The moves of all weights in step 1, along its only direction, are those of z. */
+static void check_guided(qzo_bench_t *bench, const int8_t *z) {
+    const int32_t sign = 1;
+    int16_t before[10];
+    memcpy(before, qzo_weights(bench, 0), sizeof before);
+    step_t step = {.step = 1};
+    passes(bench, &step, 0, 0, &sign);
+    for (uint32_t i = 0; i < 10; i++) {
+        const int32_t d = qzo_weights(bench, 0)[i] - before[i], expected = round_away(33 * z[i], 5);
+        CHECK(d == expected, "guided by %d, not %d", d, expected);
+    }
+}
+
 static void test_guide(void) {
     static const int16_t v[10] = {-494, -78, 572, 442, -1586, -364, 598, 468, -494, -1118};
     static const int8_t z[10] = {-4, -35, -2, 16, -1, 56, -8, -50, -62, -40};
@@ -143,14 +156,25 @@ static void test_guide(void) {
     passes(&bench, &step, 0, 1, &sign);
     finish(&bench, &step);
     check_s16((const int16_t *)(const void *)model_buffer(&bench.engine->model, QZO_GUIDE, 0), v, 10, "v");
-    int16_t before[10];
-    memcpy(before, qzo_weights(&bench, 0), sizeof before);
-    step = (step_t){.step = 1};
-    passes(&bench, &step, 0, 0, &sign);
+    check_guided(&bench, z);
+    qzo_bench_free(&bench);
+}
+
+/* Draws -3 -35 -3 15 2 57 -9 -51 -61 -38 and the largest v: 127 more and 127 less, in turn. */
+static void test_guide_saturates(void) {
+    static const int8_t z[10] = {124, -127, 124, -112, 127, -70, 118, -127, 66, -127};
+    static const int32_t sign = 1;
+    qzo_ff_settings_t settings = qzo_plain;
+    settings.guide = 256;
+    qzo_bench_t bench = ten_weights(file, &settings);
+    step_t step = {0}; /* the first one clips weights beyond W */
+    passes(&bench, &step, 0, 1, &sign);
+    finish(&bench, &step);
+    int16_t *v = (int16_t *)(void *)model_buffer(&bench.engine->model, QZO_GUIDE, 0);
     for (uint32_t i = 0; i < 10; i++) {
-        const int32_t d = qzo_weights(&bench, 0)[i] - before[i], expected = round_away(33 * z[i], 5);
-        CHECK(d == expected, "guided by %d, not %d", d, expected);
+        v[i] = i % 2 == 0 ? 32512 : -32512;
     }
+    check_guided(&bench, z);
     qzo_bench_free(&bench);
 }
 
@@ -248,6 +272,7 @@ void test_qzo_ff(void) {
     test_step_0();
     test_three_directions();
     test_guide();
+    test_guide_saturates();
     test_sharpness();
     test_normalisation();
     test_masks();

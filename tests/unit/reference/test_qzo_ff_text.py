@@ -129,6 +129,8 @@ def test_momentum() -> None:
     z = z_of(0, 10, step=1)
     assert z.tolist() == [-3, -35, -3, 15, 2, 57, -9, -51, -61, -38]
     assert momentum.guided(z, 128).tolist() == [-4, -35, -2, 16, -1, 56, -8, -50, -62, -40]
+    momentum.v = np.array([32512, -32512] * 5)  # its limits: 127 steps of z
+    assert momentum.guided(z, 256).tolist() == [124, -127, 124, -112, 127, -70, 118, -127, 66, -127]
 
 
 def test_sharpness() -> None:
