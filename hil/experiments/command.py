@@ -24,8 +24,11 @@ from hil.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, wr
 from hil.experiments.elasticzo_costs import NAME as COSTS
 from hil.experiments.elasticzo_costs import PAGE, costs
 from hil.experiments.elasticzo_tables import ELASTIC_TABLES
+from hil.experiments.fqt_cost_figures import FIGURES, write_costs
+from hil.experiments.fqt_published import STEPS
+from hil.experiments.fqt_tables import FQT_TABLES
 from hil.experiments.kinds import Run
-from hil.experiments.options import add_paper_options, refuse_for_costs, selected_table
+from hil.experiments.options import PAPER_SEEDS, SEEDS, add_paper_options, refuse_for_costs, selected_table
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
@@ -40,7 +43,7 @@ from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 
 EXIT_FAILED = 1
-CERTIFICATES = "certificates.json"
+CERTIFICATES, BOARD = "certificates.json", "stm32h7b3"
 
 
 def main(arguments: list[str]) -> int:
@@ -48,25 +51,44 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     if options.experiment == COSTS:
         return _costs(options)
+    if options.experiment in FIGURES and options.experiment not in FQT_TABLES:
+        refuse_for_costs(options)
+        return _of_figure(options, Console())
     table = selected_table(options)
-    boards.load(options.board)
+    board = options.board or BOARD
+    boards.load(board)
     out: Path = options.out or Path("reports") / "experiments" / table.name
     console = Console()
     if not options.certify_only:
         train(table, out, options.jobs, options.resume, console)
     _all_complete(table, out)
     kept = _kept(out) if options.resume else []
-    summary = certified(table, out, options.board, on_bench, console, kept)
+    summary = certified(table, out, board, on_bench, console, kept)
     console.print((out / "table.md").read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
     console.print(f"report: {out / 'index.html'}", highlight=False, soft_wrap=True)
-    return EXIT_FAILED if any(one.verdict == "fail" for one in summary.certificates) else 0
+    failed = any(one.verdict == "fail" for one in summary.certificates)
+    costs_failed = options.experiment in FIGURES and _of_figure(options, console) == EXIT_FAILED
+    return EXIT_FAILED if failed or costs_failed else 0
+
+
+def _of_figure(options: argparse.Namespace, console: Console) -> int:
+    """Measure what a figure of FQT costs, on the paper's boards or on the one that is named."""
+    on = () if options.board is None else (boards.load(options.board).name,)
+    out = options.out or Path("reports") / "experiments" / options.experiment
+    steps = options.steps or STEPS
+    passed = write_costs(
+        options.experiment, on, out, steps, on_bench, lambda line: console.print(line, highlight=False), _facts()
+    )
+    console.print((out / PAGE).read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
+    return 0 if passed else EXIT_FAILED
 
 
 def _costs(options: argparse.Namespace) -> int:
     refuse_for_costs(options)
-    boards.load(options.board)
+    board = options.board or BOARD
+    boards.load(board)
     console, out = Console(), options.out or Path("reports") / "experiments" / COSTS
-    passed = costs(options.board, out, on_bench, lambda line: console.print(line, highlight=False), _facts())
+    passed = costs(board, out, on_bench, lambda line: console.print(line, highlight=False), _facts())
     console.print((out / PAGE).read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
     return 0 if passed else EXIT_FAILED
 
@@ -131,13 +153,15 @@ def _parser() -> argparse.ArgumentParser:
     text = "Train the table of a paper, and certify it on the board."
     parser = argparse.ArgumentParser(prog="hil experiment", description=text)
     add = parser.add_argument
-    experiments = [*ELASTIC_TABLES, COSTS, *PMT_TABLES, *QZO_TABLES]
+    experiments = [*ELASTIC_TABLES, COSTS, *PMT_TABLES, *QZO_TABLES, *dict.fromkeys((*FQT_TABLES, *FIGURES))]
     add("experiment", nargs="?", choices=experiments, help="table or figure")
     add("--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name")
-    add("--seeds", type=positive_count, default=3, metavar="N", help="number of seeds, from 1 (default: 3)")
+    seeds = f"number of seeds, from 1 (default: {SEEDS}, fqt-* {PAPER_SEEDS})"
+    add("--seeds", type=positive_count, metavar="N", help=seeds)
     add("--epochs", type=positive_count, metavar="E", help="epochs (default: the paper's, or those of the comparison)")
     add("--batch", type=positive_count, metavar="B", help="samples per step (default: the paper's)")
-    add("--board", default="stm32h7b3", metavar="NAME", help="board for the certificates (default: stm32h7b3)")
+    board = f"board for the certificates (default: {BOARD}), and for the costs of fqt-* (default: the paper's)"
+    add("--board", metavar="NAME", help=board)
     cores = os.cpu_count() or 1
     add("--jobs", type=positive_count, default=cores, metavar="N", help="parallel runs (default: one per core)")
     add_paper_options(parser)

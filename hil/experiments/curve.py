@@ -42,6 +42,8 @@ class EpochRow:
     test_loss: float | None = (
         None  # mean over all test images, in nats; None in old rows, and where logits have no scale
     )
+    failed: str = ""  # why a step of this epoch failed: it changed nothing, and the run ends here
+    backward_macs: float | None = None  # multiply-accumulates of a sample's backward pass, mean; None: not counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,5 +161,5 @@ def complete(folder: Path) -> bool:
 
 
 def ended(run: Run, rows: Sequence[EpochRow]) -> bool:
-    """Return whether the rows of a run cover all its epochs."""
-    return bool(rows) and rows[-1].epoch >= run.epochs
+    """Return whether the rows of a run cover all its epochs, or one of its steps failed."""
+    return bool(rows) and (rows[-1].epoch >= run.epochs or bool(rows[-1].failed))

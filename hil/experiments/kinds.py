@@ -7,12 +7,14 @@ from typing import Any
 
 from hil.experiments.exponents import ExponentRun
 from hil.experiments.float_runs import FloatRun
+from hil.experiments.fqt_runs import FqtRun
 from hil.experiments.graphs import GraphRun
 from hil.experiments.qzo_runs import QzoRun
 
-Run = ExponentRun | GraphRun | FloatRun | QzoRun
-RatedRun = GraphRun | FloatRun | QzoRun  # with a learning rate, which may be searched
+Run = ExponentRun | GraphRun | FloatRun | QzoRun | FqtRun
+RatedRun = GraphRun | FloatRun | QzoRun | FqtRun  # with a learning rate, which may be searched
 KINDS: Mapping[str, type[Run]] = {  # by a field of run.json that no kind further down has
+    "configuration": FqtRun,
     "backbone": QzoRun,
     "method": GraphRun,
     "network": FloatRun,

@@ -15,6 +15,8 @@ from hil.experiments.elasticzo_fp32_tables import CLOUDS, FP32
 from hil.experiments.elasticzo_fp32_tables import PAPER_BATCH as FP32_BATCH
 from hil.experiments.elasticzo_tables import ELASTIC_TABLES, PAPER_BATCH, ElasticzoRequest
 from hil.experiments.exponents import LOSS
+from hil.experiments.fqt_cost_figures import FIGURES
+from hil.experiments.fqt_tables import FQT_DATA, FQT_TABLES, FqtRequest
 from hil.experiments.pmt_runs import RATES, PmtRequest
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.qzo_builder import QzoRequest
@@ -24,16 +26,19 @@ from hil.experiments.table import Table
 from hil.networks import NETWORKS
 
 WITH_FP32 = ("elasticzo-table1", "elasticzo-table2")
+SEEDS, PAPER_SEEDS = 3, 5  # defaults; the second is of FQT, whose paper has five runs
 OWNERS: Mapping[str, tuple[str, ...]] = {  # the experiments that have an option of add_paper_options
-    "data": ("elasticzo-*", "qzo-few-shot", "qzo-ablation"),
+    "data": ("elasticzo-*", "qzo-few-shot", "qzo-ablation", "fqt-*"),
     "columns": ("elasticzo-*",),
     "network": ("pmt-*", "qzo-*"),
     "corruptions": ("pmt-*", "qzo-ood"),
-    "images": ("pmt-*", "qzo-ood", "qzo-ablation"),
+    "images": ("pmt-*", "qzo-ood", "qzo-ablation", "fqt-*"),
     "queries": ("pmt-*",),
     "tasks": ("qzo-few-shot",),
-    "rates": (*WITH_FP32, "pmt-*", "qzo-*"),
+    "rates": (*WITH_FP32, "pmt-*", "qzo-*", "fqt-*"),
+    "steps": tuple(FIGURES),
 }
+TRAINING = ("spec", "epochs", "batch", "seeds", "resume", "certify_only")  # options of experiments that train
 
 
 def add_paper_options(parser: argparse.ArgumentParser) -> None:
@@ -41,15 +46,17 @@ def add_paper_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("options of some experiments").add_argument
     committed = [name for name, known in NETWORKS.items() if known.committed and not known.converted]
     rates = ",".join(f"{rate:g}" for rate in RATES)
-    add("--data", choices=known_sets(), help=_of("data", "data set; default: those that are fetched, qzo-* mnist"))
+    sets = tuple(dict.fromkeys((*known_sets(), *FQT_DATA)))
+    add("--data", choices=sets, help=_of("data", "data set; default: those that are there, qzo-* mnist"))
     columns = f"columns; default: {','.join(LOSS)}, for {' and '.join(WITH_FP32)} also {FP32}"
     add("--columns", metavar="LIST", help=_of("columns", columns))
     network = "pre-trained network; default: pmt-* resnet-tiny, qzo-* lenet5-tflite"
     add("--network", choices=committed, help=_of("network", network))
     add("--corruptions", metavar="LIST", help=_of("corruptions", "corruptions; default: the table's"))
-    add("--images", type=positive_count, metavar="N", help=_of("images", "training images; default: 1000"))
+    add("--images", type=positive_count, metavar="N", help=_of("images", "training images; default: 1000, fqt-* 2000"))
     add("--queries", type=positive_count, metavar="Q", help=_of("queries", "for each layer; default: 100"))
     add("--tasks", type=positive_count, metavar="T", help=_of("tasks", "few-shot tasks for each seed; default: 20"))
+    add("--steps", type=positive_count, metavar="N", help=_of("steps", "steps for latency and energy; default: 1000"))
     searched = f"learning rates to choose from; default of pmt-*: {rates}"
     add("--rates", metavar="LIST", help=_of("rates", searched))
 
@@ -71,27 +78,30 @@ def selected_table(options: argparse.Namespace) -> Table:
     if name is None:
         if given:
             raise RigError(f"--{given[0]} cannot be combined with --spec: write it in the file.")
-        return read_spec(options.spec, options.seeds, options.epochs, options.batch)
+        return read_spec(options.spec, options.seeds or SEEDS, options.epochs, options.batch)
     for option in given:
         if not any(fnmatchcase(name, owner) for owner in OWNERS[option]):
             owners = ", ".join(OWNERS[option])
             raise RigError(f"--{option} is an option of {owners}, not of {name}: leave it out.")
+    if options.seeds is None:
+        options.seeds = PAPER_SEEDS if name in FQT_TABLES else SEEDS
     if name in ELASTIC_TABLES:
         make, epochs = ELASTIC_TABLES[name]
         return make(_elastic(options, epochs))
     if name in PMT_TABLES:
         return PMT_TABLES[name](_pmt(options))
+    if name in FQT_TABLES:
+        return FQT_TABLES[name](FqtRequest(**_given(options, ("data", "seeds", "epochs", "batch", "images"))))
     return QZO_TABLES[name](_qzo(options))
 
 
 def refuse_for_costs(options: argparse.Namespace) -> None:
-    """Raise RigError for an option that elasticzo-costs does not have: it trains nothing."""
-    for option in (*OWNERS, "spec", "epochs", "batch"):
-        if getattr(options, option) is not None:
-            raise RigError(f"--{option} is no option of elasticzo-costs, which trains nothing: leave it out.")
-    for option in ("resume", "certify_only"):
-        if getattr(options, option):
-            raise RigError(f"--{option.replace('_', '-')} is no option of elasticzo-costs: leave it out.")
+    """Raise RigError for an option of experiments that train: this one does not."""
+    name = options.experiment
+    for option in (*OWNERS, *TRAINING):
+        if getattr(options, option) and name not in OWNERS.get(option, ()):
+            said = option.replace("_", "-")
+            raise RigError(f"--{said} is no option of {name}, which trains nothing: leave it out.")
 
 
 def _elastic(options: argparse.Namespace, epochs: int) -> ElasticzoRequest:

@@ -30,6 +30,7 @@ NAMES = {
     ("resnet-tiny", "tflite8"): "resnet-tiny",
 }
 BATCH = 32  # the plans hold one sample at a time
+PARTS = "weights: the network file; scratch: all else"
 
 
 def memory_rows() -> tuple[MemoryRow, ...]:
@@ -43,5 +44,6 @@ def memory_rows() -> tuple[MemoryRow, ...]:
             graph = build(NAMES[network, format], 1)
             method = kind.on(graph, variant or kind.default_variant, batch=BATCH, **settings)
             weights = file_size(graph)
-            found.append(MemoryRow(network, title, weights, method.plan(1).total - weights))
+            parts = {"weights": weights, "scratch": method.plan(1).total - weights}
+            found.append(MemoryRow(network, title, parts))
     return tuple(found)

@@ -9,7 +9,7 @@ from typing import Any
 from hil.errors import RigError
 from hil.experiments.qzo_builder import EPSILON, PAPER_EPSILON, Builder, QzoRequest, Row, adamw, base_run, layers
 from hil.experiments.qzo_differences import ABLATION, FEW_SHOT, OOD, common
-from hil.experiments.qzo_memory import memory_rows
+from hil.experiments.qzo_memory import PARTS, memory_rows
 from hil.experiments.qzo_published import CORRUPTED, OMNIGLOT, SEVERITIES, TITLES
 from hil.experiments.qzo_runs import BP, DRAWN_HEAD, FP32
 from hil.experiments.table import Claims, Table
@@ -132,8 +132,8 @@ def ablation(request: QzoRequest) -> Table:
     order = "BP above FF, more directions better, 16w8a above 8w8a, sharpness-aware and normalised above neither"
     names = ("none", *rows, *not_run)
     title = "A change of domain by linear probe (figures 2 and 5 of QZO-FF)"
-    memory = memory_rows()
-    return _table("qzo-ablation", title, builder, names, claims, order, ABLATION, {}, memory=memory, not_run=not_run)
+    others = {"memory": memory_rows(), "memory_parts": PARTS, "not_run": not_run}
+    return _table("qzo-ablation", title, builder, names, claims, order, ABLATION, {}, **others)
 
 
 QZO_TABLES: Mapping[str, Callable[[QzoRequest], Table]] = {

@@ -32,11 +32,12 @@ class RateResult:
     loss: float  # mean training loss of the last epoch over the seeds, in nats
     moved: float  # smallest share, over the seeds, of the trained numbers that differ from their initial values
     before: float  # mean accuracy before training
+    failed: bool = False  # whether a step of a seed failed
 
     @property
     def harmful(self) -> bool:
-        """Whether training lowers the accuracy; then a lower rate is better."""
-        return fmean(self.accuracies) < self.before
+        """Whether a step fails or training lowers the accuracy; then a lower rate is better."""
+        return self.failed or fmean(self.accuracies) < self.before
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields, with mean and spread of the accuracies."""
@@ -84,9 +85,10 @@ class RateSearch(Generic[Rated]):
         least, most = found[0], found[-1]
         if len(found) >= MOST_RATES:
             return ()
-        if (best.moved == 0 or best is most) and (rate := above(most.eta)) <= self.base.largest_eta:
+        up, down = best.moved == 0 or best is most, best is least or best.harmful
+        if up and not best.failed and (rate := above(most.eta)) <= self.base.largest_eta:
             return self.runs(rate)
-        if (best is least or best.harmful) and least.moved > 0 and (rate := below(least.eta)) >= SMALLEST_ETA:
+        if down and (least.moved > 0 or least.failed) and (rate := below(least.eta)) >= SMALLEST_ETA:
             return self.runs(rate)
         if best.moved > 0 and (between := _beside(best.eta, [one.eta for one in found])):
             return self.runs(between)
@@ -118,18 +120,19 @@ def results(runs: Path, stem: str) -> list[RateResult]:
     Raises:
         RigError: a run is not trained to its end, or there is none.
     """
-    by_rate: dict[float, list[tuple[float, float, float, float]]] = {}
+    by_rate: dict[float, list[tuple[float, float, float, float, bool]]] = {}
     for eta, run, rows in _runs(runs, stem):
         if not ended(run, rows):
             raise RigError(f"the run {run.name} is not trained to its end, and others depend on it: add --resume.")
         last = rows[-1]
-        by_rate.setdefault(eta, []).append((last.test_accuracy, last.loss or 0.0, last.moved, rows[0].test_accuracy))
+        facts = last.test_accuracy, last.loss or 0.0, last.moved, rows[0].test_accuracy, bool(last.failed)
+        by_rate.setdefault(eta, []).append(facts)
     if not by_rate:
         raise RigError(f"{runs} contains no run of the search {stem}: add --resume.")
     found = []
     for eta, seeds in sorted(by_rate.items()):
-        accuracies, losses, moved, before = zip(*seeds, strict=True)
-        found.append(RateResult(eta, accuracies, fmean(losses), min(moved), fmean(before)))
+        accuracies, losses, moved, before, failed = zip(*seeds, strict=True)
+        found.append(RateResult(eta, accuracies, fmean(losses), min(moved), fmean(before), any(failed)))
     return found
 
 
@@ -143,11 +146,11 @@ def _runs(runs: Path, stem: str) -> Iterator[tuple[float, Run, list[EpochRow]]]:
 
 
 def best_of(found: Sequence[RateResult]) -> RateResult:
-    """Return the rate with the best mean accuracy on the held-out images among those that move weights.
+    """Return the rate with the best mean accuracy on the held-out images among those that move weights and do not fail.
 
     Equals are decided by the loss, then by the size of the rate.
     """
-    return min(found, key=lambda one: (one.moved == 0, -fmean(one.accuracies), one.loss, one.eta))
+    return min(found, key=lambda one: (one.moved == 0, one.failed, -fmean(one.accuracies), one.loss, one.eta))
 
 
 def best_rate(runs: Path, stem: str) -> float:
@@ -165,7 +168,7 @@ def search_facts(runs: Path, search: RateSearch[Any]) -> Mapping[str, Any]:
         "seeds": search.seeds,
         "rates": [one.to_json() for one in found],
         "chosen": best.eta,
-        "inside": found[0].eta < best.eta < found[-1].eta and best.moved > 0,
+        "inside": found[0].eta < best.eta < found[-1].eta and best.moved > 0 and not best.failed,
         "harmful": best.harmful,
     }
 

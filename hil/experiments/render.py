@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
 
 import jinja2
 
@@ -16,10 +17,12 @@ from hil.experiments.summary import CellResult, Order, Summary
 from hil.record.atomic_write import write_atomic
 
 CELL_FIELDS = (
-    "data", "column", "row", "seeds", "mean", "spread", "paper", "right_signs", "chosen", "train_s", "steps_per_s"
+    "data", "column", "row", "seeds", "mean", "spread", "paper", "right_signs", "chosen", "train_s", "steps_per_s",
+    "failed", "backward_macs",
 )  # fmt: skip
 
-MEMORY = "Memory by plan in bytes (analytic), one sample at a time: the network file, and all else"
+SPARSE = "Multiply-accumulates of the backward pass of a sample, mean over the whole training and the seeds (counted)"
+MEMORY = "Memory by plan in bytes (analytic), one sample at a time"
 
 
 def write(summary: Summary, folder: Path) -> None:
@@ -53,7 +56,7 @@ def as_markdown(summary: Summary) -> str:
     for row in table.rows:
         entries = (entry(summary, data, column, row) for data, column in table.columns)
         lines.append(f"| {table.called(row)} | " + " | ".join(entries) + " |")
-    if table.claims:
+    if summary.orders:
         lines += ["", f"Order {table.order}:", ""]
         lines += [f"- {order.data} {table.called(order.column)}: {order_in_words(order)}" for order in summary.orders]
     if chosen := [cell for cell in summary.cells if cell.chosen]:
@@ -64,10 +67,15 @@ def as_markdown(summary: Summary) -> str:
         lines += [
             f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.right_signs:.1%}" for one in signs
         ]
+    lines += sparse_lines(summary)
     lines += rate_lines(summary)
     if table.memory:
-        lines += ["", f"{MEMORY}:", "", "| network | method | weights | scratch |", "|---|---|---:|---:|"]
-        lines += [f"| {one.network} | {one.method} | {one.weights:,} | {one.scratch:,} |" for one in table.memory]
+        parts = list(table.memory[0].parts)
+        lines += ["", f"{MEMORY} ({table.memory_parts}):", ""]
+        lines += [f"| network | method | {' | '.join(parts)} |", "|---|---|" + "---:|" * len(parts)]
+        for one in table.memory:
+            sizes = " | ".join(f"{one.parts[part]:,}" for part in parts)
+            lines.append(f"| {one.network} | {one.method} | {sizes} |")
     lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in table.differences)]
     lines += ["", "Certified on the board, bit for bit:", ""]
     lines += [
@@ -78,6 +86,24 @@ def as_markdown(summary: Summary) -> str:
     return "\n".join(lines) + "\n"
 
 
+def sparse_lines(summary: Summary) -> list[str]:
+    """Return what sparse backward passes cost over the whole training, beside those with all channels."""
+    table, lines = summary.table, [""]
+    lines += [f"{SPARSE}:", ""] if table.all_channels else []
+    for row, dense in table.all_channels.items():
+        ratios = []
+        for data, column in table.columns:
+            ours, whole = summary.cell(data, column, row), summary.cell(data, column, dense)
+            if ours is None or whole is None or not ours.backward_macs or whole.backward_macs is None:
+                continue
+            ratios.append(whole.backward_macs / ours.backward_macs)
+            counts = f"{ours.backward_macs:,.0f} of {whole.backward_macs:,.0f}, {ratios[-1]:.2f} times fewer"
+            lines.append(f"- {table.called(row)}, {data} {table.called(column)}: {counts}")
+        if len(ratios) > 1:
+            lines.append(f"- {table.called(row)}, mean over the data sets: {fmean(ratios):.2f} times fewer")
+    return lines if len(lines) > 1 else []
+
+
 def rate_lines(summary: Summary) -> list[str]:
     """Return the searches of learning rates as lines of text: every rate with its accuracy; the chosen one is bold."""
     what = "mean accuracy on the held-out images over the seeds; the chosen rate is bold"
@@ -86,6 +112,7 @@ def rate_lines(summary: Summary) -> list[str]:
         rates = []
         for one in search["rates"]:
             text = f"{one['eta']:g}: {one['mean']:.1%}" + (" (no weight moves)" if one["moved"] == 0 else "")
+            text += " (a step failed)" if one["failed"] else ""
             rates.append(f"**{text}**" if one["eta"] == search["chosen"] else text)
         edge = "" if search["inside"] else "; the best rate does not lie inside the grid"
         edge += "; no rate is as good as no training" if search["harmful"] else ""
@@ -104,6 +131,7 @@ def entry(summary: Summary, data: str, column: str, row: str) -> str:
         return ""
     spread = "" if cell.spread is None else f" ± {cell.spread:.2f}"
     ours = "–" if cell.mean is None else f"{cell.mean:.2f}{spread}"
+    ours += f", {cell.failed} of {len(cell.values)} failed" if cell.failed else ""
     if not summary.table.paper:
         return ours
     return f"{ours} ({'–' if cell.paper is None else f'{cell.paper:.2f}'})"
@@ -115,10 +143,11 @@ def brackets(summary: Summary) -> str:
 
 
 def order_in_words(order: Order) -> str:
-    """Return in words whether the order holds."""
+    """Return in words whether the order holds, and why nothing is claimed yet."""
     if order.holds is None:
         return "not all rows are trained"
-    return "holds" if order.holds else "does not hold: " + ", ".join(order.broken)
+    said = "holds" if order.holds else "does not hold: " + ", ".join(order.broken)
+    return said + "".join(f"; no claim, {doubt}" for doubt in order.doubts)
 
 
 def as_page(summary: Summary) -> str:
@@ -131,5 +160,5 @@ def as_page(summary: Summary) -> str:
         undefined=jinja2.StrictUndefined,
     )
     names = {"called": summary.table.called, "charts": charts(summary), "entry": entry, "brackets": brackets}
-    names["memory_title"] = MEMORY
+    names |= {"memory_title": MEMORY, "sparse": sparse_lines(summary)}
     return environment.get_template("experiment.html.j2").render(s=summary, order_in_words=order_in_words, **names)

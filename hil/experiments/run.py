@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from hil.reference.methods import StepOutcome
+from hil.reference.methods import Reference, StepOutcome
 
 Schedule = tuple[tuple[int, Mapping[str, float]], ...]  # changes of settings, each with its first step
 Tensors = Sequence[np.ndarray]
@@ -56,6 +56,15 @@ class BaseRun:
     def resolved(self: AnyRun, trained: TrainedRuns) -> AnyRun:
         """Return the run with everything chosen that it leaves open."""
         return self
+
+    def searches(self) -> tuple[str, ...]:
+        """Return the stems of the searches that its learning rate may come from."""
+        stems = getattr(self, "rate_from", ())
+        return (stems,) if isinstance(stems, str) else tuple(stems)
+
+    def backward_macs(self, learner: Reference) -> float | None:
+        """Return the multiply-accumulates of the backward pass of the last step, a sample; None: not counted."""
+        return None
 
     def right_sign(self, outcome: StepOutcome) -> bool | None:
         """Return whether the step had the sign of the float losses; None if the method uses no sign."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -33,19 +33,24 @@ class CellResult:
     chosen: str  # settings that were searched; empty if there were none
     train_s: float | None  # wall time of the training steps for one seed
     steps_per_s: float | None  # training steps per second of wall time, mean over seeds
+    failed: int = 0  # runs that a failed step ended; their value is that of the weights before it
+    backward_macs: float | None = None  # as in the curve, mean over epochs and seeds
+    seeds_moved: bool = False  # whether training moved weights with every seed
 
 
 @dataclass(frozen=True)
 class Order:
     """Whether the means of a column have the order that the paper claims.
 
-    `holds` is None while a mean is missing; `broken` names the pairs in the wrong order.
+    `holds` is None while a mean is missing; `broken` names the pairs in the wrong order; `doubts` say why nothing may
+    be claimed yet.
     """
 
     data: str
     column: str
     holds: bool | None
     broken: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class Summary:
     table: Table
     facts: Mapping[str, Any]  # time, versions and host
     cells: tuple[CellResult, ...]  # in the order of the table
-    orders: tuple[Order, ...]  # one per column
+    orders: tuple[Order, ...]  # one per column, if anything is claimed
     curves: Curves
     certificates: tuple[Certificate, ...]  # empty if nothing was certified
     searches: tuple[Mapping[str, Any], ...] = ()  # finished searches of learning rates, from `search_facts`
@@ -92,8 +97,10 @@ def summarise(table: Table, runs: Path, facts: Mapping[str, Any], certificates: 
     """Summarise the curves below `runs`; incomplete runs are left out of the cells."""
     curves = {run.name: read_curve(runs / run.name) for run in table.runs}
     cells = tuple(_cell(table, cell, runs, curves) for cell in table.cells)
-    orders = tuple(_order(table, cells, *column) for column in table.columns)
-    searches = tuple(search_facts(runs, search) for search in table.searches if search.over(runs))
+    found = {search.stem: search_facts(runs, search) for search in table.searches if search.over(runs)}
+    claimed = table.columns if table.claims or table.within else ()
+    orders = tuple(_order(table, cells, found, *column) for column in claimed)
+    searches = tuple(found.values())
     return Summary(table, facts, cells, orders, curves, tuple(certificates), searches)
 
 
@@ -107,6 +114,7 @@ def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
     steps_count = row != UNTUNED and table.measure is not COSINE  # a run of cosines has one step and is in all columns
     trained = [one for run in done for one in curves[run.name][1:]] if steps_count else []
     signs = [one.right_signs for one in trained if one.right_signs is not None]
+    macs = [one.backward_macs for one in trained if one.backward_macs is not None]
     seconds = sum(one.train_s for one in trained)
     steps = sum(curves[run.name][-1].step * max(run.tasks, 1) for run in done) if trained else 0
     return CellResult(
@@ -121,6 +129,9 @@ def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
         chosen="; ".join(dict.fromkeys(resolved(run, runs).chosen() for run in done)) if trained else "",
         train_s=seconds / len(by_seed) if trained else None,
         steps_per_s=steps / seconds if seconds else None,
+        failed=sum(bool(curves[run.name][-1].failed) for run in done),
+        backward_macs=statistics.fmean(macs) if macs else None,
+        seeds_moved=bool(done) and all(curves[run.name][-1].moved > 0 for run in done),
     )
 
 
@@ -137,16 +148,48 @@ def _value(table: Table, row: str, column: str, curve: Sequence[EpochRow]) -> fl
     return 100 * one.test_accuracy
 
 
-def _order(table: Table, cells: Sequence[CellResult], data: str, column: str) -> Order:
-    means = {cell.row: cell.mean for cell in cells if (cell.data, cell.column) == (data, column)}
-    broken, missing = [], False
-    for better, worse in table.claims:
-        if not {better, worse} <= set(means):
+def _order(
+    table: Table, cells: Sequence[CellResult], searches: Mapping[str, Mapping[str, Any]], data: str, column: str
+) -> Order:
+    its = {cell.row: cell for cell in cells if (cell.data, cell.column) == (data, column)}
+    side = "above" if table.measure.sign > 0 else "below"
+    pairs = [(better, worse, None) for better, worse in table.claims]
+    pairs += [(one.row, one.other, one.points) for one in table.within]  # type: ignore[misc]
+    broken, missing, claimed = [], False, dict[str, None]()
+    for better, worse, points in pairs:
+        if not {better, worse} <= set(its):
             continue
-        good, bad = means[better], means[worse]
+        claimed |= {better: None, worse: None}
+        good, bad = its[better].mean, its[worse].mean
         if good is None or bad is None:
             missing = True
-        elif not table.measure.sign * good > table.measure.sign * bad:
-            side = "above" if table.measure.sign > 0 else "below"
+            continue
+        ahead = table.measure.sign * (good - bad)
+        if points is None and not ahead > 0:
             broken.append(f"{better} {good:.2f} is not {side} {worse} {bad:.2f}")
-    return Order(data, column, False if broken else None if missing else True, tuple(broken))
+        elif points is not None and ahead < -points:
+            broken.append(f"{better} {good:.2f} is not within {points:g} of {worse} {bad:.2f}")
+    holds = False if broken else None if missing else True
+    doubts = tuple(_doubts(table, its, list(claimed), searches)) if holds is not None else ()
+    return Order(data, column, holds, tuple(broken), doubts)
+
+
+def _doubts(
+    table: Table, cells: Mapping[str, CellResult], rows: Sequence[str], searches: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield why nothing may be claimed of rows of a column: one seed, a rate at an end of its grid, no training."""
+    for row in rows:
+        cell = cells[row]
+        if len(cell.values) < 2:
+            yield f"{row} has one seed"
+        runs = table.cells[cell.data, cell.column, row]
+        for stem in dict.fromkeys(stem for run in runs for stem in run.searches()):
+            found = searches.get(stem)
+            if found is not None and (not found["inside"] or found["harmful"]):
+                yield f"the best rate of {row} is {'harmful' if found['harmful'] else 'not inside its grid'}"
+        if row != UNTUNED and any(run.eta is not None and run.epochs for run in runs):
+            yield f"the rate of {row} was not searched"
+        if row != UNTUNED and cell.train_s and not cell.seeds_moved:
+            yield f"{row} moved no weight"
+        if cell.failed:
+            yield f"a step of {row} failed"

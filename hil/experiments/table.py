@@ -35,8 +35,16 @@ class MemoryRow:
 
     network: str
     method: str
-    weights: int  # the network file
-    scratch: int  # all else
+    parts: Mapping[str, int]  # bytes by part; all rows of a table have the same parts
+
+
+@dataclass(frozen=True)
+class Within:
+    """A claim that a row is not much worse than another: by at most so many points of the measure."""
+
+    row: str
+    other: str
+    points: float
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,7 @@ class Table:
     differences: tuple[str, ...]  # from the paper's setting, one sentence each
     measure: Measure = ACCURACY
     claims: Claims = ()  # about rows, in every column that has both
+    within: tuple[Within, ...] = ()  # as `claims`
     order: str = ""  # the claims in words
     titles: Mapping[str, str] = field(default_factory=dict)  # of rows and columns whose title differs from their name
     axis: Axis = Axis()  # of the learning curves
@@ -70,6 +79,8 @@ class Table:
     loss_charts: Mapping[str, str] = field(default_factory=dict)  # columns with charts of the losses, and their figure
     not_run: Mapping[str, str] = field(default_factory=dict)  # rows that were not run, with the reason
     memory: tuple[MemoryRow, ...] = ()  # of methods, by plan
+    memory_parts: str = ""  # what the parts of the memory are, in words
+    all_channels: Mapping[str, str] = field(default_factory=dict)  # by row with a sparse backward pass the dense row
 
     @property
     def runs(self) -> tuple[Run, ...]:

@@ -22,6 +22,7 @@ from hil.experiments.curve import (
     STATE,
     EpochRow,
     checkpoint_path,
+    ended,
     read_checkpoint,
     read_curve,
     read_run,
@@ -33,6 +34,7 @@ from hil.experiments.curve import (
 from hil.experiments.run import share_moved
 from hil.experiments.slope import cosines
 from hil.experiments.task_training import TaskTraining
+from hil.reference.methods import StepFailed
 from hil.trial.outcome import step_digest
 
 SEEN = 10_000  # number of training images that are evaluated after each epoch; all test images are
@@ -77,7 +79,7 @@ class Training:
         self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
         if self.run.has_state and self.rows[-1].epoch:
             self.learner.restore(read_state(self.folder, self.rows[-1].epoch))
-        while self.rows[-1].epoch < self.run.epochs:
+        while not ended(self.run, self.rows):
             yield self._epoch(order)
 
     def _start(self) -> Path | None:
@@ -94,29 +96,40 @@ class Training:
         right: list[bool | None] = []
         digests: list[tuple[int, ...]] = []
         alike: list[float] | None = None
+        work: list[float | None] = []
+        failed = ""
         for chosen in islice(order, self.per_epoch):
             if self.step in marks:
                 self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
             images, labels = self.data.train_images[chosen], self.data.train_labels[chosen]
             if self.run.compares and len(digests) == self.per_epoch - 1:
                 alike = cosines(self.learner, self.step, images, labels)
-            outcome = self.learner.step(images, labels)
+            try:
+                outcome = self.learner.step(images, labels)
+            except StepFailed as error:
+                failed = str(error)
+                break
             losses.append(self.run.losses(outcome, len(chosen)))
             right.append(self.run.right_sign(outcome))
             digests.append(outcome.digests)
+            work.append(self.run.backward_macs(self.learner))
             self.step += 1
         trained = time.monotonic()
         path = checkpoint_path(self.folder, epoch)
-        write_checkpoint(path, self.learner.weights, self.step, np.array(digests, np.uint32))
+        noted = np.array(digests, np.uint32).reshape(len(digests), len(self.learner.weights))
+        write_checkpoint(path, self.learner.weights, self.step, noted)
         if self.run.has_state:
             write_state(self.folder, epoch, self.learner.state())
         seen, tested, test_loss = self._evaluate()
-        signs = None if right[0] is None else float(np.mean(np.array(right, bool)))
+        signs = None if not right or right[0] is None else float(np.mean(np.array(right, bool)))
         seconds = trained - started, time.monotonic() - trained
-        loss, digest, arithmetic = float(np.mean(losses)), step_digest(digests[-1]), self.learner.arithmetic
-        moved = share_moved(self.learner.weights, self._first)
+        loss, digest = (float(np.mean(losses)), step_digest(digests[-1])) if digests else (None, None)
+        moved, arithmetic = share_moved(self.learner.weights, self._first), self.learner.arithmetic
+        counted = [one for one in work if one is not None]
+        macs = float(np.mean(counted)) if counted else None
         row = EpochRow(
-            epoch, self.step, loss, signs, seen, tested, *seconds, alike, moved, digest, arithmetic, test_loss
+            epoch, self.step, loss, signs, seen, tested, *seconds, alike, moved, digest, arithmetic, test_loss,
+            failed, macs,
         )  # fmt: skip
         self._keep(row)
         (self.folder / STATE.format(epoch - 1)).unlink(missing_ok=True)  # the row says that the next one is there

@@ -7,6 +7,7 @@ TFLite's `QuantizeMultiplier` makes them. Weights keep to -126..126 (docs/arithm
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -42,10 +43,20 @@ def quantize(graph: FloatGraph, images: np.ndarray, rounding: str = "double") ->
     grids = [(INPUT_SCALE, INPUT_ZERO)]
     for layer, (low, high) in zip(graph.layers, ranges(graph, images), strict=True):
         grids.append(grids[layer.reads[0]] if layer.op in POOLS else grid_of(low, high))
+    layers = quantized_from(graph, 0, grids)
+    return Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO, rounding)
+
+
+def quantized_from(graph: FloatGraph, first: int, grids: Sequence[tuple[float, int]]) -> list[Node]:
+    """Return the layers of a float graph from `first` on, with scale and zero point of every value.
+
+    Raises:
+        RigError: a layer whose factors are out of range.
+    """
     names = named([layer.op for layer in graph.layers])
     shapes = graph.shapes()
     layers = []
-    for index, (name, layer) in enumerate(zip(names, graph.layers, strict=True)):
+    for index, layer in enumerate(graph.layers[first:], start=first):
         scale, zero = grids[index + 1]
         act_min, act_max = act_limits(layer.activation, scale, zero)
         inputs = [grids[value][0] for value in layer.reads]
@@ -53,11 +64,11 @@ def quantize(graph: FloatGraph, images: np.ndarray, rounding: str = "double") ->
         factors = add_factors(inputs[0], inputs[1], scale) if layer.op is Op.ADD else None
         layers.append(
             Node(
-                name, layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], layer.kernel, layer.stride,
-                layer.pad, layer.block, act_min, act_max, scale, zero, own, factors,
+                names[index], layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], layer.kernel,
+                layer.stride, layer.pad, layer.block, act_min, act_max, scale, zero, own, factors,
             )
         )  # fmt: skip
-    return Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO, rounding)
+    return layers
 
 
 def check_images(graph: FloatGraph, images: np.ndarray) -> None:

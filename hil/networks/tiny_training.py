@@ -24,7 +24,17 @@ from hil.networks.convert_affine8 import from_parts
 from hil.networks.drawing import calibration_images
 from hil.networks.float32 import in_float32, in_real
 from hil.networks.floating import FloatGraph
-from hil.networks.quantize import LARGEST_BIAS, SMALLEST_FACTOR, act_limits, add_factors, multiplier_of, ranges
+from hil.networks.quantize import (
+    LARGEST_BIAS,
+    LARGEST_WEIGHT,
+    SMALLEST_FACTOR,
+    act_limits,
+    add_factors,
+    grid_of,
+    multiplier_of,
+    quantized_from,
+    ranges,
+)
 from hil.networks.shapes import mcunet
 
 FOLDER_VARIABLE = "TRAINRIG_TINY_TRAINING"
@@ -37,7 +47,9 @@ MCUNET_ORIGIN = (
     "pre-trained on ImageNet by MIT HAN Lab (MIT licence), read from your files; the head drawn by seed (He)"
 )
 CURE = f"set {FOLDER_VARIABLE} to a folder with {NAME}.json and {NAME}.npz (docs/networks.md)"
+INT8 = "int8"  # all layers in tflite8, for methods that train those
 CONFIGURATIONS = {
+    INT8: (Format.TFLITE8,),
     "uint8": (Format.TFLITE8, Format.AFFINE8),
     "mixed": (Format.TFLITE8, Format.AFFINE8, Format.FLOAT32),
     "float32": (Format.FLOAT32,),
@@ -78,7 +90,28 @@ def mcunet_5fps(name: str, seed: int, configuration: str, classes: int = 10, fol
     found = ranges(floats, calibration_images(floats.in_shape, seed))
     head = len(floats.layers) - 1
     first = [index for index, layer in enumerate(floats.layers) if layer.op is Op.DEPTHWISE][-AFFINE8_BLOCKS] - 1
+    if configuration == INT8:
+        return _in_tflite8(graph, floats, found[head], first)
     return from_parts(graph, floats, [*of_values, *found[backbone:]], first, head if configuration == "mixed" else None)
+
+
+def _in_tflite8(backbone: Graph, floats: FloatGraph, of_logits: tuple[float, float], first: int) -> Graph:
+    """Return backbone, mean and head in `tflite8`; block 4 is what the other configurations have in `affine8`.
+
+    Weights of 127 become 126, which is the largest that training keeps (docs/arithmetic-zeroth-order.md, section 2).
+    """
+    grids = [(backbone.scale, backbone.zero), *((node.scale, node.zero) for node in backbone.layers)]
+    grids += [grids[-1], grid_of(*of_logits)]  # a pool keeps those of its input
+    nodes = [*backbone.layers, *quantized_from(floats, len(backbone.layers), grids)]
+    last = [node.own is not None and index >= first for index, node in enumerate(nodes)]
+    blocks = [4 if is_last else min(node.block, 3) for is_last, node in zip(last, nodes, strict=True)]
+    layers = tuple(replace(node, block=block) for node, block in zip(nodes, blocks, strict=True))
+    own = {
+        index: (np.clip(node.own.weights, -LARGEST_WEIGHT, LARGEST_WEIGHT), node.own.bias)
+        for index, node in enumerate(layers)
+        if node.own is not None
+    }
+    return replace(backbone, layers=layers).with_parameters(own)
 
 
 def _backbone(folder: Path, shape: FloatGraph) -> Graph:

@@ -24,6 +24,7 @@ from hil.record.field_types import (
     Word,
 )
 from hil.record.latency import Latency
+from hil.record.sample_gradients import SampleGradients
 from hil.record.trial_parts import (
     Accuracy,
     Analytic,
@@ -118,6 +119,7 @@ class TrialRecord(Entry):
     work: Work | None = None
     selection: Items[Tried] = Field(default=[])
     evaluations: Annotated[Items[Evaluation], NO_COLUMN] = Field(default=[])
+    sample_gradients: Annotated[SampleGradients | None, NO_COLUMN] = None
     energy: Energy | None = None
     latency: Latency | None = None
     flash: Flash | None = None

@@ -12,6 +12,7 @@ from hil.record.safe_paths import safe_file, safe_folder
 from hil.record.soak import read_soak
 from hil.report.energy_windows import burden_of, flags_of, window_rows
 from hil.report.figures import drawn_losses, has_queries
+from hil.report.gradients import layer_maps, scale_bar
 from hil.report.losses import loss_rows
 from hil.report.overview import banner, costs, lines_of
 from hil.report.paper_elasticzo import elasticzo_rows
@@ -82,6 +83,8 @@ def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | N
         "found": quantities(trial),
         "figures": figures,
         "losses": loss_rows(steps, trial.batch, integers) if has_curve(trial, steps) else [],
+        "gradient_layers": layer_maps(trial),
+        "gradient_scale": scale_bar(),
         "integers": integers,
         "queries": has_queries(trial),
         "papers": {name: rows for name, rows in papers.items() if rows},

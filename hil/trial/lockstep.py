@@ -20,6 +20,7 @@ from hil.trial.locate_difference import WrongStep, locate
 from hil.trial.outcome import Outcome, StepRow
 from hil.trial.prepare import Prepared
 from hil.trial.probe_check import ProbeCheck
+from hil.trial.sample_gradients import GradientMaps
 from hil.trial.second_sources.checks import Checks, Timed
 from hil.trial.second_sources.figures import HOST
 from hil.trial.second_sources.last_layer import check_alone
@@ -44,6 +45,7 @@ class LockStep:
         self.settings = prepared.settings_at(self.next_step)
         self.reference = reference_of(prepared.method)
         self.reference.configure(self.settings, self.next_step)
+        outcome.gradients = GradientMaps.of(self.reference)
         self.order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
         for _ in range(self.next_step):
             next(self.order)
@@ -146,6 +148,8 @@ class LockStep:
     def _step(self, worker: ThreadPool) -> None:
         step, self.next_step = self.next_step, self.next_step + 1
         images, labels = self.next_batch()
+        if self.outcome.gradients is not None and len(self.outcome.steps) in (0, self.p.spec.steps - 1):
+            self.outcome.gradients.take(self.reference, step, images, labels)
         before = [weights.copy() for weights in self.reference.weights]
         pending: Future[StepOutcome] = worker.submit(self.reference.step, images, labels)
         timed = self.checks.timed(wanted=len(self.outcome.steps) % self.p.spec.probe_every == 0)

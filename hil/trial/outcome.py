@@ -25,6 +25,7 @@ from hil.trial.watermarks import Watermarks
 if TYPE_CHECKING:
     from hil.reference.methods import StepOutcome
     from hil.trial.prepare import Prepared
+    from hil.trial.sample_gradients import GradientMaps
 
 PHASES = ("perturb", "forward", "backward", "update", "digest", "total")
 CHANCE_MARGIN = 0.15  # least gain of accuracy of a trial that must learn
@@ -113,6 +114,7 @@ class Outcome:
         power: readings of the meter in every energy window.
         sram: watermarks; for each the larger one of agent and probe.
         figures: the reported figures and their second sources.
+        gradients: None if the reference shows none.
     """
 
     spec: TrialSpec
@@ -147,6 +149,7 @@ class Outcome:
     stage: str = ""
     notes: list[str] = field(default_factory=list)
     figures: Figures = field(default_factory=Figures)
+    gradients: GradientMaps | None = None
     _ended: bool = False
 
     def begin(self, prepared: Prepared) -> None:

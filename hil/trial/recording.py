@@ -83,6 +83,7 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         work=asdict(outcome.work) if outcome.work else None,
         selection=[asdict(tried) for tried in outcome.selection],
         evaluations=_evaluations(outcome),
+        sample_gradients=_sample_gradients(outcome),
         energy=energy_json(outcome.energy, outcome.laps_s, _evaluations(outcome), spec) if outcome.energy else None,
         latency=_latency(outcome),
         second_sources={figure: list(sources) for figure, sources in outcome.figures.sources.items()},
@@ -160,6 +161,21 @@ def _evaluations(outcome: Outcome) -> list[dict[str, float | int | None]]:
         for step, board, reference in points
         if board is not None
     ]
+
+
+def _sample_gradients(outcome: Outcome) -> dict[str, Any] | None:
+    """Return the maps of a trial whose steps all agreed, or why they are left out; None if the method has none."""
+    maps = outcome.gradients
+    if maps is None:
+        return None
+    reason = maps.trouble
+    if outcome.difference is not None:
+        reason = "board and reference differ."
+    elif len(outcome.steps) < outcome.spec.steps:
+        reason = "the trial ended before its last step was compared."
+    if reason:
+        return {"left_out": reason, "steps": [], "layers": []}
+    return {"left_out": "", "steps": maps.steps, "layers": maps.layers}
 
 
 def mean_cycles(outcome: Outcome) -> dict[str, int]:

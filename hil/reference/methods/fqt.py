@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,12 +25,30 @@ from hil.reference.methods.fqt_passes import Failure, Passes, Reached
 from hil.reference.methods.fqt_sparse import Share, count, kept
 from hil.reference.methods.fqt_statistics import Statistics
 from hil.reference.methods.fqt_update import Gradient, updated
+from hil.reference.methods.sample_gradients import SampleGradient, ShowsSampleGradients
 
 GROUP = 16  # samples that are computed at a time
 LEAST, MOST = 127, -128  # lo and hi of a value when a step begins
 
 
-class Fqt(Reference):
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """What the samples of a step gave.
+
+    Attributes:
+        loss: sum of the losses, float32.
+        gradients: by trained layer.
+        observed: smallest and largest stored value of outputs, by layer.
+        failure: of the first backward pass that fails, None if none does.
+    """
+
+    loss: np.float32
+    gradients: dict[int, Gradient]
+    observed: dict[int, tuple[int, int]]
+    failure: Failure | None
+
+
+class Fqt(Reference, ShowsSampleGradients):
     """The method, with its weights, its statistics and its step counter.
 
     Args:
@@ -110,15 +130,19 @@ class Fqt(Reference):
         """
         step, self._next_step = self._next_step, self._next_step + 1
         with np.errstate(over="ignore"):  # squares and changes beyond binary32: limited, or a failure
-            total, found = self._trained(images, labels)
+            summed = self._summed(images, labels)
+            found = summed.failure or self._updated(summed.gradients, summed.observed, len(images))
         if isinstance(found, Failure):
-            raise StepFailed(step, self.graph.layers[found.layer].name, found.layer, found.cause)
+            raise self._failed(step, found)
         self.graph = found
-        loss = float(total)
+        loss = float(summed.loss)
         return StepOutcome(step, loss, 0.0, loss, 0.0, 0, self.digests())
 
-    def _trained(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.float32, Graph | Failure]:
-        """Return the sum of the losses, and the graph after the step, or why it fails."""
+    def _failed(self, step: int, failure: Failure) -> StepFailed:
+        return StepFailed(step, self.graph.layers[failure.layer].name, failure.layer, failure.cause)
+
+    def _summed(self, images: np.ndarray, labels: np.ndarray) -> Summed:
+        """Take samples forward and backward."""
         passes = Passes(self.graph, self._backward, self._ranges)
         gradients, self._kept = self._zeros(), dict.fromkeys(self.trained, 0)
         observed = dict.fromkeys(self._observes, (LEAST, MOST))
@@ -135,7 +159,22 @@ class Fqt(Reference):
             if failure is None:
                 self._add_gradients(passes, values, of_labels, share, gradients)
                 failure = passes.failure
-        return F(total), failure or self._updated(gradients, observed, len(images))
+        return Summed(F(total), gradients, observed, failure)
+
+    def sample_gradients(self, image: np.ndarray, label: int) -> list[SampleGradient]:
+        """As `ShowsSampleGradients`: G of a step of one sample, with a copy of what moves from sample to sample."""
+        apart = copy(self)
+        apart._share, apart._ranges, apart._statistics = deepcopy(self._share), deepcopy(self._ranges), None
+        with np.errstate(over="ignore"):
+            summed = apart._summed(image[None], np.array([label]))
+        if summed.failure is not None:
+            raise self._failed(self._next_step, summed.failure)
+        return [
+            SampleGradient(
+                self.graph.layers[index].name, gradient.weights, gradient.kept if self.settings.is_sparse else None
+            )
+            for index, gradient in summed.gradients.items()
+        ]
 
     def last_work(self) -> Work | None:
         """Return the passes of the last step if channels may be skipped."""

@@ -108,7 +108,7 @@ def test_what_is_refused(here: list[str], more: list[str], said: str, capsys: py
 
 def test_rates_are_of_the_tables_with_fp32(capsys: pytest.CaptureFixture) -> None:
     assert cli.main(["experiment", "elasticzo-r-max", "--rates=0.1"]) == 2
-    said = "--rates is an option of elasticzo-table1, elasticzo-table2, pmt-*, qzo-*, not of elasticzo-r-max"
+    said = "--rates is an option of elasticzo-table1, elasticzo-table2, pmt-*, qzo-*, fqt-*, not of elasticzo-r-max"
     assert said in capsys.readouterr().err
 
 
@@ -124,7 +124,7 @@ def test_no_data_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys:
     "more, said",
     [
         ("--columns=int8", "--columns is an option of elasticzo-*, not of pmt-table4"),
-        ("--data=mnist", "--data is an option of elasticzo-*, qzo-few-shot, qzo-ablation, not of pmt-table4"),
+        ("--data=mnist", "--data is an option of elasticzo-*, qzo-few-shot, qzo-ablation, fqt-*, not of pmt-table4"),
         ("--corruptions=fog,mist", "--corruptions names 'mist'"),
         ("--rates=0.1,fast", "--rates is '0.1,fast': give numbers above 0"),
         ("--rates=0", "--rates is '0': give numbers above 0"),

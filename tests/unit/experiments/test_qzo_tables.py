@@ -101,7 +101,7 @@ def test_the_ablation_changes_one_thing_at_a_time() -> None:
 def test_memory_of_forward_gradients_is_below_that_of_back_propagation() -> None:
     rows = QZO_TABLES["qzo-ablation"](QzoRequest()).memory
     for network in ("lenet5", "resnet-tiny"):
-        scratch = {row.method: row.scratch for row in rows if row.network == network}
+        scratch = {row.method: row.parts["scratch"] for row in rows if row.network == network}
         assert scratch["FF, all layers, 16w8a"] < scratch["BP, all layers, int8"] < scratch["BP, all layers, float32"]
         assert scratch["FF, all layers, 16w8a"] < scratch["BP, last layer, float32"]
 
@@ -173,7 +173,10 @@ def test_the_board_repeats_the_beginning_only(tmp_path: Path) -> None:
     "arguments, said",
     [
         (["qzo-ood", "--tasks=3"], "--tasks is an option of qzo-few-shot, not of qzo-ood"),
-        (["qzo-few-shot", "--images=3"], "--images is an option of pmt-*, qzo-ood, qzo-ablation, not of qzo-few-shot"),
+        (
+            ["qzo-few-shot", "--images=3"],
+            "--images is an option of pmt-*, qzo-ood, qzo-ablation, fqt-*, not of qzo-few-shot",
+        ),
         (["qzo-few-shot", "--batch=3"], "--batch is given for qzo-few-shot"),
         (["qzo-few-shot", "--data=furniture-clouds"], "--data names furniture-clouds, which only the column fp32"),
         (["qzo-ood", "--batch=900"], "a batch of 900 is larger than the 800 training images"),

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(
     not os.environ.get(FOLDER_VARIABLE), reason=f"{FOLDER_VARIABLE} names no folder with mcunet-5fps (docs/networks.md)"
 )
 FORMATS = {
+    "int8": (Format.TFLITE8,),
     "uint8": (Format.TFLITE8, Format.AFFINE8),
     "mixed": (Format.TFLITE8, Format.AFFINE8, Format.FLOAT32),
     "float32": (Format.FLOAT32,),
@@ -37,8 +38,18 @@ def test_the_last_two_blocks_are_in_affine8(configuration: str) -> None:
     assert (sum(layer.weight_count for layer in graph.layers) - 1600, graph.macs - 1600) == (463_216, 22_453_504)
     affine8 = [layer.op for layer in graph.layers if layer.format is Format.AFFINE8]
     block = [Op.POINTWISE, Op.DEPTHWISE, Op.POINTWISE]
-    expected = {"uint8": [*block, Op.ADD, *block, Op.AVERAGE_POOL, Op.FULLY_CONNECTED], "float32": []}
+    expected = {"uint8": [*block, Op.ADD, *block, Op.AVERAGE_POOL, Op.FULLY_CONNECTED], "float32": [], "int8": []}
     assert affine8 == expected.get(configuration, expected["uint8"][:-1])
+
+
+def test_int8_trains_the_same_layers_by_block_4() -> None:
+    graph, other = built("int8"), built("uint8")
+    own = [layer.own is not None and layer.block == 4 for layer in graph.layers]
+    affine8 = [layer.own is not None and layer.format is Format.AFFINE8 for layer in other.layers]
+    assert own == affine8 and sum(own) == 7
+    for ours, theirs in zip(graph.layers, other.layers, strict=True):
+        if theirs.format is Format.TFLITE8 and theirs.own is not None:
+            assert np.abs(ours.own.weights.astype(int) - theirs.own.weights).max() <= 1
 
 
 def test_the_head_is_the_users() -> None:

@@ -81,6 +81,17 @@ PLAN = {
         {"name": "err[0]", "size": 64, "offset": 200, "first": 2, "last": 2}, {"name": "noise", "size": 96, "offset": 200, "first": 3, "last": 3},
     ],
 }  # fmt: skip
+GRADIENTS = {
+    "left_out": "", "steps": [0, 199],
+    "layers": [
+        {"layer": "conv1", "channels": 4, "weights": 5, "down": 2, "across": 3, "maps": [
+            {"largest": 2.0, "kept": 4, "rows": ["10ff", "0080"]}, {"largest": 0.5, "kept": 1, "rows": ["", "ff80"]},
+        ]},
+        {"layer": "fc2", "channels": 2, "weights": 3, "down": 1, "across": 1, "maps": [
+            {"largest": 1.5, "kept": 2, "rows": ["ff0000", "00007f"]}, {"largest": 0.75, "kept": 2, "rows": ["ff0000", "00007f"]},
+        ]},
+    ],
+}  # fmt: skip
 WHOLE = {
     "slots": 8, "memory_plan": PLAN, "energy": ENERGY, "profile": {"forward": {"conv1": 6_000_128}, "backward": {"conv1": 5_120}},
     "analytic": {"equation": "(15)", "bytes": 503_430, "macs_forward": 693_000, "weights": 107_550, "weights_by_zo": 96_630},

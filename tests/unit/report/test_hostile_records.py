@@ -22,7 +22,15 @@ from hil.record import SCHEMA, read_run, schema
 from hil.report import render, render_single
 from tests.bombs import in_little_memory
 from tests.mutate import damaged_bytes, damaged_fields
-from tests.unit.report.conftest import WHOLE, blocked_trial, make_captures, make_latency, make_steps, make_trial
+from tests.unit.report.conftest import (
+    GRADIENTS,
+    WHOLE,
+    blocked_trial,
+    make_captures,
+    make_latency,
+    make_steps,
+    make_trial,
+)
 
 FIELDS, BYTES, DRAWN = 1500, 1000, 8
 OUTSIDE = (
@@ -45,7 +53,7 @@ OUTSIDE = (
 @pytest.fixture
 def run(record: Callable[..., Path]) -> Path:
     """A run with everything that a record may hold."""
-    whole = make_trial(**WHOLE, latency=make_latency())
+    whole = make_trial(**WHOLE, latency=make_latency(), sample_gradients=GRADIENTS)
     return record((whole, make_steps(30)), (blocked_trial("it is not there."), pd.DataFrame()), power=make_captures())
 
 
