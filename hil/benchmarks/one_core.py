@@ -38,10 +38,20 @@ def rates() -> dict[str, float | None]:
     A name without a comma is for NumPy, as in `cls1`; a name with a comma ends with another arithmetic. PyTorch's rate
     is None if it is not installed.
     """
-    program = [sys.executable, "-c", "from hil.benchmarks import one_core; one_core.main()"]
-    done = subprocess.run(program, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, check=True)
-    result: dict[str, float | None] = json.loads(done.stdout)
+    result: dict[str, float | None] = printed_by("one_core")
     return result
+
+
+def printed_by(module: str) -> Any:
+    """Return the JSON that `main` of a module of this folder prints, in a process with one thread."""
+    program = [sys.executable, "-c", f"from hil.benchmarks import {module}; {module}.main()"]
+    return json.loads(subprocess.run(program, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def stay_on_one_core() -> None:
+    """Keep this process on one core, where the system can."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 
 def best_rate(step: Callable[[np.ndarray, np.ndarray], object], given: Batches) -> float:
@@ -100,16 +110,15 @@ def _modules(nn: Any, network: Graph) -> list[Any]:
     return modules
 
 
-def some_batches(data: DataSet, count: int) -> Batches:
-    """Return the first batches of BATCH training images and labels."""
-    chosen = islice(batches(data, BATCH, 1), count)
+def some_batches(data: DataSet, count: int, size: int = BATCH) -> Batches:
+    """Return the first batches of `size` training images and labels."""
+    chosen = islice(batches(data, size, 1), count)
     return [(data.train_images[which], data.train_labels[which]) for which in chosen]
 
 
 def main() -> None:
     """Print the rates as JSON."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    stay_on_one_core()
     network, given = build("lenet5", 1), some_batches(load("fashion-mnist-1k"), STEPS)
     found: dict[str, float | None] = {**reference_rates(NumpyArithmetic(network), network, given)}
     ours = fastest(network)

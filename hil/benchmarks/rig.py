@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.benchmarks import first_step, one_core
+from hil.benchmarks import first_step, method_rates, one_core
 from hil.benchmarks.rows import Row, show
 from hil.data import batches
 from hil.link.session import Session, fresh_nonce
@@ -27,7 +27,7 @@ ECHO_BYTES, ECHOES = 1024, 100
 def main(board: str, as_json: bool) -> int:
     """Run all benchmarks and print their rows."""
     prepared = prepare(TrialSpec(board=board, variant="cls1"))
-    rows = [*_reference(prepared), *_one_core(), *_board(prepared), *_first_step(prepared)]
+    rows = [*_reference(prepared), *_one_core(), *method_rates.rows(), *_board(prepared), *_first_step(prepared)]
     return show(rows, as_json)
 
 

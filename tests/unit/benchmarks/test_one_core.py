@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hil.benchmarks import one_core, rig
+from hil.benchmarks import method_rates, one_core, rig
 from hil.data import load
 from hil.methods.elasticzo_settings import VARIANTS
 from hil.networks import build
@@ -37,6 +37,7 @@ def test_a_row_without_value_says_not_installed(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(rig, "_reference", lambda prepared: [])
     monkeypatch.setattr(rig, "_board", lambda prepared: [])
     monkeypatch.setattr(rig, "_first_step", lambda prepared: [])
+    monkeypatch.setattr(method_rates, "rows", lambda: [])
     monkeypatch.setattr(one_core, "rates", lambda: {"cls1": 27.5, "torch": None})
     assert rig.main("stm32h7b3", as_json=False) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
