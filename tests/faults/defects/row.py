@@ -11,6 +11,7 @@ from hil.trial import EnergyWindows, LatencySteps, TrialSpec
 
 BOARD = "stm32h7b3"
 MEASURING, ELASTICZO, GRAPHS = "measuring", "elasticzo-int8", "tflite8"  # the parts of the table
+FQT, TINYTRAIN, QZO_FF, ELASTICZO_FP32 = "fqt", "tinytrain", "qzo-ff", "elasticzo-fp32"
 HELD_OUT_MEASURING, HELD_OUT_ARITHMETIC = (
     "held out: measuring",
     "held out: arithmetic",
@@ -18,12 +19,18 @@ HELD_OUT_MEASURING, HELD_OUT_ARITHMETIC = (
 
 SHORT: dict[str, Any] = {"steps": 6, "evaluate": 0}
 GRAPH: dict[str, Any] = {"batch": 1, "steps": 2, "evaluate": 0}
+PAIRS: dict[str, Any] = {"batch": 2, "steps": 2, "evaluate": 0}
 
 
 def graph(method: str, variant: str, network: str = "resnet-tiny", **others: Any) -> TrialSpec:
     """Return a short trial of a method that trains graphs."""
     settings = others.pop("settings", {} if method == "mezo" else {"queries": 2})
     return TrialSpec(BOARD, variant, network, method, NETWORKS[network].data, settings=settings, **GRAPH | others)
+
+
+def trial(method: str, variant: str, network: str, **others: Any) -> TrialSpec:
+    """Return a short trial of a method that trains in other formats, a batch of two in two steps."""
+    return TrialSpec(BOARD, variant, network, method, NETWORKS[network].data, **PAIRS | others)
 
 
 TRIALS: dict[str, TrialSpec] = {
@@ -54,6 +61,15 @@ TRIALS: dict[str, TrialSpec] = {
     "int8-bp, three samples": graph("int8-bp", "qas", batch=3),
     "mcutrain": graph("mcutrain", "block3"),
     "last-layer": graph("last-layer", "adaptive", settings={"queries": 2, "eta": 1.0}),
+    "fqt": trial("fqt", "uint8", "fqt-cnn-uint8"),
+    "fqt, three steps": trial("fqt", "uint8", "fqt-cnn-uint8", steps=3),
+    "fqt, last layer": trial("fqt", "uint8", "fqt-cnn-uint8", settings={"last_layers": 1}),
+    "fqt, last layer, large epsilon": trial("fqt", "uint8", "fqt-cnn-uint8", settings={"last_layers": 1, "epsilon": 0.01}),
+    "fqt, by batch and running ranges": trial("fqt", "uint8", "fqt-cnn-uint8", settings={"standardise": "batch", "error_range": "running", "gradient": "mean"}),
+    "fqt, sparse": trial("fqt", "sparse", "fqt-cnn-uint8", settings={"lambda_max": 0.7}),
+    "fqt, sparse in floats": trial("fqt", "sparse", "fqt-cnn-float32", settings={"lambda_max": 0.7}),
+    "mbednet": trial("fqt", "uint8", "mbednet-uint8", batch=1),
+    "mbednet, mixed": trial("fqt", "mixed", "mbednet-mixed", batch=1, steps=1),
 }  # fmt: skip
 
 

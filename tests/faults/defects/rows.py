@@ -1,8 +1,15 @@
-"""All defects, in four tables."""
+"""All defects: a table a part."""
 
 from .elasticzo import ELASTICZO_ROWS
+from .fqt import FQT_ROWS
 from .graphs import GRAPH_ROWS
 from .held_out import HELD_OUT_ROWS
 from .measuring import MEASURING_ROWS
 
-ROWS = (*MEASURING_ROWS, *ELASTICZO_ROWS, *GRAPH_ROWS, *HELD_OUT_ROWS)
+ROWS = (
+    *MEASURING_ROWS,
+    *ELASTICZO_ROWS,
+    *GRAPH_ROWS,
+    *FQT_ROWS,
+    *HELD_OUT_ROWS,
+)
