@@ -70,6 +70,12 @@ TRIALS: dict[str, TrialSpec] = {
     "fqt, sparse in floats": trial("fqt", "sparse", "fqt-cnn-float32", settings={"lambda_max": 0.7}),
     "mbednet": trial("fqt", "uint8", "mbednet-uint8", batch=1),
     "mbednet, mixed": trial("fqt", "mixed", "mbednet-mixed", batch=1, steps=1),
+    "tinytrain": trial("tinytrain", "budget", "resnet-tiny"),
+    "tinytrain, all the work": trial("tinytrain", "budget", "resnet-tiny", settings={"work_budget": 256}),
+    "tinytrain, layers of near scores": trial("tinytrain", "budget", "resnet-tiny", settings={"work_budget": 100, "memory_budget": 20_000}),
+    "tinytrain, nothing to rank": trial("tinytrain", "budget", "resnet-tiny", batch=1, seed=16),  # the first sample's error is 0
+    "tinytrain, six samples": trial("tinytrain", "budget", "resnet-tiny", batch=6, settings={"work_budget": 256}),
+    "tinytrain, little memory": trial("tinytrain", "budget", "resnet-tiny", settings={"memory_budget": 30_000}),
 }  # fmt: skip
 
 

@@ -5,11 +5,13 @@ from .fqt import FQT_ROWS
 from .graphs import GRAPH_ROWS
 from .held_out import HELD_OUT_ROWS
 from .measuring import MEASURING_ROWS
+from .tinytrain import TINYTRAIN_ROWS
 
 ROWS = (
     *MEASURING_ROWS,
     *ELASTICZO_ROWS,
     *GRAPH_ROWS,
     *FQT_ROWS,
+    *TINYTRAIN_ROWS,
     *HELD_OUT_ROWS,
 )
