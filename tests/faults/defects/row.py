@@ -76,6 +76,14 @@ TRIALS: dict[str, TrialSpec] = {
     "tinytrain, nothing to rank": trial("tinytrain", "budget", "resnet-tiny", batch=1, seed=16),  # the first sample's error is 0
     "tinytrain, six samples": trial("tinytrain", "budget", "resnet-tiny", batch=6, settings={"work_budget": 256}),
     "tinytrain, little memory": trial("tinytrain", "budget", "resnet-tiny", settings={"memory_budget": 30_000}),
+    "qzo-ff": trial("qzo-ff", "full", "lenet5-w16a8"),
+    "qzo-ff at a large rate": trial("qzo-ff", "full", "lenet5-w16a8", settings={"eta": 0.1}),
+    "qzo-ff, three directions": trial("qzo-ff", "last-3", "lenet5-w16a8", settings={"directions": 3}),
+    "sharpness": trial("qzo-ff", "sharpness", "lenet5-w16a8"),
+    "guided": trial("qzo-ff", "guided", "lenet5-w16a8", steps=3),
+    "adamw": trial("qzo-ff", "adamw", "lenet5-w16a8", settings={"last_layers": 2}),
+    "sparse": trial("qzo-ff", "sparse", "lenet5-w16a8"),
+    "enhanced": trial("qzo-ff", "enhanced", "lenet5-w16a8"),
 }  # fmt: skip
 
 

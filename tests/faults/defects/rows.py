@@ -5,6 +5,7 @@ from .fqt import FQT_ROWS
 from .graphs import GRAPH_ROWS
 from .held_out import HELD_OUT_ROWS
 from .measuring import MEASURING_ROWS
+from .qzo_ff import QZO_FF_ROWS
 from .tinytrain import TINYTRAIN_ROWS
 
 ROWS = (
@@ -13,5 +14,6 @@ ROWS = (
     *GRAPH_ROWS,
     *FQT_ROWS,
     *TINYTRAIN_ROWS,
+    *QZO_FF_ROWS,
     *HELD_OUT_ROWS,
 )
