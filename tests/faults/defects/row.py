@@ -84,6 +84,9 @@ TRIALS: dict[str, TrialSpec] = {
     "adamw": trial("qzo-ff", "adamw", "lenet5-w16a8", settings={"last_layers": 2}),
     "sparse": trial("qzo-ff", "sparse", "lenet5-w16a8"),
     "enhanced": trial("qzo-ff", "enhanced", "lenet5-w16a8"),
+    "fp32 full-zo": trial("elasticzo-fp32", "full-zo", "convnet-tiny-float32"),
+    "fp32 cls2, clipped": trial("elasticzo-fp32", "cls2", "convnet-tiny-float32", settings={"g_clip": 0.01}),
+    "fp32 full-bp": trial("elasticzo-fp32", "full-bp", "lenet5-float32"),
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """All defects: a table a part."""
 
 from .elasticzo import ELASTICZO_ROWS
+from .elasticzo_fp32 import ELASTICZO_FP32_ROWS
 from .fqt import FQT_ROWS
 from .graphs import GRAPH_ROWS
 from .held_out import HELD_OUT_ROWS
@@ -15,5 +16,6 @@ ROWS = (
     *FQT_ROWS,
     *TINYTRAIN_ROWS,
     *QZO_FF_ROWS,
+    *ELASTICZO_FP32_ROWS,
     *HELD_OUT_ROWS,
 )
