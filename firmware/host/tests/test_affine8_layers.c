@@ -134,6 +134,18 @@ static void test_hard_swish(void) {
     }
 }
 
+/* With a scale of 2^-4, -3 and 3 are values. */
+static void test_hard_swish_bends(void) {
+    static const int8_t q[] = {-49, -48, -47, 47, 48, 49};
+    static const int16_t slopes[] = {0, 0, -61, 189, 128, 128};
+    const affine8_params_t in = affine8_params(-8.0f, 7.9375f, false);
+    int16_t d[AFFINE8_VALUES];
+    affine8_hard_swish_slopes(&in, d);
+    for (uint32_t i = 0; i < sizeof q; i++) {
+        CHECK(in.s == 0x1p-4f && in.z == 0 && d[q[i] + 128] == slopes[i], "d of %d: %d", q[i], d[q[i] + 128]);
+    }
+}
+
 /* The digest of a layer's trained tensor: its padded weights and the numbers that follow them. */
 static void test_digest(void) {
     static const int8_t bytes[8] = {1, -2, 127, -128, 30};
@@ -191,6 +203,7 @@ void test_affine8_layers(void) {
     test_conv2d_backward();
     test_add_and_multiply();
     test_hard_swish();
+    test_hard_swish_bends();
     test_digest();
     test_converter();
     test_average_pool();

@@ -11,6 +11,7 @@ from hil.trial import EnergyWindows, LatencySteps, TrialSpec
 
 BOARD = "stm32h7b3"
 MEASURING, ELASTICZO, GRAPHS = "measuring", "elasticzo-int8", "tflite8"  # the parts of the table
+FQT, TINYTRAIN, QZO_FF, ELASTICZO_FP32 = "fqt", "tinytrain", "qzo-ff", "elasticzo-fp32"
 HELD_OUT_MEASURING, HELD_OUT_ARITHMETIC = (
     "held out: measuring",
     "held out: arithmetic",
@@ -18,12 +19,18 @@ HELD_OUT_MEASURING, HELD_OUT_ARITHMETIC = (
 
 SHORT: dict[str, Any] = {"steps": 6, "evaluate": 0}
 GRAPH: dict[str, Any] = {"batch": 1, "steps": 2, "evaluate": 0}
+PAIRS: dict[str, Any] = {"batch": 2, "steps": 2, "evaluate": 0}
 
 
 def graph(method: str, variant: str, network: str = "resnet-tiny", **others: Any) -> TrialSpec:
     """Return a short trial of a method that trains graphs."""
     settings = others.pop("settings", {} if method == "mezo" else {"queries": 2})
     return TrialSpec(BOARD, variant, network, method, NETWORKS[network].data, settings=settings, **GRAPH | others)
+
+
+def trial(method: str, variant: str, network: str, **others: Any) -> TrialSpec:
+    """Return a short trial of a method that trains in other formats, a batch of two in two steps."""
+    return TrialSpec(BOARD, variant, network, method, NETWORKS[network].data, **PAIRS | others)
 
 
 TRIALS: dict[str, TrialSpec] = {
@@ -54,6 +61,32 @@ TRIALS: dict[str, TrialSpec] = {
     "int8-bp, three samples": graph("int8-bp", "qas", batch=3),
     "mcutrain": graph("mcutrain", "block3"),
     "last-layer": graph("last-layer", "adaptive", settings={"queries": 2, "eta": 1.0}),
+    "fqt": trial("fqt", "uint8", "fqt-cnn-uint8"),
+    "fqt, three steps": trial("fqt", "uint8", "fqt-cnn-uint8", steps=3),
+    "fqt, last layer": trial("fqt", "uint8", "fqt-cnn-uint8", settings={"last_layers": 1}),
+    "fqt, last layer, large epsilon": trial("fqt", "uint8", "fqt-cnn-uint8", settings={"last_layers": 1, "epsilon": 0.01}),
+    "fqt, by batch and running ranges": trial("fqt", "uint8", "fqt-cnn-uint8", settings={"standardise": "batch", "error_range": "running", "gradient": "mean"}),
+    "fqt, sparse": trial("fqt", "sparse", "fqt-cnn-uint8", settings={"lambda_max": 0.7}),
+    "fqt, sparse in floats": trial("fqt", "sparse", "fqt-cnn-float32", settings={"lambda_max": 0.7}),
+    "mbednet": trial("fqt", "uint8", "mbednet-uint8", batch=1),
+    "mbednet, mixed": trial("fqt", "mixed", "mbednet-mixed", batch=1, steps=1),
+    "tinytrain": trial("tinytrain", "budget", "resnet-tiny"),
+    "tinytrain, all the work": trial("tinytrain", "budget", "resnet-tiny", settings={"work_budget": 256}),
+    "tinytrain, layers of near scores": trial("tinytrain", "budget", "resnet-tiny", settings={"work_budget": 100, "memory_budget": 20_000}),
+    "tinytrain, nothing to rank": trial("tinytrain", "budget", "resnet-tiny", batch=1, seed=16),  # the first sample's error is 0
+    "tinytrain, six samples": trial("tinytrain", "budget", "resnet-tiny", batch=6, settings={"work_budget": 256}),
+    "tinytrain, little memory": trial("tinytrain", "budget", "resnet-tiny", settings={"memory_budget": 30_000}),
+    "qzo-ff": trial("qzo-ff", "full", "lenet5-w16a8"),
+    "qzo-ff at a large rate": trial("qzo-ff", "full", "lenet5-w16a8", settings={"eta": 0.1}),
+    "qzo-ff, three directions": trial("qzo-ff", "last-3", "lenet5-w16a8", settings={"directions": 3}),
+    "sharpness": trial("qzo-ff", "sharpness", "lenet5-w16a8"),
+    "guided": trial("qzo-ff", "guided", "lenet5-w16a8", steps=3),
+    "adamw": trial("qzo-ff", "adamw", "lenet5-w16a8", settings={"last_layers": 2}),
+    "sparse": trial("qzo-ff", "sparse", "lenet5-w16a8"),
+    "enhanced": trial("qzo-ff", "enhanced", "lenet5-w16a8"),
+    "fp32 full-zo": trial("elasticzo-fp32", "full-zo", "convnet-tiny-float32"),
+    "fp32 cls2, clipped": trial("elasticzo-fp32", "cls2", "convnet-tiny-float32", settings={"g_clip": 0.01}),
+    "fp32 full-bp": trial("elasticzo-fp32", "full-bp", "lenet5-float32"),
 }  # fmt: skip
 
 

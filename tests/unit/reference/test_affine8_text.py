@@ -236,6 +236,12 @@ def test_hard_swish() -> None:
     assert layer.slopes[places].tolist() == [0, -4, 26, 64, 87, 147, 128, 128]
 
 
+def test_hard_swish_where_its_bends_are_values() -> None:
+    layer = layer_of(node(Op.HARD_SWISH, -0.375, 5.0, (1, 1, 256)), [(2.0**-4, 0)])
+    places = np.array([-49, -48, -47, 47, 48, 49]) + 128
+    assert layer.slopes[places].tolist() == [0, 0, -61, 189, 128, 128]
+
+
 def errors(q: list[int], s: float, z: int) -> Errors:
     return Errors.of(np.array(q, float).reshape(1, 1, 1, -1) - z, np.array([s], F), np.array([z]))
 
