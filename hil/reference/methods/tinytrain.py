@@ -28,7 +28,6 @@ class TinyTrain(BackPropagation):
         costs: what may be chosen, and the budgets.
         information: D of each candidate's channels by the index of its layer, float32 [C].
         chosen: the kept channels of each chosen layer by its index, ascending int64; empty before the choice.
-        work: of the last step; None before the first.
 
     Raises:
         RigError: no layer is trained, a pool that errors cannot be handed through, or budgets that no layer fits.
@@ -44,17 +43,21 @@ class TinyTrain(BackPropagation):
         self.costs = Costs(self.graph, settings)
         self.information = {index: np.zeros(one.channels, F) for index, one in self.costs.candidates.items()}
         self.chosen: dict[int, np.ndarray] = {}
-        self.work: Work | None = None
+        self._work: Work | None = None
         self._completed = 0
 
     def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
         """As `Reference`: rank, or train what was chosen; the last ranking step ends with the choice."""
         outcome = super().step(images, labels)
-        self.work = self.costs.step_work(len(images), self.chosen or None)
+        self._work = self.costs.step_work(len(images), self.chosen or None)
         self._completed += 1
         if self._completed == self.settings.ranking:
             self._choose()
         return outcome
+
+    def last_work(self) -> Work | None:
+        """Return the passes of the last step: its samples decide how far the errors go."""
+        return self._work
 
     def _choose(self) -> None:
         chosen = self.costs.choose(self.scores())

@@ -114,9 +114,13 @@ class Checks:
             self.figures.reported("macs", "layer_runs")
         else:
             self._first_readings = work.bookings
-            self.figures.equal("macs", work.macs, wanted.macs, HOST)
-            self.figures.equal("layer_runs", work.layer_runs, wanted.layer_runs, HOST)
+            self.work(work, wanted)
         self._readings(work, reply)
+
+    def work(self, work: Work, wanted: StepWork, where: str = "") -> None:
+        """Compare the passes of a step with the host's count."""
+        self.figures.equal("macs", work.macs, wanted.macs, HOST, where=where)
+        self.figures.equal("layer_runs", work.layer_runs, wanted.layer_runs, HOST, where=where)
 
     def _readings(self, work: Work, reply: Stepped) -> None:
         """Check the number of readings: every layer run ends with one, and all fit in the cycles of the step."""

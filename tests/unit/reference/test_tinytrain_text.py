@@ -246,7 +246,7 @@ def trained(case: Case) -> tuple[TinyTrain, list[Any], list[list[np.ndarray]]]:
     outcomes, weights = [], []
     for step in range(3):
         some = [step] if method.settings.batch == 1 else [0, 1, 2]
-        outcomes.append((method.step(images[some], np.array(labels)[some]), method.work))
+        outcomes.append((method.step(images[some], np.array(labels)[some]), method.last_work()))
         weights.append([tensor.copy() for tensor in method.weights])
     return method, outcomes, weights
 
