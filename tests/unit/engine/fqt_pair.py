@@ -8,14 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.host_engine import Engine
+from engine.host_engine import Engine, EngineRefused
 from hil.graph.affine8 import with_scales
 from hil.graph.file import encode
 from hil.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, named
 from hil.methods.fqt_settings import Settings
+from hil.reference.methods import StepFailed
 from hil.reference.methods.fqt import Fqt
 
 H = LARGEST_FLOAT
+STEP_FAILED = 22  # of the errors of hil/link/messages.toml
 
 
 class Small:
@@ -112,6 +114,18 @@ class Pair:
         assert struct.pack("<f", found.loss_plus) == struct.pack("<f", expected.loss_plus)
         assert self.tensors() == [array.tobytes() for array in self.reference.weights]
         assert found.digests == expected.digests
+
+    def refused(self, step: int, failed: StepFailed) -> None:
+        """Check that the engine refuses the step that failed in the reference, for the same reason."""
+        before = self.tensors()
+        self.engine.samples(*self._batch)
+        try:
+            self.engine.step(step, len(self._batch[0]))
+        except EngineRefused as refused:
+            assert (refused.code, refused.a, refused.b) == (STEP_FAILED, failed.layer, failed.cause)
+            assert self.tensors() == before
+            return
+        raise AssertionError(f"the engine makes step {step}, which fails in the reference: {failed}")
 
     def tensors(self) -> list[bytes]:
         """Return the trained tensors of the engine."""
