@@ -134,10 +134,8 @@ class Pair:
     def trace(self, slot: int) -> list[bytes]:
         """Return the stages of a sample; both have the same."""
         expected = [stage.data for stage in self.reference.trace(self.reference.weights, *self._batch, slot)]
-        found = []
-        for stage in range(len(expected)):
-            self.engine.samples(*self._batch)  # a pass empties the slots
-            found.append(self.engine.trace(slot, stage))
+        self.engine.samples(*self._batch)  # a step has emptied the slots
+        found = [self.engine.trace(slot, stage) for stage in range(len(expected))]
         assert found == expected
         return found
 
