@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/format.h"
+#include "kernels/kept_f32.h"
 #include "kernels/sums_f32.h"
 
 extern const format_t float32;
@@ -40,8 +41,9 @@ void float32_logits_error(const model_t *model, uint16_t label);
 /* The gate of a layer that is no pool, in the error of its output. */
 void float32_gate(const model_t *model, uint8_t l);
 
-/* Give an error to the first (0) or second (1) value that a layer reads; `further`: it has one already. */
-void float32_input_error(const model_t *model, uint8_t l, uint8_t read, bool further);
+/* Give an error to the first (0) or second (1) value that a layer reads; `further`: it has one already. `kept`: what the
+   error of a layer with weights has. */
+void float32_input_error(const model_t *model, uint8_t l, uint8_t read, bool further, const kept_f32_t *kept);
 
 /* Add the gradients of the weights and of the biases of a layer to its buffer `gradient`. Value 0 is computed again if
    the layer reads it; `pass`: that of the sample. */

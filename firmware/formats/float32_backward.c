@@ -20,7 +20,7 @@ void float32_gate(const model_t *model, uint8_t l) {
              float32_buffer(model, PLAN_ERROR, y));
 }
 
-void float32_input_error(const model_t *model, uint8_t l, uint8_t read, bool further) {
+void float32_input_error(const model_t *model, uint8_t l, uint8_t read, bool further, const kept_f32_t *kept) {
     const graph_layer_t *layer = graph_layer(&model->file, l);
     const layer_shape_t shape = graph_shape(layer);
     const uint8_t value = layer->reads[read];
@@ -42,11 +42,11 @@ void float32_input_error(const model_t *model, uint8_t l, uint8_t read, bool fur
         break;
     }
     case OP_ADD: pass_error_f32(error, outputs, further, to); break;
-    case OP_DEPTHWISE: depthwise_f32_input_error(error, weights, &shape, further, to); break;
+    case OP_DEPTHWISE: depthwise_f32_input_error(error, kept, weights, &shape, further, to); break;
     case OP_FULLY_CONNECTED:
-        fully_connected_f32_input_error(error, weights, graph_inputs(layer), outputs, further, to);
+        fully_connected_f32_input_error(error, kept, weights, graph_inputs(layer), further, to);
         break;
-    default: conv2d_f32_input_error(error, weights, &shape, further, to);
+    default: conv2d_f32_input_error(error, kept, weights, &shape, further, to);
     }
 }
 

@@ -14,10 +14,10 @@ typedef struct {
 
 /* Add the products of the outputs of row `row` whose tap `kx` is one of the inputs, which are all inputs of the four
    that such a tap has. */
-static inline __attribute__((always_inline)) void add_tap(block_t *block, const float *error,
+static inline __attribute__((always_inline)) void add_tap(block_t *block, const float *error, const kept_f32_t *kept,
                                                           const layer_shape_t *shape, const inputs_t *inputs,
                                                           uint32_t row, uint32_t kx) {
-    const uint32_t channels = shape->out_c, taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
+    const uint32_t channels = kept->count, taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
     uint32_t column[BLOCK], any = 0;
     for (uint32_t j = 0; j < BLOCK; j++) {
         const uint32_t x = inputs->x + least_u32(j, inputs->count - 1) * shape->stride;
@@ -29,13 +29,19 @@ static inline __attribute__((always_inline)) void add_tap(block_t *block, const 
             const bool there = column[j] != NO_OUTPUT;
             block->column[j] = there ? error + (row * shape->out_w + column[j]) * channels + o : block_zeros;
         }
-        block_add(block, least_u32(BLOCK_ZEROS, channels - o), taps, 1);
+        const uint32_t n = least_u32(BLOCK_ZEROS, channels - o);
+        if (kept->list == NULL) {
+            block_add(block, n, taps, 1);
+        } else {
+            block_add_listed(block, kept->list + o, n, taps, 1);
+        }
     }
 }
 
 /* The sums of four channels, from `channel` on. */
-static __attribute__((noinline)) void sum_taps(const float *error, const float *weights, const layer_shape_t *shape,
-                                               const inputs_t *inputs, uint32_t channel, float *sums) {
+static __attribute__((noinline)) void sum_taps(const float *error, const kept_f32_t *kept, const float *weights,
+                                               const layer_shape_t *shape, const inputs_t *inputs, uint32_t channel,
+                                               float *sums) {
     block_t block = {.sum = {0.0f}};
     for (uint32_t ky = 0; ky < shape->kernel_h; ky++) {
         const uint32_t row = output_of_tap(inputs->y, ky, shape->stride, shape->padding, shape->out_h);
@@ -44,7 +50,7 @@ static __attribute__((noinline)) void sum_taps(const float *error, const float *
             for (uint32_t i = 0; i < BLOCK; i++) {
                 block.row[i] = tap + least_u32(channel + i, shape->in_c - 1u);
             }
-            add_tap(&block, error, shape, inputs, row, kx);
+            add_tap(&block, error, kept, shape, inputs, row, kx);
         }
     }
     for (uint32_t k = 0; k < BLOCK_SUMS; k++) {
@@ -60,26 +66,26 @@ static void give(const float *sums, uint32_t channels, uint32_t positions, uint3
     }
 }
 
-static void give_inputs(const float *error, const float *weights, const layer_shape_t *shape, const inputs_t *inputs,
-                        bool further, float *input_error) {
+static void give_inputs(const float *error, const kept_f32_t *kept, const float *weights, const layer_shape_t *shape,
+                        const inputs_t *inputs, bool further, float *input_error) {
     const uint32_t channels = shape->in_c;
     float *to = input_error + (inputs->y * shape->in_w + inputs->x) * channels;
     for (uint32_t c = 0; c < channels; c += BLOCK) {
         float sums[BLOCK_SUMS];
-        sum_taps(error, weights, shape, inputs, c, sums);
+        sum_taps(error, kept, weights, shape, inputs, c, sums);
         give(sums, least_u32(BLOCK, channels - c), inputs->count, shape->stride * channels, further, to + c);
     }
 }
 
-void conv2d_f32_input_error(const float *error, const float *weights, const layer_shape_t *shape, bool further,
-                            float *input_error) {
+void conv2d_f32_input_error(const float *error, const kept_f32_t *kept, const float *weights,
+                            const layer_shape_t *shape, bool further, float *input_error) {
     const uint32_t stride = shape->stride;
     for (uint32_t y = 0; y < shape->in_h; y++) {
         for (uint32_t phase = 0; phase < stride && phase < shape->in_w; phase++) {
             for (uint32_t x = phase; x < shape->in_w; x += BLOCK * stride) {
                 const inputs_t inputs = {
                     .y = y, .x = x, .count = least_u32(BLOCK, (shape->in_w - x + stride - 1) / stride)};
-                give_inputs(error, weights, shape, &inputs, further, input_error);
+                give_inputs(error, kept, weights, shape, &inputs, further, input_error);
             }
         }
     }

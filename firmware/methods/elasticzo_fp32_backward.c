@@ -25,7 +25,8 @@ static void count_products(model_t *model, uint8_t l) {
 static void hand_on(model_t *model, uint8_t l, uint8_t read, uint64_t *arrived) {
     const uint8_t value = graph_layer(&model->file, l)->reads[read];
     if (has_error(&model->training, value)) {
-        float32_input_error(model, l, read, in_set(*arrived, (uint8_t)(value - 1)));
+        const kept_f32_t all = {.count = graph_layer(&model->file, l)->out_c};
+        float32_input_error(model, l, read, in_set(*arrived, (uint8_t)(value - 1)), &all);
         *arrived |= UINT64_C(1) << (value - 1);
         count_products(model, l);
     }

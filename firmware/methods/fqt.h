@@ -88,8 +88,7 @@ uint32_t fqt_count(float share, uint32_t channels);
 /* Of n norms, the bits of which order them, the `count` largest; of equal ones the first. In ascending order. */
 void fqt_select(const uint32_t *norms, uint32_t n, uint32_t count, uint16_t *kept);
 
-/* Select the channels of a layer whose error has been through its gate; errors of others become 0 where the kernels
-   do not take the list. */
+/* Select the channels of a layer whose error has been through its gate. */
 fqt_kept_t fqt_keep(const model_t *model, uint8_t l, affine8_error_t error, float share);
 
 /* fqt_gradient.c: add a sample's gradient of the kept channels to G, and to their statistics, section 5. */

@@ -176,6 +176,20 @@ static void count_products(way_back_t *way, uint8_t l, uint32_t channels) {
     way->model->macs += way->model->watch.running && graph_has_weights(layer) ? products : 0;
 }
 
+/* To a value of float32. The error of the output is not needed any more, so that of the kept channels may take its
+   place. */
+static void give_f32(const way_back_t *way, uint8_t l, uint8_t read, const fqt_kept_t *kept) {
+    const graph_layer_t *layer = graph_layer(&way->model->file, l);
+    const uint8_t value = layer->reads[read];
+    const bool sparse = graph_has_weights(layer) && kept->count < layer->out_c;
+    const kept_f32_t channels = {.list = sparse ? kept->kept : NULL, .count = sparse ? kept->count : layer->out_c};
+    if (sparse) {
+        pack_channels_f32(float32_buffer(way->model, PLAN_ERROR, (uint8_t)(l + 1)),
+                          (uint32_t)layer->out_h * layer->out_w, layer->out_c, &channels);
+    }
+    float32_input_error(way->model, l, read, has_arrived(way, value), &channels);
+}
+
 static void hand_on(way_back_t *way, uint8_t l, uint8_t read, const fqt_kept_t *kept) {
     const graph_layer_t *layer = graph_layer(&way->model->file, l);
     const uint8_t value = layer->reads[read];
@@ -185,7 +199,7 @@ static void hand_on(way_back_t *way, uint8_t l, uint8_t read, const fqt_kept_t *
     if (layer->format == FORMAT_AFFINE8 || layer->op == OP_CAST) {
         give_s8(way, l, read, kept);
     } else {
-        float32_input_error(way->model, l, read, has_arrived(way, value));
+        give_f32(way, l, read, kept);
     }
     way->arrived |= UINT64_C(1) << (value - 1);
     count_products(way, l, kept->count);

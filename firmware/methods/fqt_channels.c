@@ -68,10 +68,9 @@ fqt_kept_t fqt_keep(const model_t *model, uint8_t l, affine8_error_t error, floa
         affine8_error_norms(model_buffer(model, PLAN_ERROR, (uint8_t)(l + 1)), error.z, positions, channels, norms);
         fqt_select(norms, channels, count, kept);
     } else {
-        float *errors = float32_buffer(model, PLAN_ERROR, (uint8_t)(l + 1));
+        const float *errors = float32_buffer(model, PLAN_ERROR, (uint8_t)(l + 1));
         error_norms_f32(errors, positions, channels, (float *)(void *)norms);
         fqt_select(norms, channels, count, kept);
-        keep_channels_f32(errors, positions, channels, kept, count);
     }
     return (fqt_kept_t){.kept = kept, .count = count};
 }

@@ -151,6 +151,26 @@ static void naive_gradient(const layer_shape_t *shape, bool depthwise, const flo
     }
 }
 
+/* Some channels, or all without a list; the errors of the others become 0, and `packed` gets those that are kept. */
+static kept_f32_t draw_kept(float *error, uint32_t positions, uint16_t channels, uint16_t *list, float *packed) {
+    const bool all = draw(0, 2) == 0;
+    kept_f32_t kept = {.list = all ? NULL : list, .count = all ? channels : 0};
+    for (uint32_t o = 0; o < channels && !all; o++) {
+        if (draw(0, 2) == 0 || (kept.count == 0 && o + 1u == channels)) {
+            list[kept.count++] = (uint16_t)o;
+        } else {
+            for (uint32_t p = 0; p < positions; p++) {
+                error[p * channels + o] = 0.0f;
+            }
+        }
+    }
+    memcpy(packed, error, positions * channels * sizeof *packed);
+    if (!all) {
+        pack_channels_f32(packed, positions, channels, &kept);
+    }
+    return kept;
+}
+
 static void check_windows(bool depthwise) {
     const layer_shape_t shape = draw_shape(depthwise);
     const uint32_t inputs = shape_inputs(&shape), outputs = shape_outputs(&shape);
@@ -164,16 +184,20 @@ static void check_windows(bool depthwise) {
     (depthwise ? depthwise_f32 : conv2d_f32)(in, w, bias, &shape, &limits, found);
     naive_forward(&shape, depthwise, in, w, bias, &limits, expected);
     check_f32(found, expected, outputs, depthwise ? "depthwise" : "conv2d");
-    (depthwise ? depthwise_f32_input_error : conv2d_f32_input_error)(error, w, &shape, further, back);
+    uint16_t *list = take(shape.out_c * sizeof *list);
+    float *packed = take(outputs * sizeof *packed);
+    const kept_f32_t kept = draw_kept(error, outputs / shape.out_c, shape.out_c, list, packed);
+    (depthwise ? depthwise_f32_input_error : conv2d_f32_input_error)(packed, &kept, w, &shape, further, back);
     naive_input_error(&shape, depthwise, error, w, further, expected_back);
     check_f32(back, expected_back, inputs, depthwise ? "depthwise input error" : "conv2d input error");
     (depthwise ? depthwise_f32_weight_gradient : conv2d_f32_weight_gradient)(in, error, &shape, g);
     naive_gradient(&shape, depthwise, in, error, expected_g);
     check_f32(g, expected_g, weights, depthwise ? "depthwise gradient" : "conv2d gradient");
-    float *const all[] = {in, w, bias, error, found, expected, back, expected_back, g, expected_g};
+    float *const all[] = {in, w, bias, error, found, expected, packed, back, expected_back, g, expected_g};
     for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         free(all[i]);
     }
+    free(list);
 }
 
 /* As a convolution over the whole input. */
@@ -198,16 +222,20 @@ static void check_fully_connected(void) {
     fully_connected_f32(in, w, bias, inputs, outputs, &limits, found);
     naive_forward(&shape, false, in, w, bias, &limits, expected);
     check_f32(found, expected, outputs, "fully connected");
-    fully_connected_f32_input_error(error, w, inputs, outputs, further, back);
+    uint16_t *list = take(outputs * sizeof *list);
+    float *packed = take(outputs * sizeof *packed);
+    const kept_f32_t kept = draw_kept(error, 1, outputs, list, packed);
+    fully_connected_f32_input_error(packed, &kept, w, inputs, further, back);
     naive_input_error(&shape, false, error, w, further, expected_back);
     check_f32(back, expected_back, inputs, "fully connected input error");
     fully_connected_f32_weight_gradient(in, error, inputs, outputs, g);
     naive_gradient(&shape, false, in, error, expected_g);
     check_f32(g, expected_g, weights, "fully connected gradient");
-    float *const all[] = {in, w, bias, error, found, expected, back, expected_back, g, expected_g};
+    float *const all[] = {in, w, bias, error, found, expected, packed, back, expected_back, g, expected_g};
     for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         free(all[i]);
     }
+    free(list);
 }
 
 static float naive_pooled(const layer_shape_t *shape, bool maximum, const float *in, uint32_t output) {

@@ -70,6 +70,7 @@ CHUNKS = (  # layers whose gradient is computed for eight channels at a time
     (Shape(4, 4, 384, 8, 1), goals(2.5, 4.2)),
     (Shape(16, 16, 16, 8, 3, 1), goals(2.5, 4.5)),
 )
+FLOAT32_KEPT = {"conv2d": (6.0, 7.0, 225.0), "fully_connected": (4.0, 5.0, 225.0)}  # input errors, 1 of EVERY channels
 EVERY = 8  # output channels of which one is kept in a backward pass
 KEPT = (  # layers with so few channels kept
     (Shape(16, 16, 96, 384, 1), goals(2.3, 4.0)),
@@ -100,6 +101,8 @@ def cases() -> Iterator[Case]:
     shape, inputs, outputs = Shape(16, 16, 16, 32, 3, 1), 400, 120
     yield from _in_float32("conv2d", FLOAT32_CONV2D, str(shape), shape.macs, shape)
     yield from _in_float32("fully_connected", FLOAT32_MATRIX, f"{inputs}->{outputs}", inputs * outputs, inputs, outputs)
+    yield from _kept_in_float32("conv2d", str(shape), shape.macs, shape)
+    yield from _kept_in_float32("fully_connected", f"{inputs}->{outputs}", inputs * outputs, inputs, outputs)
     for shape, goal in W16A8_CONVOLUTIONS:
         yield Case("w16a8_conv2d", str(shape), shape.macs, goal, _run(W16a8, W16a8.convolution, shape))
     run = _run(W16a8, W16a8.fully_connected, 1024, 256)
@@ -190,3 +193,10 @@ def _in_float32(
         run = getattr(Float32, kernel + part)
         goal = dict(zip(CORES, its, strict=True))
         yield Case(f"{kernel}_f32{part}", name, macs, goal, _run(Float32, run, *sizes))
+
+
+def _kept_in_float32(kernel: str, name: str, macs: int, *sizes: object) -> Iterator[Case]:
+    """Yield the row of an input error of which every EVERY-th output channel is kept; `macs` of all channels."""
+    run, goal = getattr(Float32, f"{kernel}_input_error"), dict(zip(CORES, FLOAT32_KEPT[kernel], strict=True))
+    calls = _run(Float32, run, *(*sizes, EVERY))
+    yield Case(f"{kernel}_f32_input_error", f"{name}, 1 of {EVERY}", macs // EVERY, goal, calls)

@@ -27,11 +27,11 @@ class Float32(KernelCalls):
         gradient = self.zeros32(shape.out_c * shape.taps)
         return self.call("conv2d_f32_weight_gradient", x, error, self.put(shape.packed()), gradient)
 
-    def conv2d_input_error(self, shape: Shape) -> int:
-        """Error of a convolution's input."""
+    def conv2d_input_error(self, shape: Shape, every: int = 1) -> int:
+        """Error of a convolution's input, of which every so manieth output channel is kept."""
         error, weights = self.f32(shape.outputs), self.f32(shape.out_c * shape.taps)
-        found = self.room(4 * shape.inputs)
-        return self.call("conv2d_f32_input_error", error, weights, self.put(shape.packed()), FIRST, found)
+        arguments = self.put(shape.packed()), FIRST, self.room(4 * shape.inputs)
+        return self.call("conv2d_f32_input_error", error, self._kept(shape.out_c, every), weights, *arguments)
 
     def depthwise(self, shape: Shape) -> int:
         """Depthwise convolution."""
@@ -48,10 +48,16 @@ class Float32(KernelCalls):
         x, error, gradient = self.f32(inputs), self.f32(outputs), self.zeros32(inputs * outputs)
         return self.call("fully_connected_f32_weight_gradient", x, error, inputs, outputs, gradient)
 
-    def fully_connected_input_error(self, inputs: int, outputs: int) -> int:
-        """Error of a fully connected layer's input."""
+    def fully_connected_input_error(self, inputs: int, outputs: int, every: int = 1) -> int:
+        """Error of a fully connected layer's input, of which every so manieth output is kept."""
         error, weights, found = self.f32(outputs), self.f32(inputs * outputs), self.room(4 * inputs)
-        return self.call("fully_connected_f32_input_error", error, weights, inputs, outputs, FIRST, found)
+        kept = self._kept(outputs, every)
+        return self.call("fully_connected_f32_input_error", error, kept, weights, inputs, FIRST, found)
+
+    def _kept(self, channels: int, every: int) -> int:
+        """Put a kept_f32_t into memory."""
+        kept = np.arange(0, channels, every, dtype=np.uint16)
+        return self.put(struct.pack("<2I", self.put(kept) if every > 1 else 0, len(kept)))
 
     def f32(self, size: int) -> int:
         """Put random binary32 numbers into memory."""

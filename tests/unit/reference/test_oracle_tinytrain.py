@@ -196,8 +196,9 @@ def test_costs(network: str, settings: dict[str, Any], whole: int, most: int, sa
 def test_budgets_in_which_nothing_fits_are_refused() -> None:
     with pytest.raises(ValueError, match="^memory_budget: the least layer needs 80$"):
         plain("A", memory_budget=79)
-    with pytest.raises(ValueError, match="^work_budget: the least work is 756$"):
-        plain("A", blocks=1, work_budget=137)
+    for others in ({"blocks": 1, "work_budget": 137}, {"memory_budget": 80}):
+        with pytest.raises(ValueError, match="^work_budget: the least work is 756$"):
+            plain("A", **others)
     for taken in ({"memory_budget": 80, "work_budget": 256}, {"blocks": 1, "work_budget": 138}):
         method = plain("A", **taken)
         step(method, 0)

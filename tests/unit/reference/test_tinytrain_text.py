@@ -194,6 +194,12 @@ def test_what_is_refused_is_taken_with_one_more(others: dict[str, Any], said: st
     assert TinyTrain(network_a(), chosen_settings(**others | {name: others[name] + 1})).weights
 
 
+def test_a_budget_of_memory_that_fits_needs_one_of_work() -> None:
+    """A with memory_budget 80: only layer 0 fits, and the default work_budget does not take it."""
+    with pytest.raises(RigError, match=r"work_budget is 38, .* allows 224 .* conv1, needs 756"):
+        TinyTrain(network_a(), chosen_settings(memory_budget=80))
+
+
 @dataclass(frozen=True)
 class Case:
     """A row of the three steps: network, settings, what is kept, losses and digests of each step, work of step 2."""
