@@ -260,7 +260,7 @@ class Fqt(Reference, ShowsSampleGradients):
     def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
         """Return the outputs of all layers, then the errors of the reached ones, from the last one down.
 
-        All channels are kept, and errors have the ranges of the sample.
+        All channels are kept, and errors have the ranges of the sample. An error that leaves its bounds ends the trace.
         """
         graph = with_arrays(self.graph, self._tensors, weights)
         passes, one = Passes(graph, self._backward), slice(slot, slot + 1)
@@ -270,6 +270,8 @@ class Fqt(Reference, ShowsSampleGradients):
             stored = passes.stored(index + 1, values)
             stages.append(Stage(layer.name, "output", stage_bytes(stored, type=stored.dtype.name), stored.dtype.name))
         for at in passes.walk(values, of_labels):
+            if passes.failure is not None:
+                break
             stages.append(_error_stage(graph.layers[at.index].name, at.whole))
         return stages
 

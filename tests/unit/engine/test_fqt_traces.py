@@ -16,6 +16,7 @@ from engine.plain_affine8 import Error, number
 from engine.plain_network import PlainNetwork
 from hil.graph.graph import Graph
 from hil.methods.fqt_settings import Settings
+from hil.reference.methods import StepFailed
 
 SPARSE = {"lambda_min": 0.0, "lambda_max": 0.0, "sparse_head": 1, "error_range": "running"}
 SHARES = {"lambda_min": 0.1, "lambda_max": 1.0, "error_range": "running", "rate": "difference"}
@@ -104,3 +105,21 @@ def test_the_settings_do_leave_channels_out(library: ctypes.CDLL) -> None:
         found.append(pair.tensors())
         pair.close()
     assert all(a != b for at, a in enumerate(found) for b in found[at + 1 :])
+
+
+def test_an_error_that_leaves_its_bounds_ends_a_trace(library: ctypes.CDLL) -> None:
+    """Errors grow by 2^20 with each layer: the step fails, and a trace shows all outputs and the errors before."""
+    net = Small(2, 2.0**-40, 0)
+    for layer in range(1, 5):
+        end = 2.0 ** (14 * layer - 40 + 7)
+        net.weighted([[63, -64], [60, -64]], (-end, end), s_w=2.0**14)
+    pair = Pair(library, net.weighted([[64, -64], [-64, 64]], (-(2.0**16), 2.0**16)).graph(), Settings(batch=1))
+    try:
+        pair.put(IMAGES[:1, :, :, :2], [0])
+        stages = pair.trace(0)
+        assert 5 < len(stages) < 10 and error_of(stages[-1]).s <= 2**40
+        assert len(pair.engine.trace(0)) == 4 * len(stages), "a digest of each stage"
+        with pytest.raises(StepFailed, match="error"):
+            pair.step()
+    finally:
+        pair.close()
