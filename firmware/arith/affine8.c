@@ -47,8 +47,8 @@ affine8_params_t affine8_params(float low, float high, bool floors) {
 
 static int32_t offset_of(float x, float j, bool floors) {
     const float far = 512.0f, scaled = x * j;
-    const float raised = scaled < -far ? -far : scaled;
-    return affine8_round(raised > far ? far : raised, floors);
+    const float raised = scaled < -far ? -far : scaled, held = raised > far ? far : raised;
+    return floors ? affine8_round(held, true) : (int32_t)float32_round(held);
 }
 
 int32_t affine8_limit(float limit, const affine8_params_t *of) {
