@@ -43,13 +43,7 @@ typedef struct {
 /* `out` may begin where the sums do, and where the errors do of which `fill` makes them one by one. */
 affine8_error_t affine8_quantize_sums(const affine8_tensor_t *tensor, const affine8_rule_t *rule, int8_t *out);
 
-/* A float tensor: its element `i`. It becomes 8 bits. */
-typedef float affine8_element_t(const void *context, uint32_t i);
-
-affine8_error_t affine8_quantize_floats(affine8_element_t *element, const void *context, uint32_t n, bool floors,
-                                        int8_t *out);
-
-/* The same of numbers in memory, and of the error of logits for a label: softmax less one-hot. */
+/* A float tensor becomes 8 bits: numbers in memory, or the error of logits for a label, softmax less one-hot. */
 affine8_error_t affine8_quantize_f32(const float *values, uint32_t n, bool floors, int8_t *out);
 affine8_error_t affine8_logits_error(const int8_t *logits, uint32_t n, float scale, uint32_t label, bool floors,
                                      int8_t *out);

@@ -17,7 +17,7 @@ uint32_t fqt_count(float share, uint32_t channels) {
 }
 
 /* Let heap[at] sink to where no channel below it has a smaller norm. */
-static void sink(const uint32_t *norms, uint16_t *heap, uint32_t count, uint32_t at) {
+static inline void sink(const uint32_t *norms, uint16_t *heap, uint32_t count, uint32_t at) {
     const uint16_t sinking = heap[at];
     const uint32_t norm = norms[sinking];
     for (uint32_t below = 2 * at + 1; below < count; below = 2 * at + 1) {
@@ -61,12 +61,13 @@ void fqt_select(const uint32_t *norms, uint32_t n, uint32_t count, uint16_t *kep
     uint32_t equal;
     const uint32_t least = least_kept(norms, n, count, kept, &equal);
     for (uint32_t i = 0; i < n; i++) {
-        if (norms[i] >= least) {
-            const bool is_equal = norms[i] == least;
-            if (!is_equal || equal > 0) {
-                *kept++ = (uint16_t)i;
-                equal -= is_equal;
-            }
+        if (norms[i] < least) {
+            continue; /* as most */
+        }
+        const bool is_equal = norms[i] == least;
+        if (!is_equal || equal > 0) {
+            *kept++ = (uint16_t)i;
+            equal -= is_equal;
         }
     }
 }
