@@ -45,10 +45,10 @@ static void measure_half(const affine8_sloped_t *sloped, uint32_t first, uint32_
     for (const int8_t *const end = in + n; in != end; in += FOUR, error += FOUR) {
         const uint32_t word = load_word(error), even = add_even_lanes(negative_zero, word),
                        odd = add_odd_lanes(negative_zero, word);
-        const uint32_t two[2] = {low_lanes((uint32_t)add_low_product(bias, even, (uint32_t)slopes[in[0]]),
-                                           (uint32_t)add_low_product(bias, odd, (uint32_t)slopes[in[1]])),
-                                 low_lanes((uint32_t)add_top_product(bias, even, (uint32_t)slopes[in[2]]),
-                                           (uint32_t)add_top_product(bias, odd, (uint32_t)slopes[in[3]]))};
+        const uint32_t two[2] = {low_lanes((uint32_t)sum_of_low_product(bias, even, (uint32_t)slopes[in[0]]),
+                                           (uint32_t)sum_of_low_product(bias, odd, (uint32_t)slopes[in[1]])),
+                                 low_lanes((uint32_t)sum_of_top_product(bias, even, (uint32_t)slopes[in[2]]),
+                                           (uint32_t)sum_of_top_product(bias, odd, (uint32_t)slopes[in[3]]))};
         include(&own, two[0]);
         include(&own, two[1]);
         sums = put_two(sums, two);

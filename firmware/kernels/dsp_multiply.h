@@ -13,16 +13,27 @@ static inline int32_t lane_s16(uint32_t word, uint32_t i) {
 
 /* sum plus the product of the lower lanes: SMLABB. */
 static inline int32_t add_low_product(int32_t sum, uint32_t a, uint32_t b) {
-    int32_t total;
-    __asm__("smlabb %0, %1, %2, %3" : "=r"(total) : "r"(a), "r"(b), "r"(sum));
-    return total;
+    __asm__("smlabb %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
 }
 
 /* sum plus the product of the upper lane of a and the lower lane of b: SMLATB. */
 static inline int32_t add_top_product(int32_t sum, uint32_t a, uint32_t b) {
-    int32_t total;
-    __asm__("smlatb %0, %1, %2, %3" : "=r"(total) : "r"(a), "r"(b), "r"(sum));
-    return total;
+    __asm__("smlatb %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+/* The same, where `a` stays. */
+static inline int32_t sum_of_low_product(int32_t a, uint32_t b, uint32_t c) {
+    int32_t sum;
+    __asm__("smlabb %0, %1, %2, %3" : "=r"(sum) : "r"(b), "r"(c), "r"(a));
+    return sum;
+}
+
+static inline int32_t sum_of_top_product(int32_t a, uint32_t b, uint32_t c) {
+    int32_t sum;
+    __asm__("smlatb %0, %1, %2, %3" : "=r"(sum) : "r"(b), "r"(c), "r"(a));
+    return sum;
 }
 
 /* floor((x * (2^32 + m) + 2^31) / 2^32), for results in int32: SMMLAR. */
@@ -166,6 +177,14 @@ static inline int32_t add_low_product(int32_t sum, uint32_t a, uint32_t b) {
 
 static inline int32_t add_top_product(int32_t sum, uint32_t a, uint32_t b) {
     return sum + (int16_t)(a >> 16) * (int16_t)(b & 0xFFFFu);
+}
+
+static inline int32_t sum_of_low_product(int32_t a, uint32_t b, uint32_t c) {
+    return add_low_product(a, b, c);
+}
+
+static inline int32_t sum_of_top_product(int32_t a, uint32_t b, uint32_t c) {
+    return add_top_product(a, b, c);
 }
 
 static inline int32_t add_high_product(int32_t x, int32_t m) {
