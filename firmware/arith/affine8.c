@@ -45,17 +45,6 @@ affine8_params_t affine8_params(float low, float high, bool floors) {
     return params;
 }
 
-static int32_t offset_of(float x, float j, bool floors) {
-    const float far = 512.0f, scaled = x * j;
-    const float raised = scaled < -far ? -far : scaled;
-    return affine8_round(raised > far ? far : raised, floors);
-}
-
 int32_t affine8_limit(float limit, const affine8_params_t *of) {
-    return of->z + offset_of(limit, of->j, false);
-}
-
-int8_t affine8_quantize(float x, float j, int8_t z, bool floors) {
-    const int32_t q = z + offset_of(x, j, floors);
-    return (int8_t)(q < INT8_MIN ? INT8_MIN : q > INT8_MAX ? INT8_MAX : q);
+    return of->z + affine8_steps(limit, of->j, false);
 }

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arith/float32.h"
+
 /* A factor of about m * 2^-n, and the rounding of what is multiplied by it. */
 typedef struct {
     uint16_t m;
@@ -29,10 +31,21 @@ typedef struct {
 } affine8_params_t;
 
 affine8_params_t affine8_params(float low, float high, bool floors);
-int8_t affine8_quantize(float x, float j, int8_t z, bool floors);
 
 /* Where a limit of an output lies, before it is limited to int8. */
 int32_t affine8_limit(float limit, const affine8_params_t *of);
 
 /* Q(x), |x| <= 2^30: the nearest integer, half to even; or the next lower one. */
 int32_t affine8_round(float x, bool floors);
+
+/* How many steps a real number is from 0, at most 512. */
+static inline int32_t affine8_steps(float x, float j, bool floors) {
+    const float far = 512.0f, scaled = x * j;
+    const float raised = scaled < -far ? -far : scaled, held = raised > far ? far : raised;
+    return floors ? affine8_round(held, true) : (int32_t)float32_round(held);
+}
+
+static inline int8_t affine8_quantize(float x, float j, int8_t z, bool floors) {
+    const int32_t q = z + affine8_steps(x, j, floors);
+    return (int8_t)(q < INT8_MIN ? INT8_MIN : q > INT8_MAX ? INT8_MAX : q);
+}

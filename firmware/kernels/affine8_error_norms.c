@@ -1,3 +1,7 @@
+#include "kernels/dsp.h"
+
+#if !KERNELS_DSP /* else affine8_error_norms_dsp.c */
+
 #include "kernels/affine8.h"
 
 void affine8_error_norms(const int8_t *error, int8_t zero, uint32_t positions, uint32_t channels, uint32_t *norms) {
@@ -11,3 +15,5 @@ void affine8_error_norms(const int8_t *error, int8_t zero, uint32_t positions, u
         }
     }
 }
+
+#endif

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "arith/affine8.h"
+#include "kernels/affine8.h"
 
 /* Scale and zero point of an error; s = 0: all of it is 0. */
 typedef struct {
@@ -12,9 +13,16 @@ typedef struct {
 /* Fill in the sums first..first + n - 1 of an integer tensor. */
 typedef void affine8_fill_t(const void *context, uint32_t first, uint32_t n, int32_t *sums);
 
+/* The extent of all sums, and then what affine8_requantize_s32() makes of them, to the output that they are for. */
+typedef struct {
+    affine8_extent_t (*measure)(const void *context, uint32_t n);
+    void (*write)(const void *context, uint32_t n, affine8_factor_t factor, int8_t zero);
+} affine8_passes_t;
+
 /* An integer tensor of `n` sums, each worth c. */
 typedef struct {
-    affine8_fill_t *fill; /* NULL: the context is the sums */
+    affine8_fill_t *fill;           /* NULL: the context is the sums */
+    const affine8_passes_t *passes; /* NULL: over the sums that `fill` makes */
     const void *context;
     uint32_t n;
     float c;
@@ -35,13 +43,7 @@ typedef struct {
 /* `out` may begin where the sums do, and where the errors do of which `fill` makes them one by one. */
 affine8_error_t affine8_quantize_sums(const affine8_tensor_t *tensor, const affine8_rule_t *rule, int8_t *out);
 
-/* A float tensor: its element `i`. It becomes 8 bits. */
-typedef float affine8_element_t(const void *context, uint32_t i);
-
-affine8_error_t affine8_quantize_floats(affine8_element_t *element, const void *context, uint32_t n, bool floors,
-                                        int8_t *out);
-
-/* The same of numbers in memory, and of the error of logits for a label: softmax less one-hot. */
+/* A float tensor becomes 8 bits: numbers in memory, or the error of logits for a label, softmax less one-hot. */
 affine8_error_t affine8_quantize_f32(const float *values, uint32_t n, bool floors, int8_t *out);
 affine8_error_t affine8_logits_error(const int8_t *logits, uint32_t n, float scale, uint32_t label, bool floors,
                                      int8_t *out);
@@ -50,9 +52,10 @@ affine8_error_t affine8_logits_error(const int8_t *logits, uint32_t n, float sca
 affine8_error_t affine8_merge_errors(int8_t *error, affine8_error_t of, const int8_t *second, affine8_error_t of_second,
                                      uint32_t n, bool floors);
 
-/* The errors of what hard_swish and multiply read, as integer tensors. */
-affine8_error_t affine8_hard_swish_error(const int8_t *in, const int16_t *slopes, const int8_t *error,
-                                         affine8_error_t of, uint32_t n, const affine8_rule_t *rule, int8_t *out);
+/* The errors of what hard_swish and multiply read, as integer tensors. That of hard_swish leaves nothing of `error`,
+   which lies apart from `out`. */
+affine8_error_t affine8_hard_swish_error(const int8_t *in, const int16_t *slopes, int8_t *error, affine8_error_t of,
+                                         uint32_t n, const affine8_rule_t *rule, int8_t *out);
 
 /* The value that an error is multiplied by, with its zero point and scale; of a multiply with so many channels. */
 typedef struct {

@@ -1,27 +1,23 @@
 #include "kernels/affine8.h"
+#include "kernels/affine8_spread.h"
+#include "kernels/affine8_within.h"
 
-/* One comparison without sign finds a sum outside the range so far, which few are. */
-static inline void include(affine8_extent_t *extent, int32_t sum) {
-    if ((uint32_t)sum - (uint32_t)extent->least > (uint32_t)extent->most - (uint32_t)extent->least) {
-        if (sum < extent->least) {
-            extent->least = sum;
-        } else {
-            extent->most = sum;
-        }
+static void include_all(affine8_spread_t *spread, const int32_t *sums, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        affine8_include(spread, sums[i]);
     }
 }
 
 affine8_extent_t affine8_extent_s32(const int32_t *sums, uint32_t n) {
-    affine8_extent_t extent = {0, 0};
-    const int32_t *const fours = sums + n / 4 * 4, *const end = sums + n;
-    for (; sums != fours; sums += 4) {
-        include(&extent, sums[0]);
-        include(&extent, sums[1]);
-        include(&extent, sums[2]);
-        include(&extent, sums[3]);
+    affine8_spread_t spread = {0, 0};
+    const int32_t *const fours = sums + n / 4 * 4;
+    while (sums != fours) {
+        sums = affine8_skip_within(sums, fours, &spread);
+        if (sums != fours) {
+            include_all(&spread, sums, 4);
+            sums += 4;
+        }
     }
-    while (sums != end) {
-        include(&extent, *sums++);
-    }
-    return extent;
+    include_all(&spread, sums, n % 4);
+    return affine8_extent_of(&spread);
 }

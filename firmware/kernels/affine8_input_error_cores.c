@@ -1,15 +1,15 @@
 #include "kernels/dsp.h"
 #include "kernels/thumb1.h"
 
-#if KERNELS_DSP || KERNELS_THUMB1 /* else affine8_conv2d_input_error.c, affine8_pointwise_input_error.c,
- affine8_fully_connected_input_error.c */
+#if KERNELS_DSP || KERNELS_THUMB1 /* else affine8_conv2d_input_error.c, affine8_fully_connected_input_error.c */
 
 #include <string.h>
 
 #include "kernels/conv_input_error.h"
 
-static void input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
-                        const layer_shape_t *shape, int32_t *acc) {
+void affine8_conv2d_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
+                                const layer_shape_t *shape, int32_t *scratch, int32_t *acc) {
+    (void)scratch;
     if (conv_error_widens(errors, shape)) {
         memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
     } else {
@@ -17,21 +17,6 @@ static void input_error(const affine8_errors_t *errors, const int8_t *weights, i
     }
     conv_add_input_error(errors, weights, weight_zero, shape, shape->stride, acc);
 }
-
-void affine8_conv2d_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
-                                const layer_shape_t *shape, int32_t *scratch, int32_t *acc) {
-    (void)scratch;
-    input_error(errors, weights, weight_zero, shape, acc);
-}
-
-#if KERNELS_DSP
-
-void affine8_pointwise_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
-                                   const layer_shape_t *shape, int32_t *acc) {
-    input_error(errors, weights, weight_zero, shape, acc);
-}
-
-#endif
 
 void affine8_fully_connected_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
                                          uint32_t inputs, int32_t *acc) {

@@ -1,6 +1,6 @@
 #include "kernels/dsp.h"
 
-#if !KERNELS_DSP /* else affine8_input_error_cores.c */
+#if !KERNELS_DSP /* else affine8_pointwise_input_error_dsp.c */
 
 #include "kernels/affine8.h"
 

@@ -31,7 +31,9 @@ void affine8_max_pool_error(const int8_t *in, const int8_t *error, const layer_s
 
 void affine8_average_pool_error(const int8_t *error, const layer_shape_t *shape, int8_t zero, int8_t *input_error) {
     const uint32_t channels = shape->in_c, row = shape->in_w * channels;
-    memset(input_error, zero, shape_inputs(shape));
+    if (shape->out_h * shape->kernel_h != shape->in_h || shape->out_w * shape->kernel_w != shape->in_w) {
+        memset(input_error, zero, shape_inputs(shape)); /* some inputs are in no window */
+    }
     for (uint32_t y = 0; y < shape->out_h; y++) {
         for (uint32_t x = 0; x < shape->out_w; x++, error += channels) {
             int8_t *window = input_error + y * shape->stride * row + x * shape->stride * channels;

@@ -6,8 +6,12 @@
 
 #define LEAST_WIDTH 0x1p-100f /* below it all is 0 */
 
-affine8_error_t affine8_quantize_floats(affine8_element_t *element, const void *context, uint32_t n, bool floors,
-                                        int8_t *out) {
+/* Element i of a float tensor. */
+typedef float element_t(const void *context, uint32_t i);
+
+/* Inlined, so that the compiler knows `element`. */
+static inline __attribute__((always_inline)) affine8_error_t quantize_floats(element_t *element, const void *context,
+                                                                             uint32_t n, bool floors, int8_t *out) {
     float low = 0.0f, high = 0.0f;
     for (uint32_t i = 0; i < n; i++) {
         const float x = element(context, i);
@@ -30,7 +34,7 @@ static float number(const void *context, uint32_t i) {
 }
 
 affine8_error_t affine8_quantize_f32(const float *values, uint32_t n, bool floors, int8_t *out) {
-    return affine8_quantize_floats(number, values, n, floors, out);
+    return quantize_floats(number, values, n, floors, out);
 }
 
 typedef struct {
@@ -56,5 +60,5 @@ affine8_error_t affine8_logits_error(const int8_t *logits, uint32_t n, float sca
     for (uint32_t j = 0; j < n; j++) {
         softmax.sum = softmax.sum + term(&softmax, j);
     }
-    return affine8_quantize_floats(softmax_less_one_hot, &softmax, n, floors, out);
+    return quantize_floats(softmax_less_one_hot, &softmax, n, floors, out);
 }

@@ -23,6 +23,9 @@ static affine8_extent_t extent_of(const affine8_tensor_t *tensor) {
     if (tensor->fill == NULL) {
         return affine8_extent_s32(tensor->context, tensor->n);
     }
+    if (tensor->passes != NULL) {
+        return tensor->passes->measure(tensor->context, tensor->n);
+    }
     for (uint32_t first = 0; first < tensor->n; first += BLOCK) {
         int32_t sums[BLOCK];
         const uint32_t n = least(BLOCK, tensor->n - first);
@@ -86,11 +89,14 @@ static void write_sums(const int32_t *sums, uint32_t n, const scaling_t *scaling
 }
 
 affine8_error_t affine8_quantize_sums(const affine8_tensor_t *tensor, const affine8_rule_t *rule, int8_t *out) {
+    const affine8_factor_t same = {.m = 65535, .n = 16}; /* R(a, m, n) = a for sums of up to 2^15 */
     const scaling_t scaling = scaling_of(tensor, rule);
     if (scaling.zero) {
         memset(out, 0, tensor->n);
     } else if (tensor->fill == NULL) {
         write_sums(tensor->context, tensor->n, &scaling, out);
+    } else if (tensor->passes != NULL) {
+        tensor->passes->write(tensor->context, tensor->n, scaling.exact ? same : scaling.factor, scaling.error.z);
     } else {
         for (uint32_t first = 0; first < tensor->n; first += BLOCK) {
             int32_t sums[BLOCK];

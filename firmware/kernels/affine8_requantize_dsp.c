@@ -3,6 +3,7 @@
 #if KERNELS_DSP
 
 #include "kernels/affine8.h"
+#include "kernels/byte_of_sum.h"
 #include "kernels/dsp_multiply.h"
 
 /* Each kind of sums has its registers for itself. */
@@ -113,7 +114,26 @@ void affine8_requantize_channels(const int32_t *sums, uint32_t positions, uint32
     }
 }
 
+APART void bytes_of_sums(const int32_t *sums, uint32_t n, int32_t multiplier, int32_t zero, int8_t *out) {
+    const int32_t *const end = sums + n, *const fours = sums + n / 4 * 4;
+    for (; sums != fours; out += 4) {
+        int32_t four[4];
+        sums = take_four(sums, four);
+        out[0] = quick_byte(four[0], multiplier, zero);
+        out[1] = quick_byte(four[1], multiplier, zero);
+        out[2] = quick_byte(four[2], multiplier, zero);
+        out[3] = quick_byte(four[3], multiplier, zero);
+    }
+    while (sums != end) {
+        *out++ = quick_byte(*sums++, multiplier, zero);
+    }
+}
+
 void affine8_requantize_s32(const int32_t *sums, uint32_t n, affine8_factor_t factor, int8_t zero, int8_t *out) {
+    if (byte_is_quick(factor)) {
+        bytes_of_sums(sums, n, byte_multiplier(factor), zero, out);
+        return;
+    }
     const int32_t none = 0;
     const run_t run = {.sums = sums,
                        .end = sums + n,

@@ -93,6 +93,9 @@ void four_channels_widen(const int8_t *const rows[4], uint32_t taps, int8_t zero
    lanes as the weights are. */
 void four_channels_add(const runs_t *runs, const four_weights_t *weights, uint32_t even, uint32_t odd);
 
+/* The same, where sums begin with it. */
+void four_channels_begin(const runs_t *runs, const four_weights_t *weights, uint32_t even, uint32_t odd);
+
 /* Weight gradient of conv2d along the positions: every tap takes four products of four neighbours at once. The loops
    above go along the taps instead: they skip every error of 0, but widen all inputs again for each error. */
 

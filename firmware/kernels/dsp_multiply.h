@@ -4,6 +4,11 @@
 
 #include "kernels/dsp.h"
 
+/* A lane as a number. */
+static inline int32_t lane_s16(uint32_t word, uint32_t i) {
+    return (int16_t)(word >> (16 * i) & 0xFFFFu);
+}
+
 #if defined(__ARM_FEATURE_DSP) && !defined(KERNELS_DSP_IN_C)
 
 /* sum plus the product of the lower lanes: SMLABB. */
@@ -15,6 +20,19 @@ static inline int32_t add_low_product(int32_t sum, uint32_t a, uint32_t b) {
 /* sum plus the product of the upper lane of a and the lower lane of b: SMLATB. */
 static inline int32_t add_top_product(int32_t sum, uint32_t a, uint32_t b) {
     __asm__("smlatb %0, %1, %2, %0" : "+r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+/* The same, where `a` stays. */
+static inline int32_t sum_of_low_product(int32_t a, uint32_t b, uint32_t c) {
+    int32_t sum;
+    __asm__("smlabb %0, %1, %2, %3" : "=r"(sum) : "r"(b), "r"(c), "r"(a));
+    return sum;
+}
+
+static inline int32_t sum_of_top_product(int32_t a, uint32_t b, uint32_t c) {
+    int32_t sum;
+    __asm__("smlatb %0, %1, %2, %3" : "=r"(sum) : "r"(b), "r"(c), "r"(a));
     return sum;
 }
 
@@ -37,6 +55,26 @@ static inline int32_t sum_of_nearest_product(int32_t a, int32_t b, int32_t c) {
     int32_t sum;
     __asm__("smmlar %0, %1, %2, %3" : "=r"(sum) : "r"(b), "r"(c), "r"(a));
     return sum;
+}
+
+/* sum plus the upper 32 of the 48 bits of a product with a lower lane, or an upper one, downwards: SMLAWB, SMLAWT. */
+static inline int32_t add_wide_low_product(int32_t sum, int32_t a, uint32_t b) {
+    int32_t total;
+    __asm__("smlawb %0, %1, %2, %3" : "=r"(total) : "r"(a), "r"(b), "r"(sum));
+    return total;
+}
+
+static inline int32_t add_wide_top_product(int32_t sum, int32_t a, uint32_t b) {
+    int32_t total;
+    __asm__("smlawt %0, %1, %2, %3" : "=r"(total) : "r"(a), "r"(b), "r"(sum));
+    return total;
+}
+
+/* floor(x / 2^16), held in int8: SSAT. */
+static inline int32_t upper_as_byte(int32_t x) {
+    int32_t byte;
+    __asm__("ssat %0, #8, %1, asr #16" : "=r"(byte) : "r"(x));
+    return byte;
 }
 
 /* The value held in int8: SSAT. */
@@ -69,6 +107,27 @@ static inline uint32_t add_odd_lanes(uint32_t lanes, uint32_t word) {
     uint32_t sum;
     __asm__("sxtab16 %0, %1, %2, ror #8" : "=r"(sum) : "r"(lanes), "r"(word));
     return sum;
+}
+
+/* The same of unsigned bytes: UXTAB16. */
+static inline uint32_t add_even_lanes_u8(uint32_t lanes, uint32_t word) {
+    uint32_t sum;
+    __asm__("uxtab16 %0, %1, %2" : "=r"(sum) : "r"(lanes), "r"(word));
+    return sum;
+}
+
+static inline uint32_t add_odd_lanes_u8(uint32_t lanes, uint32_t word) {
+    uint32_t sum;
+    __asm__("uxtab16 %0, %1, %2, ror #8" : "=r"(sum) : "r"(lanes), "r"(word));
+    return sum;
+}
+
+/* How far apart each two signed bytes are, unsigned: SSUB8 sets the flags by which SEL takes its difference, or that of
+   USUB8 in the other direction. */
+static inline uint32_t distances_s8(uint32_t a, uint32_t b) {
+    uint32_t up, down;
+    __asm__("usub8 %0, %3, %2\n\tssub8 %1, %2, %3\n\tsel %0, %1, %0" : "=&r"(down), "=&r"(up) : "r"(a), "r"(b));
+    return down;
 }
 
 /* Both lanes added, modulo 2^16: SADD16. */
@@ -120,6 +179,14 @@ static inline int32_t add_top_product(int32_t sum, uint32_t a, uint32_t b) {
     return sum + (int16_t)(a >> 16) * (int16_t)(b & 0xFFFFu);
 }
 
+static inline int32_t sum_of_low_product(int32_t a, uint32_t b, uint32_t c) {
+    return add_low_product(a, b, c);
+}
+
+static inline int32_t sum_of_top_product(int32_t a, uint32_t b, uint32_t c) {
+    return add_top_product(a, b, c);
+}
+
 static inline int32_t add_high_product(int32_t x, int32_t m) {
     return (int32_t)(((int64_t)x * (INT64_C(1) << 32) + (int64_t)x * m + (INT64_C(1) << 31)) >> 32);
 }
@@ -147,8 +214,16 @@ static inline int32_t as_byte(int32_t x) {
     return held_in_s8(x);
 }
 
-static inline int32_t lane_of(uint32_t word, uint32_t i) {
-    return (int16_t)(word >> (16 * i) & 0xFFFFu);
+static inline int32_t add_wide_low_product(int32_t sum, int32_t a, uint32_t b) {
+    return sum + (int32_t)(((int64_t)a * lane_s16(b, 0)) >> 16);
+}
+
+static inline int32_t add_wide_top_product(int32_t sum, int32_t a, uint32_t b) {
+    return sum + (int32_t)(((int64_t)a * lane_s16(b, 1)) >> 16);
+}
+
+static inline int32_t upper_as_byte(int32_t x) {
+    return held_in_s8(x >> 16);
 }
 
 static inline uint32_t add_lanes_s16(uint32_t a, uint32_t b) {
@@ -167,22 +242,35 @@ static inline uint32_t add_odd_lanes(uint32_t lanes, uint32_t word) {
     return add_lanes_s16(lanes, odd_lanes(word));
 }
 
+static inline uint32_t add_even_lanes_u8(uint32_t lanes, uint32_t word) {
+    return add_lanes_s16(lanes, even_lanes_u8(word));
+}
+
+static inline uint32_t add_odd_lanes_u8(uint32_t lanes, uint32_t word) {
+    return add_lanes_s16(lanes, odd_lanes_u8(word));
+}
+
+static inline uint32_t distances_s8(uint32_t a, uint32_t b) {
+    return where_at_least_s8(a, b, wrap_bytes(a, b), wrap_bytes(b, a));
+}
+
 static inline int32_t held_in_s16(int32_t value) {
     return value > INT16_MAX ? INT16_MAX : value < INT16_MIN ? INT16_MIN : value;
 }
 
 static inline uint32_t add_lanes_saturating(uint32_t a, uint32_t b) {
-    return low_lanes((uint32_t)held_in_s16(lane_of(a, 0) + lane_of(b, 0)),
-                     (uint32_t)held_in_s16(lane_of(a, 1) + lane_of(b, 1)));
+    return low_lanes((uint32_t)held_in_s16(lane_s16(a, 0) + lane_s16(b, 0)),
+                     (uint32_t)held_in_s16(lane_s16(a, 1) + lane_s16(b, 1)));
 }
 
 static inline uint32_t subtract_lanes_saturating(uint32_t a, uint32_t b) {
-    return low_lanes((uint32_t)held_in_s16(lane_of(a, 0) - lane_of(b, 0)),
-                     (uint32_t)held_in_s16(lane_of(a, 1) - lane_of(b, 1)));
+    return low_lanes((uint32_t)held_in_s16(lane_s16(a, 0) - lane_s16(b, 0)),
+                     (uint32_t)held_in_s16(lane_s16(a, 1) - lane_s16(b, 1)));
 }
 
 static inline uint32_t where_lanes_at_least(uint32_t a, uint32_t b, uint32_t yes, uint32_t no) {
-    const uint32_t low = lane_of(a, 0) >= lane_of(b, 0) ? yes : no, high = lane_of(a, 1) >= lane_of(b, 1) ? yes : no;
+    const uint32_t low = lane_s16(a, 0) >= lane_s16(b, 0) ? yes : no,
+                   high = lane_s16(a, 1) >= lane_s16(b, 1) ? yes : no;
     return low_lanes(low, high >> 16);
 }
 

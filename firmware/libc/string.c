@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WORD = sizeof(uint32_t) };
+enum { WORD = sizeof(uint32_t), FOUR_WORDS = 4 * WORD };
 
 /* Armv7-M accesses words at any address of normal memory, Armv6-M only at their own. */
 #ifdef __ARM_FEATURE_UNALIGNED
@@ -21,6 +21,14 @@ void *memcpy(void *restrict to, const void *restrict from, size_t n) {
     uint8_t *out = to;
     const uint8_t *in = from;
     if (by_words((uintptr_t)to, (uintptr_t)from)) {
+        for (; n >= FOUR_WORDS; n -= FOUR_WORDS, out += FOUR_WORDS, in += FOUR_WORDS) {
+            word_t *const to_words = (void *)out;
+            const word_t *const from_words = (const void *)in;
+            to_words[0] = from_words[0];
+            to_words[1] = from_words[1];
+            to_words[2] = from_words[2];
+            to_words[3] = from_words[3];
+        }
         for (; n >= WORD; n -= WORD, out += WORD, in += WORD) {
             *(word_t *)(void *)out = *(const word_t *)(const void *)in;
         }
@@ -50,6 +58,13 @@ void *memset(void *to, int value, size_t n) {
     uint8_t *out = to;
     const uint32_t word = (uint8_t)value * 0x01010101u;
     if (by_words((uintptr_t)to, 0)) {
+        for (; n >= FOUR_WORDS; n -= FOUR_WORDS, out += FOUR_WORDS) {
+            word_t *const words = (void *)out;
+            words[0] = word;
+            words[1] = word;
+            words[2] = word;
+            words[3] = word;
+        }
         for (; n >= WORD; n -= WORD, out += WORD) {
             *(word_t *)(void *)out = word;
         }

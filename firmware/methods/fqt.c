@@ -5,12 +5,11 @@
 
 #include "kernels/affine8_elementwise.h"
 
-static void clear_gradients(const model_t *model) {
+/* The gradients of a channel become +0 when a sample first keeps it. */
+static void forget_kept(const model_t *model) {
     for (uint8_t l = model->training.first_backward; l < model->file.layers; l++) {
-        const graph_layer_t *layer = graph_layer(&model->file, l);
         if (fqt_is_trained(model, l)) {
-            memset(fqt_gradient(model, l), 0, trained_count(&model->training, layer) * sizeof(float));
-            memset(model_buffer(model, FQT_KEPT, l), 0, (layer->out_c + 7u) / 8u);
+            memset(model_buffer(model, FQT_KEPT, l), 0, (graph_layer(&model->file, l)->out_c + 7u) / 8u);
         }
     }
 }
@@ -25,7 +24,7 @@ static void clear_observed(const model_t *model) {
 static void begin_pass(model_t *model, step_t *step) {
     (void)step;
     stretches_begin(&model->stretches, model->watch.booked);
-    clear_gradients(model);
+    forget_kept(model);
     clear_observed(model);
     stopwatch_book(&model->watch, &model->account.backward[model->file.layers - 1]);
     stretches_mark(&model->stretches, model->watch.booked, PHASE_BACKWARD);

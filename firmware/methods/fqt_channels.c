@@ -3,8 +3,6 @@
 #include "kernels/error_norms_f32.h"
 #include "methods/fqt.h"
 
-enum { BITS = 32 };
-
 float fqt_share(const fqt_settings_t *settings, float loss, float largest) {
     const float least = settings->lambda_min, most = settings->lambda_max;
     const float ratio = largest == 0.0f ? 0.0f : loss / largest;
@@ -18,32 +16,58 @@ uint32_t fqt_count(float share, uint32_t channels) {
     return count > 0 ? count : 1;
 }
 
-/* How many of n norms are so large. */
-static uint32_t count_from(const uint32_t *norms, uint32_t n, uint32_t least) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        count += norms[i] >= least;
+/* Let heap[at] sink to where no channel below it has a smaller norm. */
+static inline void sink(const uint32_t *norms, uint16_t *heap, uint32_t count, uint32_t at) {
+    const uint16_t sinking = heap[at];
+    const uint32_t norm = norms[sinking];
+    for (uint32_t below = 2 * at + 1; below < count; below = 2 * at + 1) {
+        if (below + 1 < count && norms[heap[below + 1]] < norms[heap[below]]) {
+            below++;
+        }
+        if (norms[heap[below]] >= norm) {
+            break;
+        }
+        heap[at] = heap[below];
+        at = below;
     }
-    return count;
+    heap[at] = sinking;
 }
 
-/* The smallest norm that is kept is found bit by bit. */
+/* The smallest of the `count` largest norms; how many of those that equal it belong to them goes to `equal`. A heap of
+   channels, with the smallest norm first, meets each norm once. */
+static uint32_t least_kept(const uint32_t *norms, uint32_t n, uint32_t count, uint16_t *heap, uint32_t *equal) {
+    for (uint32_t i = 0; i < count; i++) {
+        heap[i] = (uint16_t)i;
+    }
+    for (uint32_t at = count / 2; at-- > 0;) {
+        sink(norms, heap, count, at);
+    }
+    uint32_t least = norms[heap[0]];
+    for (uint32_t i = count; i < n; i++) {
+        if (norms[i] > least) {
+            heap[0] = (uint16_t)i;
+            sink(norms, heap, count, 0);
+            least = norms[heap[0]];
+        }
+    }
+    *equal = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        *equal += norms[heap[i]] == least;
+    }
+    return least;
+}
+
 void fqt_select(const uint32_t *norms, uint32_t n, uint32_t count, uint16_t *kept) {
-    uint32_t least = 0;
-    for (uint32_t bit = BITS; bit-- > 0;) {
-        const uint32_t more = least | UINT32_C(1) << bit;
-        least = count_from(norms, n, more) >= count ? more : least;
-    }
-    uint32_t larger = 0;
+    uint32_t equal;
+    const uint32_t least = least_kept(norms, n, count, kept, &equal);
     for (uint32_t i = 0; i < n; i++) {
-        larger += norms[i] > least;
-    }
-    uint32_t equal = count - larger; /* that are kept, in order */
-    for (uint32_t i = 0; i < n; i++) {
-        const bool is_equal = norms[i] == least && equal > 0;
-        equal -= is_equal;
-        if (norms[i] > least || is_equal) {
+        if (norms[i] < least) {
+            continue; /* as most */
+        }
+        const bool is_equal = norms[i] == least;
+        if (!is_equal || equal > 0) {
             *kept++ = (uint16_t)i;
+            equal -= is_equal;
         }
     }
 }

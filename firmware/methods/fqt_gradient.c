@@ -44,9 +44,29 @@ static bool has_statistics(const learning_t *learning) {
     return fqt_settings(learning->model)->standardise == STANDARDISE_RUNNING;
 }
 
+static void clear_gradient(const learning_t *learning, uint32_t o) {
+    const fqt_channel_t channel = fqt_channel(learning->layer, o);
+    float *gradient = learning->gradient + channel.first;
+    if (channel.step == 1) {
+        memset(gradient, 0, channel.count * sizeof gradient[0]);
+    } else {
+        for (uint32_t k = 0; k < channel.count; k++, gradient += channel.step) {
+            *gradient = 0.0f;
+        }
+    }
+    if (learning->model->training.biases) {
+        learning->gradient[graph_weight_count(learning->layer) + o] = 0.0f;
+    }
+}
+
+/* The first sample of the step that keeps a channel begins its gradients. */
 static void mark_kept(const learning_t *learning, uint32_t o) {
     uint8_t *kept = (uint8_t *)model_buffer(learning->model, FQT_KEPT, learning->l);
-    kept[o / 8] = (uint8_t)(kept[o / 8] | 1u << o % 8);
+    const uint32_t bit = 1u << o % 8;
+    if ((kept[o / 8] & bit) == 0) {
+        kept[o / 8] = (uint8_t)(kept[o / 8] | bit);
+        clear_gradient(learning, o);
+    }
 }
 
 /* affine8: integers of `n` channels at a time, in the buffer `sums`. */

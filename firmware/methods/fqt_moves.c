@@ -78,13 +78,13 @@ static float weight_of(const moving_t *moving, uint32_t i) {
     return moving->tail.scale * (float)(model_weights(moving->model, moving->l)[i] - moving->tail.zero);
 }
 
-/* f of the weights of a channel; without a sample that kept it they stay. */
+/* f of the weights of a channel; without a sample that kept it they stay, and it has no gradient. */
 static void move_channel(moving_t *moving, uint32_t o) {
     const fqt_channel_t channel = fqt_channel(moving->layer, o);
     const bool kept = is_kept(moving, o);
     const standard_t standard = kept ? standard_of(moving, o, &channel) : (standard_t){.u = 0.0f};
     for (uint32_t k = 0, i = channel.first; k < channel.count; k++, i += channel.step) {
-        const float scaled = standard.u * moving->gradient[i];
+        const float scaled = kept ? standard.u * moving->gradient[i] : 0.0f;
         const float d = standard.r * (scaled - standard.mean), f = weight_of(moving, i) - d;
         moving->gradient[i] = f;
         moving->low = f < moving->low ? f : moving->low;
@@ -100,7 +100,7 @@ static bool move_biases(const moving_t *moving) {
     float *gradient = moving->gradient + graph_weight_count(moving->layer);
     bool inside = true;
     for (uint32_t o = 0; o < channels; o++) {
-        const float scaled = moving->u * gradient[o], d = is_kept(moving, o) ? moving->eta * scaled : 0.0f;
+        const float scaled = is_kept(moving, o) ? moving->u * gradient[o] : 0.0f, d = moving->eta * scaled;
         gradient[o] = bias[o] - d;
         inside = inside && is_inside(gradient[o]);
     }

@@ -83,6 +83,7 @@ void test_qzo_settings(void);
 void test_affine8_numbers(void);
 void test_affine8_layers(void);
 void test_affine8_kernels(void);
+void test_affine8_errors(void);
 void test_affine8_file(void);
 void test_fqt_settings(void);
 void test_fqt_channels(void);

@@ -100,6 +100,7 @@ int main(void) {
         {"affine8 numbers", test_affine8_numbers},
         {"affine8 layers", test_affine8_layers},
         {"affine8 kernels", test_affine8_kernels},
+        {"affine8 errors", test_affine8_errors},
         {"affine8 file", test_affine8_file},
         {"fqt settings", test_fqt_settings},
         {"fqt channels", test_fqt_channels},
