@@ -29,7 +29,13 @@ class Pair(ctypes.Structure):
 class Tensor(ctypes.Structure):
     """affine8_tensor_t of kernels/affine8_errors.h."""
 
-    _fields_ = [("fill", ctypes.c_void_p), ("sums", ctypes.c_void_p), ("n", ctypes.c_uint32), ("c", ctypes.c_float)]
+    _fields_ = [
+        ("fill", ctypes.c_void_p),
+        ("passes", ctypes.c_void_p),
+        ("sums", ctypes.c_void_p),
+        ("n", ctypes.c_uint32),
+        ("c", ctypes.c_float),
+    ]
 
 
 class Rule(ctypes.Structure):
@@ -58,7 +64,7 @@ class InC:
 
     def of(self, acc: list[int], c: int) -> Shown:
         sums, out = (ctypes.c_int32 * len(acc))(*acc), (ctypes.c_int8 * len(acc))()
-        tensor = Tensor(None, ctypes.addressof(sums), len(acc), float(number(c)))
+        tensor = Tensor(None, None, ctypes.addressof(sums), len(acc), float(number(c)))
         found = self._quantize(ctypes.byref(tensor), ctypes.byref(self._rule), out)
         return list(out), word(found.s), found.z
 

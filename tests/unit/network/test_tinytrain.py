@@ -92,7 +92,9 @@ def test_the_work_that_is_known_beforehand_is_not_exceeded(network: str, variant
     found = []
     for _ in range(3):
         reference.step(*images(graph, 2, rng))
-        found.append(reference.work)
+        work = reference.last_work()
+        assert work is not None
+        found.append(work)
     ranking, *trained = found
     assert method.step_macs() >= max(work.macs for work in found)
     most = method.step_work()
