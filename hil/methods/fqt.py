@@ -109,15 +109,6 @@ class Fqt(Method):
             return "the largest loss", "set lambda_min to 1"
         return None
 
-    def resident(self, arena: int, places: Sequence[bool]) -> Fqt:
-        """Return the form that fits: the file in RAM if possible, else in flash; else the smallest, for its figures."""
-        found = self
-        for in_flash in places:
-            found = replace(self, in_flash=in_flash)
-            if found.plan(1).fits(arena):
-                break
-        return found
-
     def plan(self, slots: int) -> Plan:
         """Return the plan of docs/arithmetic-fqt.md, section 10."""
         of = (self.network, self.settings, self.backward, self.trained_tensors)

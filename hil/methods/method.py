@@ -129,11 +129,16 @@ class Method(ABC):
         return None
 
     def resident(self, arena: int, places: Sequence[bool]) -> Method:
-        """Return the method in the plainest form that fits an arena of so many bytes.
+        """Return the method in the plainest form that fits an arena of so many bytes; the last one if none does.
 
         `places` says whether the network file may lie in flash, in the order in which places are tried.
         """
-        return self
+        found = self
+        for in_flash in places if self.in_flash_too else ():
+            found = replace(self, in_flash=in_flash)
+            if found.plan(1).fits(arena):
+                break
+        return found
 
     def file(self, arrays: Sequence[np.ndarray] | None = None) -> bytes:
         """Return the network file, with other trained tensors if some are given (docs/network.md)."""

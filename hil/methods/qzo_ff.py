@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -94,15 +94,6 @@ class QzoFf(Method):
         if settings.sparse in ("top", "threshold"):
             return "the mask of the first weights", "set sparse to off or random"
         return None
-
-    def resident(self, arena: int, places: Sequence[bool]) -> QzoFf:
-        """Return the form that fits: the file in RAM if possible, else in flash; else the smallest, for its figures."""
-        found = self
-        for in_flash in places:
-            found = replace(self, in_flash=in_flash)
-            if found.plan(1).fits(arena):
-                break
-        return found
 
     def plan(self, slots: int) -> Plan:
         """Return the plan of docs/memory-graph.md."""
