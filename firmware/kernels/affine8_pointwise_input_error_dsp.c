@@ -2,7 +2,7 @@
 
 #if KERNELS_DSP
 
-#include "kernels/affine8.h"
+#include "kernels/affine8_each_position.h"
 #include "kernels/backward_dsp.h"
 #include "kernels/dsp_multiply.h"
 
@@ -66,22 +66,12 @@ static void add_four(const affine8_errors_t *errors, uint32_t o, const int8_t *w
     spread(&four, wide, taps, shape->in_c, (uint32_t)shape->in_h * shape->in_w, o == 0, acc + first);
 }
 
-static void add_each(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
-                     const layer_shape_t *shape, int32_t *acc) {
-    affine8_errors_t position = *errors;
-    for (uint32_t left = (uint32_t)shape->in_h * shape->in_w; left > 0; left--) {
-        affine8_fully_connected_input_error(&position, weights, weight_zero, shape->in_c, acc);
-        position.error += errors->count;
-        acc += shape->in_c;
-    }
-}
-
 void affine8_pointwise_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
                                    const layer_shape_t *shape, int32_t *acc) {
     const uint32_t in_c = shape->in_c, parts = (in_c + MOST_TAPS - 1) / MOST_TAPS;
     const uint32_t most = ((in_c + parts - 1) / parts + 3) / 4 * 4;
     if (errors->count == 0 || (uint32_t)shape->in_h * shape->in_w < LEAST_POSITIONS) {
-        add_each(errors, weights, weight_zero, shape, acc);
+        affine8_each_position_input_error(errors, weights, weight_zero, shape, acc);
         return;
     }
     for (uint32_t first = 0; first < in_c; first += most) {

@@ -28,7 +28,7 @@ static inline int32_t held(int32_t value, const run_t *run) {
 static inline int32_t one_byte(int32_t sum, int32_t bias, int32_t multiplier, bool common, const run_t *run) {
     const int32_t acc = (int32_t)((uint32_t)sum + (uint32_t)bias);
     if (common) {
-        return as_byte(sum_of_nearest_product(run->zero, acc, multiplier));
+        return quick_byte(acc, multiplier, run->zero);
     }
     return held(run->factor.floors ? sum_of_upper_product(run->zero, acc, multiplier)
                                    : sum_of_nearest_product(run->zero, acc, multiplier),

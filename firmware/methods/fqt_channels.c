@@ -90,11 +90,10 @@ fqt_kept_t fqt_keep(const model_t *model, uint8_t l, affine8_error_t error, floa
     }
     if (layer->format == FORMAT_AFFINE8) {
         affine8_error_norms(model_buffer(model, PLAN_ERROR, (uint8_t)(l + 1)), error.z, positions, channels, norms);
-        fqt_select(norms, channels, count, kept);
     } else {
         const float *errors = float32_buffer(model, PLAN_ERROR, (uint8_t)(l + 1));
         error_norms_f32(errors, positions, channels, (float *)(void *)norms);
-        fqt_select(norms, channels, count, kept);
     }
+    fqt_select(norms, channels, count, kept);
     return (fqt_kept_t){.kept = kept, .count = count};
 }

@@ -122,15 +122,19 @@ void made_network_b(graph_made_t *made) {
     float32_finish(made, 0x1p-7f, 0, limits, vector_element);
 }
 
-void float32_fill(const float32_trainee_t *trainee, uint16_t first, uint16_t count) {
-    const uint32_t n = (uint32_t)graph_elements(&trainee->engine->model.file, 0);
+void vector_fill(engine_t *engine, uint16_t first, uint16_t count) {
+    const uint32_t n = (uint32_t)graph_elements(&engine->model.file, 0);
     uint8_t *pixels = take(n);
     for (uint16_t slot = 0; slot < count; slot++) {
         const uint32_t sample = (uint32_t)first + slot;
         for (uint32_t i = 0; i < n; i++) {
             pixels[i] = vector_pixel(sample, i);
         }
-        CHECK(engine_put_sample(trainee->engine, slot, (uint8_t)sample, pixels, n).code == 0, "a slot");
+        CHECK(engine_put_sample(engine, slot, (uint8_t)sample, pixels, n).code == 0, "a slot");
     }
     free(pixels);
+}
+
+void float32_fill(const float32_trainee_t *trainee, uint16_t first, uint16_t count) {
+    vector_fill(trainee->engine, first, count);
 }

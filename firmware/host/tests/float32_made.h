@@ -28,6 +28,9 @@ void float32_trainee_free(float32_trainee_t *trainee);
    section 13; and its networks A and B. The label of sample b is b. */
 float vector_element(uint32_t tensor, uint32_t i);
 uint8_t vector_pixel(uint32_t sample, uint32_t i);
+
+/* Fill slots 0..count-1 with such samples, from `first` on. */
+void vector_fill(engine_t *engine, uint16_t first, uint16_t count);
 elasticzo_fp32_settings_t vector_settings(uint8_t partition);
 void made_network_a(graph_made_t *made);
 void made_network_b(graph_made_t *made);

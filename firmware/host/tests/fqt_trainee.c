@@ -1,6 +1,7 @@
 #include "fqt_trainee.h"
 
 #include "check.h"
+#include "float32_made.h"
 #include "trainer/registry.h"
 
 fqt_settings_t fqt_defaults(void) {
@@ -61,14 +62,5 @@ void fqt_trainee_free(fqt_trainee_t *trainee) {
 }
 
 void fqt_fill(const fqt_trainee_t *trainee, uint16_t first, uint16_t count) {
-    const uint32_t n = (uint32_t)graph_elements(&trainee->engine->model.file, 0);
-    uint8_t *pixels = take(n);
-    for (uint16_t slot = 0; slot < count; slot++) {
-        const uint32_t sample = (uint32_t)first + slot;
-        for (uint32_t i = 0; i < n; i++) {
-            pixels[i] = (uint8_t)(31 * i + 17 * sample + 5);
-        }
-        CHECK(engine_put_sample(trainee->engine, slot, (uint8_t)sample, pixels, n).code == 0, "a slot");
-    }
-    free(pixels);
+    vector_fill(trainee->engine, first, count);
 }
