@@ -12,7 +12,7 @@ from hil.record.field_types import CLOSED, Count, Items, Natural, NotNegative
 MOST_ROWS, MOST_CELLS, MOST_LAYERS, MOST_STEPS = 64, 96, 3, 2
 LEVELS = 255
 
-Row = Annotated[str, Field(pattern=r"^([0-9a-f]{2}){0,96}$")]
+Row = Annotated[str, Field(pattern=rf"^([0-9a-f]{{2}}){{0,{MOST_CELLS}}}$")]
 
 
 @with_config(CLOSED)

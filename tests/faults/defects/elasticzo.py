@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from .row import ELASTICZO, Row, change
+from functools import partial
 
+from .row import ELASTICZO, row
 
-def _row(
-    name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], what: str, gate: bool = False
-) -> Row:
-    return Row(name, ELASTICZO, change(file, old, new), trial, names, what, gate)
-
+_row = partial(row, ELASTICZO)
 
 ELASTICZO_ROWS = (
     _row("rounding: half of a negative number towards zero", "cls1", "kernels/requantize_s8_dsp.c", "(s < 2 ? 2 : s))) + 1u)", "(s < 2 ? 2 : s))))", ("conv1", "conv2"), "output"),

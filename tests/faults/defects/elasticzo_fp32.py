@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from .row import ELASTICZO_FP32, Row, change
+from functools import partial
+
+from .row import ELASTICZO_FP32, row
 
 TRAINED = (r"(conv|dw|pw|fc)\d+(\.bias)?",)
 LOSSES = ("loss", *TRAINED)
 OUTPUTS = (r"(conv|pool|fc|mean|add|dw|pw)\d+",)
 
 
-def _row(
-    name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], what: str, gate: bool = False
-) -> Row:
-    return Row(name, ELASTICZO_FP32, change(file, old, new), trial, names, what, gate)
-
+_row = partial(row, ELASTICZO_FP32)
 
 ELASTICZO_FP32_ROWS = (
     _row("scale: the second pass comes back only to the weights at rest", "fp32 full-zo", "methods/elasticzo_fp32.c", "-2.0f * settings->epsilon);", "-settings->epsilon);", LOSSES, ""),

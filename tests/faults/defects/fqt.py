@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from .row import FQT, Row, change
+from functools import partial
+
+from .row import FQT, row
 
 TENSOR = r"(conv|dw|pw|fc)\d+"
 OUTPUTS = (r"(conv|dw|pw|fc|hswish|mul|add|mean|pool)\d+",)
 TRAINED, RANGES = (rf"{TENSOR}(\.bias)?",), (TENSOR, r"\w+\.range")
 
 
-def _row(
-    name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], what: str, gate: bool = False
-) -> Row:
-    return Row(name, FQT, change(file, old, new), trial, names, what, gate)
-
+_row = partial(row, FQT)
 
 FQT_ROWS = (
     _row("zero point: a weight's gradient forgets that of the error", "fqt", "methods/fqt_gradient.c", ".zero = learning->of.z, .kept = kept", ".zero = 0, .kept = kept", TRAINED, "weight"),

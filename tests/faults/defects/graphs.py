@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .row import GRAPHS, Row, change
+from functools import partial
+
+from .row import GRAPHS, row
 
 SUMS = (r"(conv|dw|pw|fc)\d+",)
 POINTWISE, BIASES = (r"pw\d+(\.bias)?",), (r"\w+\.bias",)
@@ -10,11 +12,7 @@ TRAINED, LAST = (r"(conv|dw|pw|fc)\d+(\.bias)?",), (r"fc\d(\.bias)?",)
 QUERIES = ("loss",)  # where no weight is changed by it, the losses of the queries are all that differs
 
 
-def _row(
-    name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], what: str, gate: bool = False
-) -> Row:
-    return Row(name, GRAPHS, change(file, old, new), trial, names, what, gate)
-
+_row = partial(row, GRAPHS)
 
 GRAPH_ROWS = (
     _row("rounding: a rescaled sum is not rounded", "adaptive", "kernels/requantize_channels_s8_dsp.c", "zero = 2 * layer->output_zero + 1;", "zero = 2 * layer->output_zero;", SUMS, "output"),

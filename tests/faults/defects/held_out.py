@@ -5,7 +5,9 @@ The comment over a row says what is different in its trial.
 
 from __future__ import annotations
 
-from .row import HELD_OUT_ARITHMETIC, HELD_OUT_MEASURING, Row, change
+from functools import partial
+
+from .row import HELD_OUT_ARITHMETIC, HELD_OUT_MEASURING, Row, change, row
 
 TRAINED, BIASES = (r"(conv|dw|pw|fc)\d+(\.bias)?",), (r"\w+\.bias",)
 PHASES = ("cycles_perturb", "cycles_forward", "cycles_backward", "cycles_update", "cycles_digest", "cycles_total")
@@ -15,9 +17,7 @@ def _measuring(name: str, trial: str, file: str, old: str, new: str, names: tupl
     return Row(name, HELD_OUT_MEASURING, change(file, old, new), trial, names)
 
 
-def _arithmetic(name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], what: str) -> Row:
-    return Row(name, HELD_OUT_ARITHMETIC, change(file, old, new), trial, names, what)
-
+_arithmetic = partial(row, HELD_OUT_ARITHMETIC)
 
 HELD_OUT_ROWS = (
     # measuring and reporting

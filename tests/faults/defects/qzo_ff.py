@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from .row import QZO_FF, Row, change
+from functools import partial
+
+from .row import QZO_FF, row
 
 TRAINED = (r"(conv|fc)\d+(\.bias)?",)
 LOSSES = ("loss", *TRAINED)
 
 
-def _row(name: str, trial: str, file: str, old: str, new: str, names: tuple[str, ...], gate: bool = False) -> Row:
-    return Row(name, QZO_FF, change(file, old, new), trial, names, "", gate)
-
+_row = partial(row, QZO_FF)
 
 QZO_FF_ROWS = (
     _row("sign: of two losses the larger one is taken for the smaller", "qzo-ff", "methods/qzo_ff.c", "of->sign = (plus > minus) - (plus < minus);", "of->sign = (plus < minus) - (plus > minus);", LOSSES),

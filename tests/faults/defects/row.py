@@ -131,3 +131,18 @@ class Row:
 def change(file: str, old: str, new: str) -> tuple[Patch, ...]:
     """Return a change of one line."""
     return (Patch(file, old, new),)
+
+
+def row(
+    part: str,
+    name: str,
+    trial: str,
+    file: str,
+    old: str,
+    new: str,
+    names: tuple[str, ...],
+    what: str = "",
+    gate: bool = False,
+) -> Row:
+    """Return the row of a change of one line."""
+    return Row(name, part, change(file, old, new), trial, names, what, gate)

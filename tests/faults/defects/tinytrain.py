@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from .row import TINYTRAIN, Row, change
+from functools import partial
+
+from .row import TINYTRAIN, Row, change, row
 
 TRAINED = (r"(conv|dw|pw|fc)\d+(\.bias)?",)
 
 
-def _row(name: str, trial: str, file: str, old: str, new: str, gate: bool = False) -> Row:
-    return Row(name, TINYTRAIN, change(file, old, new), trial, TRAINED, "weight", gate)
-
+_row = partial(row, TINYTRAIN, names=TRAINED, what="weight")
 
 TINYTRAIN_ROWS = (
     _row("zero point: the information of a channel forgets that of its output", "tinytrain, all the work", "kernels/add_fisher_s8.c", "sum += (*out - zero) * *error;", "sum += *out * *error;"),
