@@ -21,7 +21,6 @@ from defects.row import (
     TRIALS,
 )
 from defects.rows import ROWS
-from defects.tinytrain import TOO_MUCH_WORK
 from firmware_copy import need_compiler
 
 from hil.rig import Bench, Rig
@@ -57,9 +56,7 @@ def test_the_table_has_every_part_and_every_row_changes_what_is_there():
             assert patch.applied_to(text) not in (None, text), row.name
 
 
-@pytest.mark.parametrize(
-    "row", [pytest.param(row, id=row.name, marks=() if row.gate else NIGHTLY) for row in (*ROWS, TOO_MUCH_WORK)]
-)
+@pytest.mark.parametrize("row", [pytest.param(row, id=row.name, marks=() if row.gate else NIGHTLY) for row in ROWS])
 def test_a_seeded_defect_is_caught_and_named(row, workshop, rig, tmp_path):
     result = run_row(row, workshop, rig, tmp_path)
     assert result.caught, f"{result.verdict}: {result.said or 'the defect went unseen'}"

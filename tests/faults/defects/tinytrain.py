@@ -25,12 +25,6 @@ TINYTRAIN_ROWS = (
     _row("index: errors of further kept channels are those of the first", "tinytrain, all the work", "methods/error_gradient.c", "kept->list + first, taken,", "kept->list, taken,"),
     _row("index: the gradient of kept channels moves the first ones", "tinytrain, all the work", "methods/tflite8_gradient.c", "kept->list[(from + i) / each] * each", "(from + i) / each * each", gate=True),
     _row("index: layers that were not chosen learn", "tinytrain", "methods/tinytrain.c", "} else if (in_set(model->training.updated, l)) {", "} else {"),
-)  # fmt: skip
-
-# The table's record (fixtures/campaigns) is older than this row. Nothing that is trained differs, only the work of the
-# step that trains.
-TOO_MUCH_WORK = Row(
-    "work: errors go on below the first chosen layer", TINYTRAIN,
-    change("methods/tinytrain_choice.c", "    model->training.first_backward = first_of_set(chosen);\n", ""),
-    "tinytrain", ("macs", "layer_runs"),
+    # Nothing that is trained differs, only the work of the step that trains.
+    Row("work: errors go on below the first chosen layer", TINYTRAIN, change("methods/tinytrain_choice.c", "    model->training.first_backward = first_of_set(chosen);\n", ""), "tinytrain", ("macs", "layer_runs")),
 )  # fmt: skip
