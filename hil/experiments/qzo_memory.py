@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from hil.experiments.table import MemoryRow
 from hil.graph.file import file_size
 from hil.methods import find_method
 from hil.networks import build
+from hil.trial import TrialSpec
 
 NETWORKS = ("lenet5", "resnet-tiny")
 FORWARD: tuple[tuple[str, dict[str, Any]], ...] = (  # rows of QZO-FF: what the row is called, and its settings
@@ -33,17 +36,47 @@ BATCH = 32  # the plans hold one sample at a time
 PARTS = "weights: the network file; scratch: all else"
 
 
-def memory_rows() -> tuple[MemoryRow, ...]:
-    """Return the memory of every row on every network, with the network file in RAM."""
+@dataclass(frozen=True)
+class Planned:
+    """A row: what it is called, and what a trial needs to measure it."""
+
+    network: str
+    title: str
+    method: str
+    variant: str
+    format: str
+    settings: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name of the network in the format."""
+        return NAMES[self.network, self.format]
+
+    def row(self) -> MemoryRow:
+        """Return its memory by plan."""
+        graph = build(self.name, 1)
+        method = find_method(self.method).on(graph, self.variant, batch=BATCH, **self.settings)
+        weights = file_size(graph)
+        return MemoryRow(self.network, self.title, {"weights": weights, "scratch": method.plan(1).total - weights})
+
+    def trial(self, board: str) -> TrialSpec:
+        """Return one step with the memory of the plan: a slot for one sample; `auto` puts the file in RAM."""
+        return TrialSpec(
+            board, self.variant, network=self.name, method=self.method, batch=2, slots=1, steps=1, evaluate=0,
+            settings=dict(self.settings),
+        )  # fmt: skip
+
+
+def planned() -> tuple[Planned, ...]:
+    """Return every row on every network."""
     found = []
     for network in NETWORKS:
-        rows = [(title, "qzo-ff", "full", "w16a8", settings) for title, settings in FORWARD]
-        rows += [(*row, {}) for row in BACKWARD]
-        for title, name, variant, format, settings in rows:
-            kind = find_method(name)
-            graph = build(NAMES[network, format], 1)
-            method = kind.on(graph, variant or kind.default_variant, batch=BATCH, **settings)
-            weights = file_size(graph)
-            parts = {"weights": weights, "scratch": method.plan(1).total - weights}
-            found.append(MemoryRow(network, title, parts))
+        found += [Planned(network, title, "qzo-ff", "full", "w16a8", settings) for title, settings in FORWARD]
+        for title, name, variant, format in BACKWARD:
+            found.append(Planned(network, title, name, variant or find_method(name).default_variant, format, {}))
     return tuple(found)
+
+
+def memory_rows() -> tuple[MemoryRow, ...]:
+    """Return the memory of every row on every network, with the network file in RAM."""
+    return tuple(one.row() for one in planned())
