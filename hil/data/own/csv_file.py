@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from hil.bounded_npz import LARGEST
 from hil.bounded_read import read_text
 from hil.data.own.features import Part
 from hil.errors import RigError, message_of, shown
 
-LARGEST = 256 << 20  # bytes of the file
 MOST_NUMBERS = 1 << 26  # 512 MB in binary64
 LABEL = "label"
 CURE = "give a CSV in UTF-8 with a header, commas and one sample a row"

@@ -10,7 +10,6 @@ from hil.bounded_npz import NUMBERS, read_npz
 from hil.data.own.features import Part
 from hil.errors import RigError
 
-LARGEST = 512 << 20  # bytes of the file, and of all its arrays
 SPLIT, WHOLE = ("train_x", "train_y", "test_x", "test_y"), ("x", "y")
 CURE = f"give an .npz with the arrays {', '.join(SPLIT)}, or {' and '.join(WHOLE)}, of numbers or text, no objects"
 
@@ -21,7 +20,7 @@ def read_parts(path: Path) -> list[Part]:
     Raises:
         RigError: it is missing, damaged or too large, or has other arrays; labels are neither whole numbers nor text.
     """
-    arrays = read_npz(path, CURE, LARGEST, NUMBERS + "US")
+    arrays = read_npz(path, CURE, kinds=NUMBERS + "US")
     if sorted(arrays) not in (sorted(SPLIT), sorted(WHOLE)):
         names = ", ".join(sorted(arrays))[:100] or "no arrays"
         raise RigError(f"{path} has {names}: {CURE}.")

@@ -7,6 +7,7 @@ import os
 from itertools import islice
 from pathlib import Path
 
+from hil.bounded_npz import LARGEST
 from hil.bounded_read import read_file
 from hil.data.card import Arrays, DataCard, counted
 from hil.data.names import FILES
@@ -44,7 +45,7 @@ def read_own(path: Path, of: NetworkInput | None) -> tuple[Arrays, DataCard]:
         kind = path.suffix.lower().removeprefix(".")
         parts = npz_file.read_parts(path) if kind == "npz" else [csv_file.read_part(path)]
         made, hashed, split_given = made_of(parts, stated, of, path), "the file", len(parts) > 1
-        sha256 = hashlib.sha256(read_file(path, npz_file.LARGEST, npz_file.CURE)).hexdigest()
+        sha256 = hashlib.sha256(read_file(path, LARGEST, "give a smaller file")).hexdigest()
     else:
         raise RigError(f"{path} is no data set: give a folder of images by class, or a file {' or '.join(FILES)}.")
     height, width, channels = made.arrays[0].shape[1:]
