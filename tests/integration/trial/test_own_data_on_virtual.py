@@ -34,7 +34,10 @@ def test_a_folder_of_images(virtual_rig: Rig, tmp_path: Path) -> None:
     assert record.data == "photos" and "secret" not in written and str(tmp_path) not in written
     assert record.data_card is not None and record.data_card["licence"] == "CC0"
     assert record.data_card["shape"] == [28, 28, 1]
-    assert [(one["name"], one["train"] + one["test"]) for one in record.data_card["classes"]] == [("dark", 40), ("light", 40)]
+    assert [(one["name"], one["train"] + one["test"]) for one in record.data_card["classes"]] == [
+        ("dark", 40),
+        ("light", 40),
+    ]
 
 
 def test_series_of_an_npz(virtual_rig: Rig, tmp_path: Path) -> None:

@@ -53,9 +53,7 @@ def test_the_order_of_a_file_does_not_matter_and_the_same_content_is_in_one_part
     hashes = [hashlib.sha256(content).digest() for content in contents]
     other = list(hashes)
     rng.shuffle(other)
-    first, second = (
-        [[one[at] for at in part] for part in split(one, 7, 30)] for one in (hashes, other)
-    )
+    first, second = ([[one[at] for at in part] for part in split(one, 7, 30)] for one in (hashes, other))
     assert first == second
     assert not set(first[0]) & set(first[1])
     assert sorted(first[0] + first[1]) == sorted(hashes)
@@ -221,7 +219,10 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "bomb.npz"
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": (257 << 20,)})
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file, file.open("x.npy", "w", force_zip64=True) as member:
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,
+        file.open("x.npy", "w", force_zip64=True) as member,
+    ):
         member.write(header.getvalue())
         for _ in range(257):
             member.write(bytes(1 << 20))
@@ -275,7 +276,9 @@ def test_a_wrong_row_is_named(tmp_path: Path, text: str, said: str) -> None:
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(FLOATS, FLOATS, st.sampled_from("ab")), min_size=1, max_size=20))
-def test_numbers_of_a_csv_are_those_written(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, float, str]]) -> None:
+def test_numbers_of_a_csv_are_those_written(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, float, str]]
+) -> None:
     path = tmp_path_factory.mktemp("csv") / "mine.csv"
     path.write_text("u,v,label\n" + "".join(f"{u!r},{v!r},{name}\n" for u, v, name in rows))
     part = csv_file.read_part(path)
@@ -305,7 +308,9 @@ def test_what_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_card_states_what_its_file_says(tmp_path: Path) -> None:
-    (tmp_path / "card.toml").write_text('name = "Screws"\nlicence = "CC0"\nsource = "line 3"\nsplit_seed = 4\ntest_percent = 50\n')
+    (tmp_path / "card.toml").write_text(
+        'name = "Screws"\nlicence = "CC0"\nsource = "line 3"\nsplit_seed = 4\ntest_percent = 50\n'
+    )
     card = load(npz(tmp_path / "s.npz", **series(200))).card
     assert (card.name, card.licence, card.source, card.split_seed, card.file) == ("Screws", "CC0", "line 3", 4, "s.npz")
     assert 60 < sum(one.test for one in card.classes) < 140 and "50 to 50" in card.split

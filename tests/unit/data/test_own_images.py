@@ -28,7 +28,9 @@ def save(path: Path, pixels: np.ndarray, **options: object) -> bytes:
     return path.read_bytes()
 
 
-def photos(folder: Path, classes: tuple[str, ...] = ("cat", "dog"), count: int = 30, size: tuple[int, ...] = (8, 8)) -> dict[bytes, np.ndarray]:
+def photos(
+    folder: Path, classes: tuple[str, ...] = ("cat", "dog"), count: int = 30, size: tuple[int, ...] = (8, 8)
+) -> dict[bytes, np.ndarray]:
     """Write images of noise, and return their pixels by the SHA-256 of their files."""
     found = {}
     for name in classes:
@@ -66,7 +68,9 @@ def test_own_parts_stay_and_the_digest_is_over_paths_and_files(tmp_path: Path) -
     assert [(one.name, one.train, one.test) for one in data.card.classes] == [("cat", 6, 0), ("dog", 6, 3)]
     whole = hashlib.sha256()
     for path in sorted(tmp_path.rglob("*.png"), key=lambda one: (one.parts[-3] != "train", one.parts[-2], one.name)):
-        whole.update(path.relative_to(tmp_path).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+        whole.update(
+            path.relative_to(tmp_path).as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest()
+        )
     assert data.card.sha256 == whole.hexdigest()
 
 

@@ -49,7 +49,9 @@ def test_a_name_means_the_same_in_another_folder(tmp_path: Path, monkeypatch: py
     assert as_text(Path("photos")) == "./photos"
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name.startswith(("fashion-mnist-1k", "rotated-fashion-mnist-1k", "vibration"))])
+@pytest.mark.parametrize(
+    "name", [name for name in names() if name.startswith(("fashion-mnist-1k", "rotated-fashion-mnist-1k", "vibration"))]
+)
 def test_sets_of_the_package_have_cards(name: str) -> None:
     data = load(name)
     card = data.card

@@ -99,7 +99,10 @@ def test_whose_firmware_ran_is_on_the_page(record):
 
 
 def data_card(**changes):
-    classes = [{"label": 0, "name": "<b>cat</b>", "train": 1200, "test": 31}, {"label": 1, "name": "dog", "train": 7, "test": 0}]
+    classes = [
+        {"label": 0, "name": "<b>cat</b>", "train": 1200, "test": 31},
+        {"label": 1, "name": "dog", "train": 7, "test": 0},
+    ]
     card = {
         "name": "Pets", "kind": "images by class", "file": "pets", "changes": "+fog-5", "sha256": "d" * 64,
         "sha256_of": "all images", "licence": "CC0 & more", "source": "a shelter", "split": "by content", "split_seed": 9,
