@@ -39,7 +39,7 @@ static void test_loading(void) {
 /* A file that is refused leaves no network, and another may follow. */
 static void test_refused_file(void) {
     fixture_t fixture = fixture_begin();
-    made_record(&fixture.file, 0)->op = 12;
+    made_record(&fixture.file, 0)->op = 14;
     made_seal(&fixture.file);
     expect_fine(engine_load_begin(fixture.engine, fixture.file.size), "load_begin");
     expect_fine(engine_load_data(fixture.engine, 0, fixture.file.bytes, fixture.file.size), "load_data");
