@@ -26,20 +26,22 @@ static int32_t take_turned(const int8_t *weights, const layer_shape_t *shape, co
    point too. */
 static void store_channel(const int8_t *plane, const int8_t *kernel, int8_t weight_zero, const layer_shape_t *shape,
                           const phase_t *vertical, const phase_t *horizontal, int32_t offset, int32_t *acc) {
-    const uint32_t h = vertical->inputs, w = horizontal->inputs, step = (uint32_t)shape->stride_w * shape->in_c;
+    const uint32_t h = vertical->inputs, w = horizontal->inputs, in_c = shape->in_c, step = shape->stride_w * in_c,
+                   from_row = shape->stride_h * (shape->in_w * in_c);
     const plane_window_t window = {.width = w + horizontal->taps - 1,
                                    .kernel_h = vertical->taps,
                                    .kernel_w = horizontal->taps,
                                    .stride_h = 1,
                                    .stride_w = 1,
                                    .zero = weight_zero};
+    acc += (vertical->input * shape->in_w + horizontal->input) * in_c;
     for (plane_block_t block = tflite_first_block(h, w); block.rows > 0; block = tflite_next_block(&block, h, w)) {
         int32_t sums[TFLITE_PLANE_SUMS];
         const int32_t *sum = sums;
         tflite_plane_sums_s8(plane, kernel, &window, &block, sums);
-        for (uint32_t i = block.y; i < block.y + block.rows; i++) {
-            const uint32_t y = vertical->input + i * shape->stride_h, x = horizontal->input + block.x * shape->stride_w;
-            int32_t *to = acc + (y * shape->in_w + x) * shape->in_c;
+        int32_t *row = acc + block.y * from_row + block.x * step;
+        for (uint32_t i = 0; i < block.rows; i++, row += from_row) {
+            int32_t *to = row;
             for (const int32_t *const end = sum + block.columns; sum != end; to += step) {
                 *to = *sum++ - offset;
             }

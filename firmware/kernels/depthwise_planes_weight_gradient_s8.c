@@ -16,15 +16,16 @@ static void add_channel(const int8_t *plane, const int8_t *errors, int8_t error_
                                    .stride_h = 1,
                                    .stride_w = 1,
                                    .zero = error_zero};
-    const uint32_t h = vertical->taps, w = horizontal->taps;
+    const uint32_t h = vertical->taps, w = horizontal->taps, next = shape->stride_w * step;
     for (plane_block_t block = tflite_first_block(h, w); block.rows > 0; block = tflite_next_block(&block, h, w)) {
         int32_t sums[TFLITE_PLANE_SUMS];
         const int32_t *sum = sums;
         tflite_plane_sums_s8(plane, errors, &window, &block, sums);
         for (uint32_t i = block.y; i < block.y + block.rows; i++) {
-            for (uint32_t j = block.x; j < block.x + block.columns; j++) {
-                const uint32_t ky = vertical->first + i * shape->stride_h, kx = horizontal->first + j * shape->stride_w;
-                int32_t *element = gradient + (ky * shape->kernel_w + kx) * step;
+            const uint32_t ky = vertical->first + i * shape->stride_h,
+                           kx = horizontal->first + block.x * shape->stride_w;
+            int32_t *element = gradient + (ky * shape->kernel_w + kx) * step;
+            for (const int32_t *const end = sum + block.columns; sum != end; element += next) {
                 *element = (int32_t)((uint32_t)*element + (uint32_t)*sum++ - offset);
             }
         }

@@ -261,9 +261,9 @@ static void last_neighbours(const int8_t *plane, const int8_t *kernel, const pla
 
 static void any_neighbours(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                            const plane_block_t *block, bool zero, int32_t *sums) {
-    const uint32_t from_row = window->stride_h * window->width, rest = block->columns % 4;
-    plane += block->y * from_row + block->x;
-    for (uint32_t i = 0; i < block->rows; i++, plane += from_row - (block->columns - rest), sums += rest) {
+    plane += block->y * window->width + block->x;
+    const uint32_t rest = block->columns % 4;
+    for (uint32_t i = 0; i < block->rows; i++, plane += window->width - (block->columns - rest), sums += rest) {
         for (const int32_t *const fours = sums + (block->columns - rest); sums != fours; sums += 4, plane += 4) {
             CALL(four, sums);
         }
@@ -275,11 +275,12 @@ void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane
                           const plane_block_t *block, int32_t *sums) {
     const bool zero = window->zero != 0;
     const uint32_t k = window->kernel_h == window->kernel_w ? window->kernel_w : 0;
-    if (window->stride_h == 2 && window->stride_w == 2 && k == 3) {
+    const uint32_t strides = window->stride_h * window->stride_w;
+    if (strides == 4 && window->stride_w == 2 && k == 3) {
         CALL(three_by_two, block, sums);
-    } else if (window->stride_w > 1) {
+    } else if (strides > 1) {
         CALL(any_strided, block, sums);
-    } else if (block->columns < 4 || window->stride_h > 1) {
+    } else if (block->columns < 4) {
         any_neighbours(plane, kernel, window, block, zero, sums);
     } else if (k == 3) {
         CALL(three_by_three, block, sums);

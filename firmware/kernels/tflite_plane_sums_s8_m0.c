@@ -123,8 +123,8 @@ static inline two_t two_windows(const int8_t *plane, const int8_t *kernel, const
 /* A block in pairs. An odd last column is computed once more together with the one before, or with what lies after. */
 static inline void pairs(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                          const plane_block_t *block, bool odd, bool plain, int32_t *sums) {
-    const uint32_t columns = block->columns, from_row = window->stride_h * window->width;
-    for (uint32_t i = 0; i < block->rows; i++, sums += columns, plane += from_row) {
+    const uint32_t columns = block->columns;
+    for (uint32_t i = 0; i < block->rows; i++, sums += columns, plane += window->width) {
         for (uint32_t j = 0; j + 1 < columns; j += 2) {
             const two_t two = two_windows(plane + j, kernel, window, odd, plain);
             sums[j] = two.s0;
@@ -171,7 +171,7 @@ void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane
                           const plane_block_t *block, int32_t *sums) {
     const bool odd = window->kernel_w % 2 != 0, plain = window->zero == 0;
     block_t *run = plain ? (window->kernel_w == 3 ? plain_threes : plain_any) : shifted_any;
-    if (window->stride_w == 1 && window->kernel_w > 1) {
+    if (window->stride_h == 1 && window->stride_w == 1 && window->kernel_w > 1) {
         run = plain ? (odd ? odd_plain_block : even_plain_block) : (odd ? odd_shifted_block : even_shifted_block);
     }
     run(plane + block->y * window->stride_h * window->width + block->x * window->stride_w, kernel, window, block, sums);

@@ -125,7 +125,7 @@ CHANGE(kernel_of_none, layer->kernel_h = 0)
 CHANGE(fully_connected_wide, layer->out_w = 2)
 CHANGE(stride_of_none, layer->stride_h = 0)
 CHANGE(stride_across_of_none, layer->stride_w = 0)
-CHANGE(point_with_stride, layer->stride_w = 2)
+CHANGE(point_of_two, layer->kernel_w = 2)
 CHANGE(with_padding, layer->padding_w = 1)
 CHANGE(add_with_kernel, layer->kernel_w = 1)
 CHANGE(format_none, layer->format = 0)
@@ -194,7 +194,7 @@ static void test_every_check(void) {
         {FC, CHECK_OUTPUT, fully_connected_wide},
         {POOL, CHECK_WINDOW, stride_of_none},
         {POOL, CHECK_WINDOW, stride_across_of_none},
-        {PW, CHECK_WINDOW, point_with_stride},
+        {PW, CHECK_WINDOW, point_of_two},
         {ADD, CHECK_WINDOW, with_padding},
         {FC, CHECK_WINDOW, with_padding},
         {ADD, CHECK_WINDOW, add_with_kernel},
