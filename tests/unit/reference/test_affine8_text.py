@@ -156,10 +156,11 @@ def test_a_running_range() -> None:
 def layer_of(node: Node, in_scales: list[tuple[float, int]], rounding: str = "nearest") -> Layer:
     """Return a layer whose values have these scales and zero points."""
     readers = [
-        replace(node, op=Op.HARD_SWISH, own=None, format=Format.TFLITE8, scale=scale, zero=zero)
+        replace(node, op=Op.HARD_SWISH, own=None, format=Format.TFLITE8, rounding="", scale=scale, zero=zero)
         for scale, zero in in_scales
     ]
-    graph = Graph("one", (*readers, node), node.in_shape, 2, affine_rounding=rounding)
+    node = replace(node, rounding=rounding if node.format is Format.AFFINE8 else "")
+    graph = Graph("one", (*readers, node), node.in_shape, 2)
     return Layer(graph, with_scales(graph).layers[-1])
 
 
@@ -176,7 +177,7 @@ IMAGE_SCALE = float(F(1 / 255))
 def test_conv2d(rounding: str, out: list[int]) -> None:
     weights = np.array([100, -128, 37, -5, 127, 60, 90, -100, -41], np.int8).reshape(1, 3, 3, 1)
     own = Parameters(weights, np.array([-0.1], F), scale=np.array([2.0**-8], F), zero=-20)
-    its = node(Op.CONV2D, 0.0, 1.5, (2, 2, 1), kernel=(3, 3), stride=1, pad=1, own=own, act_min=0.0)
+    its = node(Op.CONV2D, 0.0, 1.5, (2, 2, 1), kernel=(3, 3), stride=(1, 1), pad=(1, 1), own=own, act_min=0.0)
     layer = layer_of(its, [(IMAGE_SCALE, -120)], rounding)
     b_q = quantized_biases(own.bias, IMAGE_SCALE, 2.0**-8)
     assert b_q.tolist() == [-6528]

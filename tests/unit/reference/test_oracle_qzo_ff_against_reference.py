@@ -20,7 +20,7 @@ STEPS = 2
 
 def drawn_w16a8(rng: np.random.Generator, largest: int) -> Graph:
     """Return a small random graph in `w16a8` with the layers of `drawn_graph`."""
-    graph = replace(drawn_graph(rng), rounding="single")
+    graph = drawn_graph(rng)
     layers = [_in_w16a8(graph, layer, rng, largest) for layer in graph.layers]
     return replace(graph, layers=tuple(layers))
 
