@@ -70,7 +70,9 @@ def node(
     own: Parameters | None = None,
 ) -> Node:
     """Return a layer in the format."""
-    return Node(name, op, (0,), read, made, kernel, stride, pad, int(own is not None), own=own, format=FORMAT)
+    return Node(
+        name, op, (0,), read, made, kernel, (stride, stride), (pad, pad), int(own is not None), own=own, format=FORMAT
+    )
 
 
 def drawn(shape: tuple[int, ...], fan_in: int, fan_out: int, rng: np.random.Generator) -> Parameters:

@@ -57,7 +57,9 @@ def test_fully_connected(native: Native, data: st.DataObject, inputs: int, outpu
 @given(data=st.data(), k=st.integers(1, 4), channels=st.integers(1, 37), relu=st.booleans())
 def test_pools(native: Native, data: st.DataObject, k: int, channels: int, relu: bool) -> None:
     height, width = data.draw(st.integers(k, 11)), data.draw(st.integers(k, 11))
-    layer = bfp8_node("pool1", Op.MAX_POOL, (height, width, channels), (height // k, width // k, channels), (k, k), k)
+    layer = bfp8_node(
+        "pool1", Op.MAX_POOL, (height, width, channels), (height // k, width // k, channels), (k, k), (k, k)
+    )
     x, exponents = data.draw(groups(layer.in_shape))
     x = np.maximum(x, 0) if relu else x
     error = np.stack([data.draw(values(layer.out_shape)) for _ in range(len(x))])
