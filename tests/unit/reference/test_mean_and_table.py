@@ -111,5 +111,6 @@ def test_weights_of_127_are_said_to_be_clipped() -> None:
 def test_an_error_spreads_over_a_mean_in_place() -> None:
     """The error of what a mean reads has no buffer of its own while the mean is the last reader."""
     found = Int8Bp.on(before_and_behind(), "plain", blocks=2)
-    names = [buffer.name for _, placed in found.plan(1).starts for buffer in placed]
-    assert "error[3]" in names and "back[3]" not in names
+    buffers = {buffer.name: buffer for _, placed in found.plan(1).starts for buffer in placed}
+    assert "error[3]" in buffers and "back[3]" not in buffers
+    assert buffers["value[4]"].last == 2 * 5 - 3  # its gate looks at it
