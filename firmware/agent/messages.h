@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-#define MSG_PROTOCOL 5u
+#define MSG_PROTOCOL 6u
 #define MSG_MAX_BODY 1024u
 #define MSG_REPLY_BIT 0x80u
 
@@ -63,9 +63,9 @@ _Static_assert(sizeof(msg_configure_reply_t) == 9, "msg_configure_reply_t is pac
 #define MSG_SAMPLES 0x06u
 typedef struct __attribute__((packed, may_alias)) {
     uint16_t slot;
-    uint8_t label;
+    uint16_t label;
 } msg_samples_request_t;
-_Static_assert(sizeof(msg_samples_request_t) == 3, "msg_samples_request_t is packed");
+_Static_assert(sizeof(msg_samples_request_t) == 4, "msg_samples_request_t is packed");
 
 #define MSG_STEP 0x07u
 typedef struct __attribute__((packed, may_alias)) {
@@ -171,10 +171,10 @@ _Static_assert(sizeof(msg_mlperf_tiny_request_t) == 17, "msg_mlperf_tiny_request
 #define MSG_SAMPLE_PART 0x16u
 typedef struct __attribute__((packed, may_alias)) {
     uint16_t slot;
-    uint8_t label;
+    uint16_t label;
     uint32_t offset;
 } msg_sample_part_request_t;
-_Static_assert(sizeof(msg_sample_part_request_t) == 7, "msg_sample_part_request_t is packed");
+_Static_assert(sizeof(msg_sample_part_request_t) == 8, "msg_sample_part_request_t is packed");
 
 #define MSG_USE_FLASH 0x17u
 typedef struct __attribute__((packed, may_alias)) {

@@ -1,5 +1,5 @@
 /* rescale of docs/arithmetic-tflite.md, section 3: acc * multiplier * 2^(shift - 31), with a multiplier in
-   2^30..2^31 - 1 and a shift in -31..30. */
+   2^30..2^31 - 1, of a mean from 2^29 on, and a shift in -31..30. */
 #pragma once
 
 #include <stdint.h>

@@ -71,7 +71,7 @@ static bool can_use(const engine_t *engine, const graph_layer_t *layer, bool in_
 static failure_t use(engine_t *engine, const uint8_t *bytes, uint32_t size, bool in_ram) {
     model_t *model = &engine->model;
     graph_file_t file;
-    RETURN_IF_REFUSED(graph_file_open_to_train(&file, bytes, size));
+    RETURN_IF_REFUSED(graph_file_open(&file, bytes, size));
     for (uint8_t l = 0; l < file.layers; l++) {
         if (!can_use(engine, graph_layer(&file, l), in_ram)) {
             return graph_other_format(l);
@@ -180,6 +180,12 @@ static void forward(model_t *model, uint16_t slot) {
     pass_run_all(model, &pass);
 }
 
+/* Little-endian, as this computer is; the place may be at any address. */
+static void put_prediction(const model_t *model, uint16_t slot, uint32_t predicted, uint8_t *predictions) {
+    const uint32_t bytes = model_prediction_bytes(model);
+    memcpy(predictions + slot * bytes, &predicted, bytes);
+}
+
 failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result) {
     model_t *model = &engine->model;
     RETURN_IF_REFUSED(engine_check_at_rest(engine, count));
@@ -194,7 +200,7 @@ failure_t engine_infer(engine_t *engine, uint16_t count, infer_result_t *result)
         const uint32_t predicted = model_format(model, (uint8_t)(model->file.layers - 1))->predicted(logits, classes);
         xxh32_update(&digest, logits, model_logits_bytes(model));
         xxh32_update(&digest, &exponent, sizeof exponent);
-        result->predictions[slot] = (uint8_t)predicted;
+        put_prediction(model, slot, predicted, result->predictions);
         result->correct = (uint16_t)(result->correct + (predicted == slot_label(engine, slot)));
     }
     result->logits_digest = xxh32_end(&digest);

@@ -47,8 +47,8 @@ failure_t engine_check_at_rest(const engine_t *engine, uint16_t count);
 
 /* Fill a slot of the batch with a label and `n` pixels, 0..255 in the order height, width, channel; or with the piece
    of them that begins at `offset`, where the format takes pieces. */
-failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels, uint32_t n);
-failure_t engine_put_part(engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset, const uint8_t *pixels,
+failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint16_t label, const uint8_t *pixels, uint32_t n);
+failure_t engine_put_part(engine_t *engine, uint16_t slot, uint16_t label, uint32_t offset, const uint8_t *pixels,
                           uint32_t n);
 
 /* Take the samples in slots 0..count-1 through a pass of a step, as samples first..first+count-1 of its batch.

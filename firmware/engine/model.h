@@ -122,6 +122,11 @@ static inline uint16_t model_classes(const model_t *model) {
     return graph_header(&model->file)->classes;
 }
 
+/* Bytes of a predicted class. */
+static inline uint8_t model_prediction_bytes(const model_t *model) {
+    return model_classes(model) <= UINT8_MAX + 1 ? sizeof(uint8_t) : sizeof(uint16_t);
+}
+
 /* Bytes of the logits of a sample. */
 static inline uint32_t model_logits_bytes(const model_t *model) {
     return (uint32_t)graph_size(&model->file, model->file.layers);

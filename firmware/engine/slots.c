@@ -65,14 +65,16 @@ uint16_t slots_filled(const engine_t *engine) {
     return slot;
 }
 
-static failure_t check_slot(const engine_t *engine, uint16_t slot, uint8_t label) {
+static failure_t check_slot(const engine_t *engine, uint16_t slot, uint16_t label) {
     RETURN_IF_REFUSED(engine_check_configured(engine));
-    const uint16_t slots = engine->model.settings.slots;
-    const bool allowed = slot < slots && label < model_classes(&engine->model);
-    return allowed ? no_failure() : refusal(FAILURE_BAD_SLOT, slot, slots);
+    const uint16_t slots = engine->model.settings.slots, classes = model_classes(&engine->model);
+    if (slot >= slots) {
+        return refusal(FAILURE_BAD_SLOT, slot, slots);
+    }
+    return label < classes ? no_failure() : refusal(FAILURE_BAD_SLOT, label, classes);
 }
 
-static void put_piece(engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset, const uint8_t *pixels,
+static void put_piece(engine_t *engine, uint16_t slot, uint16_t label, uint32_t offset, const uint8_t *pixels,
                       uint32_t n) {
     const bool last = offset + n == graph_elements(&engine->model.file, 0);
     slot_empty(engine, slot);
@@ -83,11 +85,11 @@ static void put_piece(engine_t *engine, uint16_t slot, uint8_t label, uint32_t o
     if (last && has_wide_labels(engine)) {
         wide_labels(engine)[slot] = label;
     } else if (last) {
-        narrow_labels(engine)[slot] = label;
+        narrow_labels(engine)[slot] = (uint8_t)label; /* of at most 256 classes: graph/checks_bfp8.c */
     }
 }
 
-failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, const uint8_t *pixels, uint32_t n) {
+failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint16_t label, const uint8_t *pixels, uint32_t n) {
     RETURN_IF_REFUSED(engine_check_configured(engine));
     const uint32_t expected = (uint32_t)graph_elements(&engine->model.file, 0);
     if (n != expected) {
@@ -98,7 +100,7 @@ failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint8_t label, cons
     return no_failure();
 }
 
-failure_t engine_put_part(engine_t *engine, uint16_t slot, uint8_t label, uint32_t offset, const uint8_t *pixels,
+failure_t engine_put_part(engine_t *engine, uint16_t slot, uint16_t label, uint32_t offset, const uint8_t *pixels,
                           uint32_t n) {
     if (engine->model.formats != NULL && !has_wide_labels(engine)) {
         return graph_other_format(0); /* the first piece would write over the mark of an empty slot */

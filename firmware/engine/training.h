@@ -99,7 +99,7 @@ typedef struct {
     uint64_t perturb, forward, backward, update;
 } lap_t;
 
-/* One evaluation. The caller provides room for `count` predictions. */
+/* One evaluation. The caller provides room for `count` predictions, of model_prediction_bytes() each. */
 typedef struct {
     uint16_t correct;
     uint32_t logits_digest; /* XXH32 over, sample after sample, the logits (int8) and their exponent (int16) */

@@ -15,8 +15,8 @@ uint64_t affine8_work(const graph_layer_t *layer) {
     if (layer->op != OP_DEPTHWISE) {
         return layout.end - layout.scratch;
     }
-    const uint64_t height = (layer->out_h - 1ull) * layer->stride + layer->kernel_h;
-    const uint64_t width = (layer->out_w - 1ull) * layer->stride + layer->kernel_w;
+    const uint64_t height = (layer->out_h - 1ull) * layer->stride_h + layer->kernel_h;
+    const uint64_t width = (layer->out_w - 1ull) * layer->stride_w + layer->kernel_w;
     return 2 * (height * width + (uint32_t)layer->kernel_h * layer->kernel_w) + TFLITE_SLACK;
 }
 

@@ -12,8 +12,8 @@
 
 enum { MIDDLE = 128 /* the pixel that becomes 0 */ };
 
-static bool is_single(const model_t *model) {
-    return (graph_header(&model->file)->single & ROUNDS_SINGLE) != 0;
+static bool is_single(const graph_layer_t *layer) {
+    return layer->rounding == ROUNDS_SINGLE;
 }
 
 /* Sums follow the weights that were copied from a file in flash. */
@@ -70,7 +70,7 @@ layer_args_t tflite8_layer_args(const model_t *model, const pass_t *pass, uint8_
                     .bias = folded,
                     .multiplier = tensors.multiplier,
                     .shift = tensors.shift,
-                    .requantize = is_single(model) ? requantize_channels_single_s8 : requantize_channels_s8},
+                    .requantize = is_single(layer) ? requantize_channels_single_s8 : requantize_channels_s8},
         .work = work,
         .scratch = work + folded_bytes(layer),
     };
@@ -103,8 +103,22 @@ static void run_add(const model_t *model, const graph_layer_t *layer, const int8
                               .out = operands[2],
                               .act_min = output->act_min,
                               .act_max = output->act_max,
-                              .single = is_single(model)};
+                              .single = is_single(layer)};
     tflite_add_s8(a, b, graph_outputs(layer), &add, out);
+}
+
+static void run_mean(const model_t *model, const graph_layer_t *layer, const int8_t *in, int8_t *out) {
+    const graph_file_t *file = &model->file;
+    const graph_output_t *output = graph_output(file, layer);
+    const graph_mean_t *factor = graph_mean(file, layer);
+    const tflite_mean_t mean = {.multiplier = factor->multiplier,
+                                .shift = factor->shift,
+                                .input_zero = graph_zero(file, layer->reads[0]),
+                                .output_zero = output->zero,
+                                .act_min = output->act_min,
+                                .act_max = output->act_max,
+                                .single = is_single(layer)};
+    tflite_mean_s8(in, (uint32_t)layer->in_h * layer->in_w, layer->in_c, &mean, out);
 }
 
 static void run(model_t *model, const pass_t *pass, uint8_t l) {
@@ -117,6 +131,8 @@ static void run(model_t *model, const pass_t *pass, uint8_t l) {
     case OP_MAX_POOL: tflite_max_pool_s8(in, &shape, output->act_min, output->act_max, out); break;
     case OP_AVERAGE_POOL: tflite_average_pool_s8(in, &shape, output->act_min, output->act_max, out); break;
     case OP_ADD: run_add(model, layer, in, pass_value(model, pass, layer->reads[1]), out); break;
+    case OP_TABLE: tflite_table_s8(in, graph_outputs(layer), graph_table(&model->file, layer), out); break;
+    case OP_MEAN: run_mean(model, layer, in, out); break;
     default: run_with_weights(model, pass, l, in, out);
     }
 }

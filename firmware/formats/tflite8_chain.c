@@ -38,9 +38,9 @@ static void make_row(const chain_t *chain, int32_t y, int8_t *to) {
 
 /* Keep the rows that the next window sees too, and make the others. The first window keeps none. */
 static void advance(const chain_t *chain, uint32_t y) {
-    const uint32_t kernel = chain->window.kernel_h, stride = chain->window.stride;
+    const uint32_t kernel = chain->window.kernel_h, stride = chain->window.stride_h;
     const uint32_t kept = y > 0 && stride < kernel ? kernel - stride : 0;
-    const int32_t top = (int32_t)(y * stride) - chain->second.shape.padding;
+    const int32_t top = (int32_t)(y * stride) - chain->second.shape.padding_h;
     memmove(chain->ring, chain->ring + (kernel - kept) * chain->row, kept * chain->row);
     for (uint32_t i = kept; i < kernel; i++) {
         make_row(chain, top + (int32_t)i, chain->ring + i * chain->row);
@@ -53,7 +53,7 @@ static layer_shape_t window_of(const layer_args_t *args) {
     window.in_h = window.kernel_h;
     window.in_w = (uint16_t)ring_width(args->layer);
     window.out_h = 1;
-    window.padding = 0;
+    window.padding_h = window.padding_w = 0;
     return window;
 }
 
@@ -64,7 +64,7 @@ static chain_t begin_chain(const model_t *model, const pass_t *pass, uint8_t l, 
     chain.ring = chain.second.work + layout->ring;
     chain.window = window_of(&chain.second);
     chain.row = (uint32_t)chain.window.in_w * chain.window.in_c;
-    chain.before = (uint32_t)chain.second.shape.padding * chain.window.in_c;
+    chain.before = (uint32_t)chain.second.shape.padding_w * chain.window.in_c;
     memset(chain.ring, chain.second.factors.input_zero, chain.window.kernel_h * chain.row);
     return chain;
 }

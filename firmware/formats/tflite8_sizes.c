@@ -20,8 +20,8 @@ static uint64_t conv2d_bytes(const graph_layer_t *layer) {
     const uint64_t taps = (uint64_t)layer->kernel_h * layer->kernel_w * layer->in_c, ow = layer->out_w;
     const uint64_t rows =
         smaller(layer->out_h, (greater(TFLITE_BAND_PRODUCTS / taps, TFLITE_BAND_POSITIONS) + ow - 1) / ow);
-    const uint64_t height = (rows - 1) * smaller(layer->stride, layer->kernel_h) + layer->kernel_h;
-    const uint64_t pitch = (((ow - 1) * layer->stride + layer->kernel_w) * layer->in_c + 1) / 2 * 2;
+    const uint64_t height = (rows - 1) * smaller(layer->stride_h, layer->kernel_h) + layer->kernel_h;
+    const uint64_t pitch = (((ow - 1) * layer->stride_w + layer->kernel_w) * layer->in_c + 1) / 2 * 2;
     return 8 * taps + BAND_EXTRA + 8 * rows * ow + 2 * height * pitch;
 }
 
@@ -33,8 +33,8 @@ static uint64_t pointwise_bytes(const graph_layer_t *layer) {
 
 static uint64_t depthwise_bytes(const graph_layer_t *layer, bool has_ring) {
     const uint64_t rows = has_ring ? 1 : layer->out_h;
-    const uint64_t height = (rows - 1) * layer->stride + layer->kernel_h;
-    const uint64_t width = (layer->out_w - 1ull) * layer->stride + layer->kernel_w;
+    const uint64_t height = (rows - 1) * layer->stride_h + layer->kernel_h;
+    const uint64_t width = (layer->out_w - 1ull) * layer->stride_w + layer->kernel_w;
     return height * width + TFLITE_SLACK + (uint32_t)layer->kernel_h * layer->kernel_w;
 }
 
@@ -49,8 +49,8 @@ static uint64_t scratch_bytes(const graph_layer_t *layer, bool has_ring) {
 }
 
 uint32_t ring_width(const graph_layer_t *layer) {
-    const uint32_t read = (layer->out_w - 1u) * layer->stride + layer->kernel_w,
-                   filled = (uint32_t)layer->padding + layer->in_w;
+    const uint32_t read = (layer->out_w - 1u) * layer->stride_w + layer->kernel_w,
+                   filled = (uint32_t)layer->padding_w + layer->in_w;
     return (uint32_t)greater(read, filled);
 }
 
@@ -67,8 +67,8 @@ work_layout_t work_layout(const graph_layer_t *layer, chained_t chained) {
 /* Scratch of the kernel of the weights' gradient. */
 static uint64_t gradient_bytes(const graph_layer_t *layer) {
     if (layer->op == OP_DEPTHWISE) {
-        const uint64_t height = layer->out_h + (layer->kernel_h - 1ull) / layer->stride;
-        const uint64_t width = layer->out_w + (layer->kernel_w - 1ull) / layer->stride;
+        const uint64_t height = layer->out_h + (layer->kernel_h - 1ull) / layer->stride_h;
+        const uint64_t width = layer->out_w + (layer->kernel_w - 1ull) / layer->stride_w;
         return height * width + TFLITE_SLACK + (uint64_t)layer->out_h * layer->out_w;
     }
     return layer->op == OP_CONV2D ? (uint64_t)TFLITE_PATCHES * graph_taps(layer) : 0;
@@ -77,8 +77,8 @@ static uint64_t gradient_bytes(const graph_layer_t *layer) {
 /* Scratch of the kernel of an input's error. */
 static uint64_t input_error_bytes(const graph_layer_t *layer) {
     if (layer->op == OP_DEPTHWISE) {
-        const uint64_t height = (layer->in_h - 1ull) / layer->stride + 1 + (layer->kernel_h - 1ull) / layer->stride;
-        const uint64_t width = (layer->in_w - 1ull) / layer->stride + 1 + (layer->kernel_w - 1ull) / layer->stride;
+        const uint64_t height = (layer->in_h - 1ull) / layer->stride_h + 1 + (layer->kernel_h - 1ull) / layer->stride_h;
+        const uint64_t width = (layer->in_w - 1ull) / layer->stride_w + 1 + (layer->kernel_w - 1ull) / layer->stride_w;
         return height * width + TFLITE_SLACK + (uint32_t)layer->kernel_h * layer->kernel_w;
     }
     return layer->op == OP_CONV2D ? 4ull * graph_taps(layer) : 0;

@@ -38,8 +38,7 @@ static bool zeros_are_zero(const candidate_t *candidate) {
 /* The scale of the input is that of the header, or of a layer before. */
 static bool scales_are_allowed(const candidate_t *candidate) {
     const bool own = !graph_has_weights(candidate->layer) || scale_is_allowed(parameters_of(candidate)->scale);
-    return graph_header(candidate->file)->single == 1 && own &&
-           scale_is_allowed(graph_output(candidate->file, candidate->layer)->scale);
+    return own && scale_is_allowed(graph_output(candidate->file, candidate->layer)->scale);
 }
 
 static bool factor_fits(int32_t multiplier, int32_t shift, int32_t most_shift) {
@@ -115,6 +114,8 @@ const format_checks_t w16a8_checks = {
     .number = FORMAT_W16A8,
     .weight_bytes = sizeof(int16_t),
     .value_bytes = sizeof(int8_t),
+    .least_rounding = ROUNDS_SINGLE,
+    .most_rounding = ROUNDS_SINGLE,
     .check =
         {
             [CHECK_FORMAT] = is_taken,

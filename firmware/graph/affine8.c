@@ -11,6 +11,14 @@
 #define LEAST_WIDTH 0x1p-20f
 #define MOST_WIDTH 0x1p30f
 
+bool affine8_floors(const graph_file_t *file) {
+    uint8_t first = 0;
+    while (first < file->layers && graph_layer(file, first)->format != FORMAT_AFFINE8) {
+        first++;
+    }
+    return first < file->layers && graph_layer(file, first)->rounding == ROUNDS_DOWN;
+}
+
 uint8_t affine8_source(const graph_file_t *file, uint8_t value) {
     while (value > 0 && graph_value_format(file, value) == FORMAT_AFFINE8 &&
            graph_is_pool(graph_layer(file, (uint8_t)(value - 1)))) {

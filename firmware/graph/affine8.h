@@ -48,9 +48,8 @@ static inline const float *affine8_biases(const graph_file_t *file, const graph_
     return (const float *)(const void *)&affine8_weighted(file, layer)->folded[layer->out_c];
 }
 
-static inline bool affine8_floors(const graph_file_t *file) {
-    return (graph_header(file)->single & ROUNDS_DOWN) != 0;
-}
+/* The rounding of the layers of affine8, which is that of the first of them; to nearest where there are none. */
+bool affine8_floors(const graph_file_t *file);
 
 /* Whether a layer has a range of its own, which training moves. A pool has that of its input. */
 static inline bool affine8_has_range(const graph_layer_t *layer) {

@@ -21,7 +21,7 @@ static bool has_windows(const candidate_t *candidate) {
 }
 
 static bool op_is_known(const candidate_t *candidate) {
-    return candidate->layer->op >= OP_CONV2D && candidate->layer->op <= OP_MULTIPLY;
+    return candidate->layer->op >= OP_CONV2D && candidate->layer->op <= OP_MEAN;
 }
 
 /* Whether the value is there and has this shape. */
@@ -60,23 +60,27 @@ static bool input_follows(const candidate_t *candidate) {
     return second && keeps_places(layer) && layer->out_c == layer->in_c;
 }
 
-static bool axis_fits(const graph_layer_t *layer, int32_t kernel, int32_t in, int32_t out) {
-    const int32_t last = (out - 1) * layer->stride, padding = layer->padding;
-    return padding < kernel && last < in + padding && last + kernel <= in + 2 * padding + 1;
+/* The first and the last window have a position inside the image. */
+static bool axis_fits(int32_t kernel, int32_t stride, int32_t padding, int32_t in, int32_t out) {
+    return padding < kernel && (out - 1) * stride < in + padding;
 }
 
 static bool output_follows(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
-    if (has_windows(candidate) && !(axis_fits(layer, layer->kernel_h, layer->in_h, layer->out_h) &&
-                                    axis_fits(layer, layer->kernel_w, layer->in_w, layer->out_w))) {
+    if (has_windows(candidate) &&
+        !(axis_fits(layer->kernel_h, layer->stride_h, layer->padding_h, layer->in_h, layer->out_h) &&
+          axis_fits(layer->kernel_w, layer->stride_w, layer->padding_w, layer->in_w, layer->out_w))) {
         return false;
     }
+    const bool one_position = layer->out_h == 1 && layer->out_w == 1;
     switch (layer->op) {
-    case OP_FULLY_CONNECTED: return layer->out_h == 1 && layer->out_w == 1;
+    case OP_FULLY_CONNECTED: return one_position;
+    case OP_MEAN: return one_position && layer->out_c == layer->in_c;
     case OP_POINTWISE: return keeps_places(layer);
     case OP_RELU:
     case OP_CAST:
-    case OP_HARD_SWISH: return keeps_places(layer) && layer->out_c == layer->in_c;
+    case OP_HARD_SWISH:
+    case OP_TABLE: return keeps_places(layer) && layer->out_c == layer->in_c;
     case OP_CONV2D: return true;
     default: return layer->out_c == layer->in_c;
     }
@@ -85,9 +89,10 @@ static bool output_follows(const candidate_t *candidate) {
 static bool window_fits(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
     if (is_op(candidate, OP_POINTWISE)) {
-        return layer->kernel_h == 1 && layer->kernel_w == 1 && layer->stride == 1 && layer->padding == 0;
+        return layer->kernel_h == 1 && layer->kernel_w == 1 && layer->stride_h == 1 && layer->stride_w == 1 &&
+               layer->padding_h == 0 && layer->padding_w == 0;
     }
-    return has_windows(candidate) ? layer->stride > 0 : all_zero(&layer->kernel_h, 4);
+    return has_windows(candidate) ? layer->stride_h > 0 && layer->stride_w > 0 : all_zero(&layer->kernel_h, 6);
 }
 
 /* A format that is known, and reads the formats of the values. */
@@ -125,10 +130,11 @@ static bool place_fits(candidate_t *candidate) {
 
 static bool zeros_are_zero(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
-    const bool exponent =
-        layer->weight_exponent == 0 || (graph_has_weights(layer) && format_checks(layer->format)->has_exponents);
+    const format_checks_t *format = format_checks(layer->format);
+    const bool exponent = layer->weight_exponent == 0 || (graph_has_weights(layer) && format->has_exponents);
+    const bool rounding = layer->rounding >= format->least_rounding && layer->rounding <= format->most_rounding;
     const bool block = graph_has_weights(layer) ? layer->block >= 1 && layer->block <= BLOCKS : layer->block == 0;
-    return layer->none == 0 && exponent && block;
+    return all_zero(layer->none, sizeof layer->none) && exponent && rounding && block;
 }
 
 static bool gives_classes(const candidate_t *candidate) {

@@ -39,8 +39,10 @@ typedef bool (*check_t)(const candidate_t *candidate);
 typedef struct {
     uint8_t number; /* of the format, in the file */
     uint8_t weight_bytes, value_bytes;
-    bool has_exponents; /* of the weights of a layer */
-    bool keeps_pixels;  /* a sample stays pixels, of which each pass makes value 0; else its values are made once */
+    uint16_t most_classes;                 /* of a network whose first layer has it; 0: as many as any network */
+    uint8_t least_rounding, most_rounding; /* of a layer */
+    bool has_exponents;                    /* of the weights of a layer */
+    bool keeps_pixels; /* a sample stays pixels, of which each pass makes value 0; else its values are made once */
     check_t check[CHECKS];
     uint32_t (*parameter_bytes)(const graph_layer_t *layer); /* NULL: there are no parameters */
     /* Whether a layer may read a value of a format. NULL: only of its own. */

@@ -20,7 +20,7 @@ static uint32_t parameter_bytes(const graph_layer_t *layer) {
 }
 
 static bool is_taken(const candidate_t *candidate) {
-    return candidate->layer->op != OP_RELU && candidate->layer->op != OP_CAST;
+    return candidate->layer->op != OP_RELU && candidate->layer->op != OP_CAST && candidate->layer->op <= OP_MULTIPLY;
 }
 
 static bool reads(const graph_layer_t *layer, uint8_t format) {
@@ -30,6 +30,9 @@ static bool reads(const graph_layer_t *layer, uint8_t format) {
 
 static bool zeros_are_zero(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
+    if ((layer->rounding == ROUNDS_DOWN) != affine8_floors(candidate->file)) {
+        return false;
+    }
     return !graph_has_weights(layer) ||
            (weights_are_padded(candidate) && all_zero(affine8_weighted(candidate->file, layer)->tail.none, 3));
 }
@@ -118,6 +121,7 @@ const format_checks_t affine8_checks = {
     .number = FORMAT_AFFINE8,
     .weight_bytes = sizeof(int8_t),
     .value_bytes = sizeof(int8_t),
+    .most_rounding = ROUNDS_DOWN,
     .check =
         {
             [CHECK_FORMAT] = is_taken,

@@ -3,18 +3,25 @@
 
 #define INPUT_SCALE 0x1p-7f /* of exponent -7 */
 
-enum { MOST_LAYERS = 32, LEAST_EXPONENT = -32, MOST_EXPONENT = 8, MOST_PRODUCTS = INT32_MAX / (127 * 127) };
+enum {
+    MOST_LAYERS = 32,
+    LEAST_EXPONENT = -32,
+    MOST_EXPONENT = 8,
+    MOST_CLASSES = 256 /* labels have one byte */,
+    MOST_PRODUCTS = INT32_MAX / (127 * 127)
+};
 
 static bool convolves(const graph_layer_t *layer) {
-    const int32_t rows = layer->in_h + 2 * layer->padding - layer->kernel_h + 1;
-    const int32_t columns = layer->in_w + 2 * layer->padding - layer->kernel_w + 1;
-    return layer->stride == 1 && layer->out_h == rows && layer->out_w == columns;
+    const int32_t rows = layer->in_h + 2 * layer->padding_h - layer->kernel_h + 1;
+    const int32_t columns = layer->in_w + 2 * layer->padding_w - layer->kernel_w + 1;
+    return layer->stride_h == 1 && layer->stride_w == 1 && layer->padding_h == layer->padding_w &&
+           layer->out_h == rows && layer->out_w == columns;
 }
 
 static bool pools(const graph_layer_t *layer) {
-    const uint8_t k = layer->stride;
-    return layer->kernel_h == k && layer->kernel_w == k && layer->padding == 0 && layer->out_h == layer->in_h / k &&
-           layer->out_w == layer->in_w / k;
+    const uint8_t k = layer->stride_h;
+    return layer->stride_w == k && layer->kernel_h == k && layer->kernel_w == k && layer->padding_h == 0 &&
+           layer->padding_w == 0 && layer->out_h == layer->in_h / k && layer->out_w == layer->in_w / k;
 }
 
 /* A relu works in place on the output of a layer before it that does not itself (docs/memory.md). */
@@ -39,8 +46,7 @@ bool chain_is_taken(const candidate_t *candidate) {
 static bool exponents_are_allowed(const candidate_t *candidate) {
     const graph_header_t *header = graph_header(candidate->file);
     const int8_t exponent = candidate->layer->weight_exponent;
-    return header->scale == INPUT_SCALE && header->zero == 0 && header->single == 0 && exponent >= LEAST_EXPONENT &&
-           exponent <= MOST_EXPONENT;
+    return header->scale == INPUT_SCALE && header->zero == 0 && exponent >= LEAST_EXPONENT && exponent <= MOST_EXPONENT;
 }
 
 /* The sums of the forward pass, of an input's error and of the weights' gradient. */
@@ -66,6 +72,7 @@ const format_checks_t bfp8_checks = {
     .number = FORMAT_BFP8,
     .weight_bytes = sizeof(int8_t),
     .value_bytes = sizeof(int8_t),
+    .most_classes = MOST_CLASSES,
     .has_exponents = true,
     .check =
         {

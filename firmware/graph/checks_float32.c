@@ -13,7 +13,7 @@ static uint32_t parameter_bytes(const graph_layer_t *layer) {
 }
 
 static bool is_taken(const candidate_t *candidate) {
-    return candidate->layer->op != OP_RELU;
+    return candidate->layer->op != OP_RELU && candidate->layer->op <= OP_MULTIPLY;
 }
 
 static bool reads(const graph_layer_t *layer, uint8_t format) {
@@ -23,7 +23,7 @@ static bool reads(const graph_layer_t *layer, uint8_t format) {
 /* That of the network has the format of its first layer. A value that is cast has a scale of its own. */
 static bool input_is_allowed(const candidate_t *candidate) {
     const graph_header_t *header = graph_header(candidate->file);
-    const bool input = candidate->index > 0 || (header->scale <= MOST_SCALE && header->single == 0);
+    const bool input = candidate->index > 0 || header->scale <= MOST_SCALE;
     return input && (!is_op(candidate, OP_CAST) || affine8_reads_scales(candidate));
 }
 

@@ -3,6 +3,7 @@
 
 #define LARGEST_BIAS (INT32_C(1) << 30)
 #define LEAST_MULTIPLIER (INT32_C(1) << 30)
+#define LEAST_OF_MEAN (INT32_C(1) << 29) /* as TFLite divides by the positions */
 
 enum {
     MOST_PRODUCTS = 1 << 15,       /* of an output's sum */
@@ -14,26 +15,31 @@ enum {
 };
 
 static uint32_t parameter_bytes(const graph_layer_t *layer) {
-    uint32_t bytes = sizeof(graph_output_t);
-    if (layer->op == OP_ADD) {
-        bytes += (uint32_t)sizeof(graph_factors_t);
+    const uint32_t bytes = sizeof(graph_output_t);
+    switch (layer->op) {
+    case OP_ADD: return bytes + (uint32_t)sizeof(graph_factors_t);
+    case OP_MEAN: return bytes + (uint32_t)sizeof(graph_mean_t);
+    case OP_TABLE: return bytes + GRAPH_TABLE_ENTRIES;
+    case OP_MAX_POOL:
+    case OP_AVERAGE_POOL: return bytes;
+    default: return bytes + layer->out_c * (uint32_t)PARAMETER_BYTES + round_up_4(layer->out_c);
     }
-    if (graph_has_weights(layer)) {
-        bytes += layer->out_c * (uint32_t)PARAMETER_BYTES + round_up_4(layer->out_c);
-    }
-    return bytes;
 }
 
 static bool is_taken(const candidate_t *candidate) {
-    return candidate->layer->op != OP_RELU && candidate->layer->op <= OP_ADD;
+    const uint8_t op = candidate->layer->op;
+    return op != OP_RELU && (op <= OP_ADD || op == OP_TABLE || op == OP_MEAN);
 }
 
 static bool zeros_are_zero(const candidate_t *candidate) {
     const graph_file_t *file = candidate->file;
     const graph_layer_t *layer = candidate->layer;
     const uint32_t shifts = round_up_4(graph_channels(layer)) - graph_channels(layer);
-    return graph_output(file, layer)->none == 0 && (layer->op != OP_ADD || graph_factors(file, layer)->none == 0) &&
-           weights_are_padded(candidate) && all_zero(file->bytes + candidate->end - shifts, shifts);
+    const bool own = layer->op == OP_ADD    ? graph_factors(file, layer)->none == 0
+                     : layer->op == OP_MEAN ? all_zero(graph_mean(file, layer)->none, 3)
+                                            : true;
+    return graph_output(file, layer)->none == 0 && own && weights_are_padded(candidate) &&
+           all_zero(file->bytes + candidate->end - shifts, shifts);
 }
 
 static bool scales_are_allowed(const candidate_t *candidate) {
@@ -58,11 +64,19 @@ static bool factors_fit(const graph_factors_t *factors) {
     return fit;
 }
 
+static bool mean_fits(const candidate_t *candidate) {
+    const graph_layer_t *layer = candidate->layer;
+    const graph_mean_t *mean = graph_mean(candidate->file, layer);
+    return (uint64_t)layer->in_h * layer->in_w <= MOST_POSITIONS && mean->multiplier >= LEAST_OF_MEAN &&
+           mean->shift >= LEAST_SHIFT && mean->shift <= MOST_SHIFT;
+}
+
 /* Nothing leaves int32: docs/arithmetic-tflite.md, sections 3 and 5. */
 static bool sums_fit(const candidate_t *candidate) {
     const graph_layer_t *layer = candidate->layer;
     if (positions(layer) > MOST_POSITIONS ||
-        (layer->op == OP_ADD && !factors_fit(graph_factors(candidate->file, layer)))) {
+        (layer->op == OP_ADD && !factors_fit(graph_factors(candidate->file, layer))) ||
+        (layer->op == OP_MEAN && !mean_fits(candidate))) {
         return false;
     }
     if (!graph_has_weights(layer)) {
@@ -110,13 +124,15 @@ static bool limits_fit(const candidate_t *candidate) {
     const uint8_t value = layer->reads[0];
     const bool same =
         output->zero == graph_zero(candidate->file, value) && output->scale == graph_scale(candidate->file, value);
-    return output->act_min <= output->act_max && (same || !graph_is_pool(layer));
+    const bool none = output->act_min == INT8_MIN && output->act_max == INT8_MAX;
+    return output->act_min <= output->act_max && (same || !graph_is_pool(layer)) && (none || layer->op != OP_TABLE);
 }
 
 const format_checks_t tflite8_checks = {
     .number = FORMAT_TFLITE8,
     .weight_bytes = sizeof(int8_t),
     .value_bytes = sizeof(int8_t),
+    .most_rounding = ROUNDS_SINGLE,
     .check =
         {
             [CHECK_FORMAT] = is_taken,

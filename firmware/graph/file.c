@@ -9,7 +9,7 @@
 #define MAGIC 0x54454E48u
 #define DIGEST_FROM 16u
 
-enum { HEADER_LAYER = 255, LEAST_CLASSES = 2, MOST_CLASSES = 1024, MOST_LABELS = 256, ALIGNMENT = 4 };
+enum { HEADER_LAYER = 255, LEAST_CLASSES = 2, MOST_CLASSES = 1024, ALIGNMENT = 4 };
 
 static failure_t refuse_layer(uint32_t layer, uint32_t check) {
     return refusal(FAILURE_NETWORK_LAYER, layer, check);
@@ -35,27 +35,20 @@ static failure_t check_file(const graph_file_t *file, uint32_t received) {
     return digest == header->digest ? no_failure() : refusal(FAILURE_NETWORK_DIGEST, digest, header->digest);
 }
 
-/* Bit 0 of a file that begins in another format than affine8 is a matter of CHECK_SCALE of its layers. */
-static failure_t check_rounding(const graph_file_t *file) {
-    const uint8_t rounding = graph_header(file)->single;
-    bool has_affine8 = false;
-    for (uint8_t i = 0; i < file->layers; i++) {
-        has_affine8 |= graph_layer(file, i)->format == FORMAT_AFFINE8;
-    }
-    const uint8_t single = graph_layer(file, 0)->format != FORMAT_AFFINE8 ? ROUNDS_SINGLE : 0;
-    const uint8_t known = single | (has_affine8 ? ROUNDS_DOWN : 0);
-    return (rounding & ~known) == 0 ? no_failure() : refuse_layer(HEADER_LAYER, CHECK_ZERO);
+/* An unknown format of the first layer, which is checked later, leaves them all. */
+static uint16_t most_classes(const graph_file_t *file) {
+    const format_checks_t *format = format_checks(graph_layer(file, 0)->format);
+    return format != NULL && format->most_classes > 0 ? format->most_classes : MOST_CLASSES;
 }
 
 static failure_t check_header(const graph_file_t *file) {
     const graph_header_t *header = graph_header(file);
     const bool in_range = header->layers >= 1 && header->layers <= GRAPH_MAX_LAYERS &&
-                          header->classes >= LEAST_CLASSES && header->classes <= MOST_CLASSES;
+                          header->classes >= LEAST_CLASSES && header->classes <= most_classes(file);
     if (!in_range) {
         return refuse_layer(HEADER_LAYER, 0);
     }
-    RETURN_IF_REFUSED(check_rounding(file));
-    if (header->none != 0) {
+    if (!all_zero(header->none, sizeof header->none)) {
         return refuse_layer(HEADER_LAYER, CHECK_ZERO);
     }
     if (!scale_is_allowed(header->scale)) {
@@ -100,12 +93,6 @@ uint8_t graph_value_bytes(const graph_file_t *file, uint8_t value) {
 
 uint32_t graph_weight_bytes(const graph_layer_t *layer) {
     return graph_weight_count(layer) * format_checks(layer->format)->weight_bytes;
-}
-
-failure_t graph_file_open_to_train(graph_file_t *file, const uint8_t *bytes, uint32_t received) {
-    RETURN_IF_REFUSED(graph_file_open(file, bytes, received));
-    const bool too_many = graph_header(file)->classes > MOST_LABELS;
-    return too_many ? refuse_layer(HEADER_LAYER, CHECK_CLASSES) : no_failure();
 }
 
 uint64_t graph_weighted_layers(const graph_file_t *file) {

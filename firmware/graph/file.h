@@ -8,7 +8,7 @@
 #include "graph/failure.h"
 #include "kernels/shapes.h"
 
-#define GRAPH_VERSION 3u
+#define GRAPH_VERSION 4u
 #define GRAPH_MAX_LAYERS 64
 
 enum op {
@@ -23,6 +23,8 @@ enum op {
     OP_CAST = 9,
     OP_HARD_SWISH = 10,
     OP_MULTIPLY = 11,
+    OP_TABLE = 12,
+    OP_MEAN = 13,
 };
 
 /* The formats whose number other files use; any other has its number in its own file in formats/. */
@@ -36,22 +38,22 @@ typedef struct {
     uint16_t in_h, in_w, in_c, classes;
     float scale; /* of the input */
     int8_t zero;
-    uint8_t single; /* rounding, a set of bits: ROUNDS_... */
-    uint16_t none;
+    uint8_t none[3];
 } graph_header_t;
 
-/* tflite8: rescale `single`, else `double`. affine8: round down, else to nearest. */
-enum { ROUNDS_SINGLE = 1, ROUNDS_DOWN = 2 };
+/* Roundings of a layer. tflite8, w16a8: rescale `double` or `single`. affine8: to nearest, or down. */
+enum rounding { ROUNDS_DOUBLE = 0, ROUNDS_SINGLE = 1, ROUNDS_NEAREST = 0, ROUNDS_DOWN = 1 };
 
 /* A layer, as it lies in the file. */
 typedef struct {
     uint8_t op, format;
-    uint8_t kernel_h, kernel_w, stride, padding;
     uint8_t block;
     int8_t weight_exponent; /* bfp8 */
+    uint8_t kernel_h, kernel_w, stride_h, stride_w, padding_h, padding_w;
     uint8_t reads[2];
     uint16_t in_h, in_w, in_c, out_h, out_w, out_c;
-    uint16_t none;
+    uint8_t rounding;
+    uint8_t none[3];
     uint32_t weights_offset, parameters_offset;
 } graph_layer_t;
 
@@ -69,14 +71,24 @@ typedef struct {
     uint8_t none;
 } graph_factors_t;
 
+/* What follows for a mean. */
+typedef struct {
+    int32_t multiplier;
+    int8_t shift;
+    uint8_t none[3];
+} graph_mean_t;
+
+enum { GRAPH_TABLE_ENTRIES = 256 };
+
 /* What the parameters of every float32 layer begin with. The biases follow. */
 typedef struct {
     float act_min, act_max;
 } graph_limits_t;
 
 _Static_assert(sizeof(graph_limits_t) == 8, "docs/network.md");
-_Static_assert(sizeof(graph_header_t) == 32 && sizeof(graph_layer_t) == 32, "docs/network.md");
-_Static_assert(sizeof(graph_output_t) == 8 && sizeof(graph_factors_t) == 16, "docs/network.md");
+_Static_assert(sizeof(graph_header_t) == 32 && sizeof(graph_layer_t) == 36, "docs/network.md");
+_Static_assert(sizeof(graph_output_t) == 8 && sizeof(graph_factors_t) == 16 && sizeof(graph_mean_t) == 8,
+               "docs/network.md");
 
 typedef struct {
     const uint8_t *bytes; /* NULL: there is none */
@@ -95,9 +107,6 @@ typedef struct {
 
 /* Read and check the `received` bytes of a network file. After a failure the file is not to be used. */
 failure_t graph_file_open(graph_file_t *file, const uint8_t *bytes, uint32_t received);
-
-/* The same, for an engine that trains: also refuses more classes than labels of one byte can name. */
-failure_t graph_file_open_to_train(graph_file_t *file, const uint8_t *bytes, uint32_t received);
 
 /* The answer to a request that a network does not take, since a layer has another format. */
 failure_t graph_other_format(uint8_t layer);
@@ -179,6 +188,16 @@ static inline const graph_factors_t *graph_factors(const graph_file_t *file, con
     return (const graph_factors_t *)(const void *)(graph_output(file, layer) + 1);
 }
 
+/* Of a mean. */
+static inline const graph_mean_t *graph_mean(const graph_file_t *file, const graph_layer_t *layer) {
+    return (const graph_mean_t *)(const void *)(graph_output(file, layer) + 1);
+}
+
+/* Of a table: entry i is the output for the input i - 128. */
+static inline const int8_t *graph_table(const graph_file_t *file, const graph_layer_t *layer) {
+    return (const int8_t *)(graph_output(file, layer) + 1);
+}
+
 /* Of a tflite8 layer with weights. */
 static inline graph_parameters_t graph_parameters(const graph_file_t *file, const graph_layer_t *layer) {
     const uint32_t n = layer->out_c;
@@ -202,8 +221,10 @@ static inline layer_shape_t graph_shape(const graph_layer_t *layer) {
         .out_c = layer->out_c,
         .kernel_h = layer->kernel_h,
         .kernel_w = layer->kernel_w,
-        .padding = layer->padding,
-        .stride = layer->stride,
+        .stride_h = layer->stride_h,
+        .stride_w = layer->stride_w,
+        .padding_h = layer->padding_h,
+        .padding_w = layer->padding_w,
     };
 }
 

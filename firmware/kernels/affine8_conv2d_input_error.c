@@ -29,9 +29,9 @@ void affine8_conv2d_input_error(const affine8_errors_t *errors, const int8_t *we
     (void)scratch;
     memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
     for (uint32_t y = 0; y < shape->out_h; y++) {
-        const span_t vertical = span_of(y, shape->stride, shape->padding, shape->kernel_h, shape->in_h);
+        const span_t vertical = span_of(y, shape->stride_h, shape->padding_h, shape->kernel_h, shape->in_h);
         for (uint32_t x = 0; x < shape->out_w; x++) {
-            const span_t horizontal = span_of(x, shape->stride, shape->padding, shape->kernel_w, shape->in_w);
+            const span_t horizontal = span_of(x, shape->stride_w, shape->padding_w, shape->kernel_w, shape->in_w);
             for (uint32_t i = 0; i < errors->count; i++) {
                 const int32_t e = *error++ - errors->zero;
                 if (e != 0) {

@@ -32,7 +32,7 @@ static void add_bands(const int8_t *in, const affine8_errors_t *errors, const la
 
 void affine8_conv2d_weight_gradient(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape,
                                     int8_t input_zero, int8_t *scratch, int32_t *gradient) {
-    const uint32_t rows = shape->stride == 1 ? rows_of(shape) : 0;
+    const uint32_t rows = shape->stride_h == 1 && shape->stride_w == 1 ? rows_of(shape) : 0;
     if (rows > 0 && gradient_fours_take(shape, errors)) {
         add_bands(in, errors, shape, input_zero, rows, scratch, gradient);
     } else {

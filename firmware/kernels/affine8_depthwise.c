@@ -23,13 +23,12 @@ static int32_t window_sum(const int8_t *plane, const int16_t *kernel, const plan
 
 void affine8_depthwise(const int8_t *in, const int8_t *weights, const layer_shape_t *shape,
                        const affine8_layer_t *layer, int8_t *scratch, int8_t *out) {
-    const uint32_t channels = shape->in_c, taps = (uint32_t)shape->kernel_h * shape->kernel_w, stride = shape->stride;
-    const uint32_t height = padded(shape->out_h, stride, shape->kernel_h),
-                   width = padded(shape->out_w, stride, shape->kernel_w);
-    const plane_axis_t vertical = tflite_plane_axis(-shape->padding, 1, height, shape->in_h);
-    const plane_axis_t horizontal = tflite_plane_axis(-shape->padding, 1, width, shape->in_w);
-    const plane_window_t window = {
-        .width = width, .kernel_h = shape->kernel_h, .kernel_w = shape->kernel_w, .stride = stride};
+    const uint32_t channels = shape->in_c, taps = (uint32_t)shape->kernel_h * shape->kernel_w;
+    const uint32_t height = padded(shape->out_h, shape->stride_h, shape->kernel_h),
+                   width = padded(shape->out_w, shape->stride_w, shape->kernel_w);
+    const plane_axis_t vertical = tflite_plane_axis(-shape->padding_h, 1, height, shape->in_h);
+    const plane_axis_t horizontal = tflite_plane_axis(-shape->padding_w, 1, width, shape->in_w);
+    const plane_window_t window = {.width = width, .kernel_h = shape->kernel_h, .kernel_w = shape->kernel_w};
     int16_t *kernel = (int16_t *)(void *)scratch; /* weights without their zero point */
     int8_t *plane = (int8_t *)(kernel + taps);
     tflite_plane_fill(&vertical, &horizontal, layer->input_zero, plane);
@@ -41,7 +40,8 @@ void affine8_depthwise(const int8_t *in, const int8_t *weights, const layer_shap
         int8_t *to = out + c;
         for (uint32_t y = 0; y < shape->out_h; y++) {
             for (uint32_t x = 0; x < shape->out_w; x++, to += channels) {
-                const int32_t sum = window_sum(plane + y * stride * width + x * stride, kernel, &window);
+                const int8_t *from = plane + y * shape->stride_h * width + x * shape->stride_w;
+                const int32_t sum = window_sum(from, kernel, &window);
                 affine8_requantize_channels(&sum, 1, c, 1, layer, channels, to);
             }
         }

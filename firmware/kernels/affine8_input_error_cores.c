@@ -15,7 +15,7 @@ void affine8_conv2d_input_error(const affine8_errors_t *errors, const int8_t *we
     } else {
         affine8_start_input_error(errors, weight_zero, shape, acc);
     }
-    conv_add_input_error(errors, weights, weight_zero, shape, shape->stride, acc);
+    conv_add_input_error(errors, weights, weight_zero, shape, shape->stride_h, shape->stride_w, acc);
 }
 
 void affine8_fully_connected_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,

@@ -21,7 +21,7 @@ void affine8_max_pool_error(const int8_t *in, const int8_t *error, const layer_s
     memset(input_error, zero, shape_inputs(shape));
     for (uint32_t y = 0; y < shape->out_h; y++) {
         for (uint32_t x = 0; x < shape->out_w; x++) {
-            const uint32_t window = y * shape->stride * row + x * shape->stride * channels;
+            const uint32_t window = y * shape->stride_h * row + x * shape->stride_w * channels;
             for (uint32_t c = 0; c < channels; c++) {
                 input_error[window + c + first_maximum(in + window + c, shape)] = *error++;
             }
@@ -36,7 +36,7 @@ void affine8_average_pool_error(const int8_t *error, const layer_shape_t *shape,
     }
     for (uint32_t y = 0; y < shape->out_h; y++) {
         for (uint32_t x = 0; x < shape->out_w; x++, error += channels) {
-            int8_t *window = input_error + y * shape->stride * row + x * shape->stride * channels;
+            int8_t *window = input_error + y * shape->stride_h * row + x * shape->stride_w * channels;
             for (uint32_t ky = 0; ky < shape->kernel_h; ky++) {
                 for (uint32_t kx = 0; kx < shape->kernel_w; kx++) {
                     memcpy(window + ky * row + kx * channels, error, channels);

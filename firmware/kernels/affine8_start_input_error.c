@@ -66,12 +66,12 @@ void affine8_start_input_error(const affine8_errors_t *errors, int8_t weight_zer
         acc[i] = 0;
     }
     for (uint32_t y = 0; y < shape->out_h; y++) {
-        const span_t vertical = span_of(y, shape->stride, shape->padding, shape->kernel_h, shape->in_h);
+        const span_t vertical = span_of(y, shape->stride_h, shape->padding_h, shape->kernel_h, shape->in_h);
         for (uint32_t x = 0; x < shape->out_w; x++, error += errors->count) {
             const int32_t sum = sum_of_errors(errors, error);
             if (sum != 0) {
                 add_corners(-weight_zero * sum, shape, vertical,
-                            span_of(x, shape->stride, shape->padding, shape->kernel_w, shape->in_w), acc);
+                            span_of(x, shape->stride_w, shape->padding_w, shape->kernel_w, shape->in_w), acc);
             }
         }
     }

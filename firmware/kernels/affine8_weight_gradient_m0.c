@@ -12,9 +12,9 @@ enum { CHUNK = 112, ERRORS = 64 }; /* inputs and errors at a time, 8 bytes of st
 /* Rows of positions whose padded inputs fit into the room for patches. */
 static uint32_t rows_of(const layer_shape_t *shape) {
     const uint32_t room = (uint32_t)TFLITE_PATCHES * shape->kernel_h * shape->kernel_w * shape->in_c;
-    const uint32_t rows = room / conv_band_width(shape, shape->stride);
+    const uint32_t rows = room / conv_band_width(shape, shape->stride_w);
     const uint32_t fit =
-        rows < shape->kernel_h ? 0 : (rows - shape->kernel_h) / conv_band_step(shape, shape->stride) + 1;
+        rows < shape->kernel_h ? 0 : (rows - shape->kernel_h) / conv_band_step(shape, shape->stride_h) + 1;
     return fit < shape->out_h ? fit : shape->out_h;
 }
 
@@ -30,7 +30,7 @@ static void add_terms(const conv_band_t *band, const term_t *terms, const term_t
 static void add_windows(const conv_band_t *band, const affine8_errors_t *errors, const int8_t *error,
                         int32_t *gradient) {
     const layer_shape_t *shape = band->shape;
-    const uint32_t step = band->stride * shape->in_c, row = conv_band_step(shape, band->stride) * band->pitch;
+    const uint32_t step = band->stride_w * shape->in_c, row = conv_band_step(shape, band->stride_h) * band->pitch;
     term_t terms[ERRORS], *end = terms;
     for (uint32_t y = 0; y < band->count; y++) {
         for (uint32_t x = 0, n; x < shape->out_w; x += n) {
@@ -53,9 +53,10 @@ static void add_bands(const int8_t *in, const affine8_errors_t *errors, const la
     const int8_t *error = errors->error;
     conv_band_t band = {.shape = shape,
                         .in = in,
-                        .stride = shape->stride,
+                        .stride_h = shape->stride_h,
+                        .stride_w = shape->stride_w,
                         .zero = input_zero,
-                        .pitch = conv_band_width(shape, shape->stride),
+                        .pitch = conv_band_width(shape, shape->stride_w),
                         .rows = scratch};
     for (; band.y < shape->out_h; band.y += band.count, error += band.count * shape->out_w * errors->count) {
         band.count = shape->out_h - band.y < rows ? shape->out_h - band.y : rows;

@@ -20,7 +20,7 @@ void average_pool_f32_backward(const float *error, const layer_shape_t *shape, b
     }
     for (uint32_t y = 0; y < shape->out_h; y++) {
         for (uint32_t x = 0; x < shape->out_w; x++) {
-            const uint32_t window = y * shape->stride * row + x * shape->stride * channels;
+            const uint32_t window = y * shape->stride_h * row + x * shape->stride_w * channels;
             for (uint32_t c = window; c < window + channels; c++) {
                 const float part = *error++ / n;
                 give_window(part + 0.0f, shape, further, input_error + c); /* a quotient may have become -0 */

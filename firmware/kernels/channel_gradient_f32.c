@@ -11,16 +11,16 @@ typedef struct {
 } meeting_t;
 
 static meeting_t meeting_of(const layer_shape_t *shape, uint32_t ky, uint32_t kx) {
-    const tap_outputs_t rows = outputs_of_tap(ky, shape->stride, shape->padding, shape->in_h, shape->out_h);
-    const tap_outputs_t columns = outputs_of_tap(kx, shape->stride, shape->padding, shape->in_w, shape->out_w);
+    const tap_outputs_t rows = outputs_of_tap(ky, shape->stride_h, shape->padding_h, shape->in_h, shape->out_h);
+    const tap_outputs_t columns = outputs_of_tap(kx, shape->stride_w, shape->padding_w, shape->in_w, shape->out_w);
     const bool none = rows.first >= rows.end || columns.first >= columns.end;
     const uint32_t in_c = shape->in_c, out_c = shape->out_c;
     return (meeting_t){.rows = none ? 0 : rows.end - rows.first,
                        .columns = none ? 0 : columns.end - columns.first,
                        .error_row = (uint32_t)shape->out_w * out_c,
                        .error_column = out_c,
-                       .input_row = (uint32_t)shape->in_w * in_c * shape->stride,
-                       .input_column = in_c * shape->stride,
+                       .input_row = (uint32_t)shape->in_w * in_c * shape->stride_h,
+                       .input_column = in_c * shape->stride_w,
                        .error = (rows.first * shape->out_w + columns.first) * out_c,
                        .input = (rows.input * shape->in_w + columns.input) * in_c};
 }

@@ -24,9 +24,9 @@ void conv2d_f32(const float *in, const float *weights, const float *bias, const 
                 const limits_f32_t *limits, float *out) {
     const uint32_t c = shape->in_c, taps = (uint32_t)shape->kernel_h * shape->kernel_w * c;
     for (uint32_t y = 0; y < shape->out_h; y++) {
-        const span_t rows = span_of(y, shape->stride, shape->padding, shape->kernel_h, shape->in_h);
+        const span_t rows = span_of(y, shape->stride_h, shape->padding_h, shape->kernel_h, shape->in_h);
         for (uint32_t x = 0; x < shape->out_w; x++) {
-            const span_t columns = span_of(x, shape->stride, shape->padding, shape->kernel_w, shape->in_w);
+            const span_t columns = span_of(x, shape->stride_w, shape->padding_w, shape->kernel_w, shape->in_w);
             const float *from = in + (rows.at * shape->in_w + columns.at) * c;
             const float *tap = weights + (rows.before * shape->kernel_w + columns.before) * c;
             for (uint32_t o = 0; o < shape->out_c; o++, tap += taps) {

@@ -14,9 +14,9 @@ typedef struct {
 
 static columns_t columns_from(const layer_shape_t *shape, uint32_t first) {
     columns_t columns = {.first = first, .width = 1};
-    columns.taps = span_of(first, shape->stride, shape->padding, shape->kernel_w, shape->in_w);
+    columns.taps = span_of(first, shape->stride_w, shape->padding_w, shape->kernel_w, shape->in_w);
     for (uint32_t x = first + 1; x < shape->out_w && columns.taps.inside == shape->kernel_w; x++) {
-        const span_t next = span_of(x, shape->stride, shape->padding, shape->kernel_w, shape->in_w);
+        const span_t next = span_of(x, shape->stride_w, shape->padding_w, shape->kernel_w, shape->in_w);
         if (next.inside < shape->kernel_w) {
             break;
         }
@@ -38,8 +38,8 @@ static windows_t windows_of(const layer_shape_t *shape, const columns_t *columns
     for (uint32_t j = 0; j < BLOCK; j++) {
         const uint32_t at = least_u32(position + j, last); /* beyond the last output, it is computed again */
         const uint32_t y = at / columns->width, x = at - y * columns->width;
-        windows.top[j] = (int32_t)(y * shape->stride) - shape->padding;
-        windows.offset[j] = (columns->taps.at + x * shape->stride) * shape->in_c;
+        windows.top[j] = (int32_t)(y * shape->stride_h) - shape->padding_h;
+        windows.offset[j] = (columns->taps.at + x * shape->stride_w) * shape->in_c;
     }
     return windows;
 }

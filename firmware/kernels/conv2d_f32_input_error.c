@@ -25,9 +25,9 @@ static float sum_taps(const float *error, const kept_f32_t *kept, const float *w
     const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
     float sum = 0.0f;
     for (uint32_t ky = 0; ky < shape->kernel_h; ky++) {
-        const uint32_t row = output_of_tap(y, ky, shape->stride, shape->padding, shape->out_h);
+        const uint32_t row = output_of_tap(y, ky, shape->stride_h, shape->padding_h, shape->out_h);
         for (uint32_t kx = 0; kx < shape->kernel_w && row != NO_OUTPUT; kx++) {
-            const uint32_t column = output_of_tap(x, kx, shape->stride, shape->padding, shape->out_w);
+            const uint32_t column = output_of_tap(x, kx, shape->stride_w, shape->padding_w, shape->out_w);
             if (column != NO_OUTPUT) {
                 sum = add_channels(sum, error + (row * shape->out_w + column) * kept->count,
                                    weights + (ky * shape->kernel_w + kx) * shape->in_c, kept, taps);

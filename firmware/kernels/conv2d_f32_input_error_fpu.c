@@ -20,8 +20,8 @@ static inline __attribute__((always_inline)) void add_tap(block_t *block, const 
     const uint32_t channels = kept->count, taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
     uint32_t column[BLOCK], any = 0;
     for (uint32_t j = 0; j < BLOCK; j++) {
-        const uint32_t x = inputs->x + least_u32(j, inputs->count - 1) * shape->stride;
-        column[j] = output_of_tap(x, kx, shape->stride, shape->padding, shape->out_w);
+        const uint32_t x = inputs->x + least_u32(j, inputs->count - 1) * shape->stride_w;
+        column[j] = output_of_tap(x, kx, shape->stride_w, shape->padding_w, shape->out_w);
         any |= column[j] != NO_OUTPUT;
     }
     for (uint32_t o = 0; o < channels && any != 0; o += BLOCK_ZEROS) {
@@ -44,7 +44,7 @@ static __attribute__((noinline)) void sum_taps(const float *error, const kept_f3
                                                float *sums) {
     block_t block = {.sum = {0.0f}};
     for (uint32_t ky = 0; ky < shape->kernel_h; ky++) {
-        const uint32_t row = output_of_tap(inputs->y, ky, shape->stride, shape->padding, shape->out_h);
+        const uint32_t row = output_of_tap(inputs->y, ky, shape->stride_h, shape->padding_h, shape->out_h);
         for (uint32_t kx = 0; kx < shape->kernel_w && row != NO_OUTPUT; kx++) {
             const float *tap = weights + (ky * shape->kernel_w + kx) * shape->in_c;
             for (uint32_t i = 0; i < BLOCK; i++) {
@@ -73,13 +73,13 @@ static void give_inputs(const float *error, const kept_f32_t *kept, const float 
     for (uint32_t c = 0; c < channels; c += BLOCK) {
         float sums[BLOCK_SUMS];
         sum_taps(error, kept, weights, shape, inputs, c, sums);
-        give(sums, least_u32(BLOCK, channels - c), inputs->count, shape->stride * channels, further, to + c);
+        give(sums, least_u32(BLOCK, channels - c), inputs->count, shape->stride_w * channels, further, to + c);
     }
 }
 
 void conv2d_f32_input_error(const float *error, const kept_f32_t *kept, const float *weights,
                             const layer_shape_t *shape, bool further, float *input_error) {
-    const uint32_t stride = shape->stride;
+    const uint32_t stride = shape->stride_w;
     for (uint32_t y = 0; y < shape->in_h; y++) {
         for (uint32_t phase = 0; phase < stride && phase < shape->in_w; phase++) {
             for (uint32_t x = phase; x < shape->in_w; x += BLOCK * stride) {

@@ -25,8 +25,8 @@ static float sum_outputs(const float *error, const float *in, const meeting_t *m
 /* The gradient of the taps at (ky, kx), of all channels. */
 static void add_tap(const float *in, const float *error, const layer_shape_t *shape, uint32_t ky, uint32_t kx,
                     float *gradient) {
-    const tap_outputs_t rows = outputs_of_tap(ky, shape->stride, shape->padding, shape->in_h, shape->out_h);
-    const tap_outputs_t columns = outputs_of_tap(kx, shape->stride, shape->padding, shape->in_w, shape->out_w);
+    const tap_outputs_t rows = outputs_of_tap(ky, shape->stride_h, shape->padding_h, shape->in_h, shape->out_h);
+    const tap_outputs_t columns = outputs_of_tap(kx, shape->stride_w, shape->padding_w, shape->in_w, shape->out_w);
     if (rows.first >= rows.end || columns.first >= columns.end) {
         return;
     }
@@ -35,8 +35,8 @@ static void add_tap(const float *in, const float *error, const layer_shape_t *sh
                                .columns = columns.end - columns.first,
                                .error_row = (uint32_t)shape->out_w * out_c,
                                .error_column = out_c,
-                               .input_row = (uint32_t)shape->in_w * in_c * shape->stride,
-                               .input_column = in_c * shape->stride};
+                               .input_row = (uint32_t)shape->in_w * in_c * shape->stride_h,
+                               .input_column = in_c * shape->stride_w};
     in += (rows.input * shape->in_w + columns.input) * in_c;
     error += (rows.first * shape->out_w + columns.first) * out_c;
     gradient += (ky * shape->kernel_w + kx) * in_c;

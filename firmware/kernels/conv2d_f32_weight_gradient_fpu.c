@@ -11,7 +11,8 @@
 typedef struct {
     uint32_t first, from, to, end;
     uint32_t error[BLOCK]; /* channels of the output */
-    uint32_t kx[BLOCK], input[BLOCK];
+    uint32_t left[BLOCK];  /* columns from the first tap of an output to these, less the padding: large where below 0 */
+    uint32_t input[BLOCK];
 } gradient_t;
 
 /* The next columns of outputs, from `x` on, that read the row of the input at `in`: all that have all taps, or one.
@@ -19,8 +20,9 @@ typedef struct {
 static inline __attribute__((always_inline)) uint32_t enter_columns(block_t *block, const gradient_t *gradient,
                                                                     const layer_shape_t *shape, const float *in,
                                                                     const float *error, uint32_t x) {
+    const uint32_t first = x * shape->stride_w;
     for (uint32_t k = 0; k < BLOCK; k++) {
-        const uint32_t column = x * shape->stride + gradient->kx[k] - shape->padding; /* large where it is below 0 */
+        const uint32_t column = first + gradient->left[k]; /* large where it is below 0 */
         block->row[k] = error + x * shape->out_c + gradient->error[k];
         block->column[k] = column < shape->in_w ? in + column * shape->in_c + gradient->input[k] : block_zeros;
     }
@@ -30,14 +32,16 @@ static inline __attribute__((always_inline)) uint32_t enter_columns(block_t *blo
 /* The sums of a block over all outputs whose row of taps `ky` is inside the image. */
 static __attribute__((noinline)) void sum_outputs(const float *in, const float *error, const layer_shape_t *shape,
                                                   const gradient_t *gradient, uint32_t ky, float *sums) {
-    const tap_outputs_t rows = outputs_of_tap(ky, shape->stride, shape->padding, shape->in_h, shape->out_h);
+    const tap_outputs_t rows = outputs_of_tap(ky, shape->stride_h, shape->padding_h, shape->in_h, shape->out_h);
     block_t block = {.sum = {0.0f}};
+    const uint32_t column = (uint32_t)shape->stride_w * shape->in_c,
+                   next = (uint32_t)shape->stride_h * shape->in_w * shape->in_c;
     in += rows.input * shape->in_w * shape->in_c;
-    for (uint32_t y = rows.first; y < rows.end; y++, in += (uint32_t)shape->stride * shape->in_w * shape->in_c) {
+    for (uint32_t y = rows.first; y < rows.end; y++, in += next) {
         const float *row = error + y * shape->out_w * shape->out_c;
         for (uint32_t x = gradient->first, n; x < gradient->end; x += n) {
             n = enter_columns(&block, gradient, shape, in, row, x);
-            block_add(&block, n, shape->out_c, (uint32_t)shape->stride * shape->in_c);
+            block_add(&block, n, shape->out_c, column);
         }
     }
     for (uint32_t k = 0; k < BLOCK_SUMS; k++) {
@@ -59,9 +63,9 @@ static gradient_t choose(const layer_shape_t *shape, uint32_t channel, uint32_t 
     gradient_t gradient = {.first = shape->out_w, .to = shape->out_w};
     for (uint32_t k = 0; k < BLOCK; k++) {
         const uint32_t at = least_u32(tap + k, run - 1), kx = at / shape->in_c;
-        const tap_outputs_t outputs = outputs_of_tap(kx, shape->stride, shape->padding, shape->in_w, shape->out_w);
+        const tap_outputs_t outputs = outputs_of_tap(kx, shape->stride_w, shape->padding_w, shape->in_w, shape->out_w);
         gradient.error[k] = least_u32(channel + k, shape->out_c - 1u);
-        gradient.kx[k] = kx;
+        gradient.left[k] = kx - shape->padding_w;
         gradient.input[k] = at % shape->in_c;
         gradient.first = least_u32(gradient.first, outputs.first);
         gradient.to = least_u32(gradient.to, outputs.end);

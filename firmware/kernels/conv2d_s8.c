@@ -20,7 +20,7 @@ static void sum_band(const conv_band_t *band, const int8_t *weights, int32_t *ac
 
 void conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, int8_t *scratch, int32_t *acc) {
     const uint32_t work = (uint32_t)conv_band_work(shape), pitch = conv_band_width(shape, 1);
-    conv_band_t band = {.shape = shape, .in = in, .stride = 1, .pitch = pitch, .work = scratch};
+    conv_band_t band = {.shape = shape, .in = in, .stride_h = 1, .stride_w = 1, .pitch = pitch, .work = scratch};
     band.rows = (band_value_t *)(void *)(scratch + work);
     const uint32_t rows = ((uint32_t)conv2d_s8_scratch(shape) - SLACK - work) / (pitch * (uint32_t)sizeof *band.rows);
     const uint32_t most = rows - shape->kernel_h + 1; /* there is room for the kernel's rows at least */

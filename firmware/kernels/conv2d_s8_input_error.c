@@ -13,8 +13,8 @@
 /* Spread the errors of one output position over the inputs under its window. */
 static void spread_position(const weighted_rows_t *rows, const layer_shape_t *shape, uint32_t y, uint32_t x,
                             int32_t *acc) {
-    const inside_t vertical = taps_inside(y, shape->kernel_h, shape->padding, shape->in_h);
-    const inside_t horizontal = taps_inside(x, shape->kernel_w, shape->padding, shape->in_w);
+    const inside_t vertical = taps_inside(y, shape->kernel_h, shape->padding_h, shape->in_h);
+    const inside_t horizontal = taps_inside(x, shape->kernel_w, shape->padding_w, shape->in_w);
     const uint32_t in_c = shape->in_c;
     const uint32_t n = (horizontal.end - horizontal.first) * in_c;
     for (uint32_t ky = vertical.first; ky < vertical.end; ky++) {

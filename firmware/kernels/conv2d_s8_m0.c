@@ -19,7 +19,7 @@ typedef struct {
 static patch_t patch_at(const band_t *band, uint32_t x, uint32_t first, uint32_t end) {
     const layer_shape_t *shape = band->shape;
     const uint32_t in_c = shape->in_c;
-    const uint32_t in_x = x + first - shape->padding;
+    const uint32_t in_x = x + first - shape->padding_w;
     return (patch_t){.bytes = band->in + (band->vertical.input * shape->in_w + in_x) * in_c,
                      .n = (end - first) * in_c,
                      .rows = band->vertical.end - band->vertical.first,
@@ -32,8 +32,8 @@ static patch_t patch_at(const band_t *band, uint32_t x, uint32_t first, uint32_t
    first only. */
 static term_t *gather_pair(const band_t *band, uint32_t x, term_t *end) {
     const layer_shape_t *shape = band->shape;
-    const inside_t a = taps_inside(x, shape->kernel_w, shape->padding, shape->in_w);
-    const inside_t b = taps_inside(x + 1, shape->kernel_w, shape->padding, shape->in_w);
+    const inside_t a = taps_inside(x, shape->kernel_w, shape->padding_w, shape->in_w);
+    const inside_t b = taps_inside(x + 1, shape->kernel_w, shape->padding_w, shape->in_w);
     if (b.first < a.first) {
         const patch_t second = patch_at(band, x + 1, b.first, a.first);
         end = terms_of_patch(end, &second, 16);
@@ -52,7 +52,7 @@ static term_t *gather_pair(const band_t *band, uint32_t x, term_t *end) {
 /* An odd last position is the first of a pair without a second. */
 static term_t *gather_last(const band_t *band, uint32_t x, term_t *end) {
     const layer_shape_t *shape = band->shape;
-    const inside_t a = taps_inside(x, shape->kernel_w, shape->padding, shape->in_w);
+    const inside_t a = taps_inside(x, shape->kernel_w, shape->padding_w, shape->in_w);
     const patch_t only = patch_at(band, x, a.first, a.end);
     return terms_of_patch(end, &only, 0);
 }
@@ -63,7 +63,8 @@ static void sum_row(const band_t *band, const int8_t *weights, term_t *terms, in
     const layer_shape_t *shape = band->shape;
     const uint32_t out_w = shape->out_w, out_c = shape->out_c, in_c = shape->in_c;
     const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * in_c;
-    const uint32_t first_inside = shape->padding, behind_inside = shape->in_w + shape->padding + 1u - shape->kernel_w;
+    const uint32_t first_inside = shape->padding_w,
+                   behind_inside = shape->in_w + shape->padding_w + 1u - shape->kernel_w;
     patch_t inside = patch_at(band, first_inside, 0, shape->kernel_w);
     const int8_t *const row = inside.bytes;
     for (uint32_t x = 0; x < out_w; x += 2) {
@@ -83,7 +84,7 @@ static void sum_row(const band_t *band, const int8_t *weights, term_t *terms, in
 void conv2d_s8(const int8_t *in, const int8_t *weights, const layer_shape_t *shape, int8_t *scratch, int32_t *acc) {
     for (uint32_t y = 0; y < shape->out_h; y++) {
         const band_t band = {
-            .in = in, .shape = shape, .vertical = taps_inside(y, shape->kernel_h, shape->padding, shape->in_h)};
+            .in = in, .shape = shape, .vertical = taps_inside(y, shape->kernel_h, shape->padding_h, shape->in_h)};
         sum_row(&band, weights, (term_t *)(void *)scratch, acc);
         acc += (uint32_t)shape->out_w * shape->out_c;
     }

@@ -44,14 +44,14 @@ void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const laye
     const affine8_errors_t all = {.error = error, .count = shape->out_c};
     const bool by_fours = gradient_fours_take(shape, &all);
     if (by_fours) {
-        gradient_fours_planes(in, shape, 0, 0, shape->in_h + 2u * shape->padding, padded);
+        gradient_fours_planes(in, shape, 0, 0, shape->in_h + 2u * shape->padding_h, padded);
     } else {
         pad_input_s8(in, shape, padded);
     }
     const runs_t sums = {
         .fours = row / 4 * 4 * word,
         .rest = row % 4 * word,
-        .row_skip = (shape->in_w + 2u * shape->padding) * shape->in_c - row,
+        .row_skip = (shape->in_w + 2u * shape->padding_w) * shape->in_c - row,
         .acc = sum,
         .acc_end = sum + taps,
     };

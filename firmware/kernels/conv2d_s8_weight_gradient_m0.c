@@ -60,7 +60,7 @@ void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const laye
     pad_input_s8(in, shape, scratch);
     const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c; /* contiguous taps */
     const uint32_t n = least(row, SUMS), rows = SUMS / n;
-    taps_t taps = {.row = (shape->in_w + 2u * shape->padding) * shape->in_c};
+    taps_t taps = {.row = (shape->in_w + 2u * shape->padding_w) * shape->in_c};
     for (uint32_t o = 0; o < shape->out_c; o++) {
         for (uint32_t ky = 0; ky < shape->kernel_h; ky += taps.rows) {
             taps.rows = least(rows, shape->kernel_h - ky);

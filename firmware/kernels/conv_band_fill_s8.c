@@ -39,11 +39,11 @@ typedef struct {
 
 static inline rows_t rows_of(const conv_band_t *band) {
     const layer_shape_t *shape = band->shape;
-    const uint32_t inputs = (uint32_t)shape->in_w * shape->in_c, before = (uint32_t)shape->padding * shape->in_c;
+    const uint32_t inputs = (uint32_t)shape->in_w * shape->in_c, before = (uint32_t)shape->padding_w * shape->in_c;
     const uint32_t room = band->pitch - before, inside = inputs < room ? inputs : room;
     return (rows_t){.in = band->in,
                     .in_h = shape->in_h,
-                    .above = shape->padding,
+                    .above = shape->padding_h,
                     .from_row = inputs,
                     .before = before,
                     .inside = inside,
@@ -64,7 +64,7 @@ static inline void fill_row(const rows_t *rows, uint32_t padded_y, band_value_t 
 
 void conv_band_fill(const conv_band_t *band) {
     const rows_t rows = rows_of(band);
-    const uint32_t kernel_h = band->shape->kernel_h, pitch = band->pitch, stride = band->stride, count = band->count;
+    const uint32_t kernel_h = band->shape->kernel_h, pitch = band->pitch, stride = band->stride_h, count = band->count;
     const uint32_t step = conv_band_step(band->shape, stride);
     uint32_t first = 0; /* of a window's rows, the others are there */
     band_value_t *out = band->rows;

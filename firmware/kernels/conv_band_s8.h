@@ -19,7 +19,7 @@ typedef int8_t band_value_t;
 typedef struct {
     const layer_shape_t *shape;
     const int8_t *in;
-    uint32_t stride;    /* on both axes */
+    uint32_t stride_h, stride_w;
     int8_t zero;        /* what the padding holds */
     int8_t weight_zero; /* affine8: what the products take from the weights; else 0 */
     uint32_t pitch;     /* conv_band_width or more */
@@ -37,18 +37,18 @@ typedef struct {
 } band_sums_t;
 
 /* Values under all windows of a row of positions. */
-static inline uint32_t conv_band_width(const layer_shape_t *shape, uint32_t stride) {
-    return ((shape->out_w - 1u) * stride + shape->kernel_w) * shape->in_c;
+static inline uint32_t conv_band_width(const layer_shape_t *shape, uint32_t stride_w) {
+    return ((shape->out_w - 1u) * stride_w + shape->kernel_w) * shape->in_c;
 }
 
 /* Rows held from the window of one position to that of the position below. */
-static inline uint32_t conv_band_step(const layer_shape_t *shape, uint32_t stride) {
-    return stride < shape->kernel_h ? stride : shape->kernel_h;
+static inline uint32_t conv_band_step(const layer_shape_t *shape, uint32_t stride_h) {
+    return stride_h < shape->kernel_h ? stride_h : shape->kernel_h;
 }
 
 /* Rows held for `count` rows of the output. */
-static inline uint32_t conv_band_rows(const layer_shape_t *shape, uint32_t stride, uint32_t count) {
-    return (count - 1) * conv_band_step(shape, stride) + shape->kernel_h;
+static inline uint32_t conv_band_rows(const layer_shape_t *shape, uint32_t stride_h, uint32_t count) {
+    return (count - 1) * conv_band_step(shape, stride_h) + shape->kernel_h;
 }
 
 /* Bytes of what a core makes of the weights of two channels, a multiple of 4. */

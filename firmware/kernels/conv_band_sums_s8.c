@@ -66,7 +66,7 @@ void conv_band_start(const conv_band_t *band) {
 /* The kinds of rows: five taps, as the first layer of many networks has them, or by what divides their length. */
 void conv_band_sums(const conv_band_t *band, const int8_t *w0, const int8_t *w1, const band_sums_t *sums) {
     const layer_shape_t *shape = band->shape;
-    const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c, step = band->stride * shape->in_c,
+    const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c, step = band->stride_w * shape->in_c,
                    out_w = shape->out_w;
     window_t window = {.rows = shape->kernel_h, .row = row, .gap = band->pitch - row};
     band_sums_t to = *sums;
@@ -84,7 +84,7 @@ void conv_band_sums(const conv_band_t *band, const int8_t *w0, const int8_t *w1,
         } else {
             sum_row(in, step, out_w, w0, w1, window, 1, to);
         }
-        in += conv_band_step(shape, band->stride) * band->pitch;
+        in += conv_band_step(shape, band->stride_h) * band->pitch;
         to.to += out_w * to.to_position;
     }
 }

@@ -85,7 +85,7 @@ static inline void sum_pairs(products_2x2_t *products, const positions_t *row, u
 static void sum_any(const conv_band_t *band, const band_sums_t *sums) {
     const layer_shape_t *shape = band->shape;
     const uint32_t kernel_h = shape->kernel_h, out_w = shape->out_w, to_position = sums->to_position;
-    const uint32_t words = words_of(shape), to_next = band->stride * shape->in_c;
+    const uint32_t words = words_of(shape), to_next = band->stride_w * shape->in_c;
     uint32_t *const weights = band->work;
     products_2x2_t products = {
         .gap = ((int32_t)band->pitch - 2 * (int32_t)words) * WIDE,
@@ -99,7 +99,7 @@ static void sum_any(const conv_band_t *band, const band_sums_t *sums) {
         .groups = words / 2,
         .half = words % 2,
     };
-    const uint32_t from_row = conv_band_step(shape, band->stride) * band->pitch;
+    const uint32_t from_row = conv_band_step(shape, band->stride_h) * band->pitch;
     const bool aligned = shape->in_c % 2 == 0;
     positions_t row = {.in = band->rows, .to_next = to_next, .acc = sums->to, .to_position = to_position};
     for (uint32_t rows = band->count; rows > 0; rows--, row.in += from_row, row.acc += out_w * to_position) {
@@ -114,8 +114,8 @@ static void sum_any(const conv_band_t *band, const band_sums_t *sums) {
 
 static bool takes_5x5(const conv_band_t *band) {
     const layer_shape_t *shape = band->shape;
-    return shape->kernel_h == 5 && shape->kernel_w == 5 && shape->in_c == 1 && band->stride == 1 &&
-           band->pitch % 2 == 0;
+    return shape->kernel_h == 5 && shape->kernel_w == 5 && shape->in_c == 1 && band->stride_h == 1 &&
+           band->stride_w == 1 && band->pitch % 2 == 0;
 }
 
 /* One channel of a row of positions. Of the last four, which may be fewer, those that are there are kept. */

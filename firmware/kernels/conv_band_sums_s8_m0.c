@@ -50,7 +50,7 @@ void conv_band_start(const conv_band_t *band) {
         return;
     }
     const layer_shape_t *shape = band->shape;
-    const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c, step = band->stride * shape->in_c,
+    const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c, step = band->stride_w * shape->in_c,
                    kernel_h = shape->kernel_h, pitch = band->pitch;
     const bool overlap = 2 * step < row;
     const int32_t factor = -1 - band->weight_zero;
@@ -65,7 +65,7 @@ void conv_band_start(const conv_band_t *band) {
                           : window_sum(window + step, kernel_h, row, pitch);
             *start++ = factor * sum;
         }
-        in += conv_band_step(shape, band->stride) * pitch;
+        in += conv_band_step(shape, band->stride_h) * pitch;
     }
 }
 
@@ -74,7 +74,7 @@ void conv_band_start(const conv_band_t *band) {
 void conv_band_sums(const conv_band_t *band, const int8_t *w0, const int8_t *w1, const band_sums_t *sums) {
     const layer_shape_t *shape = band->shape;
     const uint32_t row = (uint32_t)shape->kernel_w * shape->in_c, out_w = shape->out_w,
-                   step = band->stride * shape->in_c;
+                   step = band->stride_w * shape->in_c;
     const patch_t weights = {.bytes = w0, .n = row, .rows = shape->kernel_h, .step = row, .at_step = band->pitch};
     term_t *const terms = band->work;
     uint32_t low = 0;
@@ -91,7 +91,7 @@ void conv_band_sums(const conv_band_t *band, const int8_t *w0, const int8_t *w1,
             (low != 0 ? terms_pair_sums_raised : terms_pair_sums_from)(terms, n, in, step, out_w, to, sums->to_channel,
                                                                        starts + y * out_w);
         }
-        in += conv_band_step(shape, band->stride) * band->pitch;
+        in += conv_band_step(shape, band->stride_h) * band->pitch;
     }
 }
 

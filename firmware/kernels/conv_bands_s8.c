@@ -18,7 +18,7 @@ static uint32_t rows_of(const layer_shape_t *shape) {
 
 /* Even, so that every row begins with a word. */
 static uint32_t pitch_of(const layer_shape_t *shape) {
-    return (conv_band_width(shape, shape->stride) + 1u) & ~1u;
+    return (conv_band_width(shape, shape->stride_w) + 1u) & ~1u;
 }
 
 /* How the scratch is used: the work on the weights, the sums of one or two channels, what the sums begin with, the
@@ -33,7 +33,7 @@ typedef struct {
 enum { WIDE = 2, WORD = 4, MORE = 8 }; /* bytes of a value in the plan, of a sum; what the plan has for the work */
 
 static uint32_t room_of(const layer_shape_t *shape, uint32_t rows, uint32_t words, uint32_t value) {
-    return WORD * words * rows * shape->out_w + value * conv_band_rows(shape, shape->stride, rows) * pitch_of(shape);
+    return WORD * words * rows * shape->out_w + value * conv_band_rows(shape, shape->stride_h, rows) * pitch_of(shape);
 }
 
 /* The plan has 16 bits for an input. This core needs 8, and of the others it takes the words that the sums begin with;
@@ -78,7 +78,8 @@ void conv_bands_s8(const int8_t *in, const conv_weights_t *weights, const layer_
     const cut_t cut = cut_of(shape, weights->affine);
     conv_band_t band = {.shape = shape,
                         .in = in,
-                        .stride = shape->stride,
+                        .stride_h = shape->stride_h,
+                        .stride_w = shape->stride_w,
                         .zero = layer->input_zero,
                         .weight_zero = weights->zero,
                         .pitch = pitch_of(shape),

@@ -20,7 +20,8 @@ static layer_shape_t row_of(const layer_shape_t *shape, uint16_t positions) {
                            .out_c = shape->out_c,
                            .kernel_h = 1,
                            .kernel_w = 1,
-                           .stride = 1};
+                           .stride_h = 1,
+                           .stride_w = 1};
 }
 
 void conv_blocks_s8(const int8_t *in, const conv_weights_t *weights, const layer_shape_t *shape,

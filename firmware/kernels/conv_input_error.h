@@ -7,10 +7,10 @@
 
 #include "kernels/affine8.h"
 
-/* acc += what these errors (`kept` NULL: all channels are) add, for windows `stride` apart, by weights as they are
+/* acc += what these errors (`kept` NULL: all channels are) add, for windows `stride_h` and `stride_w` apart, by weights as they are
    stored; or less their zero point, if conv_error_widens(). */
 void conv_add_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
-                          const layer_shape_t *shape, uint32_t stride, int32_t *acc);
+                          const layer_shape_t *shape, uint32_t stride_h, uint32_t stride_w, int32_t *acc);
 
 /* Whether weights are widened for all positions, so that their zero point costs nothing. */
 bool conv_error_widens(const affine8_errors_t *errors, const layer_shape_t *shape);

@@ -30,14 +30,14 @@ static void spread_position(const term_t *terms, uint32_t n, const int8_t *weigh
 }
 
 void conv_add_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
-                          const layer_shape_t *shape, uint32_t stride, int32_t *acc) {
+                          const layer_shape_t *shape, uint32_t stride_h, uint32_t stride_w, int32_t *acc) {
     const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c, count = errors->count;
     const int8_t *error = errors->error;
     (void)weight_zero;
     for (uint32_t y = 0; y < shape->out_h; y++) {
-        const span_t vertical = span_of(y, stride, shape->padding, shape->kernel_h, shape->in_h);
+        const span_t vertical = span_of(y, stride_h, shape->padding_h, shape->kernel_h, shape->in_h);
         for (uint32_t x = 0; x < shape->out_w; x++, error += count) {
-            const span_t horizontal = span_of(x, stride, shape->padding, shape->kernel_w, shape->in_w);
+            const span_t horizontal = span_of(x, stride_w, shape->padding_w, shape->kernel_w, shape->in_w);
             for (uint32_t first = 0; first < count; first += CHUNK) {
                 term_t terms[CHUNK];
                 const uint32_t n = count - first < CHUNK ? count - first : CHUNK;

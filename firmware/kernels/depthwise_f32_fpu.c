@@ -49,9 +49,9 @@ void depthwise_f32(const float *in, const float *weights, const float *bias, con
                    const limits_f32_t *limits, float *out) {
     const uint32_t channels = shape->in_c;
     for (uint32_t y = 0; y < shape->out_h; y++) {
-        const span_t rows = span_of(y, shape->stride, shape->padding, shape->kernel_h, shape->in_h);
+        const span_t rows = span_of(y, shape->stride_h, shape->padding_h, shape->kernel_h, shape->in_h);
         for (uint32_t x = 0; x < shape->out_w; x++, out += channels) {
-            const span_t columns = span_of(x, shape->stride, shape->padding, shape->kernel_w, shape->in_w);
+            const span_t columns = span_of(x, shape->stride_w, shape->padding_w, shape->kernel_w, shape->in_w);
             const window_t window = {.in = in + (rows.at * shape->in_w + columns.at) * channels,
                                      .weights = weights + (rows.before * shape->kernel_w + columns.before) * channels,
                                      .rows = rows.inside,

@@ -8,9 +8,9 @@ static float sum_taps(const float *error, const float *weights, const layer_shap
     const uint32_t channels = shape->in_c, kept = shape->out_c;
     float sum = 0.0f;
     for (uint32_t ky = 0; ky < shape->kernel_h; ky++) {
-        const uint32_t row = output_of_tap(y, ky, shape->stride, shape->padding, shape->out_h);
+        const uint32_t row = output_of_tap(y, ky, shape->stride_h, shape->padding_h, shape->out_h);
         for (uint32_t kx = 0; kx < shape->kernel_w && row != NO_OUTPUT; kx++) {
-            const uint32_t column = output_of_tap(x, kx, shape->stride, shape->padding, shape->out_w);
+            const uint32_t column = output_of_tap(x, kx, shape->stride_w, shape->padding_w, shape->out_w);
             if (column != NO_OUTPUT) {
                 sum = add_product_f32(sum, weights[(ky * shape->kernel_w + kx) * channels],
                                       error[(row * shape->out_w + column) * kept]);

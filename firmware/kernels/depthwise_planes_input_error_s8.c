@@ -13,7 +13,7 @@ static int32_t take_turned(const int8_t *weights, const layer_shape_t *shape, co
     int32_t sum = 0;
     for (uint32_t i = vertical->taps; i-- > 0;) {
         for (uint32_t j = horizontal->taps; j-- > 0;) {
-            const uint32_t ky = vertical->first + i * shape->stride, kx = horizontal->first + j * shape->stride;
+            const uint32_t ky = vertical->first + i * shape->stride_h, kx = horizontal->first + j * shape->stride_w;
             const int8_t weight = weights[(ky * shape->kernel_w + kx) * shape->in_c];
             sum += weight;
             *kernel++ = weight;
@@ -26,19 +26,22 @@ static int32_t take_turned(const int8_t *weights, const layer_shape_t *shape, co
    point too. */
 static void store_channel(const int8_t *plane, const int8_t *kernel, int8_t weight_zero, const layer_shape_t *shape,
                           const phase_t *vertical, const phase_t *horizontal, int32_t offset, int32_t *acc) {
-    const uint32_t h = vertical->inputs, w = horizontal->inputs, stride = shape->stride, step = stride * shape->in_c;
+    const uint32_t h = vertical->inputs, w = horizontal->inputs, in_c = shape->in_c, step = shape->stride_w * in_c,
+                   from_row = shape->stride_h * (shape->in_w * in_c);
     const plane_window_t window = {.width = w + horizontal->taps - 1,
                                    .kernel_h = vertical->taps,
                                    .kernel_w = horizontal->taps,
-                                   .stride = 1,
+                                   .stride_h = 1,
+                                   .stride_w = 1,
                                    .zero = weight_zero};
+    acc += (vertical->input * shape->in_w + horizontal->input) * in_c;
     for (plane_block_t block = tflite_first_block(h, w); block.rows > 0; block = tflite_next_block(&block, h, w)) {
         int32_t sums[TFLITE_PLANE_SUMS];
         const int32_t *sum = sums;
         tflite_plane_sums_s8(plane, kernel, &window, &block, sums);
-        for (uint32_t i = block.y; i < block.y + block.rows; i++) {
-            const uint32_t y = vertical->input + i * stride, x = horizontal->input + block.x * stride;
-            int32_t *to = acc + (y * shape->in_w + x) * shape->in_c;
+        int32_t *row = acc + block.y * from_row + block.x * step;
+        for (uint32_t i = 0; i < block.rows; i++, row += from_row) {
+            int32_t *to = row;
             for (const int32_t *const end = sum + block.columns; sum != end; to += step) {
                 *to = *sum++ - offset;
             }
@@ -68,10 +71,10 @@ static void spread_phase(const affine8_errors_t *errors, const int8_t *weights, 
 void depthwise_planes_input_error_s8(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
                                      const layer_shape_t *shape, int8_t *scratch, int32_t *acc) {
     memset(acc, 0, shape_inputs(shape) * sizeof acc[0]); /* of the positions that no window sees */
-    for (uint32_t y = 0; y < shape->stride && y < shape->kernel_h; y++) {
-        const phase_t vertical = phase_of(y, shape->kernel_h, shape->stride, shape->padding, shape->in_h);
-        for (uint32_t x = 0; x < shape->stride && x < shape->kernel_w; x++) {
-            const phase_t horizontal = phase_of(x, shape->kernel_w, shape->stride, shape->padding, shape->in_w);
+    for (uint32_t y = 0; y < shape->stride_h && y < shape->kernel_h; y++) {
+        const phase_t vertical = phase_of(y, shape->kernel_h, shape->stride_h, shape->padding_h, shape->in_h);
+        for (uint32_t x = 0; x < shape->stride_w && x < shape->kernel_w; x++) {
+            const phase_t horizontal = phase_of(x, shape->kernel_w, shape->stride_w, shape->padding_w, shape->in_w);
             if (vertical.inputs > 0 && horizontal.inputs > 0) {
                 spread_phase(errors, weights, weight_zero, shape, &vertical, &horizontal, scratch, acc);
             }

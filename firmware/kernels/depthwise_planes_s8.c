@@ -10,14 +10,15 @@ void depthwise_planes_s8(const int8_t *in, const int8_t *weights, int8_t weight_
                          const tflite_layer_t *layer, int8_t *scratch, int8_t *out) {
     const uint32_t channels = shape->in_c, taps = (uint32_t)shape->kernel_h * shape->kernel_w;
     const uint32_t out_h = shape->out_h, out_w = shape->out_w;
-    const uint32_t height = padded(out_h, shape->stride, shape->kernel_h),
-                   width = padded(out_w, shape->stride, shape->kernel_w);
-    const plane_axis_t vertical = tflite_plane_axis(-shape->padding, 1, height, shape->in_h);
-    const plane_axis_t horizontal = tflite_plane_axis(-shape->padding, 1, width, shape->in_w);
+    const uint32_t height = padded(out_h, shape->stride_h, shape->kernel_h),
+                   width = padded(out_w, shape->stride_w, shape->kernel_w);
+    const plane_axis_t vertical = tflite_plane_axis(-shape->padding_h, 1, height, shape->in_h);
+    const plane_axis_t horizontal = tflite_plane_axis(-shape->padding_w, 1, width, shape->in_w);
     const plane_window_t window = {.width = width,
                                    .kernel_h = shape->kernel_h,
                                    .kernel_w = shape->kernel_w,
-                                   .stride = shape->stride,
+                                   .stride_h = shape->stride_h,
+                                   .stride_w = shape->stride_w,
                                    .zero = weight_zero};
     int8_t *kernel = scratch, *plane = scratch + taps;
     tflite_plane_fill(&vertical, &horizontal, layer->input_zero, plane);

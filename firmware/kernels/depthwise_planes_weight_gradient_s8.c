@@ -13,17 +13,19 @@ static void add_channel(const int8_t *plane, const int8_t *errors, int8_t error_
     const plane_window_t window = {.width = shape->out_w + horizontal->taps - 1,
                                    .kernel_h = shape->out_h,
                                    .kernel_w = shape->out_w,
-                                   .stride = 1,
+                                   .stride_h = 1,
+                                   .stride_w = 1,
                                    .zero = error_zero};
-    const uint32_t h = vertical->taps, w = horizontal->taps, stride = shape->stride;
+    const uint32_t h = vertical->taps, w = horizontal->taps, next = shape->stride_w * step;
     for (plane_block_t block = tflite_first_block(h, w); block.rows > 0; block = tflite_next_block(&block, h, w)) {
         int32_t sums[TFLITE_PLANE_SUMS];
         const int32_t *sum = sums;
         tflite_plane_sums_s8(plane, errors, &window, &block, sums);
         for (uint32_t i = block.y; i < block.y + block.rows; i++) {
-            for (uint32_t j = block.x; j < block.x + block.columns; j++) {
-                const uint32_t tap = (vertical->first + i * stride) * shape->kernel_w + horizontal->first + j * stride;
-                int32_t *element = gradient + tap * step;
+            const uint32_t ky = vertical->first + i * shape->stride_h,
+                           kx = horizontal->first + block.x * shape->stride_w;
+            int32_t *element = gradient + (ky * shape->kernel_w + kx) * step;
+            for (const int32_t *const end = sum + block.columns; sum != end; element += next) {
                 *element = (int32_t)((uint32_t)*element + (uint32_t)*sum++ - offset);
             }
         }
@@ -33,9 +35,9 @@ static void add_channel(const int8_t *plane, const int8_t *errors, int8_t error_
 static void add_phase(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape, int8_t input_zero,
                       const phase_t *vertical, const phase_t *horizontal, int8_t *scratch, int32_t *gradient) {
     const uint32_t channels = shape->in_c, positions = (uint32_t)shape->out_h * shape->out_w;
-    const plane_axis_t rows = tflite_plane_axis((int32_t)vertical->first - shape->padding, shape->stride,
+    const plane_axis_t rows = tflite_plane_axis((int32_t)vertical->first - shape->padding_h, shape->stride_h,
                                                 shape->out_h + vertical->taps - 1, shape->in_h);
-    const plane_axis_t columns = tflite_plane_axis((int32_t)horizontal->first - shape->padding, shape->stride,
+    const plane_axis_t columns = tflite_plane_axis((int32_t)horizontal->first - shape->padding_w, shape->stride_w,
                                                    shape->out_w + horizontal->taps - 1, shape->in_w);
     int8_t *own = scratch, *plane = scratch + positions;
     tflite_plane_fill(&rows, &columns, input_zero, plane);
@@ -55,10 +57,10 @@ static void add_phase(const int8_t *in, const affine8_errors_t *errors, const la
 
 void depthwise_planes_weight_gradient_s8(const int8_t *in, const affine8_errors_t *errors, const layer_shape_t *shape,
                                          int8_t input_zero, int8_t *scratch, int32_t *gradient) {
-    for (uint32_t y = 0; y < shape->stride && y < shape->kernel_h; y++) {
-        const phase_t vertical = phase_of(y, shape->kernel_h, shape->stride, shape->padding, shape->in_h);
-        for (uint32_t x = 0; x < shape->stride && x < shape->kernel_w; x++) {
-            const phase_t horizontal = phase_of(x, shape->kernel_w, shape->stride, shape->padding, shape->in_w);
+    for (uint32_t y = 0; y < shape->stride_h && y < shape->kernel_h; y++) {
+        const phase_t vertical = phase_of(y, shape->kernel_h, shape->stride_h, shape->padding_h, shape->in_h);
+        for (uint32_t x = 0; x < shape->stride_w && x < shape->kernel_w; x++) {
+            const phase_t horizontal = phase_of(x, shape->kernel_w, shape->stride_w, shape->padding_w, shape->in_w);
             add_phase(in, errors, shape, input_zero, &vertical, &horizontal, scratch, gradient);
         }
     }

@@ -1,4 +1,4 @@
-/* Operations on each element by itself: relu in the format bfp8, add in the format tflite8. */
+/* Operations on each element by itself: relu in the format bfp8, add and table in the format tflite8. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,3 +29,6 @@ typedef struct {
 
 /* out = a + b for `n` values. `out` may be `a` or `b`. Takes 2 KB of stack. */
 void tflite_add_s8(const int8_t *a, const int8_t *b, uint32_t n, const tflite_add_t *add, int8_t *out);
+
+/* table: out[i] = table[in[i] + 128] for `n` values, with 256 entries. `out` may be `in`. */
+void tflite_table_s8(const int8_t *in, uint32_t n, const int8_t *table, int8_t *out);

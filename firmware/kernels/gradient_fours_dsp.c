@@ -48,13 +48,13 @@ static inline void take_row(const int8_t *in, uint32_t in_c, uint32_t inside, ui
 
 void gradient_fours_planes(const int8_t *in, const layer_shape_t *shape, int8_t zero, uint32_t first, uint32_t rows,
                            int8_t *planes) {
-    const uint32_t in_c = shape->in_c, in_w = shape->in_w, padding = shape->padding;
-    const uint32_t width = gradient_fours_width(shape), plane = rows * width, room = width - padding;
+    const uint32_t in_c = shape->in_c, in_w = shape->in_w, above = shape->padding_h, left = shape->padding_w;
+    const uint32_t width = gradient_fours_width(shape), plane = rows * width, room = width - left;
     const uint32_t inside = in_w < room ? in_w : room;
     memset(planes, zero, plane * in_c);
-    int8_t *row = planes + padding;
+    int8_t *row = planes + left;
     for (uint32_t padded_y = first; padded_y < first + rows; padded_y++, row += width) {
-        const uint32_t y = padded_y - padding; /* beyond the input, above it too, where the row is padding */
+        const uint32_t y = padded_y - above; /* beyond the input, above it too, where the row is padding */
         if (y < shape->in_h) {
             take_row(in + y * in_w * in_c, in_c, inside, plane, row);
         }

@@ -23,7 +23,7 @@ void max_pool_f32_backward(const float *in, const float *error, const layer_shap
     }
     for (uint32_t y = 0; y < shape->out_h; y++) {
         for (uint32_t x = 0; x < shape->out_w; x++) {
-            const uint32_t window = y * shape->stride * row + x * shape->stride * channels;
+            const uint32_t window = y * shape->stride_h * row + x * shape->stride_w * channels;
             for (uint32_t c = window; c < window + channels; c++) {
                 give_error_f32(&input_error[c + first_maximum(in + c, shape)], *error++, further);
             }

@@ -1,7 +1,8 @@
-/* Pooling, forward and backward, in the formats bfp8 (docs/arithmetic.md, sections 4 and 7) and tflite8
+/* Pooling and means, forward and backward, in the formats bfp8 (docs/arithmetic.md, sections 4 and 7) and tflite8
    (docs/arithmetic-tflite.md, section 4; docs/arithmetic-backward.md, section 3). */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/shapes.h"
@@ -28,3 +29,18 @@ void tflite_max_pool_s8(const int8_t *in, const layer_shape_t *shape, int8_t act
 void tflite_average_pool_s8_backward(const int8_t *error, const layer_shape_t *shape, int8_t *input_error);
 void tflite_max_pool_s8_backward(const int8_t *in, const int8_t *error, const layer_shape_t *shape,
                                  int8_t *input_error);
+
+/* The mean over height and width, with a scale and a zero point of its own. */
+typedef struct {
+    int32_t multiplier; /* 2^29..2^31 - 1 */
+    int8_t shift;       /* -31..30 */
+    int8_t input_zero, output_zero;
+    int8_t act_min, act_max;
+    bool single; /* rescale rounds once, not twice */
+} tflite_mean_t;
+
+/* Forward pass, over at most 2^16 positions: one output for each channel. */
+void tflite_mean_s8(const int8_t *in, uint32_t positions, uint32_t channels, const tflite_mean_t *mean, int8_t *out);
+
+/* Backward pass: the error of each output goes to every position of its channel. */
+void tflite_mean_s8_backward(const int8_t *error, uint32_t positions, uint32_t channels, int8_t *input_error);

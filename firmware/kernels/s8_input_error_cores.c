@@ -12,7 +12,7 @@
 void conv2d_s8_input_error(const int8_t *error, const int8_t *weights, const layer_shape_t *shape, int32_t *acc) {
     const affine8_errors_t all = {.error = error, .count = shape->out_c};
     memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
-    conv_add_input_error(&all, weights, 0, shape, 1, acc);
+    conv_add_input_error(&all, weights, 0, shape, 1, 1, acc);
 }
 
 void fully_connected_s8_input_error(const int8_t *error, const int8_t *weights, uint32_t inputs, uint32_t outputs,

@@ -6,9 +6,9 @@
 typedef struct {
     uint16_t in_h, in_w, in_c;
     uint16_t out_h, out_w, out_c;
-    uint8_t kernel_h, kernel_w; /* conv2d and pooling */
-    uint8_t padding;            /* conv2d; above and left in the kernels of arithmetic-tflite.md */
-    uint8_t stride;             /* arithmetic-tflite.md only: conv2d of arithmetic.md has 1, its max_pool the kernel */
+    uint8_t kernel_h, kernel_w;   /* conv2d and pooling */
+    uint8_t stride_h, stride_w;   /* not in bfp8, whose conv2d has 1, and its max_pool the kernel */
+    uint8_t padding_h, padding_w; /* conv2d and pooling: above and left; in bfp8 on all sides, both the same */
 } layer_shape_t;
 
 static inline uint32_t shape_inputs(const layer_shape_t *shape) {

@@ -26,9 +26,9 @@ void tflite_conv2d_s8_input_error(const int8_t *error, const int8_t *weights, co
     const uint32_t taps = (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
     memset(acc, 0, shape_inputs(shape) * sizeof acc[0]);
     for (uint32_t y = 0; y < shape->out_h; y++) {
-        const span_t vertical = span_of(y, shape->stride, shape->padding, shape->kernel_h, shape->in_h);
+        const span_t vertical = span_of(y, shape->stride_h, shape->padding_h, shape->kernel_h, shape->in_h);
         for (uint32_t x = 0; x < shape->out_w; x++) {
-            const span_t horizontal = span_of(x, shape->stride, shape->padding, shape->kernel_w, shape->in_w);
+            const span_t horizontal = span_of(x, shape->stride_w, shape->padding_w, shape->kernel_w, shape->in_w);
             fully_connected_s8_input_error(error, weights, taps, shape->out_c, scratch);
             add_window(scratch, shape, vertical, horizontal, acc);
             error += shape->out_c;

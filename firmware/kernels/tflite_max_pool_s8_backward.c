@@ -21,7 +21,7 @@ void tflite_max_pool_s8_backward(const int8_t *in, const int8_t *error, const la
     memset(input_error, 0, shape_inputs(shape));
     for (uint32_t y = 0; y < shape->out_h; y++) {
         for (uint32_t x = 0; x < shape->out_w; x++) {
-            const uint32_t window = y * shape->stride * row + x * shape->stride * channels;
+            const uint32_t window = y * shape->stride_h * row + x * shape->stride_w * channels;
             for (uint32_t c = 0; c < channels; c++) {
                 input_error[window + c + first_maximum(in + window + c, shape)] = *error++;
             }

@@ -27,8 +27,8 @@ void tflite_patches_s8(const int8_t *in, const layer_shape_t *shape, int8_t inpu
                        uint32_t positions, int8_t *patches) {
     uint32_t y = first / shape->out_w, x = first % shape->out_w;
     for (uint32_t p = 0; p < positions; p++) {
-        const span_t vertical = span_of(y, shape->stride, shape->padding, shape->kernel_h, shape->in_h);
-        const span_t horizontal = span_of(x, shape->stride, shape->padding, shape->kernel_w, shape->in_w);
+        const span_t vertical = span_of(y, shape->stride_h, shape->padding_h, shape->kernel_h, shape->in_h);
+        const span_t horizontal = span_of(x, shape->stride_w, shape->padding_w, shape->kernel_w, shape->in_w);
         patches = take_patch(in, shape, input_zero, vertical, horizontal, patches);
         if (++x == shape->out_w) {
             x = 0;

@@ -40,11 +40,11 @@ plane_block_t tflite_next_block(const plane_block_t *block, uint32_t height, uin
 /* The products, forward and backward: a small plane (the kernel) moved over a larger one. */
 typedef struct {
     uint32_t width; /* bytes from one row of the plane to the next */
-    uint32_t kernel_h, kernel_w, stride;
+    uint32_t kernel_h, kernel_w, stride_h, stride_w;
     int8_t zero; /* what is taken from the kernel */
 } plane_window_t;
 
-/* sums[i * columns + j] = the exact sum over ky, kx of plane[((y + i) * stride + ky) * width + (x + j) * stride + kx]
+/* sums[i * columns + j] = the exact sum over ky, kx of plane[((y + i) * stride_h + ky) * width + (x + j) * stride_w + kx]
    times kernel[ky * kernel_w + kx] - zero. Up to TFLITE_SLACK bytes after the plane are read, and as many after the
    kernel. */
 void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,

@@ -23,10 +23,10 @@ static inline int32_t window_sum(const int8_t *plane, const int8_t *kernel, cons
 static inline void all_windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                                const plane_block_t *block, uint32_t kernel_w, int32_t *sums) {
     for (uint32_t i = 0; i < block->rows; i++) {
-        const int8_t *row = plane + (block->y + i) * window->stride * window->width + block->x * window->stride;
+        const int8_t *row = plane + (block->y + i) * window->stride_h * window->width + block->x * window->stride_w;
         for (uint32_t j = 0; j < block->columns; j++) {
             *sums++ = window_sum(row, kernel, window, kernel_w);
-            row += window->stride;
+            row += window->stride_w;
         }
     }
 }

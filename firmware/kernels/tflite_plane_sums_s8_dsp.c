@@ -170,23 +170,24 @@ static inline int32_t row_of_one(int32_t sum, const int8_t *plane, const int8_t 
     return sum;
 }
 
-/* `kernel_h`, `kernel_w` and `stride` are those of the window; where they are constants, the compiler unrolls. */
+/* The kernel and the strides are those of the window; where they are constants, the compiler unrolls. Columns are
+   neighbours only where `stride_w` is a constant 1. */
 static inline void all_outputs(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
-                               const plane_block_t *block, uint32_t kernel_h, uint32_t kernel_w, uint32_t stride,
-                               zero_t zero, int32_t *sums) {
+                               const plane_block_t *block, uint32_t kernel_h, uint32_t kernel_w, uint32_t stride_h,
+                               uint32_t stride_w, zero_t zero, int32_t *sums) {
     const uint32_t width = window->width;
-    plane += block->y * stride * width + block->x * stride;
+    plane += block->y * stride_h * width + block->x * stride_w;
     for (uint32_t i = 0; i < block->rows; i++) {
         const int8_t *row = plane;
         const int32_t *const fours = sums + block->columns / 4 * 4, *const end = sums + block->columns;
-        for (; sums != fours; sums += 4, row += 4 * stride) {
+        for (; sums != fours; sums += 4, row += 4 * stride_w) {
             four_t sum = {0, 0, 0, 0};
             const int8_t *x = row, *w = kernel;
             for (uint32_t ky = 0; ky < kernel_h; ky++, x += width, w += kernel_w) {
-                if (stride == 1) {
+                if (__builtin_constant_p(stride_w) && stride_w == 1) {
                     row_of_neighbours(&sum, x, w, kernel_w, zero);
                 } else {
-                    row_of_strided(&sum, x, w, kernel_w, stride, zero);
+                    row_of_strided(&sum, x, w, kernel_w, stride_w, zero);
                 }
             }
             sums[0] = sum.s0;
@@ -194,7 +195,7 @@ static inline void all_outputs(const int8_t *plane, const int8_t *kernel, const 
             sums[2] = sum.s2;
             sums[3] = sum.s3;
         }
-        for (; sums != end; sums++, row += stride) {
+        for (; sums != end; sums++, row += stride_w) {
             const int8_t *x = row, *w = kernel;
             int32_t sum = 0;
             for (uint32_t ky = 0; ky < kernel_h; ky++, x += width, w += kernel_w) {
@@ -202,7 +203,7 @@ static inline void all_outputs(const int8_t *plane, const int8_t *kernel, const 
             }
             *sums = sum;
         }
-        plane += stride * width;
+        plane += stride_h * width;
     }
 }
 
@@ -224,21 +225,21 @@ static inline void four_neighbours(const int8_t *plane, const int8_t *kernel, co
     APART void name(const int8_t *plane, const int8_t *kernel, const plane_window_t *window, int32_t *sums) {          \
         call;                                                                                                          \
     }
-#define BLOCK(name, has, kernel_h, kernel_w, stride)                                                                   \
+#define BLOCK(name, has, kernel_h, kernel_w, stride_h, stride_w)                                                       \
     APART void name(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,                           \
                     const plane_block_t *block, int32_t *sums) {                                                       \
-        all_outputs(plane, kernel, window, block, kernel_h, kernel_w, stride, ZERO(has), sums);                        \
+        all_outputs(plane, kernel, window, block, kernel_h, kernel_w, stride_h, stride_w, ZERO(has), sums);            \
     }
 #define FUNCTIONS(kind, has)                                                                                           \
     OUTPUTS(kind##_one, last_outputs(plane, kernel, window, 1, ZERO(has), sums))                                       \
     OUTPUTS(kind##_two, last_outputs(plane, kernel, window, 2, ZERO(has), sums))                                       \
     OUTPUTS(kind##_three, last_outputs(plane, kernel, window, 3, ZERO(has), sums))                                     \
     OUTPUTS(kind##_four, four_neighbours(plane, kernel, window, ZERO(has), sums))                                      \
-    BLOCK(kind##_three_by_three, has, 3, 3, 1)                                                                         \
-    BLOCK(kind##_five_by_five, has, 5, 5, 1)                                                                           \
-    BLOCK(kind##_seven_by_seven, has, 7, 7, 1)                                                                         \
-    BLOCK(kind##_three_by_two, has, 3, 3, 2)                                                                           \
-    BLOCK(kind##_any_strided, has, window->kernel_h, window->kernel_w, window->stride)
+    BLOCK(kind##_three_by_three, has, 3, 3, 1, 1)                                                                      \
+    BLOCK(kind##_five_by_five, has, 5, 5, 1, 1)                                                                        \
+    BLOCK(kind##_seven_by_seven, has, 7, 7, 1, 1)                                                                      \
+    BLOCK(kind##_three_by_two, has, 3, 3, 2, 2)                                                                        \
+    BLOCK(kind##_any_strided, has, window->kernel_h, window->kernel_w, window->stride_h, window->stride_w)
 
 FUNCTIONS(plain, false)
 FUNCTIONS(shifted, true)
@@ -274,9 +275,10 @@ void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane
                           const plane_block_t *block, int32_t *sums) {
     const bool zero = window->zero != 0;
     const uint32_t k = window->kernel_h == window->kernel_w ? window->kernel_w : 0;
-    if (window->stride == 2 && k == 3) {
+    const uint32_t strides = window->stride_h * window->stride_w;
+    if (strides == 4 && window->stride_w == 2 && k == 3) {
         CALL(three_by_two, block, sums);
-    } else if (window->stride > 1) {
+    } else if (strides > 1) {
         CALL(any_strided, block, sums);
     } else if (block->columns < 4) {
         any_neighbours(plane, kernel, window, block, zero, sums);

@@ -141,9 +141,9 @@ static inline void pairs(const int8_t *plane, const int8_t *kernel, const plane_
 /* A block one by one. */
 static inline void windows(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                            const plane_block_t *block, uint32_t kernel_w, int32_t zero, int32_t *sums) {
-    for (uint32_t i = 0; i < block->rows; i++, plane += window->stride * window->width) {
+    for (uint32_t i = 0; i < block->rows; i++, plane += window->stride_h * window->width) {
         const int8_t *row = plane;
-        for (uint32_t j = 0; j < block->columns; j++, row += window->stride) {
+        for (uint32_t j = 0; j < block->columns; j++, row += window->stride_w) {
             *sums++ = window_sum(row, kernel, window, kernel_w, zero);
         }
     }
@@ -171,10 +171,10 @@ void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane
                           const plane_block_t *block, int32_t *sums) {
     const bool odd = window->kernel_w % 2 != 0, plain = window->zero == 0;
     block_t *run = plain ? (window->kernel_w == 3 ? plain_threes : plain_any) : shifted_any;
-    if (window->stride == 1 && window->kernel_w > 1) {
+    if (window->stride_h == 1 && window->stride_w == 1 && window->kernel_w > 1) {
         run = plain ? (odd ? odd_plain_block : even_plain_block) : (odd ? odd_shifted_block : even_shifted_block);
     }
-    run(plane + block->y * window->stride * window->width + block->x * window->stride, kernel, window, block, sums);
+    run(plane + block->y * window->stride_h * window->width + block->x * window->stride_w, kernel, window, block, sums);
 }
 
 #endif

@@ -1,3 +1,4 @@
+#include <stdbool.h>
 #include <string.h>
 
 #include "kernels/tflite_windows.h"
@@ -24,8 +25,8 @@ static inline int16_t *repeat_zero(int16_t *out, uint32_t n) {
 /* The inputs under the window of output (y, x), in the order of the weights; those in the padding are 0. */
 static void take_window(const int8_t *in, const layer_shape_t *shape, int8_t zero, uint32_t y, uint32_t x,
                         int16_t *out) {
-    const span_t vertical = span_of(y, shape->stride, shape->padding, shape->kernel_h, shape->in_h),
-                 horizontal = span_of(x, shape->stride, shape->padding, shape->kernel_w, shape->in_w);
+    const span_t vertical = span_of(y, shape->stride_h, shape->padding_h, shape->kernel_h, shape->in_h),
+                 horizontal = span_of(x, shape->stride_w, shape->padding_w, shape->kernel_w, shape->in_w);
     const uint32_t in_c = shape->in_c, row = shape->kernel_w * in_c, from_row = shape->in_w * in_c;
     const uint32_t before = horizontal.before * in_c, inside = horizontal.inside * in_c;
     const int8_t *from = in + vertical.at * from_row + horizontal.at * in_c;
@@ -67,9 +68,10 @@ static void combine(const int8_t *in, const int16_t *weights, const layer_shape_
     }
 }
 
-/* pointwise reads every value once, as it lies. */
+/* pointwise reads every value once, as it lies; so does conv2d of one tap, unless it leaves out the last columns. */
 void w16a8_conv2d(const int8_t *in, const int16_t *weights, const layer_shape_t *shape, const w16a8_layer_t *layer,
                   int16_t *scratch, int8_t *out) {
-    const uint32_t window = (uint32_t)shape->kernel_h * shape->kernel_w * shape->stride;
-    (window == 1 && shape->padding == 0 ? combine : convolve)(in, weights, shape, layer, scratch, out);
+    const uint32_t window = (uint32_t)shape->kernel_h * shape->kernel_w * shape->stride_h * shape->stride_w;
+    const bool in_order = window == 1 && shape->padding_h == 0 && shape->padding_w == 0 && shape->out_w == shape->in_w;
+    (in_order ? combine : convolve)(in, weights, shape, layer, scratch, out);
 }

@@ -71,9 +71,9 @@ void w16a8_depthwise(const int8_t *in, const int16_t *weights, const layer_shape
                      int8_t *out) {
     const uint32_t channels = shape->in_c, from_row = shape->in_w * channels, from_weights = shape->kernel_w * channels;
     for (uint32_t y = 0; y < shape->out_h; y++) {
-        const span_t vertical = span_of(y, shape->stride, shape->padding, shape->kernel_h, shape->in_h);
+        const span_t vertical = span_of(y, shape->stride_h, shape->padding_h, shape->kernel_h, shape->in_h);
         for (uint32_t x = 0; x < shape->out_w; x++) {
-            const span_t horizontal = span_of(x, shape->stride, shape->padding, shape->kernel_w, shape->in_w);
+            const span_t horizontal = span_of(x, shape->stride_w, shape->padding_w, shape->kernel_w, shape->in_w);
             window_t window = {.in = in + vertical.at * from_row + horizontal.at * channels,
                                .weights = weights + vertical.before * from_weights + horizontal.before * channels,
                                .rows = vertical.inside,

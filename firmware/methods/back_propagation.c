@@ -13,7 +13,7 @@ uint8_t back_propagation_check(const settings_t *settings, const graph_file_t *f
         return refused;
     }
     const training_t training = tflite8_training(settings, file);
-    return pools_pass_errors(file, &training) ? METHOD_TAKES_ALL : offsetof(tflite8_settings_t, method);
+    return layers_pass_errors(file, &training) ? METHOD_TAKES_ALL : offsetof(tflite8_settings_t, method);
 }
 
 void back_propagation_learn(model_t *model, const sample_t *sample, uint8_t l, const int8_t *errors, int32_t x) {

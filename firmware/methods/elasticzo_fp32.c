@@ -119,7 +119,7 @@ static training_t training_of(const settings_t *settings_of_all, const graph_fil
 static uint8_t check(const settings_t *settings_of_all, const graph_file_t *file) {
     const elasticzo_fp32_settings_t *settings = (const void *)settings_of_all;
     const training_t training = training_of(settings_of_all, file);
-    const bool possible = settings->partition <= graph_weighted(file) && pools_pass_errors(file, &training);
+    const bool possible = settings->partition <= graph_weighted(file) && layers_pass_errors(file, &training);
     return possible ? METHOD_TAKES_ALL : offsetof(elasticzo_fp32_settings_t, partition);
 }
 

@@ -56,5 +56,5 @@ uint8_t fqt_check(const settings_t *settings_of_all, const graph_file_t *file) {
         return offsetof(fqt_settings_t, lambda_max);
     }
     const training_t training = {.first_backward = first};
-    return pools_pass_errors(file, &training) ? METHOD_TAKES_ALL : offsetof(fqt_settings_t, last_layers);
+    return layers_pass_errors(file, &training) ? METHOD_TAKES_ALL : offsetof(fqt_settings_t, last_layers);
 }

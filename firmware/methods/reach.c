@@ -21,17 +21,22 @@ uint8_t last_reached_reader(const graph_file_t *file, const training_t *training
     return l > value ? (uint8_t)(l - 1) : file->layers;
 }
 
-static bool passes_on_axis(const graph_layer_t *layer, uint32_t kernel, uint32_t in, uint32_t out) {
-    const bool within = layer->padding == 0 && (out - 1) * layer->stride + kernel <= in;
-    return within && (out == 1 || layer->stride >= kernel);
+static bool passes_on_axis(uint32_t kernel, uint32_t stride, uint32_t padding, uint32_t in, uint32_t out) {
+    const bool within = padding == 0 && (out - 1) * stride + kernel <= in;
+    return within && (out == 1 || stride >= kernel);
 }
 
-bool pools_pass_errors(const graph_file_t *file, const training_t *training) {
+static bool passes(const graph_layer_t *layer) {
+    if (graph_is_pool(layer)) {
+        return passes_on_axis(layer->kernel_h, layer->stride_h, layer->padding_h, layer->in_h, layer->out_h) &&
+               passes_on_axis(layer->kernel_w, layer->stride_w, layer->padding_w, layer->in_w, layer->out_w);
+    }
+    return layer->op != OP_TABLE;
+}
+
+bool layers_pass_errors(const graph_file_t *file, const training_t *training) {
     for (uint8_t l = training->first_backward; l < file->layers; l++) {
-        const graph_layer_t *layer = graph_layer(file, l);
-        const bool passes = passes_on_axis(layer, layer->kernel_h, layer->in_h, layer->out_h) &&
-                            passes_on_axis(layer, layer->kernel_w, layer->in_w, layer->out_w);
-        if (graph_is_pool(layer) && !passes) {
+        if (!passes(graph_layer(file, l))) {
             return false;
         }
     }

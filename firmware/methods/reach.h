@@ -30,6 +30,6 @@ static inline bool looks_at_values(const training_t *training, const graph_layer
     return graph_has_weights(layer) || (spreads && hands_on(training, layer));
 }
 
-/* Whether all pools from the first trained layer on have windows that lie within the image, and apart from each
-   other. */
-bool pools_pass_errors(const graph_file_t *file, const training_t *training);
+/* Whether all layers from the first trained one on pass errors: there is no table, and all pools have windows that lie
+   within the image, and apart from each other. */
+bool layers_pass_errors(const graph_file_t *file, const training_t *training);

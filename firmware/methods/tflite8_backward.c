@@ -150,6 +150,18 @@ static void through_pool(way_back_t *way, uint8_t l) {
     give(way, value, factor, error, way->exponent[y]);
 }
 
+/* The one factor of a mean is that of all its channels. */
+static void through_mean(way_back_t *way, uint8_t l) {
+    model_t *model = way->model;
+    const graph_layer_t *layer = graph_layer(&model->file, l);
+    const graph_mean_t *mean = graph_mean(&model->file, layer);
+    const uint8_t value = layer->reads[0], y = (uint8_t)(l + 1);
+    int8_t *error = has_arrived(way, value) ? model_buffer(model, PLAN_BACK, l) : error_of(way, value);
+    tflite_mean_s8_backward(error_of(way, y), (uint32_t)layer->in_h * layer->in_w, layer->in_c, error);
+    const float p = way->factor[y].c * channel_factor(&mean->multiplier, &mean->shift, 0);
+    give(way, value, normalised(p, way->factor[y].exponent), error, way->exponent[y]);
+}
+
 static void hand_on(way_back_t *way, uint8_t l) {
     const graph_layer_t *layer = graph_layer(&way->model->file, l);
     if (layer->op == OP_ADD) {
@@ -158,6 +170,8 @@ static void hand_on(way_back_t *way, uint8_t l) {
         return;
     } else if (graph_is_pool(layer)) {
         through_pool(way, l);
+    } else if (layer->op == OP_MEAN) {
+        through_mean(way, l);
     } else {
         through_weights(way, l);
     }

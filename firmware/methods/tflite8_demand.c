@@ -184,8 +184,8 @@ static void add_errors(const demand_t *demand) {
     }
 }
 
-/* Layers that compute the error of their input in a buffer of their own: those with weights, and a pool whose input has
-   an error of another layer already. */
+/* Layers that compute the error of their input in a buffer of their own: those with weights, and a pool or a mean whose
+   input has an error of another layer already. */
 static void add_back(const demand_t *demand) {
     const training_t *training = demand->training;
     for (uint8_t l = 0; l < demand->n; l++) {
@@ -195,7 +195,8 @@ static void add_back(const demand_t *demand) {
             continue;
         }
         const uint64_t inputs = graph_elements(demand->file, value);
-        const bool later = graph_is_pool(layer) && last_reached_reader(demand->file, training, value) != l;
+        const bool spreads = graph_is_pool(layer) || layer->op == OP_MEAN;
+        const bool later = spreads && last_reached_reader(demand->file, training, value) != l;
         if (graph_has_weights(layer) || later) {
             add(demand, PLAN_BACK, l, graph_has_weights(layer) ? back_layout(layer, inputs).end : inputs,
                 slot_back(demand, l), slot_back(demand, l));

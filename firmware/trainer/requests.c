@@ -72,7 +72,9 @@ failure_t request_run(const call_t *call) {
 
 failure_t request_infer(const call_t *call) {
     const msg_infer_request_t *fields = call->fields;
-    const uint16_t most = MSG_MAX_BODY - sizeof(msg_infer_reply_t);
+    const model_t *model = &call->engine->model;
+    RETURN_IF_REFUSED(engine_check_network(call->engine));
+    const uint16_t each = model_prediction_bytes(model), most = (MSG_MAX_BODY - sizeof(msg_infer_reply_t)) / each;
     if (fields->count > most) {
         return refusal(FAILURE_BAD_SLOT, fields->count, most);
     }
@@ -80,7 +82,7 @@ failure_t request_infer(const call_t *call) {
     RETURN_IF_REFUSED(engine_infer(call->engine, fields->count, &result));
     const msg_infer_reply_t answer = {.correct = result.correct, .logits_digest = result.logits_digest};
     link_put_reply(call->reply, &answer, sizeof answer);
-    call->reply->length += fields->count;
+    call->reply->length += (size_t)fields->count * each;
     return no_failure();
 }
 

@@ -40,7 +40,7 @@ class DataSet:
     Attributes:
         name: as given to `load`.
         train_images, test_images: uint8 [n, height, width] or [n, height, width, channels].
-        train_labels, test_labels: uint8 [n], from 0.
+        train_labels, test_labels: integers [n] from 0, uint8 unless there are more than 256 classes.
         sha256: over the four arrays as IDX files, in the order of the fields.
         card: what it is, where it comes from and who may use it.
     """

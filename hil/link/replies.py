@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from hil.errors import DeviceFault
-from hil.link.messages import description
+from hil.link.messages import description, fixed_size
 
 CYCLES = (0, 2**56 - 1)  # eight years at 280 MHz; the length of a stretch has 56 bits
 CLOCKS = (100_000, 4_000_000_000)  # Hz
@@ -24,6 +24,7 @@ MOST_STRETCHES = 96
 LAP_FIELDS = 4  # perturb, forward, backward, update
 SLOTS = 2  # for checkpoints in a board's flash
 SLOT_WORDS = 6  # of a valid slot
+BYTE_CLASSES = 256  # up to which a prediction has one byte
 MOST_LAPS = 32  # steps of a run whose laps are kept
 LISTS = ("bookings", "laps", "profile", "stretches")  # replies that are one list of values
 
@@ -127,14 +128,29 @@ class Inferred:
 
     correct: int
     logits_digest: int
-    predictions: bytes
+    predictions: tuple[int, ...]
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], count: int) -> Inferred:
-        """Check a decoded reply against the number of samples."""
+    def of(cls, values: Mapping[str, Any], count: int, classes: int) -> Inferred:
+        """Check a decoded reply against the number of samples and of classes."""
         _in_range("infer", "correct", values["correct"], 0, count)
-        sized("infer", "predictions", values["predictions"], count)
-        return checked(cls, "infer", values)
+        size = prediction_bytes(classes)
+        data = sized("infer", "predictions", values["predictions"], count * size)
+        found = tuple(int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size))
+        for predicted in found:
+            _in_range("infer", "predictions", predicted, 0, classes - 1)
+        return checked(cls, "infer", {**values, "predictions": found})
+
+
+def prediction_bytes(classes: int) -> int:
+    """Return the bytes of a prediction in the reply to `infer`."""
+    return 1 if classes <= BYTE_CLASSES else 2
+
+
+def most_predictions(classes: int) -> int:
+    """Return how many samples the reply to one `infer` has room for."""
+    room = description().max_body - fixed_size(description().requests["infer"].reply)
+    return room // prediction_bytes(classes)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from hil.methods.liveness import Liveness
 from hil.methods.method import Method
 from hil.methods.step_work import Work
 
+LARGEST_AT_REST = 126  # magnitude of a trained weight between steps
 SAVINGS: tuple[dict[str, Any], ...] = ({}, {"consumed": 1}, {"fused": 1}, {"consumed": 1, "fused": 1})
 
 
@@ -63,6 +64,18 @@ class GraphMethod(Method):
             )
         found.check(variant)
         return found
+
+    def remarks(self) -> tuple[str, ...]:
+        """Say how many trained weights the first step clips (docs/arithmetic-zeroth-order.md, section 2)."""
+        weights = [self.network.layers[index].weights for index in self.trained if self.settings.trains_weights]
+        beyond = sum(int((np.abs(one) > LARGEST_AT_REST).sum()) for one in weights if one is not None)
+        if not beyond:
+            return ()
+        return (
+            f"{beyond:,} of {sum(one.size for one in weights if one is not None):,} trained weights of the network file "
+            f"are {LARGEST_AT_REST + 1} or -{LARGEST_AT_REST + 1}: the first step clips them to +-{LARGEST_AT_REST}, "
+            "where weights rest in training.",
+        )
 
     def check(self, variant: str) -> None:
         """Raise an error if the method cannot train what its settings choose; `variant` is for the message."""

@@ -215,9 +215,10 @@ class Device:
                 raise
             return None
 
-    def infer(self, count: int) -> Inferred:
-        """Classify the samples that were sent."""
-        return Inferred.of(self._session.request("infer", deadline_s=self.step_deadline_s, count=count), count)
+    def infer(self, count: int, classes: int) -> Inferred:
+        """Classify the samples that were sent, by a network with so many classes."""
+        reply = self._session.request("infer", deadline_s=self.step_deadline_s, count=count)
+        return Inferred.of(reply, count, classes)
 
     def trace(self, slot: int, stages: int) -> tuple[int, ...]:
         """Return the digest of every stage of one sample (docs/link.md, `trace`); nothing is updated."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from hil.data import batches
 from hil.errors import DeviceFault
-from hil.link.replies import Planned, Stepped
+from hil.link.replies import Planned, Stepped, most_predictions
 from hil.reference.methods import StepOutcome, reference_of
 from hil.threads import ThreadPool
 from hil.trial.callbacks import Watch
@@ -216,17 +216,18 @@ class LockStep:
 
     def _evaluate(self) -> tuple[float, float]:
         """Classify the test images on both sides; return the accuracies of board and reference."""
-        n, size = self.p.spec.evaluate, self.p.slots
+        classes = self.p.method.network.classes
+        n, size = self.p.spec.evaluate, min(self.p.slots, most_predictions(classes))
         right = reference_right = 0
         for start in range(0, n, size):
             part = slice(start, min(start + size, n))
             self.watch.part(start, n)
             images, labels = self.p.data.test_images[part], self.p.data.test_labels[part]
             self.device.samples(images, labels)
-            reply = self.device.infer(len(images))
+            reply = self.device.infer(len(images), classes)
             predictions, correct, digest = self.reference.evaluate_chunk(images, labels)
             right, reference_right = right + reply.correct, reference_right + correct
-            ours = np.frombuffer(reply.predictions, np.uint8)
+            ours = np.array(reply.predictions)
             where = f" of test images {part.start}..{part.stop - 1}"
             self.outcome.figures.equal(
                 "correct", reply.correct, int(np.sum(ours == labels[: len(ours)])), HOST, where=where

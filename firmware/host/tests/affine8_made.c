@@ -78,12 +78,15 @@ static uint16_t outputs_of(int32_t in, const affine8_spec_t *spec) {
     return (uint16_t)all;
 }
 
-static void append(graph_made_t *made, const affine8_spec_t *spec) {
+static void append(graph_made_t *made, const affine8_spec_t *spec, uint8_t rounding) {
     graph_layer_t *layer = made_append(made, spec->op, spec->format, spec->reads[0]);
     layer->reads[1] = spec->reads[1];
+    layer->rounding = spec->format == FORMAT_TFLITE8   ? rounding & 1
+                      : spec->format == FORMAT_AFFINE8 ? rounding >> 1
+                                                       : 0;
     layer->kernel_h = layer->kernel_w = spec->kernel;
-    layer->stride = spec->stride;
-    layer->padding = spec->padding;
+    layer->stride_h = layer->stride_w = spec->stride;
+    layer->padding_h = layer->padding_w = spec->padding;
     layer->out_h = spec->kernel > 0 ? outputs_of(layer->in_h, spec) : layer->in_h;
     layer->out_w = spec->kernel > 0 ? outputs_of(layer->in_w, spec) : layer->in_w;
     layer->out_c = spec->out_c > 0 ? spec->out_c : layer->in_c;
@@ -201,11 +204,10 @@ void affine8_finish(graph_made_t *made, const affine8_graph_t *graph) {
     made_begin(made, graph->h, graph->w, graph->c, graph->layer[graph->layers - 1].out_c);
     made->header.scale = graph->scale;
     made->header.zero = graph->zero;
-    made->header.single = graph->rounding;
     for (uint8_t i = 0; i < graph->layers; i++) {
-        append(made, &graph->layer[i]);
+        append(made, &graph->layer[i], graph->rounding);
     }
-    end = 32 + graph->layers * 32u;
+    end = 32 + graph->layers * 36u;
     for (uint8_t i = 0; i < graph->layers; i++) {
         graph_layer_t *layer = &made->layer[i];
         if (graph_has_weights(layer)) {
@@ -219,7 +221,7 @@ void affine8_finish(graph_made_t *made, const affine8_graph_t *graph) {
     made->bytes = take(end);
     memcpy(made->bytes, &made->header, sizeof made->header);
     memcpy(made->bytes + sizeof made->header, made->layer, graph->layers * sizeof made->layer[0]);
-    bytes_t bytes = {.to = made->bytes, .at = 32 + graph->layers * 32u};
+    bytes_t bytes = {.to = made->bytes, .at = 32 + graph->layers * 36u};
     for (uint8_t i = 0; i < graph->layers; i++) {
         const graph_layer_t *layer = &made->layer[i];
         const affine8_spec_t *spec = &graph->layer[i];

@@ -16,7 +16,8 @@ typedef struct {
 
 #define NO_LIMIT 0x1p40f
 
-/* A graph; `rounding` is the byte of the header. */
+/* A graph; `rounding` is a set of bits: 1 if its layers of tflite8 round `single`, 2 if those of affine8 round
+   down. */
 typedef struct {
     uint16_t h, w, c;
     float scale;

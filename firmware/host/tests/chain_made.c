@@ -6,7 +6,6 @@ void chain_begin(graph_made_t *made, uint16_t h, uint16_t w, uint16_t c, uint16_
     made_begin(made, h, w, c, classes);
     made->header.scale = 0x1p-7f;
     made->header.zero = 0;
-    made->header.single = 0;
 }
 
 static graph_layer_t *append(graph_made_t *made, enum op op) {
@@ -18,8 +17,8 @@ void chain_conv2d(graph_made_t *made, uint16_t out_c, uint8_t kernel_h, uint8_t 
     graph_layer_t *layer = append(made, OP_CONV2D);
     layer->kernel_h = kernel_h;
     layer->kernel_w = kernel_w;
-    layer->stride = 1;
-    layer->padding = padding;
+    layer->stride_h = layer->stride_w = 1;
+    layer->padding_h = layer->padding_w = padding;
     layer->block = (uint8_t)draw(1, 4);
     layer->weight_exponent = exponent;
     layer->out_h = (uint16_t)(layer->in_h + 2 * padding - kernel_h + 1);
@@ -44,7 +43,7 @@ void chain_relu(graph_made_t *made) {
 
 void chain_max_pool(graph_made_t *made, uint8_t k) {
     graph_layer_t *layer = append(made, OP_MAX_POOL);
-    layer->kernel_h = layer->kernel_w = layer->stride = k;
+    layer->kernel_h = layer->kernel_w = layer->stride_h = layer->stride_w = k;
     layer->out_h = (uint16_t)(layer->in_h / k);
     layer->out_w = (uint16_t)(layer->in_w / k);
     layer->out_c = layer->in_c;

@@ -25,17 +25,17 @@ static void write_tensor(uint8_t *to, uint32_t n, uint32_t tensor, float (*eleme
 
 void float32_finish(graph_made_t *made, float scale, int8_t zero, const limits_f32_t *limits,
                     float (*element)(uint32_t tensor, uint32_t i)) {
-    uint32_t end = 32 + made->header.layers * 32u, tensor = 0;
+    uint32_t end = 32 + made->header.layers * 36u, tensor = 0;
     for (uint32_t l = 0; l < made->header.layers; l++) {
         graph_layer_t *layer = &made->layer[l];
         layer->format = FORMAT_FLOAT32;
+        layer->rounding = 0;
         layer->weights_offset = graph_has_weights(layer) ? end : 0;
         layer->parameters_offset = end + weight_bytes(layer);
         end = layer->parameters_offset + parameter_bytes(layer);
     }
     made->header.scale = scale;
     made->header.zero = zero;
-    made->header.single = 0;
     made->size = made->header.size = end;
     made->bytes = take(end);
     memcpy(made->bytes, &made->header, sizeof made->header);

@@ -9,14 +9,14 @@ enum { DIGEST_FROM = 16, CHANNEL_BYTES = 16 };
 
 void made_begin(graph_made_t *made, uint16_t h, uint16_t w, uint16_t c, uint16_t classes) {
     *made = (graph_made_t){.header = {.magic = 0x54454E48u,
-                                      .version = 3,
+                                      .version = 4,
                                       .in_h = h,
                                       .in_w = w,
                                       .in_c = c,
                                       .classes = classes,
                                       .scale = 0.0039f,
-                                      .zero = (int8_t)draw(-128, 127),
-                                      .single = (uint8_t)draw(0, 1)}};
+                                      .zero = (int8_t)draw(-128, 127)},
+                           .most_rounding = ROUNDS_SINGLE};
 }
 
 graph_layer_t *made_append(graph_made_t *made, enum op op, enum format format, uint8_t value) {
@@ -43,7 +43,9 @@ static graph_layer_t *append(graph_made_t *made, enum op op, uint8_t value) {
         .act_min = (int8_t)limit,
         .act_max = (int8_t)draw(limit + 1, 127),
     };
-    return made_append(made, op, FORMAT_TFLITE8, value);
+    graph_layer_t *layer = made_append(made, op, FORMAT_TFLITE8, value);
+    layer->rounding = (uint8_t)draw(0, made->most_rounding);
+    return layer;
 }
 
 static uint16_t outputs_of(int32_t in, int32_t kernel, int32_t stride, int32_t padding) {
@@ -53,14 +55,30 @@ static uint16_t outputs_of(int32_t in, int32_t kernel, int32_t stride, int32_t p
 
 void made_window(graph_made_t *made, enum op op, uint8_t value, uint16_t out_c, uint8_t kernel_h, uint8_t kernel_w,
                  uint8_t stride, uint8_t padding) {
+    const uint16_t h = value > 0 ? made->layer[value - 1].out_h : made->header.in_h,
+                   w = value > 0 ? made->layer[value - 1].out_w : made->header.in_w;
+    const layer_shape_t window = {.kernel_h = kernel_h,
+                                  .kernel_w = kernel_w,
+                                  .stride_h = stride,
+                                  .stride_w = stride,
+                                  .padding_h = padding,
+                                  .padding_w = padding,
+                                  .out_h = outputs_of(h, kernel_h, stride, padding),
+                                  .out_w = outputs_of(w, kernel_w, stride, padding)};
+    made_axes(made, op, value, out_c, &window);
+}
+
+void made_axes(graph_made_t *made, enum op op, uint8_t value, uint16_t out_c, const layer_shape_t *window) {
     graph_output_t *output = &made->output[made->header.layers];
     graph_layer_t *layer = append(made, op, value);
-    layer->kernel_h = kernel_h;
-    layer->kernel_w = kernel_w;
-    layer->stride = stride;
-    layer->padding = padding;
-    layer->out_h = outputs_of(layer->in_h, kernel_h, stride, padding);
-    layer->out_w = outputs_of(layer->in_w, kernel_w, stride, padding);
+    layer->kernel_h = window->kernel_h;
+    layer->kernel_w = window->kernel_w;
+    layer->stride_h = window->stride_h;
+    layer->stride_w = window->stride_w;
+    layer->padding_h = window->padding_h;
+    layer->padding_w = window->padding_w;
+    layer->out_h = window->out_h;
+    layer->out_w = window->out_w;
     layer->out_c = layer->in_c;
     if (op == OP_MAX_POOL || op == OP_AVERAGE_POOL) {
         output->zero = value > 0 ? made->output[value - 1].zero : made->header.zero;
@@ -89,6 +107,27 @@ void made_add(graph_made_t *made, uint8_t a, uint8_t b) {
         factors->multiplier[i] = draw(1 << 30, INT32_MAX);
         factors->shift[i] = (int8_t)(i < 2 ? -draw(0, 2) : -draw(17, 20));
     }
+}
+
+void made_mean(graph_made_t *made, uint8_t value) {
+    graph_mean_t *mean = &made->mean[made->header.layers];
+    graph_layer_t *layer = append(made, OP_MEAN, value);
+    layer->out_h = layer->out_w = 1;
+    layer->out_c = layer->in_c;
+    mean->multiplier = draw(1 << 29, INT32_MAX);
+    for (uint32_t n = (uint32_t)layer->in_h * layer->in_w; n > 1; n /= 2) {
+        mean->shift--;
+    }
+}
+
+void made_table(graph_made_t *made, uint8_t value) {
+    graph_output_t *output = &made->output[made->header.layers];
+    graph_layer_t *layer = append(made, OP_TABLE, value);
+    output->act_min = -128;
+    output->act_max = 127;
+    layer->out_h = layer->in_h;
+    layer->out_w = layer->in_w;
+    layer->out_c = layer->in_c;
 }
 
 /* The shift that brings sums of so many products to int8. */
@@ -151,6 +190,12 @@ static void write_data(const graph_made_t *made, uint32_t i, int32_t bound) {
     if (layer->op == OP_ADD) {
         memcpy(parameters, &made->factors[i], sizeof made->factors[i]);
     }
+    if (layer->op == OP_MEAN) {
+        memcpy(parameters, &made->mean[i], sizeof made->mean[i]);
+    }
+    for (uint32_t j = 0; layer->op == OP_TABLE && j < 256; j++) {
+        parameters[j] = (uint8_t)draw(0, 255);
+    }
     if (has_weights(layer)) {
         write_channels(layer, weights, (int32_t *)(void *)parameters);
     }
@@ -158,11 +203,12 @@ static void write_data(const graph_made_t *made, uint32_t i, int32_t bound) {
 
 static uint32_t parameters_of(const graph_layer_t *layer) {
     const uint32_t channels = has_weights(layer) ? layer->out_c : 0;
-    return 8 + (layer->op == OP_ADD ? 16u : 0u) + channels * CHANNEL_BYTES + padded(channels);
+    const uint32_t own = layer->op == OP_ADD ? 16 : layer->op == OP_MEAN ? 8 : layer->op == OP_TABLE ? 256 : 0;
+    return 8 + own + channels * CHANNEL_BYTES + padded(channels);
 }
 
 void made_finish(graph_made_t *made, int32_t bound) {
-    uint32_t end = 32 + made->header.layers * 32u;
+    uint32_t end = 32 + made->header.layers * 36u;
     for (uint32_t i = 0; i < made->header.layers; i++) {
         graph_layer_t *layer = &made->layer[i];
         if (has_weights(layer)) {
@@ -231,23 +277,55 @@ static void random_window(graph_made_t *made, enum op op, uint8_t value) {
         made_window(made, op, value, out_c, 1, 1, 1, 0);
         return;
     }
-    const int32_t kernel_h = draw(1, h < 4 ? h : 4), kernel_w = draw(1, w < 4 ? w : 4);
-    const int32_t padding = draw(0, (kernel_h < kernel_w ? kernel_h : kernel_w) - 1);
-    made_window(made, op, value, out_c, (uint8_t)kernel_h, (uint8_t)kernel_w, (uint8_t)draw(1, 3), (uint8_t)padding);
+    layer_shape_t window = {.kernel_h = (uint8_t)draw(1, h < 4 ? h : 4),
+                            .kernel_w = (uint8_t)draw(1, w < 4 ? w : 4),
+                            .stride_h = (uint8_t)draw(1, 3),
+                            .stride_w = (uint8_t)draw(1, 3)};
+    window.padding_h = (uint8_t)draw(0, window.kernel_h - 1);
+    window.padding_w = (uint8_t)draw(0, window.kernel_w - 1);
+    window.out_h = outputs_of(h, window.kernel_h, window.stride_h, window.padding_h);
+    window.out_w = outputs_of(w, window.kernel_w, window.stride_w, window.padding_w);
+    if (draw(0, 3) == 0) { /* more or fewer below and right */
+        window.out_h = (uint16_t)draw(1, (h + window.padding_h - 1) / window.stride_h + 1);
+        window.out_w = (uint16_t)draw(1, (w + window.padding_w - 1) / window.stride_w + 1);
+    }
+    made_axes(made, op, value, out_c, &window);
+}
+
+void made_with_mean(graph_made_t *made) {
+    const layer_shape_t window = {.kernel_h = 3,
+                                  .kernel_w = 4,
+                                  .stride_h = 1,
+                                  .stride_w = 2,
+                                  .padding_h = 2,
+                                  .padding_w = 0,
+                                  .out_h = 6,
+                                  .out_w = 3};
+    made_begin(made, 6, 7, 2, 4);
+    made_table(made, 0);
+    made_axes(made, OP_CONV2D, 1, 5, &window);
+    made_mean(made, 2);
+    made_fully_connected(made, 3, 4);
+    made_finish(made, 127);
 }
 
 void made_random(graph_made_t *made) {
-    static const enum op ops[] = {OP_CONV2D,   OP_DEPTHWISE,    OP_DEPTHWISE, OP_POINTWISE,      OP_POINTWISE,
-                                  OP_MAX_POOL, OP_AVERAGE_POOL, OP_ADD,       OP_FULLY_CONNECTED};
+    static const enum op ops[] = {OP_CONV2D,    OP_DEPTHWISE,       OP_DEPTHWISE, OP_POINTWISE,
+                                  OP_POINTWISE, OP_TABLE,           OP_MAX_POOL,  OP_AVERAGE_POOL,
+                                  OP_ADD,       OP_FULLY_CONNECTED, OP_MEAN};
     const uint16_t classes = (uint16_t)draw(2, 6);
     made_begin(made, (uint16_t)draw(1, 12), (uint16_t)draw(1, 12), (uint16_t)draw(1, 5), classes);
     for (int32_t layers = draw(0, 9); layers > 0; layers--) {
-        const enum op op = ops[draw(0, 8)];
+        const enum op op = ops[draw(0, (int32_t)(sizeof ops / sizeof ops[0]) - 1)];
         const uint8_t last = (uint8_t)made->header.layers, value = draw(0, 3) == 0 ? (uint8_t)draw(0, last) : last;
         if (op == OP_ADD) {
             made_add(made, value, value);
         } else if (op == OP_FULLY_CONNECTED) {
             made_fully_connected(made, value, (uint16_t)draw(1, 9));
+        } else if (op == OP_MEAN) {
+            made_mean(made, value);
+        } else if (op == OP_TABLE) {
+            made_table(made, value);
         } else {
             random_window(made, op, value);
         }

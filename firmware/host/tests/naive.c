@@ -119,7 +119,7 @@ void naive_conv2d(const layer_shape_t *s, naive_visit_t *visit, void *context) {
             for (uint32_t x = 0; x < s->out_w; x++) {
                 for (uint32_t i = 0; i < (uint32_t)s->kernel_h * s->kernel_w * s->in_c; i++) {
                     const uint32_t c = i % s->in_c, kx = i / s->in_c % s->kernel_w, ky = i / s->in_c / s->kernel_w;
-                    const int64_t in_y = (int64_t)y + ky - s->padding, in_x = (int64_t)x + kx - s->padding;
+                    const int64_t in_y = (int64_t)y + ky - s->padding_h, in_x = (int64_t)x + kx - s->padding_w;
                     if (in_y >= 0 && in_y < s->in_h && in_x >= 0 && in_x < s->in_w) {
                         const uint32_t at = (uint32_t)((in_y * s->in_w + in_x) * s->in_c + c);
                         visit(context, o * s->kernel_h * s->kernel_w * s->in_c + i, at,

@@ -31,8 +31,8 @@ static void tap_products(const layer_shape_t *s, bool depthwise, uint32_t o, uin
     const uint32_t taps = (uint32_t)s->kernel_h * s->kernel_w, seen = depthwise ? 1 : s->in_c;
     for (uint32_t i = 0; i < taps * seen; i++) {
         const uint32_t tap = i / seen, c = depthwise ? o : i % seen;
-        const int64_t in_y = (int64_t)y * s->stride + tap / s->kernel_w - s->padding;
-        const int64_t in_x = (int64_t)x * s->stride + tap % s->kernel_w - s->padding;
+        const int64_t in_y = (int64_t)y * s->stride_h + tap / s->kernel_w - s->padding_h;
+        const int64_t in_x = (int64_t)x * s->stride_w + tap % s->kernel_w - s->padding_w;
         if (in_y >= 0 && in_y < s->in_h && in_x >= 0 && in_x < s->in_w) {
             const uint32_t weight = depthwise ? tap * s->out_c + o : (o * taps + tap) * s->in_c + c;
             visit(context, weight, (uint32_t)((in_y * s->in_w + in_x) * s->in_c + c),
@@ -56,7 +56,7 @@ static pooled_t pooled(const int8_t *in, const layer_shape_t *s, uint32_t output
     pooled_t found = {.largest = -1000};
     for (int64_t in_y = 0; in_y < s->in_h; in_y++) {
         for (int64_t in_x = 0; in_x < s->in_w; in_x++) {
-            const int64_t ky = in_y - (y * s->stride - s->padding), kx = in_x - (x * s->stride - s->padding);
+            const int64_t ky = in_y - (y * s->stride_h - s->padding_h), kx = in_x - (x * s->stride_w - s->padding_w);
             if (ky >= 0 && ky < s->kernel_h && kx >= 0 && kx < s->kernel_w) {
                 const int64_t value = in[(in_y * s->in_w + in_x) * s->in_c + c];
                 found.sum += value;

@@ -12,13 +12,14 @@ layer_shape_t draw_conv2d(void) {
         .in_w = draw_size(1, 9),
         .in_c = draw_size(1, 7),
         .out_c = draw_size(1, 9),
-        .padding = (uint8_t)draw(0, 3),
+        .padding_h = (uint8_t)draw(0, 3),
     };
+    shape.padding_w = shape.padding_h;
     /* padding < kernel <= padded input */
-    shape.kernel_h = (uint8_t)draw(shape.padding + 1, shape.in_h + 2 * shape.padding);
-    shape.kernel_w = (uint8_t)draw(shape.padding + 1, shape.in_w + 2 * shape.padding);
-    shape.out_h = (uint16_t)(shape.in_h + 2 * shape.padding - shape.kernel_h + 1);
-    shape.out_w = (uint16_t)(shape.in_w + 2 * shape.padding - shape.kernel_w + 1);
+    shape.kernel_h = (uint8_t)draw(shape.padding_h + 1, shape.in_h + 2 * shape.padding_h);
+    shape.kernel_w = (uint8_t)draw(shape.padding_h + 1, shape.in_w + 2 * shape.padding_h);
+    shape.out_h = (uint16_t)(shape.in_h + 2 * shape.padding_h - shape.kernel_h + 1);
+    shape.out_w = (uint16_t)(shape.in_w + 2 * shape.padding_h - shape.kernel_w + 1);
     return shape;
 }
 
@@ -32,7 +33,8 @@ layer_shape_t conv2d_shape(int32_t in_h, int32_t in_w, int32_t in_c, int32_t out
         .out_c = (uint16_t)out_c,
         .kernel_h = (uint8_t)kernel,
         .kernel_w = (uint8_t)kernel,
-        .padding = (uint8_t)padding,
+        .padding_h = (uint8_t)padding,
+        .padding_w = (uint8_t)padding,
     };
 }
 

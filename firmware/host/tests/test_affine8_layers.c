@@ -20,8 +20,10 @@ static const layer_shape_t shape = {.in_h = 2,
                                     .out_c = 1,
                                     .kernel_h = 3,
                                     .kernel_w = 3,
-                                    .padding = 1,
-                                    .stride = 1};
+                                    .padding_h = 1,
+                                    .padding_w = 1,
+                                    .stride_h = 1,
+                                    .stride_w = 1};
 static const int8_t input[] = {10, -128, 127, 0}, weights[] = {100, -128, 37, -5, 127, 60, 90, -100, -41};
 
 static void test_conv2d(void) {
@@ -178,7 +180,8 @@ static void test_average_pool(void) {
                                        .out_c = 1,
                                        .kernel_h = 1,
                                        .kernel_w = 4,
-                                       .stride = 4};
+                                       .stride_h = 4,
+                                       .stride_w = 4};
     int8_t found[3];
     for (uint32_t floors = 0; floors < 2; floors++) {
         affine8_average_pool(in, &pool, floors != 0, found);
@@ -189,8 +192,16 @@ static void test_average_pool(void) {
 static void test_errors_of_pools(void) {
     static const int8_t in[] = {5, -7, -128, -4, -3, 127}, error[] = {9, -20};
     static const int8_t spread[] = {9, 9, 4, -20, -20, 4}, largest[] = {9, 4, 4, 4, -20, 4};
-    static const layer_shape_t pool = {
-        .in_h = 1, .in_w = 6, .in_c = 1, .out_h = 1, .out_w = 2, .out_c = 1, .kernel_h = 1, .kernel_w = 2, .stride = 3};
+    static const layer_shape_t pool = {.in_h = 1,
+                                       .in_w = 6,
+                                       .in_c = 1,
+                                       .out_h = 1,
+                                       .out_w = 2,
+                                       .out_c = 1,
+                                       .kernel_h = 1,
+                                       .kernel_w = 2,
+                                       .stride_h = 3,
+                                       .stride_w = 3};
     int8_t found[6];
     affine8_average_pool_error(error, &pool, 4, found);
     check_s8(found, spread, 6, "average_pool");

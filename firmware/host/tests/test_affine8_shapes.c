@@ -39,7 +39,7 @@ static void add_products(void *context, uint32_t weight, uint32_t input, uint32_
 
 static uint64_t scratch_of(kind_t kind, const layer_shape_t *s) {
     if (kind == DEPTHWISE) {
-        return 2ull * ((s->out_h - 1u) * s->stride + s->kernel_h) * ((s->out_w - 1u) * s->stride + s->kernel_w) +
+        return 2ull * ((s->out_h - 1u) * s->stride_h + s->kernel_h) * ((s->out_w - 1u) * s->stride_w + s->kernel_w) +
                2ull * s->kernel_h * s->kernel_w + 8;
     }
     return forward_scratch(kind == CONV2D ? OP_CONV2D : OP_POINTWISE, s);
@@ -161,20 +161,27 @@ static void test_shapes(void) {
         const char *name;
         layer_shape_t shape;
     } cases[] = {
-        /* height, width, channels of input and output; kernel, padding, stride */
-        {CONV2D, "conv2d", {6, 18, 16, 6, 18, 7, 3, 3, 1, 1}},
-        {CONV2D, "conv2d of one channel", {14, 13, 1, 14, 13, 6, 5, 5, 2, 1}},
-        {CONV2D, "conv2d of a wide image", {4, 140, 3, 4, 140, 5, 3, 3, 1, 1}},
-        {CONV2D, "conv2d of a row", {1, 400, 1, 1, 398, 3, 1, 3, 0, 1}},
-        {CONV2D, "conv2d of one tap", {1, 2, 70, 1, 2, 130, 1, 1, 0, 1}},
-        {CONV2D, "conv2d of stride 2", {9, 9, 2, 5, 5, 4, 7, 7, 3, 2}},
-        {CONV2D, "conv2d of stride 4", {9, 13, 3, 3, 4, 9, 2, 3, 1, 4}},
-        {POINTWISE, "pointwise", {9, 16, 40, 9, 16, 70, 1, 1, 0, 1}},
-        {POINTWISE, "pointwise of one channel", {13, 11, 1, 13, 11, 3, 1, 1, 0, 1}},
-        {POINTWISE, "pointwise of many channels", {5, 7, 97, 5, 7, 2, 1, 1, 0, 1}},
-        {DEPTHWISE, "depthwise", {8, 16, 5, 8, 16, 5, 3, 3, 1, 1}},
-        {DEPTHWISE, "depthwise of stride 2", {9, 16, 4, 5, 8, 4, 3, 3, 1, 2}},
-        {DEPTHWISE, "depthwise of a wide image", {4, 140, 2, 2, 70, 2, 5, 5, 2, 2}},
+        /* height, width, channels of input and output; kernel, stride, padding: each down, across */
+        {CONV2D, "conv2d", {6, 18, 16, 6, 18, 7, 3, 3, 1, 1, 1, 1}},
+        {CONV2D, "conv2d of one channel", {14, 13, 1, 14, 13, 6, 5, 5, 1, 1, 2, 2}},
+        {CONV2D, "conv2d of a wide image", {4, 140, 3, 4, 140, 5, 3, 3, 1, 1, 1, 1}},
+        {CONV2D, "conv2d of a row", {1, 400, 1, 1, 398, 3, 1, 3, 1, 1, 0, 0}},
+        {CONV2D, "conv2d of one tap", {1, 2, 70, 1, 2, 130, 1, 1, 1, 1, 0, 0}},
+        {CONV2D, "conv2d of stride 2", {9, 9, 2, 5, 5, 4, 7, 7, 2, 2, 3, 3}},
+        {CONV2D, "conv2d of stride 4", {9, 13, 3, 3, 4, 9, 2, 3, 4, 4, 1, 1}},
+        {CONV2D, "conv2d of two strides", {9, 13, 3, 9, 7, 5, 5, 5, 1, 2, 2, 2}},
+        {CONV2D, "conv2d of two other strides", {9, 13, 2, 5, 13, 5, 3, 3, 2, 1, 0, 2}},
+        {CONV2D, "conv2d of one channel, two strides", {14, 13, 1, 7, 13, 6, 5, 5, 2, 1, 2, 2}},
+        {CONV2D, "conv2d padded on one axis", {8, 9, 2, 10, 7, 4, 3, 3, 1, 1, 2, 0}},
+        {POINTWISE, "pointwise", {9, 16, 40, 9, 16, 70, 1, 1, 1, 1, 0, 0}},
+        {POINTWISE, "pointwise of one channel", {13, 11, 1, 13, 11, 3, 1, 1, 1, 1, 0, 0}},
+        {POINTWISE, "pointwise of many channels", {5, 7, 97, 5, 7, 2, 1, 1, 1, 1, 0, 0}},
+        {DEPTHWISE, "depthwise", {8, 16, 5, 8, 16, 5, 3, 3, 1, 1, 1, 1}},
+        {DEPTHWISE, "depthwise of stride 2", {9, 16, 4, 5, 8, 4, 3, 3, 2, 2, 1, 1}},
+        {DEPTHWISE, "depthwise of two strides", {9, 16, 4, 9, 8, 4, 3, 3, 1, 2, 1, 1}},
+        {DEPTHWISE, "depthwise of two other strides", {9, 16, 4, 5, 16, 4, 3, 3, 2, 1, 1, 2}},
+        {DEPTHWISE, "depthwise padded on one axis", {9, 8, 3, 9, 6, 3, 3, 3, 1, 1, 2, 0}},
+        {DEPTHWISE, "depthwise of a wide image", {4, 140, 2, 2, 70, 2, 5, 5, 2, 2, 2, 2}},
     };
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (uint32_t round = 0; round < ROUNDS; round++) {

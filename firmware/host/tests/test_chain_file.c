@@ -10,7 +10,7 @@ static void test_good_files(void) {
         graph_made_t made;
         graph_file_t file;
         chain_random(&made);
-        CHECK(graph_file_open_to_train(&file, made.bytes, made.size).code == 0, "a good file");
+        CHECK(graph_file_open(&file, made.bytes, made.size).code == 0, "a good file");
         uint8_t tensors = 0;
         for (uint8_t i = 0; i < made.header.layers; i++) {
             const bool has_weights = made.layer[i].op == OP_CONV2D || made.layer[i].op == OP_FULLY_CONNECTED;
@@ -75,7 +75,7 @@ typedef struct {
         statement;                                                                                                     \
     }
 CHANGE(op_none, layer->op = 0)
-CHANGE(op_unknown, layer->op = 12)
+CHANGE(op_unknown, layer->op = 14)
 CHANGE(height_of_input, header->in_h = 9)
 CHANGE(width_of_input, layer->in_w = 3)
 CHANGE(reads_two, layer->reads[1] = 1)
@@ -84,23 +84,29 @@ CHANGE(relu_narrows, layer->out_w--)
 CHANGE(channels_differ, layer->out_c++)
 CHANGE(no_window, layer->kernel_h = 0)
 CHANGE(relu_with_kernel, layer->kernel_h = 1)
-CHANGE(fully_connected_with_stride, layer->stride = 1)
-CHANGE(pool_without_stride, layer->stride = 0)
+CHANGE(fully_connected_with_stride, layer->stride_w = 1)
+CHANGE(fully_connected_with_padding, layer->padding_w = 1)
+CHANGE(pool_without_stride, layer->stride_h = 0)
+CHANGE(pool_without_stride_across, layer->stride_w = 0)
 CHANGE(format_other, layer->format = FORMAT_TFLITE8)
 CHANGE(reads_the_input, layer->reads[0] = 0)
-CHANGE(relu_in_front, layer->op = OP_RELU; layer->kernel_h = layer->kernel_w = layer->stride = layer->padding = 0;
-       layer->out_c = layer->in_c)
-CHANGE(conv_strides, layer->stride = 2; layer->out_h = layer->out_w = 4)
+CHANGE(relu_in_front, layer->op = OP_RELU; memset(&layer->kernel_h, 0, 6); layer->out_c = layer->in_c)
+CHANGE(conv_strides, layer->stride_h = 2; layer->out_h = 4)
+CHANGE(conv_strides_across, layer->stride_w = 2; layer->out_w = 4)
+CHANGE(conv_pads_more_above, layer->padding_h = 2; layer->out_h += 2)
+CHANGE(conv_pads_more_left, layer->padding_w = 2; layer->out_w += 2)
 CHANGE(conv_narrower, layer->out_w--)
-CHANGE(pool_overlaps, layer->stride = 1)
-CHANGE(pool_pads, layer->padding = 1)
+CHANGE(pool_overlaps, layer->stride_h = 1)
+CHANGE(pool_overlaps_across, layer->stride_w = 1)
+CHANGE(pool_pads, layer->padding_h = 1)
+CHANGE(pool_pads_left, layer->padding_w = 1)
 CHANGE(pool_narrower, layer->out_w--)
 CHANGE(weights_elsewhere, layer->weights_offset += 4)
 CHANGE(weights_wrap, layer->weights_offset = 0xFFFFFFFCu)
 CHANGE(offset_of_none, layer->weights_offset = 4)
 CHANGE(parameters_of_none, layer->parameters_offset = layer->weights_offset)
-CHANGE(none_is_set, layer->none = 256)
-CHANGE(header_none_is_set, header->none = 256)
+CHANGE(none_is_set, layer->none[1] = 1)
+CHANGE(header_none_is_set, header->none[1] = 1)
 CHANGE(exponent_of_none, layer->weight_exponent = 1)
 CHANGE(block_five, layer->block = 5)
 CHANGE(relu_in_a_block, layer->block = 1)
@@ -109,7 +115,8 @@ CHANGE(exponent_9, layer->weight_exponent = 9)
 CHANGE(exponent_33, layer->weight_exponent = -33)
 CHANGE(input_exponent, header->scale = 0x1p-6f)
 CHANGE(input_zero, header->zero = 1)
-CHANGE(input_rounding, header->single = 1)
+CHANGE(a_rounding, layer->rounding = 1)
+CHANGE(many_classes, header->classes = 257)
 
 static void test_every_check(void) {
     static const bad_chain_t bad[] = {
@@ -125,14 +132,21 @@ static void test_every_check(void) {
         {6, CHECK_OUTPUT, output_height},
         {1, CHECK_WINDOW, relu_with_kernel},
         {6, CHECK_WINDOW, fully_connected_with_stride},
+        {6, CHECK_WINDOW, fully_connected_with_padding},
         {5, CHECK_WINDOW, pool_without_stride},
+        {5, CHECK_WINDOW, pool_without_stride_across},
         {4, CHECK_FORMAT, format_other},
         {1, CHECK_INPUT, reads_the_input},
         {0, CHECK_FORMAT, relu_in_front},
         {0, CHECK_FORMAT, conv_strides},
+        {0, CHECK_FORMAT, conv_strides_across},
+        {0, CHECK_FORMAT, conv_pads_more_above},
+        {0, CHECK_FORMAT, conv_pads_more_left},
         {3, CHECK_FORMAT, conv_narrower},
         {2, CHECK_FORMAT, pool_overlaps},
+        {2, CHECK_FORMAT, pool_overlaps_across},
         {5, CHECK_FORMAT, pool_pads},
+        {5, CHECK_FORMAT, pool_pads_left},
         {2, CHECK_FORMAT, pool_narrower},
         {0, CHECK_PLACE, weights_elsewhere},
         {8, CHECK_PLACE, weights_wrap},
@@ -148,7 +162,8 @@ static void test_every_check(void) {
         {6, CHECK_SCALE, exponent_33},
         {0, CHECK_SCALE, input_exponent},
         {0, CHECK_SCALE, input_zero},
-        {0, CHECK_SCALE, input_rounding},
+        {2, CHECK_ZERO, a_rounding},
+        {255, 0, many_classes},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         graph_made_t made;

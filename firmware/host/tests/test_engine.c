@@ -39,7 +39,7 @@ static void test_loading(void) {
 /* A file that is refused leaves no network, and another may follow. */
 static void test_refused_file(void) {
     fixture_t fixture = fixture_begin();
-    made_record(&fixture.file, 0)->op = 12;
+    made_record(&fixture.file, 0)->op = 14;
     made_seal(&fixture.file);
     expect_fine(engine_load_begin(fixture.engine, fixture.file.size), "load_begin");
     expect_fine(engine_load_data(fixture.engine, 0, fixture.file.bytes, fixture.file.size), "load_data");
@@ -61,7 +61,7 @@ static void test_slots(void) {
     expect(engine_put_sample(fixture.engine, 0, 0, pixels, PIXELS - 1), FAILURE_BAD_LENGTH, PIXELS - 1, PIXELS,
            "a pixel less");
     expect(engine_put_sample(fixture.engine, BATCH, 0, pixels, PIXELS), FAILURE_BAD_SLOT, BATCH, BATCH, "no such slot");
-    expect(engine_put_sample(fixture.engine, 1, 5, pixels, PIXELS), FAILURE_BAD_SLOT, 1, BATCH, "no such class");
+    expect(engine_put_sample(fixture.engine, 1, 5, pixels, PIXELS), FAILURE_BAD_SLOT, 5, 5, "no such class");
     expect(fixture_step(&fixture, 0, 0), FAILURE_BAD_SLOT, 0, BATCH, "no samples");
     expect(fixture_step(&fixture, 0, BATCH + 1), FAILURE_BAD_SLOT, BATCH + 1, BATCH, "more than a batch");
     expect(fixture_step(&fixture, 0, BATCH), FAILURE_SLOTS_EMPTY, 0, BATCH, "empty slots");

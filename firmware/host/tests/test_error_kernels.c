@@ -131,14 +131,11 @@ static layer_shape_t draw_pool(void) {
                            .out_w = (uint16_t)draw(1, 4),
                            .kernel_h = (uint8_t)draw(1, 4),
                            .kernel_w = (uint8_t)draw(1, 4)};
-    const int32_t kernel = shape.kernel_h > shape.kernel_w ? shape.kernel_h : shape.kernel_w;
     shape.out_c = shape.in_c;
-    shape.stride = (uint8_t)(kernel + draw(0, 2));
-    if (shape.out_h == 1 && shape.out_w == 1) {
-        shape.stride = (uint8_t)draw(1, 4);
-    }
-    shape.in_h = (uint16_t)((shape.out_h - 1) * shape.stride + shape.kernel_h + draw(0, 2));
-    shape.in_w = (uint16_t)((shape.out_w - 1) * shape.stride + shape.kernel_w + draw(0, 2));
+    shape.stride_h = (uint8_t)(shape.out_h == 1 ? draw(1, 4) : shape.kernel_h + draw(0, 2));
+    shape.stride_w = (uint8_t)(shape.out_w == 1 ? draw(1, 4) : shape.kernel_w + draw(0, 2));
+    shape.in_h = (uint16_t)((shape.out_h - 1) * shape.stride_h + shape.kernel_h + draw(0, 2));
+    shape.in_w = (uint16_t)((shape.out_w - 1) * shape.stride_w + shape.kernel_w + draw(0, 2));
     return shape;
 }
 
@@ -172,12 +169,12 @@ static bool is_first_maximum(const pool_t *pool, uint32_t y, uint32_t x, uint32_
 static int8_t pooled_error(const pool_t *pool, uint32_t i, bool max) {
     const layer_shape_t *shape = pool->shape;
     const uint32_t c = i % shape->in_c, x = i / shape->in_c % shape->in_w, y = i / shape->in_c / shape->in_w;
-    const int32_t down = window_of(y, shape->out_h, shape->stride, shape->kernel_h);
-    const int32_t right = window_of(x, shape->out_w, shape->stride, shape->kernel_w);
+    const int32_t down = window_of(y, shape->out_h, shape->stride_h, shape->kernel_h);
+    const int32_t right = window_of(x, shape->out_w, shape->stride_w, shape->kernel_w);
     if (down < 0 || right < 0) {
         return 0;
     }
-    const uint32_t top = (uint32_t)down * shape->stride, left = (uint32_t)right * shape->stride;
+    const uint32_t top = (uint32_t)down * shape->stride_h, left = (uint32_t)right * shape->stride_w;
     const int8_t error = pool->error[((uint32_t)down * shape->out_w + (uint32_t)right) * shape->in_c + c];
     return !max || is_first_maximum(pool, y, x, c, top, left) ? error : 0;
 }

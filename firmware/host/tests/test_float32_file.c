@@ -39,7 +39,7 @@ static void set_large_scale(graph_made_t *made) {
 }
 
 static void set_single(graph_made_t *made) {
-    header(made)->single = 1;
+    made_record(made, CONV)->rounding = ROUNDS_SINGLE;
 }
 
 static void set_large_weight(graph_made_t *made) {
@@ -73,7 +73,7 @@ static void set_limit_of_pool(graph_made_t *made) {
 static void set_relu(graph_made_t *made) {
     graph_layer_t *layer = made_record(made, POOL);
     layer->op = OP_RELU;
-    memset(&layer->kernel_h, 0, 4);
+    memset(&layer->kernel_h, 0, 6);
     layer->out_h = layer->in_h;
     layer->out_w = layer->in_w;
 }
@@ -88,7 +88,7 @@ static void set_exponent(graph_made_t *made) {
 
 static void test_files(void) {
     expect_after(set_large_scale, 0, CHECK_SCALE, "a scale above 2^32");
-    expect_after(set_single, 0, CHECK_SCALE, "a rounding");
+    expect_after(set_single, CONV, CHECK_ZERO, "a rounding");
     expect_after(set_large_weight, CONV, CHECK_WEIGHT, "a weight beyond 2^20");
     expect_after(set_bias_nan, FC, CHECK_WEIGHT, "a bias that is no number");
     expect_after(set_equal_limits, CONV, CHECK_LIMITS, "equal limits");
@@ -205,7 +205,7 @@ static void test_written_tensors(void) {
 
 /* By hand, from docs/memory-graph.md: network A, with the work of a step. */
 static void test_placement(void) {
-    enum { FILE_BYTES = 32 + 3 * 32 + (18 * 4 + 8 + 8) + 8 + (54 * 4 + 8 + 12) };
+    enum { FILE_BYTES = 32 + 3 * 36 + (18 * 4 + 8 + 8) + 8 + (54 * 4 + 8 + 12) };
     static const struct {
         uint8_t partition;
         uint32_t gradients, others;

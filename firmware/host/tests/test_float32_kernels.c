@@ -38,9 +38,8 @@ static void check_f32(const float *found, const float *expected, uint32_t n, con
 }
 
 static uint16_t draw_outputs(int32_t in, int32_t kernel, int32_t stride, int32_t padding) {
-    const int32_t reach = (in + 2 * padding + 1 - kernel) / stride + 1, inside = (in + padding - 1) / stride + 1;
-    const int32_t most = reach < inside ? reach : inside;
-    return (uint16_t)draw(most > 2 ? most - 1 : 1, most);
+    const int32_t inside = (in + padding - 1) / stride + 1, before = inside - kernel / stride - 1;
+    return (uint16_t)draw(before > 1 ? before : 1, inside);
 }
 
 static layer_shape_t draw_shape(bool depthwise) {
@@ -49,10 +48,12 @@ static layer_shape_t draw_shape(bool depthwise) {
     shape.out_c = depthwise ? shape.in_c : (uint16_t)(draw(0, 9) == 0 ? draw(31, 40) : draw(1, 9));
     shape.kernel_h = (uint8_t)draw(1, shape.in_h < 4 ? shape.in_h : 4);
     shape.kernel_w = (uint8_t)draw(1, shape.in_w < 4 ? shape.in_w : 4);
-    shape.stride = (uint8_t)draw(1, 3);
-    shape.padding = (uint8_t)draw(0, (shape.kernel_h < shape.kernel_w ? shape.kernel_h : shape.kernel_w) - 1);
-    shape.out_h = draw_outputs(shape.in_h, shape.kernel_h, shape.stride, shape.padding);
-    shape.out_w = draw_outputs(shape.in_w, shape.kernel_w, shape.stride, shape.padding);
+    shape.stride_h = (uint8_t)draw(1, 3);
+    shape.stride_w = (uint8_t)draw(1, 3);
+    shape.padding_h = (uint8_t)draw(0, shape.kernel_h - 1);
+    shape.padding_w = (uint8_t)draw(0, shape.kernel_w - 1);
+    shape.out_h = draw_outputs(shape.in_h, shape.kernel_h, shape.stride_h, shape.padding_h);
+    shape.out_w = draw_outputs(shape.in_w, shape.kernel_w, shape.stride_w, shape.padding_w);
     return shape;
 }
 
@@ -63,8 +64,8 @@ static uint32_t input_at(const layer_shape_t *shape, int32_t y, int32_t x, uint3
 
 /* The input under a tap of an output; UINT32_MAX in the padding. */
 static uint32_t under(const layer_shape_t *shape, uint32_t y, uint32_t x, uint32_t ky, uint32_t kx, uint32_t c) {
-    return input_at(shape, (int32_t)(y * shape->stride + ky) - shape->padding,
-                    (int32_t)(x * shape->stride + kx) - shape->padding, c);
+    return input_at(shape, (int32_t)(y * shape->stride_h + ky) - shape->padding_h,
+                    (int32_t)(x * shape->stride_w + kx) - shape->padding_w, c);
 }
 
 static uint32_t weight_at(const layer_shape_t *shape, bool depthwise, uint32_t o, uint32_t ky, uint32_t kx,
@@ -211,7 +212,8 @@ static void check_fully_connected(void) {
                                  .out_c = outputs,
                                  .kernel_h = 1,
                                  .kernel_w = 1,
-                                 .stride = 1};
+                                 .stride_h = 1,
+                                 .stride_w = 1};
     const uint32_t weights = (uint32_t)inputs * outputs;
     const limits_f32_t limits = {draw(0, 1) == 0 ? 0.0f : -0x1p40f, 0x1p40f};
     const bool further = draw(0, 1) == 1;
@@ -272,11 +274,12 @@ static void check_pool(bool maximum) {
 static void check_pool_backward(bool maximum) {
     layer_shape_t shape = {.in_h = (uint16_t)draw(2, 9), .in_w = (uint16_t)draw(2, 9), .in_c = (uint16_t)draw(1, 5)};
     shape.out_c = shape.in_c;
-    shape.stride = (uint8_t)draw(1, 3);
-    shape.kernel_h = (uint8_t)draw(1, shape.stride < shape.in_h ? shape.stride : shape.in_h);
-    shape.kernel_w = (uint8_t)draw(1, shape.stride < shape.in_w ? shape.stride : shape.in_w);
-    shape.out_h = (uint16_t)((shape.in_h - shape.kernel_h) / shape.stride + 1);
-    shape.out_w = (uint16_t)((shape.in_w - shape.kernel_w) / shape.stride + 1);
+    shape.stride_h = (uint8_t)draw(1, 3);
+    shape.stride_w = (uint8_t)draw(1, 3);
+    shape.kernel_h = (uint8_t)draw(1, shape.stride_h < shape.in_h ? shape.stride_h : shape.in_h);
+    shape.kernel_w = (uint8_t)draw(1, shape.stride_w < shape.in_w ? shape.stride_w : shape.in_w);
+    shape.out_h = (uint16_t)((shape.in_h - shape.kernel_h) / shape.stride_h + 1);
+    shape.out_w = (uint16_t)((shape.in_w - shape.kernel_w) / shape.stride_w + 1);
     const uint32_t inputs = shape_inputs(&shape), outputs = shape_outputs(&shape);
     const bool further = draw(0, 1) == 1;
     float *in = draw_all_f32(inputs), *error = draw_all_f32(outputs), *found = draw_all_f32(inputs);

@@ -50,7 +50,7 @@ static void test_example(void) {
     };
     float32_trainee_t trainee = lenet5(0, 1);
     const plan_t *plan = &trainee.engine->model.plan;
-    CHECK(plan->at[PLAN_LABELS] == 431456 && plan->always == 863392, "%u stay", plan->always);
+    CHECK(plan->at[PLAN_LABELS] == 431488 && plan->always == 863424, "%u stay", plan->always);
     for (uint32_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         const uint32_t at = plan_at(plan, rows[row].line, rows[row].i) - plan->always;
         CHECK(at == rows[row].at, "row %u at %u, not %u", row, at, rows[row].at);
@@ -58,7 +58,7 @@ static void test_example(void) {
     for (uint8_t l = 1; l < 7; l++) {
         CHECK(plan_at(plan, FLOAT32_INPUT, l) == PLAN_NOWHERE, "layer %u does not read value 0", l);
     }
-    CHECK(trainee.planned == 916704, "%u bytes", trainee.planned);
+    CHECK(trainee.planned == 916736, "%u bytes", trainee.planned);
     float32_trainee_free(&trainee);
 }
 
@@ -68,7 +68,7 @@ static void test_totals(void) {
         uint8_t partition;
         uint16_t slots;
         uint32_t bytes;
-    } rows[] = {{0, 2, 917488}, {0, 32, 941064}, {1, 1, 895696}, {3, 1, 499824}, {4, 1, 459168}, {5, 1, 455768}};
+    } rows[] = {{0, 2, 917520}, {0, 32, 941096}, {1, 1, 895728}, {3, 1, 499856}, {4, 1, 459200}, {5, 1, 455800}};
     for (uint32_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
         float32_trainee_t trainee = lenet5(rows[row].partition, rows[row].slots);
         const bool again = plan_at(&trainee.engine->model.plan, FLOAT32_INPUT, 0) != PLAN_NOWHERE;

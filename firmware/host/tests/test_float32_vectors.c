@@ -106,8 +106,16 @@ static void test_order(void) {
     static const uint32_t w_bits[] = {0x3F982B9B, 0xBF81DA18, 0x3F2AABC2, 0x3F4B98B9, 0xBF330B1D, 0xBE401784};
     static const uint32_t x_bits[] = {0x3FE27D58, 0x3FDC38D8, 0x3F5B037D, 0x3EA9F4E0, 0x3F91B421, 0xBE100DB5};
     static const uint32_t expected = 0x3ED87CDE;
-    const layer_shape_t shape = {
-        .in_h = 1, .in_w = 1, .in_c = 6, .out_h = 1, .out_w = 1, .out_c = 1, .kernel_h = 1, .kernel_w = 1, .stride = 1};
+    const layer_shape_t shape = {.in_h = 1,
+                                 .in_w = 1,
+                                 .in_c = 6,
+                                 .out_h = 1,
+                                 .out_w = 1,
+                                 .out_c = 1,
+                                 .kernel_h = 1,
+                                 .kernel_w = 1,
+                                 .stride_h = 1,
+                                 .stride_w = 1};
     const float zero = 0.0f;
     float w[6], x[6], out;
     take_bits(w, w_bits, 6);

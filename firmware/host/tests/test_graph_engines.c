@@ -1,4 +1,4 @@
-/* A good file that an engine refuses: no room, no format, a method of another format, labels of a byte. */
+/* A good file that an engine refuses: no room, no format, a method of another format. */
 #include "check.h"
 #include "graph/checks.h"
 #include "graph_made.h"
@@ -30,18 +30,11 @@ static void expect_of_format(failure_t failure, const char *what) {
 
 void test_graph_engines(void) {
     static const format_t *const none[] = {NULL};
-    graph_made_t made, many;
+    graph_made_t made;
     made_small(&made);
     CHECK(train_as(&made, registry_formats, registry_method(METHOD_BP)).code == FAILURE_DOES_NOT_FIT, "the format");
     expect_of_format(train_as(&made, none, registry_method(METHOD_BP)), "no format");
     expect_of_format(train_as(&made, registry_formats, registry_method(METHOD_ELASTICZO_INT8)),
                      "a method of another format");
     made_free(&made);
-    made_begin(&many, 2, 2, 1, 257);
-    made_fully_connected(&many, 0, 257);
-    made_finish(&many, 127);
-    made_expect(&many, FAILURE_NONE, 0, 0, "257 classes");
-    const failure_t failure = train_as(&many, registry_formats, registry_method(METHOD_BP));
-    CHECK(failure.code == FAILURE_NETWORK_LAYER && failure.a == 255 && failure.b == CHECK_CLASSES, "257 classes");
-    made_free(&many);
 }

@@ -18,8 +18,8 @@ static void add_product(void *context, uint32_t weight, uint32_t input, uint32_t
     sums->acc[output] += sums->weights[weight] * (sums->in[input] - sums->zero);
 }
 
-static int64_t rescale(const graph_file_t *file, int64_t acc, int64_t multiplier, int64_t shift) {
-    return (graph_header(file)->single ? naive_rescale_single : naive_rescale_double)(acc, multiplier, shift);
+static int64_t rescale(const graph_layer_t *layer, int64_t acc, int64_t multiplier, int64_t shift) {
+    return (layer->rounding == ROUNDS_SINGLE ? naive_rescale_single : naive_rescale_double)(acc, multiplier, shift);
 }
 
 /* A fully connected layer is a convolution with a kernel of the size of its input. */
@@ -28,7 +28,7 @@ static layer_shape_t shape_of(const graph_layer_t *layer) {
     if (layer->op == OP_FULLY_CONNECTED) {
         shape.kernel_h = (uint8_t)shape.in_h;
         shape.kernel_w = (uint8_t)shape.in_w;
-        shape.stride = 1;
+        shape.stride_h = shape.stride_w = 1;
     }
     return shape;
 }
@@ -45,7 +45,7 @@ static void weighted(const graph_file_t *file, const graph_layer_t *layer, const
     naive_products(&shape, layer->op == OP_DEPTHWISE, add_product, (void *)(uintptr_t)&sums);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t o = i % layer->out_c;
-        const int64_t value = rescale(file, acc[i] + own.bias[o], own.multiplier[o], own.shift[o]);
+        const int64_t value = rescale(layer, acc[i] + own.bias[o], own.multiplier[o], own.shift[o]);
         out[i] = (int8_t)naive_clamp(value + output->zero, output->act_min, output->act_max);
     }
     free(acc);
@@ -57,10 +57,32 @@ static void added(const graph_file_t *file, const graph_layer_t *layer, const in
     const int64_t zero_a = graph_zero(file, layer->reads[0]), zero_b = graph_zero(file, layer->reads[1]),
                   unit = 1 << 20;
     for (uint32_t i = 0; i < graph_outputs(layer); i++) {
-        const int64_t s = rescale(file, (a[i] - zero_a) * unit, factors->multiplier[0], factors->shift[0]) +
-                          rescale(file, (b[i] - zero_b) * unit, factors->multiplier[1], factors->shift[1]);
-        const int64_t value = rescale(file, s, factors->multiplier[2], factors->shift[2]);
+        const int64_t s = rescale(layer, (a[i] - zero_a) * unit, factors->multiplier[0], factors->shift[0]) +
+                          rescale(layer, (b[i] - zero_b) * unit, factors->multiplier[1], factors->shift[1]);
+        const int64_t value = rescale(layer, s, factors->multiplier[2], factors->shift[2]);
         out[i] = (int8_t)naive_clamp(value + output->zero, output->act_min, output->act_max);
+    }
+}
+
+static void averaged(const graph_file_t *file, const graph_layer_t *layer, const int8_t *in, int8_t *out) {
+    const graph_output_t *output = graph_output(file, layer);
+    const graph_mean_t *mean = graph_mean(file, layer);
+    for (uint32_t c = 0; c < layer->out_c; c++) {
+        int64_t acc = 0;
+        for (uint32_t y = 0; y < layer->in_h; y++) {
+            for (uint32_t x = 0; x < layer->in_w; x++) {
+                acc += in[(y * layer->in_w + x) * layer->in_c + c] - graph_zero(file, layer->reads[0]);
+            }
+        }
+        const int64_t value = output->zero + rescale(layer, acc, mean->multiplier, mean->shift);
+        out[c] = (int8_t)naive_clamp(value, output->act_min, output->act_max);
+    }
+}
+
+static void looked_up(const graph_file_t *file, const graph_layer_t *layer, const int8_t *in, int8_t *out) {
+    const uint8_t *table = file->bytes + layer->parameters_offset + 8;
+    for (uint32_t i = 0; i < graph_outputs(layer); i++) {
+        out[i] = (int8_t)table[in[i] + 128];
     }
 }
 
@@ -74,6 +96,8 @@ static void run_layer(const graph_file_t *file, uint8_t l, int8_t *const *values
     case OP_MAX_POOL: naive_tflite_max_pool(in, &shape, output->act_min, output->act_max, out); break;
     case OP_AVERAGE_POOL: naive_tflite_average_pool(in, &shape, output->act_min, output->act_max, out); break;
     case OP_ADD: added(file, layer, in, values[layer->reads[1]], out); break;
+    case OP_MEAN: averaged(file, layer, in, out); break;
+    case OP_TABLE: looked_up(file, layer, in, out); break;
     default: weighted(file, layer, in, out);
     }
 }
@@ -125,6 +149,8 @@ static void test_against_the_text(void) {
         settings.fused = (uint8_t)draw(0, 1);
         if (round % 5 == 0) {
             made_small(&made);
+        } else if (round % 5 == 1) {
+            made_with_mean(&made);
         } else {
             made_random(&made);
         }

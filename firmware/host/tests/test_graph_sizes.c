@@ -33,8 +33,8 @@ static uint64_t band_bytes(const layer_shape_t *shape) {
     const uint32_t positions = wanted > TFLITE_BAND_POSITIONS ? wanted : TFLITE_BAND_POSITIONS;
     const uint32_t most = (positions + shape->out_w - 1) / shape->out_w;
     const uint32_t rows = most < shape->out_h ? most : shape->out_h;
-    const uint64_t pitch = (conv_band_width(shape, shape->stride) + 1u) / 2 * 2;
-    const uint64_t inputs = pitch * conv_band_rows(shape, shape->stride, rows);
+    const uint64_t pitch = (conv_band_width(shape, shape->stride_w) + 1u) / 2 * 2;
+    const uint64_t inputs = pitch * conv_band_rows(shape, shape->stride_h, rows);
     return conv_band_work(shape) + 8ull * rows * shape->out_w + inputs * sizeof(int16_t) + TFLITE_SLACK;
 }
 
@@ -50,8 +50,8 @@ static uint64_t block_bytes(const layer_shape_t *shape) {
 
 /* The padded plane of a channel in a forward pass, and its taps. */
 static uint64_t padded_plane(const layer_shape_t *shape) {
-    const uint64_t height = (shape->out_h - 1ull) * shape->stride + shape->kernel_h;
-    const uint64_t width = (shape->out_w - 1ull) * shape->stride + shape->kernel_w;
+    const uint64_t height = (shape->out_h - 1ull) * shape->stride_h + shape->kernel_h;
+    const uint64_t width = (shape->out_w - 1ull) * shape->stride_w + shape->kernel_w;
     return height * width + (uint64_t)shape->kernel_h * shape->kernel_w;
 }
 
@@ -94,8 +94,8 @@ static void check_gradients(void) {
         CHECK(of_conv.end - of_conv.scratch >= (uint64_t)TFLITE_PATCHES * graph_taps(&conv), "the gradient of conv2d");
         CHECK(of_dw.channels == dw.out_c && of_dw.errors >= 4ull * (graph_weight_count(&dw) + dw.out_c),
               "depthwise: all channels");
-        const uint64_t inputs = inputs_of_phase(plane.out_h, plane.stride, plane.kernel_h) *
-                                inputs_of_phase(plane.out_w, plane.stride, plane.kernel_w);
+        const uint64_t inputs = inputs_of_phase(plane.out_h, plane.stride_h, plane.kernel_h) *
+                                inputs_of_phase(plane.out_w, plane.stride_w, plane.kernel_w);
         CHECK(of_dw.end - of_dw.scratch >= inputs + TFLITE_SLACK + (uint64_t)plane.out_h * plane.out_w,
               "the gradient of depthwise");
     }
@@ -112,8 +112,8 @@ static void check_input_errors(void) {
         CHECK(of_conv.levelled >= 4ull * graph_inputs(&conv), "the sums of an input's error");
         CHECK(of_conv.scratch - of_conv.levelled >= graph_outputs(&conv), "the errors in one scale");
         CHECK(of_conv.end - of_conv.scratch >= 4ull * graph_taps(&conv), "the error of conv2d's input");
-        const uint64_t errors = errors_of_phase(plane.in_h, plane.stride, plane.kernel_h) *
-                                errors_of_phase(plane.in_w, plane.stride, plane.kernel_w);
+        const uint64_t errors = errors_of_phase(plane.in_h, plane.stride_h, plane.kernel_h) *
+                                errors_of_phase(plane.in_w, plane.stride_w, plane.kernel_w);
         CHECK(of_dw.end - of_dw.scratch >= errors + TFLITE_SLACK + (uint64_t)plane.kernel_h * plane.kernel_w,
               "the error of depthwise's input");
     }

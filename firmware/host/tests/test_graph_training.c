@@ -14,7 +14,7 @@ static bool takes_pools(const graph_made_t *made) {
     graph_file_t file;
     const training_t all = {.layers = 1};
     CHECK(graph_file_open(&file, made->bytes, made->size).code == 0, "a network");
-    return pools_pass_errors(&file, &all);
+    return layers_pass_errors(&file, &all);
 }
 
 /* Any settings of any method. */

@@ -109,8 +109,10 @@ static void test_layers(void) {
                                 .out_c = 2,
                                 .kernel_h = 5,
                                 .kernel_w = 5,
-                                .padding = 2,
-                                .stride = 2};
+                                .padding_h = 2,
+                                .padding_w = 2,
+                                .stride_h = 2,
+                                .stride_w = 2};
     check_layer(DEPTHWISE, &wide, "backward of depthwise, wide");
     const layer_shape_t large = {.in_h = 9,
                                  .in_w = 99,
@@ -120,7 +122,8 @@ static void test_layers(void) {
                                  .out_c = 1,
                                  .kernel_h = 9,
                                  .kernel_w = 97,
-                                 .stride = 1};
+                                 .stride_h = 1,
+                                 .stride_w = 1};
     check_layer(DEPTHWISE, &large, "backward of depthwise, large kernel");
 }
 

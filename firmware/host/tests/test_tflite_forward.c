@@ -115,8 +115,10 @@ static void test_wide(void) {
                            .out_c = 2,
                            .kernel_h = 3,
                            .kernel_w = 3,
-                           .padding = 1,
-                           .stride = 1};
+                           .padding_h = 1,
+                           .padding_w = 1,
+                           .stride_h = 1,
+                           .stride_w = 1};
     check_layer(DEPTHWISE, &shape, "tflite_depthwise_s8, wide");
     check_layer(CONV2D, &shape, "tflite_conv2d_s8, wide");
     shape = (layer_shape_t){.in_h = 12,
@@ -127,7 +129,8 @@ static void test_wide(void) {
                             .out_c = 32,
                             .kernel_h = 1,
                             .kernel_w = 1,
-                            .stride = 1};
+                            .stride_h = 1,
+                            .stride_w = 1};
     check_layer(POINTWISE, &shape, "tflite_pointwise_s8, wide");
 }
 
@@ -142,8 +145,10 @@ static void test_bands(void) {
                                    .out_c = 3,
                                    .kernel_h = 5,
                                    .kernel_w = 5,
-                                   .padding = 2,
-                                   .stride = (uint8_t)stride,
+                                   .padding_h = 2,
+                                   .padding_w = 2,
+                                   .stride_h = (uint8_t)stride,
+                                   .stride_w = (uint8_t)stride,
                                    .out_h = (uint16_t)(25 / stride + 1),
                                    .out_w = (uint16_t)((w - 1) / stride + 1)};
             check_layer(CONV2D, &shape, "tflite_conv2d_s8, one channel");
@@ -151,7 +156,7 @@ static void test_bands(void) {
             check_layer(CONV2D, &shape, "tflite_conv2d_s8, seven channels");
             shape.in_c = 12;
             shape.kernel_h = shape.kernel_w = 1;
-            shape.padding = 0;
+            shape.padding_h = shape.padding_w = 0;
             check_layer(CONV2D, &shape, "tflite_conv2d_s8, 1 x 1");
         }
     }

@@ -62,6 +62,8 @@ static void test_checks(void) {
     memcpy(&zero, &nothing, sizeof zero);
     expect(&made, 0, 0, "as it is");
     refuse(&made, &own->none, 1, 1, 7, "a field that is not zero");
+    refuse(&made, &((graph_layer_t *)(void *)(made.bytes + 32))[1].rounding, 0, 1, 7, "rounding `double`");
+    refuse(&made, &((graph_layer_t *)(void *)(made.bytes + 32))[1].rounding, 2, 1, 7, "no rounding");
     refuse(&made, &own->scale, zero, 4, 9, "no scale of weights");
     refuse(&made, &own->multiplier, (1 << 30) - 1, 4, 11, "a small multiplier");
     refuse(&made, &own->shift, -1, 1, 11, "a factor of 1/4 or more");

@@ -14,11 +14,13 @@ layer_shape_t draw_window(bool depthwise) {
     layer_shape_t s = {.in_h = (uint16_t)draw(1, 12), .in_w = (uint16_t)draw(1, 12), .in_c = (uint16_t)draw(1, 9)};
     s.kernel_h = (uint8_t)(square ? common[draw(0, 2)] : draw(1, 9));
     s.kernel_w = square ? s.kernel_h : (uint8_t)draw(1, 9);
-    const int32_t smaller = s.kernel_h < s.kernel_w ? s.kernel_h : s.kernel_w;
-    s.padding = (uint8_t)(square ? s.kernel_h / 2 : draw(0, smaller - 1));
-    s.stride = (uint8_t)draw(1, draw(0, 1) == 0 ? 2 : 4);
-    s.out_h = draw_outputs(s.in_h, s.padding, s.stride);
-    s.out_w = draw_outputs(s.in_w, s.padding, s.stride);
+    const bool same = draw(0, 1) == 1; /* on both axes */
+    s.padding_h = (uint8_t)(square && same ? s.kernel_h / 2 : draw(0, s.kernel_h - 1));
+    s.padding_w = (uint8_t)(same && s.padding_h < s.kernel_w ? s.padding_h : draw(0, s.kernel_w - 1));
+    s.stride_h = (uint8_t)draw(1, draw(0, 1) == 0 ? 2 : 4);
+    s.stride_w = same ? s.stride_h : (uint8_t)draw(1, draw(0, 1) == 0 ? 2 : 4);
+    s.out_h = draw_outputs(s.in_h, s.padding_h, s.stride_h);
+    s.out_w = draw_outputs(s.in_w, s.padding_w, s.stride_w);
     s.out_c = depthwise ? s.in_c : (uint16_t)draw(1, 9);
     return s;
 }
@@ -28,7 +30,7 @@ layer_shape_t draw_pointwise(void) {
     s.out_h = s.in_h;
     s.out_w = s.in_w;
     s.out_c = (uint16_t)draw(1, 20);
-    s.kernel_h = s.kernel_w = s.stride = 1;
+    s.kernel_h = s.kernel_w = s.stride_h = s.stride_w = 1;
     return s;
 }
 
@@ -37,8 +39,10 @@ graph_layer_t layer_of(enum op op, const layer_shape_t *shape) {
         .op = (uint8_t)op,
         .kernel_h = shape->kernel_h,
         .kernel_w = shape->kernel_w,
-        .stride = shape->stride,
-        .padding = shape->padding,
+        .stride_h = shape->stride_h,
+        .stride_w = shape->stride_w,
+        .padding_h = shape->padding_h,
+        .padding_w = shape->padding_w,
         .in_h = shape->in_h,
         .in_w = shape->in_w,
         .in_c = shape->in_c,

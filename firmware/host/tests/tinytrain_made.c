@@ -25,7 +25,7 @@ static void begin(graph_made_t *made, uint16_t size, uint16_t channels, int8_t a
     made_begin(made, size, size, channels, 3);
     made->header.scale = ldexpf(1.0f, a);
     made->header.zero = zero;
-    made->header.single = 0;
+    made->most_rounding = ROUNDS_DOUBLE;
 }
 
 /* Write weights and parameters of layer `l`. */

@@ -9,14 +9,13 @@ enum { DIGEST_FROM = 16 };
 
 void w16a8_begin(w16a8_made_t *made, uint16_t h, uint16_t w, uint16_t c, uint16_t classes, int8_t zero) {
     *made = (w16a8_made_t){.header = {.magic = 0x54454E48u,
-                                      .version = 3,
+                                      .version = 4,
                                       .in_h = h,
                                       .in_w = w,
                                       .in_c = c,
                                       .classes = classes,
                                       .scale = 1.0f / 255.0f,
-                                      .zero = zero,
-                                      .single = 1}};
+                                      .zero = zero}};
 }
 
 void w16a8_append(w16a8_made_t *made, const w16a8_made_layer_t *layer) {
@@ -29,8 +28,11 @@ void w16a8_append(w16a8_made_t *made, const w16a8_made_layer_t *layer) {
         .format = FORMAT_W16A8,
         .kernel_h = layer->kernel_h,
         .kernel_w = layer->kernel_w,
-        .stride = layer->stride,
-        .padding = layer->padding,
+        .stride_h = layer->stride,
+        .stride_w = layer->stride,
+        .padding_h = layer->padding,
+        .padding_w = layer->padding,
+        .rounding = ROUNDS_SINGLE,
         .reads = {layer->reads[0], layer->reads[1]},
         .in_h = maker != NULL ? maker->out_h : made->header.in_h,
         .in_w = maker != NULL ? maker->out_w : made->header.in_w,
@@ -73,7 +75,7 @@ static void write_data(const w16a8_made_t *made, uint8_t i) {
 }
 
 void w16a8_finish(w16a8_made_t *made) {
-    uint32_t end = 32 + made->header.layers * 32u;
+    uint32_t end = 32 + made->header.layers * 36u;
     for (uint8_t i = 0; i < made->header.layers; i++) {
         graph_layer_t *record = &made->record[i];
         if (graph_has_weights(record)) {

@@ -55,7 +55,7 @@ class Shape:
     def packed(self) -> bytes:
         """Return layer_shape_t (firmware/kernels/shapes.h)."""
         sizes = self.in_h, self.in_w, self.in_c, self.out_h, self.out_w, self.out_c
-        return struct.pack("<6H4B", *sizes, self.kernel, self.kernel, self.padding, 1)
+        return struct.pack("<6H6B", *sizes, self.kernel, self.kernel, 1, 1, self.padding, self.padding)
 
     def __str__(self) -> str:
         return f"{self.kernel}x{self.kernel} {self.in_c}->{self.out_c}, {self.out_h}x{self.out_w}"

@@ -114,9 +114,9 @@ class Reference(ABC):
         """Return the logits of uint8 images, int8 [B, classes], and their exponents, integers [B]."""
 
     def evaluate_chunk(self, images: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, int, int]:
-        """Return predictions uint8 [B], how many are right, and the digest of logits and exponents (section 10)."""
+        """Return predictions uint16 [B], how many are right, and the digest of logits and exponents (section 10)."""
         logits, exponents = self.logits(images)
-        predictions = logits.argmax(axis=1).astype(np.uint8)
+        predictions = logits.argmax(axis=1).astype(np.uint16)
         data = b"".join(
             stage_bytes(row, exponent, self.value_type) for row, exponent in zip(logits, exponents, strict=True)
         )

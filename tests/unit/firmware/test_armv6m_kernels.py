@@ -39,7 +39,7 @@ class Convolution:
     def struct(self) -> np.ndarray:
         """layer_shape_t of firmware/kernels/shapes.h."""
         sizes = np.array([self.h, self.w, self.c, *self.out], np.uint16)
-        return np.frombuffer(sizes.tobytes() + bytes([self.kh, self.kw, self.pad, 0]), np.uint8)
+        return np.frombuffer(sizes.tobytes() + bytes([self.kh, self.kw, 0, 0, self.pad, self.pad]), np.uint8)
 
     @property
     def scratch(self) -> np.ndarray:

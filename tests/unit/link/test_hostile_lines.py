@@ -70,7 +70,9 @@ def line(program: Path, clock: Clock) -> Iterator[Lines]:
 
 def executed(bodies: list[dict[str, object]]) -> list[str]:
     """Return what the agent writes down of a stream of samples."""
-    packed = [body["slot"].to_bytes(2, "little") + bytes([body["label"]]) + body["pixels"] for body in bodies]
+    packed = [
+        body["slot"].to_bytes(2, "little") + body["label"].to_bytes(2, "little") + body["pixels"] for body in bodies
+    ]
     return [f"6 {len(body)} {zlib.crc32(body):08x}" for body in packed]
 
 

@@ -27,13 +27,14 @@ from hil.link.replies import (
     digests_of,
     laps_of,
     loaded_from,
+    most_predictions,
     profile_of,
     sized,
     stretches_of,
 )  # fmt: skip
 
 HELLO = {
-    "protocol": 5, "board": b"stm32h7b3\0\0\0\0\0\0\0", "clock_hz": 280_000_000, "cpuid": 1, "image_base": 2, "image_size": 3, "image_digest": 4,
+    "protocol": 6, "board": b"stm32h7b3\0\0\0\0\0\0\0", "clock_hz": 280_000_000, "cpuid": 1, "image_base": 2, "image_size": 3, "image_digest": 4,
     "rx_window": 4096, "counter": 1,
 }  # fmt: skip
 CYCLES = dict.fromkeys(("perturb", "forward", "backward", "update", "digest", "total"), 5)
@@ -55,7 +56,7 @@ COPIED = {"campaign": 0xCAFE, "step": 80, "digest": 0xD2}
 FROM = {  # request: how its reply is taken
     "hello": Identity.of, "load_end": lambda values: checked(Loaded, "load_end", values), "use_flash": lambda values: checked(Loaded, "use_flash", values),
     "configure": Planned.of,
-    "step": lambda values: Stepped.of("step", values, 7, 2), "run": lambda values: Stepped.of("run", values, 7, 2), "infer": lambda values: Inferred.of(values, 3),
+    "step": lambda values: Stepped.of("step", values, 7, 2), "run": lambda values: Stepped.of("run", values, 7, 2), "infer": lambda values: Inferred.of(values, 3, 256),
     "memory": Memory.of, "work": lambda values: checked(Work, "work", values), "laps": lambda values: laps_of(values, 2), "profile": lambda values: profile_of(values, 3), "bookings": bookings_of,
     "checkpoints": checkpoints_of, "save_checkpoint": lambda values: Saved.of(values, 64),
     "load_checkpoint": lambda values: loaded_from(values, BoardCheckpoint(*SECOND)),
@@ -91,6 +92,24 @@ def test_what_can_be_is_taken() -> None:
     assert profile_of({"cycles": (1, 2, 3, 4)}, 2) == ((1, 2), (3, 4))
     assert stretches_of({"made": 2, "stretches": (5, 1 << 56 | 6)}) == (2, [("perturb", 5), ("forward", 6)])
     assert len(stretches_of({"made": 500, "stretches": (5,) * 96})[1]) == 96
+
+
+@pytest.mark.parametrize(
+    ("classes", "data", "found"), [(256, b"\xff\0\1", (255, 0, 1)), (257, b"\0\1\0\0\1\0", (256, 0, 1))]
+)
+def test_a_prediction_has_two_bytes_above_256_classes(classes: int, data: bytes, found: tuple[int, ...]) -> None:
+    reply = {"correct": 3, "logits_digest": 0, "predictions": data}
+    assert Inferred.of(reply, 3, classes).predictions == found
+    for wrong in (data[:-1], data + b"\0"):
+        with pytest.raises(ImplausibleReply, match="were requested"):
+            Inferred.of(reply | {"predictions": wrong}, 3, classes)
+    beyond = classes.to_bytes(len(data) // 3, "little") + data[len(data) // 3 :] if classes > 256 else data
+    with pytest.raises(ImplausibleReply, match="but only 0 to"):
+        Inferred.of(reply | {"predictions": beyond}, 3, classes if classes > 256 else 255)
+
+
+def test_a_frame_holds_the_predictions_of_so_many_samples() -> None:
+    assert (most_predictions(2), most_predictions(256), most_predictions(257)) == (1018, 1018, 509)
 
 
 def test_checkpoints_are_in_their_order_the_newest_first() -> None:

@@ -31,7 +31,7 @@ def sample(slot: int, size: int) -> dict[str, object]:
 
 
 def sample_body(values: dict[str, object]) -> bytes:
-    return struct.pack("<HB", values["slot"], values["label"]) + values["pixels"]
+    return struct.pack("<HH", values["slot"], values["label"]) + values["pixels"]
 
 
 action = st.one_of(
@@ -100,7 +100,7 @@ def test_sequence_numbers_wrap(clock: Clock, trouble: float) -> None:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(sizes=st.lists(st.integers(0, 1021), min_size=1, max_size=30))
+@given(sizes=st.lists(st.integers(0, 1020), min_size=1, max_size=30))
 def test_what_is_on_its_way_stays_within_the_window(clock: Clock, sizes: list[int]) -> None:
     agent = SimulatedAgent(clock)
     session = Session(agent, NONCE)
@@ -294,10 +294,10 @@ def test_noise_is_no_answer(clock: Clock) -> None:
     assert session.counters.damaged > 0
 
 
-@pytest.mark.parametrize("protocol", [4, 9])
+@pytest.mark.parametrize("protocol", [5, 9])
 def test_another_protocol_version_blocks_with_both_numbers(clock: Clock, protocol: int) -> None:
     session = Session(SimulatedAgent(clock, protocol=protocol), NONCE)
-    with pytest.raises(Blocked, match=rf"the agent uses protocol {protocol}, this trainrig uses 5: flash"):
+    with pytest.raises(Blocked, match=rf"the agent uses protocol {protocol}, this trainrig uses 6: flash"):
         session.hello()
 
 

@@ -89,7 +89,7 @@ def test_the_plan_is_that_of_the_document() -> None:
     one = method("lenet5-float32", "cls1")
     plan = one.plan(4)
     assert [(buffer.name, buffer.size) for buffer in plan.standing] == [
-        ("file", 431_456), ("labels", 8), ("samples", 4 * 784), ("grad[5]", 4 * 10_164), ("grad[6]", 3400),
+        ("file", 431_488), ("labels", 8), ("samples", 4 * 784), ("grad[5]", 4 * 10_164), ("grad[6]", 3400),
     ]  # fmt: skip
     ((_, placed),) = plan.starts
     spans = {buffer.name: (buffer.size, buffer.first, buffer.last) for buffer in placed}
