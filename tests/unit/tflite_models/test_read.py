@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from hil.errors import RigError
 from hil.tflite.read import LARGEST, MOST_AXES, MOST_TENSORS, parse, read_model
+
 from .made import Made, small
 
 FILE = small().bytes()
