@@ -102,7 +102,7 @@ def _modules(nn: Any, network: Graph) -> list[Any]:
             shape = layer.in_shape[2], layer.out_shape[2], layer.kernel
             modules.append(nn.Conv2d(*shape, padding=layer.pad, bias=False))
         elif layer.op is Op.MAX_POOL:
-            modules.append(nn.MaxPool2d(layer.stride))
+            modules.append(nn.MaxPool2d(layer.stride[0]))
         elif layer.op is Op.RELU:
             modules.append(nn.ReLU())
         else:

@@ -1,4 +1,4 @@
-"""`hil network convert FILE`: write a network file of version 1 or 2 as version 3 (docs/network.md)."""
+"""`hil network convert FILE`: write a network file of an older version as the present one (docs/network.md)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
 
 def main(argv: list[str]) -> int:
     """Convert a network file in place; one that cannot be converted stays as it is."""
-    text = "Write a network file of version 1 or 2 as version 3."
+    text = "Write a network file of an older version as the present one."
     parser = argparse.ArgumentParser(prog="hil network", description=text)
     parser.add_argument("action", choices=("convert",), help="what to do")
-    parser.add_argument("file", type=Path, metavar="FILE", help="network file of version 1 or 2, which is replaced")
+    parser.add_argument("file", type=Path, metavar="FILE", help="network file of an older version, which is replaced")
     path: Path = parser.parse_args(argv).file
-    blob = converted(read_file(path, LARGEST, "give a network file of version 1 or 2"))
+    blob = converted(read_file(path, LARGEST, "give a network file of an older version"))
     try:
         with atomic_file(path) as partial:
             partial.write_bytes(blob)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.graph.graph import POOLS, Graph, Node, Op
+from hil.errors import RigError
+from hil.graph.graph import POOLS, Graph, MeanFactor, Node, Op
 from hil.reference.methods.zeroth_order import ZerothOrder
 
 
@@ -68,6 +69,10 @@ def slopes(graph: Graph, values: Sequence[np.ndarray], labels: np.ndarray) -> di
             passed = [handed]
         elif layer.op is Op.ADD:
             passed = [error * graph.scale_of(value) / layer.scale for value in layer.reads]
+        elif layer.op is Op.MEAN:
+            passed = [np.broadcast_to(error * _factors(layer), inputs[0].shape)]
+        elif layer.op is Op.TABLE:
+            raise RigError(f"layer {layer.name} is a table, which has no slope: use a network without one.")
         else:
             passed = [_through_pool(layer, inputs[0], out, error)]
         for value, part in zip(layer.reads, passed, strict=True):
@@ -76,7 +81,9 @@ def slopes(graph: Graph, values: Sequence[np.ndarray], labels: np.ndarray) -> di
 
 
 def _factors(layer: Node) -> np.ndarray:
-    """Return the change of an output for one step of its sum, [O]."""
+    """Return the change of an output for one step of its sum, [O]; of a mean a number."""
+    if isinstance(layer.factors, MeanFactor):
+        return np.ldexp(float(layer.factors.multiplier), layer.factors.shift - 31)
     assert layer.own is not None
     return np.ldexp(layer.own.multiplier.astype(np.float64), layer.own.shift.astype(np.int32) - 31)
 
@@ -120,18 +127,18 @@ def _through_pool(layer: Node, x: np.ndarray, out: np.ndarray, error: np.ndarray
 
 def _windows(layer: Node) -> list[tuple[int, int, tuple[slice, ...]]]:
     """Return for each tap its position and its slices of the padded input."""
-    (kh, kw), s, (height, width, _) = layer.kernel, layer.stride, layer.out_shape
-    return [
-        (ky, kx, (slice(None), slice(ky, ky + (height - 1) * s + 1, s), slice(kx, kx + (width - 1) * s + 1, s)))
-        for ky in range(kh)
-        for kx in range(kw)
-    ]
+    (kh, kw), (down, across), (height, width, _) = layer.kernel, layer.stride, layer.out_shape
+    rows = [slice(ky, ky + (height - 1) * down + 1, down) for ky in range(kh)]
+    columns = [slice(kx, kx + (width - 1) * across + 1, across) for kx in range(kw)]
+    return [(ky, kx, (slice(None), row, column)) for ky, row in enumerate(rows) for kx, column in enumerate(columns)]
 
 
 def _padded(layer: Node, x: np.ndarray, outside: float) -> np.ndarray:
-    more = [(layer.pad, layer.pad + size + layer.stride) for size in layer.kernel]
+    axes = zip(layer.kernel, layer.stride, layer.pad, strict=True)
+    more = [(pad, pad + kernel + stride) for kernel, stride, pad in axes]
     return np.pad(x, ((0, 0), *more, (0, 0)), constant_values=outside)
 
 
 def _inside(layer: Node, handed: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return handed[:, layer.pad : layer.pad + x.shape[1], layer.pad : layer.pad + x.shape[2]]
+    top, left = layer.pad
+    return handed[:, top : top + x.shape[1], left : left + x.shape[2]]

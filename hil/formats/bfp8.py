@@ -13,8 +13,8 @@ EXPONENT = 2  # bytes of the exponent of a sample's logits
 def scratch_size(layer: Node) -> int:
     """Return the scratch bytes of a convolution's forward pass: the most that the kernel of any core needs."""
     (height, width, channels), (kernel_h, kernel_w) = layer.in_shape, layer.kernel
-    rows = max(height + 2 * layer.pad, 2 * kernel_h)
-    padded = rows * (width + 2 * layer.pad) * channels + 64 + 4 * kernel_h * (kernel_w * channels + 1)
+    rows = max(height + 2 * layer.pad[0], 2 * kernel_h)
+    padded = rows * (width + 2 * layer.pad[0]) * channels + 64 + 4 * kernel_h * (kernel_w * channels + 1)
     return max(padded, 8 * kernel_h * kernel_w * channels + 16)
 
 
@@ -24,4 +24,4 @@ def gradient_scratch_size(layer: Node) -> int:
     Its padded input, and the sums of one output channel.
     """
     (height, width, channels), (kernel_h, kernel_w) = layer.in_shape, layer.kernel
-    return (height + 2 * layer.pad) * (width + 2 * layer.pad) * channels + 64 + 4 * kernel_h * kernel_w * channels
+    return (height + 2 * layer.pad[0]) * (width + 2 * layer.pad[0]) * channels + 64 + 4 * kernel_h * kernel_w * channels

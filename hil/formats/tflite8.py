@@ -27,27 +27,27 @@ def work(layer: Node, in_chain: bool = False, goes_on: bool = False) -> int:
 
 def forward_scratch(layer: Node, in_chain: bool = False) -> int:
     """Return the scratch of a layer's kernel; 0 where it has none."""
-    (kernel_h, kernel_w), stride, channels = layer.kernel, layer.stride, layer.in_shape[2]
+    (kernel_h, kernel_w), (down, across), channels = layer.kernel, layer.stride, layer.in_shape[2]
     out_h, out_w, out_c = layer.out_shape
     if layer.op is Op.CONV2D:
         taps = kernel_h * kernel_w * channels
         rows = min(out_h, (max(3072 // taps, 16) + out_w - 1) // out_w)
-        height = (rows - 1) * min(stride, kernel_h) + kernel_h
-        pitch = up(((out_w - 1) * stride + kernel_w) * channels, 2)
+        height = (rows - 1) * min(down, kernel_h) + kernel_h
+        pitch = up(((out_w - 1) * across + kernel_w) * channels, 2)
         return 8 * taps + 24 + 8 * rows * out_w + 2 * height * pitch
     if layer.op is Op.POINTWISE:
         block = min(max(2048 // channels // 2 * 2, 16), 64)
         return 8 * channels + 24 + 8 * block + 2 * block * channels
     if layer.op is Op.DEPTHWISE:
         height = 1 if in_chain else out_h
-        plane = ((height - 1) * stride + kernel_h) * ((out_w - 1) * stride + kernel_w)
+        plane = ((height - 1) * down + kernel_h) * ((out_w - 1) * across + kernel_w)
         return plane + 8 + kernel_h * kernel_w
     return 4 * out_c if layer.op is Op.FULLY_CONNECTED else 0
 
 
 def ring_width(layer: Node) -> int:
     """Return the positions in a row of the ring of a depthwise layer, padding included."""
-    return max(layer.pad + layer.in_shape[1], (layer.out_shape[1] - 1) * layer.stride + layer.kernel[1])
+    return max(layer.pad[1] + layer.in_shape[1], (layer.out_shape[1] - 1) * layer.stride[1] + layer.kernel[1])
 
 
 def ring(layer: Node) -> int:
@@ -68,24 +68,25 @@ def gradient_sums(layer: Node, weights_too: bool) -> int:
 
 
 def _gradient_scratch(layer: Node) -> int:
-    (kernel_h, kernel_w), (out_h, out_w, _) = layer.kernel, layer.out_shape
+    (kernel_h, kernel_w), (down, across), (out_h, out_w, _) = layer.kernel, layer.stride, layer.out_shape
     if layer.op is Op.CONV2D:
         return 32 * layer.taps
     if layer.op is Op.DEPTHWISE:
-        height, width = out_h + (kernel_h - 1) // layer.stride, out_w + (kernel_w - 1) // layer.stride
+        height, width = out_h + (kernel_h - 1) // down, out_w + (kernel_w - 1) // across
         return height * width + 8 + out_h * out_w
     return 0
 
 
 def input_error(layer: Node, inputs: int) -> int:
     """Return what the error of the input of a layer with weights, so many elements, is made in."""
-    (kernel_h, kernel_w), (in_h, in_w, _), stride = layer.kernel, layer.in_shape, layer.stride
+    kernel_h, kernel_w = layer.kernel
     scratch = 0
     if layer.op is Op.CONV2D:
         scratch = 4 * layer.taps
     if layer.op is Op.DEPTHWISE:
         height, width = (
-            (size - 1) // stride + 1 + (kernel - 1) // stride for size, kernel in ((in_h, kernel_h), (in_w, kernel_w))
+            (size - 1) // stride + 1 + (kernel - 1) // stride
+            for size, kernel, stride in zip(layer.in_shape[:2], layer.kernel, layer.stride, strict=True)
         )
         scratch = height * width + 8 + kernel_h * kernel_w
     return up(4 * inputs, 8) + up(layer.out_size, 8) + up(scratch, 8)

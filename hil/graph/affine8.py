@@ -47,7 +47,7 @@ def with_scales(graph: Graph) -> Graph:
             if layer.op in POOLS:
                 scale, zero = held[layer.reads[0]]
             else:
-                s, _, z = params(layer.low, layer.high, graph.affine_rounding)
+                s, _, z = params(layer.low, layer.high, layer.rounding)
                 scale, zero = float(s), int(z)
             layer = replace(layer, scale=scale, zero=zero)
         layers.append(layer)

@@ -16,8 +16,8 @@ def bfp8_node(
     in_shape: Shape,
     out_shape: Shape,
     kernel: tuple[int, int] = (0, 0),
-    stride: int = 0,
-    pad: int = 0,
+    stride: tuple[int, int] = (0, 0),
+    pad: tuple[int, int] = (0, 0),
     weights: np.ndarray | None = None,
     weight_exp: int = 0,
 ) -> Node:

@@ -10,14 +10,15 @@ from functools import cached_property
 import numpy as np
 
 from hil.graph.chain_formats import ChainFormat
-from hil.graph.graph import CHAINS, POOLS, WEIGHTED, Format, Op, weight_type
+from hil.graph.graph import CHAINS, POOLS, WEIGHTED, Format, Op, rounding_word, weight_type
 from hil.graph.layouts import LAYOUTS
-from hil.graph.parameters import OUTPUT, Arrays, Factors, Output
+from hil.graph.parameters import NO_BYTES, OUTPUT, Arrays, Factor, Factors, Output
 from hil.graph.record import Header, Record
 
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-40, 2.0**40
 LARGEST_WEIGHT, LARGEST_BIAS = 127, 2**30
-LEAST_MULTIPLIER = 2**30
+LEAST_MULTIPLIER, LEAST_OF_MEAN = 2**30, 2**29
+MOST_POSITIONS = 2**16
 SHIFTS, ADD_SHIFTS = (-31, 30), (-31, 0)
 
 Fault = tuple[int, str]
@@ -67,7 +68,7 @@ class Contents(ABC):
         while value:
             maker = self.records[value - 1]
             found = LAYOUTS[maker.format].quantization(
-                self.blob, maker.parameters_at, maker.op, maker.channels, self.header.affine_rounding
+                self.blob, maker.parameters_at, maker.op, maker.channels, rounding_word(maker.format, maker.rounding)
             )
             if found is not None:
                 return found
@@ -117,8 +118,8 @@ class Chain(Contents):
     def scales(self) -> Iterator[Fault]:
         """Check 9."""
         header, record, (least, most) = self.header, self.record, self.format.exponents
-        if (header.scale, header.zero, header.rounding) != (2.0**self.format.input_exponent, 0, 0):
-            found = f"scale {header.scale}, zero point {header.zero} and rounding {header.rounding}"
+        if (header.scale, header.zero) != (2.0**self.format.input_exponent, 0):
+            found = f"scale {header.scale} and zero point {header.zero}"
             yield 9, f"an input of {found} is none of {Format(record.format).name.lower()}"
         if record.op in WEIGHTED and not within(record.exponent, least, most):
             yield 9, f"weight exponent {record.exponent} is outside {least}..{most}"
@@ -154,7 +155,7 @@ class Affine(Contents):
 
     def sums(self) -> Iterator[Fault]:
         """Check 11, of positions and of an add."""
-        yield from counts((self.positions,), (2**16,))
+        yield from counts((self.positions,), (MOST_POSITIONS,))
         if self.factors is not None:
             multipliers, shifts, _ = self.factors
             if not (within(multipliers, LEAST_MULTIPLIER) and within(shifts, *ADD_SHIFTS)):
@@ -184,9 +185,16 @@ class Tflite8(Affine):
             return None
         return Arrays.unpack(self.blob, record.parameters_at + OUTPUT.size, record.channels)
 
+    @cached_property
+    def factor(self) -> Factor | None:
+        """Of a mean, else None."""
+        record = self.record
+        return Factor.unpack(self.blob, record.parameters_at + OUTPUT.size) if record.op == Op.MEAN else None
+
     def padding(self) -> Iterator[Fault]:
         """Check 7."""
-        if self.output.none or (self.factors is not None and self.factors.none):
+        of_mean = self.factor is not None and self.factor.none != NO_BYTES
+        if self.output.none or (self.factors is not None and self.factors.none) or of_mean:
             yield 7, "a field of its parameters that must be zero is not"
         end = self.record.end
         padding_of_shifts = self.blob[end - -self.record.channels % 4 : end]
@@ -201,6 +209,8 @@ class Tflite8(Affine):
     def sums(self) -> Iterator[Fault]:
         """Check 11."""
         yield from super().sums()
+        if self.factor is not None:
+            yield from self._mean(self.factor)
         if self.arrays is None:
             return
         yield from counts((self.record.taps, self.error_products), (2**15, 2**17))
@@ -208,6 +218,13 @@ class Tflite8(Affine):
             yield 11, "a bias is beyond 2^30"
         if not (within(self.arrays.multiplier, LEAST_MULTIPLIER) and within(self.arrays.shift, *SHIFTS)):
             yield 11, "a multiplier is outside 2^30..2^31 - 1, or a shift outside -31..30"
+
+    def _mean(self, factor: Factor) -> Iterator[Fault]:
+        """Check 11, of a mean."""
+        height, width, _ = self.record.in_shape
+        yield from counts((height * width,), (MOST_POSITIONS,))
+        if not (factor.multiplier >= LEAST_OF_MEAN and within(factor.shift, *SHIFTS)):
+            yield 11, f"multiplier {factor.multiplier} with shift {factor.shift} is none of a mean"
 
     def weights(self) -> Iterator[Fault]:
         """Check 12."""
@@ -219,6 +236,13 @@ class Tflite8(Affine):
         by_channel = weights.reshape(-1, record.channels) if depthwise else weights.reshape(record.channels, -1).T
         if (by_channel.sum(0, np.int64) != self.arrays.sums).any():
             yield 12, "a sum is not that of the weights"
+
+    def limits(self) -> Iterator[Fault]:
+        """Check 13."""
+        yield from super().limits()
+        limits = self.output.act_min, self.output.act_max
+        if self.record.op == Op.TABLE and limits != (-128, 127):
+            yield 13, f"a table has the limits {limits[0]} and {limits[1]}, not -128 and 127"
 
 
 def is_scale(scale: float | np.ndarray) -> bool:

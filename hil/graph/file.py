@@ -11,15 +11,14 @@ import xxhash
 from hil.errors import RigError
 from hil.graph.affine8 import with_scales
 from hil.graph.file_checks import HEADER_LAYER, Refusal, check_header, check_layer
-from hil.graph.graph import PAIRED, Format, Graph, Node, Op, Parameters, named, weight_type
+from hil.graph.graph import PAIRED, ROUNDINGS, Format, Graph, Node, Op, Parameters, named, rounding_word, weight_type
 from hil.graph.layouts import LAYOUTS, parameter_bytes
 from hil.graph.parameters import ended, padded
-from hil.graph.record import AFFINE_ROUNDINGS, HEADER, RECORD, Header, Record
+from hil.graph.record import HEADER, NO_BYTES, RECORD, Header, Record
 
-MAGIC, VERSION = 0x54454E48, 3
-OLD_VERSIONS = (1, 2)
+MAGIC, VERSION = 0x54454E48, 4
+OLD_VERSIONS = (1, 2, 3)
 DIGEST_FROM = 16
-ROUNDINGS = ("double", "single")  # bit 0 of the rounding
 
 
 class NetworkFileError(RigError):
@@ -45,18 +44,23 @@ def encode(graph: Graph) -> bytes:
             data += padded(layer.own.weights.astype(weight_type(layer.format)).tobytes())
         if layer.format in LAYOUTS:
             data += LAYOUTS[layer.format].pack(layer, graph)
-    rounding = ROUNDINGS.index(graph.rounding) + 2 * AFFINE_ROUNDINGS.index(graph.affine_rounding)
-    header = Header(graph.in_shape, graph.classes, graph.scale, graph.zero, rounding)
-    rest = header.pack() + records + data
-    start = struct.pack("<IHHI", MAGIC, VERSION, len(graph.layers), DIGEST_FROM + len(rest))
+    header = Header(graph.in_shape, graph.classes, graph.scale, graph.zero)
+    return whole(header, len(graph.layers), records + data)
+
+
+def whole(header: Header, count: int, data: bytes) -> bytes:
+    """Return a file with its start: of a header, `count` records, and what follows them."""
+    rest = header.pack() + data
+    start = struct.pack("<IHHI", MAGIC, VERSION, count, DIGEST_FROM + len(rest))
     return start + struct.pack("<I", xxhash.xxh32_intdigest(rest)) + rest
 
 
 def _record(layer: Node, offset: int) -> Record:
     after = offset + _weights_end(layer)
     return Record(
-        layer.op, layer.format, layer.kernel, layer.stride, layer.pad, layer.block, layer.weight_exp,
-        layer.reads[0], layer.reads[1] if len(layer.reads) > 1 else 0, layer.in_shape, layer.out_shape, 0,
+        layer.op, layer.format, layer.block, layer.weight_exp, layer.kernel, layer.stride, layer.pad,
+        layer.reads[0], layer.reads[1] if len(layer.reads) > 1 else 0, layer.in_shape, layer.out_shape,
+        ROUNDINGS[layer.format][layer.rounding], NO_BYTES,
         offset if layer.own is not None else 0, after if layer.format in LAYOUTS else 0,
     )  # fmt: skip
 
@@ -87,8 +91,7 @@ def decode(blob: bytes, name: str = "network") -> Graph:
         raise NetworkFileError(_sentence(refusal), refusal.layer, refusal.check) from refusal
     names = named([Op(record.op) for record in records])
     layers = tuple(_layer(blob, record, title) for record, title in zip(records, names, strict=True))
-    roundings = ROUNDINGS[header.rounding & 1], AFFINE_ROUNDINGS[header.rounding >> 1]
-    return with_scales(Graph(name, layers, header.in_shape, header.classes, header.scale, header.zero, *roundings))
+    return with_scales(Graph(name, layers, header.in_shape, header.classes, header.scale, header.zero))
 
 
 def _check_start(blob: bytes) -> int:
@@ -137,9 +140,10 @@ def _layer(blob: bytes, record: Record, name: str) -> Node:
         weights = np.frombuffer(blob, weight_type(record.format), record.weights, record.weights_at).copy()
         own = Parameters(weights.reshape(_weight_shape(op, record)), exponent=record.exponent)
     reads = (record.first, record.second) if op in PAIRED else (record.first,)
+    format = Format(record.format)
     node = Node(
         name, op, reads, record.in_shape, record.out_shape, record.kernel, record.stride, record.pad, record.block,
-        own=own, format=Format(record.format),
+        own=own, format=format, rounding=rounding_word(format, record.rounding),
     )  # fmt: skip
     return LAYOUTS[record.format].unpack(blob, record.parameters_at, node) if record.format in LAYOUTS else node
 

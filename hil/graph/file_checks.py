@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from hil.graph.affine8_contents import Affine8
 from hil.graph.contents import Chain, Contents, Tflite8, is_scale
 from hil.graph.float32_contents import Float32
-from hil.graph.graph import CHAINS, OPS, PAIRED, POOLS, WEIGHTED, WINDOWED, Format, Op, Shape
+from hil.graph.graph import CHAINS, OPS, PAIRED, ROUNDINGS, SPREADING, WEIGHTED, WINDOWED, Format, Op, Shape
 from hil.graph.layouts import LAYOUTS
 from hil.graph.parameters import ended
-from hil.graph.record import Header, Record
+from hil.graph.record import NO_BYTES, Header, Record
 from hil.graph.w16a8_contents import W16A8
 
 HEADER_LAYER = 255
 MOST_LAYERS, LEAST_CLASSES, MOST_CLASSES = 64, 2, 1024
-MOST_CHAIN_LAYERS = 32
-BY_ELEMENT = (Op.RELU, Op.CAST, Op.HARD_SWISH)
-KEEP_CHANNELS = (Op.DEPTHWISE, *POOLS, *BY_ELEMENT)
+MOST_CHAIN_LAYERS, MOST_CHAIN_CLASSES = 32, 256
+BY_ELEMENT = (Op.RELU, Op.CAST, Op.HARD_SWISH, Op.TABLE)
+ONE_PLACE = (Op.FULLY_CONNECTED, Op.MEAN)
+KEEP_CHANNELS = (Op.DEPTHWISE, *SPREADING, *BY_ELEMENT)
 KEEP_PLACES = (Op.POINTWISE, *BY_ELEMENT)
-LARGEST_ROUNDING = 3
 BLOCKS = 4
 CONTENTS: dict[Format, type[Contents]] = {
     Format.TFLITE8: Tflite8,
@@ -55,26 +55,15 @@ def check_header(header: Header, records: Sequence[Record]) -> None:
     count = len(records)
     if not 1 <= count <= MOST_LAYERS:
         raise Refusal(HEADER_LAYER, 0, f"{count} layers, not 1..{MOST_LAYERS}")
-    if not LEAST_CLASSES <= header.classes <= MOST_CLASSES:
-        raise Refusal(HEADER_LAYER, 0, f"{header.classes} classes, not {LEAST_CLASSES}..{MOST_CLASSES}")
-    if header.none:
+    most = MOST_CHAIN_CLASSES if records[0].format in CHAINS else MOST_CLASSES
+    if not LEAST_CLASSES <= header.classes <= most:
+        raise Refusal(HEADER_LAYER, 0, f"{header.classes} classes, not {LEAST_CLASSES}..{most}")
+    if header.none != NO_BYTES:
         raise Refusal(HEADER_LAYER, 7, "a field that must be zero is not")
-    if not _has_roundings(header.rounding, records):
-        raise Refusal(HEADER_LAYER, 7, f"rounding {header.rounding}, which its layers do not have")
     if not is_scale(header.scale):
         raise Refusal(HEADER_LAYER, 9, f"the scale of the input is {header.scale}")
     if 0 in header.in_shape:
         raise Refusal(HEADER_LAYER, 10, "a dimension of the input is 0")
-
-
-def _has_roundings(rounding: int, records: Sequence[Record]) -> bool:
-    """Return whether a rounding may be that of a file: bit 1 is that of its layers of `affine8`, bit 0 of `tflite8`.
-
-    Bit 0 of a file that begins in another format is a matter of check 9. What begins in `affine8` has no `tflite8`.
-    """
-    if rounding & 1 and records[0].format == Format.AFFINE8:
-        return False
-    return rounding <= (LARGEST_ROUNDING if any(record.format == Format.AFFINE8 for record in records) else 1)
 
 
 def check_layer(index: int, records: Sequence[Record], header: Header, blob: bytes, end: int) -> int:
@@ -99,7 +88,7 @@ def _faults(index: int, records: Sequence[Record], header: Header, blob: bytes, 
     yield from _window(record)
     yield from _format(record, index, records)
     yield from _places(record, is_last, len(blob), end)
-    yield from _zeros(record)
+    yield from _zeros(record, records)
     contents = CONTENTS[Format(record.format)](blob, index, records, header)
     yield from contents.padding()
     if is_last and (record.op, record.out_shape[2]) != (Op.FULLY_CONNECTED, header.classes):
@@ -130,7 +119,7 @@ def _reads(record: Record, shapes: Sequence[Shape]) -> Iterator[Fault]:
 
 def _output(record: Record) -> Iterator[Fault]:
     what = f"output {record.out_shape} does not follow from the operation and input {record.in_shape}"
-    if record.op == Op.FULLY_CONNECTED and record.out_shape[:2] != (1, 1):
+    if record.op in ONE_PLACE and record.out_shape[:2] != (1, 1):
         yield 3, what
     if record.op in KEEP_CHANNELS and record.out_shape[2] != record.in_shape[2]:
         yield 3, what
@@ -138,26 +127,27 @@ def _output(record: Record) -> Iterator[Fault]:
         yield 3, what
     if record.op not in WINDOWED:
         return
-    for kernel, inside, out in zip(record.kernel, record.in_shape[:2], record.out_shape[:2], strict=True):
-        last = (out - 1) * record.stride
-        if not record.pad < kernel:
-            yield 3, f"padding {record.pad} is not below the kernel of {kernel}"
-        if not (last < inside + record.pad and last + kernel <= inside + 2 * record.pad + 1):
+    for kernel, stride, pad, inside, out in zip(
+        record.kernel, record.stride, record.pad, record.in_shape[:2], record.out_shape[:2], strict=True
+    ):
+        if not pad < kernel:
+            yield 3, f"padding {pad} is not below the kernel of {kernel}"
+        if not (out - 1) * stride < inside + pad:
             yield 3, what
 
 
 def _window(record: Record) -> Iterator[Fault]:
-    window = (*record.kernel, record.stride, record.pad)
-    right = record.stride > 0 if record.op in WINDOWED else window == (0, 0, 0, 0)
+    window = (record.kernel, record.stride, record.pad)
+    right = min(record.stride) > 0 if record.op in WINDOWED else window == ((0, 0), (0, 0), (0, 0))
     if record.op == Op.POINTWISE:
-        right = window == (1, 1, 1, 0)
+        right = window == ((1, 1), (1, 1), (0, 0))
     if not right:
         yield 4, f"{_shown(record)} is not a {Op(record.op).name.lower()}"
 
 
 def _shown(record: Record) -> str:
-    kernel_h, kernel_w = record.kernel
-    return f"kernel {kernel_h} x {kernel_w}, stride {record.stride}, padding {record.pad}"
+    kernel, stride, pad = (f"{down} x {across}" for down, across in (record.kernel, record.stride, record.pad))
+    return f"kernel {kernel}, stride {stride}, padding {pad}"
 
 
 def _format(record: Record, index: int, records: Sequence[Record]) -> Iterator[Fault]:
@@ -183,14 +173,16 @@ def _chain(record: Record, index: int, records: Sequence[Record], name: str) -> 
         yield 5, f"it reads value {record.first}, and {name} has chains only: value {index}"
     if record.op == Op.RELU and (index == 0 or records[index - 1].op == Op.RELU):
         yield 5, "a relu reads the input or a relu, and so has no buffer to work in"
+    pad, _ = record.pad
     places = tuple(zip(record.kernel, record.in_shape[:2], record.out_shape[:2], strict=True))
     if record.op == Op.CONV2D:
-        full = all(out == size + 2 * record.pad - kernel + 1 for kernel, size, out in places)
-        if record.stride != 1 or not full:
+        full = all(out == size + 2 * pad - kernel + 1 for kernel, size, out in places)
+        if record.stride != (1, 1) or record.pad != (pad, pad) or not full:
             yield 5, f"a conv2d of {_shown(record)} with output {record.out_shape} is none of {name}"
     if record.op == Op.MAX_POOL:
-        apart = all(kernel == record.stride and out == size // record.stride for kernel, size, out in places)
-        if record.pad or not apart:
+        side, _ = record.kernel
+        apart = all(kernel == side and out == size // side for kernel, size, out in places)
+        if record.stride != (side, side) or record.pad != (0, 0) or not apart:
             yield 5, f"a max_pool of {_shown(record)} with output {record.out_shape} is none of {name}"
 
 
@@ -205,9 +197,15 @@ def _places(record: Record, is_last: bool, total: int, end: int) -> Iterator[Fau
         yield 6, f"its data end at {after}, the file at {total}"
 
 
-def _zeros(record: Record) -> Iterator[Fault]:
-    if record.none:
+def _zeros(record: Record, records: Sequence[Record]) -> Iterator[Fault]:
+    if record.none != NO_BYTES:
         yield 7, "a field that must be zero is not"
+    format = Format(record.format)
+    if record.rounding not in ROUNDINGS[format].values():
+        yield 7, f"{format.name.lower()} has no rounding {record.rounding}"
+    of_affine8 = [each.rounding for each in records if each.format == Format.AFFINE8]
+    if format is Format.AFFINE8 and record.rounding != of_affine8[0]:
+        yield 7, f"its rounding is {record.rounding}, and that of the first layer of affine8 is {of_affine8[0]}"
     if record.op in WEIGHTED and not 1 <= record.block <= BLOCKS:
         yield 7, f"block {record.block} is not 1..{BLOCKS}"
     if record.op not in WEIGHTED and record.block:

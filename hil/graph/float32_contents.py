@@ -27,8 +27,8 @@ class Float32(Contents):
         header = self.header
         if self.records[0].format != Format.FLOAT32:
             return
-        if not within(header.scale, SMALLEST_SCALE, LARGEST_SCALE) or header.rounding:
-            yield 9, f"an input of scale {header.scale} and rounding {header.rounding} is none of float32"
+        if not within(header.scale, SMALLEST_SCALE, LARGEST_SCALE):
+            yield 9, f"an input of scale {header.scale} is none of float32"
 
     def sums(self) -> Iterator[Fault]:
         """Check 11."""

@@ -30,6 +30,8 @@ class Op(IntEnum):
     CAST = 9
     HARD_SWISH = 10
     MULTIPLY = 11
+    TABLE = 12
+    MEAN = 13
 
 
 class Format(IntEnum):
@@ -46,7 +48,8 @@ POOLS = (Op.MAX_POOL, Op.AVERAGE_POOL)
 WEIGHTED = (Op.CONV2D, Op.FULLY_CONNECTED, Op.DEPTHWISE, Op.POINTWISE)
 WINDOWED = (Op.CONV2D, Op.DEPTHWISE, Op.POINTWISE, *POOLS)
 PAIRED = (Op.ADD, Op.MULTIPLY)  # they read two values
-GATED = (*WEIGHTED, Op.ADD)  # errors pass them where the output lies between its limits
+GATED = (*WEIGHTED, Op.ADD, Op.MEAN)  # errors pass them where the output lies between its limits
+SPREADING = (*POOLS, Op.MEAN)  # errors go back to positions of the input as they are
 CHAINS: dict[Format, ChainFormat] = {Format[name.upper()]: chain for name, chain in CHAIN_FORMATS.items()}
 """The formats whose networks are chains."""
 WEIGHTS: dict[Format, np.dtype] = {
@@ -60,11 +63,19 @@ WEIGHTS: dict[Format, np.dtype] = {
 _COMMON = tuple(op for op in Op if op < Op.CAST and op is not Op.RELU)
 OPS: dict[Format, tuple[Op, ...]] = {
     **dict.fromkeys(WEIGHTS, _COMMON),
+    Format.TFLITE8: (*_COMMON, Op.TABLE, Op.MEAN),
     Format.FLOAT32: (*_COMMON, Op.CAST, Op.HARD_SWISH, Op.MULTIPLY),
     Format.AFFINE8: (*_COMMON, Op.HARD_SWISH, Op.MULTIPLY),
     **{format: tuple(Op[name.upper()] for name in chain.operations) for format, chain in CHAINS.items()},
 }
 """The operations that a format has; a chain has those of chains.toml."""
+ROUNDINGS: dict[Format, dict[str, int]] = {
+    **{format: {"": 0} for format in Format},
+    Format.TFLITE8: {"double": 0, "single": 1},
+    Format.W16A8: {"single": 1},
+    Format.AFFINE8: {"nearest": 0, "floor": 1},
+}
+"""The roundings of a format, numbered as in the network file; the first is that of a node which says none."""
 LARGEST_FLOAT = 2.0**40  # magnitude of a value and of an error in `float32`, and of a limit in `affine8`
 
 KIND = {
@@ -79,6 +90,8 @@ KIND = {
     Op.CAST: "cast",
     Op.HARD_SWISH: "hswish",
     Op.MULTIPLY: "mul",
+    Op.TABLE: "table",
+    Op.MEAN: "gap",
 }
 
 
@@ -128,22 +141,34 @@ class AddFactors:
     shifts: tuple[int, int, int]
 
 
+@dataclass(frozen=True)
+class MeanFactor:
+    """Multiplier, 2^29..2^31 - 1, and shift, -31..30, of a mean (docs/arithmetic-tflite.md, section 4)."""
+
+    multiplier: int
+    shift: int
+
+
 @dataclass(frozen=True, eq=False)
 class Node:
     """One layer; `reads` are the values it takes: one, or the two of an add or a multiply.
 
     Attributes:
-        name: `conv1`, `dw1`, `pw1`, `fc1`, `relu1`, `pool1`, `mean1`, `add1`, `cast1`, `hswish1`, `mul1`, ... by kind.
+        name: `conv1`, `dw1`, `pw1`, `fc1`, `relu1`, `pool1`, `mean1`, `add1`, `cast1`, `hswish1`, `mul1`, `table1`,
+            `gap1`, ... by kind.
         op: the operation.
         reads: 0 is the network's input, v the output of node v - 1.
         in_shape, out_shape: height, width, channels.
-        kernel, stride, pad: of the windows; (0, 0), 0 and 0 where there are none.
+        kernel, stride: of the windows, down and across; (0, 0) where there are none.
+        pad: positions above and left of the image that windows cover; (0, 0) where there are none.
         block: of sparse training, 1..4; 0 without weights.
         act_min, act_max: limits of the output: whole numbers; in `float32` and `affine8` binary32 numbers.
         scale, zero: of the output (`tflite8`, `w16a8`; `affine8`: by `affine8.with_scales`); a binary32 number.
         own: weights and what goes with them; None where there are none.
-        factors: of an add, else None.
+        factors: of an add or a mean, else None.
         format: of the output and of the weights.
+        rounding: `double` or `single` (`tflite8`), `single` (`w16a8`), `nearest` or `floor` (`affine8`), else "".
+        table: outputs for the inputs -128..127, int8 [256], of a table; else None.
         low, high: what -128 and 127 of the output stand for, binary32 numbers (`affine8` but pools; else 0.0).
     """
 
@@ -153,18 +178,25 @@ class Node:
     in_shape: Shape
     out_shape: Shape
     kernel: tuple[int, int] = (0, 0)
-    stride: int = 0
-    pad: int = 0
+    stride: tuple[int, int] = (0, 0)
+    pad: tuple[int, int] = (0, 0)
     block: int = 0
     act_min: float = -128
     act_max: float = 127
     scale: float = 1.0
     zero: int = 0
     own: Parameters | None = None
-    factors: AddFactors | None = None
+    factors: AddFactors | MeanFactor | None = None
     format: Format = Format.TFLITE8
     low: float = 0.0
     high: float = 0.0
+    rounding: str = ""
+    table: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        """Give a node that says no rounding the first of its format."""
+        if not self.rounding:
+            object.__setattr__(self, "rounding", next(iter(ROUNDINGS[self.format])))
 
     @property
     def in_size(self) -> int:
@@ -217,8 +249,6 @@ class Graph:
         in_shape: of the network's input.
         classes: 2..1024.
         scale, zero: of the input; the scale is a binary32 number (`bfp8`: 2 to the power of its exponent).
-        rounding: `double` or `single` (`tflite8`); `w16a8`: `single`.
-        affine_rounding: `nearest` or `floor` (`affine8`).
     """
 
     name: str
@@ -227,8 +257,12 @@ class Graph:
     classes: int
     scale: float = float(np.float32(1 / 255))
     zero: int = -128
-    rounding: str = "double"
-    affine_rounding: str = "nearest"
+
+    @property
+    def affine_rounding(self) -> str:
+        """The rounding that all nodes in `affine8` have; `nearest` where there is none."""
+        roundings = (layer.rounding for layer in self.layers if layer.format is Format.AFFINE8)
+        return next(roundings, "nearest")
 
     @property
     def formats(self) -> tuple[Format, ...]:
@@ -293,6 +327,11 @@ class Graph:
             assert old is not None
             layers[index] = replace(layers[index], own=replace(old, weights=weights, bias=bias))
         return replace(self, layers=tuple(layers))
+
+
+def rounding_word(format: int, number: int) -> str:
+    """Return the word for a number that a format has in `ROUNDINGS`."""
+    return next(word for word, its in ROUNDINGS[Format(format)].items() if its == number)
 
 
 def weight_type(format: int) -> np.dtype:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from hil.graph.affine8_parameters import Affine8Layout
-from hil.graph.graph import AddFactors, Format, Graph, Node, Op
-from hil.graph.parameters import FACTORS, Arrays, Biases, Factors, Limits, Output, Scaling
+from hil.graph.graph import Format, Graph, Node, Op
+from hil.graph.parameters import Arrays, Biases, Factor, Factors, Limits, Output, Scaling, Table
 
 
 class Layout(Protocol):
@@ -28,23 +29,23 @@ class Layout(Protocol):
     def quantization(self, blob: bytes, offset: int, op: int, channels: int, rounding: str) -> tuple[float, int] | None:
         """Return scale and zero point of the output; None if they are those of the input.
 
-        `rounding` is that of `affine8` in the header.
+        `rounding` is the word of the layer's.
         """
 
 
 @dataclass(frozen=True)
 class StartAndOwn:
-    """What all layers begin with, then what an add or a layer with weights has.
+    """What all layers begin with, then what some operations or a layer with weights have.
 
     Attributes:
         start: what all layers begin with.
         own: what a layer with weights continues with; `BIASES_AT` is the offset of its biases there.
-        has_factors: an add continues with factors.
+        more: what the layers of an operation without weights continue with.
     """
 
     start: type[Output] | type[Limits]
     own: type[Arrays] | type[Scaling] | type[Biases]
-    has_factors: bool
+    more: Mapping[int, type[Factors] | type[Factor] | type[Table]]
 
     def biases_at(self, channels: int) -> int:
         """As `Layout`."""
@@ -52,14 +53,14 @@ class StartAndOwn:
 
     def size(self, op: int, channels: int) -> int:
         """As `Layout`."""
-        factors = FACTORS.size if self.has_factors and op == Op.ADD else 0
-        return self.start.size() + factors + (self.own.size(channels) if channels else 0)
+        more = self.more[op].size() if op in self.more else 0
+        return self.start.size() + more + (self.own.size(channels) if channels else 0)
 
     def pack(self, layer: Node, graph: Graph) -> bytes:
         """As `Layout`."""
         data = self.start.of(layer).pack()
-        if self.has_factors and layer.factors is not None:
-            data += Factors(layer.factors.multipliers, layer.factors.shifts).pack()
+        if layer.op in self.more:
+            data += self.more[layer.op].of(layer).pack()
         if layer.own is not None:
             data += self.own.of(layer.op, layer.own).pack()
         return data
@@ -68,8 +69,8 @@ class StartAndOwn:
         """As `Layout`."""
         after = offset + self.start.size()
         read: dict[str, Any] = dict(self.start.unpack(blob, offset).fields())
-        if self.has_factors and layer.op is Op.ADD:
-            read["factors"] = AddFactors(*Factors.unpack(blob, after)[:2])
+        if layer.op in self.more:
+            read |= self.more[layer.op].unpack(blob, after).fields()
         if layer.own is not None:
             read["own"] = self.own.unpack(blob, after, layer.channels).with_weights(layer.own.weights)
         return replace(layer, **read)
@@ -81,9 +82,9 @@ class StartAndOwn:
 
 
 LAYOUTS: dict[int, Layout] = {
-    Format.TFLITE8: StartAndOwn(Output, Arrays, has_factors=True),
-    Format.FLOAT32: StartAndOwn(Limits, Biases, has_factors=False),
-    Format.W16A8: StartAndOwn(Output, Scaling, has_factors=True),
+    Format.TFLITE8: StartAndOwn(Output, Arrays, {Op.ADD: Factors, Op.MEAN: Factor, Op.TABLE: Table}),
+    Format.FLOAT32: StartAndOwn(Limits, Biases, {}),
+    Format.W16A8: StartAndOwn(Output, Scaling, {Op.ADD: Factors}),
     Format.AFFINE8: Affine8Layout(),
 }
 """By format; the layers of a format that is not here have no parameters."""

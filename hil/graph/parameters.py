@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hil.graph.graph import Node, Op, Parameters
+from hil.graph.graph import AddFactors, MeanFactor, Node, Op, Parameters
 
 OUTPUT = struct.Struct("<fbbbB")  # what the parameters of every tflite8 and w16a8 layer begin with
 LIMITS = struct.Struct("<ff")  # what those of every float32 layer begin with
 FACTORS = struct.Struct("<3i3bB")  # of an add
+FACTOR = struct.Struct("<ib3s")  # of a mean
+TABLE = struct.Struct("<256s")
 SCALING = struct.Struct("<fibBH")  # of the weights of a w16a8 layer
-assert (OUTPUT.size, LIMITS.size, FACTORS.size, SCALING.size) == (8, 8, 16, 12)
+NO_BYTES = bytes(3)
+assert (OUTPUT.size, LIMITS.size, FACTORS.size, FACTOR.size, SCALING.size) == (8, 8, 16, 8, 12)
 
 
 class Output(NamedTuple):
@@ -87,6 +90,12 @@ class Factors(NamedTuple):
     shifts: tuple[int, int, int]
     none: int = 0
 
+    @classmethod
+    def of(cls, layer: Node) -> Factors:
+        """Return those of an add."""
+        assert isinstance(layer.factors, AddFactors)
+        return cls(layer.factors.multipliers, layer.factors.shifts)
+
     def pack(self) -> bytes:
         """Return its bytes."""
         return FACTORS.pack(*self.multipliers, *self.shifts, self.none)
@@ -96,6 +105,77 @@ class Factors(NamedTuple):
         """Read it from a file that is long enough."""
         f = FACTORS.unpack_from(blob, offset)
         return cls(f[:3], f[3:6], f[6])
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a node that they say."""
+        return {"factors": AddFactors(self.multipliers, self.shifts)}
+
+    @staticmethod
+    def size() -> int:
+        """Return their bytes."""
+        return FACTORS.size
+
+
+class Factor(NamedTuple):
+    """Multiplier and shift of a mean; `none` must be zero."""
+
+    multiplier: int
+    shift: int
+    none: bytes = NO_BYTES
+
+    @classmethod
+    def of(cls, layer: Node) -> Factor:
+        """Return those of a mean."""
+        assert isinstance(layer.factors, MeanFactor)
+        return cls(layer.factors.multiplier, layer.factors.shift)
+
+    def pack(self) -> bytes:
+        """Return its bytes."""
+        return FACTOR.pack(*self)
+
+    @classmethod
+    def unpack(cls, blob: bytes, offset: int) -> Factor:
+        """Read it from a file that is long enough."""
+        return cls(*FACTOR.unpack_from(blob, offset))
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of a node that they say."""
+        return {"factors": MeanFactor(self.multiplier, self.shift)}
+
+    @staticmethod
+    def size() -> int:
+        """Return their bytes."""
+        return FACTOR.size
+
+
+class Table(NamedTuple):
+    """Outputs of a table for the inputs -128..127."""
+
+    entries: bytes
+
+    @classmethod
+    def of(cls, layer: Node) -> Table:
+        """Return that of a layer."""
+        assert layer.table is not None
+        return cls(layer.table.astype(np.int8).tobytes())
+
+    def pack(self) -> bytes:
+        """Return its bytes."""
+        return TABLE.pack(*self)
+
+    @classmethod
+    def unpack(cls, blob: bytes, offset: int) -> Table:
+        """Read it from a file that is long enough."""
+        return cls(*TABLE.unpack_from(blob, offset))
+
+    def fields(self) -> dict[str, Any]:
+        """Return the field of a node that it says."""
+        return {"table": np.frombuffer(self.entries, np.int8).copy()}
+
+    @staticmethod
+    def size() -> int:
+        """Return its bytes."""
+        return TABLE.size
 
 
 @dataclass(frozen=True, eq=False)

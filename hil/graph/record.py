@@ -9,31 +9,25 @@ from hil.graph.graph import WEIGHTED, Op, weight_type
 from hil.graph.layouts import parameter_bytes
 from hil.graph.parameters import ended
 
-HEADER = struct.Struct("<IHHIIHHHHfbBH")
-REST = struct.Struct("<HHHHfbBH")  # of the header, from offset 16
-RECORD = struct.Struct("<BB4BBb2B3H3HHII")
-AFFINE_ROUNDINGS = ("nearest", "floor")  # bit 1 of the rounding
-assert (HEADER.size, RECORD.size) == (32, 32)
+HEADER = struct.Struct("<IHHIIHHHHfb3s")
+REST = struct.Struct("<HHHHfb3s")  # of the header, from offset 16
+RECORD = struct.Struct("<BBBb2B2B2B2B3H3HB3sII")
+NO_BYTES = bytes(3)
+assert (HEADER.size, RECORD.size) == (32, 36)
 
 
 class Header(NamedTuple):
-    """The header from offset 16; `none` is the field that must be zero."""
+    """The header from offset 16; `none` must be zero."""
 
     in_shape: tuple[int, int, int]
     classes: int
     scale: float
     zero: int
-    rounding: int
-    none: int = 0
+    none: bytes = NO_BYTES
 
     def pack(self) -> bytes:
         """Return its 16 bytes."""
         return REST.pack(*self.in_shape, *self[1:])
-
-    @property
-    def affine_rounding(self) -> str:
-        """The rounding of `affine8`."""
-        return AFFINE_ROUNDINGS[self.rounding >> 1]
 
     @classmethod
     def unpack(cls, blob: bytes, offset: int) -> Header:
@@ -43,32 +37,34 @@ class Header(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The 32 bytes of a layer; `none` must be zero."""
+    """The 36 bytes of a layer; `none` must be zero."""
 
     op: int
     format: int
-    kernel: tuple[int, int]
-    stride: int
-    pad: int
     block: int
     exponent: int
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    pad: tuple[int, int]
     first: int
     second: int
     in_shape: tuple[int, int, int]
     out_shape: tuple[int, int, int]
-    none: int
+    rounding: int
+    none: bytes
     weights_at: int
     parameters_at: int
 
     def pack(self) -> bytes:
         """Return its bytes."""
-        return RECORD.pack(*self[:2], *self.kernel, *self[3:9], *self.in_shape, *self.out_shape, *self[11:])
+        windows = (*self.kernel, *self.stride, *self.pad)
+        return RECORD.pack(*self[:4], *windows, *self[7:9], *self.in_shape, *self.out_shape, *self[11:])
 
     @classmethod
     def unpack(cls, blob: bytes, offset: int) -> Record:
         """Read it from a file that is long enough."""
         f = RECORD.unpack_from(blob, offset)
-        return cls._make((f[0], f[1], f[2:4], *f[4:10], f[10:13], f[13:16], *f[16:]))
+        return cls._make((*f[:4], f[4:6], f[6:8], f[8:10], *f[10:12], f[12:15], f[15:18], *f[18:]))
 
     @property
     def taps(self) -> int:

@@ -14,7 +14,6 @@ from hil.graph.parameters import OUTPUT, Scaling
 LARGEST_WEIGHTS = (32767, 127)  # w_max
 MOST_PRODUCTS = 2**15  # behind one output
 SHIFTS = (-31, -2)
-SINGLE = 1  # the rounding of the header
 HOLDS = 2**31 - 1 - 2**30  # what products may add to a bias in int32
 SATURATES_FROM = -22  # a shift from which a sum beyond int32 is an output beyond its limits
 
@@ -56,8 +55,6 @@ class W16A8(Affine):
 
     def scales(self) -> Iterator[Fault]:
         """Check 9."""
-        if self.header.rounding != SINGLE:
-            yield 9, f"rounding {self.header.rounding}, and w16a8 has 1 (single) only"
         if not is_scale(self.output.scale) or (self.scaling is not None and not is_scale(self.scaling.scale)):
             yield 9, "a scale is not a normal number in 2^-40..2^40"
 

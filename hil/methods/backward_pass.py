@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hil.errors import RigError
-from hil.graph.graph import GATED, POOLS, Graph, Node, Op
+from hil.graph.graph import GATED, POOLS, SPREADING, Graph, Node, Op
 from hil.graph.plan import Span
 
 LOOKING = (Op.MAX_POOL, Op.HARD_SWISH, Op.MULTIPLY)  # they need what they read to pass an error on
@@ -19,7 +19,7 @@ class BackwardPass:
         reached: the layers whose output has an error.
 
     Raises:
-        RigError: a pool that errors cannot be handed through.
+        RigError: a pool or a table that errors cannot be handed through.
     """
 
     def __init__(self, graph: Graph, trained: Sequence[int], weights_too: bool) -> None:
@@ -30,7 +30,7 @@ class BackwardPass:
         for index in range(self.n - 1, self.first - 1, -1):
             if index in self.reached:
                 self.reached |= {value - 1 for value in graph.layers[index].reads if self.has_error(value)}
-        check_pools(graph.layers[self.first :])
+        check_passable(graph.layers[self.first :])
 
     def has_error(self, value: int) -> bool:
         """Return whether errors are handed on to a value."""
@@ -75,24 +75,29 @@ class BackwardPass:
         layer = self.graph.layers[index]
         if index not in self.reached or layer.op is Op.ADD or not self.has_error(layer.reads[0]):
             return None
-        if layer.op in POOLS and self.last_reader(layer.reads[0]) == index:
+        if layer.op in SPREADING and self.last_reader(layer.reads[0]) == index:
             return None
         return self.slot(index), self.slot(index)
 
 
-def check_pools(layers: Sequence[Node]) -> None:
-    """Check that errors can be handed through the pools among some layers.
+def check_passable(layers: Sequence[Node]) -> None:
+    """Check that errors can be handed through the pools among some layers, and that there is no table among them.
 
     Raises:
-        RigError: windows of one overlap or leave the image.
+        RigError: windows of a pool overlap or leave the image, or there is a table.
     """
     for layer in layers:
-        axes = zip(layer.kernel, layer.in_shape[:2], layer.out_shape[:2], strict=True)
+        if layer.op is Op.TABLE:
+            raise RigError(
+                f"layer {layer.name} is a table, which has no derivative for back-propagation: choose a method of "
+                "zeroth order, or train layers behind it only (another variant, or blocks)."
+            )
+        axes = zip(layer.kernel, layer.stride, layer.pad, layer.in_shape[:2], layer.out_shape[:2], strict=True)
         apart = all(
-            (out - 1) * layer.stride + kernel <= size and (out == 1 or layer.stride >= kernel)
-            for kernel, size, out in axes
+            not pad and (out - 1) * stride + kernel <= size and (out == 1 or stride >= kernel)
+            for kernel, stride, pad, size, out in axes
         )
-        if layer.op in POOLS and (layer.pad or not apart):
+        if layer.op in POOLS and not apart:
             raise RigError(
                 f"layer {layer.name} has windows that overlap or leave the image, which back-propagation does not "
                 "take: "

@@ -189,7 +189,6 @@ class Fqt(Method):
         layer = replace(last, name="fc1", reads=(0,), in_shape=(1, 1, last.in_size))
         of_input = {} if last.format is Format.FLOAT32 else self._scale_of(last.reads[0])
         alone = Graph("last layer", (layer,), layer.in_shape, self.network.classes, **of_input)
-        alone = replace(alone, affine_rounding=self.network.affine_rounding if of_input else alone.affine_rounding)
         return Fqt(alone, replace(self.settings, last_layers=1, batch=samples))
 
     def _scale_of(self, value: int) -> dict[str, Any]:

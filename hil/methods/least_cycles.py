@@ -35,7 +35,7 @@ def products_inside(layer: Node) -> int:
     inside = share = 1
     for axis in (0, 1):
         taps = [
-            at * layer.stride - layer.pad + tap
+            at * layer.stride[axis] - layer.pad[axis] + tap
             for at in range(layer.out_shape[axis])
             for tap in range(layer.kernel[axis])
         ]

@@ -40,8 +40,8 @@ def from_floats(graph: FloatGraph, ranges: Ranges, head: int | None = None, roun
         NetworkFileError: a layer that the format does not allow.
     """
     scale, zero = graph.of_input
-    before = Graph(graph.name, (), graph.in_shape, graph.classes, scale, zero, affine_rounding=rounding)
-    return from_parts(before, graph, ranges, 0, head)
+    before = Graph(graph.name, (), graph.in_shape, graph.classes, scale, zero)
+    return from_parts(before, graph, ranges, 0, head, rounding)
 
 
 def from_tflite8(shape: FloatGraph, graph: Graph, first: int, head: int | None = None) -> Graph:
@@ -61,7 +61,9 @@ def from_tflite8(shape: FloatGraph, graph: Graph, first: int, head: int | None =
     return from_parts(graph, replace(shape, layers=tuple(layers)), ranges, first, head)
 
 
-def from_parts(graph: Graph, floats: FloatGraph, ranges: Ranges, first: int, head: int | None = None) -> Graph:
+def from_parts(
+    graph: Graph, floats: FloatGraph, ranges: Ranges, first: int, head: int | None = None, rounding: str = "nearest"
+) -> Graph:
     """Return the layers before `first` of a graph in `tflite8`, and those from there on of a float graph in `affine8`.
 
     Args:
@@ -70,19 +72,19 @@ def from_parts(graph: Graph, floats: FloatGraph, ranges: Ranges, first: int, hea
         ranges: of the outputs of the layers of `floats`; only those from `first` on are read.
         first: the first layer in `affine8`.
         head: the first layer in floats, behind a cast; None: there is none.
+        rounding: of `affine8`, `nearest` or `floor`.
 
     Raises:
         RigError, NetworkFileError: as of `from_floats`.
     """
     end = len(floats.layers) if head is None else head
     scales = [graph.scale_of(value) for value in range(first + 1)]
-    nodes = [*graph.layers[:first], *_affine8_nodes(floats, ranges, first, end, scales)]
+    nodes = [*graph.layers[:first], *_affine8_nodes(floats, ranges, first, end, scales, rounding)]
     if head is not None:
         nodes += _float_head(floats, head)
     kinds = named([node.op for node in nodes])
     layers = tuple(replace(node, name=name) for node, name in zip(nodes, kinds, strict=True))
-    rounding = graph.rounding if first else "double"
-    found = replace(graph, name=floats.name, layers=layers, classes=floats.classes, rounding=rounding)
+    found = replace(graph, name=floats.name, layers=layers, classes=floats.classes)
     return checked(with_scales(found))
 
 
@@ -124,7 +126,9 @@ def output_range(name: str, low: float, high: float, limits: tuple[float, float]
     return float(F(low)), float(F(high))
 
 
-def _affine8_nodes(graph: FloatGraph, ranges: Ranges, first: int, end: int, scales: list[float]) -> list[Node]:
+def _affine8_nodes(
+    graph: FloatGraph, ranges: Ranges, first: int, end: int, scales: list[float], rounding: str
+) -> list[Node]:
     """Return the layers first..end - 1; `scales` has those of the values 0..first, and gets those of the others."""
     shapes, nodes = graph.shapes(), []
     for index in range(first, end):
@@ -143,8 +147,8 @@ def _affine8_nodes(graph: FloatGraph, ranges: Ranges, first: int, end: int, scal
         scales.append(of_reads[0] if layer.op in POOLS else float(params(low, high)[0]))
         nodes.append(
             Node(
-                "", layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], layer.kernel, layer.stride,
-                layer.pad, layer.block, *limits, own=own, format=Format.AFFINE8, low=low, high=high,
+                "", layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], *layer.window, layer.block,
+                *limits, own=own, format=Format.AFFINE8, low=low, high=high, rounding=rounding,
             )
         )  # fmt: skip
     return nodes

@@ -53,8 +53,8 @@ def from_tflite8(graph: Graph, largest: int = W16, name: str = "") -> Graph:
             by_channel = scale if layer.op is Op.DEPTHWISE else scale.reshape(-1, *[1] * (own.weights.ndim - 1))
             bias = own.bias * input_scale * scale
             own = parameters(layer, graph.zero_of(layer.reads[0]), own.weights * by_channel, bias, input_scale, largest)
-        layers.append(replace(layer, own=own, format=Format.W16A8))
-    return _checked(replace(graph, name=name or graph.name, layers=tuple(layers), rounding="single"))
+        layers.append(replace(layer, own=own, format=Format.W16A8, rounding="single"))
+    return _checked(replace(graph, name=name or graph.name, layers=tuple(layers)))
 
 
 def from_floats(graph: FloatGraph, images: np.ndarray, largest: int = W16) -> Graph:
@@ -79,17 +79,15 @@ def from_floats(graph: FloatGraph, images: np.ndarray, largest: int = W16) -> Gr
         (input_scale, input_zero), *second = (grids[value] for value in layer.reads)
         factors = add_factors(input_scale, second[0][0], scale) if layer.op is Op.ADD else None
         node = Node(
-            name, layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], layer.kernel, layer.stride,
-            layer.pad, layer.block, *act_limits(layer.activation, scale, zero), scale, zero, None, factors,
-            Format.W16A8,
+            name, layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], *layer.window, layer.block,
+            *act_limits(layer.activation, scale, zero), scale, zero, None, factors, Format.W16A8,
         )  # fmt: skip
         if layer.weights is not None:
             assert layer.bias is not None
             own = parameters(node, input_zero, layer.weights, layer.bias, input_scale, largest)
             node = replace(node, own=own)
         layers.append(node)
-    rest = (graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO, "single")
-    return _checked(Graph(graph.name, tuple(layers), *rest))
+    return _checked(Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO))
 
 
 def with_prototypes(graph: Graph, features: np.ndarray, labels: np.ndarray) -> Graph:

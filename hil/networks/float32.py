@@ -72,6 +72,6 @@ def float_node(name: str, layer: FloatLayer, in_shape: Shape, out_shape: Shape) 
     low, high = LIMITS["none" if layer.op in POOLS else layer.activation]
     limits = max(low, -LARGEST_FLOAT), min(high, LARGEST_FLOAT)
     return Node(
-        name, layer.op, layer.reads, in_shape, out_shape, layer.kernel, layer.stride, layer.pad, layer.block, *limits,
+        name, layer.op, layer.reads, in_shape, out_shape, *layer.window, layer.block, *limits,
         own=own, format=Format.FLOAT32,
     )  # fmt: skip

@@ -39,6 +39,11 @@ class FloatLayer:
     activation: str = "none"
     block: int = 0
 
+    @property
+    def window(self) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+        """Kernel, stride and padding of both axes."""
+        return self.kernel, (self.stride, self.stride), (self.pad, self.pad)
+
     def out_shape(self, shape: Shape) -> Shape:
         """Return the output's height, width and channels for those of the input."""
         height, width, channels = shape

@@ -36,13 +36,15 @@ def lenet5(seed: int) -> Graph:
 def _layer(name: str, op: Op, shape: Shape, out: Shape, rng: np.random.Generator) -> Node:
     if op is Op.CONV2D:
         weights, exponent = xavier((out[2], 5, 5, shape[2]), 25 * shape[2], 25 * out[2], rng)
-        return bfp8_node(name, op, shape, out, kernel=(5, 5), stride=1, pad=2, weights=weights, weight_exp=exponent)
+        return bfp8_node(
+            name, op, shape, out, kernel=(5, 5), stride=(1, 1), pad=(2, 2), weights=weights, weight_exp=exponent
+        )
     if op is Op.FULLY_CONNECTED:
         inputs = shape[0] * shape[1] * shape[2]
         weights, exponent = xavier((out[2], inputs), inputs, out[2], rng)
         return bfp8_node(name, op, shape, out, weights=weights, weight_exp=exponent)
     if op is Op.MAX_POOL:
-        return bfp8_node(name, op, shape, out, kernel=(2, 2), stride=2)
+        return bfp8_node(name, op, shape, out, kernel=(2, 2), stride=(2, 2))
     return bfp8_node(name, op, shape, out)
 
 

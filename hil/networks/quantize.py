@@ -34,7 +34,7 @@ def quantize(graph: FloatGraph, images: np.ndarray, rounding: str = "double") ->
     Args:
         graph: what is quantized.
         images: uint8 [n, height, width, channels] to calibrate with.
-        rounding: `double` or `single` (docs/arithmetic-tflite.md, section 3).
+        rounding: `double` or `single`, of every layer (docs/arithmetic-tflite.md, section 3).
 
     Raises:
         RigError: images of another shape, or a layer whose factors are out of range.
@@ -43,11 +43,13 @@ def quantize(graph: FloatGraph, images: np.ndarray, rounding: str = "double") ->
     grids = [(INPUT_SCALE, INPUT_ZERO)]
     for layer, (low, high) in zip(graph.layers, ranges(graph, images), strict=True):
         grids.append(grids[layer.reads[0]] if layer.op in POOLS else grid_of(low, high))
-    layers = quantized_from(graph, 0, grids)
-    return Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO, rounding)
+    layers = quantized_from(graph, 0, grids, rounding)
+    return Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO)
 
 
-def quantized_from(graph: FloatGraph, first: int, grids: Sequence[tuple[float, int]]) -> list[Node]:
+def quantized_from(
+    graph: FloatGraph, first: int, grids: Sequence[tuple[float, int]], rounding: str = "double"
+) -> list[Node]:
     """Return the layers of a float graph from `first` on, with scale and zero point of every value.
 
     Raises:
@@ -64,8 +66,8 @@ def quantized_from(graph: FloatGraph, first: int, grids: Sequence[tuple[float, i
         factors = add_factors(inputs[0], inputs[1], scale) if layer.op is Op.ADD else None
         layers.append(
             Node(
-                names[index], layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], layer.kernel,
-                layer.stride, layer.pad, layer.block, act_min, act_max, scale, zero, own, factors,
+                names[index], layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], *layer.window,
+                layer.block, act_min, act_max, scale, zero, own, factors, rounding=rounding,
             )
         )  # fmt: skip
     return layers

@@ -150,8 +150,8 @@ def _graph(shape: FloatGraph, parts: list[dict[str, Any]]) -> Graph:
         factors = add_factors(of_reads[0], of_reads[1], scale) if layer.op is Op.ADD else None
         nodes.append(
             Node(
-                "", layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], layer.kernel, layer.stride,
-                layer.pad, layer.block, *act_limits(layer.activation, scale, zero), scale, zero, own, factors,
+                "", layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], *layer.window, layer.block,
+                *act_limits(layer.activation, scale, zero), scale, zero, own, factors,
             )
         )  # fmt: skip
         grids.append(grid)

@@ -79,7 +79,7 @@ def convolution_gradients(layer: Node, error: np.ndarray, x: np.ndarray) -> np.n
         x: int8 [H, W, C, B].
     """
     (height, width, channels), (out_h, out_w, outputs), (kh, kw) = layer.in_shape, layer.out_shape, layer.kernel
-    batch, pad, positions = x.shape[-1], layer.pad, out_h * out_w
+    batch, (pad, _), positions = x.shape[-1], layer.pad, out_h * out_w
     padded = np.zeros((batch, height + 2 * pad, width + 2 * pad, channels), exact_float(positions))
     padded[:, pad : pad + height, pad : pad + width] = _by_sample(x).reshape(batch, height, width, channels)
     sample, row, column, channel = padded.strides

@@ -8,7 +8,7 @@ import numpy as np
 
 from hil.errors import RigError
 from hil.graph.graph import Graph
-from hil.methods.backward_pass import check_pools
+from hil.methods.backward_pass import check_passable
 from hil.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.reference.floats import F
 from hil.reference.formats.float32.arithmetic import Float32Arithmetic
@@ -46,7 +46,7 @@ class ElasticZoFp32(Reference):
         self._arithmetic = arithmetic or Float32Arithmetic(network)
         self.arithmetic = self._arithmetic.name
         self._first_bp = network.first_bp(settings.partition)
-        check_pools(network.layers[self._first_bp :])
+        check_passable(network.layers[self._first_bp :])
         self._trained = tuple(own)
         self._tensors = [array.copy() for its in own.values() for array in (its.weights, its.bias)]
         self._by_zo = 2 * settings.partition  # trained tensors

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from hil.graph.graph import Graph
-from hil.methods.backward_pass import check_pools
+from hil.methods.backward_pass import check_passable
 from hil.methods.qzo_ff_settings import Settings
 from hil.methods.qzo_ff_tensors import TrainedTensor, trained_tensors
 from hil.reference.floats import F
@@ -48,7 +48,7 @@ class FloatBackPropagation(Reference):
         self.graph = network
         self._network = kind(network, trained_tensors(network, settings))
         self.arithmetic = self._network.arithmetic
-        check_pools(network.layers[self._network.first :])
+        check_passable(network.layers[self._network.first :])
         self._tensors = self._network.tensors
         self.configure(settings, 0)
 

@@ -34,7 +34,7 @@ class Layer:
     """
 
     def __init__(self, graph: Graph, node: Node) -> None:
-        self.node, self.rounding = node, graph.affine_rounding
+        self.node, self.rounding = node, node.rounding
         self.s_x = [F(graph.scale_of(value)) for value in node.reads]
         self._z_x = [graph.zero_of(value) for value in node.reads]
         self._s_y, self._z_y = F(node.scale), node.zero

@@ -103,7 +103,7 @@ def forward(
         return reduce(np.maximum, _places(layer, x)), exponents
     assert weights is not None
     if layer.op is Op.CONV2D:
-        acc = convolution(x, weights, (layer.pad, layer.pad))
+        acc = convolution(x, weights, layer.pad)
     else:
         dtype = exact_float(weights.shape[1])
         acc = weights.astype(dtype) @ x.reshape(-1, x.shape[-1]).astype(dtype)
@@ -112,7 +112,7 @@ def forward(
 
 def _places(layer: Node, x: np.ndarray) -> list[np.ndarray]:
     """Return views [oh, ow, C, B] of what all pooling windows have at each of their places, in row-major order."""
-    k, (height, width, _) = layer.stride, layer.out_shape
+    (k, _), (height, width, _) = layer.stride, layer.out_shape
     return [x[dy : height * k : k, dx : width * k : k] for dy in range(k) for dx in range(k)]
 
 
@@ -143,9 +143,9 @@ def input_error(
         dtype = exact_float(weights.shape[0])
         acc = weights.T.astype(dtype) @ error.reshape(-1, error.shape[-1]).astype(dtype)
     else:
-        kh, kw = layer.kernel
+        (kh, kw), (top, left) = layer.kernel, layer.pad
         turned = weights[:, ::-1, ::-1, :].transpose(3, 1, 2, 0)
-        acc = convolution(error, turned, (kh - 1 - layer.pad, kw - 1 - layer.pad))
+        acc = convolution(error, turned, (kh - 1 - top, kw - 1 - left))
     return requantize(acc.reshape(*layer.in_shape, -1), exponents + layer.weight_exp, together)
 
 

@@ -135,8 +135,8 @@ def _of_channels(rows: np.ndarray, places: Sequence[int]) -> np.ndarray:
 
 
 def _unpadded(layer: Node, x: np.ndarray) -> np.ndarray:
-    height, width, _ = layer.in_shape
-    return x[layer.pad : layer.pad + height, layer.pad : layer.pad + width]
+    (height, width, _), (top, left) = layer.in_shape, layer.pad
+    return x[top : top + height, left : left + width]
 
 
 def _through_pool(layer: Node, error: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -48,25 +48,27 @@ def ordered_sum(terms: Iterable[np.ndarray]) -> np.ndarray:
 
 def padded(layer: Node, x: np.ndarray, outside: float = 0.0) -> np.ndarray:
     """Return a value [H, W, C, B] with all positions that the windows of a layer reach; new ones are `outside`."""
-    (height, width), pad = x.shape[:2], layer.pad
+    (height, width), (top, left) = x.shape[:2], layer.pad
     out = np.full((*spans(layer, (height, width, 0)), *x.shape[2:]), outside, F)
-    out[pad : pad + height, pad : pad + width] = x
+    out[top : top + height, left : left + width] = x
     return out
 
 
 def spans(layer: Node, shape: Shape) -> tuple[int, int]:
     """Return height and width of a value of this shape with all positions that the windows of a layer reach."""
     height, width = (
-        max((out - 1) * layer.stride + kernel, layer.pad + size)
-        for out, kernel, size in zip(layer.out_shape[:2], layer.kernel, shape[:2], strict=True)
+        max((out - 1) * stride + kernel, pad + size)
+        for out, kernel, stride, pad, size in zip(
+            layer.out_shape[:2], layer.kernel, layer.stride, layer.pad, shape[:2], strict=True
+        )
     )
     return height, width
 
 
 def under_tap(layer: Node, x: np.ndarray, ky: int, kx: int) -> np.ndarray:
     """Return a view [oh, ow, ...] of a padded value: the position under a tap for each output position."""
-    (out_h, out_w), s = layer.out_shape[:2], layer.stride
-    return x[ky : ky + (out_h - 1) * s + 1 : s, kx : kx + (out_w - 1) * s + 1 : s]
+    (out_h, out_w), (down, across) = layer.out_shape[:2], layer.stride
+    return x[ky : ky + (out_h - 1) * down + 1 : down, kx : kx + (out_w - 1) * across + 1 : across]
 
 
 def taps(layer: Node) -> Iterator[tuple[int, int]]:
@@ -79,6 +81,6 @@ def taps(layer: Node) -> Iterator[tuple[int, int]]:
 def windows(layer: Node, x: np.ndarray) -> np.ndarray:
     """Return a view [oh, ow, kh, kw, ...] of a padded value: what lies under every tap of every output position."""
     row, column = x.strides[:2]
-    s = layer.stride
+    down, across = layer.stride
     shape = (*layer.out_shape[:2], *layer.kernel, *x.shape[2:])
-    return as_strided(x, shape, (s * row, s * column, row, column, *x.strides[2:]), writeable=False)
+    return as_strided(x, shape, (down * row, across * column, row, column, *x.strides[2:]), writeable=False)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.graph.graph import POOLS, Graph, Node, Op
-from hil.methods.backward_pass import check_pools
+from hil.methods.backward_pass import check_passable
 from hil.reference.floats import F, exp32
 from hil.reference.formats.tflite8.factors import SHARE_BITS, Chain, Ratio, shares
 from hil.reference.formats.tflite8.fast import EXACT_FLOAT32, NEVER, FastLayer, Own
@@ -46,11 +46,11 @@ class BackwardPass:
         chain: factors of the values that get an error.
 
     Raises:
-        RigError: a pool on the way has windows that overlap or leave the image.
+        RigError: a pool on the way has windows that overlap or leave the image, or there is a table.
     """
 
     def __init__(self, graph: Graph, layers: Sequence[FastLayer], first: int) -> None:
-        check_pools(graph.layers[first:])
+        check_passable(graph.layers[first:])
         self._graph, self._layers, self._first = graph, layers, first
         self.chain = Chain.of(graph, first)
         self._shares = {i: shares(layer) for i, layer in enumerate(graph.layers) if i > first and layer.own is not None}
@@ -96,6 +96,9 @@ class BackwardPass:
         layer = self._graph.layers[index]
         if layer.op is Op.ADD:
             given = errors
+        elif layer.op is Op.MEAN:
+            spread = np.broadcast_to(errors.values, (len(errors.values), *layer.in_shape))
+            given = Errors(spread, errors.exponents)
         elif layer.op in POOLS:
             given = Errors(_of_pool(self._layers[index], errors.values, values[layer.reads[0]]), errors.exponents)
         else:
@@ -126,17 +129,19 @@ def _of_weights(layer: Node, error: np.ndarray, weights: np.ndarray, share: np.n
 
 def _folded(layer: Node, error: np.ndarray, taps: Iterable[np.ndarray]) -> np.ndarray:
     """Return what the taps of all windows, [N, oh, ow, C] each, give to the input, [N, H, W, C] in the error's type."""
-    (height, width, channels), pad, s = layer.in_shape, layer.pad, layer.stride
+    (height, width, channels), (top, left), (down, across) = layer.in_shape, layer.pad, layer.stride
     out_h, out_w = layer.out_shape[:2]
     spans = [
-        max((out - 1) * s + kernel, pad + size)
-        for out, kernel, size in zip((out_h, out_w), layer.kernel, (height, width), strict=True)
+        max((out - 1) * stride + kernel, pad + size)
+        for out, kernel, stride, pad, size in zip(
+            (out_h, out_w), layer.kernel, layer.stride, layer.pad, (height, width), strict=True
+        )
     ]
     padded = np.zeros((len(error), *spans, channels), error.dtype)
     for tap, given in enumerate(taps):
         ky, kx = divmod(tap, layer.kernel[1])
-        padded[:, ky : ky + (out_h - 1) * s + 1 : s, kx : kx + (out_w - 1) * s + 1 : s] += given
-    return padded[:, pad : pad + height, pad : pad + width]
+        padded[:, ky : ky + (out_h - 1) * down + 1 : down, kx : kx + (out_w - 1) * across + 1 : across] += given
+    return padded[:, top : top + height, left : left + width]
 
 
 def _of_pool(fast: FastLayer, error: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.graph.graph import Graph, Node, Op
+from hil.graph.graph import Graph, MeanFactor, Node, Op
 from hil.reference.floats import F
 
 SMALLEST_NORMAL = F(2.0**-126)
@@ -86,7 +86,9 @@ def _given(graph: Graph, layer: Node, c: np.float32, value: int) -> np.float32:
 
 
 def slopes(layer: Node) -> np.ndarray:
-    """Return r_o, the steps of the output that one step of a sum is, float32 [O]."""
+    """Return r_o, the steps of the output that one step of a sum is, float32 [O]; of a mean [1]."""
+    if isinstance(layer.factors, MeanFactor):
+        return np.ldexp(np.array([layer.factors.multiplier]).astype(F), layer.factors.shift - 31)
     assert layer.own is not None
     return np.ldexp(layer.own.multiplier.astype(F), layer.own.shift.astype(np.int32) - 31)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.graph.graph import Graph, Node, Op
+from hil.graph.graph import AddFactors, Graph, MeanFactor, Node, Op
 from hil.reference.arith import INT32_MAX
 from hil.reference.formats.tflite8.rescale import Quantization, requantize, rescale
 from hil.reference.formats.tflite8.scaling import Scaling
@@ -42,20 +42,22 @@ class FastLayer:
     """One layer of a graph, ready to run."""
 
     def __init__(self, graph: Graph, layer: Node) -> None:
-        self.layer, self._rounding = layer, graph.rounding
+        self.layer, self._rounding = layer, layer.rounding
         self.zeros = [graph.zero_of(value) for value in layer.reads]
         self.low, self.high = int(layer.act_min) - layer.zero, int(layer.act_max) - layer.zero
         self._scaling = None
         if layer.own is not None:
             own = layer.own
-            self._scaling = Scaling.of(own.multiplier, own.shift, graph.rounding, self.low, self.high)
+            self._scaling = Scaling.of(own.multiplier, own.shift, layer.rounding, self.low, self.high)
         if layer.op is Op.ADD:
-            self._sums = self._table()
+            self._sums = self._sums_of_pairs()
+        if layer.table is not None:
+            self._table = (layer.table.astype(np.int64) - layer.zero).astype(np.float32)
 
-    def _table(self) -> np.ndarray:
+    def _sums_of_pairs(self) -> np.ndarray:
         """Return the output of an add for all pairs of values, float32 [65536]."""
         factors = self.layer.factors
-        assert factors is not None
+        assert isinstance(factors, AddFactors)
         values, rounding = np.arange(-128, 128), self._rounding
         multipliers, shifts = (np.array(numbers) for numbers in (factors.multipliers, factors.shifts))
         a, b = (
@@ -115,6 +117,10 @@ class FastLayer:
             return self._max_pool(inputs[0])
         if op is Op.AVERAGE_POOL:
             return self._average_pool(inputs[0])
+        if op is Op.MEAN:
+            return self._mean(inputs[0])
+        if op is Op.TABLE:
+            return self._table[(inputs[0] + np.float32(self.zeros[0] + 128)).astype(np.int32)]
         assert own is not None
         return self.scaled(self.sums(inputs[0], own))
 
@@ -140,7 +146,8 @@ class FastLayer:
         if layer.op is Op.POINTWISE:
             return x.reshape(*lead, -1, x.shape[-1])
         seen = sliding_window_view(self._padded(x, 0), layer.kernel, axis=(2, 3))  # [..., C, kh, kw]
-        seen = np.moveaxis(seen[:, :, :: layer.stride, :: layer.stride], 4, -1)
+        down, across = layer.stride
+        seen = np.moveaxis(seen[:, :, ::down, ::across], 4, -1)
         return seen.reshape(*lead, layer.out_shape[0] * layer.out_shape[1], -1)
 
     def _product(self, patches: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -152,20 +159,21 @@ class FastLayer:
 
     def _padded(self, x: np.ndarray, outside: float) -> np.ndarray:
         """Return x with what lies around it, cut to what the windows cover."""
-        layer = self.layer
-        spans = [(layer.out_shape[axis] - 1) * layer.stride + layer.kernel[axis] for axis in (0, 1)]
-        if layer.pad == 0 and spans[0] <= x.shape[2] and spans[1] <= x.shape[3]:
+        layer, (top, left) = self.layer, self.layer.pad
+        spans = [(layer.out_shape[axis] - 1) * layer.stride[axis] + layer.kernel[axis] for axis in (0, 1)]
+        if (top, left) == (0, 0) and spans[0] <= x.shape[2] and spans[1] <= x.shape[3]:
             return x[:, :, : spans[0], : spans[1]]
         padded = np.full((*x.shape[:2], *spans, x.shape[4]), outside, x.dtype)
-        inside = padded[:, :, layer.pad : layer.pad + x.shape[2], layer.pad : layer.pad + x.shape[3]]
+        inside = padded[:, :, top : top + x.shape[2], left : left + x.shape[3]]
         inside[...] = x[:, :, : inside.shape[2], : inside.shape[3]]
         return padded
 
     def places(self, x: np.ndarray, outside: float) -> list[np.ndarray]:
         """Return for every tap in row-major order what all windows have there, views [N, R, oh, ow, C]."""
-        padded, stride, (height, width, _) = self._padded(x, outside), self.layer.stride, self.layer.out_shape
+        padded, (down, across) = self._padded(x, outside), self.layer.stride
+        height, width, _ = self.layer.out_shape
         return [
-            padded[:, :, ky : ky + (height - 1) * stride + 1 : stride, kx : kx + (width - 1) * stride + 1 : stride]
+            padded[:, :, ky : ky + (height - 1) * down + 1 : down, kx : kx + (width - 1) * across + 1 : across]
             for ky in range(self.layer.kernel[0])
             for kx in range(self.layer.kernel[1])
         ]
@@ -194,6 +202,12 @@ class FastLayer:
         mean = np.trunc((total + np.copysign(np.floor(count / 2), total)) / count)
         held: np.ndarray = np.clip(mean - zero, self.low, self.high)
         return held.astype(np.float32)
+
+    def _mean(self, x: np.ndarray) -> np.ndarray:
+        factor = self.layer.factors
+        assert isinstance(factor, MeanFactor)
+        acc = x.sum(axis=(2, 3), keepdims=True, dtype=np.float64).astype(np.int64)
+        return self._requantized(acc, np.array([factor.multiplier]), np.array([factor.shift]))
 
     def scaled(self, acc: np.ndarray, channels: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return outputs less their zero point, float32 [..., O], of sums [..., O] of these output channels."""

@@ -16,9 +16,9 @@ class Quantization:
     Attributes:
         input_zero, output_zero: zero points, -128..127.
         act_min, act_max: limits of the output, -128..127.
-        multiplier: int64 [O], 2^30..2^31 - 1.
+        multiplier: int64 [O], 2^29..2^31 - 1.
         shift: int64 [O], -31..30; the real factor is multiplier * 2^(shift - 31).
-        rounding: `double` or `single`, which the network has.
+        rounding: `double` or `single`, which the layer has.
     """
 
     input_zero: int

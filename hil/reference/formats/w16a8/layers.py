@@ -44,10 +44,14 @@ class Layer(FastLayer):
             return super().patches(x)
         padded = self._padded(x, 0).astype(np.float64)
         batch, _, _, width, channels = padded.shape
-        (kernel_h, kernel_w), stride, (out_h, out_w, _) = self.layer.kernel, self.layer.stride, self.layer.out_shape
+        (kernel_h, kernel_w), (down, across), (out_h, out_w, _) = (
+            self.layer.kernel,
+            self.layer.stride,
+            self.layer.out_shape,
+        )
         rows = padded.reshape(batch, -1, width * channels)  # the taps of a window's row are next to each other
         seen = sliding_window_view(rows, (kernel_h, kernel_w * channels), axis=(1, 2))
-        seen = seen[:, ::stride, :: stride * channels]
+        seen = seen[:, ::down, :: across * channels]
         return seen.reshape(batch, 1, out_h * out_w, -1)
 
     def scaled(self, acc: np.ndarray, channels: np.ndarray | slice = slice(None)) -> np.ndarray:

@@ -68,7 +68,7 @@ class NativeArithmetic(NumpyArithmetic):
             if stage.relu or layer.op is Op.RELU:
                 values = values * (inputs[stage.end][0] > 0)
             if layer.op is Op.MAX_POOL:
-                values = self._native.unpooled(values, x[0], layer.stride)
+                values = self._native.unpooled(values, x[0], layer.stride[0])
             handed = values, handed[1]
             if stage.weights is not None:
                 found[stage.weights] = self._gradient(layer, handed, x)
@@ -79,14 +79,14 @@ class NativeArithmetic(NumpyArithmetic):
     def _gradient(self, layer: Node, error: Group, x: Group) -> np.ndarray:
         exponents = error[1] + x[1]
         if layer.op is Op.CONV2D:
-            return self._native.convolution_gradient(error[0], x[0], exponents, layer.kernel, layer.pad)
+            return self._native.convolution_gradient(error[0], x[0], exponents, layer.kernel, layer.pad[0])
         return self._native.dense_gradient(error[0], x[0], exponents)
 
     def _input_error(self, layer: Node, weights: np.ndarray, error: Group) -> Group:
         if layer.op is Op.FULLY_CONNECTED:
             return self._native.dense(error, weights.T, layer.weight_exp)
         turned = weights[:, ::-1, ::-1, :].transpose(3, 1, 2, 0)
-        pads = layer.kernel[0] - 1 - layer.pad, layer.kernel[1] - 1 - layer.pad
+        pads = layer.kernel[0] - 1 - layer.pad[0], layer.kernel[1] - 1 - layer.pad[1]
         return self._native.convolution(error, turned, layer.weight_exp, pads)
 
     def cross_entropy(self, passed: Pass, labels: np.ndarray) -> np.float32:
@@ -121,11 +121,11 @@ class NativeArithmetic(NumpyArithmetic):
         if layer.op is Op.RELU:
             return np.maximum(x[0], 0), x[1]
         if layer.op is Op.MAX_POOL:
-            return native.pooled(x[0], layer.stride), x[1]
+            return native.pooled(x[0], layer.stride[0]), x[1]
         assert stage.weights is not None
         own = weights[stage.weights]
         if layer.op is Op.CONV2D:
-            return native.convolution(x, own, layer.weight_exp, (layer.pad, layer.pad), stage.relu, stage.pool)
+            return native.convolution(x, own, layer.weight_exp, layer.pad, stage.relu, stage.pool)
         return native.dense(x, own, layer.weight_exp, stage.relu)
 
 
@@ -141,7 +141,7 @@ def stages(layers: Sequence[Node], kept_from: int) -> list[Stage]:
             if end < len(layers) and layers[end].op is Op.RELU:
                 relu, end = True, end + 1
             if layer.op is Op.CONV2D and end < min(kept_from, len(layers)) and layers[end].op is Op.MAX_POOL:
-                pool, end = layers[end].stride, end + 1
+                pool, end = layers[end].stride[0], end + 1
         found.append(Stage(index, None if layer.weights is None else tensor, relu, pool, end))
         tensor += layer.weights is not None
         index = end

@@ -25,8 +25,7 @@ int float32_convolution_error(const Layer *layer, int64_t lanes, const float *we
             Products products = {0, layer->outputs, 1, taps * channels, lanes, runs};
             for (int32_t ky = 0; ky < layer->kernel_height; ky++)
                 for (int32_t kx = 0; kx < layer->kernel_width; kx++) {
-                    int32_t row = place_over(layer, y, ky, layer->out_height),
-                            column = place_over(layer, x, kx, layer->out_width);
+                    int32_t row = row_over(layer, y, ky), column = column_over(layer, x, kx);
                     if (row >= 0 && column >= 0)
                         runs[products.runs++] =
                             (Run){weights + (ky * layer->kernel_width + kx) * channels,
@@ -48,8 +47,7 @@ void float32_depthwise_error(const Layer *layer, int64_t lanes, const float *wei
                     Floats sum = {0};
                     for (int32_t ky = 0; ky < layer->kernel_height; ky++)
                         for (int32_t kx = 0; kx < layer->kernel_width; kx++) {
-                            int32_t row = place_over(layer, y, ky, layer->out_height),
-                                    column = place_over(layer, x, kx, layer->out_width);
+                            int32_t row = row_over(layer, y, ky), column = column_over(layer, x, kx);
                             if (row >= 0 && column >= 0)
                                 sum += all(weights[(ky * layer->kernel_width + kx) * layer->channels + channel]) *
                                        load(error + ((ptrdiff_t)row * layer->out_width + column) * size +
@@ -87,7 +85,7 @@ void float32_max_pool_error(const Layer *layer, int64_t lanes, const float *erro
     memset(out, 0, (size_t)(layer->height * row) * sizeof *out); /* what is in no window */
     for (int32_t y = 0; y < layer->out_height; y++)
         for (int32_t place = 0; place < layer->out_width; place++, error += size) {
-            const ptrdiff_t window = y * layer->stride * row + place * layer->stride * size;
+            const ptrdiff_t window = y * layer->down * row + place * layer->across * size;
             ptrdiff_t at = 0;
             for (; at + SOME * LANES <= size; at += SOME * LANES)
                 unpool(layer, row, size, SOME, error + at, x + window + at, out + window + at);
@@ -106,6 +104,6 @@ void float32_average_pool_error(const Layer *layer, int64_t lanes, const float *
                 const Floats share = load(error) / count + 0.0f;
                 for (int32_t ky = 0; ky < layer->kernel_height; ky++)
                     for (int32_t kx = 0; kx < layer->kernel_width; kx++)
-                        store(out + (y * layer->stride + ky) * row + (place * layer->stride + kx) * size + at, share);
+                        store(out + (y * layer->down + ky) * row + (place * layer->across + kx) * size + at, share);
             }
 }

@@ -15,19 +15,32 @@ enum { SOME = 4 }; /* vectors of a place of a pool that are worked on at a time 
 typedef struct {
     int32_t height, width, channels; /* of the input */
     int32_t out_height, out_width, outputs;
-    int32_t kernel_height, kernel_width, stride, padding;
-    Limits limits; /* of the output */
+    int32_t kernel_height, kernel_width, down, across, top, left; /* strides, and padding above and left */
+    Limits limits;                                                /* of the output */
 } Layer;
 
-/* Return the taps that lie inside the image for an output place of an axis. */
-INLINE Range taps_inside(const Layer *layer, int32_t place, int32_t kernel, int32_t size) {
-    return taps_from(place * layer->stride - layer->padding, kernel, size);
+/* Return the rows of taps that lie inside the image for a row of the output. */
+INLINE Range rows_inside(const Layer *layer, int32_t y) {
+    return taps_from(y * layer->down - layer->top, layer->kernel_height, layer->height);
 }
 
-/* Return the output place whose tap is at `place` of the input; -1 if there is none. */
-INLINE int32_t place_over(const Layer *layer, int32_t place, int32_t tap, int32_t count) {
-    int32_t at = place + layer->padding - tap;
-    return at >= 0 && at % layer->stride == 0 && at / layer->stride < count ? at / layer->stride : -1;
+/* Return the columns of taps that lie inside the image for a column of the output. */
+INLINE Range columns_inside(const Layer *layer, int32_t x) {
+    return taps_from(x * layer->across - layer->left, layer->kernel_width, layer->width);
+}
+
+INLINE int32_t place_over(int32_t at, int32_t stride, int32_t count) {
+    return at >= 0 && at % stride == 0 && at / stride < count ? at / stride : -1;
+}
+
+/* Return the row of the output whose tap `ky` is at row `y` of the input; -1 if there is none. */
+INLINE int32_t row_over(const Layer *layer, int32_t y, int32_t ky) {
+    return place_over(y + layer->top - ky, layer->down, layer->out_height);
+}
+
+/* Return the column of the output whose tap `kx` is at column `x` of the input; -1 if there is none. */
+INLINE int32_t column_over(const Layer *layer, int32_t x, int32_t kx) {
+    return place_over(x + layer->left - kx, layer->across, layer->out_width);
 }
 
 const char *float32_name(void);

@@ -33,12 +33,12 @@ int float32_convolution(const Layer *layer, int64_t lanes, const float *weights,
     if (!runs)
         return -1;
     for (int32_t y = 0; y < layer->out_height; y++) {
-        Range rows = taps_inside(layer, y, layer->kernel_height, layer->height);
+        Range rows = rows_inside(layer, y);
         for (int32_t place = 0; place < layer->out_width; place++, out += layer->outputs * lanes) {
-            Range columns = taps_inside(layer, place, layer->kernel_width, layer->width);
-            const ptrdiff_t left = place * layer->stride - layer->padding + columns.first;
+            Range columns = columns_inside(layer, place);
+            const ptrdiff_t left = place * layer->across - layer->left + columns.first;
             for (int32_t ky = rows.first; ky < rows.end; ky++) {
-                ptrdiff_t row = y * layer->stride - layer->padding + ky;
+                ptrdiff_t row = y * layer->down - layer->top + ky;
                 runs[ky - rows.first] = (Run){weights + ky * across + columns.first * channels,
                                               x + (row * layer->width + left) * channels * lanes};
             }
@@ -59,10 +59,10 @@ void float32_depthwise(const Layer *layer, int64_t lanes, const float *weights, 
                        float *out) {
     const ptrdiff_t channels = layer->channels;
     for (int32_t y = 0; y < layer->out_height; y++) {
-        Range rows = taps_inside(layer, y, layer->kernel_height, layer->height);
+        Range rows = rows_inside(layer, y);
         for (int32_t place = 0; place < layer->out_width; place++) {
-            Range columns = taps_inside(layer, place, layer->kernel_width, layer->width);
-            const ptrdiff_t top = y * layer->stride - layer->padding, left = place * layer->stride - layer->padding;
+            Range columns = columns_inside(layer, place);
+            const ptrdiff_t top = y * layer->down - layer->top, left = place * layer->across - layer->left;
             for (ptrdiff_t channel = 0; channel < channels; channel++, out += lanes)
                 for (int64_t lane = 0; lane < lanes; lane += LANES) {
                     Floats sum = {0};
@@ -105,11 +105,11 @@ INLINE void pool_window(const int mean, const Layer *layer, Range rows, Range co
 INLINE void pool(const int mean, const Layer *layer, int64_t lanes, const float *x, float *out) {
     const ptrdiff_t size = layer->channels * lanes, row = layer->width * size;
     for (int32_t y = 0; y < layer->out_height; y++) {
-        Range rows = taps_inside(layer, y, layer->kernel_height, layer->height);
+        Range rows = rows_inside(layer, y);
         for (int32_t place = 0; place < layer->out_width; place++, out += size) {
-            Range columns = taps_inside(layer, place, layer->kernel_width, layer->width);
+            Range columns = columns_inside(layer, place);
             const ptrdiff_t window =
-                (y * layer->stride - layer->padding) * row + (place * layer->stride - layer->padding) * size;
+                (y * layer->down - layer->top) * row + (place * layer->across - layer->left) * size;
             ptrdiff_t at = 0;
             for (; at + SOME * LANES <= size; at += SOME * LANES)
                 pool_window(mean, layer, rows, columns, row, size, SOME, x + window + at, out + at);

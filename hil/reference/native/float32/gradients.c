@@ -40,7 +40,7 @@ INLINE void add_block(const int outputs, const int taps, const Convolution *of, 
                       ptrdiff_t tap) {
     const Layer *layer = of->layer;
     const ptrdiff_t position = layer->outputs * of->lanes,
-                    step = (ptrdiff_t)layer->stride * layer->channels * of->lanes;
+                    step = (ptrdiff_t)layer->across * layer->channels * of->lanes;
     const ptrdiff_t row = (ptrdiff_t)layer->kernel_width * layer->channels, pitch = layer->kernel_height * row;
     const float *error = of->error + (ptrdiff_t)of->rows.first * layer->out_width * position + output * of->lanes;
     Floats *kept = of->sums + output * pitch + ky * row + tap, sums[OUTPUTS][TAPS];
@@ -48,7 +48,7 @@ INLINE void add_block(const int outputs, const int taps, const Convolution *of, 
         for (int i = 0; i < taps; i++)
             sums[o][i] = kept[o * pitch + i];
     for (int32_t y = of->rows.first; y < of->rows.end; y++) {
-        const float *x = of->x + ((ptrdiff_t)y * layer->stride + ky) * of->across + tap * of->lanes;
+        const float *x = of->x + ((ptrdiff_t)y * layer->down + ky) * of->across + tap * of->lanes;
         for (int32_t place = 0; place < layer->out_width; place++, error += position, x += step) {
             Floats values[TAPS];
             for (int i = 0; i < taps; i++)
@@ -98,15 +98,15 @@ static void add_outputs(const Convolution *of, int32_t ky) {
 /* Return a copy of an input with its padding, of all places under a tap. */
 static float *padded(const Layer *layer, int64_t lanes, const float *x, ptrdiff_t *across) {
     const ptrdiff_t size = layer->channels * lanes;
-    ptrdiff_t height = (ptrdiff_t)(layer->out_height - 1) * layer->stride + layer->kernel_height,
-              width = (ptrdiff_t)(layer->out_width - 1) * layer->stride + layer->kernel_width;
-    ptrdiff_t rows = height - layer->padding, columns = width - layer->padding;
+    ptrdiff_t height = (ptrdiff_t)(layer->out_height - 1) * layer->down + layer->kernel_height,
+              width = (ptrdiff_t)(layer->out_width - 1) * layer->across + layer->kernel_width;
+    ptrdiff_t rows = height - layer->top, columns = width - layer->left;
     rows = rows < layer->height ? rows : layer->height;
     columns = columns < layer->width ? columns : layer->width;
     *across = width * size;
     float *copy = calloc((size_t)(height * *across), sizeof *copy);
     for (ptrdiff_t y = 0; copy && y < rows; y++)
-        memcpy(copy + (y + layer->padding) * *across + layer->padding * size, x + y * layer->width * size,
+        memcpy(copy + (y + layer->top) * *across + layer->left * size, x + y * layer->width * size,
                (size_t)(columns * size) * sizeof *copy);
     return copy;
 }
@@ -147,7 +147,7 @@ int float32_depthwise_gradient(const Layer *layer, int64_t samples, int64_t lane
             for (ptrdiff_t y = 0; y < layer->out_height; y++)
                 for (ptrdiff_t place = 0; place < layer->out_width; place++)
                     sum += load(error + (y * layer->out_width + place) * size + channel) *
-                           load(under + (y * across + place * size) * layer->stride);
+                           load(under + y * layer->down * across + place * layer->across * size);
             gradient[at] = add_lanes(gradient[at], &sum, samples - lane < LANES ? samples - lane : LANES);
         }
     free(copy);

@@ -31,7 +31,7 @@ class Layer(ctypes.Structure):
 
     _fields_ = (
         *((name, c_int32) for name in ("height", "width", "channels", "out_height", "out_width", "outputs")),
-        *((name, c_int32) for name in ("kernel_height", "kernel_width", "stride", "padding")),
+        *((name, c_int32) for name in ("kernel_height", "kernel_width", "down", "across", "top", "left")),
         ("limits", Limits),
     )
 
@@ -41,8 +41,8 @@ def layer_of(node: Node) -> Layer:
     """Return a node of a graph in the form of the library; one that is fully connected has images of 1 x 1."""
     limits = Limits(node.act_min, node.act_max)
     if node.op is Op.FULLY_CONNECTED:
-        return Layer(1, 1, node.in_size, 1, 1, node.out_size, 1, 1, 1, 0, limits)
-    return Layer(*node.in_shape, *node.out_shape, *node.kernel, node.stride, node.pad, limits)
+        return Layer(1, 1, node.in_size, 1, 1, node.out_size, 1, 1, 1, 1, 0, 0, limits)
+    return Layer(*node.in_shape, *node.out_shape, *node.kernel, *node.stride, *node.pad, limits)
 
 
 BYTES, FLOATS, WORDS, LONGS = array(np.uint8), array(np.float32), array(np.int32), array(np.int64)

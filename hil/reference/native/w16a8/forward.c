@@ -32,10 +32,10 @@ INLINE void convolve(const Layer *layer, int64_t lanes, int32_t channels, int32_
                      const int32_t *biases, const int16_t *x, Run *runs, int16_t *out) {
     const ptrdiff_t across = (ptrdiff_t)layer->kernel_width * channels, pixel = layer->channels * lanes;
     for (int32_t y = 0; y < layer->out_height; y++) {
-        const int32_t top = y * layer->stride - layer->padding;
+        const int32_t top = y * layer->down - layer->top;
         const Range rows = taps_from(top, layer->kernel_height, layer->height);
         for (int32_t place = 0; place < layer->out_width; place++, out += layer->outputs * lanes) {
-            const int32_t left = place * layer->stride - layer->padding;
+            const int32_t left = place * layer->across - layer->left;
             const Range columns = taps_from(left, layer->kernel_width, layer->width);
             for (int32_t ky = rows.first; ky < rows.end; ky++)
                 runs[ky - rows.first] =
@@ -77,10 +77,10 @@ int w16a8_depthwise(const Layer *layer, int64_t lanes, const int16_t *weights, c
 void w16a8_max_pool(const Layer *layer, int64_t lanes, const int16_t *x, int16_t *out) {
     const ptrdiff_t pixel = layer->channels * lanes;
     for (int32_t y = 0; y < layer->out_height; y++) {
-        const int32_t top = y * layer->stride - layer->padding;
+        const int32_t top = y * layer->down - layer->top;
         const Range rows = taps_from(top, layer->kernel_height, layer->height);
         for (int32_t place = 0; place < layer->out_width; place++) {
-            const int32_t left = place * layer->stride - layer->padding;
+            const int32_t left = place * layer->across - layer->left;
             const Range columns = taps_from(left, layer->kernel_width, layer->width);
             for (ptrdiff_t at = 0; at < pixel; at += LANES, out += LANES) {
                 Shorts largest = all_shorts(INT16_MIN);
@@ -106,10 +106,10 @@ INLINE int16_t held(int32_t value, int32_t low, int32_t high) {
 void w16a8_average_pool(const Layer *layer, int64_t lanes, const int16_t *x, int16_t *out) {
     const ptrdiff_t pixel = layer->channels * lanes;
     for (int32_t y = 0; y < layer->out_height; y++) {
-        const int32_t top = y * layer->stride - layer->padding;
+        const int32_t top = y * layer->down - layer->top;
         const Range rows = taps_from(top, layer->kernel_height, layer->height);
         for (int32_t place = 0; place < layer->out_width; place++) {
-            const int32_t left = place * layer->stride - layer->padding;
+            const int32_t left = place * layer->across - layer->left;
             const Range columns = taps_from(left, layer->kernel_width, layer->width);
             const int32_t count = (rows.end - rows.first) * (columns.end - columns.first);
             for (ptrdiff_t at = 0; at < pixel; at++) {

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.graph.graph import Graph, Node, Op
+from hil.graph.graph import AddFactors, Graph, Node, Op
 from hil.reference.formats.tflite8.passes import PIXEL_OFFSET
 from hil.reference.native.arguments import array
 
@@ -29,7 +29,7 @@ class Layer(ctypes.Structure):
 
     _fields_ = (
         *((name, c_int32) for name in ("height", "width", "channels", "out_height", "out_width", "outputs")),
-        *((name, c_int32) for name in ("kernel_height", "kernel_width", "stride", "padding", "zero")),
+        *((name, c_int32) for name in ("kernel_height", "kernel_width", "down", "across", "top", "left", "zero")),
         ("scaling", Scaling),
     )
 
@@ -49,13 +49,13 @@ def layer_of(graph: Graph, node: Node) -> Layer | Add:
     """Return a node of a graph in the form of the library; one that is fully connected has images of 1 x 1."""
     limits = int(node.act_min) - node.zero, int(node.act_max) - node.zero
     if node.op is Op.ADD:
-        assert node.factors is not None
+        assert isinstance(node.factors, AddFactors)
         return Add((c_int32 * 3)(*node.factors.multipliers), (c_int32 * 3)(*node.factors.shifts), *limits)
     factors = (0, 0) if node.own is None else (int(node.own.multiplier[0]), int(node.own.shift[0]))
     scaling, zero = Scaling(*factors, *limits), graph.zero_of(node.reads[0])
     if node.op is Op.FULLY_CONNECTED:
-        return Layer(1, 1, node.in_size, 1, 1, node.out_size, 1, 1, 1, 0, zero, scaling)
-    return Layer(*node.in_shape, *node.out_shape, *node.kernel, node.stride, node.pad, zero, scaling)
+        return Layer(1, 1, node.in_size, 1, 1, node.out_size, 1, 1, 1, 1, 0, 0, zero, scaling)
+    return Layer(*node.in_shape, *node.out_shape, *node.kernel, *node.stride, *node.pad, zero, scaling)
 
 
 BYTES, SHORTS, WORDS = array(np.uint8), array(np.int16), array(np.int32)

@@ -18,8 +18,8 @@ typedef struct {
 typedef struct {
     int32_t height, width, channels; /* of the input */
     int32_t out_height, out_width, outputs;
-    int32_t kernel_height, kernel_width, stride, padding;
-    int32_t zero; /* of the input */
+    int32_t kernel_height, kernel_width, down, across, top, left; /* strides, and padding above and left */
+    int32_t zero;                                                 /* of the input */
     Scaling scaling;
 } Layer;
 
