@@ -15,7 +15,7 @@ EXAMPLE = "conv1-pw3:1,pw4-pw7:2,pw8:3,pw9-fc1:4"
 
 
 def by_share(nodes: Sequence[Node]) -> list[Node]:
-    """Return the nodes with blocks of equal shares of multiply-accumulates: that in which the middle of a layer lies."""
+    """Return the nodes with blocks of equal shares of the multiply-accumulates; the middle of a layer decides."""
     total, before, found = max(sum(node.macs for node in nodes), 1), 0, []
     for node in nodes:
         block = min(BLOCKS, 1 + BLOCKS * (2 * before + node.macs) // (2 * total)) if node.own is not None else 0
@@ -42,7 +42,8 @@ def by_map(nodes: Sequence[Node], text: str) -> list[Node]:
             raise RigError(f"the block map has {part[:40]!r}, which ends before it begins: write it like {EXAMPLE}.")
         for index in range(first, last + 1):
             if blocks.setdefault(index, int(match[3])) != int(match[3]):
-                raise RigError(f"the block map gives {names[index]} to blocks {blocks[index]} and {match[3]}: give it one.")
+                twice = f"{names[index]} to blocks {blocks[index]} and {match[3]}"
+                raise RigError(f"the block map gives {twice}: give it one.")
     left = [node.name for index, node in enumerate(nodes) if node.own is not None and index not in blocks]
     if left:
         raise RigError(f"the block map leaves out {', '.join(left)}: give every layer with weights a block, 1 to 4.")

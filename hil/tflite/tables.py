@@ -49,4 +49,5 @@ def _rescaled(value: int, multiplier: int, shift: int, rounding: str) -> int:
 
 
 def _int8(values: np.ndarray) -> np.ndarray:
-    return np.clip(values, -128, 127).astype(np.int8)
+    found: np.ndarray = np.clip(values, -128, 127).astype(np.int8)
+    return found

@@ -12,7 +12,10 @@ from hil.errors import RigError
 from hil.graph.graph import Shape
 from hil.tflite.model import Operator, Tensor
 
+QUANTIZE = "quantize the whole model to int8 (post-training integer quantization)"
+CURE = "convert the model again"
 LARGEST_SIZE = 65535  # of an axis in a network file
+MOST_NUMBERS = 8  # of a constant that has axes or sizes
 
 
 @dataclass(frozen=True)
@@ -41,18 +44,16 @@ def image_of(tensor: Tensor, node: object) -> Shape:
     Raises:
         RigError: an axis is left open or 0, the batch is not 1, or there are more than three axes besides it.
     """
-    axes = [size for size in tensor.shape[1:]]
+    axes, shape = list(tensor.shape[1:]), list(tensor.shape)
     if not tensor.fixed or not all(1 <= size <= LARGEST_SIZE for size in axes):
         raise RigError(
-            f"{node} has a tensor of shape {list(tensor.shape)} with axes that are left open, empty or too long: convert "
-            "the model with a fixed input shape."
+            f"{node} has a tensor of shape {shape}, with axes that are left open, empty or too long: convert the model "
+            "with a fixed input shape."
         )
     if tensor.shape[:1] != (1,):
-        raise RigError(
-            f"{node} has a tensor of shape {list(tensor.shape)}, whose batch is not 1: convert the model with a batch of 1."
-        )
+        raise RigError(f"{node} has a tensor of shape {shape}, whose batch is not 1: convert it with a batch of 1.")
     if len(axes) > 3:
-        raise RigError(f"{node} has a tensor of shape {list(tensor.shape)}: only height, width and channels can be run.")
+        raise RigError(f"{node} has a tensor of shape {shape}: only height, width and channels can be run.")
     if len(axes) == 2:
         return axes[0], 1, axes[1]
     return (axes[0], axes[1], axes[2]) if len(axes) == 3 else (1, 1, prod(axes))
@@ -65,25 +66,23 @@ def grid_of(tensor: Tensor, node: object) -> tuple[float, int]:
         RigError: it is no int8, or has no such scale.
     """
     if tensor.type != "INT8":
-        raise RigError(
-            f"{node} has a tensor of {tensor.type}: quantize the whole model to int8 (post-training integer quantization)."
-        )
+        raise RigError(f"{node} has a tensor of {tensor.type}: {QUANTIZE}.")
     if len(tensor.scale) != 1 or len(tensor.zero) != 1:
-        raise RigError(f"{node} has a tensor with {len(tensor.scale)} scales: quantize the whole model to int8.")
+        raise RigError(f"{node} has a tensor with {len(tensor.scale)} scales: {QUANTIZE}.")
     scale, zero = float(tensor.scale[0]), int(tensor.zero[0])
     if not (math.isfinite(scale) and scale > 0 and -128 <= zero <= 127):
         raise RigError(f"{node} has a tensor of scale {scale} and zero point {zero}: convert the model again.")
     return scale, zero
 
 
-def numbers_of(tensor: Tensor, count: int, operator: Operator) -> list[int]:
-    """Return the whole numbers of a constant, at most `count`.
+def numbers_of(tensor: Tensor, operator: Operator) -> list[int]:
+    """Return the whole numbers of a constant.
 
     Raises:
-        RigError: it is computed, is of another type, or its length is not that of its shape.
+        RigError: it is computed, of another type or too long, or its length is not that of its shape.
     """
     kinds = {"INT32": "<i4", "INT64": "<i8"}
-    if tensor.data is None or tensor.type not in kinds or prod(tensor.shape) > count:
+    if tensor.data is None or tensor.type not in kinds or prod(tensor.shape) > MOST_NUMBERS:
         raise RigError(f"{operator} computes its sizes, or has too many: convert the model with a fixed input shape.")
     return [int(number) for number in array_of(tensor, kinds[tensor.type], operator).reshape(-1)]
 

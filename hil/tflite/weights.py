@@ -11,12 +11,10 @@ from hil.errors import RigError
 from hil.graph.factors import LARGEST_SHIFT, SMALLEST_SHIFT, multiplier_of
 from hil.graph.graph import Op, Parameters
 from hil.tflite.model import ABSENT, Model, Operator, Tensor
-from hil.tflite.values import array_of
+from hil.tflite.values import CURE, QUANTIZE, array_of
 
 LARGEST_BIAS = 2**30
 SMALLEST_SCALE = 2.0**-40  # in a network file
-CURE = "convert the model again"
-PLACES = {Op.DEPTHWISE: (1, 2, 3, 0)}  # axes of the tensor in the order of the layer, but for what follows
 FIRST_LAYER = (3, 1, 2, 0)  # a depthwise layer of one channel is a convolution
 
 
@@ -41,7 +39,7 @@ class Source:
         """Return the axes of the tensor in the order of the layer's weights; None where they are the same."""
         if self.is_first:
             return FIRST_LAYER
-        return (0, 1, 2, 3) if op is Op.DEPTHWISE else None
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +67,8 @@ def constants_of(model: Model, operator: Operator, axis: int) -> Constants:
     """
     tensor = model.tensors[operator.inputs[1]]
     if tensor.type != "INT8" or tensor.data is None:
-        raise RigError(
-            f"{operator} has weights of {tensor.type}{'' if tensor.data is not None else ' that are computed'}: quantize "
-            "the whole model to int8."
-        )
+        what = tensor.type if tensor.data is not None else f"{tensor.type} that are computed"
+        raise RigError(f"{operator} has weights of {what}: {QUANTIZE}.")
     weights = array_of(tensor, "i1", operator)
     channels = weights.shape[axis] if weights.ndim > axis else 0
     scale = _scales(tensor, channels, axis, operator)
@@ -104,7 +100,7 @@ def _biases(model: Model, index: int, channels: int, operator: Operator) -> np.n
 
 
 def layer_weights(
-    constants: Constants, op: Op, is_first: bool, scales: tuple[float, float], at_once: bool, operator: Operator
+    constants: Constants, op: Op, is_first: bool, scales: tuple[float, float], operator: Operator
 ) -> tuple[Parameters, Source]:
     """Return weights, biases and factors of a layer.
 
@@ -113,9 +109,8 @@ def layer_weights(
         op: of the layer.
         is_first: whether a depthwise operator of one channel becomes a conv2d.
         scales: of the input and of the output.
-        at_once: whether the product of the scales of input and weights is rounded to binary32, as TFLite does it in a
-            fully connected layer with one scale.
-        operator: for messages.
+        operator: whose they are. As in TFLite, the product of the scales of input and weights is rounded to binary32 if
+            it is fully connected with one scale.
 
     Raises:
         RigError: a factor is too large.
@@ -124,7 +119,7 @@ def layer_weights(
     channels = len(constants.bias)
     scale = np.broadcast_to(constants.scale, channels).astype(np.float64)
     product = given * scale
-    if at_once and len(constants.scale) == 1:
+    if operator.name == "FULLY_CONNECTED" and len(constants.scale) == 1:
         product = (np.float32(given) * np.broadcast_to(constants.scale, channels)).astype(np.float64)
     factors = product / out
     dead = tuple(index for index, one in enumerate(factors) if one == 0 or math.frexp(one)[1] < SMALLEST_SHIFT)
@@ -161,7 +156,8 @@ def _pair(factor: float, is_dead: bool, operator: Operator) -> tuple[int, int]:
 
 def _half(values: np.ndarray) -> np.ndarray:
     """Return halves, halves of odd numbers away from zero."""
-    return np.sign(values) * ((np.abs(values) + 1) // 2)
+    found: np.ndarray = np.sign(values) * ((np.abs(values) + 1) // 2)
+    return found
 
 
 def tensors_of(

@@ -33,23 +33,21 @@ def window_of(operator: Operator, value: Value, kernel: tuple[int, int], out_sha
         RigError: it is dilated, does not give the output that the model says, or has windows outside of the image.
     """
     options = operator.options
-    dilation = options.get("DilationHFactor", 1), options.get("DilationWFactor", 1)
+    dilation = int(options.get("DilationHFactor", 1)), int(options.get("DilationWFactor", 1))
     if any(step != 1 and size > 1 for step, size in zip(dilation, kernel, strict=True)):
-        raise RigError(
-            f"{operator} is dilated by {int(dilation[0])} x {int(dilation[1])}, which no layer is: use a larger kernel or "
-            "a stride."
-        )
+        step = f"{dilation[0]} x {dilation[1]}"
+        raise RigError(f"{operator} is dilated by {step}, which no layer is: use a larger kernel or a stride.")
     stride = int(options["StrideH"]), int(options["StrideW"])
     above, below, left, right = value.pad
     axes = zip(kernel, stride, value.shape, ((above, below), (left, right)), strict=False)
     found = [_axis(options["Padding"] == SAME, *axis) for axis in axes]
-    if None in found or [place[0] for place in found if place] != list(out_shape[:2]):
-        raise RigError(
-            f"{operator} with a kernel of {kernel[0]} x {kernel[1]} and a stride of {stride[0]} x {stride[1]} does not make "
-            f"{out_shape[0]} x {out_shape[1]} of {value.shape[0]} x {value.shape[1]} with windows inside: convert the model "
-            "again."
-        )
     places = [place for place in found if place is not None]
+    if [size for size, _ in places] != list(out_shape[:2]):
+        sizes = (f"{down} x {across}" for down, across in (kernel, stride, out_shape[:2], value.shape[:2]))
+        raise RigError(
+            "{} with a kernel of {} and a stride of {} does not make {} of {} with windows that all see some of it: "
+            "convert the model again.".format(operator, *sizes)
+        )
     return Window(kernel, stride, (places[0][1], places[1][1]), (places[0][0], places[1][0]))
 
 
