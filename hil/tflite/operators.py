@@ -10,8 +10,7 @@ from hil.errors import RigError
 from hil.graph.factors import add_factors, mean_factor
 from hil.graph.graph import Op
 from hil.tflite.model import Operator
-from hil.tflite.runtimes import rounding_of
-from hil.tflite.tables import FUNCTIONS, requantizing, table_of
+from hil.tflite.tables import BY_ELEMENT, RELUS, requantizing, table_of
 from hil.tflite.values import CURE, Value, grid_of, image_of, numbers_of
 from hil.tflite.walk import Walk
 from hil.tflite.weighted import convolution, depthwise, fully_connected
@@ -51,10 +50,10 @@ def _add(walk: Walk, operator: Operator) -> None:
 def _by_element(walk: Walk, operator: Operator) -> None:
     value, out = walk.image(operator), grid_of(walk.out(operator), operator)
     given = value.scale, value.zero
-    if operator.name.startswith("RELU") and given == out and walk.limit_last(operator, value):
+    if operator.name in RELUS and given == out and walk.limit_last(operator, value):
         return
     node = walk.layer(operator, Op.TABLE, (value,), value.shape)
-    walk.append(operator, replace(node, table=table_of(operator.name, given, out)))
+    walk.append(operator, replace(node, table=table_of(operator, given, out)))
 
 
 def _quantize(walk: Walk, operator: Operator) -> None:
@@ -72,7 +71,7 @@ def _quantize(walk: Walk, operator: Operator) -> None:
     if grid == (value.scale, value.zero):
         walk.fold(operator, value)
         return
-    table = requantizing((value.scale, value.zero), grid, rounding_of(walk.runtime, operator.name))
+    table = requantizing((value.scale, value.zero), grid, walk.runtime)
     walk.append(operator, replace(walk.layer(operator, Op.TABLE, (value,), value.shape), table=table))
 
 
@@ -111,7 +110,7 @@ KINDS: dict[str, Callable[[Walk, Operator], None]] = {
     "ADD": _add,
     "QUANTIZE": _quantize,
     "PAD": _pad,
-    **dict.fromkeys(FUNCTIONS, _by_element),
+    **dict.fromkeys(BY_ELEMENT, _by_element),
     **dict.fromkeys(("RESHAPE", "SQUEEZE", "EXPAND_DIMS"), _reshape),
     **dict.fromkeys(("SOFTMAX", "DEQUANTIZE"), _end),
 }
