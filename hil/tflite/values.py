@@ -87,8 +87,8 @@ def numbers_of(tensor: Tensor, operator: Operator) -> list[int]:
     return [int(number) for number in array_of(tensor, kinds[tensor.type], operator).reshape(-1)]
 
 
-def array_of(tensor: Tensor, kind: str, operator: Operator) -> np.ndarray:
-    """Return a constant as an array of its shape, a view of the file.
+def array_of(tensor: Tensor, kind: str, operator: object) -> np.ndarray:
+    """Return a constant of an operator as an array of its shape, read only.
 
     Raises:
         RigError: its bytes are not as many as its shape says.

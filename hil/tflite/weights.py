@@ -178,7 +178,7 @@ def tensors_of(
     found, biases = weights.copy(), np.zeros(len(first.bias), np.int32) if bias is None else bias.copy()
     view = found if (axes := source.axes(op)) is None else found.transpose(axes)
     view = view[0] if op is Op.DEPTHWISE else view
-    layers = view, first.weights, trained.weights
+    layers = view, first.weights.reshape(view.shape), trained.weights.reshape(view.shape)
     view, before, after = (np.moveaxis(each, -1 if op is Op.DEPTHWISE else 0, 0) for each in layers)
     for index in range(len(biases)):
         if index in source.dead:  # 0 in every runtime, whatever its weights are
