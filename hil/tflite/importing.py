@@ -18,6 +18,8 @@ from hil.tflite.values import CURE, Value, grid_of, image_of
 from hil.tflite.walk import Walk
 from hil.tflite.weights import Source
 
+DEAD = "dead channels, whose factor is below 2^-32, so that their output is the zero point in the runtime, too"
+HALVED = "channels with a bias beyond 2^30, which have twice the scale here, so that their weights are rounded"
 SHAPES = ("SHAPE", "STRIDED_SLICE", "PACK")  # how converters compute the target of a RESHAPE
 
 
@@ -65,7 +67,7 @@ def network_of(model: Model, name: str, runtime: str = DEFAULT, block_map: str =
     nodes = _ended(walk, name)
     nodes = by_map(nodes, block_map) if block_map else by_share(nodes)
     graph = _graph(walk, name, nodes)
-    return Imported(graph, walk.sources, tuple(walk.tensors), tuple(walk.operators), tuple(walk.notes))
+    return Imported(graph, walk.sources, tuple(walk.tensors), tuple(walk.operators), _notes(walk))
 
 
 def _begin(walk: Walk, name: str) -> None:
@@ -125,3 +127,17 @@ def _graph(walk: Walk, name: str, nodes: list[Node]) -> Graph:
         at = walk.operators[error.layer] if error.layer < len(nodes) else "its input"
         raise RigError(f"{name} cannot be a network, because of {at}: {error}") from error
     return graph
+
+
+def _notes(walk: Walk) -> tuple[str, ...]:
+    """Return sentences about channels that are not as the model says."""
+    found = []
+    for what, kind in ((DEAD, "dead"), (HALVED, "halved")):
+        counts = [
+            f"{len(channels)} of {walk.nodes[index].out_shape[2]} in {walk.operators[index]}"
+            for index, source in walk.sources.items()
+            if (channels := getattr(source, kind))
+        ]
+        if counts:
+            found.append(f"{what}: {', '.join(counts)}.")
+    return tuple(found)

@@ -25,7 +25,6 @@ class Walk:
         tensors: by layer, the tensor of the model that has its output.
         operators: by layer, the operator that it was.
         sources: by index of a layer with weights, where they come from.
-        notes: what is not as the model says, in sentences.
         in_shape: of the network's input; None until a layer reads it as an image.
     """
 
@@ -36,7 +35,6 @@ class Walk:
     tensors: list[int] = field(default_factory=list)
     operators: list[str] = field(default_factory=list)
     sources: dict[int, Source] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
     in_shape: Shape | None = None
 
     def given(self, operator: Operator, place: int = 0) -> Tensor:

@@ -13,9 +13,6 @@ from hil.tflite.walk import Walk
 from hil.tflite.weights import Constants, constants_of, layer_weights
 from hil.tflite.windows import window_of
 
-DEAD = "are dead: their factor is below 2^-32, and their output is the zero point in the runtime, too"
-HALVED = "have a bias beyond 2^30: they have twice the scale here, which rounds their weights"
-
 
 def convolution(walk: Walk, operator: Operator) -> None:
     """Make a conv2d, or a pointwise layer, of a CONV_2D."""
@@ -73,8 +70,5 @@ def fully_connected(walk: Walk, operator: Operator) -> None:
 
 def _append(walk: Walk, operator: Operator, constants: Constants, value: Value, node: Node, is_first: bool) -> None:
     own, source = layer_weights(constants, node.op, is_first, (value.scale, node.scale), operator)
-    for channels, what in ((source.dead, DEAD), (source.halved, HALVED)):
-        if channels:
-            walk.notes.append(f"{operator}: {len(channels)} of {node.out_shape[2]} channels {what}.")
     walk.sources[len(walk.nodes)] = source
     walk.append(operator, replace(node, own=own))
