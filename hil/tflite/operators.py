@@ -30,8 +30,8 @@ def _pool(walk: Walk, operator: Operator) -> None:
 
 def _mean(walk: Walk, operator: Operator) -> None:
     value, rank = walk.image(operator), len(walk.given(operator).shape)
-    axes = {axis % rank for axis in numbers_of(walk.given(operator, 1), operator)}
-    if axes != set(range(1, rank - 1)):
+    axes = {axis % rank if rank else axis for axis in numbers_of(walk.given(operator, 1), operator)}
+    if rank < 3 or axes != set(range(1, rank - 1)):
         raise RigError(f"{operator} is over the axes {sorted(axes)}: only a mean over the whole image can be run.")
     node = walk.layer(operator, Op.MEAN, (value,), (1, 1, value.shape[2]))
     factor = mean_factor(value.scale, node.scale, value.shape[0] * value.shape[1], f"{CURE}, at {operator}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from hil.errors import RigError
+from hil.graph.contents import LARGEST_SCALE, SMALLEST_SCALE
 from hil.graph.graph import Shape
 from hil.tflite.model import Operator, Tensor
 
@@ -70,7 +70,7 @@ def grid_of(tensor: Tensor, node: object) -> tuple[float, int]:
     if len(tensor.scale) != 1 or len(tensor.zero) != 1:
         raise RigError(f"{node} has a tensor with {len(tensor.scale)} scales: {QUANTIZE}.")
     scale, zero = float(tensor.scale[0]), int(tensor.zero[0])
-    if not (math.isfinite(scale) and scale > 0 and -128 <= zero <= 127):
+    if not (SMALLEST_SCALE <= scale <= LARGEST_SCALE and -128 <= zero <= 127):
         raise RigError(f"{node} has a tensor of scale {scale} and zero point {zero}: convert the model again.")
     return scale, zero
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.errors import RigError
+from hil.graph.contents import LARGEST_BIAS, LARGEST_SCALE, SMALLEST_SCALE
 from hil.graph.factors import LARGEST_SHIFT, SMALLEST_SHIFT, multiplier_of
 from hil.graph.graph import Op, Parameters
 from hil.tflite.model import ABSENT, Model, Operator, Tensor
 from hil.tflite.values import CURE, QUANTIZE, array_of
 
-LARGEST_BIAS = 2**30
-SMALLEST_SCALE = 2.0**-40  # in a network file
 FIRST_LAYER = (3, 1, 2, 0)  # a depthwise layer of one channel is a convolution
 
 
@@ -65,6 +64,8 @@ def constants_of(model: Model, operator: Operator, axis: int) -> Constants:
     Raises:
         RigError: they are not int8 with scales by channel or for all, or not as many as their shapes say.
     """
+    if len(operator.inputs) < 2 or operator.inputs[1] == ABSENT:
+        raise RigError(f"{operator} has no weights: {CURE}.")
     tensor = model.tensors[operator.inputs[1]]
     if tensor.type != "INT8" or tensor.data is None:
         what = tensor.type if tensor.data is not None else f"{tensor.type} that are computed"
@@ -85,7 +86,7 @@ def _scales(tensor: Tensor, channels: int, axis: int, operator: Operator) -> np.
     if not (channels and (count == 1 or by_channel) and len(tensor.zero) == count):
         raise RigError(f"{operator} has {count} scales for the {channels} channels of its weights: {CURE}.")
     scale = np.asarray(tensor.scale, np.float32)
-    if not (np.isfinite(scale) & (scale >= 0)).all() or np.asarray(tensor.zero).any():
+    if not ((scale >= 0) & (scale <= LARGEST_SCALE)).all() or np.asarray(tensor.zero).any():
         raise RigError(f"{operator} has weights with a scale that is no number, or a zero point other than 0: {CURE}.")
     return scale
 

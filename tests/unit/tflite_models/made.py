@@ -23,6 +23,8 @@ OPTIONS = {
 NEWEST = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "ADD": 2, "AVERAGE_POOL_2D": 2, "MAX_POOL_2D": 2}
 NEWEST |= {"MEAN": 2, "SOFTMAX": 2, "PAD": 2, "QUANTIZE": 2, "DEQUANTIZE": 2, "RELU": 2, "RELU6": 2, "LOGISTIC": 2}
 
+DATA = "fashion-mnist-1k@8x8x1"  # with ten classes, of the size that `trainable` takes
+
 
 @dataclass
 class Made:
@@ -198,4 +200,16 @@ def small(seed=1) -> Made:
     y = made.convolution(y, 4, kernel=(1, 1), zero=2)
     pooled = made.pool(made.add(x, y), kernel=(4, 6), stride=(4, 6))
     made.softmax(made.fully_connected(made.reshape(pooled, (4,)), 3))
+    return made
+
+
+def trainable(seed: int = 1) -> Made:
+    """Return a model of 8 x 8 images with ten classes: a convolution, a bottleneck with an add, a mean, a classifier."""
+    made = Made(seed)
+    x = made.convolution(made.input((8, 8, 1), 1 / 255, -128), 8, stride=(2, 2), activation=3, scale=0.02, zero=-128)
+    y = made.convolution(x, 16, (1, 1), activation=3, scale=0.05, zero=-128)
+    y = made.convolution(y, 16, depthwise=True, activation=3, scale=0.1, zero=-128)
+    y = made.add(x, made.convolution(y, 8, (1, 1), scale=0.5, zero=4), 0.5, 3)
+    pooled = made.reshape(made.pool(y, kernel=(4, 4), stride=(4, 4)), (8,))
+    made.softmax(made.fully_connected(pooled, 10, scale=0.3, zero=9))
     return made
