@@ -70,7 +70,9 @@ def node(
     own: Parameters | None = None,
 ) -> Node:
     """Return a layer in the format."""
-    return Node(name, op, (0,), read, made, kernel, stride, pad, int(own is not None), own=own, format=FORMAT)
+    return Node(
+        name, op, (0,), read, made, kernel, (stride, stride), (pad, pad), int(own is not None), own=own, format=FORMAT
+    )
 
 
 def drawn(shape: tuple[int, ...], fan_in: int, fan_out: int, rng: np.random.Generator) -> Parameters:
@@ -149,7 +151,7 @@ def wrong_files(library: ctypes.CDLL) -> list[list[list[int]]]:
         replace(good, layers=(replace(first, own=replace(first.own, exponent=0)), *good.layers[1:])),
         replace(good, layers=(*good.layers[:-1], replace(last, own=replace(last.own, weights=spoiled)))),
         replace(good, scale=2.0**-7),
-        replace(good, layers=(*good.layers[:-1], replace(last, format=Format.BFP8))),
+        replace(good, layers=(*good.layers[:-1], replace(last, format=Format.BFP8, rounding=""))),
     ]
     for blob in map(encode, wrong):
         refused: list[list[int]] = []

@@ -41,8 +41,8 @@ class Layer:
     in_shape: Shape
     out_shape: Shape
     kernel: tuple[int, int] = (0, 0)
-    stride: int = 0
-    pad: int = 0
+    stride: tuple[int, int] = (0, 0)
+    pad: tuple[int, int] = (0, 0)
     format: str = "affine8"
     act_min: float = -H
     act_max: float = H

@@ -54,7 +54,7 @@ def windows(layer: Node) -> list[list[tuple[int, int]]]:
             window = []
             for ky in range(kh):
                 for kx in range(kw):
-                    row, column = y * layer.stride + ky - layer.pad, x * layer.stride + kx - layer.pad
+                    row, column = y * layer.stride[0] + ky - layer.pad[0], x * layer.stride[1] + kx - layer.pad[1]
                     if 0 <= row < height and 0 <= column < width:
                         window.append((ky * kw + kx, row * width + column))
             seen.append(window)

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hil.graph.graph import Graph, Node, Op
+from hil.graph.graph import Graph, MeanFactor, Node, Op
 from hil.methods.graph_settings import GraphSettings
 from tests.oracle.graph_layers import Own, Values, clamp, gradient, loss, run, taps, windows
 from tests.oracle.graph_method import moved
@@ -116,6 +116,9 @@ class PlainBackPropagation:
         layer, own = self.graph.layers[index], self.own[index]
         if layer.op is Op.ADD:
             return error
+        if layer.op is Op.MEAN:
+            channels = layer.in_shape[2]
+            return Tensor([error.values[place % channels] for place in range(layer.in_size)], error.exponent)
         if own is None:
             return Tensor(through_pool(layer, error.values, x), error.exponent)
         k, channels = shares(layer), layer.out_shape[2]
@@ -132,6 +135,8 @@ class PlainBackPropagation:
             p = p * max(slope(layer, o) for o in range(layer.channels))
         elif layer.op is Op.ADD:
             p = p * (F32(self.graph.scale_of(value)) / F32(layer.scale))
+        elif isinstance(layer.factors, MeanFactor):
+            p = p * (F32(layer.factors.multiplier) * F32(2.0 ** (layer.factors.shift - 31)))
         elif layer.op is Op.AVERAGE_POOL:
             p = p / F32(layer.kernel[0] * layer.kernel[1])
         return normalised(p, output.j)

@@ -12,7 +12,7 @@ from math import floor
 
 import numpy as np
 
-from hil.graph.graph import Graph, Node, Op
+from hil.graph.graph import AddFactors, Graph, MeanFactor, Node, Op
 from tests.oracle.numbers import F32, exp32, log32
 
 Values = list[int]  # of one tensor of one sample, HWC
@@ -63,8 +63,9 @@ def windows(layer: Node) -> Iterator[tuple[int, int, int]]:
     They are flat numbers of (y, x), (ky, kx), (y, x).
     """
     (height, width, _), (out_h, out_w, _), (kh, kw) = layer.in_shape, layer.out_shape, layer.kernel
+    (sh, sw), (ph, pw) = layer.stride, layer.pad
     for y, x, ky, kx in np.ndindex(out_h, out_w, kh, kw):
-        row, column = y * layer.stride + ky - layer.pad, x * layer.stride + kx - layer.pad
+        row, column = y * sh + ky - ph, x * sw + kx - pw
         if 0 <= row < height and 0 <= column < width:
             yield y * out_w + x, ky * kw + kx, row * width + column
 
@@ -89,6 +90,11 @@ def run(graph: Graph, layer: Node, inputs: Sequence[Values], own: Own | None) ->
     """Run one layer for one sample."""
     if layer.op is Op.ADD:
         return _add(graph, layer, inputs)
+    if layer.op is Op.MEAN:
+        return _mean(graph, layer, inputs[0])
+    if layer.op is Op.TABLE:
+        assert layer.table is not None
+        return [int(layer.table[q + 128]) for q in inputs[0]]
     if own is None:
         return _pool(layer, inputs[0])
     assert layer.own is not None
@@ -97,19 +103,27 @@ def run(graph: Graph, layer: Node, inputs: Sequence[Values], own: Own | None) ->
     for o, w, i in taps(layer):
         acc[o] += (inputs[0][i] - zero) * own.weights[w]
     multipliers, shifts = layer.own.multiplier.tolist(), layer.own.shift.tolist()
-    scaled = (rescale(a, multipliers[i % outputs], shifts[i % outputs], graph.rounding) for i, a in enumerate(acc))
+    scaled = (rescale(a, multipliers[i % outputs], shifts[i % outputs], layer.rounding) for i, a in enumerate(acc))
+    return [clamp(layer.zero + value, layer.act_min, layer.act_max) for value in scaled]
+
+
+def _mean(graph: Graph, layer: Node, x: Values) -> Values:
+    assert isinstance(layer.factors, MeanFactor)
+    zero, channels = graph.zero_of(layer.reads[0]), layer.in_shape[2]
+    sums = [sum(q - zero for q in x[c::channels]) for c in range(channels)]
+    scaled = (rescale(acc, layer.factors.multiplier, layer.factors.shift, layer.rounding) for acc in sums)
     return [clamp(layer.zero + value, layer.act_min, layer.act_max) for value in scaled]
 
 
 def _add(graph: Graph, layer: Node, inputs: Sequence[Values]) -> Values:
-    assert layer.factors is not None
+    assert isinstance(layer.factors, AddFactors)
     factors = list(zip(layer.factors.multipliers, layer.factors.shifts, strict=True))
     zeros = [graph.zero_of(value) for value in layer.reads]
     out = []
     for a, b in zip(*inputs, strict=True):
-        s = rescale((a - zeros[0]) * 2**20, *factors[0], graph.rounding)
-        s += rescale((b - zeros[1]) * 2**20, *factors[1], graph.rounding)
-        out.append(clamp(layer.zero + rescale(s, *factors[2], graph.rounding), layer.act_min, layer.act_max))
+        s = rescale((a - zeros[0]) * 2**20, *factors[0], layer.rounding)
+        s += rescale((b - zeros[1]) * 2**20, *factors[1], layer.rounding)
+        out.append(clamp(layer.zero + rescale(s, *factors[2], layer.rounding), layer.act_min, layer.act_max))
     return out
 
 

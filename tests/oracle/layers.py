@@ -23,14 +23,14 @@ def taps(layer: Node) -> Iterator[tuple[int, int, int]]:
     for o, k_y, k_x, c in product(range(out_c), range(k_h), range(k_w), range(in_c)):
         weight = ((o * k_h + k_y) * k_w + k_x) * in_c + c
         for y, x in product(range(out_h), range(out_w)):
-            i_y, i_x = y + k_y - layer.pad, x + k_x - layer.pad
+            i_y, i_x = y + k_y - layer.pad[0], x + k_x - layer.pad[1]
             if 0 <= i_y < in_h and 0 <= i_x < in_w:
                 yield (y * out_w + x) * out_c + o, weight, (i_y * in_w + i_x) * in_c + c
 
 
 def windows(layer: Node) -> Iterator[tuple[int, list[int]]]:
     """Yield every output of a max_pool with its window, row by row: indices into the flattened tensors."""
-    (_, in_w, channels), (out_h, out_w, _), k = layer.in_shape, layer.out_shape, layer.stride
+    (_, in_w, channels), (out_h, out_w, _), k = layer.in_shape, layer.out_shape, layer.stride[0]
     for y, x, c in product(range(out_h), range(out_w), range(channels)):
         window = [((y * k + dy) * in_w + x * k + dx) * channels + c for dy, dx in product(range(k), repeat=2)]
         yield (y * out_w + x) * channels + c, window

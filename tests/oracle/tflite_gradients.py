@@ -73,12 +73,12 @@ def fully_connected_input_error(error: np.ndarray, weights: np.ndarray) -> np.nd
 
 def _gathered(spread: np.ndarray, window: Window, in_shape: tuple[int, int]) -> np.ndarray:
     """Add what every tap of every window, [..., oh, ow, kh, kw, C], gives to its input position, [..., H, W, C]."""
-    (height, width), s, p = in_shape, window.stride, window.padding
-    sizes = max(window.span(0), p + height), max(window.span(1), p + width)
+    (height, width), (down, across), (top, left) = in_shape, window.stride, window.padding
+    sizes = max(window.span(0), top + height), max(window.span(1), left + width)
     padded = np.zeros((*spread.shape[:-5], *sizes, spread.shape[-1]), np.int64)
     for ky in range(window.kernel[0]):
         for kx in range(window.kernel[1]):
-            rows = slice(ky, ky + (window.out[0] - 1) * s + 1, s)
-            columns = slice(kx, kx + (window.out[1] - 1) * s + 1, s)
+            rows = slice(ky, ky + (window.out[0] - 1) * down + 1, down)
+            columns = slice(kx, kx + (window.out[1] - 1) * across + 1, across)
             padded[..., rows, columns, :] += spread[..., ky, kx, :]
-    return padded[..., p : p + height, p : p + width, :]
+    return padded[..., top : top + height, left : left + width, :]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.graph.graph import Graph, Node, Op
+from hil.graph.graph import Graph, MeanFactor, Node, Op
 from hil.reference.formats.tflite8.rescale import Quantization
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window
@@ -28,14 +28,16 @@ def window_of(layer: Node) -> Window:
 
 
 def quantization_of(graph: Graph, layer: Node) -> Quantization:
-    """Return what a layer rescales by: of a layer with weights, or the last rescaling of an add."""
+    """Return what a layer rescales by: of a layer with weights, a mean, or the last rescaling of an add."""
     if layer.own is not None:
         factors = layer.own.multiplier.astype(np.int64), layer.own.shift.astype(np.int64)
+    elif isinstance(layer.factors, MeanFactor):
+        factors = np.array(layer.factors.multiplier, np.int64), np.array(layer.factors.shift, np.int64)
     else:
         assert layer.factors is not None
         factors = np.array(layer.factors.multipliers[2], np.int64), np.array(layer.factors.shifts[2], np.int64)
     return Quantization(
-        graph.zero_of(layer.reads[0]), layer.zero, layer.act_min, layer.act_max, *factors, graph.rounding
+        graph.zero_of(layer.reads[0]), layer.zero, layer.act_min, layer.act_max, *factors, layer.rounding
     )
 
 
@@ -61,7 +63,11 @@ def run(
         return layers.max_pool(x, window_of(layer), *limits)
     if layer.op is Op.AVERAGE_POOL:
         return layers.average_pool(x, window_of(layer), *limits)
+    if layer.table is not None:
+        return layer.table[x.astype(np.int16) + 128]
     quantization = quantization_of(graph, layer)
+    if layer.op is Op.MEAN:
+        return layers.mean(x, quantization)
     if layer.op is Op.ADD:
         assert layer.factors is not None
         zeros = graph.zero_of(layer.reads[0]), graph.zero_of(layer.reads[1])

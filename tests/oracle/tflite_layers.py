@@ -18,26 +18,26 @@ from hil.reference.formats.tflite8.rescale import Quantization, requantize, resc
 
 @dataclass(frozen=True)
 class Window:
-    """The windows of a convolution or a pooling: sizes are (height, width), `padding` positions lie above and left."""
+    """The windows of a convolution or a pooling: sizes are (height, width), `padding` lies above and left."""
 
     kernel: tuple[int, int]
     out: tuple[int, int]
-    stride: int = 1
-    padding: int = 0
+    stride: tuple[int, int] = (1, 1)
+    padding: tuple[int, int] = (0, 0)
 
     def span(self, axis: int) -> int:
         """Return how many positions of the padded image the windows cover along an axis."""
-        return (self.out[axis] - 1) * self.stride + self.kernel[axis]
+        return (self.out[axis] - 1) * self.stride[axis] + self.kernel[axis]
 
 
 def windows(x: np.ndarray, window: Window, outside: int) -> np.ndarray:
     """Return what every window sees, [..., oh, ow, kh, kw, C], of x [..., H, W, C]; `outside` stands in the padding."""
-    height, width = x.shape[-3:-1]
-    rest = [max(0, window.span(axis) - window.padding - size) for axis, size in enumerate((height, width))]
-    sides = [(0, 0)] * (x.ndim - 3) + [(window.padding, rest[0]), (window.padding, rest[1]), (0, 0)]
+    pads, size = window.padding, x.shape[-3:-1]
+    inside = [(pads[axis], max(0, window.span(axis) - pads[axis] - size[axis])) for axis in (0, 1)]
+    sides = [(0, 0)] * (x.ndim - 3) + [*inside, (0, 0)]
     padded = np.pad(x, sides, constant_values=outside)[..., : window.span(0), : window.span(1), :]
     seen = sliding_window_view(padded, window.kernel, axis=(-3, -2))  # [..., C, kh, kw]
-    return np.moveaxis(seen[..., :: window.stride, :: window.stride, :, :, :], -3, -1)
+    return np.moveaxis(seen[..., :: window.stride[0], :: window.stride[1], :, :, :], -3, -1)
 
 
 def centred(x: np.ndarray, zero: int) -> np.ndarray:
@@ -98,6 +98,11 @@ def average_pool(x: np.ndarray, window: Window, act_min: int, act_max: int) -> n
     count = windows(np.ones((*x.shape[-3:-1], 1), np.int64), window, 0).sum(axis=(-3, -2))
     mean = np.sign(total) * ((np.abs(total) + count // 2) // count)
     return np.clip(mean, act_min, act_max).astype(np.int8)
+
+
+def mean(x: np.ndarray, quantization: Quantization) -> np.ndarray:
+    """Return the rescaled sum of every channel: int8 [..., 1, 1, C] of [..., H, W, C]."""
+    return requantize(centred(x, quantization.input_zero).sum(axis=(-3, -2), keepdims=True), quantization)
 
 
 def add(a: np.ndarray, b: np.ndarray, a_zero: int, b_zero: int, factors: AddFactors, last: Quantization) -> np.ndarray:

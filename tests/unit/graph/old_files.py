@@ -1,4 +1,4 @@
-"""Writers of network files of versions 1 and 2, by the tables of the pages that described them."""
+"""Writers of network files of versions 1 to 3, by the tables of the pages that described them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import struct
 import numpy as np
 import xxhash
 
+from hil.graph.file import encode
 from hil.graph.graph import Graph, Node, Op
 
 
@@ -16,7 +17,7 @@ def version_1(graph: Graph) -> bytes:
     for layer in graph.layers:
         data = b"" if layer.own is None else layer.own.weights.tobytes()
         where = (offset + len(weights), len(data)) if data else (0, 0)
-        records += struct.pack("<5BbH", layer.op, *layer.kernel, layer.stride, layer.pad, layer.weight_exp, 0)
+        records += struct.pack("<5BbH", layer.op, *layer.kernel, layer.stride[0], layer.pad[0], layer.weight_exp, 0)
         records += struct.pack("<6HIII", *layer.in_shape, *layer.out_shape, *where, 0)
         weights += data + bytes(-len(data) % 4)
     rest = struct.pack("<4Hb7x", *graph.in_shape, graph.classes, graph.input_exp) + records + weights
@@ -39,15 +40,16 @@ def version_2(graph: Graph) -> bytes:
             data += own.bias.tobytes() + own.multiplier.tobytes() + own.scale.tobytes() + sums.tobytes()
             data += own.shift.tobytes() + bytes(-len(own.shift) % 4)
     rest = struct.pack("<4Hf", *graph.in_shape, graph.classes, graph.scale)
-    rest += struct.pack("<bBH", graph.zero, graph.rounding == "single", 0)
+    rest += struct.pack("<bBH", graph.zero, graph.layers[0].rounding == "single", 0)
     return started(2, len(graph.layers), rest + records + data)
 
 
 def record_2(layer: Node, places: tuple[int, int, int, int]) -> bytes:
     second = layer.reads[1] if layer.op == Op.ADD else 0
     record = struct.pack(
-        "<6B3b", layer.op, *layer.kernel, layer.stride, layer.pad, layer.block, layer.act_min, layer.act_max, layer.zero
-    )
+        "<6B3b",
+        layer.op, *layer.kernel, layer.stride[0], layer.pad[0], layer.block, layer.act_min, layer.act_max, layer.zero,
+    )  # fmt: skip
     record += struct.pack(
         "<3B6Hf4I", layer.reads[0], second, 0, *layer.in_shape, *layer.out_shape, layer.scale, *places
     )
@@ -55,6 +57,22 @@ def record_2(layer: Node, places: tuple[int, int, int, int]) -> bytes:
         ((0,) * 3, (0,) * 3) if layer.factors is None else (layer.factors.multipliers, layer.factors.shifts)
     )
     return record + struct.pack("<3i3b5x", *multipliers, *shifts)
+
+
+def version_3(graph: Graph) -> bytes:
+    """Return a graph as version 3 had it: records of 32 bytes, one stride and one padding, roundings in the header."""
+    new, records, earlier = encode(graph), b"", 4 * len(graph.layers)
+    for index, layer in enumerate(graph.layers):
+        places = struct.unpack_from("<2I", new, 32 + 36 * index + 28)
+        second = layer.reads[1] if len(layer.reads) > 1 else 0
+        records += struct.pack("<6B", layer.op, layer.format, *layer.kernel, layer.stride[0], layer.pad[0])
+        records += struct.pack("<BbBB", layer.block, layer.weight_exp, layer.reads[0], second)
+        records += struct.pack("<7H", *layer.in_shape, *layer.out_shape, 0)
+        records += struct.pack("<2I", *(place and place - earlier for place in places))
+    roundings = {layer.rounding for layer in graph.layers}
+    rest = struct.pack("<4Hfb", *graph.in_shape, graph.classes, graph.scale, graph.zero)
+    rest += struct.pack("<BH", ("single" in roundings) + 2 * ("floor" in roundings), 0)
+    return started(3, len(graph.layers), rest + records + new[32 + 36 * len(graph.layers) :])
 
 
 def padded(size: int) -> int:

@@ -39,12 +39,12 @@ def tiny() -> Graph:
     fc = Parameters((np.arange(16) / 8 - 1).astype(np.float32).reshape(2, 8), np.full(2, -0.75, np.float32))
     square, range_of = (4, 4, 2), {"low": -1.0, "high": 2.0}
     ops = (
-        Node("pw1", Op.POINTWISE, (0,), (4, 4, 1), square, (1, 1), 1, 0, 1, -100, 90, 0.5, -3, stem),
-        Node("conv1", Op.CONV2D, (1,), square, square, (3, 3), 1, 1, 1, 0.0, 6.0, own=own(2, 3, 3, 2, channels=2), low=0.0, high=3.0, **A8),
+        Node("pw1", Op.POINTWISE, (0,), (4, 4, 1), square, (1, 1), (1, 1), (0, 0), 1, -100, 90, 0.5, -3, stem),
+        Node("conv1", Op.CONV2D, (1,), square, square, (3, 3), (1, 1), (1, 1), 1, 0.0, 6.0, own=own(2, 3, 3, 2, channels=2), low=0.0, high=3.0, **A8),
         Node("hswish1", Op.HARD_SWISH, (2,), square, square, **range_of, **WIDE, **A8),
-        Node("mean1", Op.AVERAGE_POOL, (3,), square, (1, 1, 2), (4, 4), 4, **WIDE, **A8),
-        Node("dw1", Op.DEPTHWISE, (3,), square, square, (1, 3), 1, 0, 2, -1.0, 2.0, own=own(1, 3, 2, channels=2), **range_of, **A8),
-        Node("pw2", Op.POINTWISE, (4,), (1, 1, 2), (1, 1, 2), (1, 1), 1, 0, 1, 0.0, 1.0, own=own(2, 1, 1, 2, channels=2), low=0.0, high=0.75, **A8),
+        Node("mean1", Op.AVERAGE_POOL, (3,), square, (1, 1, 2), (4, 4), (4, 4), **WIDE, **A8),
+        Node("dw1", Op.DEPTHWISE, (3,), square, square, (1, 3), (1, 1), (0, 0), 2, -1.0, 2.0, own=own(1, 3, 2, channels=2), **range_of, **A8),
+        Node("pw2", Op.POINTWISE, (4,), (1, 1, 2), (1, 1, 2), (1, 1), (1, 1), (0, 0), 1, 0.0, 1.0, own=own(2, 1, 1, 2, channels=2), low=0.0, high=0.75, **A8),
         Node("mul1", Op.MULTIPLY, (2, 6), square, square, low=-8.0, high=0.0, **WIDE, **A8),
         Node("add1", Op.ADD, (7, 1), square, square, low=-2.0, high=2.5, **WIDE, **A8),
         Node("cast1", Op.CAST, (4,), (1, 1, 2), (1, 1, 2), **WIDE, **F32),
@@ -52,7 +52,9 @@ def tiny() -> Graph:
         Node("fc1", Op.FULLY_CONNECTED, (10,), (1, 1, 2), (1, 1, 2), block=1, own=replace(fc, weights=fc.weights[:, :2]), **WIDE, **F32),
     )  # fmt: skip
     ops = (*ops[:4], replace(ops[4], out_shape=(4, 2, 2)), *ops[5:])
-    return with_scales(Graph("tiny", ops, (4, 4, 1), 2, 2.0**-7, 3, "single", "floor"))
+    rounding = {Format.TFLITE8: "single", Format.AFFINE8: "floor", Format.FLOAT32: ""}
+    ops = tuple(replace(node, rounding=rounding[node.format]) for node in ops)
+    return with_scales(Graph("tiny", ops, (4, 4, 1), 2, 2.0**-7, 3))
 
 
 def last(inputs: int, outputs: int = 2, **changes: object) -> Graph:
@@ -88,7 +90,7 @@ def test_layers_of_several_formats_come_back() -> None:
 def test_the_layout_is_that_of_the_document() -> None:
     graph = tiny()
     blob = encode(graph)
-    assert blob[29] == 3
+    assert [blob[at(index, 24)] for index in range(11)] == [1] * 8 + [0] * 3
     weights, parameters = weights_at(blob, CONV), parameters_at(blob, CONV)
     assert parameters == weights + 36 and weights_at(blob, SWISH) == 0
     assert blob[weights : weights + 36] == graph.layers[CONV].own.weights.tobytes()
@@ -111,16 +113,17 @@ DATA = [parameters_at(BLOB, index) for index in range(11)]
 PADDED = weights_at(BLOB, DEPTHWISE) + 6  # six weights
 HALF = float(np.nextafter(np.float32(2**20), np.float32(np.inf)))
 CHANGES = [
-    (CAST, 1, [(at(CAST, 0), "B", 12)]),
-    (MULTIPLY, 2, [(at(MULTIPLY, 8), "BB", (6, 2))]),
-    (MULTIPLY, 2, [(at(MULTIPLY, 9), "B", 2)]),
-    (MULTIPLY, 2, [(at(MULTIPLY, 9), "B", 7)]),
-    (MULTIPLY, 2, [(at(MULTIPLY, 16), "H", 3)]),
-    (SWISH, 2, [(at(SWISH, 9), "B", 1)]),
-    (CAST, 3, [(at(CAST, 20), "H", 3)]),
-    (SWISH, 3, [(at(SWISH, 16), "H", 3)]),
-    (SWISH, 4, [(at(SWISH, 2), "B", 1)]),
-    (STEM, 5, [(at(STEM, 0), "B", 10), (at(STEM, 2), "4B", (0, 0, 0, 0)), (at(STEM, 20), "H", 1)]),
+    (CAST, 1, [(at(CAST, 0), "B", 14)]),
+    *((CONV, 5, [(at(CONV, 0), "B", op), (at(CONV, 4), "6B", (0,) * 6)]) for op in (12,)),
+    (MULTIPLY, 2, [(at(MULTIPLY, 10), "BB", (6, 2))]),
+    (MULTIPLY, 2, [(at(MULTIPLY, 11), "B", 2)]),
+    (MULTIPLY, 2, [(at(MULTIPLY, 11), "B", 7)]),
+    (MULTIPLY, 2, [(at(MULTIPLY, 18), "H", 3)]),
+    (SWISH, 2, [(at(SWISH, 11), "B", 1)]),
+    (CAST, 3, [(at(CAST, 22), "H", 3)]),
+    (SWISH, 3, [(at(SWISH, 18), "H", 3)]),
+    (SWISH, 4, [(at(SWISH, 4), "B", 1)]),
+    (STEM, 5, [(at(STEM, 0), "B", 10), (at(STEM, 4), "6B", (0,) * 6), (at(STEM, 22), "H", 1)]),
     (CONV, 5, [(at(CONV, 1), "B", 6)]),
     (CONV, 5, [(at(CONV, 1), "B", 3)]),
     (SWISH, 5, [(at(SWISH, 1), "B", 1)]),
@@ -129,12 +132,12 @@ CHANGES = [
     (CAST, 5, [(at(CAST, 0), "B", 10)]),
     (FC, 5, [(at(FC, 1), "B", 5)]),
     (FLOAT_SWISH, 5, [(at(FLOAT_SWISH, 0), "B", 9)]),
-    (FLOAT_SWISH, 5, [(at(FLOAT_SWISH, 8), "B", 4)]),
-    (CONV, 6, [(at(CONV, 28), "I", DATA[CONV] + 4)]),
-    (SWISH, 6, [(at(SWISH, 28), "I", 0)]),
-    (SWISH, 6, [(at(SWISH, 24), "I", DATA[SWISH])]),
-    (SWISH, 7, [(at(SWISH, 6), "B", 1)]),
-    (CONV, 7, [(at(CONV, 7), "b", -8)]),
+    (FLOAT_SWISH, 5, [(at(FLOAT_SWISH, 10), "B", 4)]),
+    (CONV, 6, [(at(CONV, 32), "I", DATA[CONV] + 4)]),
+    (SWISH, 6, [(at(SWISH, 32), "I", 0)]),
+    (SWISH, 6, [(at(SWISH, 28), "I", DATA[SWISH])]),
+    (SWISH, 7, [(at(SWISH, 2), "B", 1)]),
+    (CONV, 7, [(at(CONV, 3), "b", -8)]),
     *((CONV, 7, [(DATA[CONV] + place, "B", 1)]) for place in (5, 6, 7)),
     (DEPTHWISE, 7, [(PADDED, "B", 1)]),
     *((CONV, 9, [(DATA[CONV], "f", scale)]) for scale in (2.0**-29, 2.0**15, -1.0, math.nan, 3.2)),
@@ -183,18 +186,31 @@ def test_what_is_just_allowed(change: tuple[int, str, object]) -> None:
     assert decode(patched(BLOB, change))
 
 
-@pytest.mark.parametrize("rounding", [4, 5, 255])
-def test_a_rounding_above_3(rounding: int) -> None:
-    with pytest.raises(NetworkFileError, match=f"rounding {rounding}") as caught:
-        decode(patched(BLOB, (29, "B", rounding)))
-    assert (caught.value.layer, caught.value.check) == (255, 7)
+@pytest.mark.parametrize("rounding", [2, 3, 255])
+@pytest.mark.parametrize("layer", [STEM, CONV, POOL])
+def test_a_rounding_above_1(layer: int, rounding: int) -> None:
+    with pytest.raises(NetworkFileError, match=f"has no rounding {rounding}") as caught:
+        decode(patched(BLOB, (at(layer, 24), "B", rounding)))
+    assert (caught.value.layer, caught.value.check) == (layer, 7)
 
 
-@pytest.mark.parametrize("rounding", [1, 3])
-def test_the_rounding_of_tflite8_without_such_a_layer(rounding: int) -> None:
-    with pytest.raises(NetworkFileError, match=f"rounding {rounding}") as caught:
-        decode(patched(encode(last(4)), (29, "B", rounding)))
-    assert (caught.value.layer, caught.value.check) == (255, 7)
+@pytest.mark.parametrize("layer", [CAST, FLOAT_SWISH, FC])
+def test_a_rounding_of_float32(layer: int) -> None:
+    with pytest.raises(NetworkFileError, match="float32 has no rounding 1") as caught:
+        decode(patched(BLOB, (at(layer, 24), "B", 1)))
+    assert (caught.value.layer, caught.value.check) == (layer, 7)
+
+
+@pytest.mark.parametrize("layer", range(SWISH, CAST))
+def test_all_layers_of_affine8_have_the_rounding_of_the_first(layer: int) -> None:
+    with pytest.raises(NetworkFileError, match="that of the first layer of affine8 is 1") as caught:
+        decode(patched(BLOB, (at(layer, 24), "B", 0)))
+    assert (caught.value.layer, caught.value.check) == (layer, 7)
+
+
+def test_the_rounding_of_tflite8_says_nothing_of_affine8() -> None:
+    graph = decode(patched(BLOB, (at(STEM, 24), "B", 0)))
+    assert (graph.layers[STEM].rounding, graph.layers[CONV].rounding) == ("double", "floor")
 
 
 def test_products_positions_and_biases_are_limited() -> None:
@@ -209,8 +225,8 @@ def test_products_positions_and_biases_are_limited() -> None:
     refused(last(2**14 + 1, scale=2.0**-8))
     assert decode(encode(last(1, 1024, scale=2.0**-8)))
     wide = (2**15 + 1, 1, 1)
-    pointwise = Node("pw1", Op.POINTWISE, (0,), wide, wide, (1, 1), 1, 0, 1, own=own(1, 1, 1, 1, channels=1), low=-1.0, high=3.0, **WIDE, **A8)  # fmt: skip
-    pool = Node("mean1", Op.AVERAGE_POOL, (1,), wide, (2**13, 1, 1), (4, 1), 4, **WIDE, **A8)
+    pointwise = Node("pw1", Op.POINTWISE, (0,), wide, wide, (1, 1), (1, 1), (0, 0), 1, own=own(1, 1, 1, 1, channels=1), low=-1.0, high=3.0, **WIDE, **A8)  # fmt: skip
+    pool = Node("mean1", Op.AVERAGE_POOL, (1,), wide, (2**13, 1, 1), (4, 1), (4, 4), **WIDE, **A8)
 
     def ended(first: Node, shape: tuple[int, int, int]) -> Graph:
         return Graph(

@@ -23,9 +23,11 @@ def tiny() -> Graph:
     ones = np.ones
     return chain(
         (
-            bfp8_node("conv1", Op.CONV2D, (4, 5, 2), (4, 5, 3), (3, 3), 1, 1, ones((3, 3, 3, 2), np.int8), -9),
+            bfp8_node(
+                "conv1", Op.CONV2D, (4, 5, 2), (4, 5, 3), (3, 3), (1, 1), (1, 1), ones((3, 3, 3, 2), np.int8), -9
+            ),
             bfp8_node("relu1", Op.RELU, (4, 5, 3), (4, 5, 3)),
-            bfp8_node("pool1", Op.MAX_POOL, (4, 5, 3), (2, 2, 3), (2, 2), 2),
+            bfp8_node("pool1", Op.MAX_POOL, (4, 5, 3), (2, 2, 3), (2, 2), (2, 2)),
             bfp8_node("fc1", Op.FULLY_CONNECTED, (2, 2, 3), (1, 1, 5), weights=ones((5, 12), np.int8), weight_exp=-32),
             bfp8_node("fc2", Op.FULLY_CONNECTED, (1, 1, 5), (1, 1, 3), weights=ones((3, 5), np.int8), weight_exp=8),
         ),
@@ -47,14 +49,16 @@ def test_round_trip(network: Graph) -> None:
 def test_the_layout_is_that_of_the_document() -> None:
     blob = encode(tiny())
     assert blob[:4] == b"HNET"
-    assert struct.unpack_from("<HHI", blob, 4) == (3, 5, len(blob))
-    assert struct.unpack_from("<HHHHfbBH", blob, 16) == (4, 5, 2, 3, 2.0**-7, 0, 0, 0)
-    conv = struct.unpack_from("<BB4BBbBB3H3HHII", blob, at(0, 0))
-    assert conv == (1, 2, 3, 3, 1, 1, 1, -9, 0, 0, 4, 5, 2, 4, 5, 3, 0, HEADER + 5 * RECORD, 0)
-    relu = struct.unpack_from("<BB4BBbBB3H3HHII", blob, at(1, 0))
-    assert relu == (3, 2, 0, 0, 0, 0, 0, 0, 1, 0, 4, 5, 3, 4, 5, 3, 0, 0, 0)
-    fc = struct.unpack_from("<BB4BBbBB3H3HHII", blob, at(4, 0))
-    assert fc == (2, 2, 0, 0, 0, 0, 1, 8, 4, 0, 1, 1, 5, 1, 1, 3, 0, HEADER + 5 * RECORD + 56 + 60, 0)
+    assert struct.unpack_from("<HHI", blob, 4) == (4, 5, len(blob))
+    assert struct.unpack_from("<HHHHfb3s", blob, 16) == (4, 5, 2, 3, 2.0**-7, 0, bytes(3))
+    form = "<BBBb6B2B3H3HB3sII"
+    conv = struct.unpack_from(form, blob, at(0, 0))
+    assert conv == (1, 2, 1, -9, 3, 3, 1, 1, 1, 1, 0, 0, 4, 5, 2, 4, 5, 3, 0, bytes(3), HEADER + 5 * RECORD, 0)
+    relu = struct.unpack_from(form, blob, at(1, 0))
+    assert relu == (3, 2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 4, 5, 3, 4, 5, 3, 0, bytes(3), 0, 0)
+    fc = struct.unpack_from(form, blob, at(4, 0))
+    data = HEADER + 5 * RECORD + 56 + 60
+    assert fc == (2, 2, 1, 8, 0, 0, 0, 0, 0, 0, 4, 0, 1, 1, 5, 1, 1, 3, 0, bytes(3), data, 0)
     assert blob[-1] == 0  # 15 weights are padded to 16 bytes
 
 
@@ -64,58 +68,68 @@ def test_weights_lie_output_height_width_input() -> None:
     assert encode(network)[HEADER + 5 * RECORD :][:54] == bytes(range(54))
 
 
-TWO_INPUTS = [(at(1, 14), "H", 2), (at(1, 20), "H", 2)]  # a relu as large as the input
-HALVED = [(at(0, 16), "3H", (2, 3, 3))]  # output of conv1 with stride 2
+TWO_INPUTS = [(at(1, 16), "H", 2), (at(1, 22), "H", 2)]  # a relu as large as the input
+HALVED = [(at(0, 18), "3H", (2, 3, 3))]  # output of conv1 with stride 2
+FLAT = [(at(0, 18), "H", 2)]  # with stride 2 down
 REFUSALS = [
-    (1, "op 12", [(at(1, 0), "B", 12)]),
+    (1, "op 14", [(at(1, 0), "B", 14)]),
     (1, "op 0", [(at(4, 0), "B", 0)]),
-    (2, "input of the first layer", [(at(0, 10), "H", 5), (at(0, 16), "H", 5)]),
-    (2, "input of a later layer", [(at(3, 14), "H", 4)]),
-    (2, "input as large, of another shape", [(at(3, 10), "3H", (1, 4, 3))]),
-    (2, "a value that does not exist yet", [(at(3, 8), "B", 4)]),
-    (2, "a second value", [(at(3, 9), "B", 1)]),
-    (3, "output of conv2d", [(at(0, 18), "H", 7)]),
-    (3, "output of relu", [(at(1, 16), "H", 3)]),
-    (3, "channels of relu", [(at(1, 20), "H", 2)]),
-    (3, "output of max_pool", [(at(2, 18), "H", 4)]),
-    (3, "channels of max_pool", [(at(2, 20), "H", 2)]),
-    (3, "output of fully_connected", [(at(3, 16), "3H", (5, 1, 1))]),
-    (3, "kernel of 0", [(at(0, 2), "B", 0)]),
-    (3, "padding as large as the kernel", [(at(0, 5), "B", 3)]),
-    (3, "pooling window of 0", [(at(2, 2), "3B", (0, 0, 0))]),
-    (4, "stride 0", [(at(0, 4), "B", 0)]),
-    (4, "kernel of relu", [(at(1, 2), "2B", (1, 1))]),
-    (4, "kernel of fully_connected", [(at(3, 2), "B", 1)]),
-    (4, "stride of fully_connected", [(at(3, 4), "B", 1)]),
+    (2, "input of the first layer", [(at(0, 12), "H", 5), (at(0, 18), "H", 5)]),
+    (2, "input of a later layer", [(at(3, 16), "H", 4)]),
+    (2, "input as large, of another shape", [(at(3, 12), "3H", (1, 4, 3))]),
+    (2, "a value that does not exist yet", [(at(3, 10), "B", 4)]),
+    (2, "a second value", [(at(3, 11), "B", 1)]),
+    (3, "output of conv2d", [(at(0, 20), "H", 7)]),
+    (3, "output of relu", [(at(1, 18), "H", 3)]),
+    (3, "channels of relu", [(at(1, 22), "H", 2)]),
+    (3, "output of max_pool", [(at(2, 20), "H", 4)]),
+    (3, "channels of max_pool", [(at(2, 22), "H", 2)]),
+    (3, "output of fully_connected", [(at(3, 18), "3H", (5, 1, 1))]),
+    (3, "kernel of 0", [(at(0, 4), "B", 0)]),
+    (3, "padding as large as the kernel", [(at(0, 8), "B", 3)]),
+    (3, "padding left as large as the kernel", [(at(0, 9), "B", 3)]),
+    (3, "pooling window of 0", [(at(2, 4), "4B", (0, 0, 0, 0))]),
+    (4, "stride 0", [(at(0, 6), "B", 0)]),
+    (4, "stride 0 across", [(at(0, 7), "B", 0)]),
+    (4, "kernel of relu", [(at(1, 4), "2B", (1, 1))]),
+    (4, "kernel of fully_connected", [(at(3, 4), "B", 1)]),
+    (4, "stride of fully_connected", [(at(3, 6), "B", 1)]),
+    (4, "padding of fully_connected", [(at(3, 9), "B", 1)]),
     (5, "format 0", [(at(0, 1), "B", 0)]),
     (5, "format 3", [(at(3, 1), "B", 3)]),
     (5, "two formats", [(at(3, 1), "B", 1)]),
     (5, "an operation that the format does not have", [(at(2, 0), "B", 7)]),
-    (5, "no chain", [(at(1, 8), "B", 0), *TWO_INPUTS]),
-    (5, "stride 2 in conv2d", [(at(0, 4), "B", 2), *HALVED]),
-    (5, "one row less than conv2d gives", [(at(0, 16), "H", 3)]),
-    (5, "oblong pooling window", [(at(2, 2), "B", 1)]),
-    (5, "stride that is not the window", [(at(2, 4), "B", 1)]),
-    (5, "padded pooling", [(at(2, 5), "B", 1)]),
-    (5, "one row less than the pool gives", [(at(2, 16), "H", 1)]),
-    (6, "misaligned", [(at(0, 24), "I", 194)]),
-    (6, "in the records", [(at(0, 24), "I", 188)]),
-    (6, "beyond the end", [(at(4, 24), "I", 0x1000)]),
-    (6, "sum that wraps", [(at(4, 24), "I", 0xFFFFFFFC)]),
-    (6, "weight offset of a relu", [(at(1, 24), "I", 192)]),
-    (6, "parameters", [(at(0, 28), "I", 248)]),
-    (7, "record, offset 22", [(at(2, 22), "H", 256)]),
-    (7, "block of a relu", [(at(1, 6), "B", 1)]),
-    (7, "no block", [(at(0, 6), "B", 0)]),
-    (7, "block 5", [(at(3, 6), "B", 5)]),
-    (7, "exponent of a relu", [(at(1, 7), "b", 1)]),
+    (5, "no chain", [(at(1, 10), "B", 0), *TWO_INPUTS]),
+    (5, "stride 2 in conv2d", [(at(0, 6), "2B", (2, 2)), *HALVED]),
+    (5, "stride 2 down in conv2d", [(at(0, 6), "B", 2), *FLAT]),
+    (5, "paddings that differ", [(at(0, 9), "B", 0)]),
+    (5, "an operation of tflite8", [(at(1, 0), "B", 12)]),
+    (5, "one row less than conv2d gives", [(at(0, 18), "H", 3)]),
+    (5, "oblong pooling window", [(at(2, 4), "B", 1)]),
+    (5, "stride that is not the window", [(at(2, 6), "B", 1)]),
+    (5, "stride across that is not the window", [(at(2, 7), "B", 1)]),
+    (5, "padded pooling", [(at(2, 8), "B", 1)]),
+    (5, "pooling padded left", [(at(2, 9), "B", 1)]),
+    (5, "one row less than the pool gives", [(at(2, 18), "H", 1)]),
+    (6, "misaligned", [(at(0, 28), "I", 214)]),
+    (6, "in the records", [(at(0, 28), "I", 208)]),
+    (6, "beyond the end", [(at(4, 28), "I", 0x1000)]),
+    (6, "sum that wraps", [(at(4, 28), "I", 0xFFFFFFFC)]),
+    (6, "weight offset of a relu", [(at(1, 28), "I", 212)]),
+    (6, "parameters", [(at(0, 32), "I", 268)]),
+    *((7, f"record, offset {offset}", [(at(2, offset), "B", 1)]) for offset in (25, 26, 27)),
+    *((7, f"rounding of layer {index}", [(at(index, 24), "B", 1)]) for index in (0, 2)),
+    (7, "block of a relu", [(at(1, 2), "B", 1)]),
+    (7, "no block", [(at(0, 2), "B", 0)]),
+    (7, "block 5", [(at(3, 2), "B", 5)]),
+    (7, "exponent of a relu", [(at(1, 3), "b", 1)]),
     (7, "a byte after the weights", [(-1, "B", 1)]),
     (8, "classes", [(22, "H", 4)]),
-    (9, "exponent -33", [(at(0, 7), "b", -33)]),
-    (9, "exponent 9", [(at(4, 7), "b", 9)]),
+    (9, "exponent -33", [(at(0, 3), "b", -33)]),
+    (9, "exponent 9", [(at(4, 3), "b", 9)]),
     (9, "scale of the input", [(24, "f", 2.0**-6)]),
     (9, "zero point of the input", [(28, "b", 1)]),
-    (9, "rounding", [(29, "B", 1)]),
+    *((7, f"header, offset {offset}", [(offset, "B", 1)]) for offset in (29, 30, 31)),
     (12, "a weight of -128", [(HEADER + 5 * RECORD + 3, "b", -128)]),
 ]
 
@@ -127,7 +141,7 @@ def test_refusals(check: int, what: str, changes: list[tuple[int, str, object]])
     with pytest.raises(NetworkFileError) as refused:
         decode(patched(blob, *changes))
     assert refused.value.check == check, refused.value
-    assert "offset" in str(refused.value)
+    assert ("header" if what.startswith("header") else "offset") in str(refused.value)
 
 
 def test_every_check_of_the_document_has_a_case() -> None:
@@ -155,7 +169,7 @@ def test_sums_up_to_the_last_one_that_fits_int32(shape: tuple[int, int, int], ac
         assert refused.value.check == 11
 
 
-@pytest.mark.parametrize(("count", "classes"), [(0, 3), (65, 3), (5, 1), (5, 1025)])
+@pytest.mark.parametrize(("count", "classes"), [(0, 3), (65, 3), (5, 1), (5, 257)])
 def test_counts_out_of_range(count: int, classes: int) -> None:
     blob = encode(tiny()) + bytes(RECORD * 65)
     with pytest.raises(NetworkFileError, match="the header") as refused:
@@ -163,8 +177,10 @@ def test_counts_out_of_range(count: int, classes: int) -> None:
     assert (refused.value.layer, refused.value.check) == (255, 0)
 
 
-NO_CHANNELS = bfp8_node("conv1", Op.CONV2D, (4, 4, 1), (4, 4, 0), (3, 3), 1, 1, np.zeros((0, 3, 3, 1), np.int8))
-NO_ROWS = bfp8_node("pool1", Op.MAX_POOL, (2, 5, 3), (0, 1, 3), (3, 3), 3)  # a window larger than its image
+NO_CHANNELS = bfp8_node(
+    "conv1", Op.CONV2D, (4, 4, 1), (4, 4, 0), (3, 3), (1, 1), (1, 1), np.zeros((0, 3, 3, 1), np.int8)
+)
+NO_ROWS = bfp8_node("pool1", Op.MAX_POOL, (2, 5, 3), (0, 1, 3), (3, 3), (3, 3))  # a window larger than its image
 
 
 @pytest.mark.parametrize("node", [NO_CHANNELS, NO_ROWS], ids=["channels", "rows"])
@@ -176,7 +192,7 @@ def test_a_dimension_of_0(node: Node) -> None:
 
 
 def test_a_chain_has_at_most_32_layers() -> None:
-    pools = [bfp8_node("", Op.MAX_POOL, (3, 3, 1), (3, 3, 1), (1, 1), 1)] * 32
+    pools = [bfp8_node("", Op.MAX_POOL, (3, 3, 1), (3, 3, 1), (1, 1), (1, 1))] * 32
     fc = bfp8_node("", Op.FULLY_CONNECTED, (3, 3, 1), (1, 1, 2), weights=np.zeros((2, 9), np.int8))
     assert len(decode(encode(chain((*pools[:31], fc), 2))).layers) == 32
     with pytest.raises(NetworkFileError) as refused:
@@ -184,15 +200,16 @@ def test_a_chain_has_at_most_32_layers() -> None:
     assert (refused.value.layer, refused.value.check) == (32, 5)
 
 
-def test_a_file_may_have_1024_classes() -> None:
-    fc = bfp8_node("fc1", Op.FULLY_CONNECTED, (1, 1, 2), (1, 1, 1024), weights=np.ones((1024, 2), np.int8))
-    assert decode(encode(chain((fc,), 1024))).classes == 1024
+def test_a_file_may_have_256_classes() -> None:
+    """A label has one byte on the board, and the integer loss sums at most 256 powers."""
+    fc = bfp8_node("fc1", Op.FULLY_CONNECTED, (1, 1, 2), (1, 1, 256), weights=np.ones((256, 2), np.int8))
+    assert decode(encode(chain((fc,), 256))).classes == 256
 
 
 @pytest.mark.parametrize("layers", [(Op.RELU,), (Op.MAX_POOL, Op.RELU, Op.RELU)])
 def test_a_relu_needs_a_buffer_of_a_layer_before_it(layers: tuple[Op, ...]) -> None:
     shape = (2, 2, 1)
-    nodes = [bfp8_node("", op, shape, shape, *(((1, 1), 1) if op is Op.MAX_POOL else ())) for op in layers]
+    nodes = [bfp8_node("", op, shape, shape, *(((1, 1), (1, 1)) if op is Op.MAX_POOL else ())) for op in layers]
     fc = bfp8_node("", Op.FULLY_CONNECTED, shape, (1, 1, 2), weights=np.zeros((2, 4), np.int8))
     with pytest.raises(NetworkFileError, match="no buffer") as refused:
         decode(encode(chain((*nodes, fc), 2)))

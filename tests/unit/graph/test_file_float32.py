@@ -31,12 +31,12 @@ def tiny() -> Graph:
     """One layer of every kind but max_pool; the add reads the output of the pointwise layer and that of conv1."""
     kind = {"format": Format.FLOAT32}
     ops = (
-        Node("conv1", Op.CONV2D, (0,), (7, 8, 2), (4, 4, 3), (3, 3), 2, 1, 1, 0.0, 6.0, own=own(3, 3, 3, 2, channels=3), **kind),
-        Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (5, 3), 1, 2, 2, 0.0, H, own=own(5, 3, 3, channels=3), **kind),
-        Node("pw1", Op.POINTWISE, (2,), (4, 4, 3), (4, 4, 3), (1, 1), 1, 0, 3, *WIDE, own=own(3, 1, 1, 3, channels=3), **kind),
-        Node("add1", Op.ADD, (3, 1), (4, 4, 3), (4, 4, 3), (0, 0), 0, 0, 0, *WIDE, **kind),
-        Node("mean1", Op.AVERAGE_POOL, (4,), (4, 4, 3), (2, 2, 3), (2, 2), 2, 0, 0, *WIDE, **kind),
-        Node("fc1", Op.FULLY_CONNECTED, (5,), (2, 2, 3), (1, 1, 5), (0, 0), 0, 0, 4, *WIDE, own=own(5, 12, channels=5), **kind),
+        Node("conv1", Op.CONV2D, (0,), (7, 8, 2), (4, 4, 3), (3, 3), (2, 2), (1, 1), 1, 0.0, 6.0, own=own(3, 3, 3, 2, channels=3), **kind),
+        Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (5, 3), (1, 1), (2, 2), 2, 0.0, H, own=own(5, 3, 3, channels=3), **kind),
+        Node("pw1", Op.POINTWISE, (2,), (4, 4, 3), (4, 4, 3), (1, 1), (1, 1), (0, 0), 3, *WIDE, own=own(3, 1, 1, 3, channels=3), **kind),
+        Node("add1", Op.ADD, (3, 1), (4, 4, 3), (4, 4, 3), (0, 0), (0, 0), (0, 0), 0, *WIDE, **kind),
+        Node("mean1", Op.AVERAGE_POOL, (4,), (4, 4, 3), (2, 2, 3), (2, 2), (2, 2), (0, 0), 0, *WIDE, **kind),
+        Node("fc1", Op.FULLY_CONNECTED, (5,), (2, 2, 3), (1, 1, 5), (0, 0), (0, 0), (0, 0), 4, *WIDE, own=own(5, 12, channels=5), **kind),
     )  # fmt: skip
     return Graph("tiny", ops, (7, 8, 2), 5, 2.0**-7, 0)
 
@@ -54,13 +54,13 @@ def test_the_layout_is_that_of_the_document() -> None:
     blob = encode(tiny())
     first = HEADER + 6 * RECORD
     conv = blob[at(CONV, 0) : at(CONV, RECORD)]
-    assert conv[:10] == bytes([1, 3, 3, 3, 2, 1, 1, 0, 0, 0])
-    assert struct.unpack_from("<II", conv, 24) == (first, first + 4 * 54)
+    assert conv[:12] == bytes([1, 3, 1, 0, 3, 3, 2, 2, 1, 1, 0, 0])
+    assert struct.unpack_from("<II", conv, 28) == (first, first + 4 * 54)
     assert struct.unpack_from("<54f", blob, first) == tuple(i / 8 - 1 for i in range(54))
     assert struct.unpack_from("<5f", blob, first + 4 * 54) == (0.0, 6.0, -0.75, -0.75, -0.75)
     depthwise = first + 4 * 54 + 20
-    assert struct.unpack_from("<II", blob, at(DEPTHWISE, 24)) == (depthwise, depthwise + 4 * 45)
-    assert struct.unpack_from("<II", blob, at(ADD, 24)) == (0, parameters_at(blob, ADD))
+    assert struct.unpack_from("<II", blob, at(DEPTHWISE, 28)) == (depthwise, depthwise + 4 * 45)
+    assert struct.unpack_from("<II", blob, at(ADD, 28)) == (0, parameters_at(blob, ADD))
     assert struct.unpack_from("<2f", blob, parameters_at(blob, ADD)) == WIDE
     assert parameters_at(blob, MEAN) == parameters_at(blob, ADD) + 8
     assert weights_at(blob, FC) == parameters_at(blob, MEAN) + 8
@@ -78,15 +78,15 @@ UP = float(np.nextafter(np.float32(2**20), np.float32(np.inf)))
 CHANGES = [
     (ADD, 5, [(at(ADD, 1), "B", 2)]),
     (CONV, 5, [(at(CONV, 1), "B", 200)]),
-    (CONV, 6, [(at(CONV, 24), "I", HEADER)]),
-    (ADD, 6, [(at(ADD, 24), "I", 4)]),
-    (MEAN, 6, [(at(MEAN, 28), "I", 0)]),
-    (POINTWISE, 6, [(at(POINTWISE, 28), "I", POINTWISE_DATA + 4)]),
-    (CONV, 7, [(at(CONV, 7), "b", -1)]),
-    (ADD, 7, [(at(ADD, 6), "B", 1)]),
+    (CONV, 6, [(at(CONV, 28), "I", HEADER)]),
+    (ADD, 6, [(at(ADD, 28), "I", 4)]),
+    (MEAN, 6, [(at(MEAN, 32), "I", 0)]),
+    (POINTWISE, 6, [(at(POINTWISE, 32), "I", POINTWISE_DATA + 4)]),
+    (CONV, 7, [(at(CONV, 3), "b", -1)]),
+    (ADD, 7, [(at(ADD, 2), "B", 1)]),
     (FC, 8, [(22, "H", 4)]),
     (CONV, 9, [(24, "f", 2.0**33)]),
-    (CONV, 9, [(29, "B", 1)]),
+    *((layer, 7, [(at(layer, 24), "B", 1)]) for layer in (CONV, MEAN)),
     *((CONV, 12, [(CONV_WEIGHTS + 4, "f", wrong)]) for wrong in (UP, -UP, math.nan, math.inf, -math.inf)),
     *((FC, 12, [(FC_DATA + 24, "f", wrong)]) for wrong in (UP, -UP, math.nan, math.inf)),
     *((ADD, 13, [(ADD_DATA, "ff", limits)]) for limits in ((1.0, 1.0), (2.0, 1.0), (-H, 2 * H), (-2 * H, H))),
@@ -130,22 +130,31 @@ def test_products_and_positions_are_limited() -> None:
 
     def last(inputs: int, outputs: int) -> Graph:
         parameters = Parameters(np.zeros((outputs, inputs), np.float32), np.zeros(outputs, np.float32))
-        node = Node("fc1", Op.FULLY_CONNECTED, (0,), (1, 2, inputs // 2), (1, 1, outputs), (0, 0), 0, 0, 1, *WIDE)
+        node = Node(
+            "fc1", Op.FULLY_CONNECTED, (0,), (1, 2, inputs // 2), (1, 1, outputs), (0, 0), (0, 0), (0, 0), 1, *WIDE
+        )
         return Graph(
-            "large", (replace(node, own=parameters, format=Format.FLOAT32),), (1, 2, inputs // 2), outputs, 1.0, 0
+            "large",
+            (replace(node, own=parameters, format=Format.FLOAT32, rounding=""),),
+            (1, 2, inputs // 2),
+            outputs,
+            1.0,
+            0,
         )
 
     assert decode(encode(last(65_535 * 2, 2)))
-    wide = Node("mean1", Op.AVERAGE_POOL, (0,), (257, 256, 1), (257, 256, 1), (1, 1), 1, 0, 0, *WIDE)
+    wide = Node("mean1", Op.AVERAGE_POOL, (0,), (257, 256, 1), (257, 256, 1), (1, 1), (1, 1), (0, 0), 0, *WIDE)
     end = replace(last(257 * 256, 2).layers[0], reads=(1,), in_shape=(257, 256, 1))
-    graph = Graph("wide", (replace(wide, format=Format.FLOAT32), end), (257, 256, 1), 2, 1.0, 0)
+    graph = Graph("wide", (replace(wide, format=Format.FLOAT32, rounding=""), end), (257, 256, 1), 2, 1.0, 0)
     with pytest.raises(NetworkFileError, match="65,792 products or positions") as caught:
         decode(encode(graph))
     assert (caught.value.layer, caught.value.check) == (0, 11)
-    rows = Node("mean1", Op.AVERAGE_POOL, (0,), (512, 512, 1), (512, 512, 1), (1, 1), 1, 0, 0, *WIDE)
-    pooled = replace(rows, out_shape=(256, 256, 1), kernel=(2, 2), stride=2, format=Format.FLOAT32)
+    rows = Node("mean1", Op.AVERAGE_POOL, (0,), (512, 512, 1), (512, 512, 1), (1, 1), (1, 1), (0, 0), 0, *WIDE)
+    pooled = replace(rows, out_shape=(256, 256, 1), kernel=(2, 2), stride=(2, 2), format=Format.FLOAT32, rounding="")
     shape = (256, 256, 3)
-    spread = Node("pw1", Op.POINTWISE, (1,), (256, 256, 1), shape, (1, 1), 1, 0, 1, *WIDE, format=Format.FLOAT32)
+    spread = Node(
+        "pw1", Op.POINTWISE, (1,), (256, 256, 1), shape, (1, 1), (1, 1), (0, 0), 1, *WIDE, format=Format.FLOAT32
+    )
     spread = replace(spread, own=Parameters(np.zeros((3, 1, 1, 1), np.float32), np.zeros(3, np.float32)))
     end = replace(last(256 * 256 * 3 + 1, 2).layers[0], reads=(2,), in_shape=shape)
     end = replace(end, own=Parameters(np.zeros((2, 256 * 256 * 3), np.float32), np.zeros(2, np.float32)))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import xxhash
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from network.drawn_graphs import graphs
 
 from hil.graph.file import NetworkFileError, decode, encode, file_size
@@ -33,11 +34,11 @@ def own(*shape: int, channels: int, weights: int = 3) -> Parameters:
 def tiny() -> Graph:
     """One layer of every kind but max_pool; the add reads the output of the pointwise layer and that of conv1."""
     ops = (
-        Node("conv1", Op.CONV2D, (0,), (7, 8, 2), (4, 4, 3), (3, 3), 2, 1, 1, -100, 90, 0.5, -3, own(3, 3, 3, 2, channels=3)),
-        Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (5, 3), 1, 2, 2, own=own(5, 3, 3, channels=3)),
-        Node("pw1", Op.POINTWISE, (2,), (4, 4, 3), (4, 4, 3), (1, 1), 1, 0, 3, own=own(3, 1, 1, 3, channels=3)),
+        Node("conv1", Op.CONV2D, (0,), (7, 8, 2), (4, 4, 3), (3, 3), (2, 2), (1, 1), 1, -100, 90, 0.5, -3, own(3, 3, 3, 2, channels=3)),
+        Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (5, 3), (1, 1), (2, 2), 2, own=own(5, 3, 3, channels=3)),
+        Node("pw1", Op.POINTWISE, (2,), (4, 4, 3), (4, 4, 3), (1, 1), (1, 1), (0, 0), 3, own=own(3, 1, 1, 3, channels=3)),
         Node("add1", Op.ADD, (3, 1), (4, 4, 3), (4, 4, 3), scale=0.75, zero=9, factors=AddFactors((2**30, 2**30 + 1, 2**31 - 1), (0, -1, -19))),
-        Node("mean1", Op.AVERAGE_POOL, (4,), (4, 4, 3), (2, 2, 3), (2, 2), 2, scale=0.75, zero=9),
+        Node("mean1", Op.AVERAGE_POOL, (4,), (4, 4, 3), (2, 2, 3), (2, 2), (2, 2), scale=0.75, zero=9),
         Node("fc1", Op.FULLY_CONNECTED, (5,), (2, 2, 3), (1, 1, 5), block=4, own=own(5, 12, channels=5)),
     )  # fmt: skip
     return Graph("tiny", ops, (7, 8, 2), 5)
@@ -54,16 +55,19 @@ def test_round_trip(graph: Graph) -> None:
 
 
 def test_the_layout_is_that_of_the_document() -> None:
-    blob = encode(replace(tiny(), rounding="single", zero=-5))
+    graph = tiny()
+    graph = replace(graph, layers=(*graph.layers[:-1], replace(graph.layers[-1], rounding="single")), zero=-5)
+    blob = encode(graph)
+    assert [blob[at(index, 24)] for index in range(6)] == [0] * 5 + [1]
     assert blob[:4] == b"HNET"
-    assert struct.unpack_from("<HHI", blob, 4) == (3, 6, len(blob))
+    assert struct.unpack_from("<HHI", blob, 4) == (4, 6, len(blob))
     assert struct.unpack_from("<I", blob, 12)[0] == xxhash.xxh32_intdigest(blob[16:])
-    assert struct.unpack_from("<HHHHfbBH", blob, 16) == (7, 8, 2, 5, np.float32(1 / 255), -5, 1, 0)
+    assert struct.unpack_from("<HHHHfb3s", blob, 16) == (7, 8, 2, 5, np.float32(1 / 255), -5, bytes(3))
     first = HEADER + 6 * RECORD
     conv = blob[at(CONV, 0) : at(CONV, RECORD)]
-    assert conv[:10] == bytes([1, 1, 3, 3, 2, 1, 1, 0, 0, 0])
-    assert struct.unpack_from("<7H", conv, 10) == (7, 8, 2, 4, 4, 3, 0)
-    assert struct.unpack_from("<II", conv, 24) == (first, first + 56)
+    assert conv[:12] == bytes([1, 1, 1, 0, 3, 3, 2, 2, 1, 1, 0, 0])
+    assert struct.unpack_from("<6H4B", conv, 12) == (7, 8, 2, 4, 4, 3, 0, 0, 0, 0)
+    assert struct.unpack_from("<II", conv, 28) == (first, first + 56)
     parameters = blob[first + 56 : first + 56 + 60]
     assert struct.unpack_from("<fbbbB", parameters) == (0.5, -3, -100, 90, 0)
     assert struct.unpack_from("<3i3i3f3i3b", parameters, 8) == (
@@ -71,10 +75,10 @@ def test_the_layout_is_that_of_the_document() -> None:
     )  # fmt: skip
     assert parameters[59:] == bytes(1)
     depthwise = first + 56 + 60
-    assert struct.unpack_from("<II", blob, at(DEPTHWISE, 24)) == (depthwise, depthwise + 48)
+    assert struct.unpack_from("<II", blob, at(DEPTHWISE, 28)) == (depthwise, depthwise + 48)
     add = blob[at(ADD, 0) : at(ADD, RECORD)]
-    assert (add[0], add[8], add[9]) == (8, 3, 1)
-    assert struct.unpack_from("<II", add, 24) == (0, parameters_at(blob, ADD))
+    assert (add[0], add[10], add[11]) == (8, 3, 1)
+    assert struct.unpack_from("<II", add, 28) == (0, parameters_at(blob, ADD))
     assert struct.unpack_from("<fbbbB3i3bB", blob, parameters_at(blob, ADD)) == (
         0.75, 9, -128, 127, 0, 2**30, 2**30 + 1, 2**31 - 1, 0, -1, -19, 0,
     )  # fmt: skip
@@ -102,40 +106,43 @@ ADD_AT, DW, PW = (at(index, 0) for index in (ADD, DEPTHWISE, POINTWISE))
 ADD_DATA, MEAN_DATA, CONV_DATA, FC_DATA = (parameters_at(encode(tiny()), index) for index in (ADD, MEAN, CONV, FC))
 CHANGES = [
     (CONV, 1, [(at(CONV, 0), "B", 0)]),
-    (ADD, 1, [(ADD_AT, "B", 12)]),
-    (DEPTHWISE, 2, [(DW + 8, "B", 2)]),
-    (ADD, 2, [(ADD_AT + 9, "B", 4)]),
-    (ADD, 2, [(ADD_AT + 9, "B", 0)]),
-    (POINTWISE, 2, [(PW + 9, "B", 1)]),
-    (CONV, 2, [(at(CONV, 10), "H", 6)]),
-    (ADD, 2, [(ADD_AT + 16, "H", 3)]),
-    (CONV, 3, [(at(CONV, 16), "H", 5)]),
-    (CONV, 3, [(at(CONV, 5), "B", 3)]),
-    (CONV, 3, [(at(CONV, 2), "B", 0)]),
-    (DEPTHWISE, 3, [(DW + 20, "H", 4)]),
-    (DEPTHWISE, 3, [(DW + 18, "H", 8)]),
-    (POINTWISE, 3, [(PW + 16, "H", 3)]),
-    (MEAN, 3, [(at(MEAN, 20), "H", 2)]),
-    (FC, 3, [(at(FC, 16), "H", 2)]),
-    (DEPTHWISE, 4, [(DW + 4, "B", 0)]),
-    (POINTWISE, 4, [(PW + 5, "B", 1), (PW + 2, "BB", (2, 2))]),
-    (ADD, 4, [(ADD_AT + 2, "B", 1)]),
-    (FC, 4, [(at(FC, 4), "B", 1)]),
+    (ADD, 1, [(ADD_AT, "B", 14)]),
+    (DEPTHWISE, 2, [(DW + 10, "B", 2)]),
+    (ADD, 2, [(ADD_AT + 11, "B", 4)]),
+    (ADD, 2, [(ADD_AT + 11, "B", 0)]),
+    (POINTWISE, 2, [(PW + 11, "B", 1)]),
+    (CONV, 2, [(at(CONV, 12), "H", 6)]),
+    (ADD, 2, [(ADD_AT + 18, "H", 3)]),
+    (CONV, 3, [(at(CONV, 18), "H", 5)]),
+    *((CONV, 3, [(at(CONV, axis), "B", 3)]) for axis in (8, 9)),
+    (CONV, 3, [(at(CONV, 4), "B", 0)]),
+    (DEPTHWISE, 3, [(DW + 22, "H", 4)]),
+    (DEPTHWISE, 3, [(DW + 20, "H", 8)]),
+    (POINTWISE, 3, [(PW + 18, "H", 3)]),
+    (MEAN, 3, [(at(MEAN, 22), "H", 2)]),
+    (FC, 3, [(at(FC, 18), "H", 2)]),
+    *((DEPTHWISE, 4, [(DW + axis, "B", 0)]) for axis in (6, 7)),
+    (POINTWISE, 4, [(PW + 8, "B", 1), (PW + 4, "BB", (2, 2))]),
+    (POINTWISE, 4, [(PW + 9, "B", 1), (PW + 4, "BB", (2, 2))]),
+    *((MEAN, 4, [(at(MEAN, axis), "B", 0)]) for axis in (6, 7)),
+    (ADD, 4, [(ADD_AT + 4, "B", 1)]),
+    (FC, 4, [(at(FC, 6), "B", 1)]),
     (CONV, 5, [(at(CONV, 1), "B", 0)]),
     (ADD, 5, [(ADD_AT + 1, "B", 2)]),
-    (ADD, 5, [(ADD_AT, "B", 3), (ADD_AT + 9, "B", 0)]),
-    (CONV, 6, [(at(CONV, 24), "I", HEADER)]),
-    (CONV, 6, [(at(CONV, 20), "H", 2), (DW + 14, "H", 2)]),
-    (DEPTHWISE, 6, [(DW + 24, "I", 2**31)]),
-    (POINTWISE, 6, [(PW + 28, "I", 1)]),
-    (ADD, 6, [(ADD_AT + 24, "I", 4)]),
-    (MEAN, 6, [(at(MEAN, 28), "I", 0)]),
-    (POINTWISE, 7, [(PW + 22, "H", 1)]),
-    (FC, 7, [(at(FC, 23), "B", 255)]),
-    (FC, 7, [(at(FC, 6), "B", 0)]),
-    (CONV, 7, [(at(CONV, 6), "B", 5)]),
-    (CONV, 7, [(at(CONV, 7), "b", -1)]),
-    (ADD, 7, [(ADD_AT + 6, "B", 1)]),
+    (ADD, 5, [(ADD_AT, "B", 3), (ADD_AT + 11, "B", 0)]),
+    (CONV, 6, [(at(CONV, 28), "I", HEADER)]),
+    (CONV, 6, [(at(CONV, 22), "H", 2), (DW + 16, "H", 2)]),
+    (DEPTHWISE, 6, [(DW + 28, "I", 2**31)]),
+    (POINTWISE, 6, [(PW + 32, "I", 1)]),
+    (ADD, 6, [(ADD_AT + 28, "I", 4)]),
+    (MEAN, 6, [(at(MEAN, 32), "I", 0)]),
+    (POINTWISE, 7, [(PW + 25, "H", 1)]),
+    *((layer, 7, [(at(layer, 24), "B", wrong)]) for layer in (CONV, ADD, MEAN, FC) for wrong in (2, 255)),
+    (FC, 7, [(at(FC, 26), "B", 255)]),
+    (FC, 7, [(at(FC, 2), "B", 0)]),
+    (CONV, 7, [(at(CONV, 2), "B", 5)]),
+    (CONV, 7, [(at(CONV, 3), "b", -1)]),
+    (ADD, 7, [(ADD_AT + 2, "B", 1)]),
     (MEAN, 7, [(MEAN_DATA + 7, "B", 1)]),
     (CONV, 7, [(CONV_DATA + 7, "B", 128)]),
     (ADD, 7, [(ADD_DATA + 23, "B", 1)]),
@@ -192,9 +199,9 @@ def test_parameters_are_checked(check: int, inside: int, form: str, value: float
     [
         (0, 22, "H", 1),
         (0, 22, "H", 1025),
-        (7, 29, "B", 2),
-        (7, 29, "B", 4),
+        (7, 29, "B", 1),
         (7, 30, "H", 1),
+        (7, 30, "H", 256),
         (9, 24, "f", -0.5),
         (10, 16, "H", 0),
     ],
@@ -219,14 +226,23 @@ def test_products_and_positions_are_limited() -> None:
         (257, 256, 1),
         (257, 256, 1),
         (1, 1),
-        1,
+        (1, 1),
         scale=float(np.float32(1 / 255)),
         zero=-128,
     )
     fc = Node("fc1", Op.FULLY_CONNECTED, (0,), (257, 256, 1), (1, 1, 2), block=1, own=own(2, 257 * 256, channels=2))
     many = Graph("many", (pool, fc), (257, 256, 1), 2)
     error = Node(
-        "conv1", Op.CONV2D, (0,), (64, 64, 1), (1, 1, 40), (60, 60), 1, 0, 1, own=own(40, 60, 60, 1, channels=40)
+        "conv1",
+        Op.CONV2D,
+        (0,),
+        (64, 64, 1),
+        (1, 1, 40),
+        (60, 60),
+        (1, 1),
+        (0, 0),
+        1,
+        own=own(40, 60, 60, 1, channels=40),
     )
     after = Node("fc1", Op.FULLY_CONNECTED, (1,), (1, 1, 40), (1, 1, 2), block=1, own=own(2, 40, channels=2))
     for graph in (alone(wider), many, Graph("error", (error, after), (64, 64, 1), 2)):
@@ -235,19 +251,29 @@ def test_products_and_positions_are_limited() -> None:
         assert (caught.value.layer, caught.value.check) == (0, 11), graph.name
 
 
-def test_a_window_reaches_one_position_further_below_than_above_and_no_more() -> None:
-    """TFLite's SAME of 8 positions by a kernel of 3 and stride 2 pads 0 above and 1 below; a kernel of 4 would need 2."""
-    for kernel, padding, fits in ((3, 0, True), (4, 0, False), (4, 1, True), (5, 1, True), (6, 1, False)):
-        parameters = own(1, kernel, kernel, 1, channels=1)
-        conv = Node("conv1", Op.CONV2D, (0,), (8, 8, 1), (4, 4, 1), (kernel, kernel), 2, padding, 1, own=parameters)
-        fc = Node("fc1", Op.FULLY_CONNECTED, (1,), (4, 4, 1), (1, 1, 2), block=1, own=own(2, 16, channels=2))
-        blob = encode(Graph("same", (conv, fc), (8, 8, 1), 2))
-        if fits:
-            assert decode(blob).layers[0].pad == padding
-            continue
-        with pytest.raises(NetworkFileError) as caught:
-            decode(blob)
-        assert (caught.value.layer, caught.value.check) == (0, 3)
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_a_window_is_taken_where_each_one_sees_the_image(data: st.DataObject) -> None:
+    """On each axis by itself: the first and the last window have a position inside; how much lies outside is free."""
+    axis = st.tuples(st.integers(1, 5), st.integers(1, 4), st.integers(0, 5), st.integers(1, 6), st.integers(1, 7))
+    axes = [data.draw(axis) for _ in range(2)]
+    kernel, stride, pad, size, out = (tuple(numbers) for numbers in zip(*axes, strict=True))
+    conv = Node(
+        "conv1", Op.CONV2D, (0,), (*size, 1), (*out, 1), kernel, stride, pad, 1, own=own(1, *kernel, 1, channels=1)
+    )
+    fc = Node("fc1", Op.FULLY_CONNECTED, (1,), (*out, 1), (1, 1, 2), block=1, own=own(2, out[0] * out[1], channels=2))
+    blob = encode(Graph("windows", (conv, fc), (*size, 1), 2))
+    if all(sees_the_image(*its) for its in axes):
+        assert encode(decode(blob)) == blob
+        return
+    with pytest.raises(NetworkFileError) as caught:
+        decode(blob)
+    assert (caught.value.layer, caught.value.check) == (0, 3)
+
+
+def sees_the_image(kernel: int, stride: int, pad: int, size: int, out: int) -> bool:
+    """Return whether every window of an axis has a position inside."""
+    return all(any(0 <= at * stride - pad + tap < size for tap in range(kernel)) for at in range(out))
 
 
 def test_what_is_no_network_file_is_refused() -> None:
@@ -257,7 +283,8 @@ def test_what_is_no_network_file_is_refused() -> None:
         (b"XNET" + blob[4:], "not with HNET"),
         (patched(blob, (4, "H", 1)), "version 1.*hil network convert"),
         (patched(blob, (4, "H", 2)), "version 2.*hil network convert"),
-        (patched(blob, (4, "H", 4)), "version 4.*update"),
+        (patched(blob, (4, "H", 3)), "version 3.*hil network convert"),
+        (patched(blob, (4, "H", 5)), "version 5.*update"),
         (blob[:-4], "header says"),
         (blob + bytes(4), "header says"),
         (blob[:-1] + bytes([blob[-1] ^ 1]), "damaged"),

@@ -24,14 +24,14 @@ def tiny() -> Graph:
     conv = parameters(np.full((3, 3, 3, 1), 7), [1, -2, 3], 0.25, (2**30 + 5, -22))
     depthwise = parameters(np.full((3, 3, 3), -9), [4, 5, 6], 0.5, (2**31 - 1, -2), 127)
     layers = (
-        Node("conv1", Op.CONV2D, (0,), (4, 4, 1), (4, 4, 3), (3, 3), 1, 1, 1, -100, 90, 0.5, -3, conv),
-        Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (3, 3), 1, 1, 2, own=depthwise),
+        Node("conv1", Op.CONV2D, (0,), (4, 4, 1), (4, 4, 3), (3, 3), (1, 1), (1, 1), 1, -100, 90, 0.5, -3, conv),
+        Node("dw1", Op.DEPTHWISE, (1,), (4, 4, 3), (4, 4, 3), (3, 3), (1, 1), (1, 1), 2, own=depthwise),
         Node("add1", Op.ADD, (2, 1), (4, 4, 3), (4, 4, 3), scale=0.75, zero=9, factors=AddFactors((2**30, 2**30 + 1, 2**31 - 1), (0, -1, -19))),
-        Node("pool1", Op.MAX_POOL, (3,), (4, 4, 3), (2, 2, 3), (2, 2), 2, scale=0.75, zero=9),
+        Node("pool1", Op.MAX_POOL, (3,), (4, 4, 3), (2, 2, 3), (2, 2), (2, 2), scale=0.75, zero=9),
         Node("fc1", Op.FULLY_CONNECTED, (4,), (2, 2, 3), (1, 1, 3), block=4, own=parameters(np.full((3, 12), 11), [0, 0, 0])),
     )  # fmt: skip
-    layers = tuple(replace(layer, format=Format.W16A8) for layer in layers)
-    return Graph("tiny", layers, (4, 4, 1), 3, float(np.float32(1 / 255)), -128, "single")
+    layers = tuple(replace(layer, format=Format.W16A8, rounding="single") for layer in layers)
+    return Graph("tiny", layers, (4, 4, 1), 3, float(np.float32(1 / 255)), -128)
 
 
 @settings(max_examples=100, deadline=None)
@@ -49,9 +49,10 @@ def test_round_trip(graph: Graph) -> None:
 
 def test_the_layout_is_that_of_the_document() -> None:
     blob = encode(tiny())
-    assert struct.unpack_from("<HHHHfbBH", blob, 16) == (4, 4, 1, 3, np.float32(1 / 255), -128, 1, 0)
+    assert struct.unpack_from("<HHHHfb3s", blob, 16) == (4, 4, 1, 3, np.float32(1 / 255), -128, bytes(3))
     first = HEADER + 5 * RECORD
     assert blob[at(CONV, 0)] == 1 and blob[at(CONV, 1)] == 4
+    assert [blob[at(index, 24)] for index in range(5)] == [1] * 5
     assert (weights_at(blob, CONV), parameters_at(blob, CONV)) == (first, first + 56)
     assert struct.unpack_from("<27h", blob, first) == (7,) * 27 and blob[first + 54 : first + 56] == bytes(2)
     assert struct.unpack_from("<fbbbBfibBH3i", blob, first + 56) == (
@@ -84,15 +85,15 @@ CONV_WEIGHTS, DW_WEIGHTS = (weights_at(encode(tiny()), index) for index in (CONV
     [
         (CONV, 5, at(CONV, 1), "B", 6),
         (ADD, 5, at(ADD, 1), "B", 1),
-        (CONV, 6, at(CONV, 24), "I", HEADER),
-        (POOL, 6, at(POOL, 28), "I", 0),
-        (CONV, 7, at(CONV, 7), "b", -1),
+        (CONV, 6, at(CONV, 28), "I", HEADER),
+        (POOL, 6, at(POOL, 32), "I", 0),
+        (CONV, 7, at(CONV, 3), "b", -1),
         (CONV, 7, CONV_WEIGHTS + 54, "B", 1),
         (CONV, 7, CONV_WEIGHTS + 55, "B", 1),
         (CONV, 7, CONV_DATA + 7, "B", 1),
         (CONV, 7, CONV_DATA + 17, "B", 1),
         (ADD, 7, ADD_DATA + 23, "B", 1),
-        (CONV, 9, 29, "B", 0),
+        *((layer, 7, at(layer, 24), "B", wrong) for layer in (CONV, ADD, POOL) for wrong in (0, 2)),
         (CONV, 9, CONV_DATA, "f", 2.0**41),
         (CONV, 9, CONV_DATA + 8, "f", 0.0),
         (CONV, 9, CONV_DATA + 8, "f", math.nan),

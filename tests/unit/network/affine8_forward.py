@@ -43,7 +43,7 @@ def scaled(acc: np.ndarray, ratio: float, rounding: str) -> np.ndarray:
 
 def _integer(graph: Graph, layer: Node, reads: list[np.ndarray]) -> np.ndarray:
     zeros, scales = [graph.zero_of(v) for v in layer.reads], [F(graph.scale_of(v)) for v in layer.reads]
-    s_y, z_y, rounding = F(layer.scale), layer.zero, graph.affine_rounding
+    s_y, z_y, rounding = F(layer.scale), layer.zero, layer.rounding
     if layer.op is Op.MAX_POOL:
         return _taps(layer, reads[0], -999.0, np.maximum)
     if layer.op is Op.AVERAGE_POOL:
@@ -95,7 +95,7 @@ def _q(x: np.ndarray, rounding: str) -> np.ndarray:
 
 def _taps(layer: Node, x: np.ndarray, outside: float, fold: np.ufunc) -> np.ndarray:
     """Fold over the taps of windows that lie inside the image."""
-    assert layer.pad == 0
+    assert layer.pad == (0, 0)
     total = np.full((len(x), *layer.out_shape), outside)
     for ky in range(layer.kernel[0]):
         for kx in range(layer.kernel[1]):
@@ -105,14 +105,15 @@ def _taps(layer: Node, x: np.ndarray, outside: float, fold: np.ufunc) -> np.ndar
 
 def _shifted(layer: Node, x: np.ndarray, ky: int, kx: int) -> np.ndarray:
     height, width, _ = layer.out_shape
-    s = layer.stride
-    return x[:, ky : ky + s * (height - 1) + 1 : s, kx : kx + s * (width - 1) + 1 : s]
+    down, across = layer.stride
+    return x[:, ky : ky + down * (height - 1) + 1 : down, kx : kx + across * (width - 1) + 1 : across]
 
 
 def _products(layer: Node, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
     if layer.op is Op.FULLY_CONNECTED:
         return (x.reshape(len(x), -1) @ weights.T).reshape(len(x), 1, 1, -1)
-    padded = np.pad(x, ((0, 0), (layer.pad, layer.pad + 1), (layer.pad, layer.pad + 1), (0, 0)))
+    top, left = layer.pad
+    padded = np.pad(x, ((0, 0), (top, top + 1), (left, left + 1), (0, 0)))
     total = np.zeros((len(x), *layer.out_shape))
     for ky in range(layer.kernel[0]):
         for kx in range(layer.kernel[1]):

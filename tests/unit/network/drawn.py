@@ -45,7 +45,7 @@ def _layer(draw: st.DrawFn, op: Op, shape: Shape, outputs: int, exponents: tuple
         return bfp8_node("", op, shape, shape)
     if op is Op.MAX_POOL:
         k = draw(st.integers(1, min(3, height, width)))
-        return bfp8_node("", op, shape, (height // k, width // k, channels), kernel=(k, k), stride=k)
+        return bfp8_node("", op, shape, (height // k, width // k, channels), kernel=(k, k), stride=(k, k))
     exponent = draw(st.integers(*exponents))
     if op is Op.FULLY_CONNECTED:
         weights = drawn_weights(draw, (outputs, height * width * channels))
@@ -58,7 +58,9 @@ def _layer(draw: st.DrawFn, op: Op, shape: Shape, outputs: int, exponents: tuple
     outputs = min(outputs, 3)
     out = height + 2 * pad - kernel[0] + 1, width + 2 * pad - kernel[1] + 1, outputs
     weights = drawn_weights(draw, (outputs, *kernel, channels))
-    return bfp8_node("", op, shape, out, kernel=kernel, stride=1, pad=pad, weights=weights, weight_exp=exponent)
+    return bfp8_node(
+        "", op, shape, out, kernel=kernel, stride=(1, 1), pad=(pad, pad), weights=weights, weight_exp=exponent
+    )
 
 
 def drawn_weights(draw: st.DrawFn, shape: tuple[int, ...]) -> np.ndarray:

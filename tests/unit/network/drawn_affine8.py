@@ -18,24 +18,22 @@ EXTREMES = 0.1  # share of weights that are -128, and that are 127
 
 
 @st.composite
-def affine8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, casts: bool = True) -> Graph:
+def affine8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, casts: bool = True, version: int = 4) -> Graph:
     """Draw a graph; a hard_swish follows some layers, a multiply some average pools, and a cast may come before the end.
 
     Ranges are those of the sums of random numbers, shortened or lengthened by some power of two.
     """
-    drawn = draw(graphs(largest, most))
+    drawn = draw(graphs(largest, most, Format.AFFINE8, version))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     rounding = draw(st.sampled_from(["nearest", "floor"]))
     scale = float(F(2.0 ** draw(st.sampled_from([-12, -8, -5, 0])) * (1 - 2.0**-9)))
-    graph = replace(
-        drawn, layers=(), scale=scale, zero=draw(st.integers(-128, 127)), rounding="double", affine_rounding=rounding
-    )
+    graph = replace(drawn, layers=(), scale=scale, zero=draw(st.integers(-128, 127)))
     casting = casts and draw(st.booleans())
     places = {0: 0}  # old value: new value
     layers: list[Node] = []
 
     def append(layer: Node) -> None:
-        layers.append(layer)
+        layers.append(replace(layer, rounding=rounding) if layer.format is Format.AFFINE8 else layer)
         nonlocal graph
         graph = with_scales(replace(graph, layers=tuple(layers)))
 
@@ -61,7 +59,7 @@ def affine8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, casts: bool
                 shape,
                 (1, 1, shape[2]),
                 shape[:2],
-                max(shape[:2]),
+                (max(shape[:2]),) * 2,
                 format=Format.AFFINE8,
             )
             append(_ranged(graph, pool, draw, rng))
@@ -112,4 +110,6 @@ def _float(layer: Node, rng: np.random.Generator) -> Node:
     assert layer.own is not None
     shape = layer.own.weights.shape
     own = Parameters(rng.uniform(-1, 1, shape).astype(F), rng.uniform(-1, 1, layer.channels).astype(F))
-    return replace(layer, own=own, act_min=-H, act_max=H, scale=1.0, zero=0, format=Format.FLOAT32, factors=None)
+    return replace(
+        layer, own=own, act_min=-H, act_max=H, scale=1.0, zero=0, format=Format.FLOAT32, rounding="", factors=None
+    )

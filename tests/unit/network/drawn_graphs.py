@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.graph.graph import OPS, POOLS, AddFactors, Format, Graph, Node, Op, Parameters, Shape, named
+from hil.graph.graph import OPS, POOLS, AddFactors, Format, Graph, MeanFactor, Node, Op, Parameters, Shape, named
 from network.drawn import drawn_weights
 
 SCALES = st.integers(-12, 4).map(lambda e: float(np.float32(2.0**e * 1.37)))
@@ -15,14 +15,24 @@ ZEROS = st.integers(-128, 127)
 
 
 @st.composite
-def graphs(draw: st.DrawFn, largest: int = 7, most: int = 6) -> Graph:
-    """Draw a graph of up to `most` layers and a fully connected one, whose input is at most `largest` high and wide."""
+def graphs(
+    draw: st.DrawFn, largest: int = 7, most: int = 6, format: Format = Format.TFLITE8, version: int = 4
+) -> Graph:
+    """Draw a graph of up to `most` layers and a fully connected one, whose input is at most `largest` high and wide.
+
+    It is in `tflite8`, and has operations that `format` has, too. Before `version` 4 of the network file, both axes had
+    one stride and one padding, and all layers one rounding.
+    """
+    rounding = st.sampled_from(["double", "single"])
+    roundings = rounding if version >= 4 else st.just(draw(rounding))
     in_shape = (draw(st.integers(1, largest)), draw(st.integers(1, largest)), draw(st.integers(1, 4)))
     graph = Graph("drawn", (), in_shape, draw(st.integers(2, 5)), draw(SCALES), draw(ZEROS))
-    graph = replace(graph, rounding=draw(st.sampled_from(["double", "single"])))
+    ops = [op for op in OPS[Format.TFLITE8] if op in OPS[format]]
     for _ in range(draw(st.integers(0, most))):
-        graph = replace(graph, layers=(*graph.layers, _layer(draw, graph, draw(st.sampled_from(OPS[Format.TFLITE8])))))
+        layer = _layer(draw, graph, draw(st.sampled_from(ops)), shared=version < 4)
+        graph = replace(graph, layers=(*graph.layers, layer))
     graph = replace(graph, layers=(*graph.layers, _layer(draw, graph, Op.FULLY_CONNECTED, graph.classes)))
+    graph = replace(graph, layers=tuple(replace(layer, rounding=draw(roundings)) for layer in graph.layers))
     names = named([layer.op for layer in graph.layers])
     return replace(graph, layers=tuple(replace(a, name=name) for a, name in zip(graph.layers, names, strict=True)))
 
@@ -31,20 +41,26 @@ def _shape(graph: Graph, value: int) -> Shape:
     return graph.layers[value - 1].out_shape if value else graph.in_shape
 
 
-def _layer(draw: st.DrawFn, graph: Graph, op: Op, outputs: int = 0) -> Node:
+def _layer(draw: st.DrawFn, graph: Graph, op: Op, outputs: int = 0, shared: bool = False) -> Node:
     value = draw(st.integers(0, len(graph.layers)))
     shape = _shape(graph, value)
     low, high = sorted((draw(ZEROS), draw(ZEROS)))
     common = Node("", op, (value,), shape, shape, act_min=low, act_max=high, scale=draw(SCALES), zero=draw(ZEROS))
+    if op is Op.TABLE:
+        entries = np.random.default_rng(draw(st.integers(0, 2**32))).integers(-128, 128, 256)
+        return replace(common, act_min=-128, act_max=127, table=entries.astype(np.int8))
+    if op is Op.MEAN:
+        factor = MeanFactor(draw(st.integers(2**29, 2**31 - 1)), draw(st.integers(-12, 2)))
+        return replace(common, out_shape=(1, 1, shape[2]), factors=factor)
     if op is Op.ADD:
         return _add(draw, graph, common)
     if op is Op.FULLY_CONNECTED:
         out = (1, 1, outputs or draw(st.integers(1, 6)))
         return _weighted(draw, replace(common, out_shape=out), (out[2], shape[0] * shape[1] * shape[2]))
     if op is Op.POINTWISE:
-        layer = replace(common, kernel=(1, 1), stride=1, out_shape=(*shape[:2], draw(st.integers(1, 6))))
+        layer = replace(common, kernel=(1, 1), stride=(1, 1), out_shape=(*shape[:2], draw(st.integers(1, 6))))
         return _weighted(draw, layer, (layer.out_shape[2], 1, 1, shape[2]))
-    layer = _window(draw, common)
+    layer = _window(draw, common, shared)
     if op in POOLS:
         return replace(layer, scale=graph.scale_of(value), zero=graph.zero_of(value))
     if op is Op.DEPTHWISE:
@@ -53,21 +69,28 @@ def _layer(draw: st.DrawFn, graph: Graph, op: Op, outputs: int = 0) -> Node:
     return _weighted(draw, layer, (layer.out_shape[2], *layer.kernel, shape[2]))
 
 
-def _window(draw: st.DrawFn, layer: Node) -> Node:
-    """Draw TFLite's SAME or VALID, or the padding that is the same on all sides."""
-    height, width, channels = layer.in_shape
-    stride = draw(st.integers(1, 3))
-    kind = draw(st.sampled_from(["same", "valid", "sides"]))
+def _window(draw: st.DrawFn, layer: Node, shared: bool) -> Node:
+    height, width, _ = layer.in_shape
+    down = _axis(draw, height)
+    _, stride, pad, _ = down
+    if shared:
+        across = draw(st.integers(pad + 1, pad + 3)), stride, pad, draw(st.integers(1, (width + pad - 1) // stride + 1))
+    axes = [down, across if shared else _axis(draw, width)]
+    kernel, stride, pad, out = ((down, across) for down, across in zip(*axes, strict=True))
+    return replace(layer, kernel=kernel, stride=stride, pad=pad, out_shape=(*out, layer.in_shape[2]))
+
+
+def _axis(draw: st.DrawFn, size: int) -> tuple[int, int, int, int]:
+    """Draw kernel, stride, padding and output of an axis: TFLite's SAME or VALID, padding equal on both sides, or any."""
+    stride, kind = draw(st.integers(1, 3)), draw(st.sampled_from(["same", "valid", "sides", "any"]))
     if kind == "same":
-        k = draw(st.integers(1, 5))
-        out = -(-height // stride), -(-width // stride)
-        pads = {max((o - 1) * stride + k - n, 0) // 2 for o, n in zip(out, (height, width), strict=True)}
-        if len(pads) == 1:  # both axes share the padding
-            return replace(layer, kernel=(k, k), stride=stride, pad=pads.pop(), out_shape=(*out, channels))
-    kernel = draw(st.integers(1, min(height, 4))), draw(st.integers(1, min(width, 4)))
-    pad = draw(st.integers(0, min(kernel) - 1)) if kind == "sides" else 0
-    sizes = tuple((n + 2 * pad - k) // stride + 1 for n, k in zip((height, width), kernel, strict=True))
-    return replace(layer, kernel=kernel, stride=stride, pad=pad, out_shape=(*sizes, channels))
+        kernel, out = draw(st.integers(1, 5)), -(-size // stride)
+        return kernel, stride, max((out - 1) * stride + kernel - size, 0) // 2, out
+    kernel = draw(st.integers(1, 5 if kind == "any" else min(size, 4)))
+    pad = 0 if kind == "valid" else draw(st.integers(0, kernel - 1))
+    if kind == "any":
+        return kernel, stride, pad, draw(st.integers(1, (size + pad - 1) // stride + 1))
+    return kernel, stride, pad, (size + 2 * pad - kernel) // stride + 1
 
 
 def _add(draw: st.DrawFn, graph: Graph, layer: Node) -> Node:

@@ -33,25 +33,26 @@ def run(graph: Graph, layer: Node, reads: list[np.ndarray]) -> np.ndarray:
     zero_x = graph.zero_of(layer.reads[0])
     if layer.op is Op.ADD:
         parts = [
-            rescale((x - graph.zero_of(value)) * 2**20, m, s, graph.rounding)
+            rescale((x - graph.zero_of(value)) * 2**20, m, s, layer.rounding)
             for x, value, m, s in zip(reads, layer.reads, layer.factors.multipliers, layer.factors.shifts, strict=False)
         ]
         result = layer.zero + rescale(
-            parts[0] + parts[1], layer.factors.multipliers[2], layer.factors.shifts[2], graph.rounding
+            parts[0] + parts[1], layer.factors.multipliers[2], layer.factors.shifts[2], layer.rounding
         )
     elif layer.own is None:
         result = _pool(layer, reads[0])
     else:
         acc = layer.own.bias.astype(np.int64) + _sums(layer, reads[0] - zero_x)
-        result = layer.zero + rescale(acc, layer.own.multiplier, layer.own.shift, graph.rounding)
+        result = layer.zero + rescale(acc, layer.own.multiplier, layer.own.shift, layer.rounding)
     return np.clip(result, layer.act_min, layer.act_max).reshape(layer.out_shape)
 
 
 def _window(layer: Node, x: np.ndarray, y: int, across: int) -> tuple[np.ndarray, slice, slice]:
     """Return what of a window lies inside the image, and which of its taps those are."""
     spans = []
-    for place, kernel, size in zip((y, across), layer.kernel, x.shape[:2], strict=True):
-        first = place * layer.stride - layer.pad
+    axes = zip((y, across), layer.kernel, layer.stride, layer.pad, x.shape[:2], strict=True)
+    for place, kernel, stride, pad, size in axes:
+        first = place * stride - pad
         spans.append((max(first, 0), min(first + kernel, size), max(-first, 0)))
     (y0, y1, ky), (x0, x1, kx) = spans
     return x[y0:y1, x0:x1], slice(ky, ky + y1 - y0), slice(kx, kx + x1 - x0)

@@ -38,7 +38,7 @@ def tflite_layer(weights: object, scales: object, bias: object, scale: float) ->
     node = Node(
         "fc1", Op.FULLY_CONNECTED, (0,), (1, 1, inputs), (1, 1, outputs), block=1, scale=float(np.float32(scale)), own=own
     )  # fmt: skip
-    return Graph("one", (node,), node.in_shape, outputs, INPUT, -128, "double")
+    return Graph("one", (node,), node.in_shape, outputs, INPUT, -128)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_the_vectors_of_the_text(largest: int, scale: str, weights: list[list[in
     if largest == W16:
         assert own.bias.tolist() == [253984, -1015937]
         assert (own.multiplier.tolist(), own.shift.tolist()) == ([1738412510], [-18])
-    assert graph.rounding == "single" and graph.formats == (Format.W16A8,)
+    assert {layer.rounding for layer in graph.layers} == {"single"} and graph.formats == (Format.W16A8,)
 
 
 @pytest.mark.parametrize(("name", "largest"), [("lenet5-tflite", W16), ("lenet5-tflite", W8), ("resnet-tiny", W16)])
@@ -155,7 +155,7 @@ def test_a_factor_is_that_of_the_scales(
     real = scale * INPUT / node.scale
     assert math.isclose(int(own.multiplier[0]) * 2.0 ** (int(own.shift[0]) - 31), real, rel_tol=2**-30)
     assert np.abs(own.weights * scale - weights).max() <= scale * 0.51
-    graph = Graph("one", (replace(node, own=own),), node.in_shape, 3, INPUT, zero, "single")
+    graph = Graph("one", (replace(node, own=own),), node.in_shape, 3, INPUT, zero)
     assert encode(decode(encode(graph))) == encode(graph)
 
 
@@ -176,7 +176,7 @@ def test_a_head_from_prototypes_classifies_by_distance() -> None:
 
 def test_a_layer_without_a_bound_is_refused_with_figures() -> None:
     node = fully_connected([[1] * 300], [0], own={"factor": (2**30, -23)})
-    graph = Graph("wide", (replace(node, out_shape=(1, 1, 1)),), node.in_shape, 2, INPUT, -128, "single")
+    graph = Graph("wide", (replace(node, out_shape=(1, 1, 1)),), node.in_shape, 2, INPUT, -128)
     wide = replace(graph, layers=(fully_connected([[1] * 300] * 2, [0, 0], own={"factor": (2**30, -23)}),))
     with pytest.raises(
         NetworkFileError, match="sums of fc1 .* 300 products of at most 8,355,585 with shift -23.* 128 "

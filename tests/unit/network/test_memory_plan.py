@@ -88,9 +88,9 @@ def check_sizes(network: Graph, chosen: Settings, slots: int, made: Plan) -> Non
         layer = network.layers[int(rest[:-1])]
         height, width, channels = layer.in_shape
         kernel_h, kernel_w = layer.kernel
-        row = (width + 2 * layer.pad) * channels
-        bscratch = (height + 2 * layer.pad) * row + 64 + 4 * kernel_h * kernel_w * channels
-        scratch = max(height + 2 * layer.pad, 2 * kernel_h) * row + 64 + 4 * kernel_h * (kernel_w * channels + 1)
+        row = (width + 2 * layer.pad[0]) * channels
+        bscratch = (height + 2 * layer.pad[0]) * row + 64 + 4 * kernel_h * kernel_w * channels
+        scratch = max(height + 2 * layer.pad[0], 2 * kernel_h) * row + 64 + 4 * kernel_h * (kernel_w * channels + 1)
         scratch = max(scratch, 8 * kernel_h * kernel_w * channels + 16)
         return {
             "act": group * layer.out_size, "err": group * layer.out_size,

@@ -29,7 +29,7 @@ def parameters(
 
 def alone(node: Node, zero: int, scale: float = float(np.float32(1 / 255))) -> Graph:
     """Return a network of one layer."""
-    return Graph("alone", (node,), node.in_shape, node.out_shape[2], scale, zero, "single")
+    return Graph("alone", (node,), node.in_shape, node.out_shape[2], scale, zero)
 
 
 def fully_connected(weights: object, bias: object, **others: object) -> Node:
@@ -52,8 +52,8 @@ def text_network() -> Graph:
         Node("fc1", Op.FULLY_CONNECTED, (0,), (2, 2, 1), (1, 1, 3), block=1, scale=2.0**-7, zero=-128, own=first),
         Node("fc2", Op.FULLY_CONNECTED, (1,), (1, 1, 3), (1, 1, 2), block=2, scale=2.0**-5, zero=3, own=second),
     )
-    layers = tuple(replace(layer, format=Format.W16A8) for layer in layers)
-    return Graph("text", layers, (2, 2, 1), 2, float(np.float32(1 / 255)), -128, "single")
+    layers = tuple(replace(layer, format=Format.W16A8, rounding="single") for layer in layers)
+    return Graph("text", layers, (2, 2, 1), 2, float(np.float32(1 / 255)), -128)
 
 
 PIXELS = np.array([[[200, 17], [90, 255]], [[3, 240], [128, 60]]], np.uint8)
@@ -61,9 +61,9 @@ LABELS = np.array([0, 1])
 
 
 @st.composite
-def w16a8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6) -> Graph:
+def w16a8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, version: int = 4) -> Graph:
     """Draw a graph of any operations whose sums have a bound."""
-    graph = draw(graphs(largest, most))
+    graph = draw(graphs(largest, most, Format.W16A8, version))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     w_max = draw(st.sampled_from([32767, 127]))
     reach = draw(st.sampled_from([1, w_max // 64 + 1, w_max]))
@@ -77,5 +77,5 @@ def w16a8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6) -> Graph:
             bias = rng.integers(-(2**16), 2**16, layer.channels)
             own = parameters(weights, bias, 2.0 ** rng.uniform(-16, 0), (int(rng.integers(2**30, 2**31)), shift), w_max)
             assert layer.taps <= MOST_PRODUCTS
-        layers.append(replace(layer, own=own, format=Format.W16A8))
-    return replace(graph, layers=tuple(layers), rounding="single")
+        layers.append(replace(layer, own=own, format=Format.W16A8, rounding="single"))
+    return replace(graph, layers=tuple(layers))

@@ -54,7 +54,8 @@ class Maker:
         low, high = range if self._format is A8 else (0.0, 0.0)
         self.nodes.append(
             Node(
-                "", op, reads, inside, out, (kernel, kernel), stride, pad, int(own is not None), *LIMITS[activation],
+                "", op, reads, inside, out, (kernel, kernel), (stride, stride), (pad, pad), int(own is not None),
+                *LIMITS[activation],
                 own=own, format=self._format, low=low, high=high,
             )
         )  # fmt: skip
@@ -63,8 +64,11 @@ class Maker:
     def graph(self, rounding: str = "nearest") -> Graph:
         """Return the graph."""
         names = named([node.op for node in self.nodes])
-        nodes = tuple(replace(node, name=name) for node, name in zip(self.nodes, names, strict=True))
-        graph = Graph("drawn", nodes, self._shapes[0], CLASSES, self._scale, self._zero, affine_rounding=rounding)
+        roundings = [rounding if node.format is A8 else "" for node in self.nodes]
+        nodes = tuple(
+            replace(node, name=name, rounding=its) for node, name, its in zip(self.nodes, names, roundings, strict=True)
+        )
+        graph = Graph("drawn", nodes, self._shapes[0], CLASSES, self._scale, self._zero)
         return with_scales(graph)
 
 

@@ -22,6 +22,10 @@ from .oracle_affine8_networks import HARD_SIGMOID, NONE, RELU, RELU6, weight_cou
 CALIBRATION = 8  # images
 BLOCKS = ("conv2d", "depthwise", "pointwise", "hard_swish", "pool", "residual", "squeeze", "twice")
 
+Window = tuple[tuple[int, int], tuple[int, int], tuple[int, int]]  # kernel, stride, padding
+NO_WINDOW: Window = ((0, 0), (0, 0), (0, 0))
+POINT: Window = ((1, 1), (1, 1), (0, 0))
+
 
 @dataclass
 class Drawn:
@@ -57,19 +61,20 @@ class Drawn:
         self,
         op: str,
         channels: int = 0,
-        window: tuple[int, int, int, int] = (0, 0, 0, 0),
+        window: Window = NO_WINDOW,
         limits: tuple[float, float] = NONE,
         reads: tuple[int, ...] | None = None,
     ) -> None:
-        """Append a layer; `window` is kernel (height, width), stride and padding; 0 channels: those of the input."""
+        """Append a layer; `window` is kernel, stride and padding of both axes; 0 channels: those of the input."""
         reads = (self.last,) if reads is None else reads
         in_shape = self.shape(reads[0])
-        kernel, stride, pad = window[:2], window[2], window[3]
+        kernel, stride, pad = window
         height, width = in_shape[:2]
         if op == "fully_connected":
             height, width = 1, 1
-        elif stride:
-            height, width = ((n + 2 * pad - k) // stride + 1 for n, k in zip((height, width), kernel, strict=True))
+        elif stride != (0, 0):
+            axes = zip((height, width), *window, strict=True)
+            height, width = (min((n + p - 1) // s, (n + 2 * p - k) // s) + 1 for n, k, s, p in axes)
         out_shape = height, width, channels or in_shape[2]
         layer = Layer(op, reads, in_shape, out_shape, kernel, stride, pad, self.format, *limits)
         if op in WEIGHTED:
@@ -110,24 +115,25 @@ class Drawn:
         more = int(rng.integers(2, 5))
         if kind in ("conv2d", "depthwise"):
             kernel = min(3, height), min(3, width)
-            pad = int(rng.integers(0, min(kernel)))
-            self.append(kind, more if kind == "conv2d" else 0, (*kernel, int(rng.integers(1, 3)), pad), limits)
+            stride = int(rng.integers(1, 3)), int(rng.integers(1, 4))
+            pad = int(rng.integers(0, kernel[0])), int(rng.integers(0, kernel[1]))
+            self.append(kind, more if kind == "conv2d" else 0, (kernel, stride, pad), limits)
         elif kind == "pointwise":
-            self.append(kind, more, (1, 1, 1, 0), limits)
+            self.append(kind, more, POINT, limits)
         elif kind == "hard_swish":
             self.append(kind)
         elif kind == "pool" and height >= 2 and width >= 2:
-            self.append(POOLS[rng.integers(2)], 0, (2, 2, 2, 0))
+            self.append(POOLS[rng.integers(2)], 0, ((2, 2), (2, int(rng.integers(2, 4))), (0, 0)))
         elif kind == "residual":
-            self.append("pointwise", more, (1, 1, 1, 0), limits)
-            kernel = min(3, height), min(3, width)
-            self.append("depthwise", 0, (1, 1, 1, 0) if min(kernel) < 3 else (*kernel, 1, 1), RELU)
-            self.append("pointwise", channels, (1, 1, 1, 0))
+            self.append("pointwise", more, POINT, limits)
+            kernel = 3 if height >= 3 else 1, 3 if width >= 3 else 1
+            self.append("depthwise", 0, (kernel, (1, 1), (kernel[0] // 2, kernel[1] // 2)), RELU)
+            self.append("pointwise", channels, POINT)
             self.append("add", reads=(self.last, first) if rng.integers(2) else (first, self.last), limits=limits)
         elif kind == "squeeze":
-            self.append("average_pool", 0, (height, width, 1, 0))
-            self.append("pointwise", more, (1, 1, 1, 0), RELU)
-            self.append("pointwise", channels, (1, 1, 1, 0), HARD_SIGMOID)
+            self.append("average_pool", 0, ((height, width), (1, 1), (0, 0)))
+            self.append("pointwise", more, POINT, RELU)
+            self.append("pointwise", channels, POINT, HARD_SIGMOID)
             self.append("multiply", reads=(first, self.last))
         elif kind == "twice":
             self.append("multiply" if height == width == 1 else "add", reads=(first, first))

@@ -46,21 +46,28 @@ def trained(draw: st.DrawFn, shape: tuple[int, ...]) -> np.ndarray:
 
 
 @st.composite
+def _axes(draw: st.DrawFn, pointwise: bool, apart: bool) -> tuple[int, int, int, int, int]:
+    """Draw kernel, stride, padding, input and output of an axis."""
+    kernel, stride = (1, 1) if pointwise else (draw(st.integers(1, 5)), draw(st.integers(1, 3)))
+    if apart:
+        stride = max(kernel, stride)
+    pad = 0 if apart or pointwise else draw(st.integers(0, kernel - 1))
+    size = draw(st.integers(kernel if apart else 1, 11))
+    inside, most = (size + 2 * pad - kernel) // stride + 1, (size + pad - 1) // stride + 1
+    if pointwise or apart:
+        return kernel, stride, pad, size, inside
+    return kernel, stride, pad, size, draw(st.sampled_from([max(1, min(inside, most)), most]))
+
+
+@st.composite
 def layers(draw: st.DrawFn, op: Op, handed_through: bool = False) -> Node:
     """Draw a layer; the windows of a pool that errors are handed through lie apart and inside the image."""
-    kernel, stride, pad = (draw(st.integers(1, 5)), draw(st.integers(1, 5))), draw(st.integers(1, 3)), 0
-    if op is Op.POINTWISE:
-        kernel, stride = (1, 1), 1
-    elif op in POOLS and handed_through:
-        stride = max(*kernel, stride)
-    else:
-        pad = draw(st.integers(0, min(kernel) - 1))
-    height, width = (draw(st.integers(max(1, k - 2 * pad), 11)) for k in kernel)
+    axes = [draw(_axes(op is Op.POINTWISE, op in POOLS and handed_through)) for _ in range(2)]
+    kernel, stride, pad, (height, width), out = ((down, across) for down, across in zip(*axes, strict=True))
     shape = height, width, draw(st.integers(1, 20))
-    out = tuple((size + 2 * pad - k) // stride + 1 for size, k in zip(shape, kernel, strict=False))
     outputs = draw(st.integers(1, 21)) if op in (Op.CONV2D, Op.POINTWISE, Op.FULLY_CONNECTED) else shape[2]
     if op in (Op.ADD, Op.FULLY_CONNECTED):
-        kernel, stride, pad = (0, 0), 0, 0
+        kernel = stride = pad = (0, 0)
         out = shape[:2] if op is Op.ADD else (1, 1)
     of_weights = {
         Op.CONV2D: (outputs, *kernel, shape[2]),

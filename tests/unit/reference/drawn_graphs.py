@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hil.graph.graph import KIND, AddFactors, Graph, Node, Op, Parameters, Shape
+from hil.graph.graph import KIND, AddFactors, Graph, MeanFactor, Node, Op, Parameters, Shape
 from tests.oracle import tflite_graph as spec
 
 SPREAD = 45  # standard deviation of a layer's outputs, in steps
@@ -40,7 +40,7 @@ class Builder:
     @property
     def graph(self) -> Graph:
         """The graph so far."""
-        return Graph("drawn", tuple(self.layers), self.in_shape, self.classes, 1 / 255, -128, self.rounding)
+        return Graph("drawn", tuple(self.layers), self.in_shape, self.classes, 1 / 255, -128)
 
     @property
     def shape(self) -> Shape:
@@ -49,6 +49,12 @@ class Builder:
         return height, width, channels
 
     def append(self, op: Op, out_shape: Shape, kernel: tuple[int, int] = (0, 0), stride: int = 0, pad: int = 0) -> None:
+        """Append a layer that reads the last value, with one stride and one padding for both axes."""
+        self.append_window(op, out_shape, kernel, (stride, stride), (pad, pad))
+
+    def append_window(
+        self, op: Op, out_shape: Shape, kernel: tuple[int, int], stride: tuple[int, int], pad: tuple[int, int]
+    ) -> None:
         """Append a layer that reads the last value."""
         if op in (Op.MAX_POOL, Op.AVERAGE_POOL):
             scale, zero = self.graph.scale_of(len(self.layers)), self.graph.zero_of(len(self.layers))
@@ -56,7 +62,10 @@ class Builder:
         else:
             scale, (zero, low, high) = float(np.float32(self.rng.uniform(0.02, 0.06))), self._activation()
         read, own = len(self.layers), None
-        plain = Node(self._name(op), op, (read,), self.shape, out_shape, kernel, stride, pad, 0, low, high, scale, zero)
+        plain = Node(
+            self._name(op), op, (read,), self.shape, out_shape, kernel, stride, pad, 0, low, high, scale, zero,
+            rounding=self.rounding,
+        )  # fmt: skip
         if op not in (Op.MAX_POOL, Op.AVERAGE_POOL):
             own = self._parameters(plain)
         self._add(plain, own)
@@ -77,18 +86,44 @@ class Builder:
             reads,
             self.shape,
             self.shape,
-            (0, 0),
-            0,
-            0,
-            0,
-            low,
-            high,
-            scale,
-            zero,
-            None,
-            factors,
+            act_min=low,
+            act_max=high,
+            scale=scale,
+            zero=zero,
+            factors=factors,
+            rounding=self.rounding,
         )
         self._add(layer, None)
+
+    def append_mean(self) -> None:
+        """Append the mean of the last value over height and width, in a range that it fills."""
+        scale, (zero, low, high) = float(np.float32(self.rng.uniform(0.5, 1) * self._last_scale)), self._activation()
+        height, width, channels = self.shape
+        multiplier, shift = factor_parts(np.array(self._last_scale / (scale * height * width)))
+        halved = int(self.rng.integers(2))  # M may be below 2^30
+        self._add(
+            Node(
+                self._name(Op.MEAN), Op.MEAN, (len(self.layers),), self.shape, (1, 1, channels), act_min=low,
+                act_max=high, scale=scale, zero=zero, factors=MeanFactor(int(multiplier) >> halved, int(shift) + halved),
+                rounding=self.rounding,
+            ),
+            None,
+        )  # fmt: skip
+
+    def append_table(self) -> None:
+        """Append a table of a smooth function of the last value, with another scale and zero point."""
+        scale, zero = float(np.float32(self.rng.uniform(0.02, 0.06))), int(self.rng.integers(-20, 20))
+        bent = np.arange(-128, 128) + self.rng.uniform(20, 50) * np.sin(np.arange(256) / self.rng.uniform(9, 40))
+        table = np.clip(np.rint(bent), -128, 127).astype(np.int8)
+        reads = (len(self.layers),)
+        self._add(
+            Node(self._name(Op.TABLE), Op.TABLE, reads, self.shape, self.shape, scale=scale, zero=zero, table=table),
+            None,
+        )
+
+    @property
+    def _last_scale(self) -> float:
+        return self.graph.scale_of(len(self.layers))
 
     def _add(self, layer: Node, own: Parameters | None) -> None:
         block = 0 if own is None else int(self.rng.integers(1, 5))
@@ -139,41 +174,63 @@ def sums(graph: Graph, layer: Node, x: np.ndarray) -> np.ndarray:
     return np.tensordot(seen, weights, axes=((-3, -2, -1), (1, 2, 3))) + layer.own.bias
 
 
-def drawn_graph(rng: np.random.Generator, largest: int = 5, middle: int = 4, apart: bool = False) -> Graph:
-    """Return a graph of up to `middle` random layers and a last fully connected one; `apart`: windows of pools lie apart, inside the image."""
+def drawn_graph(
+    rng: np.random.Generator, largest: int = 5, middle: int = 4, apart: bool = False, more: tuple[Op, ...] = ()
+) -> Graph:
+    """Return a graph of up to `middle` random layers and a last fully connected one.
+
+    `apart`: windows of pools lie apart, inside the image. `more`: operations of `tflite8` alone that it may have.
+    """
     size = [int(n) for n in rng.integers(2, largest + 1, 2)]
     builder = Builder(
         rng, (size[0], size[1], int(rng.integers(1, 4))), str(rng.choice(["double", "single"])), int(rng.integers(2, 5))
     )
     for _ in range(int(rng.integers(0, middle + 1))):
-        _append_one(builder, rng, apart)
+        builder.rounding = str(rng.choice(["double", "single"]))
+        _append_one(builder, rng, apart, more)
     builder.append(Op.FULLY_CONNECTED, (1, 1, builder.classes))
     return builder.graph
 
 
-def _append_one(builder: Builder, rng: np.random.Generator, apart: bool) -> None:
+def _append_one(builder: Builder, rng: np.random.Generator, apart: bool, more: tuple[Op, ...]) -> None:
     height, width, channels = builder.shape
     twins = [v for v, value in enumerate(builder.values) if value.shape == builder.values[-1].shape]
     if rng.random() < 0.35 and len(builder.layers):
         builder.append_add(int(rng.choice(twins)))
         return
-    op = Op(int(rng.choice([1, 1, 4, 5, 5, 6, 6, 7, 2])))
+    op = Op(int(rng.choice([1, 1, 4, 5, 5, 6, 6, 7, 2, *more])))
     outputs = int(rng.integers(1, 4)) if op in (Op.CONV2D, Op.POINTWISE, Op.FULLY_CONNECTED) else channels
     if op is Op.POINTWISE:
         builder.append(op, (height, width, outputs), (1, 1), 1)
     elif op is Op.FULLY_CONNECTED:
         builder.append(op, (1, 1, outputs))
+    elif op is Op.MEAN:
+        builder.append_mean()
+    elif op is Op.TABLE:
+        builder.append_table()
     else:
-        kernel = int(rng.integers(1, min(3, height) + 1)), int(rng.integers(1, min(3, width) + 1))
-        stride, pad = int(rng.integers(1, 3)), int(rng.integers(0, min(kernel)))
-        if apart and op in (Op.MAX_POOL, Op.AVERAGE_POOL):
-            kernel = (height, width) if rng.random() < 0.3 else kernel
-            stride, pad = 1 if kernel == (height, width) else max(kernel) + int(rng.integers(2)), 0
-        out = [
-            min((n + pad - 1) // stride + 1, (n + 2 * pad - k) // stride + 1)
-            for n, k in zip((height, width), kernel, strict=True)
-        ]
-        builder.append(op, (out[0], out[1], outputs), kernel, stride, pad)
+        whole = apart and op in (Op.MAX_POOL, Op.AVERAGE_POOL) and rng.random() < 0.3
+        axes = [_axis(rng, size, apart and op in (Op.MAX_POOL, Op.AVERAGE_POOL), whole) for size in (height, width)]
+        kernel, stride, pad, out = ((down, across) for down, across in zip(*axes, strict=True))
+        builder.append_window(op, (*out, outputs), kernel, stride, pad)
+
+
+def _axis(rng: np.random.Generator, size: int, apart: bool, whole: bool) -> tuple[int, int, int, int]:
+    """Return kernel, stride, padding and output of an axis; `whole`: one window is all of it."""
+    if whole:
+        return size, int(rng.integers(1, 3)), 0, 1
+    kernel = int(rng.integers(1, min(3, size) + 1))
+    if apart:
+        stride, pad = kernel + int(rng.integers(2)), 0
+        return kernel, stride, pad, (size - kernel) // stride + 1
+    stride, pad = int(rng.integers(1, 4)), int(rng.integers(0, kernel))
+    most = (size + pad - 1) // stride + 1
+    return (
+        kernel,
+        stride,
+        pad,
+        most if rng.random() < 0.5 else max(1, min(most, (size + 2 * pad - kernel) // stride + 1)),
+    )
 
 
 def many_readers(builder: Builder, side: int, channels: int) -> Graph:

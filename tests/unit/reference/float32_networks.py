@@ -53,7 +53,8 @@ class Maker:
             self._tensors += 2
         self.nodes.append(
             Node(
-                "", op, reads, inside, out, (kernel, kernel), stride, pad, int(own is not None), *LIMITS[activation],
+                "", op, reads, inside, out, (kernel, kernel), (stride, stride), (pad, pad), int(own is not None),
+                *LIMITS[activation],
                 own=own, format=Format.FLOAT32,
             )
         )  # fmt: skip

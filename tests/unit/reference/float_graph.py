@@ -56,9 +56,10 @@ def _run(graph: Graph, layer: Node, inputs: list[np.ndarray], own: tuple[np.ndar
 
 def _windows(layer: Node, x: np.ndarray, outside: float) -> np.ndarray:
     """Return [B, oh, ow, C, kh, kw]."""
-    (kh, kw), (height, width, _), s = layer.kernel, layer.out_shape, layer.stride
-    padded = np.pad(x, ((0, 0), (layer.pad, kh + s), (layer.pad, kw + s), (0, 0)), constant_values=outside)
-    return sliding_window_view(padded, (kh, kw), axis=(1, 2))[:, ::s, ::s][:, :height, :width]
+    (kh, kw), (height, width, _), (down, across) = layer.kernel, layer.out_shape, layer.stride
+    sides = (layer.pad[0], kh + down), (layer.pad[1], kw + across)
+    padded = np.pad(x, ((0, 0), *sides, (0, 0)), constant_values=outside)
+    return sliding_window_view(padded, (kh, kw), axis=(1, 2))[:, ::down, ::across][:, :height, :width]
 
 
 def gradient(

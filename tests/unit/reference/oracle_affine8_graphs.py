@@ -51,9 +51,7 @@ def graph_of(network: Network) -> Graph:
         name = f"{KIND[op]}{1 + sum(node.op is op for node in nodes)}"
         nodes.append(_node_of(network, index, name))
     classes = network.layers[-1].channels
-    graph = Graph("drawn", tuple(nodes), network.in_shape, classes, float(network.s), network.z)
-    rounding = graph.rounding if network.tflite is None else network.tflite.rounding
-    return replace(graph, rounding=rounding, affine_rounding=network.rounding)
+    return Graph("drawn", tuple(nodes), network.in_shape, classes, float(network.s), network.z)
 
 
 def stages_of(network: Network, image: np.ndarray, label: int, first: int) -> list[bytes]:
@@ -95,7 +93,7 @@ def _node_of(network: Network, index: int, name: str) -> Node:
         return node
     scale, zero = network.scale(index + 1)
     low, high = (0.0, 0.0) if layer.op in POOLS else (float(layer.low), float(layer.high))
-    return replace(node, scale=float(scale), zero=zero, low=low, high=high)
+    return replace(node, scale=float(scale), zero=zero, low=low, high=high, rounding=network.rounding)
 
 
 def _parameters_of(layer: Layer) -> Parameters:

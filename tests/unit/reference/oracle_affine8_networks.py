@@ -38,7 +38,9 @@ class Affine8Builder:
         in_shape = self.in_shape if reads[0] == 0 else self.layers[reads[0] - 1].out_shape
         low, high = F32(ends[0]), F32(ends[1])
         kernel = window[0], window[0]
-        layer = Layer(op, reads, in_shape, out_shape, kernel, *window[1:], format, *limits, low, high)
+        layer = Layer(
+            op, reads, in_shape, out_shape, kernel, (window[1],) * 2, (window[2],) * 2, format, *limits, low, high
+        )
         if op in WEIGHTED:
             place, count = sum(one.op in WEIGHTED for one in self.layers), weight_count(layer)
             layer.weights = [(37 * i + 11 * place + 5) % 256 - 128 for i in range(count)]

@@ -48,7 +48,7 @@ class FloatBuilder:
         name = f"{KIND[op]}{1 + sum(layer.op is op for layer in self.layers)}"
         block = 0 if own is None else 1
         self.layers.append(
-            Node(name, op, reads, in_shape, out_shape, kernel, *window[1:], block, *limits, own=own, format=Format.FLOAT32)
+            Node(name, op, reads, in_shape, out_shape, kernel, (window[1],) * 2, (window[2],) * 2, block, *limits, own=own, format=Format.FLOAT32)
         )  # fmt: skip
         return self
 
@@ -94,7 +94,7 @@ def drawn_float32(rng: np.random.Generator, apart: bool = True) -> Graph:
     """Return a small random graph in `float32` with the layers of `drawn_graph`."""
     graph = drawn_graph(rng, apart=apart)
     layers = tuple(_in_float32(layer, rng) for layer in graph.layers)
-    return replace(graph, layers=layers, rounding="double", scale=float(np.float32(rng.uniform(0.001, 0.02))))
+    return replace(graph, layers=layers, scale=float(np.float32(rng.uniform(0.001, 0.02))))
 
 
 def _in_float32(layer: Node, rng: np.random.Generator) -> Node:
@@ -107,7 +107,7 @@ def _in_float32(layer: Node, rng: np.random.Generator) -> Node:
         parts: Sequence[np.ndarray] = (layer.own.weights, layer.own.bias)
         own = Parameters(*(rng.normal(0, size, part.shape).astype(np.float32) for part in parts))
     return replace(
-        layer, act_min=low, act_max=high, scale=1.0, zero=0, own=own, factors=None, format=Format.FLOAT32
+        layer, act_min=low, act_max=high, scale=1.0, zero=0, own=own, factors=None, format=Format.FLOAT32, rounding=""
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def two_layers() -> Graph:
     """Return the network of docs/arithmetic-w16a8.md, section 7, without its weights."""
     first = Node("fc1", Op.FULLY_CONNECTED, (0,), (2, 2, 1), (1, 1, 3), scale=2.0**-7, zero=-128)
     last = Node("fc2", Op.FULLY_CONNECTED, (1,), (1, 1, 3), (1, 1, 2), scale=2.0**-5, zero=3)
-    return Graph("text", (first, last), (2, 2, 1), 2, rounding="single")
+    return Graph("text", (first, last), (2, 2, 1), 2)
 
 
 def own_of_text() -> list[w16a8.Own | None]:

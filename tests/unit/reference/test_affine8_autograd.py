@@ -26,8 +26,8 @@ def padded(layer: Layer, x: torch.Tensor) -> torch.Tensor:
     """Return an input [1, C, H, W] with its padding; that below and right follows from the output."""
     sides = []
     for axis in (1, 0):  # PyTorch pads the last axis first
-        size = (layer.out_shape[axis] - 1) * layer.stride + layer.kernel[axis]
-        sides += [layer.pad, size - layer.in_shape[axis] - layer.pad]
+        size = (layer.out_shape[axis] - 1) * layer.stride[axis] + layer.kernel[axis]
+        sides += [layer.pad[axis], size - layer.in_shape[axis] - layer.pad[axis]]
     return torch.nn.functional.pad(x, sides)
 
 

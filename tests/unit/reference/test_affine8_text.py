@@ -156,10 +156,11 @@ def test_a_running_range() -> None:
 def layer_of(node: Node, in_scales: list[tuple[float, int]], rounding: str = "nearest") -> Layer:
     """Return a layer whose values have these scales and zero points."""
     readers = [
-        replace(node, op=Op.HARD_SWISH, own=None, format=Format.TFLITE8, scale=scale, zero=zero)
+        replace(node, op=Op.HARD_SWISH, own=None, format=Format.TFLITE8, rounding="", scale=scale, zero=zero)
         for scale, zero in in_scales
     ]
-    graph = Graph("one", (*readers, node), node.in_shape, 2, affine_rounding=rounding)
+    node = replace(node, rounding=rounding if node.format is Format.AFFINE8 else "")
+    graph = Graph("one", (*readers, node), node.in_shape, 2)
     return Layer(graph, with_scales(graph).layers[-1])
 
 
@@ -176,7 +177,7 @@ IMAGE_SCALE = float(F(1 / 255))
 def test_conv2d(rounding: str, out: list[int]) -> None:
     weights = np.array([100, -128, 37, -5, 127, 60, 90, -100, -41], np.int8).reshape(1, 3, 3, 1)
     own = Parameters(weights, np.array([-0.1], F), scale=np.array([2.0**-8], F), zero=-20)
-    its = node(Op.CONV2D, 0.0, 1.5, (2, 2, 1), kernel=(3, 3), stride=1, pad=1, own=own, act_min=0.0)
+    its = node(Op.CONV2D, 0.0, 1.5, (2, 2, 1), kernel=(3, 3), stride=(1, 1), pad=(1, 1), own=own, act_min=0.0)
     layer = layer_of(its, [(IMAGE_SCALE, -120)], rounding)
     b_q = quantized_biases(own.bias, IMAGE_SCALE, 2.0**-8)
     assert b_q.tolist() == [-6528]
@@ -257,7 +258,7 @@ def test_two_readers() -> None:
 
 def test_hard_swish_in_float32() -> None:
     x = floats("C0400000 C0200000 BF400000 3E99999A 4039999A 40400000 40800000").reshape(1, 1, 7, 1)
-    its = replace(node(Op.HARD_SWISH, 0.0, 0.0, (1, 1, 7)), format=Format.FLOAT32)
+    its = replace(node(Op.HARD_SWISH, 0.0, 0.0, (1, 1, 7)), format=Format.FLOAT32, rounding="")
     assert bits(run(its, [x], None)) == [
         "00000000",
         "BE555556",
@@ -273,7 +274,7 @@ def test_hard_swish_in_float32() -> None:
 
 def test_multiply_in_float32() -> None:
     """Sums over positions go on in order, and a -0 becomes +0."""
-    its = replace(node(Op.MULTIPLY, 0.0, 0.0, (3, 1, 1)), format=Format.FLOAT32)
+    its = replace(node(Op.MULTIPLY, 0.0, 0.0, (3, 1, 1)), format=Format.FLOAT32, rounding="")
     a, b = np.array([2.0**24, 1, -(2.0**24)], F).reshape(3, 1, 1, 1), np.array([-0.0], F).reshape(1, 1, 1, 1)
     assert bits(run(its, [a, b], None)) == ["00000000"] * 3
     of_a, of_b = input_errors(its, np.ones_like(a), [a, b], None)

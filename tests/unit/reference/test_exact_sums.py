@@ -27,7 +27,9 @@ def fully_connected(rng: np.random.Generator, inputs: int, outputs: int) -> Node
 
 def conv2d(rng: np.random.Generator, side: int, channels: int, outputs: int) -> Node:
     weights, shape = extreme(rng, outputs, 3, 3, channels), (side, side, channels)
-    return bfp8_node("conv1", Op.CONV2D, shape, (side, side, outputs), (3, 3), 1, 1, weights=weights, weight_exp=-9)
+    return bfp8_node(
+        "conv1", Op.CONV2D, shape, (side, side, outputs), (3, 3), (1, 1), (1, 1), weights=weights, weight_exp=-9
+    )
 
 
 def flat(array: np.ndarray) -> list[int]:

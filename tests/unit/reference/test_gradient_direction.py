@@ -28,9 +28,9 @@ def network(rng: np.random.Generator) -> Graph:
     fc, fc_exp = drawn(CLASSES, 48, fan=53)
     return chain(
         (
-            bfp8_node("conv1", Op.CONV2D, (8, 8, 2), (8, 8, 3), (3, 3), 1, 1, conv, conv_exp),
+            bfp8_node("conv1", Op.CONV2D, (8, 8, 2), (8, 8, 3), (3, 3), (1, 1), (1, 1), conv, conv_exp),
             bfp8_node("relu1", Op.RELU, (8, 8, 3), (8, 8, 3)),
-            bfp8_node("pool1", Op.MAX_POOL, (8, 8, 3), (4, 4, 3), (2, 2), 2),
+            bfp8_node("pool1", Op.MAX_POOL, (8, 8, 3), (4, 4, 3), (2, 2), (2, 2)),
             bfp8_node("fc1", Op.FULLY_CONNECTED, (4, 4, 3), (1, 1, CLASSES), weights=fc, weight_exp=fc_exp),
         ),
         CLASSES,

@@ -110,7 +110,7 @@ def test_where_a_sum_may_saturate_it_is_made_sample_by_sample(monkeypatch: pytes
     monkeypatch.setattr(gradient, "INT32_MAX", 30_000)
     monkeypatch.setattr(gradient, "INT32_MIN", -30_000)
     weights = np.zeros((1, 1, 1, 1), np.int8)
-    layer = bfp8_node("conv", Op.CONV2D, (1, 1, 1), (1, 1, 1), kernel=(1, 1), stride=1, weights=weights)
+    layer = bfp8_node("conv", Op.CONV2D, (1, 1, 1), (1, 1, 1), kernel=(1, 1), stride=(1, 1), weights=weights)
     error, x = np.array([127, 127, -127], np.int8).reshape(1, 1, 1, 3), np.full((1, 1, 1, 3), 127, np.int8)
     assert batch_gradient(layer, error, x, np.zeros(3, int)).tolist() == [30_000 - 127 * 127]
 

@@ -56,7 +56,7 @@ def check(graph: Graph, chosen: GraphSettings, rng: np.random.Generator, samples
 def test_drawn_graphs(chosen: GraphSettings, seed: int, samples: int, wild: bool) -> None:
     """Also with multipliers, shifts and biases from all over their ranges."""
     rng = np.random.default_rng(seed)
-    graph = drawn_graph(rng, middle=6, apart=True)
+    graph = drawn_graph(rng, middle=6, apart=True, more=(Op.MEAN, Op.MEAN))
     if wild:
         graph = extreme(graph, rng)
     if chosen.trained(graph):

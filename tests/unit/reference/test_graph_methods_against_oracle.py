@@ -65,7 +65,7 @@ def check(
 @given(chosen=poor_mans_settings(), seed=st.integers(0, 2**32), samples=st.integers(1, 3))
 def test_poor_mans(chosen: GraphSettings, seed: int, samples: int) -> None:
     rng = np.random.default_rng(seed)
-    graph = drawn_graph(rng)
+    graph = drawn_graph(rng, more=(Op.MEAN, Op.TABLE))
     if chosen.trained(graph):
         check(PoorMans, graph, chosen, rng, samples)
 
@@ -90,7 +90,7 @@ def deepzero_settings(draw: st.DrawFn) -> GraphSettings:
 @given(chosen=deepzero_settings(), seed=st.integers(0, 2**32), samples=st.integers(1, 2))
 def test_deepzero(chosen: GraphSettings, seed: int, samples: int) -> None:
     rng = np.random.default_rng(seed)
-    graph = drawn_graph(rng, largest=3, middle=3)
+    graph = drawn_graph(rng, largest=3, middle=3, more=(Op.MEAN, Op.TABLE))
     if chosen.trained(graph):
         check(DeepZero, graph, chosen, rng, samples)
 

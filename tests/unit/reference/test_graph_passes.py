@@ -50,7 +50,7 @@ def extreme(graph: Graph, rng: np.random.Generator) -> Graph:
 @given(seed=st.integers(0, 2**32), wild=st.booleans())
 def test_three_hands_agree(seed: int, wild: bool) -> None:
     rng = np.random.default_rng(seed)
-    graph = drawn_graph(rng, largest=6, middle=6)
+    graph = drawn_graph(rng, largest=6, middle=6, more=(Op.MEAN, Op.TABLE))
     graph = extreme(graph, rng) if wild else graph
     pictures, _ = images(graph, 2, rng)
     values = spec.forward(graph, pictures)
@@ -138,9 +138,10 @@ def test_add_of_every_pair(rounding: str) -> None:
             act_max=120,
             zero=zeros[2],
             factors=factors,
+            rounding=rounding,
         )
         before = [replace(layer, op=Op.MAX_POOL, zero=zero, factors=None) for zero in zeros[:2]]
-        graph = Graph("add", (*before, layer), (256, 256, 1), 2, rounding=rounding)
+        graph = Graph("add", (*before, layer), (256, 256, 1), 2)
         a, b = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128), indexing="ij")
         expected = [[added(p, q, zeros, factors, rounding) for q in range(-128, 128)] for p in range(-128, 128)]
         pair = [side.astype(np.int8)[..., None] for side in (a, b)]
@@ -164,7 +165,7 @@ def test_the_roundings_of_an_add_differ() -> None:
 def test_a_pass_from_any_layer_on_is_the_end_of_a_whole_one(seed: int, queries: int) -> None:
     """With weights of its own for each pass, and nothing but the values that the later layers read."""
     rng = np.random.default_rng(seed)
-    graph = drawn_graph(rng, middle=6)
+    graph = drawn_graph(rng, middle=6, more=(Op.MEAN, Op.TABLE))
     pictures, _ = images(graph, 2, rng)
     method = PoorMans(graph, GraphSettings(blocks=15))
     for layer in method.trained:

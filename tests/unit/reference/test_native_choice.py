@@ -27,7 +27,7 @@ def test_a_network_whose_sums_may_not_fit() -> None:
     """133,144 products of 127^2 are the last below 2^31."""
     assert fastest(fully_connected(133_145, 1)).name == WHY
     image, weights = (512, 512, 1), np.ones((2, 1, 1, 1), np.int8)
-    conv = bfp8_node("conv1", Op.CONV2D, image, (512, 512, 2), (1, 1), 1, 0, weights)
+    conv = bfp8_node("conv1", Op.CONV2D, image, (512, 512, 2), (1, 1), (1, 1), (0, 0), weights)
     assert fastest(chain((conv,), 2)).name == WHY  # its gradient's
 
 

@@ -29,11 +29,11 @@ def test_convolutions(native: Native, data: st.DataObject, layer: Node) -> None:
     x, exponents = data.draw(groups(layer.in_shape))
     error = np.stack([data.draw(values(layer.out_shape)) for _ in range(min(3, len(x)))])
     error = np.ascontiguousarray(np.resize(error, (len(x), *layer.out_shape)))
-    got = native.convolution_gradient(error, x, exponents, layer.kernel, layer.pad)
+    got = native.convolution_gradient(error, x, exponents, layer.kernel, layer.pad[0])
     np.testing.assert_array_equal(got, batch_gradient(layer, last(error), last(x), exponents))
 
     turned = layer.weights[:, ::-1, ::-1, :].transpose(3, 1, 2, 0)
-    pads = layer.kernel[0] - 1 - layer.pad, layer.kernel[1] - 1 - layer.pad
+    pads = layer.kernel[0] - 1 - layer.pad[0], layer.kernel[1] - 1 - layer.pad[1]
     handed = native.convolution((error, exponents), turned, layer.weight_exp, pads)
     expected = plain.input_error(layer, layer.weights, last(error), exponents, last(x), last(error), together=False)
     np.testing.assert_array_equal(last(handed[0]), expected[0])
@@ -57,7 +57,9 @@ def test_fully_connected(native: Native, data: st.DataObject, inputs: int, outpu
 @given(data=st.data(), k=st.integers(1, 4), channels=st.integers(1, 37), relu=st.booleans())
 def test_pools(native: Native, data: st.DataObject, k: int, channels: int, relu: bool) -> None:
     height, width = data.draw(st.integers(k, 11)), data.draw(st.integers(k, 11))
-    layer = bfp8_node("pool1", Op.MAX_POOL, (height, width, channels), (height // k, width // k, channels), (k, k), k)
+    layer = bfp8_node(
+        "pool1", Op.MAX_POOL, (height, width, channels), (height // k, width // k, channels), (k, k), (k, k)
+    )
     x, exponents = data.draw(groups(layer.in_shape))
     x = np.maximum(x, 0) if relu else x
     error = np.stack([data.draw(values(layer.out_shape)) for _ in range(len(x))])
@@ -80,10 +82,10 @@ def test_sums_that_saturate(native: Native, sign: int) -> None:
     exponents = np.zeros(samples, np.int64)
     exponents[450:] = 1
     layer = bfp8_node(
-        "conv1", Op.CONV2D, (side, side, 1), (side, side, 2), (1, 1), 1, 0, np.zeros((2, 1, 1, 1), np.int8)
+        "conv1", Op.CONV2D, (side, side, 1), (side, side, 2), (1, 1), (1, 1), (0, 0), np.zeros((2, 1, 1, 1), np.int8)
     )
     for count in (368, 369, 400, 450, 500):
         part = error[:count], x[:count], exponents[:count]
-        got = native.convolution_gradient(*part, layer.kernel, layer.pad)
+        got = native.convolution_gradient(*part, layer.kernel, layer.pad[0])
         np.testing.assert_array_equal(got, batch_gradient(layer, last(part[0]), last(part[1]), part[2]))
         assert (int(got[0]) in (INT32_MAX, INT32_MIN)) == (count in (369, 400))

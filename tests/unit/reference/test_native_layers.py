@@ -22,7 +22,7 @@ def convolutions(draw: st.DrawFn) -> Node:
     channels, outputs = draw(st.integers(1, 20)), draw(st.integers(1, 37))
     weights = draw(values((outputs, kh, kw, channels)))
     out = height + 2 * pad - kh + 1, width + 2 * pad - kw + 1, outputs
-    return bfp8_node("conv1", Op.CONV2D, (height, width, channels), out, (kh, kw), 1, pad, weights, -7)
+    return bfp8_node("conv1", Op.CONV2D, (height, width, channels), out, (kh, kw), (1, 1), (pad, pad), weights, -7)
 
 
 @settings(max_examples=60, deadline=None)
@@ -31,13 +31,12 @@ def test_convolutions(native: Native, data: st.DataObject, layer: Node) -> None:
     """With what follows them fused and alone."""
     x, exponents = data.draw(groups(layer.in_shape))
     relu, k = data.draw(st.booleans()), data.draw(st.integers(1, min(3, *layer.out_shape[:2])))
-    pads = layer.pad, layer.pad
-    got, got_exponents = native.convolution((x, exponents), layer.weights, layer.weight_exp, pads, relu, k)
+    got, got_exponents = native.convolution((x, exponents), layer.weights, layer.weight_exp, layer.pad, relu, k)
     expected, expected_exponents = plain.forward(layer, layer.weights, last(x), exponents, together=False)
     if relu:
         expected = np.maximum(expected, 0)
     height, width, channels = layer.out_shape
-    pool = bfp8_node("pool1", Op.MAX_POOL, layer.out_shape, (height // k, width // k, channels), (k, k), k)
+    pool = bfp8_node("pool1", Op.MAX_POOL, layer.out_shape, (height // k, width // k, channels), (k, k), (k, k))
     pooled, _ = plain.forward(pool, None, expected, expected_exponents, together=False)
     np.testing.assert_array_equal(last(got), pooled)
     np.testing.assert_array_equal(got_exponents, expected_exponents)

@@ -78,7 +78,7 @@ def test_sums_that_leave_int32(native_w16a8: Native, inputs: int, shift: int, tu
 def test_input(native_w16a8: Native, samples: int, shape: tuple[int, int, int], zero: int, seed: int) -> None:
     images = np.random.default_rng(seed).integers(0, 256, (samples, *shape)).astype(np.uint8)
     graph = alone(fully_connected([[1] * int(np.prod(shape))], [0]), zero)
-    graph = Graph("input", graph.layers, shape, 1, graph.scale, zero, "single")
+    graph = Graph("input", graph.layers, shape, 1, graph.scale, zero)
     got = np.full((*shape, native_w16a8.lanes(samples)), NEVER, np.int16)
     native_w16a8.input_value(graph, images, got)
     np.testing.assert_array_equal(np.moveaxis(got[..., :samples], 3, 0), Passes16(graph).input_values(images)[:, 0])

@@ -20,7 +20,7 @@ STEPS = 2
 
 def drawn_w16a8(rng: np.random.Generator, largest: int) -> Graph:
     """Return a small random graph in `w16a8` with the layers of `drawn_graph`."""
-    graph = replace(drawn_graph(rng), rounding="single")
+    graph = drawn_graph(rng)
     layers = [_in_w16a8(graph, layer, rng, largest) for layer in graph.layers]
     return replace(graph, layers=tuple(layers))
 
@@ -28,7 +28,7 @@ def drawn_w16a8(rng: np.random.Generator, largest: int) -> Graph:
 def _in_w16a8(graph: Graph, layer: Node, rng: np.random.Generator, largest: int) -> Node:
     """Return a layer with one scale for all its channels, and with finer weights if they have 16 bits."""
     if layer.own is None:
-        return replace(layer, format=Format.W16A8)
+        return replace(layer, format=Format.W16A8, rounding="")
     old, finer = layer.own, 256 if largest == 32767 else 1
     weights = old.weights.astype(np.int16) * finer + rng.integers(-finer // 2, finer // 2 + 1, old.weights.shape)
     weights = np.clip(weights, -largest, largest).astype(np.int16)
@@ -42,7 +42,7 @@ def _in_w16a8(graph: Graph, layer: Node, rng: np.random.Generator, largest: int)
         np.array([unit], np.float32),
         largest=largest,
     )
-    return replace(layer, own=own, format=Format.W16A8)
+    return replace(layer, own=own, format=Format.W16A8, rounding="")
 
 
 @st.composite

@@ -76,7 +76,7 @@ def test_products_that_fit_int32(zero: int, largest: int, products: int) -> None
 
 
 def test_conv2d() -> None:
-    layer = Node("conv1", Op.CONV2D, (0,), (2, 2, 1), (2, 2, 1), (3, 3), 1, 1, act_min=-20, zero=-20)
+    layer = Node("conv1", Op.CONV2D, (0,), (2, 2, 1), (2, 2, 1), (3, 3), (1, 1), (1, 1), act_min=-20, zero=-20)
     own = Own([1000, -2000, 3000, -4000, 32767, 6000, 7000, -8000, -32767], [500], F32(1), 1518500250, -16)
     x = [10, -128, 127, 0]
     assert w16a8.accumulated(layer, own, x, -128) == [-1711830, 209500, 8848085, 3312676]

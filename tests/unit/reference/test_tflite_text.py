@@ -74,8 +74,10 @@ def test_a_sum_outside_int32_is_refused() -> None:
 def cases(draw: st.DrawFn) -> tuple[Window, np.ndarray, np.random.Generator]:
     height, width = draw(st.integers(1, 5)), draw(st.integers(1, 5))
     kernel = draw(st.integers(1, 4)), draw(st.integers(1, 4))
-    stride, padding = draw(st.integers(1, 3)), draw(st.integers(0, min(kernel) - 1))
-    out = [draw(st.integers(1, (size + padding - 1) // stride + 1)) for size in (height, width)]
+    stride = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    padding = draw(st.integers(0, kernel[0] - 1)), draw(st.integers(0, kernel[1] - 1))
+    axes = zip((height, width), stride, padding, strict=True)
+    out = [draw(st.integers(1, (size + pad - 1) // step + 1)) for size, step, pad in axes]
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     return (
         Window(kernel, (out[0], out[1]), stride, padding),
@@ -88,7 +90,8 @@ def taps(window: Window, x: np.ndarray) -> list[tuple[tuple[int, int], tuple[int
     """Give output position, tap and input position of all that lies inside the image."""
     found = []
     for y, x_, ky, kx in np.ndindex(*window.out, *window.kernel):
-        at = y * window.stride + ky - window.padding, x_ * window.stride + kx - window.padding
+        (down, across), (above, left) = window.stride, window.padding
+        at = y * down + ky - above, x_ * across + kx - left
         if 0 <= at[0] < x.shape[1] and 0 <= at[1] < x.shape[2]:
             found.append(((y, x_), (ky, kx), at))
     return found

@@ -92,7 +92,7 @@ def test_conv2d() -> None:
         factor=(1518500250, -16),
     )
     node = Node(
-        "conv1", Op.CONV2D, (0,), (2, 2, 1), (2, 2, 1), (3, 3), 1, 1, 1, -20, 127, zero=-20, own=own, format=Format.W16A8
+        "conv1", Op.CONV2D, (0,), (2, 2, 1), (2, 2, 1), (3, 3), (1, 1), (1, 1), 1, -20, 127, zero=-20, own=own, format=Format.W16A8
     )  # fmt: skip
     layer = Layer(alone(node, -128), node)
     x = np.array([10, -128, 127, 0], np.float32).reshape(1, 1, 2, 2, 1) + np.float32(128)
@@ -119,7 +119,7 @@ def added(factors: AddFactors, zero_a: int, zero_b: int, a: int, b: int) -> tupl
     total = rescale(np.array([(a - zero_a) << 20]), m_a, s_a) + rescale(np.array([(b - zero_b) << 20]), m_b, s_b)
     read = replace(fully_connected([[1]], [0]), zero=zero_b)
     node = Node("add1", Op.ADD, (0, 1), (1, 1, 1), (1, 1, 1), zero=-10, factors=factors, format=Format.W16A8)
-    graph = Graph("add", (read, node), (1, 1, 1), 2, 1.0, zero_a, "single")
+    graph = Graph("add", (read, node), (1, 1, 1), 2, 1.0, zero_a)
     values = [np.full((1, 1, 1, 1, 1), x, np.float32) for x in (a - zero_a, b - zero_b)]
     return int(total[0]), int(Layer(graph, node).run(values, None).item()) - 10
 

@@ -65,7 +65,7 @@ class Builder:
             own = self._parameters(index, weights_shape(op, in_shape, out_shape, kernel), read[0], power, q)
         name = f"{KIND[op]}{1 + sum(layer.op is op for layer in self.layers)}"
         self.layers.append(
-            Node(name, op, read, in_shape, out_shape, kernel, *window[1:], block, *limits, 2.0**power, zero, own, factors)
+            Node(name, op, read, in_shape, out_shape, kernel, (window[1],) * 2, (window[2],) * 2, block, *limits, 2.0**power, zero, own, factors)
         )  # fmt: skip
         self.powers.append(power)
         return self

@@ -372,19 +372,19 @@ def test_clock_and_counter_are_the_catalogue_s(told, named):
 def test_padded_taps_are_no_products():
     assert (
         products_inside(
-            SimpleNamespace(macs=9, in_shape=(3, 3, 1), out_shape=(1, 1, 1), kernel=(3, 3), stride=1, pad=0)
+            SimpleNamespace(macs=9, in_shape=(3, 3, 1), out_shape=(1, 1, 1), kernel=(3, 3), stride=(1, 1), pad=(0, 0))
         )
         == 9
     )
     assert (
         products_inside(
-            SimpleNamespace(macs=81, in_shape=(3, 3, 1), out_shape=(3, 3, 1), kernel=(3, 3), stride=1, pad=1)
+            SimpleNamespace(macs=81, in_shape=(3, 3, 1), out_shape=(3, 3, 1), kernel=(3, 3), stride=(1, 1), pad=(1, 1))
         )
         == 49
     )
     assert (
         products_inside(
-            SimpleNamespace(macs=40, in_shape=(1, 1, 4), out_shape=(1, 1, 10), kernel=(0, 0), stride=0, pad=0)
+            SimpleNamespace(macs=40, in_shape=(1, 1, 4), out_shape=(1, 1, 10), kernel=(0, 0), stride=(0, 0), pad=(0, 0))
         )
         == 40
     )

@@ -127,7 +127,7 @@ def _backward(layer: Node, weights: np.ndarray | None, error: np.ndarray, x: np.
     if layer.op is Op.FULLY_CONNECTED:
         sums = weights.T.astype(np.float64) @ error.reshape(-1, error.shape[-1])
         return _output(layer, sums.reshape(*layer.in_shape, -1))
-    pad, (height, width, _) = layer.pad, layer.in_shape
+    (pad, _), (height, width, _) = layer.pad, layer.in_shape
     padded = np.zeros((height + 2 * pad, width + 2 * pad, *x.shape[2:]))
     for dy, dx in np.ndindex(*layer.kernel):
         part = np.einsum("oc,ijob->ijcb", weights[:, dy, dx].astype(np.float64), error, optimize=True)
@@ -151,11 +151,11 @@ def _output(layer: Node, sums: np.ndarray) -> np.ndarray:
 
 def _windows(layer: Node, x: np.ndarray) -> np.ndarray:
     """Return what each position of a convolution sees, float64 [oh, ow, C, B, kh, kw]."""
-    pads = ((layer.pad,) * 2,) * 2 + ((0, 0),) * 2
+    pads = ((layer.pad[0],) * 2,) * 2 + ((0, 0),) * 2
     return sliding_window_view(np.pad(x.astype(np.float64), pads), layer.kernel, axis=(0, 1))
 
 
 def _places(layer: Node, x: np.ndarray) -> list[np.ndarray]:
     """Return what all pooling windows have at each of their places, in row-major order, as views [oh, ow, C, B]."""
-    k, (height, width, _) = layer.stride, layer.out_shape
+    (k, _), (height, width, _) = layer.stride, layer.out_shape
     return [x[dy : height * k : k, dx : width * k : k] for dy in range(k) for dx in range(k)]
