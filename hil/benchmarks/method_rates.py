@@ -66,7 +66,7 @@ def rows() -> Iterator[Row]:
         spec = case.spec
         yield Row(
             f"reference, {spec.method} {spec.variant}", rate, case.unit,
-            f"{spec.network}, batch {spec.batch}, one core",
+            f"{spec.network_name}, batch {spec.batch}, one core",
         )  # fmt: skip
 
 

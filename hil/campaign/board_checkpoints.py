@@ -95,7 +95,7 @@ def read_weights(device: Device, prepared: Prepared, slot: BoardCheckpoint) -> l
     except Refused as refusal:
         if refusal.code != "no_checkpoint":
             raise
-        what = f"{spec.network} by {spec.method} {spec.variant}"
+        what = f"{spec.network_name} by {spec.method} {spec.variant}"
         cure = "name the network and variant of the checkpoint"
         raise RigError(f"checkpoint {slot.sequence} of {spec.board} is not of {what}: {cure}.") from refusal
     own = reference_of(prepared.method).weights

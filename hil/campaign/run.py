@@ -137,7 +137,7 @@ class Campaign:
 
         def ended(outcome: Outcome) -> None:
             if outcome.steps:
-                writer.write_trial(trial_record(outcome), steps_table(outcome), folder)
+                writer.write_trial(trial_record(outcome), steps_table(outcome), folder, trained=outcome.trained)
             else:
                 begun(outcome)
 

@@ -16,7 +16,7 @@ COMMANDS = {  # in the order of `hil --help`
     "boards": "list the boards of the catalogue",
     "methods": "list the training methods with their variants, settings and networks",
     "networks": "list the networks with their sizes and the boards that they fit",
-    "network": "convert a network file of an older version: hil network convert FILE",
+    "network": "networks of your own: hil network import|export|fetch|convert",
     "bench-server": "run the virtual board and print its endpoints",
     "bench": "run the benchmarks",
     "campaign": "run trials of several days that survive interruptions: hil campaign start|status|resume|stop",

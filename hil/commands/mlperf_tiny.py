@@ -11,6 +11,7 @@ from pathlib import Path
 from hil.arguments import add_rig
 from hil.errors import RigError
 from hil.link.session import Session, fresh_nonce
+from hil.networks.files import title_of
 from hil.rig import Rig, Taken, read_bench
 from hil.targets import open_target
 from hil.trial import TrialSpec
@@ -25,7 +26,7 @@ POLL_S = 0.5
 def main(arguments: list[str]) -> int:
     """Load a network, enable the commands, and release the port; a stand-in runs until Ctrl-C."""
     options = _parser().parse_args(arguments)
-    model = options.model or options.network
+    model = options.model or title_of(options.network)
     if not 0 < len(model.encode()) <= LONGEST_MODEL or not model.isascii():
         raise RigError(f"--model={model}: the board sends this name, choose 1 to {LONGEST_MODEL} ASCII characters.")
     spec = TrialSpec(

@@ -1,33 +1,92 @@
-"""`hil network convert FILE`: write a network file of an older version as the present one (docs/network.md)."""
+"""`hil network`: import a .tflite, export a trained one, fetch a published one, convert old network files."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from hil.bounded_read import read_file
+from hil.commands.network_export import export
+from hil.commands.network_import import import_model
 from hil.errors import RigError
 from hil.graph.file import VERSION
 from hil.graph.old_versions import converted
+from hil.networks.published import fetched, find_published, published
 from hil.record.atomic_write import atomic_file
+from hil.tflite.blocks import EXAMPLE
+from hil.tflite.runtimes import DEFAULT, RUNTIMES
 
 LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
 
 
 def main(argv: list[str]) -> int:
-    """Convert a network file in place; one that cannot be converted stays as it is."""
-    text = "Write a network file of an older version as the present one."
-    parser = argparse.ArgumentParser(prog="hil network", description=text)
-    parser.add_argument("action", choices=("convert",), help="what to do")
-    parser.add_argument("file", type=Path, metavar="FILE", help="network file of an older version, which is replaced")
-    path: Path = parser.parse_args(argv).file
-    blob = converted(read_file(path, LARGEST, "give a network file of an older version"))
-    try:
-        with atomic_file(path) as partial:
-            partial.write_bytes(blob)
-    except OSError as error:
-        raise RigError(
-            f"{path} cannot be replaced ({error.strerror}): copy it to a folder that can be written."
-        ) from error
-    print(f"{path}: version {VERSION}, {len(blob):,} bytes")
+    """Run `hil network`."""
+    options = _parser().parse_args(argv)
+    with _writing():
+        if options.action == "convert":
+            _convert(options.file)
+        elif options.action == "fetch":
+            _fetch(options.name, options.to, options.source)
+        elif options.action == "export":
+            print(export(options.trial, options.out, options.model))
+        else:
+            out = options.out or options.model.with_suffix(".hnet")
+            print(import_model(options.model, out, options.runtime, options.block_map))
     return 0
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Turn a file that cannot be written into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        name = error.filename if error.filename is not None else "the file"
+        raise RigError(f"{name} cannot be written ({error.strerror or error}): choose another folder.") from error
+
+
+def _convert(path: Path) -> None:
+    """Convert a network file in place; one that cannot be converted stays as it is."""
+    blob = converted(read_file(path, LARGEST, "give a network file of an older version"))
+    with atomic_file(path) as partial:
+        partial.write_bytes(blob)
+    print(f"{path}: version {VERSION}, {len(blob):,} bytes")
+
+
+def _fetch(name: str, folder: Path, source: Path | None) -> None:
+    """Write a published model into a folder."""
+    model = find_published(name)
+    data = fetched(model, source)
+    path = folder / model.file
+    with atomic_file(path) as partial:
+        partial.write_bytes(data)
+    print(f"{path}: {model.title}; {len(data):,} bytes, verified\nlicence: {model.licence}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    text = "Networks of your own (docs/tflite.md)."
+    parser = argparse.ArgumentParser(prog="hil network", description=text)
+    actions = parser.add_subparsers(dest="action", required=True)
+    one = actions.add_parser("import", help="make a network file of an int8 .tflite")
+    one.add_argument("model", type=Path, metavar="MODEL", help="int8 model (.tflite)")
+    one.add_argument("--out", type=Path, metavar="FILE", help="network file to write (default: MODEL with .hnet)")
+    text = f"runtime whose rounding the layers have: {', '.join(RUNTIMES)} (default: {DEFAULT})"
+    one.add_argument("--runtime", choices=tuple(RUNTIMES), default=DEFAULT, help=text)
+    text = f"blocks of sparse training, such as {EXAMPLE} (default: equal shares of the multiply-accumulates)"
+    one.add_argument("--block-map", default="", metavar="MAP", help=text)
+    one = actions.add_parser("export", help="write a .tflite and an .npz with the weights that a trial trained")
+    one.add_argument("trial", type=Path, metavar="TRIAL", help="folder of a trial, such as reports/latest/NAME")
+    one.add_argument("--trained", action="store_true", required=True, help="the weights after the last compared step")
+    one.add_argument("--out", type=Path, required=True, metavar="FILE", help=".tflite to write; .npz lies beside it")
+    text = "the model that was imported (default: its file name, in this folder)"
+    one.add_argument("--model", type=Path, metavar="FILE", help=text)
+    one = actions.add_parser("fetch", help="get a published model and verify it")
+    one.add_argument("name", metavar="NAME", help=f"one of {', '.join(published())}")
+    one.add_argument("--to", type=Path, default=Path(), metavar="DIR", help="folder to write to (default: this one)")
+    text = "the file, brought from a computer with a network"
+    one.add_argument("--from", type=Path, dest="source", metavar="FILE", help=text)
+    one = actions.add_parser("convert", help="replace a network file of an older version by the present one")
+    one.add_argument("file", type=Path, metavar="FILE", help="network file of an older version")
+    return parser

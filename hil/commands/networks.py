@@ -11,7 +11,7 @@ from hil.formats import FORMATS
 from hil.graph.file import file_size
 from hil.images import image_of
 from hil.matrix.cells import NETWORK_NAMES, cells
-from hil.networks import NETWORKS, build
+from hil.networks import build, find_network
 from hil.trial import does_not_fit
 
 SEED = 1  # of the weights; it does not affect sizes
@@ -48,7 +48,7 @@ class NetworkRow:
 
 
 def _listed(name: str) -> NetworkRow:
-    graph, known = build(name, SEED), NETWORKS[name]
+    graph, known = build(name, SEED), find_network(name)
     weights = sum(layer.weight_count for layer in graph.layers)
     biases = sum(layer.own.bias.size for layer in graph.layers if layer.own is not None)
     kinds = "; ".join(FORMATS[format].WORDS for format in known.formats)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from hil.errors import RigError, close_matches
 from hil.methods import METHODS
-from hil.networks import NETWORKS, names
+from hil.networks import NETWORKS, find_network, names
+from hil.networks.files import is_path
 from hil.trial import TrialSpec
 
 NETWORK_NAMES, METHOD_NAMES = tuple(NETWORKS), tuple(METHODS)
@@ -24,23 +25,27 @@ class Cell:
 
     def spec(self) -> TrialSpec:
         """Return the trial of the cell: a few steps, at the batch size that the method uses on boards."""
-        chosen, data = METHODS[self.method].cell, NETWORKS[self.network].data
+        chosen, data = METHODS[self.method].cell, find_network(self.network).data
         return TrialSpec(self.board, self.variant, self.network, self.method, data, evaluate=0, **chosen)
 
 
 def check_name(kind: str, name: str, known: Iterable[str]) -> None:
-    """Raise RigError if a network or method is unknown."""
-    if name not in known:
+    """Raise RigError if a network or method is unknown; a network may also be a path."""
+    if kind == "network" and is_path(name):
+        find_network(name)
+    elif name not in known:
         raise RigError(f"there is no {kind} {name!r}: {close_matches(name, known)}")
 
 
 def cells(boards: Iterable[str], networks: Iterable[str] = (), methods: Iterable[str] = ()) -> Iterator[Cell]:
-    """Yield the cells of some boards; without names, of all networks and methods."""
+    """Yield the cells of some boards; without names, of all named networks and all methods."""
     boards, networks, methods = list(boards), set(networks), set(methods)
+    groups = [(formats, names(*formats)) for formats in dict.fromkeys(one.formats for one in NETWORKS.values())]
+    groups += [(find_network(path).formats, (path,)) for path in sorted(networks) if is_path(path)]
     rows = [
         (method, variant, network)
-        for formats in dict.fromkeys(network.formats for network in NETWORKS.values())
-        for network in names(*formats)
+        for formats, members in groups
+        for network in members
         for method, kind in METHODS.items()
         for variant in kind.variants_on(formats)
     ]

@@ -14,6 +14,7 @@ from hil.graph.file import decode
 from hil.graph.graph import Format, Graph
 from hil.networks.convert_w16a8 import W8, W16, from_tflite8
 from hil.networks.drawing import calibration_images
+from hil.networks.files import LARGEST, is_path, read_network
 from hil.networks.float32 import drawn
 from hil.networks.float_weights import WEIGHTS
 from hil.networks.floating import FloatGraph
@@ -26,7 +27,6 @@ from hil.networks.tiny_training import MCUNET_DATA, MCUNET_ORIGIN, mcunet_5fps, 
 
 IMAGE = float(np.float32(1 / 255)), -128  # scale and zero of an input: a byte p of an image stands for p / 255,
 CLOUD = 2.0**-7, 0  # and one of a point cloud for (p - 128) / 128 (docs/data.md)
-LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
 XAVIER = "drawn by seed (Xavier)"
 DRAWN = "drawn by seed (He), calibrated on drawn images"
 PRETRAINED = "pre-trained on fashion-mnist by tools/pretrain_graph.py, the same for every seed"
@@ -126,28 +126,38 @@ def names(*formats: Format) -> tuple[str, ...]:
 
 
 def find_network(name: str) -> NamedNetwork:
-    """Return the entry of a network.
+    """Return the entry of a network, by name or by path.
 
     Raises:
-        RigError: no such network.
+        RigError: no such network, or a file that is none.
     """
+    if is_path(name):
+        return _of_file(name)
     if name not in NETWORKS:
         raise RigError(f"there is no network {name!r}: {close_matches(name, NETWORKS)}")
     return NETWORKS[name]
 
 
+def _of_file(path: str) -> NamedNetwork:
+    """Return the entry of a network of the user."""
+    graph = read_network(path).graph
+    size = "x".join(map(str, graph.in_shape))
+    origin = f"read from {graph.name}"
+    return NamedNetwork(lambda _, seed: graph, f"fashion-mnist-1k@{size}", False, graph.formats, True, origin)
+
+
 def build(name: str, seed: int) -> Graph:
-    """Return a network by name, whose arrays are read only.
+    """Return a network by name or by path, whose arrays are read only.
 
     Args:
-        name: one of `NETWORKS`.
+        name: one of `NETWORKS`, or the path of a .hnet or a .tflite.
         seed: of the weights and of the images that calibrate them, where they are drawn; pre-trained weights are the
             same for every seed.
 
     Raises:
-        RigError: no such network.
+        RigError: no such network, or a file that is none.
     """
-    return _built(find_network(name), name, seed)
+    return _read_only(read_network(name).graph) if is_path(name) else _built(find_network(name), name, seed)
 
 
 @lru_cache(maxsize=8)  # the largest has half a megabyte

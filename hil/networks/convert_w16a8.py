@@ -11,21 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from hil.errors import RigError
+from hil.graph.factors import act_limits, add_factors
 from hil.graph.file import decode, encode
 from hil.graph.graph import POOLS, Format, Graph, Node, Op, Parameters, named
 from hil.graph.w16a8_contents import SATURATES_FROM, SHIFTS, needs_saturating_shift
 from hil.networks.floating import FloatGraph
-from hil.networks.quantize import (
-    INPUT_SCALE,
-    INPUT_ZERO,
-    LARGEST_BIAS,
-    SMALLEST_RANGE,
-    act_limits,
-    add_factors,
-    check_images,
-    grid_of,
-    ranges,
-)
+from hil.networks.quantize import INPUT_SCALE, INPUT_ZERO, LARGEST_BIAS, SMALLEST_RANGE, check_images, grid_of, ranges
 
 W16, W8 = 32767, 127  # w_max of 16w8a and of 8w8a
 LARGEST_CONVERTED = {W16: 32256, W8: 126}  # Q: what is left is for the perturbation

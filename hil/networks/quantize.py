@@ -6,18 +6,17 @@ TFLite's `QuantizeMultiplier` makes them. Weights keep to -126..126 (docs/arithm
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from hil.errors import RigError
-from hil.graph.graph import POOLS, AddFactors, Graph, Node, Op, Parameters, named
+from hil.graph.factors import act_limits, add_factors, multiplier_of, nearest
+from hil.graph.graph import POOLS, Graph, Node, Op, Parameters, named
 from hil.networks.floating import FloatGraph, FloatLayer
 
 INPUT_SCALE, INPUT_ZERO = float(np.float32(1 / 255)), -128
 LARGEST_WEIGHT, LARGEST_BIAS = 126, 2**30 - 2**20
-ADD_HEADROOM = 20  # bits by which an add's inputs are shifted left (TFLite)
 FAINTEST = 2.0**-16  # a silent channel gets the scale of weights of this part of the layer's largest
 SMALLEST_FACTOR = 2.0**-31  # twice the least that multiplier and shift can say
 SMALLEST_RANGE = 2.0**-20
@@ -96,50 +95,7 @@ def grid_of(low: float, high: float) -> tuple[float, int]:
     """Return scale (a binary32 number) and zero point that cover low..high and 0; those of 0..1 if it is always 0."""
     low, high = min(low, 0.0), max(high, 0.0)
     scale = float(np.float32((high - low if high - low > SMALLEST_RANGE else 1.0) / 255))
-    return scale, int(np.clip(_nearest(-128 - low / scale), -128, 127))
-
-
-def _nearest(value: float) -> int:
-    """Round as TFLite does: halves away from zero."""
-    return int(math.copysign(math.floor(abs(value) + 0.5), value))
-
-
-def act_limits(activation: str, scale: float, zero: int) -> tuple[int, int]:
-    """Return act_min and act_max (docs/arithmetic-tflite.md, section 3)."""
-    if activation == "none":
-        return -128, 127
-    return zero, 127 if activation == "relu" else min(127, zero + _nearest(6 / scale))
-
-
-def multiplier_of(factor: float) -> tuple[int, int]:
-    """Return M in 2^30..2^31 - 1 and shift with factor = M * 2^(shift - 31), as TFLite's `QuantizeMultiplier`.
-
-    Raises:
-        RigError: a factor for which no shift in -31..30 is left.
-    """
-    part, shift = math.frexp(factor)
-    multiplier = _nearest(part * 2**31)
-    if multiplier == 2**31:
-        multiplier, shift = 2**30, shift + 1
-    if not (factor > 0 and -31 <= shift <= 30):
-        raise RigError(f"a factor of {factor} cannot be written as multiplier and shift: calibrate with other images.")
-    return multiplier, shift
-
-
-def add_factors(first: float, second: float, out: float) -> AddFactors:
-    """Return the factors of an add from the scales of its inputs and its output, as TFLite makes them.
-
-    Both inputs are brought to twice the larger scale, 20 bits finer; the output comes back from there.
-
-    Raises:
-        RigError: an output of a far finer scale than its inputs.
-    """
-    common = 2 * max(first, second)
-    factors = [multiplier_of(f) for f in (first / common, second / common, common / (2**ADD_HEADROOM * out))]
-    if max(shift for _, shift in factors) > 0:
-        raise RigError(f"an add of scales {first} and {second} cannot have an output of scale {out}: use other images.")
-    (m_a, s_a), (m_b, s_b), (m_y, s_y) = factors
-    return AddFactors((m_a, m_b, m_y), (s_a, s_b, s_y))
+    return scale, int(np.clip(nearest(-128 - low / scale), -128, 127))
 
 
 def _parameters(layer: FloatLayer, scale_in: float, scale_out: float) -> Parameters:

@@ -19,22 +19,13 @@ import numpy as np
 from hil.bounded_npz import read_npz
 from hil.bounded_read import read_file
 from hil.errors import RigError
+from hil.graph.factors import act_limits, add_factors, multiplier_of
 from hil.graph.graph import POOLS, Format, Graph, Node, Op, Parameters, named
 from hil.networks.convert_affine8 import from_parts
 from hil.networks.drawing import calibration_images
 from hil.networks.float32 import in_float32, in_real
 from hil.networks.floating import FloatGraph
-from hil.networks.quantize import (
-    LARGEST_BIAS,
-    LARGEST_WEIGHT,
-    SMALLEST_FACTOR,
-    act_limits,
-    add_factors,
-    grid_of,
-    multiplier_of,
-    quantized_from,
-    ranges,
-)
+from hil.networks.quantize import LARGEST_BIAS, LARGEST_WEIGHT, SMALLEST_FACTOR, grid_of, quantized_from, ranges
 from hil.networks.shapes import mcunet
 
 FOLDER_VARIABLE = "TRAINRIG_TINY_TRAINING"

@@ -6,12 +6,13 @@ from hil.record.results import SCHEMA, schema
 from hil.record.run_reader import Run, read_run
 from hil.record.run_writer import RunWriter
 from hil.record.trial_record import TrialRecord
-from hil.record.trial_writer import TrialWriter
+from hil.record.trial_writer import TRAINED, TrialWriter, read_trial
 from hil.record.validation import new_entry
 from hil.record.verdicts import VERDICTS, AskedTest
 
 __all__ = [
     "SCHEMA",
+    "TRAINED",
     "VERDICTS",
     "AskedTest",
     "Run",
@@ -22,6 +23,7 @@ __all__ = [
     "new_entry",
     "quantities",
     "read_run",
+    "read_trial",
     "schema",
     "write_atomic",
 ]

@@ -233,6 +233,28 @@ class Flash(TypedDict):
 
 
 @with_config(CLOSED)
+class SourceModel(TypedDict):
+    """The .tflite that a network came from, without its folder."""
+
+    file: str
+    sha256: Sha256
+
+
+@with_config(CLOSED)
+class NetworkOfUser(TypedDict):
+    """A network that was given by path: the file without its folder, and the model that it is or came from.
+
+    `trained_sha256` is that of trained.hnet in the folder of the trial, the network with the weights that board and
+    reference agree on after the last compared step; null if they do not agree, or no step was made.
+    """
+
+    file: str
+    sha256: Sha256
+    model: SourceModel | None
+    trained_sha256: Sha256 | None
+
+
+@with_config(CLOSED)
 class Firmware(TypedDict):
     """File name of the image, XXH32 of the flashed bytes, and whether the manifest of prebuilt images lists it."""
 

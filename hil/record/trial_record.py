@@ -34,6 +34,7 @@ from hil.record.trial_parts import (
     FirstDifference,
     Flash,
     MemoryPlan,
+    NetworkOfUser,
     ProbedSram,
     Profile,
     Signs,
@@ -133,5 +134,8 @@ class TrialRecord(Entry):
     )
     wrong_figures: Named[str] = Field(
         default={}, description="figures whose sources differ, each with a sentence that names both values"
+    )
+    network_file: Annotated[NetworkOfUser | None, NO_COLUMN] = Field(
+        default=None, description="of a network that was given by path, else null"
     )
     test: str = Field(default="", description="node id of the test that ran the trial")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # imported late: it takes about as long as sending a network 
 
 ENDED = "trial.json"
 BEGUN = "begun.json"
+TRAINED = "trained.hnet"
 LONGEST_NAME = 120
 LARGEST = 32 << 20  # bytes of trial.json
 
@@ -57,8 +58,9 @@ class TrialWriter:
         folder: Path,
         power: Sequence[Capture] = (),
         latency: pd.DataFrame | None = None,
+        trained: bytes | None = None,
     ) -> None:
-        """Write trial.json, steps.parquet, latency.parquet, and power.parquet (format: hil/record/power_trace.py).
+        """Write trial.json, steps.parquet, latency.parquet, trained.hnet and power.parquet (hil/record/power_trace.py).
 
         Args:
             record: of the trial. trial.json also has its `quantities`: the figures with unit and provenance.
@@ -66,6 +68,7 @@ class TrialWriter:
             folder: of the trial.
             power: the energy windows; power.parquet has their readings with times from the window's first edge.
             latency: one row per autonomous step.
+            trained: the network file after training.
 
         Raises:
             OSError: the disk is full; no partial file remains.
@@ -76,6 +79,9 @@ class TrialWriter:
             if table is not None:
                 with atomic_file(folder / name) as partial:
                     table.to_parquet(partial)
+        if trained is not None:
+            with atomic_file(folder / TRAINED) as partial:
+                partial.write_bytes(trained)
         if power:
             from hil.record.power_trace import TraceWriter  # late: pyarrow loads slowly, and few trials measure power
 
@@ -104,6 +110,18 @@ def written_trials(folder: Path, but: Container[str] = ()) -> list[TrialRecord]:
         except FileNotFoundError:  # another process just replaced begun.json by trial.json
             found.append(_read_trial(folder, path.with_name(ENDED)))
     return [trial for _, _, trial in sorted(found, key=lambda each: each[:2])]
+
+
+def read_trial(folder: Path) -> TrialRecord:
+    """Return the record of one trial that has ended.
+
+    Raises:
+        RigError: there is none, or it is damaged.
+    """
+    path = folder.resolve() / ENDED
+    if not path.is_file():
+        raise RigError(f"{folder} has no {ENDED}: give the folder of a trial that has ended.")
+    return _read_trial(path.parent.parent, path)[2]
 
 
 def _read_trial(run: Path, path: Path) -> tuple[int, str, TrialRecord]:

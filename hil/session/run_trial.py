@@ -87,7 +87,8 @@ class Trials:
             if outcome.verdict == "interrupted":
                 self._writer.begin_trial(record, folder)  # without tables, so that Ctrl-C ends the session quickly
             else:
-                self._writer.write_trial(record, steps_table(outcome), folder, outcome.power, latency_table(outcome))
+                tables = outcome.power, latency_table(outcome)
+                self._writer.write_trial(record, steps_table(outcome), folder, *tables, trained=outcome.trained)
         except EXHAUSTED as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             self._tracker.missing.append(f"{folder.name}: {reason}.")

@@ -12,7 +12,8 @@ from hil.bounded_npz import read_npz
 from hil.errors import Blocked, RigError, close_matches, shown
 from hil.graph.file import file_size
 from hil.methods import METHODS, Method, find_method
-from hil.networks import NETWORKS, build
+from hil.networks import NETWORKS, build, find_network
+from hil.networks.files import is_path
 from hil.trial.spec import TrialSpec
 
 # of the network file: whether in flash, in order of preference
@@ -38,10 +39,8 @@ def method_of(spec: TrialSpec, board: Board, arena: int, in_flash: bool | None =
     fits_flash = room is not None and file_size(method.network) <= room.size
     places = PLACES[spec.network_in] if in_flash is None else (in_flash,)
     if not fits_flash and places == (True,):
-        raise Blocked(
-            "plan",
-            f"{spec.board} has no flash for the {file_size(method.network):,} bytes of {spec.network}: keep it in RAM.",
-        )
+        size = f"{file_size(method.network):,} bytes of {spec.network_name}"
+        raise Blocked("plan", f"{spec.board} has no flash for the {size}: keep it in RAM.")
     return method.resident(arena, places if fits_flash else (False,))
 
 
@@ -80,14 +79,15 @@ def method_on_network(spec: TrialSpec) -> Method:
 def _check_network(spec: TrialSpec, kind: type[Method]) -> None:
     """Raise RigError if the method cannot train the network."""
     mine = [name for name, one in NETWORKS.items() if kind.trains(one.formats)]
-    if spec.network in mine:
-        return
-    if spec.network not in NETWORKS:
+    if not is_path(spec.network) and spec.network not in NETWORKS:
         known = close_matches(spec.network, mine)
     else:
-        theirs = sorted(name for name, one in METHODS.items() if one.trains(NETWORKS[spec.network].formats))
+        formats = find_network(spec.network).formats
+        if kind.trains(formats):
+            return
+        theirs = sorted(name for name, one in METHODS.items() if one.trains(formats))
         known = f"it is one of {', '.join(theirs)}; {spec.method} trains {', '.join(mine)}."
-    raise RigError(f"the method {spec.method} trains no network {spec.network!r}: {known}")
+    raise RigError(f"the method {spec.method} trains no network {spec.network_name!r}: {known}")
 
 
 def _checkpoint(path: Path, method: Method) -> list[np.ndarray]:

@@ -90,7 +90,9 @@ class LockStep:
             self.outcome.evaluations.append((self.next_step, board, reference))
 
     def evaluate(self) -> None:
-        """Evaluate the trained weights."""
+        """Evaluate the trained weights; of a network that was given by path, keep them."""
+        if self.outcome.difference is None and self.outcome.steps and self.p.source is not None:
+            self.outcome.trained = self.p.method.file(self.reference.weights)
         if self.outcome.difference is None and self.p.spec.evaluate:
             self.outcome.accuracy_after, self.outcome.reference_after = self._evaluate()
 

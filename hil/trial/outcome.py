@@ -115,6 +115,8 @@ class Outcome:
         sram: watermarks; for each the larger one of agent and probe.
         figures: the reported figures and their second sources.
         gradients: None if the reference shows none.
+        trained: the network file with the weights after the last compared step, which board and reference agree on, of
+            a network that was given by path.
     """
 
     spec: TrialSpec
@@ -150,6 +152,7 @@ class Outcome:
     notes: list[str] = field(default_factory=list)
     figures: Figures = field(default_factory=Figures)
     gradients: GradientMaps | None = None
+    trained: bytes | None = None
     _ended: bool = False
 
     def begin(self, prepared: Prepared) -> None:

@@ -18,6 +18,7 @@ from hil.graph.graph import Format
 from hil.graph.plan import Plan
 from hil.images import Image, image_of
 from hil.methods import Method
+from hil.networks.files import NetworkFile, is_path, read_network
 from hil.trial.choose import check_weights, method_of
 from hil.trial.spec import TrialSpec
 
@@ -35,6 +36,7 @@ class Prepared:
         blob: the network file, the same bytes for board and reference.
         data: the data set.
         plan: of the board's memory, with `slots` samples held at a time.
+        source: of a network that was given by path, else None.
     """
 
     spec: TrialSpec
@@ -45,6 +47,7 @@ class Prepared:
     data: DataSet
     plan: Plan
     slots: int
+    source: NetworkFile | None = None
 
     @property
     def settings(self) -> Any:
@@ -85,7 +88,8 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     blob = _file(spec, method)
     if method.in_flash and board.room_for_data is not None:
         image = image.carrying(board.room_for_data.start, blob)
-    return Prepared(spec, board, image, method, blob, data, planned, slots)
+    source = read_network(spec.network) if is_path(spec.network) else None
+    return Prepared(spec, board, image, method, blob, data, planned, slots, source)
 
 
 def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Method, int, Plan]:
@@ -138,7 +142,7 @@ def fit(spec: TrialSpec, method: Method, arena: int) -> tuple[int, Plan]:
     if planned.total > arena:
         raise Blocked(
             "plan",
-            f"{spec.network} by {spec.variant} at batch {spec.batch} needs {planned.total:,} bytes, "
+            f"{spec.network_name} by {spec.variant} at batch {spec.batch} needs {planned.total:,} bytes, "
             f"{spec.board} has an arena of {arena:,}: "
             f"choose {method.smaller}.",
         )
@@ -158,13 +162,13 @@ def _check_shape(spec: TrialSpec, method: Method, data: DataSet) -> None:
     if data.train_images.shape[1:] not in ((height, width), (height, width, channels)):
         found = "x".join(map(str, data.train_images.shape[1:]))
         raise RigError(
-            f"the images of {data.name} are {found}, {spec.network} takes {height}x{width}x{channels}: "
+            f"the images of {data.name} are {found}, {spec.network_name} takes {height}x{width}x{channels}: "
             "choose another data set or network."
         )
     classes, largest = method.network.classes, max(int(data.train_labels.max()), int(data.test_labels.max()))
     if largest >= classes:
         raise RigError(
-            f"{data.name} has the label {largest}, {spec.network} has {classes} classes: number the classes "
+            f"{data.name} has the label {largest}, {spec.network_name} has {classes} classes: number the classes "
             f"0..{classes - 1}, or choose another network."
         )
 
@@ -173,10 +177,10 @@ def _file(spec: TrialSpec, method: Method) -> bytes:
     """Return the network file; raise RigError if the agent would refuse it."""
     blob = method.file()
     try:
-        decode(blob, spec.network)
+        decode(blob, spec.network_name)
     except RigError as error:
-        source = spec.network if spec.checkpoint is None else f"{spec.network} with the weights of {spec.checkpoint}"
-        raise RigError(f"{source} cannot be trained: {error}") from error
+        source = "" if spec.checkpoint is None else f" with the weights of {spec.checkpoint}"
+        raise RigError(f"{spec.network_name}{source} cannot be trained: {error}") from error
     return blob
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from hil.trial.prepare import Prepared
 if TYPE_CHECKING:  # slow to import, so it is imported on use
     import pandas as pd
 
-FROM_SPEC = ("board", "network", "method", "variant", "batch", "seed", "steps")
+FROM_SPEC = ("board", "method", "variant", "batch", "seed", "steps")
 FROM_OUTCOME = ("reality", "bit_exact", "clock_hz", "verdict", "reason", "stage", "probe_checks", "probe_agreed")
 SRAM_PROVENANCE = {  # watermarks are counted in the board's memory, all else is computed
     **dict.fromkeys(("static", "arena_peak", "stack_peak", "total"), Provenance.COUNTED.value),
@@ -48,6 +49,8 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         TrialRecord,
         **{name: getattr(spec, name) for name in FROM_SPEC},
         **{name: getattr(outcome, name) for name in FROM_OUTCOME},
+        network=spec.network_name,
+        network_file=_network_file(outcome),
         data=public_name(spec.data),
         core=boards.load(spec.board).core,
         steps_compared=len(outcome.steps),
@@ -93,6 +96,18 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         wrong_figures=dict(outcome.figures.wrong),
         test=test,
     )
+
+
+def _network_file(outcome: Outcome) -> dict[str, Any] | None:
+    """Return the file of a network that was given by path, and the digest of what was trained."""
+    if outcome.prepared is None or outcome.prepared.source is None:
+        return None
+    source, trained = outcome.prepared.source, outcome.trained
+    return {
+        **asdict(source.file),
+        "model": asdict(source.model) if source.model is not None else None,
+        "trained_sha256": hashlib.sha256(trained).hexdigest() if trained is not None else None,
+    }
 
 
 def _image(image: Image) -> dict[str, Any]:

@@ -43,7 +43,8 @@ def select_block(prepared: Prepared, device: Device, outcome: Outcome, wanted: S
             chosen, best = one, tried
     if chosen is None:
         raise Blocked(
-            "plan", f"no block of {prepared.spec.network} fits {prepared.spec.board}: {outcome.selection[0].reason}"
+            "plan",
+            f"no block of {prepared.spec.network_name} fits {prepared.spec.board}: {outcome.selection[0].reason}",
         )
     return chosen
 

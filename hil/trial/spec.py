@@ -9,6 +9,7 @@ from typing import Any
 
 from hil.energy.step_energy import MLPERF_TINY
 from hil.errors import RigError, shown
+from hil.networks.files import title_of
 from hil.trial.field_checks import (
     LONGEST_PATH,
     STEPS,
@@ -95,7 +96,7 @@ class TrialSpec:
     Attributes:
         board: name in the catalogue.
         variant: `full-zo`, `cls2`, `cls1` or `full-bp`.
-        network: name of the network.
+        network: name of the network, or the path of a .hnet or a .tflite (docs/tflite.md).
         method: name of the method.
         data: name of the data set, or the path of your own data (docs/data.md).
         batch: samples in a step.
@@ -141,7 +142,8 @@ class TrialSpec:
     latency: LatencySteps | None = None
 
     def __post_init__(self) -> None:
-        check_names("TrialSpec", {name: getattr(self, name) for name in NAMES})
+        check_kind("TrialSpec", "network", self.network, str, "give a name or a path as text")
+        check_names("TrialSpec", {name: getattr(self, name) for name in NAMES} | {"network": self.network_name})
         check_names("TrialSpec", {"data": str(self.data) if isinstance(self.data, Path) else self.data}, LONGEST_PATH)
         check_whole("TrialSpec", vars(self), LIMITS)
         if self.first_step + self.steps > STEPS + 1:
@@ -187,17 +189,22 @@ class TrialSpec:
             before = entry[0]
 
     @property
+    def network_name(self) -> str:
+        """The network's name, or the name of its file without the folder, which is private."""
+        return title_of(self.network)
+
+    @property
     def name(self) -> str:
         """Name of the trial's folder."""
         words = [SHORT[value] for value in self.settings.values() if isinstance(value, str) and value in SHORT]
-        parts = [self.board, self.network, self.method, self.variant, *words]
+        parts = [self.board, self.network_name, self.method, self.variant, *words]
         parts += [f"b{self.batch}"] if self.batch != type(self).batch else []
         parts += [f"step{self.first_step}"] if self.first_step else []
         parts += ["latency"] if self.latency else []
         return "-".join([*parts, f"seed{self.seed}"])
 
 
-NAMES = ("board", "variant", "network", "method", "network_in")
+NAMES = ("board", "variant", "method", "network_in")
 LIMITS = {
     "batch": (1, 65535), "seed": (0, 2**32 - 1), "steps": (1, STEPS), "evaluate": (0, 10_000_000),
     "evaluate_every": (0, STEPS),
