@@ -38,6 +38,12 @@ INLINE Words all_words(int32_t value) {
     return (Words)_mm256_set1_epi32(value);
 }
 
+/* Return a vector that the compiler keeps in a register and does not load again. */
+INLINE Words kept(Words words) {
+    __asm__("" : "+x"(words));
+    return words;
+}
+
 /* Return a pair of int16 eight times. */
 INLINE Words pair_of(const int16_t *from) {
     int32_t pair;
@@ -86,6 +92,14 @@ INLINE Shorts clamped(Shorts values, int32_t low, int32_t high) {
 INLINE void store_some(int16_t *to, Shorts values, ptrdiff_t count) {
     if (count >= SHORTS)
         *(Shorts *)to = values;
+    else
+        memcpy(to, &values, (size_t)count * sizeof *to);
+}
+
+/* Write the first `count` of 8 numbers in the lower half. */
+INLINE void store_half(int16_t *to, Shorts values, ptrdiff_t count) {
+    if (count >= LANES)
+        _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128((__m256i)values));
     else
         memcpy(to, &values, (size_t)count * sizeof *to);
 }

@@ -62,25 +62,31 @@ void run_pool(const Prepared *prepared, int32_t passes, Value x, int32_t *totals
 }
 
 /* Return eight outputs of an add; `single` takes twice the sums (prepared.c). Sums lie within 2^30. */
-INLINE Words sum_of(const Prepared *prepared, __m128i one, __m128i other) {
+INLINE Words sum_of(const Prepared *prepared, const int form, __m128i one, __m128i other) {
     const Factors *factors = prepared->factors;
-    const int32_t rounding = prepared->layer->rounding, raised = rounding == SINGLE ? 21 : 20;
+    const int32_t rounding = prepared->layer->rounding, raised = form == ANY_SINGLE ? 21 : 20;
     Words a = (Words)_mm256_cvtepi16_epi32(one) << raised, b = (Words)_mm256_cvtepi16_epi32(other) << raised;
-    a = rescaled(a, factors, prepared->form, rounding);
-    b = rescaled(b, factors + 1, prepared->form, rounding);
-    return rescaled((a + b) << (raised - 20), factors + 2, prepared->form, rounding);
+    a = rescaled(a, factors, form, rounding);
+    b = rescaled(b, factors + 1, form, rounding);
+    return rescaled((a + b) << (raised - 20), factors + 2, form, rounding);
+}
+
+INLINE void add_as(const Prepared *prepared, const int form, const int16_t *one, const int16_t *other, int16_t *out) {
+    const Layer *layer = prepared->layer;
+    const ptrdiff_t size = out_size(layer);
+    for (ptrdiff_t at = 0; at < size; at += LANES) {
+        Words sum = sum_of(prepared, form, _mm_loadu_si128((const __m128i *)(one + at)),
+                           _mm_loadu_si128((const __m128i *)(other + at)));
+        store_half(out + at, clamped(packed_half(sum), layer->low, layer->high), size - at);
+    }
 }
 
 void run_add(const Prepared *prepared, int32_t passes, Value one, Value other, int16_t *out) {
-    const Layer *layer = prepared->layer;
-    const ptrdiff_t size = out_size(layer);
-    for (int32_t pass = 0; pass < passes; pass++, out += size) {
+    for (int32_t pass = 0; pass < passes; pass++, out += out_size(prepared->layer)) {
         const int16_t *x = one.numbers + pass * one.pass, *y = other.numbers + pass * other.pass;
-        for (ptrdiff_t at = 0; at < size; at += LANES) {
-            Words sum = sum_of(prepared, _mm_loadu_si128((const __m128i *)(x + at)),
-                               _mm_loadu_si128((const __m128i *)(y + at)));
-            Shorts values = clamped(packed_half(sum), layer->low, layer->high);
-            memcpy(out + at, &values, (size_t)(size - at < LANES ? size - at : LANES) * sizeof *out);
-        }
+        if (prepared->form == ANY_SINGLE)
+            add_as(prepared, ANY_SINGLE, x, y, out);
+        else
+            add_as(prepared, ANY_DOUBLE, x, y, out);
     }
 }

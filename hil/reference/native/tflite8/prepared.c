@@ -17,11 +17,10 @@ static Place place_of(const Prepared *prepared, int32_t channel) {
 }
 
 static void prepare_add(Memory *memory, const Layer *layer, Prepared *prepared) {
-    enum { EXPONENT = 1 };
     prepared->factors = take(memory, 3 * sizeof *prepared->factors);
     prepared->form = layer->rounding == SINGLE ? ANY_SINGLE : ANY_DOUBLE;
     /* `single` has twice the sums, so that a shift of 0 becomes one to the right */
-    int32_t lower = layer->rounding == SINGLE ? EXPONENT : 0;
+    int32_t lower = layer->rounding == SINGLE;
     for (int i = 0; prepared->factors && i < 3; i++)
         for (int lane = 0; lane < LANES; lane++)
             set_factor(prepared->factors + i, lane, prepared->form, layer->multipliers[i], layer->shifts[i] - lower);

@@ -29,6 +29,7 @@ void set_factor(Factors *factors, int lane, int form, int32_t multiplier, int32_
     }
     factors->left[lane] = left;
     factors->most[lane] = (1 << RAISED) >> left;
+    factors->least[lane] = -factors->most[lane];
     factors->right[lane] = right;
     factors->half[lane] = right ? 1 << (right - 1) : 0;
     factors->away[lane] = right ? -1 : 0;

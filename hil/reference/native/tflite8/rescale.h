@@ -14,7 +14,7 @@ enum { RIGHT, ANY_DOUBLE, ANY_SINGLE, EXACT }; /* RIGHT: `double` with shifts to
 typedef struct {
     Words multiplier, odd;    /* `odd`: those of the lanes 1, 3, 5, 7, one lane to the left */
     Words left, right;        /* shifts; ANY_SINGLE: `right` of the upper word */
-    Words most;               /* magnitude of a sum */
+    Words least, most;        /* magnitude of a sum */
     Words half, away;         /* `away`: -1 where the second rounding takes halves away from 0 */
     __m256i nudge, nudge_odd; /* ANY_SINGLE: a half of the whole shift */
     int32_t exact_multiplier[LANES], exact_shift[LANES];
@@ -47,9 +47,8 @@ INLINE Words upper_products(Words sums, const Factors *factors) {
     return (Words)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
 }
 
-INLINE Words within(Words sums, Words most) {
-    __m256i above = _mm256_max_epi32((__m256i)sums, _mm256_sub_epi32(_mm256_setzero_si256(), (__m256i)most));
-    return (Words)_mm256_min_epi32(above, (__m256i)most);
+INLINE Words within(Words sums, const Factors *factors) {
+    return (Words)_mm256_min_epi32(_mm256_max_epi32((__m256i)sums, (__m256i)factors->least), (__m256i)factors->most);
 }
 
 INLINE Words shifted_right(Words values, Words by) {
@@ -58,7 +57,7 @@ INLINE Words shifted_right(Words values, Words by) {
 
 /* Return `rescale` with `double`; with shifts to the right only, `left` and `away` are not read. */
 INLINE Words rescaled_double(Words sums, const Factors *factors, const int right_only) {
-    sums = within(sums, factors->most);
+    sums = within(sums, factors);
     if (!right_only)
         sums = (Words)_mm256_sllv_epi32((__m256i)sums, (__m256i)factors->left);
     Words high = high_products(sums, factors), below = high >> 31;
@@ -71,7 +70,7 @@ INLINE Words rescaled_single(Words sums, const Factors *factors) {
     return shifted_right(upper_products(sums, factors), factors->right);
 }
 
-static inline Words rescaled_exactly(Words sums, const Factors *factors, int32_t rounding) {
+static __attribute__((noinline, unused)) Words rescaled_exactly(Words sums, const Factors *factors, int32_t rounding) {
     enum { BEYOND = 1 << 20 }; /* any output */
     int32_t own[LANES];
     memcpy(own, &sums, sizeof own);
@@ -82,7 +81,7 @@ static inline Words rescaled_exactly(Words sums, const Factors *factors, int32_t
     return load_words(own);
 }
 
-INLINE Words rescaled(Words sums, const Factors *factors, int form, int32_t rounding) {
+INLINE Words rescaled(Words sums, const Factors *factors, const int form, int32_t rounding) {
     switch (form) {
     case RIGHT: return rescaled_double(sums, factors, 1);
     case ANY_DOUBLE: return rescaled_double(sums, factors, 0);

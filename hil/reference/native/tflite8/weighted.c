@@ -29,19 +29,29 @@ const int16_t *windows_of(const Prepared *prepared, const int16_t *x, int16_t *p
     return padded;
 }
 
-/* Write the outputs of one position, of one or two vectors of channels. */
-INLINE void finish(const Block *block, const int vectors, const Words *sums, int16_t *out) {
+/* Write the outputs of some positions, of one or two vectors of channels, whose form of `rescale` is known. */
+INLINE void finish_as(const Block *block, const int form, const int vectors, const int positions, Words sums[][2],
+                      int16_t *out) {
     const Layer *layer = block->prepared->layer;
-    const int form = block->prepared->form;
-    Words low = rescaled(sums[0], block->factors, form, layer->rounding);
-    Shorts values =
-        vectors == 2 ? packed(low, rescaled(sums[1], block->factors + 1, form, layer->rounding)) : packed_half(low);
-    ptrdiff_t count = block->channels < vectors * LANES ? block->channels : vectors * LANES;
-    values = clamped(values, layer->low, layer->high);
-    if (vectors == 1 && count == LANES)
-        memcpy(out, &values, LANES * sizeof *out);
-    else
-        store_some(out, values, count);
+    const ptrdiff_t count = block->channels, outputs = layer->outputs;
+    for (int p = 0; p < positions; p++, out += outputs) {
+        Words low = rescaled(sums[p][0], block->factors, form, layer->rounding);
+        if (vectors == 2) {
+            Words high = rescaled(sums[p][1], block->factors + 1, form, layer->rounding);
+            store_some(out, clamped(packed(low, high), layer->low, layer->high), count);
+        } else {
+            store_half(out, clamped(packed_half(low), layer->low, layer->high), count);
+        }
+    }
+}
+
+INLINE void finish(const Block *block, const int vectors, const int positions, Words sums[][2], int16_t *out) {
+    switch (block->prepared->form) {
+    case RIGHT: finish_as(block, RIGHT, vectors, positions, sums, out); break;
+    case ANY_DOUBLE: finish_as(block, ANY_DOUBLE, vectors, positions, sums, out); break;
+    case ANY_SINGLE: finish_as(block, ANY_SINGLE, vectors, positions, sums, out); break;
+    default: finish_as(block, EXACT, vectors, positions, sums, out); break;
+    }
 }
 
 INLINE void some_products(const Block *block, const int vectors, const int positions, const int16_t *x, int16_t *out) {
@@ -55,7 +65,7 @@ INLINE void some_products(const Block *block, const int vectors, const int posit
         for (int32_t pair = 0; pair < block->prepared->pairs; pair++, own += PAIR, weights += vectors * SHORTS) {
             Words these[2];
             for (int v = 0; v < vectors; v++)
-                these[v] = (Words)load(weights + v * SHORTS);
+                these[v] = kept((Words)load(weights + v * SHORTS));
             for (int p = 0; p < positions; p++) {
                 Words two = pair_of(own + p * block->step);
                 for (int v = 0; v < vectors; v++)
@@ -63,8 +73,7 @@ INLINE void some_products(const Block *block, const int vectors, const int posit
             }
         }
     }
-    for (int p = 0; p < positions; p++)
-        finish(block, vectors, sums[p], out + p * block->prepared->layer->outputs);
+    finish(block, vectors, positions, sums, out);
 }
 
 INLINE void row_of_products(const Block *block, const int vectors, ptrdiff_t positions, const int16_t *x,
@@ -78,25 +87,39 @@ INLINE void row_of_products(const Block *block, const int vectors, ptrdiff_t pos
         some_products(block, vectors, 1, x, out);
 }
 
-INLINE void some_channels(const Block *block, const int vectors, ptrdiff_t positions, const int16_t *x, int16_t *out) {
-    const Prepared *prepared = block->prepared;
-    const ptrdiff_t outputs = prepared->layer->outputs;
-    for (ptrdiff_t position = 0; position < positions; position++, x += block->step, out += outputs) {
-        const int16_t *weights = block->weights;
-        const ptrdiff_t *tap = prepared->taps;
-        Words sums[2] = {load_words(block->bias), vectors == 2 ? load_words(block->bias + LANES) : (Words){0}};
-        for (int32_t pair = 0; pair < prepared->pairs; pair++, tap += PAIR, weights += vectors * SHORTS) {
-            Shorts one = load(x + tap[0]), other = load(x + tap[1]);
+/* As `some_products`, each channel by itself. */
+INLINE void some_channels(const Block *block, const int vectors, const int positions, const int16_t *x, int16_t *out) {
+    const int16_t *weights = block->weights;
+    const ptrdiff_t *tap = block->prepared->taps;
+    Words sums[POSITIONS][2];
+    for (int p = 0; p < positions; p++)
+        for (int v = 0; v < vectors; v++)
+            sums[p][v] = load_words(block->bias + v * LANES);
+    for (int32_t pair = 0; pair < block->prepared->pairs; pair++, tap += PAIR, weights += vectors * SHORTS) {
+        Words these[2];
+        for (int v = 0; v < vectors; v++)
+            these[v] = kept((Words)load(weights + v * SHORTS));
+        for (int p = 0; p < positions; p++) {
+            Shorts one = load(x + tap[0] + p * block->step), other = load(x + tap[1] + p * block->step);
             if (vectors == 2) {
                 Pairs pairs = paired(one, other);
-                sums[0] = add_products(sums[0], pairs.low, (Words)load(weights));
-                sums[1] = add_products(sums[1], pairs.high, (Words)load(weights + SHORTS));
+                sums[p][0] = add_products(sums[p][0], pairs.low, these[0]);
+                sums[p][1] = add_products(sums[p][1], pairs.high, these[1]);
             } else {
-                sums[0] = add_products(sums[0], paired_half(one, other), (Words)load(weights));
+                sums[p][0] = add_products(sums[p][0], paired_half(one, other), these[0]);
             }
         }
-        finish(block, vectors, sums, out);
     }
+    finish(block, vectors, positions, sums, out);
+}
+
+INLINE void row_of_channels(const Block *block, const int vectors, ptrdiff_t positions, const int16_t *x,
+                            int16_t *out) {
+    const ptrdiff_t outputs = block->prepared->layer->outputs;
+    for (; positions >= POSITIONS; positions -= POSITIONS, x += POSITIONS * block->step, out += POSITIONS * outputs)
+        some_channels(block, vectors, POSITIONS, x, out);
+    for (; positions; positions--, x += block->step, out += outputs)
+        some_channels(block, vectors, 1, x, out);
 }
 
 /* Write rows of outputs of one block of channels. */
@@ -105,9 +128,9 @@ static void run_block(const Block *block, const int vectors, int32_t rows, ptrdi
     const Layer *layer = block->prepared->layer;
     for (int32_t y = 0; y < rows; y++, x += across, out += positions * layer->outputs) {
         if (layer->operation == DEPTHWISE && vectors == 2)
-            some_channels(block, 2, positions, x, out);
+            row_of_channels(block, 2, positions, x, out);
         else if (layer->operation == DEPTHWISE)
-            some_channels(block, 1, positions, x, out);
+            row_of_channels(block, 1, positions, x, out);
         else if (vectors == 2)
             row_of_products(block, 2, positions, x, out);
         else
