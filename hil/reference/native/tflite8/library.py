@@ -21,15 +21,19 @@ ROUNDINGS = ("double", "single")  # by number
 RUN = frozenset(OPS[Format.TFLITE8])  # the operations that the C has
 
 
+WINDOW = (
+    "height", "width", "channels", "out_height", "out_width", "outputs", "kernel_height", "kernel_width", "stride_y",
+    "stride_x", "padding_y", "padding_x",
+)  # fmt: skip
+
+
 class Layer(ctypes.Structure):
     """A layer, as tflite8.h has it."""
 
     _fields_ = (
         ("operation", c_int32),
         ("reads", c_int32 * 2),
-        *((name, c_int32) for name in ("height", "width", "channels", "out_height", "out_width", "outputs")),
-        *((name, c_int32) for name in ("kernel_height", "kernel_width", "stride_y", "stride_x")),
-        *((name, c_int32) for name in ("padding_y", "padding_x", "rounding", "zero", "low", "high")),
+        *((name, c_int32) for name in (*WINDOW, "rounding", "zero", "low", "high")),
         ("multipliers", c_int32 * 3),
         ("shifts", c_int32 * 3),
         ("weights", POINTER(c_int8)),
@@ -92,7 +96,10 @@ class NativeNetwork:
         self._kept: dict[int, list[np.ndarray]] = {}
         for index, node in enumerate(graph.layers):
             if node.own is not None:
-                factors = np.ascontiguousarray(node.own.multiplier, np.int32), np.ascontiguousarray(node.own.shift, np.int8)
+                factors = (
+                    np.ascontiguousarray(node.own.multiplier, np.int32),
+                    np.ascontiguousarray(node.own.shift, np.int8),
+                )
                 self._layers[index].multiplier = _address(factors[0], c_int32)
                 self._layers[index].shift = _address(factors[1], c_int8)
                 self._kept[-1 - index] = list(factors)
@@ -114,7 +121,7 @@ def _layer_of(graph: Graph, node: Node) -> Layer:
         shapes, kernel, stride, pad = (1, 1, node.in_size, 1, 1, node.out_size), (1, 1), 1, 0
     else:
         shapes, kernel, stride, pad = (*node.in_shape, *node.out_shape), node.kernel, node.stride, node.pad
-    for (name, _), value in zip(Layer._fields_[2:14], (*shapes, *kernel, stride, stride, pad, pad), strict=True):
+    for name, value in zip(WINDOW, (*shapes, *kernel, stride, stride, pad, pad), strict=True):
         setattr(found, name, value)
     if node.factors is not None:
         found.multipliers = (c_int32 * 3)(*node.factors.multipliers)
