@@ -72,7 +72,7 @@ class GraphMethod(Method):
         if not beyond:
             return ()
         return (
-            f"{beyond:,} of {sum(one.size for one in weights if one is not None):,} trained weights of the network file "
+            f"{beyond:,} of {sum(one.size for one in weights if one is not None):,} trained weights of the file "
             f"are {LARGEST_AT_REST + 1} or -{LARGEST_AT_REST + 1}: the first step clips them to +-{LARGEST_AT_REST}, "
             "where weights rest in training.",
         )

@@ -17,7 +17,7 @@ from hil.reference.native.tflite8.library import Native, NativeNetwork
 
 from .drawn_graphs import drawn_graph, images
 from .test_graph_passes import extreme
-from .wide_graphs import OPS, WITH_KERNEL, by_axes, wide_graph, with_rounding
+from .wide_graphs import OPS, wide_graph
 
 SEEDS = st.integers(0, 2**32)
 
@@ -53,45 +53,6 @@ def test_small_graphs(native_tflite8: Native, seed: int, wild: bool) -> None:
     graph = drawn_graph(rng, largest=6, middle=6)
     graph = extreme(graph, rng) if wild else graph
     check(native_tflite8, graph, images(graph, 2, rng)[0])
-
-
-@pytest.mark.parametrize("op", WITH_KERNEL)
-@settings(max_examples=60, deadline=None)
-@given(seed=SEEDS)
-def test_stride_and_padding_by_axis(native_tflite8: Native, op: Op, seed: int) -> None:
-    """Of a layer with stride 1 and much padding, each layer with less padding and longer strides has some outputs."""
-    rng = np.random.default_rng(seed)
-    graph, kernel = by_axes(op, rng)
-    (layer, _), pictures = graph.layers, images(graph, 2, rng)[0]
-    whole = numpy_values(graph, pictures)[1].reshape(2, *layer.out_shape)
-    pad = [int(n) for n in rng.integers(0, layer.pad + 1, 2)]
-    stride = [int(n) for n in rng.integers(1, 4, 2)]
-    expected = whole[:, layer.pad - pad[0] :: stride[0], layer.pad - pad[1] :: stride[1]]
-    out = [
-        int(rng.integers(1, min((n + p - 1) // s + 1, (n + 2 * p - k) // s + 1) + 1))
-        for n, p, s, k in zip(layer.in_shape[:2], pad, stride, kernel, strict=True)
-    ]
-    expected = expected[:, : out[0], : out[1]]
-    network = NativeNetwork(graph)
-    own = network.structure.layer[0]
-    own.stride_y, own.stride_x, own.padding_y, own.padding_x = *stride, *pad
-    own.out_height, own.out_width = out
-    got = native_tflite8.outputs(network, pictures, 1)  # has room for the outputs of the layer as it was
-    size = expected[0].size
-    np.testing.assert_array_equal(got.ravel()[: 2 * size].reshape(expected.shape), expected)
-
-
-@settings(max_examples=60, deadline=None)
-@given(seed=SEEDS, op=st.sampled_from([Op.CONV2D, Op.DEPTHWISE, Op.POINTWISE, Op.FULLY_CONNECTED, Op.ADD]))
-def test_rounding_by_layer(native_tflite8: Native, seed: int, op: Op) -> None:
-    rng = np.random.default_rng(seed)
-    graph = wide_graph(rng, op, 0)
-    pictures = images(graph, 2, rng)[0]
-    both = {rounding: numpy_values(with_rounding(graph, rounding), pictures) for rounding in ("double", "single")}
-    own, other = ("double", "single") if rng.integers(2) else ("single", "double")
-    network = NativeNetwork(with_rounding(graph, own))
-    network.structure.layer[0].rounding = 1 - network.structure.layer[0].rounding
-    np.testing.assert_array_equal(native_tflite8.outputs(network, pictures, 1), both[other][1])
 
 
 @pytest.mark.parametrize("built", [OWN], indirect=True)

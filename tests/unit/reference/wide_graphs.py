@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from hil.graph.graph import Graph, Op
@@ -26,39 +24,24 @@ def _one_more(builder: Builder, op: Op, rng: np.random.Generator) -> None:
     elif op is Op.FULLY_CONNECTED:
         builder.append(op, (1, 1, outputs))
     else:
+        sides = height, width
         kernel = int(rng.integers(1, min(5, height) + 1)), int(rng.integers(1, min(5, width) + 1))
-        stride, pad = int(rng.integers(1, 4)), int(rng.integers(0, min(kernel)))
-        out = [
-            min((n + pad - 1) // stride + 1, (n + 2 * pad - k + 1) // stride + 1)
-            for n, k in zip((height, width), kernel, strict=True)
-        ]
-        builder.append(op, (out[0], out[1], outputs), kernel, stride, pad)
+        stride = int(rng.integers(1, 4)), int(rng.integers(1, 4))
+        pad = int(rng.integers(0, kernel[0])), int(rng.integers(0, kernel[1]))
+        out = [int(rng.integers(1, (n + p - 1) // s + 2)) for n, p, s in zip(sides, pad, stride, strict=True)]
+        builder.append_window(op, (out[0], out[1], outputs), kernel, stride, pad)
 
 
 def wide_graph(rng: np.random.Generator, op: Op, others: int = 2) -> Graph:
-    """Return a graph with a layer of this operation, up to so many others, and a last fully connected one."""
+    """Return a graph with a layer of this operation, up to so many others, and a last fully connected one.
+
+    Each window has its own kernel, stride and padding by axis, each layer its own rounding.
+    """
     shape = int(rng.integers(1, 10)), int(rng.integers(1, 10)), int(rng.choice(CHANNELS))
     builder = Builder(rng, shape, str(rng.choice(["double", "single"])), int(rng.integers(2, 20)))
     _one_more(builder, op, rng)
     for _ in range(int(rng.integers(0, others + 1))):
+        builder.rounding = str(rng.choice(["double", "single"]))
         _one_more(builder, Op(int(rng.choice(OPS))), rng)
     builder.append(Op.FULLY_CONNECTED, (1, 1, builder.classes))
     return builder.graph
-
-
-def by_axes(op: Op, rng: np.random.Generator) -> tuple[Graph, tuple[int, int]]:
-    """Return a graph whose first layer has a stride of 1 and as much padding as its kernel allows, and that kernel."""
-    height, width = (int(n) for n in rng.integers(2, 9, 2))
-    builder = Builder(rng, (height, width, int(rng.choice(CHANNELS))), str(rng.choice(["double", "single"])), 3)
-    kernel = int(rng.integers(1, min(5, height) + 1)), int(rng.integers(1, min(5, width) + 1))
-    pad = min(kernel) - 1
-    outputs = int(rng.choice(CHANNELS)) if op is Op.CONV2D else builder.shape[2]
-    out = height + 2 * pad - kernel[0] + 1, width + 2 * pad - kernel[1] + 1
-    builder.append(op, (*out, outputs), kernel, 1, pad)
-    builder.append(Op.FULLY_CONNECTED, (1, 1, builder.classes))
-    return builder.graph, kernel
-
-
-def with_rounding(graph: Graph, rounding: str) -> Graph:
-    """Return the graph with another rounding."""
-    return replace(graph, rounding=rounding)

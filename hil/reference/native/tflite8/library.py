@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.graph.graph import OPS, WEIGHTED, Format, Graph, Node, Op
+from hil.graph.graph import OPS, WEIGHTED, AddFactors, Format, Graph, Node, Op
 from hil.methods.graph_settings import GraphSettings
 from hil.reference.formats.tflite8.passes import PIXEL_OFFSET
 from hil.reference.gradient import Gradient
@@ -18,7 +18,7 @@ from hil.reference.methods.trained import TrainedLayer
 from hil.reference.native.arguments import array
 
 ROUNDINGS = ("double", "single")  # by number
-RUN = frozenset(OPS[Format.TFLITE8])  # the operations that the C has
+RUN = frozenset(OPS[Format.TFLITE8]) - {Op.TABLE, Op.MEAN}  # the operations that the C has
 
 
 WINDOW = (
@@ -115,15 +115,15 @@ class NativeNetwork:
 def _layer_of(graph: Graph, node: Node) -> Layer:
     first, *others = node.reads
     found = Layer(operation=node.op, reads=(c_int32 * 2)(first, *(others or [first])))
-    found.rounding, found.zero = ROUNDINGS.index(graph.rounding), graph.zero_of(first)
+    found.rounding, found.zero = ROUNDINGS.index(node.rounding), graph.zero_of(first)
     found.low, found.high = int(node.act_min) - node.zero, int(node.act_max) - node.zero
     if node.op is Op.FULLY_CONNECTED:
-        shapes, kernel, stride, pad = (1, 1, node.in_size, 1, 1, node.out_size), (1, 1), 1, 0
+        shapes, kernel, stride, pad = (1, 1, node.in_size, 1, 1, node.out_size), (1, 1), (1, 1), (0, 0)
     else:
         shapes, kernel, stride, pad = (*node.in_shape, *node.out_shape), node.kernel, node.stride, node.pad
-    for name, value in zip(WINDOW, (*shapes, *kernel, stride, stride, pad, pad), strict=True):
+    for name, value in zip(WINDOW, (*shapes, *kernel, *stride, *pad), strict=True):
         setattr(found, name, value)
-    if node.factors is not None:
+    if isinstance(node.factors, AddFactors):
         found.multipliers = (c_int32 * 3)(*node.factors.multipliers)
         found.shifts = (c_int32 * 3)(*node.factors.shifts)
     return found
