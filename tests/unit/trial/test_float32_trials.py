@@ -38,11 +38,11 @@ def test_lenet5_fits_both_large_boards(board: str, variant: str) -> None:
 
 
 def test_the_cell_of_full_bp_on_imxrt1062_fits() -> None:
-    """Two samples at a time take 917,488 bytes of an arena of 917,504."""
+    """One sample at a time: a second needs 784 bytes more, 16 more than the arena of 917,504 has."""
     cell = Cell("elasticzo-fp32", "full-bp", "lenet5-float32", "imxrt1062")
     assert cell in cells(["imxrt1062"])
     prepared = prepare(cell.spec())
-    assert (prepared.slots, prepared.plan.total) == (2, 917_488) and prepared.image.arena_size == 917_504
+    assert (prepared.slots, prepared.plan.total) == (1, 916_736) and prepared.image.arena_size == 917_504
 
 
 @pytest.mark.parametrize("board", ["rp2040", "nrf52840", "stm32f746"])
