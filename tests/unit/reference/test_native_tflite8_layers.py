@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import Graph, Op
+from hil.graph.graph import Graph, Node, Op, Parameters
 from hil.methods.graph_settings import GraphSettings
 from hil.networks import build
 from hil.reference.formats.tflite8.passes import Passes
@@ -37,7 +40,7 @@ def check(native: Native, graph: Graph, pictures: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("op", OPS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=SEEDS, wild=st.booleans(), count=st.integers(1, 3))
 def test_every_operation(native_tflite8: Native, op: Op, seed: int, wild: bool, count: int) -> None:
     rng = np.random.default_rng(seed)
@@ -46,13 +49,45 @@ def test_every_operation(native_tflite8: Native, op: Op, seed: int, wild: bool, 
     check(native_tflite8, graph, images(graph, count, rng)[0])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(seed=SEEDS, wild=st.booleans())
 def test_small_graphs(native_tflite8: Native, seed: int, wild: bool) -> None:
     rng = np.random.default_rng(seed)
     graph = drawn_graph(rng, largest=6, middle=6)
     graph = extreme(graph, rng) if wild else graph
     check(native_tflite8, graph, images(graph, 2, rng)[0])
+
+
+def rescaled(acc: int, multiplier: int, shift: int, rounding: str) -> int:
+    """Return `rescale` as section 3 of the text has it."""
+    if rounding == "single":
+        return math.floor(Fraction(acc * multiplier, 2 ** (31 - shift)) + Fraction(1, 2))
+    raised = min(max(acc * 2 ** max(shift, 0), -(2**31)), 2**31 - 1)
+    high = math.floor(Fraction(raised * multiplier, 2**31) + Fraction(1, 2))
+    size = math.floor(Fraction(abs(high), 2 ** max(-shift, 0)) + Fraction(1, 2))
+    return size if high >= 0 else -size
+
+
+@pytest.mark.parametrize("rounding", ["double", "single"])
+@pytest.mark.parametrize("wild", [None, -31, 5])
+@pytest.mark.parametrize("shift", [*range(-31, 31, 3), -22, -21, -20, -2, -1, 0, 1])
+def test_halves_and_extremes(native_tflite8: Native, rounding: str, wild: int | None, shift: int) -> None:
+    """Sums around halves of outputs, and the largest; `wild`: the shift of another channel, which decides the form."""
+    near = [(2 * k + 1) * 2**n + more for k in range(-3, 3) for n in range(30) for more in (-1, 0, 1)]
+    sums = [acc for acc in (*near, 0, 2**30, -(2**30), 2**30 - 1) if abs(acc) <= 2**30]
+    cases = [(acc, m, shift) for acc in sums for m in (2**30, 2**30 + 1, 2**31 - 1)]
+    cases += [] if wild is None else [(7, 2**30, wild)]
+    bias, multiplier, shifts = (np.array(column) for column in zip(*cases, strict=True))
+    count = len(cases)
+    own = Parameters(
+        np.zeros((count, 1), np.int8), bias.astype(np.int32), multiplier.astype(np.int32), shifts.astype(np.int8),
+        np.ones(count, np.float32),
+    )  # fmt: skip
+    layer = Node("fc1", Op.FULLY_CONNECTED, (0,), (1, 1, 1), (1, 1, count), own=own, rounding=rounding)
+    graph = Graph("halves", (layer,), (1, 1, 1), count)
+    got = native_tflite8.outputs(NativeNetwork(graph), np.zeros((1, 1), np.uint8), 1)[0]
+    expected = [min(max(rescaled(*case, rounding), -128), 127) for case in cases]
+    np.testing.assert_array_equal(got, expected)
 
 
 @pytest.mark.parametrize("built", [OWN], indirect=True)

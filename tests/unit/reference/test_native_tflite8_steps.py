@@ -50,7 +50,7 @@ def same_steps(
         np.testing.assert_array_equal(fast.logits(pictures)[0], plain.logits(pictures)[0])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(chosen=poor_mans_settings(), seed=SEEDS, samples=st.integers(1, 4), wild=st.booleans())
 def test_small_graphs(native_tflite8: Native, chosen: GraphSettings, seed: int, samples: int, wild: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -61,7 +61,7 @@ def test_small_graphs(native_tflite8: Native, chosen: GraphSettings, seed: int, 
 
 
 @pytest.mark.parametrize("op", OPS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(chosen=poor_mans_settings(), seed=SEEDS, samples=st.integers(1, 3))
 def test_many_channels(native_tflite8: Native, op: Op, chosen: GraphSettings, seed: int, samples: int) -> None:
     rng = np.random.default_rng(seed)
@@ -70,7 +70,7 @@ def test_many_channels(native_tflite8: Native, op: Op, chosen: GraphSettings, se
     same_steps(native_tflite8, graph, chosen, rng, samples)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     seed=SEEDS,
     queries=st.integers(1, 127),

@@ -83,9 +83,8 @@ INLINE Shorts packed_half(Words words) {
     return (Shorts)_mm256_permute4x64_epi64(both, 0x08);
 }
 
-INLINE Shorts clamped(Shorts values, int32_t low, int32_t high) {
-    __m256i raised = _mm256_max_epi16((__m256i)values, (__m256i)all_shorts(low));
-    return (Shorts)_mm256_min_epi16(raised, (__m256i)all_shorts(high));
+INLINE Shorts clamped(Shorts values, Shorts low, Shorts high) {
+    return (Shorts)_mm256_min_epi16(_mm256_max_epi16((__m256i)values, (__m256i)low), (__m256i)high);
 }
 
 /* Write the first `count` of 16 numbers. */

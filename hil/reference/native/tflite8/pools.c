@@ -74,10 +74,11 @@ INLINE Words sum_of(const Prepared *prepared, const int form, __m128i one, __m12
 INLINE void add_as(const Prepared *prepared, const int form, const int16_t *one, const int16_t *other, int16_t *out) {
     const Layer *layer = prepared->layer;
     const ptrdiff_t size = out_size(layer);
+    const Shorts low = all_shorts(layer->low), high = all_shorts(layer->high);
     for (ptrdiff_t at = 0; at < size; at += LANES) {
         Words sum = sum_of(prepared, form, _mm_loadu_si128((const __m128i *)(one + at)),
                            _mm_loadu_si128((const __m128i *)(other + at)));
-        store_half(out + at, clamped(packed_half(sum), layer->low, layer->high), size - at);
+        store_half(out + at, clamped(packed_half(sum), low, high), size - at);
     }
 }
 

@@ -6,6 +6,10 @@ enum { POSITIONS = 4, PAIR = 2 }; /* positions of a block: with 16 channels thei
 /* What the positions of a row of outputs have in common. */
 typedef struct {
     const Prepared *prepared;
+    ptrdiff_t outputs;   /* numbers from position to position of the output */
+    int32_t runs, pairs; /* of taps */
+    int32_t rounding;
+    Shorts low, high;       /* limits of the output */
     ptrdiff_t pitch, step;  /* numbers from run to run, from position to position */
     const int16_t *weights; /* of a block of channels */
     const int32_t *bias;
@@ -32,15 +36,14 @@ const int16_t *windows_of(const Prepared *prepared, const int16_t *x, int16_t *p
 /* Write the outputs of some positions, of one or two vectors of channels, whose form of `rescale` is known. */
 INLINE void finish_as(const Block *block, const int form, const int vectors, const int positions, Words sums[][2],
                       int16_t *out) {
-    const Layer *layer = block->prepared->layer;
-    const ptrdiff_t count = block->channels, outputs = layer->outputs;
-    for (int p = 0; p < positions; p++, out += outputs) {
-        Words low = rescaled(sums[p][0], block->factors, form, layer->rounding);
+    const ptrdiff_t count = block->channels;
+    for (int p = 0; p < positions; p++, out += block->outputs) {
+        Words low = rescaled(sums[p][0], block->factors, form, block->rounding);
         if (vectors == 2) {
-            Words high = rescaled(sums[p][1], block->factors + 1, form, layer->rounding);
-            store_some(out, clamped(packed(low, high), layer->low, layer->high), count);
+            Words high = rescaled(sums[p][1], block->factors + 1, form, block->rounding);
+            store_some(out, clamped(packed(low, high), block->low, block->high), count);
         } else {
-            store_half(out, clamped(packed_half(low), layer->low, layer->high), count);
+            store_half(out, clamped(packed_half(low), block->low, block->high), count);
         }
     }
 }
@@ -60,9 +63,9 @@ INLINE void some_products(const Block *block, const int vectors, const int posit
     for (int p = 0; p < positions; p++)
         for (int v = 0; v < vectors; v++)
             sums[p][v] = load_words(block->bias + v * LANES);
-    for (int32_t run = 0; run < block->prepared->runs; run++) {
+    for (int32_t run = 0; run < block->runs; run++) {
         const int16_t *own = x + run * block->pitch;
-        for (int32_t pair = 0; pair < block->prepared->pairs; pair++, own += PAIR, weights += vectors * SHORTS) {
+        for (int32_t pair = 0; pair < block->pairs; pair++, own += PAIR, weights += vectors * SHORTS) {
             Words these[2];
             for (int v = 0; v < vectors; v++)
                 these[v] = kept((Words)load(weights + v * SHORTS));
@@ -78,7 +81,7 @@ INLINE void some_products(const Block *block, const int vectors, const int posit
 
 INLINE void row_of_products(const Block *block, const int vectors, ptrdiff_t positions, const int16_t *x,
                             int16_t *out) {
-    const ptrdiff_t outputs = block->prepared->layer->outputs;
+    const ptrdiff_t outputs = block->outputs;
     for (; positions >= POSITIONS; positions -= POSITIONS, x += POSITIONS * block->step, out += POSITIONS * outputs)
         some_products(block, vectors, POSITIONS, x, out);
     for (; positions >= 2; positions -= 2, x += 2 * block->step, out += 2 * outputs)
@@ -95,7 +98,7 @@ INLINE void some_channels(const Block *block, const int vectors, const int posit
     for (int p = 0; p < positions; p++)
         for (int v = 0; v < vectors; v++)
             sums[p][v] = load_words(block->bias + v * LANES);
-    for (int32_t pair = 0; pair < block->prepared->pairs; pair++, tap += PAIR, weights += vectors * SHORTS) {
+    for (int32_t pair = 0; pair < block->pairs; pair++, tap += PAIR, weights += vectors * SHORTS) {
         Words these[2];
         for (int v = 0; v < vectors; v++)
             these[v] = kept((Words)load(weights + v * SHORTS));
@@ -115,7 +118,7 @@ INLINE void some_channels(const Block *block, const int vectors, const int posit
 
 INLINE void row_of_channels(const Block *block, const int vectors, ptrdiff_t positions, const int16_t *x,
                             int16_t *out) {
-    const ptrdiff_t outputs = block->prepared->layer->outputs;
+    const ptrdiff_t outputs = block->outputs;
     for (; positions >= POSITIONS; positions -= POSITIONS, x += POSITIONS * block->step, out += POSITIONS * outputs)
         some_channels(block, vectors, POSITIONS, x, out);
     for (; positions; positions--, x += block->step, out += outputs)
@@ -123,13 +126,14 @@ INLINE void row_of_channels(const Block *block, const int vectors, ptrdiff_t pos
 }
 
 /* Write rows of outputs of one block of channels. */
-static void run_block(const Block *block, const int vectors, int32_t rows, ptrdiff_t positions, ptrdiff_t across,
+static void run_block(const Block *given, const int vectors, int32_t rows, ptrdiff_t positions, ptrdiff_t across,
                       const int16_t *x, int16_t *out) {
-    const Layer *layer = block->prepared->layer;
-    for (int32_t y = 0; y < rows; y++, x += across, out += positions * layer->outputs) {
-        if (layer->operation == DEPTHWISE && vectors == 2)
+    const Block own = *given, *block = &own; /* outputs that are written cannot be among these numbers */
+    const int channels = block->prepared->layer->operation == DEPTHWISE;
+    for (int32_t y = 0; y < rows; y++, x += across, out += positions * block->outputs) {
+        if (channels && vectors == 2)
             row_of_channels(block, 2, positions, x, out);
-        else if (layer->operation == DEPTHWISE)
+        else if (channels)
             row_of_channels(block, 1, positions, x, out);
         else if (vectors == 2)
             row_of_products(block, 2, positions, x, out);
@@ -157,8 +161,15 @@ void run_weighted(const Prepared *prepared, Own own, int32_t passes, Value x, in
     const Layer *layer = prepared->layer;
     const int windows = layer->operation == CONV2D || layer->operation == DEPTHWISE;
     const ptrdiff_t width = prepared->padded ? prepared->span_x : layer->width;
-    Block block = {
-        .prepared = prepared, .pitch = width * layer->channels, .step = (ptrdiff_t)layer->stride_x * layer->channels};
+    Block block = {.prepared = prepared,
+                   .outputs = layer->outputs,
+                   .runs = prepared->runs,
+                   .pairs = prepared->pairs,
+                   .rounding = layer->rounding,
+                   .low = all_shorts(layer->low),
+                   .high = all_shorts(layer->high),
+                   .pitch = width * layer->channels,
+                   .step = (ptrdiff_t)layer->stride_x * layer->channels};
     if (!windows) { /* all positions of all passes are one row */
         block.step = layer->channels;
         run_rows(prepared, own, block, 1, passes * out_positions(layer), 0, x.numbers, out);
