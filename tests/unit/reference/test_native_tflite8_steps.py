@@ -107,7 +107,8 @@ def test_every_variant_at_night(native_tflite8: Native, network: str, method: st
     """Steps of 10 samples, with evaluations."""
     kind, graph = graph_method(method), build(network, 3)
     chosen = kind.settings_of(variant, batch=10, eta=0.01, seed=3)
-    assume(chosen.trained(graph))
+    if not chosen.trained(graph):
+        pytest.skip(f"{network} has no layer that {variant} trains")
     same_steps(native_tflite8, graph, chosen, np.random.default_rng(3), 10, 5)
 
 
