@@ -65,7 +65,7 @@ class Small:
             *shapes,
             kernel,
             stride,
-            0,
+            (0, 0),
             int(own is not None),
             *limits,
             own=own,
