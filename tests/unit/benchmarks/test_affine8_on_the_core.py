@@ -20,7 +20,7 @@ def shapes(rng):
     """Small windows of any kind, and images of more positions than a kernel takes together."""
     yield from windows(rng)
     for size, kernel in (((13, 11), 3), ((6, 70), 5), ((3, 140), 3), ((1, 300), 1)):
-        yield size, Window((kernel, kernel), size, 1, kernel // 2)
+        yield size, Window((kernel, kernel), size, (1, 1), (kernel // 2, kernel // 2))
 
 
 @pytest.mark.parametrize("kind", ["conv2d", "depthwise"])
@@ -37,14 +37,14 @@ def test_pointwise(machine, channels):
     rng = np.random.default_rng(100 + channels)
     for size in ((1, 1), (2, 3), (5, 7), (9, 16)):
         for outputs in (1, 2, 5, 70):
-            Layer(machine, rng, size, Window((1, 1), size, 1, 0), channels, outputs, "pointwise").check()
+            Layer(machine, rng, size, Window((1, 1), size, (1, 1), (0, 0)), channels, outputs, "pointwise").check()
 
 
 @pytest.mark.parametrize("inputs", [*range(1, 18), 112, 113, 230, 400])
 def test_fully_connected(machine, inputs):
     rng = np.random.default_rng(200 + inputs)
     for outputs in (1, 2, 3, 4, 5, 9, 120):
-        layer = Layer(machine, rng, (1, 1), Window((1, 1), (1, 1), 1, 0), inputs, outputs, "pointwise")
+        layer = Layer(machine, rng, (1, 1), Window((1, 1), (1, 1), (1, 1), (0, 0)), inputs, outputs, "pointwise")
         w, e, x = layer.wide.reshape(outputs, inputs), layer.e.reshape(-1), layer.x.reshape(-1).astype(np.int64)
         (zero,), factor = zero_points(rng, 1), factor_for(rng, inputs)
         folded = machine.put(wrapped(-layer.x_zero * w.sum(axis=1)))

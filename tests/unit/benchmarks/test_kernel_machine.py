@@ -122,7 +122,7 @@ def test_errors_go_to_the_first_maximum(machine, rng, k, channels):
             ky, kx = np.unravel_index(window.argmax(), window.shape)
             expected[y * k + ky, column * k + kx, c] = error[y, column, c]
         sizes = *x.shape, *error.shape
-        layer, found = machine.put(struct.pack("<6H4B", *sizes, k, k, 0, 1)), machine.room(x.size)
+        layer, found = machine.put(struct.pack("<6H6B", *sizes, k, k, 0, 0, 0, 0)), machine.room(x.size)
         machine.call("max_pool_s8_backward", machine.put(x), machine.put(error), layer, found)
         assert (machine.get(found, x.shape, np.int8) == expected).all(), (x.shape, values)
 

@@ -22,11 +22,11 @@ def check(machine, rng, x, weights, window, zero):
     bias, q = rng.integers(-3000, 3000, outputs), drawn(rng, outputs, taps)
     q = type(q)(zero, q.output_zero, q.act_min, q.act_max, q.multiplier, q.shift, q.rounding)
     folded = bias - zero * weights.astype(np.int64).sum(axis=(1, 2, 3))
-    packed = struct.pack("<6H4B", *x.shape, *window.out, outputs, *window.kernel, window.padding, window.stride)
+    packed = struct.pack("<6H6B", *x.shape, *window.out, outputs, *window.kernel, *window.stride, *window.padding)
     expected = layers.conv2d(x, weights, bias, window, q)
     shape, layer = machine.put(packed), parameters(machine, q, folded)
     data = machine.put(x), machine.put(weights)
-    for kernel in ("conv2d", "pointwise") if window.kernel == (1, 1) and window.stride == 1 else ("conv2d",):
+    for kernel in ("conv2d", "pointwise") if window.kernel == (1, 1) and window.stride == (1, 1) else ("conv2d",):
         size = forward_scratch(layer_of(Op[kernel.upper()], x.shape, outputs, window))
         scratch, out = machine.room(size + GUARD), machine.room(expected.size + GUARD)
         machine.call(f"tflite_{kernel}_s8", *data, shape, layer, scratch, out)
@@ -44,7 +44,7 @@ def layer_of(op, in_shape, outputs, window):
 def windows_of(size, kernel, padding, stride):
     """Return the window whose output is as large as a padding equal on all sides lets it be."""
     out = tuple((n + 2 * padding - kernel) // stride + 1 for n in size)
-    return Window((kernel, kernel), (out[0], out[1]), stride, padding)
+    return Window((kernel, kernel), (out[0], out[1]), (stride, stride), (padding, padding))
 
 
 @pytest.mark.parametrize(

@@ -30,13 +30,13 @@ def test_convolutions(machine, name, channels):
         axes = (0, 1) if name == "depthwise" else (1, 2, 3)
         folded = bias - q.input_zero * weights.astype(np.int64).sum(axis=axes)
         sizes = (*size, channels, *window.out, outputs)
-        packed = struct.pack("<6H4B", *sizes, *window.kernel, window.padding, window.stride)
+        packed = struct.pack("<6H6B", *sizes, *window.kernel, *window.stride, *window.padding)
         expected = getattr(layers, name)(x, weights, bias, window, q)
         out = machine.room(expected.size)
         arguments = machine.put(x), machine.put(weights), machine.put(packed), parameters(machine, q, folded)
         kernels = [
             name,
-            *(["pointwise"] if window.kernel == (1, 1) and name == "conv2d" and window.stride == 1 else []),
+            *(["pointwise"] if window.kernel == (1, 1) and name == "conv2d" and window.stride == (1, 1) else []),
         ]
         for kernel in kernels:
             machine.call(f"tflite_{kernel}_s8", *arguments, machine.room(SCRATCH), out)
@@ -47,7 +47,7 @@ def test_convolutions(machine, name, channels):
 def test_weight_gradients(machine, channels):
     """Errors with many zeros and with none, more positions than a kernel takes together, sums that wrap around."""
     rng = np.random.default_rng(200 + channels)
-    large = (13, 11), Window((3, 3), (13, 11), 1, 1)
+    large = (13, 11), Window((3, 3), (13, 11), (1, 1), (1, 1))
     for size, window in (*windows(rng), large, ((13, 11), Window((1, 1), (13, 11)))):
         outputs, zero = int(rng.integers(1, 6)), int(rng.integers(-128, 128))
         x = rng.integers(-128, 128, (*size, channels)).astype(np.int8)
@@ -55,13 +55,13 @@ def test_weight_gradients(machine, channels):
         error[rng.random(error.shape) < rng.choice([0, 0.5, 0.9])] = 0
         before = rng.integers(-(2**31), 2**31, (outputs, *window.kernel, channels)).astype(np.int32)
         sizes = (*size, channels, *window.out, outputs)
-        layer = machine.put(struct.pack("<6H4B", *sizes, *window.kernel, window.padding, window.stride))
+        layer = machine.put(struct.pack("<6H6B", *sizes, *window.kernel, *window.stride, *window.padding))
         expected = gradients.accumulate(before, gradients.conv2d_weight_gradient(error, x, window, zero))
         arguments = machine.put(x), machine.put(error), layer, zero
         gradient = machine.put(before)
         machine.call("tflite_conv2d_s8_weight_gradient", *arguments, machine.room(SCRATCH), gradient)
         assert (machine.get(gradient, expected.shape, np.int32) == expected).all(), (size, window)
-        if window.kernel == (1, 1) and window.stride == 1 and window.padding == 0:
+        if window.kernel == (1, 1) and window.stride == (1, 1) and window.padding == (0, 0):
             gradient = machine.put(before)
             machine.call("tflite_pointwise_s8_weight_gradient", *arguments, gradient)
             assert (machine.get(gradient, expected.shape, np.int32) == expected).all(), (size, window)
@@ -76,7 +76,7 @@ def test_backward_of_depthwise(machine, channels):
         x, error = draw((*size, channels)).astype(np.int8), draw((*window.out, channels)).astype(np.int8)
         weights = rng.integers(-127, 128, (*window.kernel, channels)).astype(np.int8)
         sizes = (*size, channels, *window.out, channels)
-        layer = machine.put(struct.pack("<6H4B", *sizes, *window.kernel, window.padding, window.stride))
+        layer = machine.put(struct.pack("<6H6B", *sizes, *window.kernel, *window.stride, *window.padding))
         before = rng.integers(-(2**31), 2**31, weights.shape).astype(np.int32)
         gradient, at_error, back = machine.put(before), machine.put(error), machine.room(4 * x.size)
         scratch, name = machine.room(SCRATCH), "tflite_depthwise_s8"

@@ -35,4 +35,4 @@ def windows(rng):
             height, width = (kernel + int(rng.integers(0, 4)) for _ in range(2))
             padding = int(rng.integers(0, kernel))
             out = [(size + 2 * padding - kernel) // stride + 1 for size in (height, width)]
-            yield (height, width), Window((kernel, kernel), (out[0], out[1]), stride, padding)
+            yield (height, width), Window((kernel, kernel), (out[0], out[1]), (stride, stride), (padding, padding))

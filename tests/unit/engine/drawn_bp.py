@@ -43,15 +43,19 @@ def rewired(graph: Graph, rng: np.random.Generator) -> Graph:
     return replace(graph, layers=tuple(layers))
 
 
-def takes_pools(graph: Graph, chosen: GraphSettings) -> bool:
-    """Return whether every pool from the first trained layer on has windows apart from each other, within the image."""
+def takes_layers(graph: Graph, chosen: GraphSettings) -> bool:
+    """Return whether from the first trained layer on there is no table, and pools have windows apart, in the image."""
     for layer in graph.layers[min(chosen.trained(graph)) :]:
+        if layer.op is Op.TABLE:
+            return False
         if layer.op in (Op.MAX_POOL, Op.AVERAGE_POOL):
             seen = [
-                [set(range(at * layer.stride - layer.pad, at * layer.stride - layer.pad + kernel)) for at in range(out)]
-                for kernel, out in zip(layer.kernel, layer.out_shape[:2], strict=True)
+                [set(range(at * stride - pad, at * stride - pad + kernel)) for at in range(out)]
+                for kernel, out, stride, pad in zip(
+                    layer.kernel, layer.out_shape[:2], layer.stride, layer.pad, strict=True
+                )
             ]
             for windows, size in zip(seen, layer.in_shape[:2], strict=True):
-                if layer.pad or sum(map(len, windows)) > len(set().union(*windows) & set(range(size))):
+                if any(layer.pad) or sum(map(len, windows)) > len(set().union(*windows) & set(range(size))):
                     return False
     return True

@@ -55,7 +55,7 @@ class Small:
         limits: tuple[float, float],
         own: Parameters | None,
     ) -> Small:
-        kernel, stride = ((1, 1), 1) if own is not None else ((0, 0), 0)
+        kernel, stride = ((1, 1), (1, 1)) if own is not None else ((0, 0), (0, 0))
         low, high = (float(np.float32(end)) for end in ends)
         shapes = (1, 1, self._sizes[reads[0]]), (1, 1, outputs)
         node = Node(
@@ -65,7 +65,7 @@ class Small:
             *shapes,
             kernel,
             stride,
-            0,
+            (0, 0),
             int(own is not None),
             *limits,
             own=own,
@@ -82,7 +82,7 @@ class Small:
         *before, last = self._nodes
         assert last.own is not None
         own = replace(last.own, weights=last.own.weights.reshape(last.channels, -1))
-        before.append(replace(last, op=Op.FULLY_CONNECTED, kernel=(0, 0), stride=0, own=own))
+        before.append(replace(last, op=Op.FULLY_CONNECTED, kernel=(0, 0), stride=(0, 0), own=own))
         names = named([node.op for node in before])
         nodes = tuple(replace(node, name=name) for node, name in zip(before, names, strict=True))
         scale = float(np.float32(self._scale))

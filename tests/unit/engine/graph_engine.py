@@ -73,7 +73,7 @@ class GraphEngine(Engine):
 
     def sample_part(self, slot: int, label: int, offset: int, pixels: bytes) -> None:
         """Fill a part of a slot."""
-        numbers = ctypes.c_uint16(slot), ctypes.c_uint8(label), ctypes.c_uint32(offset)
+        numbers = ctypes.c_uint16(slot), ctypes.c_uint16(label), ctypes.c_uint32(offset)
         self._call("engine_put_part", *numbers, pixels, ctypes.c_uint32(len(pixels)))
 
     def tensor(self, tensor: int, size: int, offset: int = 0) -> bytes:

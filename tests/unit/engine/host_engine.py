@@ -136,7 +136,7 @@ class Engine:
         """Fill a slot."""
         pixels = image.astype(np.uint8).tobytes()
         self._call(
-            "engine_put_sample", ctypes.c_uint16(slot), ctypes.c_uint8(label), pixels, ctypes.c_uint32(len(pixels))
+            "engine_put_sample", ctypes.c_uint16(slot), ctypes.c_uint16(label), pixels, ctypes.c_uint32(len(pixels))
         )
 
     def step(self, step: int, count: int) -> Step:

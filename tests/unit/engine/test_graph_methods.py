@@ -13,7 +13,7 @@ from reference.drawn_graphs import drawn_graph, images
 from reference.test_graph_methods_against_oracle import poor_mans_settings
 from reference.test_graph_passes import extreme
 
-from engine.drawn_bp import bp_settings, rewired, takes_pools
+from engine.drawn_bp import bp_settings, rewired, takes_layers
 from engine.graph_engine import GraphEngine
 from hil.graph.file import encode
 from hil.graph.graph import Graph
@@ -94,7 +94,7 @@ def test_back_propagation_is_that_of_the_reference(library: ctypes.CDLL, data: s
         graph = extreme(graph, rng)
     if data.draw(st.booleans()):
         graph = rewired(graph, rng)
-    if chosen.trained(graph) and takes_pools(graph, chosen):
+    if chosen.trained(graph) and takes_layers(graph, chosen):
         check_steps(library, graph, chosen, data.draw(st.integers(1, chosen.batch)), data.draw(st.booleans()), seed)
 
 

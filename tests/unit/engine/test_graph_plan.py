@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from reference.drawn_graphs import drawn_graph
 from reference.test_graph_methods_against_oracle import poor_mans_settings
 
-from engine.drawn_bp import bp_settings, rewired, takes_pools
+from engine.drawn_bp import bp_settings, rewired, takes_layers
 from engine.graph_engine import GraphEngine
 from engine.host_engine import EngineRefused
 from hil.errors import RigError
@@ -91,7 +91,7 @@ def test_host_and_engine_place_the_buffers_of_back_propagation_alike(
     blob, slots = encode(graph), data.draw(st.integers(1, chosen.batch))
     engine = GraphEngine(library, blob, flash=flash)
     try:
-        if takes_pools(graph, chosen):
+        if takes_layers(graph, chosen):
             plan = on_graph(graph, chosen, flash).plan(slots)
             _check_alike(engine, graph, chosen, slots, plan)
             _check_apart(plan)
@@ -109,7 +109,7 @@ def test_host_and_engine_place_the_buffers_of_back_propagation_alike(
 @given(data=st.data())
 def test_the_work_of_a_step_of_back_propagation_is_what_the_reference_counts(data: st.DataObject) -> None:
     graph, chosen = _drawn_apart(data), data.draw(bp_settings())
-    if not chosen.trained(graph) or not takes_pools(graph, chosen):
+    if not chosen.trained(graph) or not takes_layers(graph, chosen):
         return
     reference = training_loop("bp")(graph, chosen)
     work = work_of(reference, 0, chosen.batch)

@@ -81,7 +81,14 @@ def test_every_small_window(kernels: Kernels, name: str) -> None:
     rng = np.random.default_rng(1)
     for size in range(1, 6):
         for kernel, stride, padding, out in windows_of(size, 4, 3):
-            check(kernels, name, rng, (size, size, 2), 3, Window((kernel, kernel), (out, out), stride, padding))
+            check(
+                kernels,
+                name,
+                rng,
+                (size, size, 2),
+                3,
+                Window((kernel, kernel), (out, out), (stride, stride), (padding, padding)),
+            )
 
 
 @pytest.mark.parametrize("name", ["conv2d", "depthwise"])
@@ -90,7 +97,9 @@ def test_every_pair_of_axes(kernels: Kernels, name: str) -> None:
     for kh, stride, padding, oh in windows_of(4, 3, 2):
         for kw, other, same, ow in windows_of(3, 3, 2):
             if (other, same) == (stride, padding):
-                check(kernels, name, rng, (4, 3, 1), 2, Window((kh, kw), (oh, ow), stride, padding))
+                check(
+                    kernels, name, rng, (4, 3, 1), 2, Window((kh, kw), (oh, ow), (stride, stride), (padding, padding))
+                )
 
 
 @FAST
@@ -105,7 +114,7 @@ def test_random_windows(kernels: Kernels, data: st.DataObject) -> None:
         kernel = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 9))
         stride, padding = data.draw(st.integers(1, 4)), data.draw(st.integers(0, min(kernel) - 1))
         out = [data.draw(st.integers(1, (size + padding - 1) // stride + 1)) for size in (height, width)]
-        window = Window(kernel, (out[0], out[1]), stride, padding)
+        window = Window(kernel, (out[0], out[1]), (stride, stride), (padding, padding))
     check(kernels, name, rng, (height, width, channels), data.draw(st.integers(1, 20)), window)
 
 
@@ -113,9 +122,9 @@ def test_a_block_of_mcunet(kernels: Kernels) -> None:
     """Pointwise, depthwise 7 x 7 with stride 2 and TFLite's uneven SAME padding, pointwise, on 16 x 16 x 40."""
     rng = np.random.default_rng(3)
     check(kernels, "pointwise", rng, (16, 16, 40), 160, Window((1, 1), (16, 16)))
-    check(kernels, "depthwise", rng, (16, 16, 160), 160, Window((7, 7), (8, 8), 2, 2))
-    check(kernels, "depthwise", rng, (16, 16, 160), 160, Window((7, 7), (16, 16), 1, 3))
-    check(kernels, "conv2d", rng, (32, 32, 3), 16, Window((3, 3), (16, 16), 2, 0))
+    check(kernels, "depthwise", rng, (16, 16, 160), 160, Window((7, 7), (8, 8), (2, 2), (2, 2)))
+    check(kernels, "depthwise", rng, (16, 16, 160), 160, Window((7, 7), (16, 16), (1, 1), (3, 3)))
+    check(kernels, "conv2d", rng, (32, 32, 3), 16, Window((3, 3), (16, 16), (2, 2), (0, 0)))
 
 
 def test_fully_connected(kernels: Kernels) -> None:
@@ -145,7 +154,7 @@ def test_pools(kernels: Kernels, name: str) -> None:
     for size in range(1, 6):
         for kernel, stride, padding, out in windows_of(size, 4, 3):
             x = int8(rng, size, size, 3) if rng.random() < 0.5 else rng.integers(-2, 3, (size, size, 3)).astype(np.int8)
-            window = Window((kernel, kernel), (out, out), stride, padding)
+            window = Window((kernel, kernel), (out, out), (stride, stride), (padding, padding))
             limits = (-128, 127) if rng.random() < 0.7 else (-9, 40)
             expected = getattr(layers, name)(x, window, *limits)
             np.testing.assert_array_equal(kernels.pool(name, x, window, *limits), expected)

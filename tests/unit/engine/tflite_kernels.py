@@ -19,7 +19,7 @@ class Shape(ctypes.Structure):
 
     _fields_ = [
         *((name, ctypes.c_uint16) for name in ("in_h", "in_w", "in_c", "out_h", "out_w", "out_c")),
-        *((name, ctypes.c_uint8) for name in ("kernel_h", "kernel_w", "padding", "stride")),
+        *((name, ctypes.c_uint8) for name in ("kernel_h", "kernel_w", "stride_h", "stride_w", "padding_h", "padding_w")),
     ]  # fmt: skip
 
 
@@ -46,7 +46,7 @@ class Kernels:
 
     def shape(self, x_shape: tuple[int, ...], out_c: int, window: Window) -> Shape:
         """Return a layer's shape for the input shape (H, W, C)."""
-        return Shape(*x_shape, *window.out, out_c, *window.kernel, window.padding, window.stride)
+        return Shape(*x_shape, *window.out, out_c, *window.kernel, *window.stride, *window.padding)
 
     def scratch(self, name: str, which: str, shape: Shape) -> np.ndarray:
         """Return scratch of the size that the memory plan has for a kernel of an operation, one of `SCRATCH`."""

@@ -57,21 +57,20 @@ def errors_of(rng, zero, shape):
 
 def cut(values, zero, window):
     """What each output sees, less the zero point: [out_h, out_w, kh, kw, c], padding as 0."""
-    (kh, kw), (out_h, out_w), s = window.kernel, window.out, window.stride
-    p = window.padding
-    padded = np.pad(values.astype(np.int64) - zero, ((p, kh + s), (p, kw + s), (0, 0)))
-    return np.array([[padded[y * s : y * s + kh, x * s : x * s + kw] for x in range(out_w)] for y in range(out_h)])
+    (kh, kw), (out_h, out_w), (sh, sw), (ph, pw) = window.kernel, window.out, window.stride, window.padding
+    padded = np.pad(values.astype(np.int64) - zero, ((ph, kh + sh), (pw, kw + sw), (0, 0)))
+    return np.array([[padded[y * sh : y * sh + kh, x * sw : x * sw + kw] for x in range(out_w)] for y in range(out_h)])
 
 
 def spread(products, window, size):
     """The sum of what each output gives to its window, [out_h, out_w, kh, kw, c], without the padding."""
-    (kh, kw), (out_h, out_w), s = window.kernel, window.out, window.stride
-    p, (h, w) = window.padding, size
-    total = np.zeros((p + h + kh + s, p + w + kw + s, products.shape[-1]), np.int64)
+    (kh, kw), (out_h, out_w), (sh, sw), (ph, pw) = window.kernel, window.out, window.stride, window.padding
+    h, w = size
+    total = np.zeros((ph + h + kh + sh, pw + w + kw + sw, products.shape[-1]), np.int64)
     for y in range(out_h):
         for x in range(out_w):
-            total[y * s : y * s + kh, x * s : x * s + kw] += products[y, x]
-    return total[p : p + h, p : p + w]
+            total[y * sh : y * sh + kh, x * sw : x * sw + kw] += products[y, x]
+    return total[ph : ph + h, pw : pw + w]
 
 
 def wrapped(sums):
@@ -80,24 +79,25 @@ def wrapped(sums):
 
 def forward_scratch(kind, size, window, channels):
     """Bytes of scratch of a forward pass: docs/memory-graph.md; depthwise: docs/arithmetic-fqt.md, section 10."""
-    (kh, kw), (oh, ow), s = window.kernel, window.out, window.stride
+    (kh, kw), (oh, ow), (sh, sw) = window.kernel, window.out, window.stride
     if kind == "pointwise":
         block = min(max(2048 // channels // 2 * 2, 16), 64)
         return 8 * channels + 24 + 8 * block + 2 * block * channels
     if kind == "depthwise":
-        return 2 * (((oh - 1) * s + kh) * ((ow - 1) * s + kw) + kh * kw) + 8
+        return 2 * (((oh - 1) * sh + kh) * ((ow - 1) * sw + kw) + kh * kw) + 8
     taps = kh * kw * channels
     rows = min(oh, (max(3072 // taps, 16) + ow - 1) // ow)
-    pitch = (((ow - 1) * s + kw) * channels + 1) // 2 * 2
-    return 8 * taps + 24 + 8 * rows * ow + 2 * ((rows - 1) * min(s, kh) + kh) * pitch
+    pitch = (((ow - 1) * sw + kw) * channels + 1) // 2 * 2
+    return 8 * taps + 24 + 8 * rows * ow + 2 * ((rows - 1) * min(sh, kh) + kh) * pitch
 
 
 def backward_scratch(kind, size, window, channels):
     """Bytes of scratch of a weight gradient, and of an input error: docs/memory-graph.md."""
-    (kh, kw), (oh, ow), s = window.kernel, window.out, window.stride
+    (kh, kw), (oh, ow), (sh, sw) = window.kernel, window.out, window.stride
     if kind == "depthwise":
-        gradient = (oh + (kh - 1) // s) * (ow + (kw - 1) // s) + 8 + oh * ow
-        height, width = ((side - 1) // s + 1 + (k - 1) // s for side, k in zip(size, window.kernel, strict=True))
+        gradient = (oh + (kh - 1) // sh) * (ow + (kw - 1) // sw) + 8 + oh * ow
+        axes = zip(size, window.kernel, window.stride, strict=True)
+        height, width = ((side - 1) // s + 1 + (k - 1) // s for side, k, s in axes)
         return gradient, height * width + 8 + kh * kw
     return 32 * kh * kw * channels, 4 * kh * kw * channels
 
@@ -112,8 +112,8 @@ class Layer:
         self.x_zero, self.w_zero, self.e_zero = zero_points(rng, 3)
         self.x = end_or_any(rng, (*size, channels))
         self.w = end_or_any(rng, (*window.kernel, channels) if depthwise else (outputs, *window.kernel, channels))
-        sizes = (*size, channels, *window.out, self.outputs, *window.kernel, window.padding, window.stride)
-        self.shape = machine.put(struct.pack("<6H4B", *sizes))
+        sizes = (*size, channels, *window.out, self.outputs, *window.kernel, *window.stride, *window.padding)
+        self.shape = machine.put(struct.pack("<6H6B", *sizes))
         self.kept = kept_of(rng, self.outputs)
         error = errors_of(rng, self.e_zero, (*window.out, self.outputs))
         packed = error if depthwise else error[..., self.kept]

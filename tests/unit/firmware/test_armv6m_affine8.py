@@ -44,9 +44,9 @@ def windows(rng):
             size = kernel + int(rng.integers(0, 4)), kernel + int(rng.integers(0, 6))
             padding = int(rng.integers(0, kernel))
             out = [(side + 2 * padding - kernel) // stride + 1 for side in size]
-            yield size, Window((kernel, kernel), (out[0], out[1]), stride, padding)
-    yield (3, 70), Window((3, 3), (3, 70), 1, 1)
-    yield (1, 150), Window((1, 3), (1, 148), 1, 0)
+            yield size, Window((kernel, kernel), (out[0], out[1]), (stride, stride), (padding, padding))
+    yield (3, 70), Window((3, 3), (3, 70), (1, 1), (1, 1))
+    yield (1, 150), Window((1, 3), (1, 148), (1, 1), (0, 0))
 
 
 @pytest.mark.parametrize("kind", ["conv2d", "depthwise"])
@@ -61,5 +61,5 @@ def test_layers_with_windows(kernels, kind, channels):
 def test_pointwise(kernels, channels):
     rng = np.random.default_rng(10 + channels)
     for size in ((1, 1), (3, 5), (5, 13)):
-        window = Window((1, 1), size, 1, 0)
+        window = Window((1, 1), size, (1, 1), (0, 0))
         Layer(Guarded(kernels, rng), rng, size, window, channels, int(rng.integers(1, 70)), "pointwise").check()
