@@ -84,11 +84,9 @@ class Small:
         own = replace(last.own, weights=last.own.weights.reshape(last.channels, -1))
         before.append(replace(last, op=Op.FULLY_CONNECTED, kernel=(0, 0), stride=(0, 0), own=own))
         names = named([node.op for node in before])
-        nodes = tuple(replace(node, name=name) for node, name in zip(before, names, strict=True))
+        nodes = tuple(replace(node, name=name, rounding=rounding) for node, name in zip(before, names, strict=True))
         scale = float(np.float32(self._scale))
-        return with_scales(
-            Graph("small", nodes, (1, 1, self._sizes[0]), self._sizes[-1], scale, self._zero, affine_rounding=rounding)
-        )
+        return with_scales(Graph("small", nodes, (1, 1, self._sizes[0]), self._sizes[-1], scale, self._zero))
 
 
 class Pair:

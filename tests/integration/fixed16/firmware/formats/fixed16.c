@@ -395,6 +395,7 @@ const format_checks_t fixed16_checks = {
     .number = FORMAT_FIXED16,
     .weight_bytes = sizeof(int16_t),
     .value_bytes = sizeof(int16_t),
+    .most_classes = 256,
     .has_exponents = true,
     .check =
         {
