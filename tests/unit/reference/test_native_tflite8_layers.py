@@ -90,6 +90,28 @@ def test_halves_and_extremes(native_tflite8: Native, rounding: str, wild: int | 
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("rounding", ["double", "single"])
+@pytest.mark.parametrize("shift", [-24, -23, -22, -21])
+def test_sums_beyond_the_largest_bias(native_tflite8: Native, rounding: str, shift: int) -> None:
+    """Products raise sums above 2^30, the largest bias: outputs that do not saturate show the whole sum."""
+    inputs, signs = 4096, (1, -1)
+    cases = [(sign, m) for sign in signs for m in (2**30, 2**30 + 2**29, 2**31 - 1)]
+    weights = np.array([[127 * sign] * inputs for sign, _ in cases], np.int8)
+    bias = np.array([sign * 2**30 for sign, _ in cases], np.int32)
+    own = Parameters(
+        weights, bias, np.array([m for _, m in cases], np.int32), np.full(len(cases), shift, np.int8),
+        np.ones(len(cases), np.float32),
+    )  # fmt: skip
+    shapes = (1, inputs, 1), (1, 1, len(cases))
+    layer = Node("fc1", Op.FULLY_CONNECTED, (0,), *shapes, own=own, rounding=rounding)
+    graph = Graph("large", (layer,), shapes[0], len(cases))
+    got = native_tflite8.outputs(NativeNetwork(graph), np.full((1, 1, inputs), 255, np.uint8), 1)[0]
+    sums = [sign * (2**30 + inputs * 127 * 255) for sign, _ in cases]
+    assert min(map(abs, sums)) > 2**30
+    expected = [min(max(rescaled(acc, m, shift, rounding), -128), 127) for acc, (_, m) in zip(sums, cases, strict=True)]
+    np.testing.assert_array_equal(got, expected)
+
+
 @pytest.mark.parametrize("built", [OWN], indirect=True)
 @pytest.mark.parametrize("network", ["resnet-tiny", "lenet5-tflite", "mcunet-48"])
 def test_named_networks(native_tflite8: Native, network: str) -> None:
