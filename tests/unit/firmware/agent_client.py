@@ -25,9 +25,9 @@ LONG = ("step", "part", "run", "infer", "save_checkpoint")
 
 def network() -> bytes:
     """Return the smallest network file that trains (docs/network.md): 4 x 4 x 1 inputs, one fully connected layer."""
-    layer = struct.pack("<2B4xBb2x", 2, 2, 1, -7) + struct.pack("<3H3H2xII", 4, 4, 1, 1, 1, CLASSES, 64, 0)
+    layer = struct.pack("<3Bb8x", 2, 2, 1, -7) + struct.pack("<3H3H4xII", 4, 4, 1, 1, 1, CLASSES, 68, 0)
     rest = struct.pack("<3HHf4x", 4, 4, 1, CLASSES, 2.0**-7) + layer + WEIGHTS
-    head = struct.pack("<IHHII", 0x54454E48, 3, 1, 16 + len(rest), xxhash.xxh32_intdigest(rest, seed=0))
+    head = struct.pack("<IHHII", 0x54454E48, 4, 1, 16 + len(rest), xxhash.xxh32_intdigest(rest, seed=0))
     return head + rest
 
 

@@ -195,10 +195,10 @@ def test_a_format_refuses_what_is_asked_of_the_other(client: Client) -> None:
     assert client.call("step", step=0, count=1)["error"] == "slots_empty"
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 4])
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 5])
 def test_a_file_of_another_version_is_refused(client: Client, version: int) -> None:
     """Whatever stands after it: neither engine reads on."""
-    other = {"error": "network_version", "a": version, "b": 3}
+    other = {"error": "network_version", "a": version, "b": 4}
     for blob in (network(), encode(GRAPH)):
         assert load(client, blob[:4] + struct.pack("<H", version) + blob[6:]) == other
     assert client.call("digests") == NO_NETWORK
