@@ -51,8 +51,8 @@ def test_pytorch_gets_the_layers_of_the_network() -> None:
 
     nn = SimpleNamespace(**{name: kind(name) for name in ("Conv2d", "MaxPool2d", "ReLU", "Flatten", "Linear")})
     modules = one_core._modules(nn, build("lenet5", 1))
-    assert modules[0] == ("Conv2d", (1, 6, (5, 5)), {"padding": 2, "bias": False})
-    assert modules[3] == ("Conv2d", (6, 16, (5, 5)), {"padding": 2, "bias": False})
+    assert modules[0] == ("Conv2d", (1, 6, (5, 5)), {"padding": (2, 2), "bias": False})
+    assert modules[3] == ("Conv2d", (6, 16, (5, 5)), {"padding": (2, 2), "bias": False})
     assert [name for name, _, _ in modules if name in ("MaxPool2d", "ReLU")] == ["ReLU", "MaxPool2d"] * 2 + ["ReLU"] * 2
     linear = [args for name, args, _ in modules if name == "Linear"]
     assert linear == [(784, 120), (120, 84), (84, 10)]
