@@ -181,7 +181,7 @@ def test_evaluation_and_trace_are_the_plain_forward_pass() -> None:
     values = spec.forward(graph, pictures)
     logits = values[-1].reshape(70, -1)
     predictions, right, digest = method.evaluate_chunk(pictures, labels)
-    assert predictions.dtype == np.uint8
+    assert predictions.dtype == np.uint16
     assert predictions.tolist() == [row.tolist().index(max(row)) for row in logits]
     assert right == sum(predictions == labels) == round(method.accuracy(pictures, labels) * 70)
     assert digest == xxhash.xxh32_intdigest(b"".join(row.tobytes() + b"\0\0" for row in logits))

@@ -13,7 +13,7 @@ from hil.reference.native.float32.arithmetic import NativeFloat32
 from hil.reference.native.float32.library import Native
 from hil.reference.native.float32.network import NativeNetwork
 
-OPERATIONS = OPS[Format.TFLITE8]  # that the library has, too
+OPERATIONS = OPS[Format.W16A8]  # the library has the same
 
 
 def fastest(graph: Graph) -> Float32Arithmetic:
