@@ -144,7 +144,7 @@ def test_a_running_range() -> None:
 def convolution(rounding: str) -> Network:
     """Return the convolution of the text."""
     weights, bias = numbers("100 -128 37 / -5 127 60 / 90 -100 -41"), [F32(-0.1)]
-    layer = Layer("conv2d", (0,), (2, 2, 1), (2, 2, 1), (3, 3), 1, 1, "affine8", *RELU, F32(0), F32(1.5))
+    layer = Layer("conv2d", (0,), (2, 2, 1), (2, 2, 1), (3, 3), (1, 1), (1, 1), "affine8", *RELU, F32(0), F32(1.5))
     layer.weights, layer.s_w, layer.z_w, layer.bias = weights, F32(2.0**-8), -20, bias
     return Network([layer], (2, 2, 1), F32(1 / 255), -120, rounding)
 

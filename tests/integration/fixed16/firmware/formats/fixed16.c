@@ -60,7 +60,7 @@ static int64_t sum_of_output(const graph_layer_t *layer, const int16_t *in, cons
     int64_t sum = 0;
     for (int32_t ky = 0; ky < layer->kernel_h; ky++) {
         for (int32_t kx = 0; kx < layer->kernel_w; kx++, weights += layer->in_c) {
-            const int32_t iy = y + ky - layer->padding, ix = x + kx - layer->padding;
+            const int32_t iy = y + ky - layer->padding_h, ix = x + kx - layer->padding_w;
             for (uint32_t c = 0; inside(iy, layer->in_h) && inside(ix, layer->in_w) && c < layer->in_c; c++) {
                 sum += (int64_t)weights[c] * in[((uint32_t)iy * layer->in_w + (uint32_t)ix) * layer->in_c + c];
             }
@@ -91,7 +91,7 @@ static void connect(const graph_layer_t *layer, const int16_t *in, const int16_t
 
 /* Where the first maximum of a window is, in row-major order: output (y, x), channel c. */
 static uint32_t maximum_of(const graph_layer_t *layer, const int16_t *in, uint32_t y, uint32_t x, uint32_t c) {
-    const uint32_t k = layer->stride;
+    const uint32_t k = layer->stride_h;
     uint32_t best = (y * k * layer->in_w + x * k) * layer->in_c + c;
     for (uint32_t i = 0; i < k * k; i++) {
         const uint32_t at = ((y * k + i / k) * layer->in_w + x * k + i % k) * layer->in_c + c;
@@ -200,8 +200,8 @@ static void backward_begin(const model_t *model) {
 /* The sum of error * input behind the gradient of a weight of a convolution. */
 static int64_t sum_of_gradient(const graph_layer_t *layer, const int16_t *in, const int16_t *error, uint32_t weight) {
     const uint32_t o = weight / graph_taps(layer), tap = weight % graph_taps(layer) / layer->in_c;
-    const int32_t dy = (int32_t)(tap / layer->kernel_w) - layer->padding;
-    const int32_t dx = (int32_t)(tap % layer->kernel_w) - layer->padding;
+    const int32_t dy = (int32_t)(tap / layer->kernel_w) - layer->padding_h;
+    const int32_t dx = (int32_t)(tap % layer->kernel_w) - layer->padding_w;
     int64_t sum = 0;
     for (int32_t y = 0; y < layer->out_h; y++) {
         for (int32_t x = 0; x < layer->out_w; x++) {
@@ -236,8 +236,8 @@ static int64_t sum_of_error(const graph_layer_t *layer, const int16_t *error, co
         return sum;
     }
     for (uint32_t tap = 0; tap < (uint32_t)layer->kernel_h * layer->kernel_w; tap++) {
-        const int32_t y = (int32_t)(at / layer->in_w) + layer->padding - (int32_t)(tap / layer->kernel_w);
-        const int32_t x = (int32_t)(at % layer->in_w) + layer->padding - (int32_t)(tap % layer->kernel_w);
+        const int32_t y = (int32_t)(at / layer->in_w) + layer->padding_h - (int32_t)(tap / layer->kernel_w);
+        const int32_t x = (int32_t)(at % layer->in_w) + layer->padding_w - (int32_t)(tap % layer->kernel_w);
         for (uint32_t o = 0; inside(y, layer->out_h) && inside(x, layer->out_w) && o < layer->out_c; o++) {
             sum += (int64_t)weights[o * graph_taps(layer) + tap * layer->in_c + c] *
                    error[((uint32_t)y * layer->out_w + (uint32_t)x) * layer->out_c + o];
@@ -378,8 +378,7 @@ static bool exponents_are_allowed(const candidate_t *candidate) {
     const graph_header_t *header = graph_header(candidate->file);
     const int8_t exponent = candidate->layer->weight_exponent;
     const bool fits = exponent >= LEAST_EXPONENT && exponent <= MOST_EXPONENT;
-    return header->scale == INPUT_SCALE && header->zero == 0 && header->single == 0 &&
-           (fits || !graph_has_weights(candidate->layer));
+    return header->scale == INPUT_SCALE && header->zero == 0 && (fits || !graph_has_weights(candidate->layer));
 }
 
 static bool weights_are_allowed(const candidate_t *candidate) {
