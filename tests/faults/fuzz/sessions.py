@@ -45,9 +45,9 @@ class Broken(Exception):
 def lenet_like() -> bytes:
     """Return a small network in bfp8 (docs/network.md): 4 x 4 inputs, one fully connected layer."""
     weights = bytes((i * 37 + 11) % 201 - 100 & 0xFF for i in range(64))
-    layer = struct.pack("<2B4xBb2x", 2, 2, 1, -7) + struct.pack("<3H3H2xII", 4, 4, 1, 1, 1, 4, 64, 0)
+    layer = struct.pack("<3Bb8x", 2, 2, 1, -7) + struct.pack("<3H3H4xII", 4, 4, 1, 1, 1, 4, 68, 0)
     rest = struct.pack("<3HHf4x", 4, 4, 1, 4, 2.0**-7) + layer + weights
-    return with_digest(struct.pack("<IHHII", 0x54454E48, 3, 1, HEAD + len(rest), 0) + rest)
+    return with_digest(struct.pack("<IHHII", 0x54454E48, 4, 1, HEAD + len(rest), 0) + rest)
 
 
 def graph_like() -> bytes:

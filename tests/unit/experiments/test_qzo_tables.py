@@ -113,7 +113,7 @@ def test_the_page_has_the_memory_and_the_order(tmp_path: Path) -> None:
     summary = filled(table, tmp_path, accuracies | {"16w8a-m1": 0.8, "8w8a": 0.3, "both": 0.87})
     assert [order.holds for order in summary.orders] == [True]
     said = as_markdown(summary)
-    assert "Memory by plan in bytes" in said and "| lenet5 | FF, all layers, 16w8a | 216,416 | 6,680 |" in said
+    assert "Memory by plan in bytes" in said and "| lenet5 | FF, all layers, 16w8a | 216,444 | 6,684 |" in said
     assert "| no training | 30.00 |" in said and "A single rate, which was not searched for." in said
     assert "<h2>Memory</h2>" in as_page(summary) and len(summary.to_json()["memory"]) == len(table.memory)
 
