@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
+from hil.bounded_npz import read_npz
 from hil.campaign.journal import JournalState
-from hil.graph.npz import read_npz
 from hil.record.weights import write_weights
 from hil.trial.outcome import step_digest
 

@@ -22,6 +22,7 @@ from hil.campaign.run import Campaign
 from hil.campaign.signals import stop_signals
 from hil.campaign.status import sentence, status_of
 from hil.commands.campaign_arguments import add_bench, add_trial
+from hil.data.names import absolute_name
 from hil.dataclass_json import read_specification, validated_keys
 from hil.errors import RigError
 from hil.rig import Rig, read_bench
@@ -81,6 +82,8 @@ def _request(options: argparse.Namespace) -> TrialRequest:
         fields = read_specification(TrialRequest, options.spec, DOCS).model_dump(exclude_unset=True) | fields
     settings = dict(fields.get("settings", {})) | dict(options.set)
     fields |= {"settings": settings} if settings else {}
+    if "data" in fields:  # the campaign may be continued from another working folder
+        fields["data"] = absolute_name(fields["data"])
     return validated_keys(TrialRequest, fields, "hil campaign start", DOCS)
 
 

@@ -9,7 +9,12 @@ from hil.arguments import add_rig
 from hil.campaign.plan import TrialRequest
 from hil.rig.reality import REALITIES
 
-NAMES = {"board": "board of the catalogue", "network": "network", "method": "training method", "data": "data set"}
+NAMES = {
+    "board": "board of the catalogue",
+    "network": "network",
+    "method": "training method",
+    "data": "data set, or path of your own data",
+}
 NUMBERS = {
     "batch": "samples in a step",
     "seed": "seed of weights, order and noise",

@@ -21,7 +21,7 @@ COMMANDS = {  # in the order of `hil --help`
     "bench": "run the benchmarks",
     "campaign": "run trials of several days that survive interruptions: hil campaign start|status|resume|stop",
     "weights": "copy weights between a file and the flash of a board: hil weights save|load",
-    "data": "download full data sets: hil data fetch NAME",
+    "data": "download full data sets: hil data fetch NAME; the card of any, your own too: hil data card NAME",
     "experiment": "train the table of a paper and certify it on the board: hil experiment NAME",
     "matrix": "show which method is bit-exact on which network and board",
     "measure": "measure the energy between two edges of a pin, for any firmware",
@@ -35,7 +35,7 @@ COMMANDS = {  # in the order of `hil --help`
 PARSED_HERE = ("bench", "devices", "init", "doctor", "report")
 # The module of any other command parses the rest of the command line: its `main(arguments)` returns the exit code. By
 # default it is the module of this folder with the command's name.
-MODULES = {"bench-server": "hil.standins.virtual.__main__", "data": "hil.data.fetch", "experiment": "hil.experiments"}
+MODULES = {"bench-server": "hil.standins.virtual.__main__", "data": "hil.data.command", "experiment": "hil.experiments"}
 WRONG_REQUEST = 2
 INTERRUPTED, OUTPUT_CLOSED = 130, 141  # 128 plus the number of the signal (SIGINT, SIGPIPE), as in a shell
 

@@ -1,8 +1,7 @@
-"""`hil data fetch`: download and verify a full data set. Either all of its files are written or none."""
+"""Download and verify a full data set. Either all of its files are written or none."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gzip
 import tempfile
@@ -10,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hil.data.download_routes import Parts, describe, route
-from hil.data.store import FOLDER_VARIABLE, PARTS, Known, data_folder, file_name, find_set, known_sets, read_set, verify
+from hil.data.store import FOLDER_VARIABLE, PARTS, Known, file_name, read_set, verify
 from hil.errors import RigError
 
 
@@ -64,25 +63,3 @@ def _write(parts: Parts, folder: Path) -> None:
             (Path(scratch) / file_name(part)).write_bytes(gzip.compress(data, 6, mtime=0))
         for part in parts:
             (Path(scratch) / file_name(part)).replace(folder / file_name(part))
-
-
-def main(arguments: list[str]) -> int:
-    """Run `hil data` with its arguments."""
-    parser = argparse.ArgumentParser(prog="hil data", description="Download full data sets.")
-    actions = parser.add_subparsers(dest="action", required=True)
-    fetching = actions.add_parser("fetch", help="download and verify a data set")
-    fetching.add_argument("name", metavar="NAME", help=f"one of {', '.join(known_sets())}")
-    fetching.add_argument(
-        "--to",
-        type=Path,
-        metavar="DIR",
-        help=f"folder to write to (default: {FOLDER_VARIABLE}, else the user's cache folder)",
-    )
-    options = parser.parse_args(arguments)
-    known = find_set(options.name)
-    root = options.to or data_folder()
-    fetch(known, root, print)
-    print(f"licence: {known.licence}")
-    if root.resolve() != data_folder().resolve():
-        print(f"to use it: export {FOLDER_VARIABLE}={root}")
-    return 0

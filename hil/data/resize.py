@@ -36,5 +36,5 @@ def resized(images: np.ndarray, height: int, width: int, channels: int) -> np.nd
     out = np.empty((len(wide), height, width, channels), np.uint8)
     for start in range(0, len(wide), IMAGES_AT_A_TIME):
         part = slice(start, start + IMAGES_AT_A_TIME)
-        out[part] = divided(read_at(wide[part].astype(np.int64), at[0], at[1]), ONE * ONE)
+        out[part] = divided(read_at(wide[part], at[0], at[1]), ONE * ONE)
     return out

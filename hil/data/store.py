@@ -31,6 +31,7 @@ class Known:
         by_hand: URL for a download by hand.
         sha256, md5: digests of the decompressed IDX bytes, by part.
         sources: download sources in order of preference, each with its `kind`.
+        split: the rule that divides it into training and test images.
         images: whether it has images of digits or clothes, from which the sets of ElasticZO are made (dataset.py).
     """
 
@@ -41,6 +42,7 @@ class Known:
     sha256: dict[str, str]
     md5: dict[str, str]
     sources: Sequence[dict[str, Any]]
+    split: str = "its publisher's"
     images: bool = True
 
 

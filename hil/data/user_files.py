@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from hil.bounded_read import packaged_toml, read_file
+from hil.data.card import Arrays
 from hil.data.idx import LARGEST, read_idx
 from hil.errors import RigError
 
 SETS = Path(__file__).parent / "user_sets.toml"
 AGAIN = "download it again"
-Arrays = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # training images and labels, test images and labels
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from hil.data.names import public_name
 from hil.reference.methods import Reference, StepOutcome
 
 Schedule = tuple[tuple[int, Mapping[str, float]], ...]  # changes of settings, each with its first step
@@ -51,7 +52,7 @@ class BaseRun:
     def name(self) -> str:
         """Name of the run's folder."""
         tag = f"-{self.tag}" if self.tag else ""
-        return f"{self.data}-{self.column}-{self.variant}{tag}-seed{self.seed}"
+        return f"{public_name(self.data)}-{self.column}-{self.variant}{tag}-seed{self.seed}"
 
     def resolved(self: AnyRun, trained: TrainedRuns) -> AnyRun:
         """Return the run with everything chosen that it leaves open."""

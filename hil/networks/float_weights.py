@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hil.bounded_npz import read_npz
 from hil.errors import RigError
-from hil.graph.npz import read_npz
 from hil.networks.floating import FloatGraph
 from hil.packaged import packaged_folder
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from hil.bounded_npz import read_npz
 from hil.bounded_read import read_file
 from hil.errors import RigError
 from hil.graph.graph import POOLS, Format, Graph, Node, Op, Parameters, named
-from hil.graph.npz import read_npz
 from hil.networks.convert_affine8 import from_parts
 from hil.networks.drawing import calibration_images
 from hil.networks.float32 import in_float32, in_real

@@ -19,8 +19,11 @@ from hil.record.field_types import (
     Natural,
     Number,
     NumberOrWord,
+    Sha256,
     Word,
 )
+
+MOST_CHANNELS = 1 << 16
 
 
 @with_config(CLOSED)
@@ -174,6 +177,47 @@ class Evaluation(TypedDict):
     board: Number
     reference: Number | None
     n: Count
+
+
+@with_config(CLOSED)
+class ByteRange(TypedDict):
+    """How numbers became bytes: a byte p stands for scale x (p - zero), one of each for a channel or for all."""
+
+    rule: str
+    scale: Annotated[Items[Number], Field(max_length=MOST_CHANNELS)]
+    zero: Annotated[Items[Integer], Field(max_length=MOST_CHANNELS)]
+
+
+@with_config(CLOSED)
+class ClassCount(TypedDict):
+    """A class of a data set: its label, its name, and its training and test images."""
+
+    label: Count
+    name: str
+    train: Count
+    test: Count
+
+
+@with_config(CLOSED)
+class DataCard(TypedDict):
+    """The data card (docs/data.md). `sha256` is of the content before `changes`, as `sha256_of` says.
+
+    `file` is the name of the user's file or folder without the folders that hold it; empty for a set of the package.
+    """
+
+    name: str
+    kind: str
+    file: str
+    changes: str
+    sha256: Sha256
+    sha256_of: str
+    licence: str
+    source: str
+    split: str
+    split_seed: Integer | None
+    shape: Annotated[Items[Natural], Field(min_length=3, max_length=3)]
+    range: ByteRange | None
+    classes: Annotated[Items[ClassCount], Field(max_length=256)]
 
 
 @with_config(OPEN)

@@ -28,6 +28,7 @@ from hil.record.sample_gradients import SampleGradients
 from hil.record.trial_parts import (
     Accuracy,
     Analytic,
+    DataCard,
     Evaluation,
     Firmware,
     FirstDifference,
@@ -118,6 +119,7 @@ class TrialRecord(Entry):
     analytic: Analytic | None = None
     work: Work | None = None
     selection: Items[Tried] = Field(default=[])
+    data_card: Annotated[DataCard | None, NO_COLUMN] = None
     evaluations: Annotated[Items[Evaluation], NO_COLUMN] = Field(default=[])
     sample_gradients: Annotated[SampleGradients | None, NO_COLUMN] = None
     energy: Energy | None = None

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from hil.boards import Board
+from hil.bounded_npz import read_npz
 from hil.errors import Blocked, RigError, close_matches, shown
 from hil.graph.file import file_size
-from hil.graph.npz import read_npz
 from hil.methods import METHODS, Method, find_method
 from hil.networks import NETWORKS, build
 from hil.trial.spec import TrialSpec

@@ -16,7 +16,8 @@ from hil.methods.settings import is_number
 T = TypeVar("T")
 
 STEPS = 2**32 - 1  # the index of a step has 32 bits on the line (docs/link.md)
-LONGEST_NAME = 100  # characters; names of boards, networks, methods and data sets are in names of folders
+LONGEST_NAME = 100  # characters; names of boards, networks and methods are in names of folders
+LONGEST_PATH = 4096  # characters of a path
 
 
 def one_sentence(kind: type[T]) -> type[T]:
@@ -54,13 +55,13 @@ def check_shares(of: str, values: Mapping[str, Any]) -> None:
             raise RigError(f"{of}: {name} is {shown(value)}: choose a number above 0 and below 1, or None.")
 
 
-def check_names(of: str, values: Mapping[str, Any]) -> None:
-    """Check that fields are text of 1 to LONGEST_NAME characters."""
+def check_names(of: str, values: Mapping[str, Any], most: int = LONGEST_NAME) -> None:
+    """Check that fields are text of 1 to `most` characters."""
     for name, value in values.items():
         if not isinstance(value, str) or not value:
             raise RigError(f"{of}: {name} is {shown(value)}: give a name as text.")
-        if len(value) > LONGEST_NAME:
-            raise RigError(f"{of}: {name} is {shown(value)}: give a name of at most {LONGEST_NAME} characters.")
+        if len(value) > most:
+            raise RigError(f"{of}: {name} is {shown(value)}: give a name of at most {most} characters.")
 
 
 def check_word(of: str, name: str, value: Any, known: tuple[Any, ...]) -> None:

@@ -11,8 +11,10 @@ from hil import boards
 from hil.boards import Board
 from hil.data import DataSet
 from hil.data import load as load_data
+from hil.data.own import NetworkInput
 from hil.errors import Blocked, RigError
 from hil.graph.file import decode
+from hil.graph.graph import Format
 from hil.graph.plan import Plan
 from hil.images import Image, image_of
 from hil.methods import Method
@@ -72,8 +74,8 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     """
     board = boards.load(spec.board)
     image = image_of(spec.board, elf)
-    data = load_data(spec.data)
     method, slots, planned = _fitting(spec, board, image.arena_size)
+    data = load_data(spec.data, _input_of(method))
     settings = method.settings
     for _, changes in spec.schedule:  # so that a mistake is found before the first step
         settings = settings.changed(**changes)
@@ -141,6 +143,14 @@ def fit(spec: TrialSpec, method: Method, arena: int) -> tuple[int, Plan]:
             f"choose {method.smaller}.",
         )
     return most, planned
+
+
+def _input_of(method: Method) -> NetworkInput:
+    """Return what own data are made for: the shape of the network's input, and the number that a byte stands for."""
+    network = method.network
+    if network.layers[0].format is Format.BFP8:  # takes p >> 1 (docs/arithmetic.md)
+        return NetworkInput(network.in_shape, network.scale / 2, 0)
+    return NetworkInput(network.in_shape, network.scale, 128 + network.zero)
 
 
 def _check_shape(spec: TrialSpec, method: Method, data: DataSet) -> None:

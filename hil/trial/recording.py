@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hil import boards
+from hil.data.names import public_name
 from hil.images import Image
 from hil.quantity import Provenance
 from hil.record import TrialRecord, new_entry
@@ -17,7 +18,7 @@ from hil.trial.prepare import Prepared
 if TYPE_CHECKING:  # slow to import, so it is imported on use
     import pandas as pd
 
-FROM_SPEC = ("board", "network", "method", "variant", "data", "batch", "seed", "steps")
+FROM_SPEC = ("board", "network", "method", "variant", "batch", "seed", "steps")
 FROM_OUTCOME = ("reality", "bit_exact", "clock_hz", "verdict", "reason", "stage", "probe_checks", "probe_agreed")
 SRAM_PROVENANCE = {  # watermarks are counted in the board's memory, all else is computed
     **dict.fromkeys(("static", "arena_peak", "stack_peak", "total"), Provenance.COUNTED.value),
@@ -47,6 +48,7 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         TrialRecord,
         **{name: getattr(spec, name) for name in FROM_SPEC},
         **{name: getattr(outcome, name) for name in FROM_OUTCOME},
+        data=public_name(spec.data),
         core=boards.load(spec.board).core,
         steps_compared=len(outcome.steps),
         first_difference=asdict(outcome.difference) if outcome.difference else None,
@@ -65,6 +67,7 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         image_sha256=prepared.image.sha256 if prepared else None,
         network_sha256=prepared.network_sha256 if prepared else None,
         data_sha256=prepared.data.sha256 if prepared else None,
+        data_card=asdict(prepared.data.card) if prepared else None,
         settings=asdict(prepared.settings) if prepared else {},
         layers=[tensor.name for tensor in prepared.method.tensors] if prepared else [],
         digests=[f"{digest:08x}" for digest in outcome.final_digests],

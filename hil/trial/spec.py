@@ -9,7 +9,16 @@ from typing import Any
 
 from hil.energy.step_energy import MLPERF_TINY
 from hil.errors import RigError, shown
-from hil.trial.field_checks import STEPS, check_kind, check_names, check_shares, check_whole, check_word, one_sentence
+from hil.trial.field_checks import (
+    LONGEST_PATH,
+    STEPS,
+    check_kind,
+    check_names,
+    check_shares,
+    check_whole,
+    check_word,
+    one_sentence,
+)
 
 SHORT = {"integer": "int8star", "batch": "batchscope", "exact": "exact"}  # settings in the name of a trial's folder
 
@@ -88,7 +97,7 @@ class TrialSpec:
         variant: `full-zo`, `cls2`, `cls1` or `full-bp`.
         network: name of the network.
         method: name of the method.
-        data: name of the data set.
+        data: name of the data set, or the path of your own data (docs/data.md).
         batch: samples in a step.
         seed: determines initial weights, order of samples and perturbations.
         steps: training steps, all of them compared.
@@ -114,7 +123,7 @@ class TrialSpec:
     variant: str
     network: str = "lenet5"
     method: str = "elasticzo-int8"
-    data: str = "fashion-mnist-1k"
+    data: str | Path = "fashion-mnist-1k"
     batch: int = 8
     seed: int = 1
     steps: int = 200
@@ -133,6 +142,7 @@ class TrialSpec:
 
     def __post_init__(self) -> None:
         check_names("TrialSpec", {name: getattr(self, name) for name in NAMES})
+        check_names("TrialSpec", {"data": str(self.data) if isinstance(self.data, Path) else self.data}, LONGEST_PATH)
         check_whole("TrialSpec", vars(self), LIMITS)
         if self.first_step + self.steps > STEPS + 1:
             raise RigError(
@@ -187,7 +197,7 @@ class TrialSpec:
         return "-".join([*parts, f"seed{self.seed}"])
 
 
-NAMES = ("board", "variant", "network", "method", "data", "network_in")
+NAMES = ("board", "variant", "network", "method", "network_in")
 LIMITS = {
     "batch": (1, 65535), "seed": (0, 2**32 - 1), "steps": (1, STEPS), "evaluate": (0, 10_000_000),
     "evaluate_every": (0, STEPS),

@@ -28,7 +28,7 @@ def read_at(images: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Interpolate images bilinearly at given positions; outside the image, the nearest pixel counts.
 
     Args:
-        images: int64 [n, height, width, channels].
+        images: integers [n, height, width, channels].
         y, x: int64 positions with 16 bits of fraction, [n or 1, height', width'].
 
     Returns:

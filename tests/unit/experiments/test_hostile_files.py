@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hil.bounded_npz import read_npz
 from hil.errors import RigError
 from hil.experiments.command import CERTIFICATES, _kept
 from hil.experiments.curve import (
@@ -26,7 +27,6 @@ from hil.experiments.curve import (
     write_run,
 )
 from hil.experiments.exponents import ExponentRun
-from hil.graph.npz import read_npz
 from hil.networks import build
 from tests.bombs import in_little_memory
 from tests.mutate import damaged_bytes, damaged_fields
@@ -158,7 +158,7 @@ def test_a_bomb_of_a_checkpoint_ends_at_the_cap(tmp_path: Path, members: int) ->
                 member.write(npy(f"{{'descr': '|i1', 'fortran_order': False, 'shape': ({size},), }}"))
                 for _ in range(size >> 20):
                     member.write(bytes(1 << 20))
-    said = in_little_memory("from hil.graph.npz import read_npz; read_npz(path, 'give another')", path)
+    said = in_little_memory("from hil.bounded_npz import read_npz; read_npz(path, 'give another')", path)
     assert "bomb.npz, unpacked, has more than " in said and said.endswith("give another.")
 
 

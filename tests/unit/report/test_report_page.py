@@ -98,6 +98,43 @@ def test_whose_firmware_ran_is_on_the_page(record):
         assert ("the user's own: not in the manifest" in body.replace("&#39;", "'")) is not in_manifest
 
 
+def data_card(**changes):
+    classes = [
+        {"label": 0, "name": "<b>cat</b>", "train": 1200, "test": 31},
+        {"label": 1, "name": "dog", "train": 7, "test": 0},
+    ]
+    card = {
+        "name": "Pets", "kind": "images by class", "file": "pets", "changes": "+fog-5", "sha256": "d" * 64,
+        "sha256_of": "all images", "licence": "CC0 & more", "source": "a shelter", "split": "by content", "split_seed": 9,
+        "shape": [28, 28, 1], "range": None, "classes": classes,
+    }  # fmt: skip
+    return card | changes
+
+
+def test_the_data_card_is_on_the_page(record):
+    body = trial_of(record((make_trial(data_card=data_card()), make_steps(60))))
+    for wanted in (
+        "<dd>Pets+fog-5</dd>", "images by class, <code>pets</code>", "CC0 &amp; more", "a shelter", "by content; seed 9",
+        "1,207 and 31, 28 x 28 x 1 bytes each", "d" * 64, "&lt;b&gt;cat&lt;/b&gt;",
+        '<td>dog</td><td class="n">7</td><td class="n">0</td>',
+    ):  # fmt: skip
+        assert wanted in body, wanted
+    assert "a byte p stands for" not in body and "<b>cat" not in body
+
+
+def test_how_numbers_became_bytes_is_on_the_page(record):
+    for by, wanted in (
+        ({"rule": "of training", "scale": [0.5], "zero": [-3]}, "0.5 x (p - -3); of training"),
+        ({"rule": "of training", "scale": [0.5, 0.25], "zero": [1, 2]}, "2 scales from 0.25 to 0.5; of training"),
+    ):
+        body = trial_of(record((make_trial(data_card=data_card(range=by)), make_steps(60))))
+        assert re.search(r"a byte p stands for</dt><dd>.*?</dd>", body)[0].endswith(f"{wanted}</dd>")
+
+
+def test_a_record_without_a_card_has_a_page(record):
+    assert "Data card" not in trial_of(record((make_trial(), make_steps(60))))
+
+
 def test_a_blocked_trial_alone_renders_without_figures(record):
     folder = record((blocked_trial("no probe & no <b>board</b>."), NO_STEPS))
     for page in (overview_of(folder), trial_of(folder)):

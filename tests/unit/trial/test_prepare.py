@@ -99,6 +99,48 @@ def test_labels_for_which_the_network_has_no_class(tmp_path):
         prepare(spec(data=f"idx:{tmp_path}", evaluate=0))
 
 
+def features(path, shape, classes=2):
+    rng = np.random.default_rng(5)
+    count = 40 * classes
+    with path.open("wb") as file:
+        np.savez(file, x=rng.normal(size=(count, *shape)), y=np.arange(count) % classes)
+    return path
+
+
+def test_own_data_have_the_shape_of_the_network_and_its_range(tmp_path):
+    path = features(tmp_path / "mine.npz", (784,))
+    prepared = prepare(spec(data=path, evaluate=4))
+    assert prepared.data.train_images.shape[1:] == (28, 28, 1) and len(prepared.data.card.range.scale) == 1
+    (tmp_path / "card.toml").write_text('range = "network"')
+    for network, method, variant, scale, zero in (
+        ("lenet5", "elasticzo-int8", "cls1", 1 / 256, 0),  # p >> 1 with exponent -7
+        ("lenet5-float32", "elasticzo-fp32", "cls1", float(np.float32(1 / 255)), 0),
+    ):
+        of_network = prepare(spec(data=str(path), evaluate=4, network=network, method=method, variant=variant)).data
+        assert (of_network.card.range.scale, of_network.card.range.zero) == ((scale,), (zero,))
+
+
+@pytest.mark.parametrize(
+    ("shape", "classes", "said"),
+    [
+        ((30, 4), 2, r"the images of .*mine.npz are 30x1x4, lenet5 takes 28x28x1"),
+        ((784,), 11, r"mine.npz has the label 10, lenet5 has 10 classes"),
+    ],
+)
+def test_own_data_that_do_not_fit_the_network(tmp_path, shape, classes, said):
+    with pytest.raises(RigError, match=said):
+        prepare(spec(data=features(tmp_path / "mine.npz", shape, classes), evaluate=4))
+
+
+def test_a_path_may_be_longer_than_a_name(tmp_path):
+    folder = tmp_path / ("long" * 30)
+    folder.mkdir()
+    assert prepare(spec(data=features(folder / "mine.npz", (784,)), evaluate=4)).data.card.file == "mine.npz"
+    for wrong in ("", "x" * 5000, 7, None):
+        with pytest.raises(RigError, match="TrialSpec: data is"):
+            spec(data=wrong)
+
+
 def test_a_network_in_bfp8_lies_nowhere_else():
     with pytest.raises(RigError, match=r"network_in is 'flash' with elasticzo-int8.*leave it out"):
         prepare(spec(network_in="flash"))

@@ -17,18 +17,20 @@ LARGEST = 256 << 20  # bytes of a file, and of all its arrays: the weights of th
 HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what np.savez writes; other decompressors take no cap
 SUFFIX = ".npy"
+NUMBERS = "biuf"  # kinds of dtype: bool, int, uint, float
 
 
-def read_npz(path: Path, cure: str, most: int = LARGEST) -> dict[str, np.ndarray]:
+def read_npz(path: Path, cure: str, most: int = LARGEST, kinds: str = NUMBERS) -> dict[str, np.ndarray]:
     """Return the arrays of an .npz file by name.
 
     Args:
         path: of the file.
         cure: what to do about a wrong one, for a sentence.
         most: bytes that the file may have, and all arrays together.
+        kinds: NumPy's letters for the kinds of dtype that the arrays may have.
 
     Raises:
-        RigError: it is missing, damaged, too large, or holds anything but arrays of plain numbers.
+        RigError: it is missing, damaged, too large, or holds anything but arrays of these kinds.
     """
     data, name = read_file(path, most, cure), str(path)
     arrays: dict[str, np.ndarray] = {}
@@ -38,7 +40,8 @@ def read_npz(path: Path, cure: str, most: int = LARGEST) -> dict[str, np.ndarray
                 key = member.filename.removesuffix(SUFFIX)
                 if key == member.filename or key in arrays:
                     raise ValueError(f"its member {member.filename[:40]!r} is no array, or is there twice")
-                arrays[key] = _array(file, member, most - sum(array.nbytes for array in arrays.values()), name, cure)
+                left = most - sum(array.nbytes for array in arrays.values())
+                arrays[key] = _array(file, member, left, kinds, name, cure)
     except RigError:
         raise
     except Exception as error:  # a damaged zip file may raise nearly anything
@@ -46,7 +49,7 @@ def read_npz(path: Path, cure: str, most: int = LARGEST) -> dict[str, np.ndarray
     return arrays
 
 
-def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, name: str, cure: str) -> np.ndarray:
+def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, kinds: str, name: str, cure: str) -> np.ndarray:
     """Unpack one member and make its array; the bytes are there before their shape is believed.
 
     Raises:
@@ -62,7 +65,7 @@ def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, name: str,
     shape, by_columns, dtype = HEADERS[version](stream)
     size = math.prod(shape) * dtype.itemsize
     numbers = stream.read()
-    if dtype.kind not in "biuf" or min(shape, default=0) < 0 or size != len(numbers):
+    if dtype.kind not in kinds or min(shape, default=0) < 0 or size != len(numbers):
         raise ValueError(
             f"{member.filename[:40]!r} holds {len(numbers)} bytes where its header says {dtype}{list(shape)}"
         )
