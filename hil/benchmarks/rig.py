@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 
 from hil.benchmarks import first_step, method_rates, one_core
+from hil.benchmarks.emulator import bare_rows, processor_seconds
 from hil.benchmarks.rows import Row, show
 from hil.data import batches
 from hil.link.session import Session, fresh_nonce
 from hil.reference.methods import reference_of
 from hil.rig import Bench, Rig
+from hil.standins import StandIn
 from hil.targets import open_target
 from hil.trial import TrialSpec
 from hil.trial.device import Device
@@ -72,7 +74,7 @@ def _board(prepared: Prepared) -> Iterator[Row]:
             note = f"{prepared.board.name}, {taken.endpoints.reality}"
             yield Row("connect, flash, greet", time.perf_counter() - started, "s", note)
             yield from _link(prepared, device)
-            yield from _training(prepared, device)
+            yield from _training(prepared, device, taken.stand_in)
         finally:
             target.close()
 
@@ -100,9 +102,10 @@ def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
     yield Row("link, network upload", sent, "bytes/s (wall)", note)
 
 
-def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
+def _training(prepared: Prepared, device: Device, stand_in: StandIn | None) -> Iterator[Row]:
     device.configure(prepared.method.configuration(prepared.settings, prepared.slots, 0))
     order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
+    before = processor_seconds(stand_in.process.pid) if stand_in else 0.0
     cycles, stepping, started = 0, 0.0, time.perf_counter()
     for step in range(STEPS):
         device.samples(*_batch(prepared, next(order)))
@@ -116,3 +119,7 @@ def _training(prepared: Prepared, device: Device) -> Iterator[Row]:
     yield Row("cycles a step", cycles / STEPS, "cycles", note)
     note = "while the board trains, with counting on; a count on the virtual board only"
     yield Row("instructions", cycles / stepping, "instructions/s", note)
+    if stand_in and prepared.board.stand_in == "virtual":
+        rate = cycles / (processor_seconds(stand_in.process.pid) - before)
+        yield Row("instructions, whole process", rate, "instructions/s", "the same steps by processor time")
+        yield from bare_rows()

@@ -52,7 +52,7 @@ class KernelMachine:
         """Copy values into new memory, aligned to 16 bytes, and return the address."""
         data = values if isinstance(values, bytes) else values.tobytes()
         address = self.room(len(data))
-        self._core.poke(address, data)
+        self._core.store(address, data)
         return address
 
     def room(self, size: int) -> int:
@@ -61,7 +61,7 @@ class KernelMachine:
         self._free += -(-size // 16) * 16
         if self._free > DATA + DATA_SIZE - STACK:
             raise MemoryError(f"{size} bytes do not fit into the {DATA_SIZE} bytes of the kernel machine")
-        self._core.poke(address, b"\xa5" * size)
+        self._core.store(address, b"\xa5" * size)
         return address
 
     def get(self, address: int, shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -84,17 +84,25 @@ class KernelMachine:
         core, words = self._core, [argument & 0xFFFF_FFFF for argument in arguments]
         on_stack = struct.pack(f"<{max(len(words) - 4, 0)}I", *words[4:])
         stack = (DATA + DATA_SIZE - len(on_stack)) & ~7
-        core.poke(stack, on_stack)
+        core.store(stack, on_stack)
         for register, word in zip(R[:4], words, strict=False):
             core.set(register, word)
         for register, value in ((SP, stack), (LR, RETURN | 1), (XPSR, THUMB), (PC, self._symbols[function])):
             core.set(register, value)
         before = core.count
-        ended = core.run(before + MOST, watch=False)
+        ended = self.run(before + MOST)
         if ended is not Ended.BREAKPOINT:
             raise RuntimeError(f"{function} ended by {ended.name} at 0x{core.get(PC):08X}: {core.fault}")
         self.result = core.get(R[0])
         return core.count - before
+
+    def run(self, limit: int) -> Ended:
+        """Run until the function returns, or until this count of instructions."""
+        return self._core.run(limit, watch=False)
+
+    def forget_data(self) -> None:
+        """Give all memory that `put` and `room` have used to later calls."""
+        self._free = DATA
 
 
 class KernelCalls:

@@ -9,35 +9,19 @@ from __future__ import annotations
 import ctypes
 import struct
 
-from llvmlite import binding, ir
+from llvmlite import ir
 
 from hil.standins.virtual.chip.count import COUNT_MASK, HAS_SEV, MAY_UNMASK, NARROW, WIDE, Encoding, Slot, Stop
+from hil.standins.virtual.chip.native import I16, I32, I64, UC, State, compiled
 
-_I16, _I32, _I64 = (ir.IntType(bits) for bits in (16, 32, 64))
-_HALFWORDS, _STATE, _UC = _I16.as_pointer(), _I64.as_pointer(), ir.IntType(8).as_pointer()
-_STOP = ir.FunctionType(_I32, [_UC])  # uc_emu_stop
+_HALFWORDS, _STATE = I16.as_pointer(), I64.as_pointer()
+_STOP = ir.FunctionType(I32, [UC])  # uc_emu_stop
 _FIRST_WIDE = 0xE800  # from this first halfword on, an instruction has 32 bits
-
-
-class _State:
-    """The shared state in the code of a builder: state[slot] emits a load, state[slot] = value a store."""
-
-    def __init__(self, builder: ir.IRBuilder, pointer: ir.Value) -> None:
-        self._builder, self._pointer = builder, pointer
-
-    def __getitem__(self, slot: int | ir.Value) -> ir.Value:
-        return self._builder.load(self._place(slot))
-
-    def __setitem__(self, slot: int, value: int | ir.Value) -> None:
-        self._builder.store(_I64(value) if isinstance(value, int) else value, self._place(slot))
-
-    def _place(self, slot: int | ir.Value) -> ir.Value:
-        return self._builder.gep(self._pointer, [_I64(slot) if isinstance(slot, int) else slot])
 
 
 def _define_scan(module: ir.Module) -> ir.Function:
     """Add `int64 scan(uint16 code[], int64 length)`: number of instructions in `length` halfwords, with their flags."""
-    scan = ir.Function(module, ir.FunctionType(_I64, [_HALFWORDS, _I64]), "scan")
+    scan = ir.Function(module, ir.FunctionType(I64, [_HALFWORDS, I64]), "scan")
     code, length = scan.args
     enter, loop, body, wide, narrow, miscellaneous, after, end = (
         scan.append_basic_block(name)
@@ -47,18 +31,18 @@ def _define_scan(module: ir.Module) -> ir.Function:
     b.branch(loop)
 
     b.position_at_end(loop)
-    at, count, flags = (b.phi(_I64, name) for name in ("at", "count", "flags"))
+    at, count, flags = (b.phi(I64, name) for name in ("at", "count", "flags"))
     b.cbranch(b.icmp_signed("<", at, length), body, end)
 
     b.position_at_end(body)
     first = _halfword(b, code, at)
-    b.cbranch(b.icmp_signed(">=", first, _I64(_FIRST_WIDE)), wide, narrow)
+    b.cbranch(b.icmp_signed(">=", first, I64(_FIRST_WIDE)), wide, narrow)
 
     b.position_at_end(wide)
-    second_at = b.add(at, _I64(1))
+    second_at = b.add(at, I64(1))
     inside = b.icmp_signed("<", second_at, length)  # the block may end within an instruction: then the second is 0
-    second = b.select(inside, _halfword(b, code, b.select(inside, second_at, at)), _I64(0))
-    wide_flags = _flags(b, b.or_(b.shl(first, _I64(16)), second), WIDE)
+    second = b.select(inside, _halfword(b, code, b.select(inside, second_at, at)), I64(0))
+    wide_flags = _flags(b, b.or_(b.shl(first, I64(16)), second), WIDE)
     b.branch(after)
 
     b.position_at_end(narrow)
@@ -69,16 +53,16 @@ def _define_scan(module: ir.Module) -> ir.Function:
     b.branch(after)
 
     b.position_at_end(after)
-    halfwords, new_flags = b.phi(_I64), b.phi(_I64)
+    halfwords, new_flags = b.phi(I64), b.phi(I64)
     for block, size, found in (
         (wide, 2, wide_flags),
-        (narrow, 1, _I64(0)),
+        (narrow, 1, I64(0)),
         (miscellaneous, 1, narrow_flags),
     ):
-        halfwords.add_incoming(_I64(size), block)
+        halfwords.add_incoming(I64(size), block)
         new_flags.add_incoming(found, block)
-    for total, addend in ((at, b.add(at, halfwords)), (count, b.add(count, _I64(1))), (flags, b.or_(flags, new_flags))):
-        total.add_incoming(_I64(0), enter)
+    for total, addend in ((at, b.add(at, halfwords)), (count, b.add(count, I64(1))), (flags, b.or_(flags, new_flags))):
+        total.add_incoming(I64(0), enter)
         total.add_incoming(addend, after)
     b.branch(loop)
 
@@ -92,61 +76,61 @@ def _define_look_up(module: ir.Module, scan: ir.Function) -> ir.Function:
 
     It is 0 if no region contains the block.
     """
-    look_up = ir.Function(module, ir.FunctionType(_I64, [_STATE, _I64, _I64]), "look_up")
+    look_up = ir.Function(module, ir.FunctionType(I64, [_STATE, I64, I64]), "look_up")
     pointer, address, length = look_up.args
     enter, loop, body, found, after, nowhere = (
         look_up.append_basic_block(name) for name in ("enter", "loop", "body", "found", "after", "nowhere")
     )
     b = ir.IRBuilder(enter)
-    state = _State(b, pointer)
-    first_region = _I64(Slot.REGIONS + 1)
-    end_of_regions = b.add(first_region, b.mul(state[Slot.REGIONS], _I64(4)))
+    state = State(b, pointer)
+    first_region = I64(Slot.REGIONS + 1)
+    end_of_regions = b.add(first_region, b.mul(state[Slot.REGIONS], I64(4)))
     b.branch(loop)
 
     b.position_at_end(loop)
-    region = b.phi(_I64, "region")
+    region = b.phi(I64, "region")
     b.cbranch(b.icmp_signed("<", region, end_of_regions), body, nowhere)
 
     b.position_at_end(body)
-    base, end, code, first_entry = (state[b.add(region, _I64(field))] for field in range(4))
+    base, end, code, first_entry = (state[b.add(region, I64(field))] for field in range(4))
     inside = b.and_(b.icmp_signed(">=", address, base), b.icmp_signed("<", address, end))
     b.cbranch(inside, found, after)
 
     b.position_at_end(found)
-    offset = b.ashr(b.sub(address, base), _I64(1))
+    offset = b.ashr(b.sub(address, base), I64(1))
     halfwords = b.gep(b.inttoptr(code, _HALFWORDS), [offset])
-    with b.if_then(b.icmp_signed("<", first_entry, _I64(0))):  # the core may change this memory
+    with b.if_then(b.icmp_signed("<", first_entry, I64(0))):  # the core may change this memory
         b.ret(b.call(scan, [halfwords, length]))
     entry = b.add(first_entry, offset)
     count_place, size_place = (
         b.gep(b.inttoptr(state[slot], _HALFWORDS), [entry]) for slot in (Slot.COUNTS, Slot.SIZES)
     )
-    is_new = b.icmp_signed("==", b.load(count_place), _I16(0))
-    has_other_size = b.icmp_signed("!=", b.zext(b.load(size_place), _I64), length)
+    is_new = b.icmp_signed("==", b.load(count_place), I16(0))
+    has_other_size = b.icmp_signed("!=", b.zext(b.load(size_place), I64), length)
     with b.if_then(b.or_(is_new, has_other_size), likely=False):
-        b.store(b.trunc(b.call(scan, [halfwords, length]), _I16), count_place)
-        b.store(b.trunc(length, _I16), size_place)
-        lowest, highest, following = state[Slot.FIRST_CACHED], state[Slot.END_CACHED], b.add(entry, _I64(1))
+        b.store(b.trunc(b.call(scan, [halfwords, length]), I16), count_place)
+        b.store(b.trunc(length, I16), size_place)
+        lowest, highest, following = state[Slot.FIRST_CACHED], state[Slot.END_CACHED], b.add(entry, I64(1))
         state[Slot.FIRST_CACHED] = b.select(b.icmp_signed("<", entry, lowest), entry, lowest)
         state[Slot.END_CACHED] = b.select(b.icmp_signed(">", following, highest), following, highest)
-    b.ret(b.zext(b.load(count_place), _I64))
+    b.ret(b.zext(b.load(count_place), I64))
 
     b.position_at_end(after)
     region.add_incoming(first_region, enter)
-    region.add_incoming(b.add(region, _I64(4)), after)
+    region.add_incoming(b.add(region, I64(4)), after)
     b.branch(loop)
 
     b.position_at_end(nowhere)
-    b.ret(_I64(0))
+    b.ret(I64(0))
     return look_up
 
 
 def _define_block_hook(module: ir.Module, look_up: ir.Function) -> None:
     """Add `void block_hook(uc_engine *uc, uint64 address, uint32 size, int64 state[])`, for UC_HOOK_BLOCK."""
-    hook = ir.Function(module, ir.FunctionType(ir.VoidType(), [_UC, _I64, _I32, _STATE]), "block_hook")
+    hook = ir.Function(module, ir.FunctionType(ir.VoidType(), [UC, I64, I32, _STATE]), "block_hook")
     uc, address, size32, pointer = hook.args
     b = ir.IRBuilder(hook.append_basic_block("enter"))
-    state = _State(b, pointer)
+    state = State(b, pointer)
 
     def stop_if(condition: ir.Value, why: Stop) -> None:
         with b.if_then(condition, likely=False):
@@ -154,17 +138,17 @@ def _define_block_hook(module: ir.Module, look_up: ir.Function) -> None:
             b.call(b.inttoptr(state[Slot.STOP_CALL], _STOP.as_pointer()), [uc])
             b.ret_void()
 
-    may_unmask = _is_set(b, state[Slot.FLAGS], _I64(MAY_UNMASK))
-    watched = b.icmp_signed("!=", state[Slot.WATCH], _I64(0))
+    may_unmask = _is_set(b, state[Slot.FLAGS], I64(MAY_UNMASK))
+    watched = b.icmp_signed("!=", state[Slot.WATCH], I64(0))
     reached = b.icmp_signed(">=", state[Slot.COUNT], state[Slot.LIMIT])
     stop_if(b.or_(reached, b.and_(watched, may_unmask)), Stop.LIMIT)
 
-    size = b.zext(size32, _I64)
-    entry = b.call(look_up, [pointer, address, b.lshr(size, _I64(1))])
+    size = b.zext(size32, I64)
+    entry = b.call(look_up, [pointer, address, b.lshr(size, I64(1))])
     stop_if(_is_set(b, entry, state[Slot.REFUSED]), Stop.REFUSED)
-    with b.if_then(_is_set(b, entry, _I64(HAS_SEV)), likely=False):
+    with b.if_then(_is_set(b, entry, I64(HAS_SEV)), likely=False):
         state[Slot.EVENT] = 1
-    count = b.and_(entry, _I64(COUNT_MASK))
+    count = b.and_(entry, I64(COUNT_MASK))
     state[Slot.BLOCK] = address
     state[Slot.BLOCK_SIZE] = size
     state[Slot.BLOCK_COUNT] = count
@@ -174,40 +158,30 @@ def _define_block_hook(module: ir.Module, look_up: ir.Function) -> None:
 
 
 def _halfword(b: ir.IRBuilder, code: ir.Value, index: ir.Value) -> ir.Value:
-    return b.zext(b.load(b.gep(code, [index])), _I64)
+    return b.zext(b.load(b.gep(code, [index])), I64)
 
 
 def _matches(b: ir.IRBuilder, word: ir.Value, mask: int, value: int) -> ir.Value:
-    return b.icmp_signed("==", b.and_(word, _I64(mask)), _I64(value))
+    return b.icmp_signed("==", b.and_(word, I64(mask)), I64(value))
 
 
 def _is_set(b: ir.IRBuilder, word: ir.Value, mask: ir.Value) -> ir.Value:
     """Return whether `word` has a bit of `mask`."""
-    return b.icmp_signed("!=", b.and_(word, mask), _I64(0))
+    return b.icmp_signed("!=", b.and_(word, mask), I64(0))
 
 
 def _flags(b: ir.IRBuilder, word: ir.Value, encodings: tuple[Encoding, ...]) -> ir.Value:
     """Return the flags of the encodings that an instruction matches."""
-    flags = _I64(0)
+    flags = I64(0)
     for flag, mask, value in encodings:
-        flags = b.or_(flags, b.select(_matches(b, word, mask, value), _I64(flag), _I64(0)))
+        flags = b.or_(flags, b.select(_matches(b, word, mask, value), I64(flag), I64(0)))
     return flags
 
 
-def _compiled() -> binding.ExecutionEngine:
-    """Return the engine that owns the code of `scan` and `block_hook`."""
-    module = ir.Module("block_hook")
-    scan = _define_scan(module)
-    _define_block_hook(module, _define_look_up(module, scan))
-    binding.initialize_native_target()
-    binding.initialize_native_asmprinter()
-    machine = binding.Target.from_default_triple().create_target_machine(opt=2)
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(str(module)), machine)
-    engine.finalize_object()
-    return engine
-
-
-_ENGINE = _compiled()
+_MODULE = ir.Module("block_hook")
+_SCAN = _define_scan(_MODULE)
+_define_block_hook(_MODULE, _define_look_up(_MODULE, _SCAN))
+_ENGINE = compiled(_MODULE)
 address = _ENGINE.get_function_address("block_hook")
 _scan = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64)(_ENGINE.get_function_address("scan"))
 

@@ -18,10 +18,11 @@ from unicorn.unicorn_py3.unicorn import uclib
 from hil.standins.virtual.chip import block_hook
 from hil.standins.virtual.chip.core_registers import PC, XPSR, RegisterSet
 from hil.standins.virtual.chip.count import MAX_REGIONS, STATE_LENGTH, Slot, Stop
-from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, PREFETCH_ABORT, Ended
+from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, Ended
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.mapping import MappedMemories, Read, Write
 from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.ram_pages import RamPages
 
 NOWHERE = 0xFFFFFFFE  # `until` of a run: an address that is never executed, because it is in the system space
 EXC_RETURN = 0xFFFFFFE0  # the lowest value of LR that returns from an exception
@@ -58,6 +59,8 @@ class Core(MappedMemories):
         self.on_code_changed: list[Callable[[], None]] = []
         self._stepping = False
         super().__init__(uc, memories, peripherals, read, write)
+        rams = tuple(memory for memory in memories if memory.writable)
+        self._pages = RamPages(uc, rams, self._shared.ctypes.data + int(Slot.LIMIT) * self._shared.itemsize)
         self._install_hooks()
 
     # registers
@@ -128,6 +131,9 @@ class Core(MappedMemories):
         # Unicorn's own instruction count only works in blocks translated for it, and slows these blocks down for good.
         self._stale_code = self._stepping = True
         ended = self._go(1)
+        while self._pages.new_code and self.count == before:  # it ended before the instruction
+            self.state[Slot.LIMIT] = before + 1
+            ended = self._go(1)
         self._stale_code, self._stepping = True, False
         self.state[Slot.COUNT] = before + (0 if ended in NOT_EXECUTED else together)
         return ended
@@ -152,7 +158,10 @@ class Core(MappedMemories):
     def _go(self, instructions: int) -> Ended:
         if self._make_changes() or self._stale_code:
             self.uc.ctl_flush_tb()  # type: ignore[attr-defined] # made at run time, from a table of controls
+            self._pages.forget_code()
             self._stale_code = False
+        elif self._pages.new_code:
+            self._pages.forget_rights()
         self.state[Slot.STOPPED] = Stop.NONE
         self._ended = None
         pc = self.get(PC)
@@ -236,9 +245,6 @@ class Core(MappedMemories):
         self.uc.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
 
     def _on_exception(self, _uc: unicorn.Uc, number: int, _data: object) -> None:
-        if number == PREFETCH_ABORT and self._is_exception_return(self.get(PC)):
-            self.uc.emu_stop()  # on a core with an MPU the branch to EXC_RETURN ends here, before the unmapped fetch
-            return
         if number not in BY_EXCEPTION:
             why = f"the emulator raised its exception {number} at 0x{self.get(PC):08X}, which this model does not know"
             self._stop_with(ModelFault(why))

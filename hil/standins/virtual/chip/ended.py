@@ -26,7 +26,6 @@ NOT_EXECUTED = (Ended.BKPT, Ended.BREAKPOINT, Ended.UNDEFINED, Ended.UNALIGNED, 
 
 # Exception numbers from QEMU's target/arm/cpu.h, because Unicorn is based on QEMU. 4 is a data abort: only unaligned
 # accesses cause it, because the memory map catches all other causes (core.Core).
-PREFETCH_ABORT = 3
 BY_EXCEPTION = {
     1: Ended.UNDEFINED, 2: Ended.SVC, 4: Ended.UNALIGNED, 7: Ended.BKPT, 8: Ended.EXCEPTION_RETURN, 17: Ended.REFUSED,
     18: Ended.INVALID_STATE,

@@ -12,6 +12,7 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.memories import Memory, MemoryMap
 
 _READ, _WRITE, _FETCH = "read", "write", "fetch"
+_LAST_ADDRESS = 0xFFFF_FFFF
 _ACCESS = {
     unicorn.UC_MEM_READ_UNMAPPED: _READ, unicorn.UC_MEM_READ_PROT: _READ,
     unicorn.UC_MEM_WRITE_UNMAPPED: _WRITE, unicorn.UC_MEM_WRITE_PROT: _WRITE,
@@ -54,11 +55,12 @@ class MappedMemories(MemoryMap):
         self._guard: Write | None = None
         self._guard_hook: object | None = None
         self._keep: list[object] = []
+        self._watched: dict[tuple[int, int], object] = {}  # hooks by their first and last address
         for memory in memories:
             uc.mem_map_ptr(memory.base, memory.size, _rights(memory), self.bytes[memory.name].ctypes.data)
         for base, size in peripherals:
             self._map_peripherals(base, size)
-        uc.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_bad_access)
+        self._watch_refusals()
 
     def guard_writes(self, memory: str, guard: Write | None) -> None:
         """Let the core write a read-only memory while `guard` is not None.
@@ -94,6 +96,10 @@ class MappedMemories(MemoryMap):
 
         self._when_stopped(protect)
 
+    def is_watched(self, address: int) -> bool:
+        """Return whether Unicorn asks before it refuses an access to an address, for which it makes stores slow."""
+        return any(first <= address <= last for first, last in self._watched)
+
     def closed_reason(self, address: int) -> str | None:
         """Return why the memory at an address is closed; None if it is open or there is no memory."""
         place = self.find(address, 1)
@@ -117,7 +123,31 @@ class MappedMemories(MemoryMap):
         changes, self._changes = self._changes, []
         for change in changes:
             change()
+        if changes:
+            self._watch_refusals()
         return bool(changes)
+
+    def _watch_refusals(self) -> None:
+        """Hook all addresses but those of open RAM, where no access is refused and a hook would make stores slow."""
+        ranges, begin = set(), 0
+        for base, size in sorted((memory.base, self._open_bytes(memory)) for memory in self.memories):
+            if size:
+                ranges.add((begin, base - 1))
+                begin = base + size
+        ranges.add((begin, _LAST_ADDRESS))
+        for gone in set(self._watched) - ranges:
+            self.uc.hook_del(self._watched.pop(gone))
+        for first, last in ranges - set(self._watched):
+            if first <= last:
+                self._watched[first, last] = self.uc.hook_add(
+                    unicorn.UC_HOOK_MEM_INVALID, self._on_bad_access, begin=first, end=last
+                )
+
+    def _open_bytes(self, memory: Memory) -> int:
+        """Return how many bytes from its base on the core may read, write and execute."""
+        if not memory.writable or memory.name in self._refusals:
+            return 0
+        return self._sizes_open.get(memory.name, (memory.size, ""))[0]
 
     def _apply_guard(self, memory: Memory, guard: Write | None) -> None:
         if self._guard_hook is not None:
@@ -165,7 +195,7 @@ class MappedMemories(MemoryMap):
         access = _ACCESS.get(kind, "access")
         if access == _FETCH and self._is_exception_return(address):
             return False
-        why = "the chip has nothing there"
+        why = f"the chip has {'no memory' if access == _FETCH else 'nothing'} there"
         if place is not None:
             why = f"{place[0].name} does not allow it"
             closed = self.closed_reason(address)
