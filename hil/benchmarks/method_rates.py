@@ -1,4 +1,4 @@
-"""How fast the references of ElasticZO FP32, QZO-FF and FQT train on one core, in the form that experiments use."""
+"""How fast the references train on one core, in the form that experiments use; Poor Man's Training also in NumPy."""
 
 from __future__ import annotations
 
@@ -14,22 +14,37 @@ from hil.graph.graph import Graph
 from hil.reference.methods import Reference
 from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.reference.methods.fqt import Fqt
+from hil.reference.methods.poor_mans import PoorMans
 from hil.reference.methods.qzo_ff import QzoFf
-from hil.reference.native import float32, w16a8
+from hil.reference.native import float32, tflite8, w16a8
 from hil.trial.prepare import prepare
 from hil.trial.spec import TrialSpec
 
 STEPS = 10
+DATA = "fashion-mnist-1k"
 
 
 @dataclass(frozen=True)
 class Case:
-    """A method on a network. `unit`: what `per_step` counts of a step, from method and batch."""
+    """A method on a network.
+
+    Attributes:
+        unit: what `per_step` counts of a step, from method and batch.
+        steps: that are measured.
+        arithmetic: named where it is not the one that experiments use.
+    """
 
     spec: TrialSpec
     reference: Callable[[Graph, Any], Reference]
     unit: str
     per_step: Callable[[Any, int], int]
+    steps: int = STEPS
+    arithmetic: str = ""
+
+    @property
+    def name(self) -> str:
+        """What a row calls it."""
+        return ", ".join(filter(None, (f"{self.spec.method} {self.spec.variant}", self.arithmetic)))
 
 
 def _samples(method: Any, batch: int) -> int:
@@ -40,8 +55,20 @@ def _passes(method: Any, batch: int) -> int:
     return int(method.passes()) * batch
 
 
-def _on(variant: str, network: str, method: str, batch: int) -> TrialSpec:
-    return TrialSpec("imxrt1062", variant, network, method, batch=batch, slots=1, steps=1, evaluate=0)
+def _perturbed(method: Any, batch: int) -> int:
+    """Return the passes with a perturbation, from their layer on; each layer has passes of its own."""
+    return batch * sum(method.layer_passes(layer) for layer in method.trained)
+
+
+def _on(variant: str, network: str, method: str, batch: int, data: str = DATA) -> TrialSpec:
+    return TrialSpec("imxrt1062", variant, network, method, data, batch=batch, slots=1, steps=1, evaluate=0)
+
+
+def _poor_mans(network: str, variant: str, batch: int, data: str = DATA) -> Iterator[Case]:
+    """Yield Poor Man's Training with its default settings in C, then in NumPy: a step of so many samples."""
+    spec = _on(variant, network, "poor-mans-training", batch, data)
+    yield Case(spec, tflite8.fastest, "passes/s", _perturbed)
+    yield Case(spec, PoorMans, "passes/s", _perturbed, 1, "NumPy")
 
 
 def _elasticzo_fp32(graph: Graph, settings: Any) -> Reference:
@@ -57,6 +84,8 @@ CASES = (
     Case(_on("full", "lenet5-w16a8", "qzo-ff", 50), _qzo_ff, "passes/s", _passes),
     Case(_on("uint8", "fqt-cnn-uint8", "fqt", 48), Fqt, "samples/s", _samples),
     Case(_on("float32", "fqt-cnn-float32", "fqt", 48), Fqt, "samples/s", _samples),
+    *_poor_mans("resnet-tiny", "adaptive", 4),
+    *_poor_mans("mcunet-128", "block3", 1, f"{DATA}@128x128x3"),
 )
 
 
@@ -65,15 +94,15 @@ def rows() -> Iterator[Row]:
     for case, rate in zip(CASES, one_core.printed_by("method_rates"), strict=True):
         spec = case.spec
         yield Row(
-            f"reference, {spec.method} {spec.variant}", rate, case.unit,
+            f"reference, {case.name}", rate, case.unit,
             f"{spec.network}, batch {spec.batch}, one core",
         )  # fmt: skip
 
 
-def rate_of(case: Case, steps: int = STEPS) -> float:
+def rate_of(case: Case) -> float:
     """Return samples or passes per second of processor time."""
     method, batch = prepare(case.spec).method, case.spec.batch
-    given = one_core.some_batches(load("fashion-mnist-1k"), steps, batch)
+    given = one_core.some_batches(load(case.spec.data), case.steps, batch)
     step = case.reference(method.network, method.settings).step
     return one_core.best_rate(step, given) * case.per_step(method, batch)
 

@@ -30,6 +30,7 @@ from hil.experiments.rate_search import MOST_RATES, RateSearch, above, below, be
 from hil.experiments.train import Training
 from hil.networks import build
 from hil.reference.methods import reference_of, training_loop
+from hil.reference.native.tflite8 import fastest
 from hil.trial.prepare import prepare
 
 from .folders import same
@@ -59,6 +60,19 @@ def test_the_rate_falls_along_half_a_cosine() -> None:
     assert [run.settings(step, schedule).eta for step in (0, 9, 10, 25, 39)] == pytest.approx(
         [0.1, 0.1, *(0.05 * (1 + math.cos(math.pi * epoch / 4)) for epoch in (1, 2, 3))]
     )
+
+
+def test_the_reference_trains_in_c_where_it_can_and_a_certificate_compares_with_numpy() -> None:
+    schedule = SMALL.schedule(4)
+    learner, method = SMALL.learner(None, schedule), SMALL._method(schedule)
+    plain = reference_of(method)
+    assert learner.arithmetic == fastest(method.network, method.settings).arithmetic and plain.arithmetic == "NumPy"
+    data = load(DATA)
+    for chosen in islice(batches(data, SMALL.batch, 1), 2):
+        images, labels = data.train_images[chosen], data.train_labels[chosen]
+        assert learner.step(images, labels) == plain.step(images, labels)
+    deep_zero = replace(SMALL, method="deepzero", given=(("blocks", 8),))
+    assert deep_zero.learner(None, schedule).arithmetic == "NumPy"
 
 
 def ended(epochs: int, loss: float, accuracy: float, moved: float = 0.0, before: float = 0.0) -> list[EpochRow]:

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import pytest
 from engine.conftest import library, make  # noqa: F401 (fixtures)
 
+from hil.reference.native import build
 from tests.built_once import built_once
 from tests.host_make import HOST
 
 from .c_side import CTrainer, engine_library
-from .numpy_side import NumpyTrainer
+from .numpy_side import NativeTrainer, NumpyTrainer
 
 OTHER_KERNELS = ("KERNELS_DSP_IN_C", "KERNELS_THUMB1_IN_C")
 
@@ -21,6 +22,16 @@ OTHER_KERNELS = ("KERNELS_DSP_IN_C", "KERNELS_THUMB1_IN_C")
 def numpy_trainer() -> NumpyTrainer:
     """Return the reference."""
     return NumpyTrainer()
+
+
+@pytest.fixture(scope="session")
+def native_trainer() -> NativeTrainer:
+    """Return the C of the reference."""
+    try:
+        build.library()
+    except build.NotBuilt as reason:
+        pytest.skip(f"no native arithmetic here: {reason}")
+    return NativeTrainer()
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,8 @@ import numpy as np
 import xxhash
 
 from hil.methods import Method
-from hil.reference.methods import Stage, StepOutcome, reference_of
+from hil.reference.methods import Reference, Stage, StepOutcome, reference_of
+from hil.reference.native.tflite8 import fastest
 
 
 class NumpyTrainer:
@@ -18,8 +19,11 @@ class NumpyTrainer:
 
     def begin(self, of: Method) -> None:
         """Begin at the network's own weights."""
-        self._method = reference_of(of)
+        self._method = self._reference(of)
         self._batch: tuple[np.ndarray, np.ndarray] | None = None
+
+    def _reference(self, of: Method) -> Reference:
+        return reference_of(of)
 
     def digests(self) -> tuple[int, ...]:
         """Return the digest of every trained tensor."""
@@ -50,3 +54,14 @@ class NumpyTrainer:
         """Return every stage of a sample."""
         assert self._batch is not None
         return self._method.trace(self._method.weights, *self._batch, slot)
+
+
+class NativeTrainer(NumpyTrainer):
+    """Poor Man's Training in C."""
+
+    name = "C of the reference"
+
+    def _reference(self, of: Method) -> Reference:
+        found = fastest(of.network, of.settings)
+        assert found.arithmetic.startswith("C, "), found.arithmetic
+        return found

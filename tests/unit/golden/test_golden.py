@@ -1,4 +1,4 @@
-"""NumPy and the C engine of this computer against fixtures/golden; neither is compared with the other here.
+"""NumPy, its C and the C engine of this computer against fixtures/golden; neither is compared with the other here.
 
 A virtual board is compared in tests/integration/golden.
 """
@@ -11,16 +11,21 @@ from typing import Any
 import pytest
 
 from hil.data import load
+from hil.methods import METHODS
 
 from .c_side import CTrainer
 from .compare import wrong
-from .numpy_side import NumpyTrainer
+from .numpy_side import NativeTrainer, NumpyTrainer
 from .rows import STEPS, Row, committed, wanted
 from .subjects import all_settings, subject, totals
 from .train import Trainer
 
 ROWS = committed()
 each_row = pytest.mark.parametrize("row", [pytest.param(row, id="-".join(row.key)) for row in ROWS])
+
+
+def in_poor_mans_loop(row: Row) -> bool:
+    return METHODS[row.method].loop == "poor-mans"
 
 
 def check(trainer: Trainer, row: Row) -> None:
@@ -31,6 +36,11 @@ def check(trainer: Trainer, row: Row) -> None:
 @each_row
 def test_numpy(row: Row, numpy_trainer: NumpyTrainer) -> None:
     check(numpy_trainer, row)
+
+
+@pytest.mark.parametrize("row", [pytest.param(row, id="-".join(row.key)) for row in ROWS if in_poor_mans_loop(row)])
+def test_c_of_the_reference(row: Row, native_trainer: NativeTrainer) -> None:
+    check(native_trainer, row)
 
 
 @each_row

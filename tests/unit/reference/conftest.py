@@ -9,6 +9,7 @@ import pytest
 from hil.reference.native.bfp8.library import Native
 from hil.reference.native.build import OWN, NotBuilt, library
 from hil.reference.native.float32.library import Native as Float32Native
+from hil.reference.native.tflite8.library import Native as Tflite8Native
 from hil.reference.native.w16a8.library import Native as W16A8Native
 
 AVX2 = "haswell"  # the first processor that has it
@@ -36,3 +37,8 @@ def native_float32(built: ctypes.CDLL) -> Float32Native:
 @pytest.fixture(scope="session")
 def native_w16a8(built: ctypes.CDLL) -> W16A8Native:
     return W16A8Native(built)
+
+
+@pytest.fixture(scope="session")
+def native_tflite8(built: ctypes.CDLL) -> Tflite8Native:
+    return Tflite8Native(built)
