@@ -43,7 +43,8 @@ def folded(
 def normalized(graph: FloatGraph, images: np.ndarray) -> FloatGraph:
     """Return a graph with a batch normalisation behind each layer with weights but the last, folded into it.
 
-    Mean and variance are those of the images, gamma is 1 and beta 0: what training from scratch begins with.
+    Mean and variance are those of the images, gamma is 1 and beta 0: what training from scratch begins with. They are
+    computed in binary64 and rounded to binary32, so that they are the same on every processor.
 
     Args:
         graph: with drawn weights.
@@ -54,9 +55,9 @@ def normalized(graph: FloatGraph, images: np.ndarray) -> FloatGraph:
         if layer.weights is None or layer.bias is None:
             continue
         until = replace(graph, layers=(*layers[:index], replace(layer, activation="none")))
-        found = until.values(images)[-1].astype(np.float64).reshape(-1, len(layer.bias))
+        found = until.values(images, np.float64)[-1].reshape(-1, len(layer.bias))
         ones = np.ones(len(layer.bias))
-        mean, variance = found.mean(axis=0), found.var(axis=0)
+        mean, variance = (moment.astype(np.float32) for moment in (found.mean(axis=0), found.var(axis=0)))
         weights, bias = folded(layer.op, layer.weights, layer.bias, ones, 0 * ones, mean, variance, EPSILON)
         layers[index] = replace(layer, weights=weights, bias=bias)
     return replace(graph, layers=tuple(layers))

@@ -81,9 +81,12 @@ class FloatGraph:
             shapes.append(layer.out_shape(shapes[layer.reads[0]]))
         return shapes
 
-    def values(self, images: np.ndarray) -> list[np.ndarray]:
-        """Return all values of a forward pass, float32 [n, h, w, c], of uint8 images [n, h, w, c]."""
-        values = [(images.astype(np.float32) - np.float32(self.black)) / np.float32(self.unit)]
+    def values(self, images: np.ndarray, kind: type[np.floating] = np.float32) -> list[np.ndarray]:
+        """Return all values of a forward pass, float32 [n, h, w, c], of uint8 images [n, h, w, c].
+
+        The last bits of float32 sums depend on the processor. With `kind` float64 those of rounded results do not.
+        """
+        values = [(images.astype(kind) - kind(self.black)) / kind(self.unit)]
         for layer, shape in zip(self.layers, self.shapes()[1:], strict=True):
             out = _run(layer, [values[value] for value in layer.reads], shape)
             values.append(np.clip(out, *LIMITS[layer.activation]))
@@ -121,7 +124,7 @@ def _over_taps(layer: FloatLayer, x: np.ndarray, shape: Shape, outside: float, w
     """Fold `with_tap` over the taps of the windows; what lies in the padding is `outside`."""
     pad, stride = layer.pad, layer.stride
     padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)), constant_values=outside)
-    out = np.full((len(x), *shape), outside, np.float32)
+    out = np.full((len(x), *shape), outside, x.dtype)
     for ky in range(layer.kernel[0]):
         for kx in range(layer.kernel[1]):
             tap = padded[:, ky : ky + stride * shape[0] : stride, kx : kx + stride * shape[1] : stride]
