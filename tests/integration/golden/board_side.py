@@ -35,6 +35,7 @@ class BoardTrainer:
         """Load the network and configure; a step has as long as in a trial."""
         self._device.step_deadline_s = max(STEP_DEADLINE_S, of.step_macs() / SLOWEST_MACS_S)
         self._device.load(of.file())
+        self._classes = of.network.classes
         return self._device.configure(of.configuration(of.settings, of.settings.batch, 0)).arena_planned
 
     def digests(self) -> tuple[int, ...]:
@@ -51,7 +52,7 @@ class BoardTrainer:
 
     def infer(self) -> tuple[int, int]:
         """Return the predicted class of the sample in slot 0, and the digest of its logits."""
-        reply = self._device.infer(1)
+        reply = self._device.infer(1, self._classes)
         return reply.predictions[0], reply.logits_digest
 
     def trace(self, slot: int, stages: int) -> Sequence[int]:
