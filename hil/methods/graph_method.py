@@ -67,12 +67,13 @@ class GraphMethod(Method):
 
     def remarks(self) -> tuple[str, ...]:
         """Say how many trained weights the first step clips (docs/arithmetic-zeroth-order.md, section 2)."""
-        weights = [self.network.layers[index].weights for index in self.trained if self.settings.trains_weights]
-        beyond = sum(int((np.abs(one) > LARGEST_AT_REST).sum()) for one in weights if one is not None)
+        layers = [self.network.layers[index] for index in self.trained if self.settings.trains_weights]
+        weights = [layer.weights for layer in layers if layer.weights is not None]
+        beyond = sum(int((np.abs(one) > LARGEST_AT_REST).sum()) for one in weights)
         if not beyond:
             return ()
         return (
-            f"{beyond:,} of {sum(one.size for one in weights if one is not None):,} trained weights of the network file "
+            f"{beyond:,} of {sum(one.size for one in weights):,} trained weights of the network file "
             f"are {LARGEST_AT_REST + 1} or -{LARGEST_AT_REST + 1}: the first step clips them to +-{LARGEST_AT_REST}, "
             "where weights rest in training.",
         )
