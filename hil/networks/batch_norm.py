@@ -55,7 +55,7 @@ def normalized(graph: FloatGraph, images: np.ndarray) -> FloatGraph:
         if layer.weights is None or layer.bias is None:
             continue
         until = replace(graph, layers=(*layers[:index], replace(layer, activation="none")))
-        found = until.values(images, np.float64)[-1].reshape(-1, len(layer.bias))
+        found = until.values(images)[-1].reshape(-1, len(layer.bias))
         ones = np.ones(len(layer.bias))
         mean, variance = (moment.astype(np.float32) for moment in (found.mean(axis=0), found.var(axis=0)))
         weights, bias = folded(layer.op, layer.weights, layer.bias, ones, 0 * ones, mean, variance, EPSILON)

@@ -81,12 +81,12 @@ class FloatGraph:
             shapes.append(layer.out_shape(shapes[layer.reads[0]]))
         return shapes
 
-    def values(self, images: np.ndarray, kind: type[np.floating] = np.float32) -> list[np.ndarray]:
-        """Return all values of a forward pass, float32 [n, h, w, c], of uint8 images [n, h, w, c].
+    def values(self, images: np.ndarray) -> list[np.ndarray]:
+        """Return all values of a forward pass, float64 [n, h, w, c], of uint8 images [n, h, w, c].
 
-        The last bits of float32 sums depend on the processor. With `kind` float64 those of rounded results do not.
+        The last bits of sums depend on the processor. Those of a result that is rounded to float32 practically do not.
         """
-        values = [(images.astype(kind) - kind(self.black)) / kind(self.unit)]
+        values = [(images.astype(np.float64) - self.black) / self.unit]
         for layer, shape in zip(self.layers, self.shapes()[1:], strict=True):
             out = _run(layer, [values[value] for value in layer.reads], shape)
             values.append(np.clip(out, *LIMITS[layer.activation]))
@@ -100,7 +100,7 @@ def _run(layer: FloatLayer, reads: list[np.ndarray], shape: Shape) -> np.ndarray
     if layer.op is Op.MULTIPLY:
         return x * reads[1]
     if layer.op is Op.HARD_SWISH:
-        return x * np.clip(x + 3, 0, 6) / np.float32(6)
+        return x * np.clip(x + 3, 0, 6) / 6
     if layer.op is Op.MAX_POOL:
         return _over_taps(layer, x, shape, -np.inf, lambda out, tap, _: np.maximum(out, tap))
     if layer.op is Op.AVERAGE_POOL:
@@ -124,7 +124,7 @@ def _over_taps(layer: FloatLayer, x: np.ndarray, shape: Shape, outside: float, w
     """Fold `with_tap` over the taps of the windows; what lies in the padding is `outside`."""
     pad, stride = layer.pad, layer.stride
     padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)), constant_values=outside)
-    out = np.full((len(x), *shape), outside, x.dtype)
+    out = np.full((len(x), *shape), outside)
     for ky in range(layer.kernel[0]):
         for kx in range(layer.kernel[1]):
             tap = padded[:, ky : ky + stride * shape[0] : stride, kx : kx + stride * shape[1] : stride]

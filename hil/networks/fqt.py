@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
 from hil.graph.graph import Format, Graph, Op
 from hil.networks.batch_norm import normalized
 from hil.networks.convert_affine8 import from_floats
@@ -70,7 +68,7 @@ def _drawn_cnn(name: str, seed: int, classes: int) -> tuple[FloatGraph, Ranges]:
     drawn = fqt_cnn(name, seed, classes)
     images = calibration_images(drawn.in_shape, seed, DRAWN_IMAGES)
     floats = normalized(drawn, images)
-    return floats, ranges(floats, images, np.float64)
+    return floats, ranges(floats, images)
 
 
 def _pretrained(name: str, seed: int, weights: str) -> tuple[FloatGraph, Ranges]:

@@ -80,11 +80,11 @@ def check_images(graph: FloatGraph, images: np.ndarray) -> None:
         )
 
 
-def ranges(graph: FloatGraph, images: np.ndarray, kind: type[np.floating] = np.float32) -> list[tuple[float, float]]:
-    """Return the least and the largest value of every layer's output over the images, computed in `kind`."""
+def ranges(graph: FloatGraph, images: np.ndarray) -> list[tuple[float, float]]:
+    """Return the least and the largest value of every layer's output over the images, as binary32 numbers."""
     low, high = np.full(len(graph.layers), np.inf), np.full(len(graph.layers), -np.inf)
     for start in range(0, len(images), IMAGES_AT_A_TIME):
-        values = graph.values(images[start : start + IMAGES_AT_A_TIME], kind)[1:]
+        values = graph.values(images[start : start + IMAGES_AT_A_TIME])[1:]
         low = np.minimum(low, [value.min() for value in values])
         high = np.maximum(high, [value.max() for value in values])
     return [(float(np.float32(a)), float(np.float32(b))) for a, b in zip(low, high, strict=True)]
