@@ -46,7 +46,7 @@ def test_every_block_is_run_here() -> None:
 
 def test_pictures_and_network(folder: Path) -> None:
     said = all_of(folder, "python make_pictures.py")
-    assert "name     Noisy clothes" in said and "9  9-boot  100 + 50" in said
+    assert "Noisy clothes@28x28x1" in said and "9  9-boot  100 + 50" in said
     said = all_of(folder, "hil network import")
     assert "single in fully_connected" in said and "2: conv2" in said and "variants fit" in said
 
