@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
 from hil import boards
 from hil.commands.listing import list_entries
+from hil.errors import RigError
 from hil.formats import FORMATS
 from hil.graph.file import file_size
 from hil.images import image_of
@@ -60,7 +62,8 @@ def _fits(name: str) -> tuple[int, dict[str, int]]:
     image, found = cache(image_of), list(cells(boards.names(), networks=[name]))
     fits = dict.fromkeys(boards.names(), 0)
     for cell in found:
-        fits[cell.board] += does_not_fit(cell.spec(), image(cell.board)) is None
+        with suppress(RigError):  # a network whose shape the default settings of a method do not take
+            fits[cell.board] += does_not_fit(cell.spec(), image(cell.board)) is None
     return len(found) // len(fits), fits
 
 

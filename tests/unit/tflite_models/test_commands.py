@@ -79,6 +79,15 @@ def test_a_model_is_imported_with_a_summary_and_a_file_beside_it(model, tmp_path
     assert code == 0 and "read from net.hnet" in text and "variants fit" in text
 
 
+def test_a_network_that_the_default_settings_of_a_method_do_not_take_is_listed(tmp_path, capsys):
+    """TinyTrain's work budget is a share of the backward pass: here the only layer is all of it."""
+    made = Made()
+    made.fully_connected(made.input((8, 8, 1)), 10)
+    (tmp_path / "one.tflite").write_bytes(made.bytes())
+    code, text, _ = said(capsys, "networks", str(tmp_path / "one.tflite"))
+    assert code == 0 and "17 of 21 variants fit" in text
+
+
 def test_a_network_that_changed_does_not_claim_its_model(model, tmp_path, capsys):
     out = tmp_path / "net.hnet"
     said(capsys, "network", "import", str(model), "--out", str(out))
