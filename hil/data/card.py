@@ -84,8 +84,9 @@ class DataCard:
 
 
 def counted(named: Mapping[int, str], train: np.ndarray, test: np.ndarray) -> tuple[ClassCount, ...]:
-    """Return the classes that labels have, uint8 [n] each, with the names of `named` or else their numbers."""
-    counts = [np.bincount(labels, minlength=256).tolist() for labels in (train, test)]
+    """Return the classes that labels [n] have, with the names of `named` or else their numbers."""
+    classes = 1 + max(int(labels.max(initial=0)) for labels in (train, test))
+    counts = [np.bincount(labels, minlength=classes).tolist() for labels in (train, test)]
     return tuple(
         ClassCount(label, named.get(label, str(label)), in_train, in_test)
         for label, (in_train, in_test) in enumerate(zip(*counts, strict=True))

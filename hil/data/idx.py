@@ -14,7 +14,7 @@ import numpy as np
 from hil.bounded_read import read_at_most
 from hil.errors import RigError
 
-UINT8 = 0x08
+UINT8, INT16 = 0x08, 0x0B
 LARGEST = 1 << 30  # bytes of a decompressed file; the largest set in this format (EMNIST) has half of that
 MOST_RANK = 8
 AGAIN = "fetch it again"
@@ -67,9 +67,6 @@ def _parsed(stream: IO[bytes] | gzip.GzipFile, path: Path) -> np.ndarray:
 
 
 def idx_bytes(array: np.ndarray) -> bytes:
-    """Return a uint8 array as an IDX file."""
-    return (
-        bytes([0, 0, UINT8, array.ndim])
-        + struct.pack(f">{array.ndim}I", *array.shape)
-        + array.astype(np.uint8).tobytes()
-    )
+    """Return an array as an IDX file: of bytes; of labels of more than 256 classes, of 16-bit integers, big-endian."""
+    kind, stored = (UINT8, array.astype(np.uint8)) if array.dtype == np.uint8 else (INT16, array.astype(">i2"))
+    return bytes([0, 0, kind, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + stored.tobytes()

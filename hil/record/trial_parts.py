@@ -217,7 +217,7 @@ class DataCard(TypedDict):
     split_seed: Integer | None
     shape: Annotated[Items[Natural], Field(min_length=3, max_length=3)]
     range: ByteRange | None
-    classes: Annotated[Items[ClassCount], Field(max_length=256)]
+    classes: Annotated[Items[ClassCount], Field(max_length=1024)]
 
 
 @with_config(OPEN)

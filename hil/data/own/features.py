@@ -11,7 +11,7 @@ import numpy as np
 
 from hil.data.card import Arrays, ByteRange
 from hil.data.own.byte_range import as_bytes, check_finite, range_of, range_of_network
-from hil.data.own.labels import check_classes, numbers_of
+from hil.data.own.labels import check_classes, labels_of, numbers_of
 from hil.data.own.network_input import NetworkInput
 from hil.data.own.split import digests, shuffled, split
 from hil.data.own.statement import RANGES, Statement
@@ -75,7 +75,7 @@ def made_of(parts: Sequence[Part], stated: Statement, of: NetworkInput | None, p
             "and test samples the same shape."
         )
     numbers = numbers_of([name for part in parts for name in part.labels], str(path))
-    labels = [np.array([numbers[name] for name in part.labels], np.uint8) for part in parts]
+    labels = [labels_of(part.labels, numbers) for part in parts]
     contents = [digests(part.values) for part in parts]
     if len(parts) == 1:
         train, test = split(contents[0], stated.split_seed, stated.test_percent)

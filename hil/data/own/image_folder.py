@@ -15,7 +15,7 @@ import numpy as np
 
 from hil.bounded_read import read_file
 from hil.data.own.features import Made
-from hil.data.own.labels import check_classes, numbers_of
+from hil.data.own.labels import check_classes, labels_of, numbers_of
 from hil.data.own.network_input import NetworkInput
 from hil.data.own.split import shuffled, split
 from hil.data.own.statement import FILE, Statement
@@ -128,7 +128,7 @@ def read_images(folder: Path, stated: Statement, of: NetworkInput | None) -> tup
                 "name one, such as FOLDER@28x28x1."
             )
         pixels[index] = resized(decoded[None], *shape)[0]
-    labels = np.array([numbers[image.name] for image in files], np.uint8)
+    labels = labels_of([image.name for image in files], numbers)
     train, test = _parts(files, contents, stated)
     cure = "add images" if files[0].part else f"add images, or split them yourself: {LAYOUT}"
     check_classes(numbers, labels[train], labels[test], str(folder), cure)

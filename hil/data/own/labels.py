@@ -9,7 +9,8 @@ import numpy as np
 
 from hil.errors import RigError, printable, shown
 
-MOST = 256  # classes; a label is a byte
+MOST = 1024  # classes, as many as a network may have (docs/network.md)
+IN_A_BYTE = 256
 LONGEST = 100  # characters of a name
 NUMBER = re.compile(r"0|[1-9]\d{0,8}", re.ASCII)
 
@@ -28,20 +29,27 @@ def numbers_of(names: Sequence[str], place: str) -> dict[str, int]:
         if not 0 < len(name) <= LONGEST or printable(name) != name or not name.strip():
             raise RigError(f"{place} has a class {shown(name)}: name it in 1 to {LONGEST} printable characters.")
     if len(distinct) > MOST:
-        raise RigError(f"{place} has {len(distinct):,} classes, a label is a byte: give at most {MOST}.")
+        raise RigError(f"{place} has {len(distinct):,} classes: give at most {MOST:,}.")
     if all(NUMBER.fullmatch(name) for name in distinct):
         by_number = sorted(distinct, key=int)
         if by_number and int(by_number[-1]) >= MOST:
             raise RigError(
-                f"{place} has the label {by_number[-1]}, a label is a byte: number the classes from 0, at most "
-                f"{MOST - 1}, or name them in letters."
+                f"{place} has the label {by_number[-1]}: number the classes from 0, at most {MOST - 1:,}, or name "
+                "them in letters."
             )
         return {name: int(name) for name in by_number}
     return {name: number for number, name in enumerate(distinct)}
 
 
+def labels_of(names: Sequence[str], numbers: Mapping[str, int]) -> np.ndarray:
+    """Return the labels of samples, [n]: uint8, or uint16 if the classes do not have room in a byte."""
+    return np.array(
+        [numbers[name] for name in names], np.uint8 if max(numbers.values(), default=0) < IN_A_BYTE else np.dtype("<u2")
+    )
+
+
 def check_classes(numbers: Mapping[str, int], train: np.ndarray, test: np.ndarray, place: str, cure: str) -> None:
-    """Check labels, uint8 [n] each, of both parts; `cure` says how a class gets samples of a part.
+    """Check labels [n] of both parts; `cure` says how a class gets samples of a part.
 
     Raises:
         RigError: one class only, a class without training samples, or no test samples.

@@ -183,7 +183,10 @@ def test_names_are_numbered_in_order_and_numbers_stay(tmp_path: Path) -> None:
         ({"x": np.ones((4, 2)), "y": np.zeros(3, int)}, "4 samples in x and 3 labels"),
         ({"x": np.ones((30, 2)), "y": np.zeros(30, int)}, "one class only, '0'"),
         ({"x": np.ones((4, 2)), "y": np.array([0, -1, 0, 0])}, "the label -1"),
-        ({"x": np.ones((4, 2)), "y": np.array([0, 300, 0, 0])}, "the label 300, a label is a byte"),
+        (
+            {"x": np.ones((4, 2)), "y": np.array([0, 1024, 0, 0])},
+            "the label 1024: number the classes from 0, at most 1,023",
+        ),
         ({"x": np.ones((4, 2)), "y": np.ones((4, 2))}, r"float64\[4, 2\]: give one whole number or one name"),
         ({"x": np.ones((4, 1, 1, 1, 1)), "y": np.zeros(4, int)}, "samples of 1 to 3 axes"),
         ({"x": np.ones((0, 2)), "y": np.zeros(0, int)}, "none of them empty"),
@@ -197,6 +200,20 @@ def test_what_is_no_data_set_is_refused(tmp_path: Path, members: dict[str, objec
     with pytest.raises(RigError, match=said) as refused:
         load(path)
     assert "\n" not in str(refused.value) and "mine.npz" in str(refused.value)
+
+
+def test_more_classes_than_a_byte_has(tmp_path: Path) -> None:
+    labels = np.arange(3000) % 300
+    np.savez(tmp_path / "many.npz", x=np.arange(6000, dtype=np.float32).reshape(3000, 2), y=labels)
+    data = load(str(tmp_path / "many.npz"))
+    assert data.train_labels.dtype == data.test_labels.dtype == np.uint16 and data.train_labels.max() == 299
+    assert [(one.label, one.name, one.train + one.test) for one in data.card.classes[-2:]] == [
+        (298, "298", 10),
+        (299, "299", 10),
+    ]
+    folded = {"x": np.arange(6000, dtype=np.float32).reshape(3000, 2), "y": labels % 256}
+    np.savez(tmp_path / "many.npz", **folded)
+    assert load(str(tmp_path / "many.npz")).sha256 != data.sha256
 
 
 def test_parts_must_have_the_same_shape_and_classes(tmp_path: Path) -> None:
