@@ -164,9 +164,10 @@ typedef msg_step_reply_t msg_run_reply_t;
 #define MSG_MLPERF_TINY 0x14u
 typedef struct __attribute__((packed, may_alias)) {
     uint8_t energy;
+    uint8_t task;
     uint8_t model[16];
 } msg_mlperf_tiny_request_t;
-_Static_assert(sizeof(msg_mlperf_tiny_request_t) == 17, "msg_mlperf_tiny_request_t is packed");
+_Static_assert(sizeof(msg_mlperf_tiny_request_t) == 18, "msg_mlperf_tiny_request_t is packed");
 
 #define MSG_SAMPLE_PART 0x16u
 typedef struct __attribute__((packed, may_alias)) {

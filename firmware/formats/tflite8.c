@@ -168,5 +168,5 @@ const format_t tflite8 = {
     .predicted = argmax_s8,
     .may_be = may_be_s8,
     .rewritten = rewritten,
-    .serves = SERVES_WRITE_TENSOR | SERVES_WORK,
+    .serves = SERVES_WRITE_TENSOR | SERVES_WORK | SERVES_MLPERF_TINY,
 };

@@ -3,12 +3,11 @@
 #include <string.h>
 
 #include "agent/port.h"
-#include "arith/float32.h"
+#include "trainer/mlperf_tasks.h"
 
-/* The sample is in slot 0 and its bytes, as they came, in slot 1: a sample is halved, and `db print` and `infer` may
-   be repeated. */
-enum { SLOTS = 2, PRINTED_A_LINE = 8, MHZ = 1000000, MILLE = 1000 };
-enum { HELD_US = 2 }; /* their runner needs one at least */
+enum { PRINTED_A_LINE = 8, MHZ = 1000000, MILLE = 1000 };
+enum { HELD_US = 2 };    /* their runner needs one at least */
+enum { TASK_FIELD = 1 }; /* of the request: its place, from 0 */
 
 static void put(const char *text) {
     for (; *text != '\0'; text++) {
@@ -82,15 +81,8 @@ static uint32_t number(const char *word, uint32_t otherwise) {
     return value;
 }
 
-/* The bytes of an input of the network; 0 without a configured network of two slots. */
-static uint32_t inputs_of(const mlperf_tiny_t *tiny) {
-    const engine_t *engine = tiny->engine;
-    const bool ready = engine_check_whole(engine).code == 0 && engine->model.settings.slots >= SLOTS;
-    return ready ? (uint32_t)graph_elements(&engine->model.file, 0) : 0;
-}
-
-static uint8_t *raw_of(const mlperf_tiny_t *tiny) {
-    return (uint8_t *)model_sample(&tiny->engine->model, SLOTS - 1);
+static uint32_t sample_bytes(const mlperf_tiny_t *tiny) {
+    return task_sample_bytes(tiny->engine, tiny->asked.task);
 }
 
 static uint32_t cycles_a_us(void) {
@@ -115,24 +107,26 @@ static void timestamp(const mlperf_tiny_t *tiny) {
     }
 }
 
-/* Softmax in floats, to three decimals, as their reference prints it: e^-(cross entropy with the class as the label).
-   */
+/* To three decimals; at most what a word holds of them. */
+static void put_mille(float result) {
+    const float scaled = result * (float)MILLE + 0.5f;
+    const uint32_t mille = scaled < 4294967040.0f ? (uint32_t)scaled : UINT32_MAX;
+    put_digits(mille / MILLE, 10, 1);
+    put(".");
+    put_digits(mille % MILLE, 10, 3);
+}
+
 static void results(const mlperf_tiny_t *tiny) {
-    const model_t *model = &tiny->engine->model;
-    if (!tiny->inferred || inputs_of(tiny) != tiny->expected) {
+    if (!tiny->inferred || sample_bytes(tiny) != tiny->expected) {
         refuse("infer first");
         return;
     }
-    const uint32_t classes = model_classes(model); /* there is a network */
+    const uint8_t task = tiny->asked.task;
+    const uint32_t n = task_results(tiny->engine, task); /* there is a network */
     put("m-results-[");
-    for (uint32_t i = 0; i < classes; i++) {
-        const float p =
-            exp32(-model_format(model, (uint8_t)(model->file.layers - 1))->loss(model, model_logits(model, 0), i));
-        const uint32_t mille = (uint32_t)(int32_t)(p * (float)MILLE + 0.5f);
+    for (uint32_t i = 0; i < n; i++) {
         put(i > 0 ? "," : "");
-        put_digits(mille / MILLE, 10, 1);
-        put(".");
-        put_digits(mille % MILLE, 10, 3);
+        put_mille(task_result(tiny->engine, task, i));
     }
     put("]\r\n");
 }
@@ -156,13 +150,13 @@ static void infer_often(mlperf_tiny_t *tiny, uint32_t n, bool timed) {
 static void infer(mlperf_tiny_t *tiny, char *arguments) {
     enum { USUAL = 1, USUAL_WARM_UP = 10 };
     const uint32_t n = number(next_word(&arguments), USUAL), warm_up = number(next_word(&arguments), USUAL_WARM_UP);
-    const uint32_t inputs = inputs_of(tiny);
+    const uint32_t bytes = sample_bytes(tiny);
     if (n == 0 || n == UINT32_MAX || warm_up == UINT32_MAX) {
         refuse("infer N W");
-    } else if (inputs == 0 || tiny->expected != inputs || tiny->loaded != inputs) {
+    } else if (bytes == 0 || tiny->expected != bytes || tiny->loaded != bytes) {
         refuse("db load first");
     } else {
-        (void)engine_put_sample(tiny->engine, 0, 0, raw_of(tiny), inputs);
+        task_put_sample(tiny->engine, tiny->asked.task);
         port_counter_restart(); /* the probe by which the board was flashed has gone */
         put_line("m-warmup-start-", warm_up, "");
         infer_often(tiny, warm_up, false);
@@ -177,7 +171,7 @@ static void infer(mlperf_tiny_t *tiny, char *arguments) {
 }
 
 static void print_input(const mlperf_tiny_t *tiny) {
-    const uint8_t *raw = raw_of(tiny);
+    const uint8_t *raw = task_received(tiny->engine);
     for (uint32_t i = 0; i < tiny->loaded; i++) {
         put(i % PRINTED_A_LINE == 0 ? "m-buffer-" : "-");
         put_digits(raw[i], 16, 2);
@@ -195,7 +189,7 @@ static uint32_t hex(char digit) {
 
 /* Bytes after the last expected one are ignored, as in their firmware. */
 static void take_hex(mlperf_tiny_t *tiny, const char *digits) {
-    uint8_t *raw = raw_of(tiny);
+    uint8_t *raw = task_received(tiny->engine);
     tiny->inferred = false;
     for (; digits[0] != '\0' && tiny->loaded < tiny->expected; digits += 2) {
         const uint32_t high = hex(digits[0]), low = hex(digits[1]);
@@ -212,16 +206,16 @@ static void take_hex(mlperf_tiny_t *tiny, const char *digits) {
 
 static void buffer(mlperf_tiny_t *tiny, char *arguments) {
     const char *word = next_word(&arguments);
-    const uint32_t inputs = inputs_of(tiny);
-    if (inputs == 0) {
+    const uint32_t bytes = sample_bytes(tiny);
+    if (bytes == 0) {
         refuse("no network");
     } else if (word != NULL && same(word, "load")) {
-        const bool right = number(next_word(&arguments), 0) == inputs;
-        tiny->expected = right ? inputs : 0;
+        const bool right = number(next_word(&arguments), 0) == bytes;
+        tiny->expected = right ? bytes : 0;
         tiny->loaded = 0;
         tiny->inferred = false;
-        put_line(right ? "m-[Expecting " : "e-[", inputs, " bytes]");
-    } else if (word == NULL || tiny->expected != inputs) {
+        put_line(right ? "m-[Expecting " : "e-[", bytes, " bytes]");
+    } else if (word == NULL || tiny->expected != bytes) {
         refuse("db load first");
     } else if (same(word, "print")) {
         print_input(tiny);
@@ -254,9 +248,13 @@ static void execute(mlperf_tiny_t *tiny, char *command) {
     }
 }
 
-void mlperf_tiny_begin(mlperf_tiny_t *tiny, engine_t *engine, const msg_mlperf_tiny_request_t *asked) {
+failure_t mlperf_tiny_begin(mlperf_tiny_t *tiny, engine_t *engine, const msg_mlperf_tiny_request_t *asked) {
+    if (asked->task >= TASKS) {
+        return refusal(FAILURE_BAD_SETTING, TASK_FIELD, asked->task);
+    }
     *tiny = (mlperf_tiny_t){.engine = engine, .asked = *asked, .listening = true};
     port_marker(asked->energy != 0);
+    return no_failure();
 }
 
 void mlperf_tiny_end(mlperf_tiny_t *tiny) {

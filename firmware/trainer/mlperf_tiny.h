@@ -13,7 +13,7 @@ enum { MLPERF_TINY_LINE = 80 }; /* the longest command that their firmware takes
 
 typedef struct {
     engine_t *engine;
-    msg_mlperf_tiny_request_t asked; /* whether timestamps are edges of the marker, and the name of the model */
+    msg_mlperf_tiny_request_t asked; /* whether timestamps are edges of the marker, the task, and the model's name */
     bool listening;
     bool inferred;  /* the input that is loaded, so that there are results */
     uint8_t length; /* of the command under way */
@@ -22,8 +22,8 @@ typedef struct {
     uint32_t us, rest;         /* time spent in inferences: microseconds, and the cycles of a part of one */
 } mlperf_tiny_t;
 
-/* Answer commands from now on, or no longer. */
-void mlperf_tiny_begin(mlperf_tiny_t *tiny, engine_t *engine, const msg_mlperf_tiny_request_t *asked);
+/* Answer commands from now on, or no longer. A task that there is not is refused. */
+failure_t mlperf_tiny_begin(mlperf_tiny_t *tiny, engine_t *engine, const msg_mlperf_tiny_request_t *asked);
 void mlperf_tiny_end(mlperf_tiny_t *tiny);
 
 /* Take received bytes, those of frames too; executes and answers every command that they complete. */

@@ -10,8 +10,7 @@
 FAILURE_CODES(SAME_CODE)
 
 static failure_t request_mlperf_tiny(const call_t *call) {
-    mlperf_tiny_begin(&call->trainer->tiny, call->engine, call->fields);
-    return no_failure();
+    return mlperf_tiny_begin(&call->trainer->tiny, call->engine, call->fields);
 }
 
 static failure_t request_marker(const call_t *call) {

@@ -28,6 +28,7 @@ class Published:
         address: https, of one commit.
         sha256: of the file.
         licence: with the name of who gives it.
+        benchmark, task: the name by which MLPerf Tiny's runner knows it, and its task; empty where it has none.
     """
 
     name: str
@@ -36,6 +37,8 @@ class Published:
     address: str
     sha256: str
     licence: str
+    benchmark: str
+    task: str
 
 
 @cache
@@ -53,6 +56,11 @@ def find_published(name: str) -> Published:
     if name not in published():
         raise RigError(f"there is no published model {name!r}: {close_matches(name, published())}")
     return published()[name]
+
+
+def published_as(sha256: str) -> Published | None:
+    """Return the model whose file has this SHA-256; None if it is none of them."""
+    return next((one for one in published().values() if one.sha256 == sha256), None)
 
 
 def fetched(model: Published, source: Path | None = None) -> bytes:

@@ -265,9 +265,9 @@ class Device:
         """Return the agent's watermarks."""
         return Memory.of(self._session.request("memory"))
 
-    def mlperf_tiny(self, model: str, energy: bool) -> None:
+    def mlperf_tiny(self, model: str, energy: bool, task: int) -> None:
         """Let the agent answer MLPerf Tiny's serial commands until the next session begins."""
-        self._session.request("mlperf_tiny", energy=int(energy), model=model.encode())
+        self._session.request("mlperf_tiny", energy=int(energy), task=task, model=model.encode())
 
     def echo(self, data: bytes) -> bytes:
         """Send bytes that the agent echoes; return the echo."""

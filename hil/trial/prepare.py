@@ -26,15 +26,14 @@ SELECTED, BLOCKS = "selected", (1, 2, 3, 4)  # the variant that selects its bloc
 
 
 @dataclass
-class Prepared:
-    """A trial that was looked up, checked and planned.
+class Loadable:
+    """What a board is loaded with: board, network and method that were looked up, checked and planned.
 
     Attributes:
         spec: the trial.
         board, image: catalogue entry and firmware.
         method: with its network and settings.
         blob: the network file, the same bytes for board and reference.
-        data: the data set.
         plan: of the board's memory, with `slots` samples held at a time.
         source: of a network that was given by path, else None.
     """
@@ -44,10 +43,9 @@ class Prepared:
     image: Image
     method: Method
     blob: bytes
-    data: DataSet
     plan: Plan
     slots: int
-    source: NetworkFile | None = None
+    source: NetworkFile | None
 
     @property
     def settings(self) -> Any:
@@ -68,6 +66,38 @@ class Prepared:
         return settings
 
 
+@dataclass
+class Prepared(Loadable):
+    """A trial with its data.
+
+    Attributes:
+        data: the data set.
+    """
+
+    data: DataSet
+
+
+def loadable(spec: TrialSpec, elf: Path | None = None) -> Loadable:
+    """Look up board, network and method, and check that they fit; no data set is read.
+
+    Raises:
+        RigError: an unknown name, a setting out of range.
+        Blocked: the plan does not fit the board's arena; nothing has been flashed.
+    """
+    board = boards.load(spec.board)
+    image = image_of(spec.board, elf)
+    method, slots, plan = _fitting(spec, board, image.arena_size)
+    settings = method.settings
+    for _, changes in spec.schedule:  # so that a mistake is found before the first step
+        settings = settings.changed(**changes)
+        check_weights(method, settings)
+    blob = _file(spec, method)
+    if method.in_flash and board.room_for_data is not None:
+        image = image.carrying(board.room_for_data.start, blob)
+    source = read_network(spec.network) if is_path(spec.network) else None
+    return Loadable(spec, board, image, method, blob, plan, slots, source)
+
+
 def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
     """Look up everything and check that it fits the board.
 
@@ -75,21 +105,11 @@ def prepare(spec: TrialSpec, elf: Path | None = None) -> Prepared:
         RigError: an unknown name, a setting out of range, missing data.
         Blocked: the plan does not fit the board's arena; nothing has been flashed.
     """
-    board = boards.load(spec.board)
-    image = image_of(spec.board, elf)
-    method, slots, planned = _fitting(spec, board, image.arena_size)
-    data = load_data(spec.data, _input_of(method))
-    settings = method.settings
-    for _, changes in spec.schedule:  # so that a mistake is found before the first step
-        settings = settings.changed(**changes)
-        check_weights(method, settings)
-    _check_shape(spec, method, data)
+    found = loadable(spec, elf)
+    data = load_data(spec.data, _input_of(found.method))
+    _check_shape(spec, found.method, data)
     _check_counts(spec, data)
-    blob = _file(spec, method)
-    if method.in_flash and board.room_for_data is not None:
-        image = image.carrying(board.room_for_data.start, blob)
-    source = read_network(spec.network) if is_path(spec.network) else None
-    return Prepared(spec, board, image, method, blob, data, planned, slots, source)
+    return Prepared(**vars(found), data=data)
 
 
 def _fitting(spec: TrialSpec, board: Board, arena: int) -> tuple[Method, int, Plan]:

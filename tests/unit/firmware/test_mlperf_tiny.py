@@ -26,7 +26,7 @@ class Session:
         self.client = Client(self.agent)
         self.client.load(network())
         self.client.configure(**changes)
-        assert self.client.call("mlperf_tiny", energy=int(energy), model=b"tiny01") == {}
+        assert self.client.call("mlperf_tiny", energy=int(energy), task=0, model=b"tiny01") == {}
         self.events: list[str] = []
         self.runner = Runner(self.exchange)
 
