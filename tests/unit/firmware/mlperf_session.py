@@ -60,9 +60,14 @@ def session(program: Path, energy: bool = False, task: int = IMAGES, **changes: 
 @contextlib.contextmanager
 def session_of(program: Path, blob: bytes, task: int, slots: int) -> Iterator[Session]:
     """Return an agent with a network in `tflite8`, of which least is trained."""
-    chosen = GraphSettings(method="poor-mans", train="last", queries=1, batch=max(2, slots))
-    with _closed(Session(program, blob, chosen.request_fields("poor-mans", slots, 0), task, False)) as one:
+    with _closed(Session(program, blob, fields_for(slots), task, False)) as one:
         yield one
+
+
+def fields_for(slots: int) -> dict[str, Any]:
+    """Return the fields of `configure` for a network in `tflite8`, of which least is trained."""
+    chosen = GraphSettings(method="poor-mans", train="last", queries=1, batch=max(2, slots))
+    return chosen.request_fields("poor-mans", slots, 0)
 
 
 @contextlib.contextmanager
