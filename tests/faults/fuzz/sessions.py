@@ -291,7 +291,7 @@ def train(session: Session, slots: int, sample: Pixels) -> None:
     others = [
         ("digests", {}), ("memory", {}), ("laps", {}), ("profile", {}), ("bookings", {}), ("work", {}), ("stretches", {}), ("marker", {"pulses": 1}),
         ("read_tensor", {"tensor": 0, "offset": 0, "length": 10}), ("write_tensor", {"tensor": 0, "offset": 0, "data": b"\1\2\3"}), ("echo", {"data": b"e"}),
-        ("mlperf_tiny", {"energy": rng.randrange(2), "task": rng.randrange(3), "model": b"fuzz"}), ("boot_loader", {}),
+        ("mlperf_tiny", {"energy": rng.randrange(2), "task": rng.randrange(4), "model": b"fuzz"}), ("boot_loader", {}),
         ("checkpoints", {}), ("save_checkpoint", {"campaign": rng.randrange(3), "step": rng.randrange(3)}), ("load_checkpoint", {"sequence": rng.randrange(1, 6)}),
     ]  # fmt: skip
     for _ in range(rng.randrange(1, 8)):

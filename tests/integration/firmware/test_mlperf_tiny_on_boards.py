@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import serial
+from mlperf_command import exchange
 from mlperf_runner import Runner, expected_results
 
 from hil.commands.mlperf_tiny import make_ready
@@ -17,15 +17,6 @@ from hil.trial import TrialSpec
 from hil.trial.prepare import prepare
 
 TOLERANCE = 0.0011  # the board rounds a float32 to three decimals, the oracle a float64
-
-
-def exchange_on(port: serial.Serial, data: bytes) -> bytes:
-    port.write(data)
-    answer, end = b"", time.monotonic() + 20
-    while not answer.endswith(b"m-ready\r\n"):
-        assert time.monotonic() < end, answer
-        answer += port.read(max(1, port.in_waiting))
-    return answer
 
 
 @pytest.mark.parametrize(
@@ -39,9 +30,9 @@ def test_a_board_with_lenet5_classifies_as_the_reference_does(board: str, tmp_pa
     prepared = prepare(TrialSpec(board, "full-zo", batch=2, seed=4))
     images = load("fashion-mnist-1k").test_images[:4]
     with Rig(Bench()) as rig, rig.take(prepared.board, prepared.image, tmp_path / "log") as taken:
-        path = make_ready(prepared, taken, "lenet5", energy=False)
+        path = make_ready(prepared, taken, "lenet5", energy=False, task="images")
         with serial.Serial(path, prepared.board.baud, timeout=0.1) as port:
-            runner = Runner(lambda data: exchange_on(port, data))
+            runner = Runner(lambda data: exchange(port, data))
             assert runner.command("name") == [f"m-name-dut-[trainrig {board}]"]
             assert runner.command("profile")[1] == "m-model-[lenet5]"
             found = []
@@ -55,6 +46,6 @@ def test_a_board_with_lenet5_classifies_as_the_reference_does(board: str, tmp_pa
         assert len({tuple(results) for _, results in found}) > 1
         assert all(microseconds > 500 for microseconds, _ in found)
         assert np.ptp([microseconds for microseconds, _ in found]) < 0.5 * found[0][0]
-        again = make_ready(prepared, taken, "again", energy=True)  # the link is there as ever
+        again = make_ready(prepared, taken, "again", energy=True, task="images")  # the link is there as ever
         with serial.Serial(again, prepared.board.baud, timeout=0.1) as port:
-            assert Runner(lambda data: exchange_on(port, data)).command("profile")[1] == "m-model-[again]"
+            assert Runner(lambda data: exchange(port, data)).command("profile")[1] == "m-model-[again]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,43 +10,18 @@ import pytest
 from agent_client import CLASSES, INPUTS, Client, network
 from agent_link_model import IDS, Frame, frames, hello
 from host_agent import Agent
-from mlperf_runner import Runner, expected_results, parse
+from mlperf_runner import expected_results, parse
+from mlperf_session import Session, session
 
 from hil.graph.file import decode
 
 TOLERANCE = 0.0011  # the board rounds a float32 to three decimals, the oracle a float64
 
 
-class Session:
-    """An agent with the small network that listens for commands."""
-
-    def __init__(self, program: Path, energy: bool = False, **changes: int) -> None:
-        self.agent = Agent(program)
-        self.client = Client(self.agent)
-        self.client.load(network())
-        self.client.configure(**changes)
-        assert self.client.call("mlperf_tiny", energy=int(energy), task=0, model=b"tiny01") == {}
-        self.events: list[str] = []
-        self.runner = Runner(self.exchange)
-
-    def exchange(self, data: bytes) -> bytes:
-        sent, events = self.agent.receive(data)
-        self.events += events
-        return sent
-
-
-@contextlib.contextmanager
-def session(program: Path, **options: object) -> Iterator[Session]:
-    one = Session(program, **options)
-    try:
-        yield one
-    finally:
-        one.agent.close()
-
-
 @pytest.fixture
 def listening(agent_program: Path) -> Iterator[Session]:
     with session(agent_program) as one:
+        assert one.answer == {}
         yield one
 
 
