@@ -14,19 +14,10 @@ from mlperf_runner import parse
 from mlperf_session import FEATURES, IMAGES, RECONSTRUCTION, fields_for, session, session_of
 
 from hil.graph.file import encode
-from tests.unit.tflite_models.made import Made, small, trainable
+from tests.unit.tflite_models.made import CODED, Made, autoencoder, small, trainable
 
 TOLERANCE = 0.0011  # the board rounds a binary32 number to three decimals, the oracle has binary64
 SLOTS = {IMAGES: 2, FEATURES: 2, RECONSTRUCTION: 6}
-CODED = 12  # inputs and outputs of `autoencoder`
-
-
-def autoencoder(scale: float = 0.4, zero: int = 89, outputs: int = CODED, seed: int = 3) -> Made:
-    """Return a model of features with a narrow layer in the middle and as many outputs as inputs."""
-    made = Made(seed)
-    x = made.fully_connected(made.input((CODED,), scale, zero), 8, activation=1, scale=0.2, zero=-128)
-    made.fully_connected(x, outputs, scale=0.3, zero=20)
-    return made
 
 
 def drawn(expected: Expected, rng: random.Random, reach: float = 140.0) -> bytes:

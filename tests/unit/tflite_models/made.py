@@ -23,6 +23,7 @@ OPTIONS = {
 NEWEST = {"CONV_2D": 3, "DEPTHWISE_CONV_2D": 3, "FULLY_CONNECTED": 4, "ADD": 2, "AVERAGE_POOL_2D": 2, "MAX_POOL_2D": 2}
 NEWEST |= {"MEAN": 2, "SOFTMAX": 2, "PAD": 2, "QUANTIZE": 2, "DEQUANTIZE": 2, "RELU": 2, "RELU6": 2, "LOGISTIC": 2}
 
+CODED = 12  # inputs and outputs of `autoencoder`
 DATA = "fashion-mnist-1k@8x8x1"  # with ten classes, of the size that `trainable` takes
 
 
@@ -212,4 +213,12 @@ def trainable(seed: int = 1) -> Made:
     y = made.add(x, made.convolution(y, 8, (1, 1), scale=0.5, zero=4), 0.5, 3)
     pooled = made.reshape(made.pool(y, kernel=(4, 4), stride=(4, 4)), (8,))
     made.softmax(made.fully_connected(pooled, 10, scale=0.3, zero=9))
+    return made
+
+
+def autoencoder(scale: float = 0.4, zero: int = 89, outputs: int = CODED, seed: int = 3) -> Made:
+    """Return a model of features with a narrow layer in the middle and as many outputs as inputs, unless told."""
+    made = Made(seed)
+    x = made.fully_connected(made.input((CODED,), scale, zero), 8, activation=1, scale=0.2, zero=-128)
+    made.fully_connected(x, outputs, scale=0.3, zero=20)
     return made
