@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import tempfile
 import time
 from dataclasses import replace
@@ -11,8 +12,10 @@ from pathlib import Path
 
 from hil.arguments import add_rig
 from hil.errors import Blocked, RigError
+from hil.graph.graph import Format
 from hil.link.session import Session, fresh_nonce
 from hil.matrix.cells import cells
+from hil.networks import build
 from hil.networks.files import is_path, read_network, title_of
 from hil.networks.published import Published, published_as
 from hil.rig import Rig, Taken, read_bench
@@ -67,6 +70,7 @@ def ready(board: str, network: str, task: str = "", checkpoint: Path | None = No
     """
     known = _published(network)
     task = task or (known.task if known else "") or TASKS[0]
+    _check_task(network, task, seed)
     fitting, refusal = [], None
     for cell in cells([board], networks=[network]):
         spec = replace(cell.spec(), batch=SLOTS[task], slots=None, seed=seed, checkpoint=checkpoint)
@@ -95,6 +99,21 @@ def make_ready(found: Loadable, taken: Taken, model: str, energy: bool, task: st
         return str(target.port.port)
     finally:
         target.close()
+
+
+def _check_task(network: str, task: str, seed: int) -> None:
+    """Raise RigError if the network is not of the kind that a task needs."""
+    if task == "images":
+        return
+    graph = build(network, seed)
+    if graph.formats != (Format.TFLITE8,):
+        raise RigError(f"--task={task}: {title_of(network)} is not in tflite8 throughout, choose --task=images.")
+    inputs = math.prod(graph.in_shape)
+    if task == "reconstruction" and graph.classes != inputs:
+        raise RigError(
+            f"--task={task}: {title_of(network)} has {inputs:,} inputs and {graph.classes:,} outputs, a reconstruction "
+            "has as many: choose another task or network."
+        )
 
 
 def _published(network: str) -> Published | None:
