@@ -23,7 +23,7 @@ from hil.networks.lenet5 import lenet5
 from hil.networks.quantize import quantize
 from hil.networks.shapes import convnet_tiny, mcunet, pointnet, resnet_tiny
 from hil.networks.shapes import lenet5 as float_lenet5
-from hil.networks.tiny_training import MCUNET_DATA, MCUNET_ORIGIN, mcunet_5fps, there
+from hil.networks.tiny_training import MCUNET_DATA, MCUNET_ORIGIN, adapted, in_tflite8, mcunet_5fps, there
 
 IMAGE = float(np.float32(1 / 255)), -128  # scale and zero of an input: a byte p of an image stands for p / 255,
 CLOUD = 2.0**-7, 0  # and one of a point cloud for (p - 128) / 128 (docs/data.md)
@@ -118,6 +118,7 @@ NETWORKS |= {
     )
     for name, (configuration, formats) in there().items()
 }
+NETWORKS |= {name: NamedNetwork(adapted, MCUNET_DATA, converted=True, origin=MCUNET_ORIGIN) for name in in_tflite8()}
 
 
 def names(*formats: Format) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`mcunet-5fps`: the backbone that MIT HAN Lab pre-trained on ImageNet, read where the user has it.
+"""The networks that MIT HAN Lab pre-trained on ImageNet, read where the user has them.
 
 The files are never part of this project. A folder holds `mcunet-5fps.json`, a tree of layers, and `mcunet-5fps.npz`,
 its arrays (docs/networks.md). The blocks before the last two are in `tflite8`, the last two in `affine8`, with a head
@@ -7,36 +7,27 @@ for new classes.
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from hil.bounded_npz import read_npz
-from hil.bounded_read import read_file
 from hil.errors import RigError
-from hil.graph.factors import act_limits, add_factors, multiplier_of
-from hil.graph.graph import POOLS, Format, Graph, Node, Op, Parameters, named
+from hil.graph.graph import Format, Graph, Op
 from hil.networks.convert_affine8 import from_parts
 from hil.networks.drawing import calibration_images
 from hil.networks.float32 import in_float32, in_real
 from hil.networks.floating import FloatGraph
-from hil.networks.quantize import LARGEST_BIAS, LARGEST_WEIGHT, SMALLEST_FACTOR, grid_of, quantized_from, ranges
+from hil.networks.published_heads import clipped, with_new_head
+from hil.networks.quantize import grid_of, quantized_from, ranges
 from hil.networks.shapes import mcunet
+from hil.networks.tree import read_tree
 
 FOLDER_VARIABLE = "TRAINRIG_TINY_TRAINING"
 NAME, SIDE = "mcunet-5fps", 128
 BLACK, UNIT = 128, 127.5  # a byte p stands for (p - 128) / 127.5
-LARGEST_TREE = 1 << 20  # bytes of the tree of layers; it has 36 KB
 AFFINE8_BLOCKS = 2
 MCUNET_DATA = f"fashion-mnist-1k@{SIDE}x{SIDE}x3"
-MCUNET_ORIGIN = (
-    "pre-trained on ImageNet by MIT HAN Lab (MIT licence), read from your files; the head drawn by seed (He)"
-)
+MCUNET_ORIGIN = "pre-trained on ImageNet by MIT HAN Lab (MIT licence), read from your files; the head drawn by seed"
 CURE = f"set {FOLDER_VARIABLE} to a folder with {NAME}.json and {NAME}.npz (docs/networks.md)"
 INT8 = "int8"  # all layers in tflite8, for methods that train those
 CONFIGURATIONS = {
@@ -45,6 +36,28 @@ CONFIGURATIONS = {
     "mixed": (Format.TFLITE8, Format.AFFINE8, Format.FLOAT32),
     "float32": (Format.FLOAT32,),
 }
+
+
+NEW_HEADS = {"mcunet-in1-128": "mcunet-5fps", "mbv2-w0.35": "mbv2-w0.35"}  # by name, the files of the publisher
+
+
+def in_tflite8() -> tuple[str, ...]:
+    """Return the names of the networks in `tflite8` with a new head; none where the user has not named a folder."""
+    return tuple(NEW_HEADS) if os.environ.get(FOLDER_VARIABLE) else ()
+
+
+def adapted(name: str, seed: int, classes: int = 10, folder: Path | None = None) -> Graph:
+    """Return one of `NEW_HEADS` with a head for `classes`.
+
+    Raises:
+        RigError: a file is missing, or is not that of this network.
+    """
+    tree = NEW_HEADS[name]
+    cure = f"set {FOLDER_VARIABLE} to a folder with {tree}.json and {tree}.npz (docs/networks.md)"
+    chosen = folder or os.environ.get(FOLDER_VARIABLE)
+    if not chosen:
+        raise RigError(f"the files of {name} are nowhere: {cure}.")
+    return with_new_head(name, seed, tree, cure, Path(chosen), classes)
 
 
 def there() -> dict[str, tuple[str, tuple[Format, ...]]]:
@@ -97,82 +110,15 @@ def _in_tflite8(backbone: Graph, floats: FloatGraph, of_logits: tuple[float, flo
     last = [node.own is not None and index >= first for index, node in enumerate(nodes)]
     blocks = [4 if is_last else min(node.block, 3) for is_last, node in zip(last, nodes, strict=True)]
     layers = tuple(replace(node, block=block) for node, block in zip(nodes, blocks, strict=True))
-    own = {
-        index: (np.clip(node.own.weights, -LARGEST_WEIGHT, LARGEST_WEIGHT), node.own.bias)
-        for index, node in enumerate(layers)
-        if node.own is not None
-    }
-    return replace(backbone, layers=layers).with_parameters(own)
+    return clipped(replace(backbone, layers=layers))
 
 
 def _backbone(folder: Path, shape: FloatGraph) -> Graph:
-    """Return the layers before the mean in `tflite8`; `shape` has the same in floats."""
-    path = folder / f"{NAME}.json"
-    try:
-        tree = json.loads(read_file(path, LARGEST_TREE, CURE))
-        arrays = read_npz(folder / f"{NAME}.npz", CURE)
-        parts = _parts(tree, arrays)
-        return _graph(shape, parts)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise RigError(f"{path} is not the tree of {NAME} ({error!r}): {CURE}.") from error
-
-
-def _parts(tree: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    """Return the parameters of every layer of the backbone in order, its arrays in their places."""
-    found = [tree["first_conv"]["params"]]
-    for block in tree["blocks"]:
-        kinds = ("pointwise1", "depthwise", "pointwise2", "residual")
-        found += [block[kind]["params"] for kind in kinds if block[kind] is not None]
-    return [
-        {key: arrays[value["array"]] if isinstance(value, dict) else value for key, value in part.items()}
-        for part in found
-    ]
-
-
-def _graph(shape: FloatGraph, parts: list[dict[str, Any]]) -> Graph:
-    shapes, first = shape.shapes(), parts[0]
-    kept = [layer for layer in shape.layers if layer.op not in POOLS and layer.op is not Op.FULLY_CONNECTED]
-    grids = [(_scale(first["x_scale"]), int(first["x_zero"]))]
-    nodes = []
-    for index, (layer, part) in enumerate(zip(kept, parts, strict=True)):
-        grid = scale, zero = _scale(part["y_scale"]), int(part["y_zero"])
-        of_reads = [grids[value][0] for value in layer.reads]
-        own = None if layer.weights is None else _parameters(layer.op, layer.weights.shape, part, of_reads[0], scale)
-        factors = add_factors(of_reads[0], of_reads[1], scale) if layer.op is Op.ADD else None
-        nodes.append(
-            Node(
-                "", layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], *layer.window, layer.block,
-                *act_limits(layer.activation, scale, zero), scale, zero, own, factors,
-            )
-        )  # fmt: skip
-        grids.append(grid)
-    names = named([node.op for node in nodes])
-    layers = tuple(replace(node, name=name) for node, name in zip(nodes, names, strict=True))
-    return Graph(shape.name, layers, shape.in_shape, shape.classes, *grids[0])
-
-
-def _scale(value: float) -> float:
-    return float(np.float32(value))
-
-
-def _parameters(op: Op, shape: tuple[int, ...], part: Mapping[str, Any], s_x: float, s_y: float) -> Parameters:
-    """Return the parameters of a layer.
-
-    A few channels are dead: their bias has more than 30 bits, or their factor is too small for a shift. They get a
-    larger scale, at which their weights are 0.
-    """
-    stored, old = part["weight"].astype(np.float64), part["w_scales"].astype(np.float64)
-    bias = part["bias"].astype(np.float64)
-    fits = np.maximum(np.abs(bias) * old / LARGEST_BIAS, SMALLEST_FACTOR * s_y / s_x)
-    scale = np.where(fits > old, fits, old).astype(np.float32)
-    again = old / scale.astype(np.float64)
-    weights = np.rint(stored * again[:, None, None, None]).astype(np.int8)
-    order = (2, 3, 0, 1) if op is Op.DEPTHWISE else (0, 2, 3, 1)
-    pairs = [multiplier_of(s_x * float(one) / s_y) for one in scale]
-    return Parameters(
-        np.ascontiguousarray(weights.transpose(order)).reshape(shape),
-        np.rint(bias * again).astype(np.int32),
-        np.array([multiplier for multiplier, _ in pairs], np.int32),
-        np.array([shift for _, shift in pairs], np.int8),
-        scale,
+    """Return the layers before the mean in `tflite8`, with the blocks of `shape`, which has the same in floats."""
+    graph = read_tree(folder, NAME, CURE)
+    backbone = tuple(
+        replace(node, block=layer.block) for node, layer in zip(graph.layers[:-2], shape.layers[:-2], strict=True)
     )
+    if [node.out_shape for node in backbone] != shape.shapes()[1:-2]:
+        raise RigError(f"{folder / NAME}.json is not the tree of {NAME} (its shapes are others): {CURE}.")
+    return replace(graph, name=shape.name, layers=backbone, classes=shape.classes)

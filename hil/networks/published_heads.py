@@ -1,0 +1,84 @@
+"""Networks that MIT HAN Lab pre-trained on ImageNet, in `tflite8` with a new head, read where the user has them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hil.graph.factors import act_limits
+from hil.graph.graph import Graph, Node, Op
+from hil.networks.drawing import calibration_images
+from hil.networks.float32 import in_real
+from hil.networks.floating import FloatGraph, FloatLayer
+from hil.networks.heads import Head, drawn_head
+from hil.networks.quantize import LARGEST_WEIGHT, grid_of, quantized_from, ranges
+from hil.networks.shapes import mcunet
+from hil.networks.tree import read_tree
+from hil.tflite.blocks import by_share
+
+BLACK = 128  # the byte that stands for 0
+
+
+def with_new_head(name: str, seed: int, tree: str, cure: str, folder: Path, classes: int = 10) -> Graph:
+    """Return a published network with a head for other classes, drawn by the seed (Xavier).
+
+    The logits have the range of drawn images. Weights of +-127 become +-126, the largest that training keeps
+    (docs/arithmetic-zeroth-order.md, section 2).
+
+    Args:
+        name: of the graph.
+        seed: of the head and of the drawn images.
+        tree: name of the publisher's files.
+        cure: what to do if they are missing.
+        folder: where the files are.
+        classes: of the head.
+
+    Raises:
+        RigError: a file is missing, or is no such tree.
+    """
+    graph = read_tree(folder, tree, cure)
+    head = drawn_head(classes, graph.layers[-1].in_size, seed)
+    floats = _in_floats(graph, head)
+    of_logits = ranges(floats, calibration_images(floats.in_shape, seed))[-1]
+    grids = [(graph.scale, graph.zero), *((node.scale, node.zero) for node in graph.layers[:-1]), grid_of(*of_logits)]
+    nodes = [*graph.layers[:-1], *quantized_from(floats, len(graph.layers) - 1, grids)]
+    blocks = _blocks_of_mcunet(nodes) if tree == "mcunet-5fps" else [node.block for node in by_share(nodes)]
+    layers = tuple(replace(node, block=block) for node, block in zip(nodes, blocks, strict=True))
+    return clipped(replace(graph, name=name, layers=layers, classes=classes))
+
+
+def clipped(graph: Graph) -> Graph:
+    """Return a network whose weights are within what training keeps."""
+    own = {
+        index: (np.clip(node.own.weights, -LARGEST_WEIGHT, LARGEST_WEIGHT), node.own.bias)
+        for index, node in enumerate(graph.layers)
+        if node.own is not None
+    }
+    return graph.with_parameters(own)
+
+
+def _in_floats(graph: Graph, head: Head) -> FloatGraph:
+    """Return the layers in floats, the last one with other weights and biases."""
+    layers = [in_real(graph, _float_layer(node), node) for node in graph.layers]
+    weights, bias = (array.astype(np.float32) for array in head)
+    layers[-1] = replace(layers[-1], weights=weights, bias=bias)
+    return FloatGraph(graph.name, tuple(layers), graph.in_shape, len(bias), BLACK, 1 / graph.scale)
+
+
+def _float_layer(node: Node) -> FloatLayer:
+    """Return a layer without its weights."""
+    limited = node.op is not Op.AVERAGE_POOL and (node.act_min, node.act_max) == act_limits(
+        "relu6", node.scale, node.zero
+    )
+    return FloatLayer(
+        node.op, node.reads, kernel=node.kernel, stride=node.stride[0], pad=node.pad[0],
+        activation="relu6" if limited else "none", block=node.block,
+    )  # fmt: skip
+
+
+def _blocks_of_mcunet(nodes: list[Node]) -> list[int]:
+    """Return the blocks of Poor Man's Training (docs/networks.md)."""
+    shape = mcunet("blocks", 1, nodes[0].in_shape[0])
+    return [layer.block for layer in shape.layers]
