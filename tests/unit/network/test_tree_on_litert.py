@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tflite_models.witness import forward, run, run_layer
 
 from hil.data import load
 from hil.errors import RigError
@@ -27,7 +26,8 @@ from hil.networks.tiny_training import FOLDER_VARIABLE
 from hil.networks.tree import read_tree
 from hil.tflite.importing import Imported, network_of
 from hil.tflite.read import parse
-from network.tree_as_tflite import Tree, Writer
+from tests.unit.network.tree_as_tflite import Tree, Writer
+from tests.unit.tflite_models.witness import forward, run, run_layer
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get(FOLDER_VARIABLE), reason=f"{FOLDER_VARIABLE} names no folder with the trees (docs/networks.md)"

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tflite_models.made import Made
+
+from tests.unit.tflite_models.made import Made
 
 NONE, RELU6 = 0, 3  # fused activations
 VALID = 1
