@@ -86,7 +86,8 @@ class _Walk:
         if op is not Op.FULLY_CONNECTED:
             side, step = int(layer["kernel_size"][0]), int(layer["stride"])
             kernel, stride, pad = (side, side), (step, step), (side // 2, side // 2)
-            out = (*((size + 2 * (side // 2) - side) // step + 1 for size in (height, width)), channels)  # type: ignore[assignment]
+            rows, columns = ((size + 2 * (side // 2) - side) // step + 1 for size in (height, width))
+            out = (rows, columns, channels)
         shape = {
             Op.CONV2D: (channels, *kernel, depth), Op.DEPTHWISE: (*kernel, channels),
             Op.POINTWISE: (channels, 1, 1, depth), Op.FULLY_CONNECTED: (channels, depth),
