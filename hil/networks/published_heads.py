@@ -16,7 +16,6 @@ from hil.networks.heads import Head, drawn_head
 from hil.networks.quantize import LARGEST_WEIGHT, grid_of, quantized_from, ranges
 from hil.networks.shapes import mcunet
 from hil.networks.tree import read_tree
-from hil.tflite.blocks import by_share
 
 BLACK = 128  # the byte that stands for 0
 
@@ -44,9 +43,9 @@ def with_new_head(name: str, seed: int, tree: str, cure: str, folder: Path, clas
     of_logits = ranges(floats, calibration_images(floats.in_shape, seed))[-1]
     grids = [(graph.scale, graph.zero), *((node.scale, node.zero) for node in graph.layers[:-1]), grid_of(*of_logits)]
     nodes = [*graph.layers[:-1], *quantized_from(floats, len(graph.layers) - 1, grids)]
-    blocks = _blocks_of_mcunet(nodes) if tree == "mcunet-5fps" else [node.block for node in by_share(nodes)]
-    layers = tuple(replace(node, block=block) for node, block in zip(nodes, blocks, strict=True))
-    return clipped(replace(graph, name=name, layers=layers, classes=classes))
+    if tree == "mcunet-5fps":
+        nodes = [replace(node, block=block) for node, block in zip(nodes, _blocks_of_mcunet(nodes), strict=True)]
+    return clipped(replace(graph, name=name, layers=tuple(nodes), classes=classes))
 
 
 def clipped(graph: Graph) -> Graph:

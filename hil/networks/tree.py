@@ -22,16 +22,17 @@ from hil.graph.factors import act_limits, add_factors, multiplier_of
 from hil.graph.file_checks import MOST_LAYERS
 from hil.graph.graph import Graph, Node, Op, Parameters, Shape, named
 from hil.networks.quantize import LARGEST_BIAS, SMALLEST_FACTOR
+from hil.tflite.blocks import by_share
 
 LARGEST_TREE = 1 << 20  # bytes of a tree of layers; the largest has 51 KB
 
 
 def read_tree(folder: Path, name: str, cure: str) -> Graph:
-    """Return the network of a tree, with the publisher's own classifier.
+    """Return the network of a tree, with the publisher's own classifier and blocks of equal shares of the work.
 
     Raises:
-        RigError: a file is missing, is not such a tree, or has more layers than a network file; `cure` ends its
-            sentence.
+        RigError: a file is missing or is not such a tree, with `cure` as the end of the sentence; or the tree has more
+            layers than a network file.
     """
     path = folder / f"{name}.json"
     try:
@@ -71,7 +72,7 @@ class _Walk:
         self.mean()
         self.weighted(Op.FULLY_CONNECTED, tree["classifier"], "none")
         names = named([node.op for node in self.nodes])
-        layers = tuple(replace(node, name=own) for node, own in zip(self.nodes, names, strict=True))
+        layers = tuple(replace(node, name=own) for node, own in zip(by_share(self.nodes), names, strict=True))
         return Graph(name, layers, self.shapes[0], layers[-1].out_shape[2], *self.grids[0])
 
     def weighted(self, op: Op, layer: Mapping[str, Any], activation: str) -> None:

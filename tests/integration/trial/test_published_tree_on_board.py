@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,26 +9,21 @@ import pytest
 
 from hil.experiments.command import on_bench
 from hil.graph.file import encode
-from hil.graph.graph import Graph
 from hil.trial import TrialSpec
 from tests.unit.network.test_tree_on_litert import images, imported_of, logits_of, pytestmark, read
 from tests.unit.tflite_models.witness import run
 
-NAME, BOARD, IMAGES = "mbv2-w0.35", "stm32h7b3", 100
+BOARD, IMAGES = "stm32h7b3", 100
 
 __all__ = ["pytestmark"]  # skipped where the trees are not
 
 
-def in_one_block(graph: Graph) -> Graph:
-    """Return the graph as a file holds it: a layer with weights belongs to a block, and the tree knows of none."""
-    return replace(graph, layers=tuple(replace(one, block=int(one.own is not None)) for one in graph.layers))
-
-
 @pytest.mark.tier("nightly")
-def test_the_board_has_the_class_of_litert_for_every_image(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["mcunet-5fps", "mbv2-w0.35"])
+def test_the_board_has_the_class_of_litert_for_every_image(name: str, tmp_path: Path) -> None:
     """LiteRT's classes are the labels, so the accuracy before training is the share of images that agree."""
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-    data, imported = imported_of(NAME)
+    data, imported = imported_of(name)
     samples = images(IMAGES)
     labels = np.concatenate(
         [logits_of(imported, run(data, samples[at : at + 10])).argmax(1) for at in range(0, IMAGES, 10)]
@@ -37,8 +31,8 @@ def test_the_board_has_the_class_of_litert_for_every_image(tmp_path: Path) -> No
     pixels = (samples.astype(np.int16) + 128).astype(np.uint8)
     own = tmp_path / "images.npz"
     np.savez(own, train_x=pixels, train_y=labels, test_x=pixels, test_y=labels)
-    network = tmp_path / f"{NAME}.hnet"
-    network.write_bytes(encode(in_one_block(read(NAME))))
+    network = tmp_path / f"{name}.hnet"
+    network.write_bytes(encode(read(name)))
     spec = TrialSpec(BOARD, "adaptive", str(network), "last-layer", str(own), batch=1, steps=1, evaluate=IMAGES)
     outcome = on_bench(spec, tmp_path)
     assert outcome.verdict == "pass", outcome.reason
