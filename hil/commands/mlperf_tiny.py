@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hil.arguments import add_rig
-from hil.errors import Blocked, RigError
+from hil.errors import RigError
 from hil.graph.graph import Format
 from hil.link.session import Session, fresh_nonce
 from hil.matrix.cells import cells
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
     """Load a network, enable the commands, and release the port; a stand-in runs until Ctrl-C."""
     options = _parser().parse_args(arguments)
     known = _published(options.network)
-    task = options.task or (known.task if known else "") or TASKS[0]
+    task = options.task or _task_of(known)
     model = options.model or (known.benchmark if known else "") or title_of(options.network)
     if not 0 < len(model.encode()) <= LONGEST_MODEL or not model.isascii():
         raise RigError(f"--model={model}: the board sends this name, choose 1 to {LONGEST_MODEL} ASCII characters.")
@@ -68,15 +68,14 @@ def ready(board: str, network: str, task: str = "", checkpoint: Path | None = No
         RigError: an unknown name, or a network that no method on this board serves.
         Blocked: it does not fit the board.
     """
-    known = _published(network)
-    task = task or (known.task if known else "") or TASKS[0]
+    task = task or _task_of(_published(network))
     _check_task(network, task, seed)
     fitting, refusal = [], None
     for cell in cells([board], networks=[network]):
         spec = replace(cell.spec(), batch=SLOTS[task], slots=None, seed=seed, checkpoint=checkpoint)
         try:
             fitting.append(loadable(spec))
-        except (RigError, Blocked) as error:
+        except RigError as error:
             refusal = error
     fitting = [one for one in fitting if one.slots == SLOTS[task]]
     if not fitting:
@@ -120,6 +119,11 @@ def _published(network: str) -> Published | None:
     """Return the published model that a network by path is, or came from; None for any other."""
     model = read_network(network).model if is_path(network) else None
     return None if model is None else published_as(model.sha256)
+
+
+def _task_of(known: Published | None) -> str:
+    """Return the task of a published model; `images` for any other network."""
+    return (known.task if known else "") or TASKS[0]
 
 
 def _parser() -> argparse.ArgumentParser:

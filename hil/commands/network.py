@@ -13,12 +13,11 @@ from hil.commands.network_import import import_model
 from hil.errors import RigError
 from hil.graph.file import VERSION
 from hil.graph.old_versions import converted
+from hil.networks.files import LARGEST
 from hil.networks.published import fetched, find_published, published
 from hil.record.atomic_write import atomic_file
 from hil.tflite.blocks import EXAMPLE
 from hil.tflite.runtimes import DEFAULT, RUNTIMES
-
-LARGEST = 64 << 20  # bytes of a network file: the largest network has 2 MB
 
 
 def main(argv: list[str]) -> int:

@@ -10,12 +10,12 @@ import numpy as np
 from hil.bounded_read import read_file
 from hil.errors import RigError
 from hil.graph.file import decode
+from hil.networks.files import LARGEST
 from hil.record import TRAINED, atomic_file, read_trial
 from hil.tflite.export import Exported, with_weights_of
 from hil.tflite.importing import network_of
 from hil.tflite.read import read_model
 
-LARGEST = 64 << 20  # bytes of a network file
 AGAIN = "run the trial again with the network by path"
 
 

@@ -31,7 +31,8 @@ from hil.experiments.rate_search import RateSearch, stem_of
 from hil.experiments.run import Given
 from hil.experiments.table import Cell, Table, Within
 from hil.networks import NETWORKS
-from hil.networks.tiny_training import CURE, SIDE
+from hil.networks.tiny_training import SIDE
+from hil.networks.tree import cure_of
 
 RATES = (0.0003, RATE, 0.003)  # initial grid; the paper has the middle one
 BASELINE_RATES = (0.003, 0.01, 0.03)  # of SGD-M and MCUTrain, as in Poor Man's Training
@@ -238,7 +239,7 @@ def figure8(request: FqtRequest) -> Table:
 def table4(request: FqtRequest) -> Table:
     """Table IV: the last two blocks of MCUNet-5FPS, beside SGD-M in int8 and MCUTrain."""
     if f"{MCUNET}-uint8" not in NETWORKS:
-        raise RigError(f"fqt-table4 trains {MCUNET}, whose files are yours: {CURE}.")
+        raise RigError(f"fqt-table4 trains {MCUNET}, whose files are yours: {cure_of(MCUNET)}.")
     collector, column = Collector(request, MCUNET_EPOCHS), "last-two-blocks"
     baselines = {"sgd-m-int8": ("int8-bp", 0, WITHOUT_QAS), "mcutrain": ("mcutrain", 1, 1)}
     not_run = {"sgd-m-fp32": "there is no SGD with momentum in floats here."}

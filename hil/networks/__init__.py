@@ -20,10 +20,12 @@ from hil.networks.float_weights import WEIGHTS
 from hil.networks.floating import FloatGraph
 from hil.networks.fqt import CONFIGURATIONS, FAMILIES, configured
 from hil.networks.lenet5 import lenet5
+from hil.networks.published_heads import NEW_HEADS, with_new_head
 from hil.networks.quantize import quantize
 from hil.networks.shapes import convnet_tiny, mcunet, pointnet, resnet_tiny
 from hil.networks.shapes import lenet5 as float_lenet5
-from hil.networks.tiny_training import MCUNET_DATA, MCUNET_ORIGIN, adapted, in_tflite8, mcunet_5fps, there
+from hil.networks.tiny_training import MCUNET_DATA, MCUNET_ORIGIN, mcunet_5fps, there
+from hil.networks.tree import is_folder_named
 
 IMAGE = float(np.float32(1 / 255)), -128  # scale and zero of an input: a byte p of an image stands for p / 255,
 CLOUD = 2.0**-7, 0  # and one of a point cloud for (p - 128) / 128 (docs/data.md)
@@ -118,7 +120,10 @@ NETWORKS |= {
     )
     for name, (configuration, formats) in there().items()
 }
-NETWORKS |= {name: NamedNetwork(adapted, MCUNET_DATA, converted=True, origin=MCUNET_ORIGIN) for name in in_tflite8()}
+NETWORKS |= {
+    name: NamedNetwork(with_new_head, MCUNET_DATA, converted=True, origin=MCUNET_ORIGIN)
+    for name in (NEW_HEADS if is_folder_named() else ())
+}
 
 
 def names(*formats: Format) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,37 +14,49 @@ from hil.networks.float32 import in_real
 from hil.networks.floating import FloatGraph, FloatLayer
 from hil.networks.heads import Head, drawn_head
 from hil.networks.quantize import LARGEST_WEIGHT, grid_of, quantized_from, ranges
-from hil.networks.shapes import mcunet
 from hil.networks.tree import read_tree
+from hil.tflite.blocks import by_map
 
 BLACK = 128  # the byte that stands for 0
 
 
-def with_new_head(name: str, seed: int, tree: str, cure: str, folder: Path, classes: int = 10) -> Graph:
-    """Return a published network with a head for other classes, drawn by the seed (Xavier).
+@dataclass(frozen=True)
+class Published:
+    """A published network: the name of its tree, and its blocks (`by_map`); empty: those of the tree."""
+
+    tree: str
+    blocks: str = ""
+
+
+NEW_HEADS = {
+    "mcunet-in1-128": Published("mcunet-5fps", "conv1-pw9:1,pw10-pw17:2,pw18-pw19:3,pw20-fc1:4"),
+    "mbv2-w0.35": Published("mbv2-w0.35"),
+}
+
+
+def with_new_head(name: str, seed: int, classes: int = 10, folder: Path | None = None) -> Graph:
+    """Return one of `NEW_HEADS` with a head for other classes, drawn by the seed (Xavier).
 
     The logits have the range of drawn images. Weights of +-127 become +-126, the largest that training keeps
     (docs/arithmetic-zeroth-order.md, section 2).
 
     Args:
-        name: of the graph.
+        name: of the network.
         seed: of the head and of the drawn images.
-        tree: name of the publisher's files.
-        cure: what to do if they are missing.
-        folder: where the files are.
         classes: of the head.
+        folder: where the files are; None: that of the environment variable.
 
     Raises:
         RigError: a file is missing, or is no such tree.
     """
-    graph = read_tree(folder, tree, cure)
+    known = NEW_HEADS[name]
+    graph = read_tree(known.tree, folder)
     head = drawn_head(classes, graph.layers[-1].in_size, seed)
     floats = _in_floats(graph, head)
     of_logits = ranges(floats, calibration_images(floats.in_shape, seed))[-1]
     grids = [(graph.scale, graph.zero), *((node.scale, node.zero) for node in graph.layers[:-1]), grid_of(*of_logits)]
     nodes = [*graph.layers[:-1], *quantized_from(floats, len(graph.layers) - 1, grids)]
-    if tree == "mcunet-5fps":
-        nodes = [replace(node, block=block) for node, block in zip(nodes, _blocks_of_mcunet(nodes), strict=True)]
+    nodes = by_map(nodes, known.blocks) if known.blocks else nodes
     return clipped(replace(graph, name=name, layers=tuple(nodes), classes=classes))
 
 
@@ -75,9 +87,3 @@ def _float_layer(node: Node) -> FloatLayer:
         node.op, node.reads, kernel=node.kernel, stride=node.stride[0], pad=node.pad[0],
         activation="relu6" if limited else "none", block=node.block,
     )  # fmt: skip
-
-
-def _blocks_of_mcunet(nodes: list[Node]) -> list[int]:
-    """Return the blocks of Poor Man's Training (docs/networks.md)."""
-    shape = mcunet("blocks", 1, nodes[0].in_shape[0])
-    return [layer.block for layer in shape.layers]

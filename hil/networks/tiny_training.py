@@ -1,13 +1,10 @@
-"""The networks that MIT HAN Lab pre-trained on ImageNet, read where the user has them.
+"""`mcunet-5fps`, which MIT HAN Lab pre-trained on ImageNet, for fully quantized training (docs/networks.md).
 
-The files are never part of this project. A folder holds `mcunet-5fps.json`, a tree of layers, and `mcunet-5fps.npz`,
-its arrays (docs/networks.md). The blocks before the last two are in `tflite8`, the last two in `affine8`, with a head
-for new classes.
+The blocks before the last two are in `tflite8`, the last two in `affine8`, with a head for new classes.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,18 +14,16 @@ from hil.networks.convert_affine8 import from_parts
 from hil.networks.drawing import calibration_images
 from hil.networks.float32 import in_float32, in_real
 from hil.networks.floating import FloatGraph
-from hil.networks.published_heads import clipped, with_new_head
+from hil.networks.published_heads import BLACK, clipped
 from hil.networks.quantize import grid_of, quantized_from, ranges
 from hil.networks.shapes import mcunet
-from hil.networks.tree import read_tree
+from hil.networks.tree import cure_of, is_folder_named, read_tree
 
-FOLDER_VARIABLE = "TRAINRIG_TINY_TRAINING"
 NAME, SIDE = "mcunet-5fps", 128
-BLACK, UNIT = 128, 127.5  # a byte p stands for (p - 128) / 127.5
+UNIT = 127.5  # a byte p stands for (p - 128) / 127.5
 AFFINE8_BLOCKS = 2
 MCUNET_DATA = f"fashion-mnist-1k@{SIDE}x{SIDE}x3"
 MCUNET_ORIGIN = "pre-trained on ImageNet by MIT HAN Lab (MIT licence), read from your files; the head drawn by seed"
-CURE = f"set {FOLDER_VARIABLE} to a folder with {NAME}.json and {NAME}.npz (docs/networks.md)"
 INT8 = "int8"  # all layers in tflite8, for methods that train those
 CONFIGURATIONS = {
     INT8: (Format.TFLITE8,),
@@ -38,31 +33,9 @@ CONFIGURATIONS = {
 }
 
 
-NEW_HEADS = {"mcunet-in1-128": "mcunet-5fps", "mbv2-w0.35": "mbv2-w0.35"}  # by name, the files of the publisher
-
-
-def in_tflite8() -> tuple[str, ...]:
-    """Return the names of the networks in `tflite8` with a new head; none where the user has not named a folder."""
-    return tuple(NEW_HEADS) if os.environ.get(FOLDER_VARIABLE) else ()
-
-
-def adapted(name: str, seed: int, classes: int = 10, folder: Path | None = None) -> Graph:
-    """Return one of `NEW_HEADS` with a head for `classes`.
-
-    Raises:
-        RigError: a file is missing, or is not that of this network.
-    """
-    tree = NEW_HEADS[name]
-    cure = f"set {FOLDER_VARIABLE} to a folder with {tree}.json and {tree}.npz (docs/networks.md)"
-    chosen = folder or os.environ.get(FOLDER_VARIABLE)
-    if not chosen:
-        raise RigError(f"the files of {name} are nowhere: {cure}.")
-    return with_new_head(name, seed, tree, cure, Path(chosen), classes)
-
-
 def there() -> dict[str, tuple[str, tuple[Format, ...]]]:
     """Return configuration and formats of the networks by name; none where the user has not named a folder."""
-    if not os.environ.get(FOLDER_VARIABLE):
+    if not is_folder_named():
         return {}
     return {f"{NAME}-{configuration}": (configuration, formats) for configuration, formats in CONFIGURATIONS.items()}
 
@@ -80,11 +53,8 @@ def mcunet_5fps(name: str, seed: int, configuration: str, classes: int = 10, fol
     Raises:
         RigError: a file is missing, or is not that of this network.
     """
-    chosen = folder or os.environ.get(FOLDER_VARIABLE)
-    if not chosen:
-        raise RigError(f"the files of {NAME} are nowhere: {CURE}.")
     shape = replace(mcunet(name, seed, SIDE, classes), black=BLACK, unit=UNIT)
-    graph = _backbone(Path(chosen), shape)
+    graph = _backbone(folder, shape)
     backbone = len(graph.layers)
     layers = [in_real(graph, *pair) for pair in zip(shape.layers[:backbone], graph.layers, strict=True)]
     floats = replace(shape, layers=(*layers, *shape.layers[backbone:]))
@@ -113,12 +83,12 @@ def _in_tflite8(backbone: Graph, floats: FloatGraph, of_logits: tuple[float, flo
     return clipped(replace(backbone, layers=layers))
 
 
-def _backbone(folder: Path, shape: FloatGraph) -> Graph:
+def _backbone(folder: Path | None, shape: FloatGraph) -> Graph:
     """Return the layers before the mean in `tflite8`, with the blocks of `shape`, which has the same in floats."""
-    graph = read_tree(folder, NAME, CURE)
+    graph = read_tree(NAME, folder)
     backbone = tuple(
         replace(node, block=layer.block) for node, layer in zip(graph.layers[:-2], shape.layers[:-2], strict=True)
     )
     if [node.out_shape for node in backbone] != shape.shapes()[1:-2]:
-        raise RigError(f"{folder / NAME}.json is not the tree of {NAME} (its shapes are others): {CURE}.")
+        raise RigError(f"{NAME}.json is not the tree of {NAME} (its shapes are others): {cure_of(NAME)}.")
     return replace(graph, name=shape.name, layers=backbone, classes=shape.classes)

@@ -1,6 +1,7 @@
 """Networks in `tflite8` from the trees of layers that MIT HAN Lab publishes, where the user has them.
 
-A folder holds `NAME.json`, the tree, and `NAME.npz`, its arrays (docs/networks.md). Layers read in the order of the
+A folder holds `NAME.json`, the tree, and `NAME.npz`, its arrays (docs/networks.md); the files are never part of this
+project. Layers read in the order of the
 tree: a first convolution, bottlenecks (pointwise, depthwise, pointwise, and an add with the input of the first), the
 mean over the image, and a classifier.
 """
@@ -8,6 +9,7 @@ mean over the image, and a classifier.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,20 +26,38 @@ from hil.graph.graph import Graph, Node, Op, Parameters, Shape, named
 from hil.networks.quantize import LARGEST_BIAS, SMALLEST_FACTOR
 from hil.tflite.blocks import by_share
 
+FOLDER_VARIABLE = "TRAINRIG_TINY_TRAINING"
 LARGEST_TREE = 1 << 20  # bytes of a tree of layers; the largest has 51 KB
 
 
-def read_tree(folder: Path, name: str, cure: str) -> Graph:
+def is_folder_named() -> bool:
+    """Return whether the user has named a folder with trees."""
+    return bool(os.environ.get(FOLDER_VARIABLE))
+
+
+def cure_of(name: str) -> str:
+    """Return what to do if the files of a tree are missing."""
+    return f"set {FOLDER_VARIABLE} to a folder with {name}.json and {name}.npz (docs/networks.md)"
+
+
+def read_tree(name: str, folder: Path | None = None) -> Graph:
     """Return the network of a tree, with the publisher's own classifier and blocks of equal shares of the work.
 
+    Args:
+        name: of its files.
+        folder: where they are; None: that of the environment variable.
+
     Raises:
-        RigError: a file is missing or is not such a tree, with `cure` as the end of the sentence; or the tree has more
-            layers than a network file.
+        RigError: a file is missing or is not such a tree, or the tree has more layers than a network file.
     """
-    path = folder / f"{name}.json"
+    cure = cure_of(name)
+    chosen = folder or os.environ.get(FOLDER_VARIABLE)
+    if not chosen:
+        raise RigError(f"the files of {name} are nowhere: {cure}.")
+    path = Path(chosen) / f"{name}.json"
     try:
         tree = json.loads(read_file(path, LARGEST_TREE, cure))
-        arrays = read_npz(folder / f"{name}.npz", cure)
+        arrays = read_npz(path.with_name(f"{name}.npz"), cure)
         graph = _Walk(arrays).network(name, tree)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise RigError(f"{path} is not the tree of {name} ({error!r}): {cure}.") from error

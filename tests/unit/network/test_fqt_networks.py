@@ -16,7 +16,8 @@ from hil.networks.float_weights import WEIGHTS, read_weights, write_weights
 from hil.networks.floating import FloatGraph
 from hil.networks.fqt import FAMILIES, RESET, first_of_head
 from hil.networks.fqt_shapes import MBEDNETS, fqt_cnn
-from hil.networks.tiny_training import FOLDER_VARIABLE, mcunet_5fps
+from hil.networks.tiny_training import mcunet_5fps
+from hil.networks.tree import FOLDER_VARIABLE
 from network import affine8_forward
 
 SIZES = {  # weights, biases, multiply-accumulates

@@ -11,7 +11,8 @@ import pytest
 from hil.data import load
 from hil.graph.file import decode, encode
 from hil.graph.graph import Format, Graph, Op
-from hil.networks.tiny_training import FOLDER_VARIABLE, MCUNET_DATA, mcunet_5fps
+from hil.networks.tiny_training import MCUNET_DATA, mcunet_5fps
+from hil.networks.tree import FOLDER_VARIABLE
 from network import affine8_forward, integer_forward
 
 pytestmark = pytest.mark.skipif(

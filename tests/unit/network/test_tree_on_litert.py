@@ -22,8 +22,7 @@ from hil.data import load
 from hil.errors import RigError
 from hil.graph.graph import Graph, Op
 from hil.networks.drawing import calibration_images
-from hil.networks.tiny_training import FOLDER_VARIABLE
-from hil.networks.tree import read_tree
+from hil.networks.tree import FOLDER_VARIABLE, read_tree
 from hil.tflite.importing import Imported, network_of
 from hil.tflite.read import parse
 from tests.unit.network.tree_as_tflite import Tree, Writer
@@ -35,7 +34,6 @@ pytestmark = pytest.mark.skipif(
 NETWORKS = {"mcunet-5fps": (51, 57), "mbv2-w0.35": (63, 0)}  # layers, and channels with a bias beyond 2^30
 CLASSES, SHAPE = 1000, (128, 128, 3)
 CHUNK = 10  # images that are held with all their values
-CURE = "fetch it again"
 
 
 def folder() -> Path:
@@ -58,7 +56,7 @@ def as_litert_rounds(graph: Graph) -> Graph:
 
 @lru_cache(maxsize=2)
 def read(name: str) -> Graph:
-    return as_litert_rounds(read_tree(folder(), name, CURE))
+    return as_litert_rounds(read_tree(name, folder()))
 
 
 def images(count: int) -> np.ndarray:
@@ -126,13 +124,13 @@ def test_the_comparison_sees_another_rounding() -> None:
     name = "mbv2-w0.35"
     data, imported = imported_of(name)
     samples = images(4)
-    twice = read_tree(folder(), name, CURE)
+    twice = read_tree(name, folder())
     assert (forward(replace(imported, graph=twice), samples) != logits_of(imported, run(data, samples))).any()
 
 
 def test_more_layers_than_a_network_file_has_are_refused_with_their_number() -> None:
     with pytest.raises(RigError, match=r"^proxyless-w0\.3 has 75 layers, and a network file at most 64: .*\.$"):
-        read_tree(folder(), "proxyless-w0.3", CURE)
+        read_tree("proxyless-w0.3", folder())
 
 
 def _stacked(graph: Graph, value: int, each) -> np.ndarray:
