@@ -53,7 +53,7 @@ def test_pictures_and_network(folder: Path) -> None:
 
 def test_the_model_is_that_of_its_script(tmp_path: Path) -> None:
     pytest.importorskip("ai_edge_litert", reason="the schema needs the extra `test`")
-    run(ROOT, f"{sys.executable} tools/make_model.py {tmp_path / 'made.tflite'}")
+    run(ROOT, f"{sys.executable} -m tests.unit.tflite_models.tutorial_model {tmp_path / 'made.tflite'}")
     made = (tmp_path / "made.tflite").read_bytes()
     assert hashlib.sha256(made).digest() == hashlib.sha256((ROOT / MODEL).read_bytes()).digest()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,18 +13,11 @@ from mlperf_expected import Expected, printed_as
 from mlperf_modes import WINDOWS, median_throughput, performance
 
 from hil.commands.network_import import import_model
-from tests.unit.tflite_models.test_witness import FOLDER
+from tests.unit.tflite_models.mlperf_files import mlperf_model
 
 TOLERANCE = 0.0011  # the board rounds a binary32 number to three decimals, the oracle has binary64
 NIGHTLY = pytest.mark.tier("nightly")
 INFERENCES, WARM_UP = 2, 1
-
-
-def published(name: str) -> Path:
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        pytest.skip(f"set {FOLDER} to a folder with the int8 models of MLPerf Tiny (mlcommons/tiny)")
-    return Path(folder) / f"{name}.tflite"
 
 
 @dataclass(frozen=True)
@@ -39,7 +31,7 @@ class Published:
 
     @property
     def path(self) -> Path:
-        return published(self.file)
+        return mlperf_model(self.file)
 
 
 MODELS = {
@@ -136,7 +128,7 @@ def test_options_replace_what_is_known_of_a_model(tmp_path: Path) -> None:
 @NIGHTLY
 def test_the_audio_of_the_wake_word_is_not_served_as_the_benchmarks(tmp_path: Path) -> None:
     """The model is one of theirs, but its test is not one of the commands: its name may not be `sww01` unasked."""
-    path = published("str_ww_ref_model")
+    path = mlperf_model("str_ww_ref_model")
     skip_without("mps2-an500")
     options = ("--board", "mps2-an500", "--network", str(path), "--model", "mine")
     with answering(tmp_path, *options) as served:

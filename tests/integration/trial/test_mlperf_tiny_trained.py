@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from hil.networks import find_network
 from hil.rig import Bench, Rig
 from hil.trial import TrialSpec, run_trial
 from hil.trial.prepare import prepare
-from tests.unit.tflite_models.test_witness import FOLDER
+from tests.unit.tflite_models.mlperf_files import mlperf_model
 
 BOARDS = ("stm32h7b3", "mps2-an500")  # the second, in QEMU, for what does not fit the first
 MODELS = {
@@ -31,13 +30,6 @@ VARIANTS = {"deepzero": "last-sparse"}
 TOO_LARGE = {("vww_96_int8", method) for method in ("poor-mans-training", "mezo", "int8-bp", "tinytrain")}
 
 
-def model_at(name: str) -> Path:
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        pytest.skip(f"set {FOLDER} to a folder with the int8 models of MLPerf Tiny (mlcommons/tiny)")
-    return Path(folder) / f"{name}.tflite"
-
-
 def step_of(board: str, model: str, method: str, variant: str, folder: Path) -> TrialSpec:
     """Return a trial of one step of two samples of drawn bytes, in as many classes as the network has."""
     shape, classes = MODELS[model]
@@ -46,13 +38,13 @@ def step_of(board: str, model: str, method: str, variant: str, folder: Path) -> 
     data = folder / "drawn.npz"
     labels = np.arange(2 * classes) % classes
     np.savez(data, train_x=samples, train_y=labels, test_x=samples[:classes], test_y=labels[:classes])
-    return TrialSpec(board, variant, str(model_at(model)), method, data, batch=2, steps=1, evaluate=0)
+    return TrialSpec(board, variant, str(mlperf_model(model)), method, data, batch=2, steps=1, evaluate=0)
 
 
 @pytest.mark.tier("nightly")
 @pytest.mark.parametrize("model", MODELS)
 def test_the_methods_are_all_that_train_the_format_of_the_model(model: str) -> None:
-    formats = find_network(str(model_at(model))).formats
+    formats = find_network(str(mlperf_model(model))).formats
     assert tuple(name for name, kind in METHODS.items() if kind.trains(formats)) == METHODS_OF_TFLITE8
 
 

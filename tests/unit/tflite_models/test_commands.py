@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from hil.trial.choose import method_on_network
 from hil.trial.prepare import prepare
 
 from .made import DATA, Made, trainable
-from .test_witness import FOLDER
+from .mlperf_files import mlperf_model
 from .witness import forward, run
 
 
@@ -196,11 +195,10 @@ def test_a_fetched_model_is_verified_before_it_is_written(tmp_path, monkeypatch,
 
 @pytest.mark.parametrize("name", sorted(published()))
 def test_the_table_has_the_digests_of_the_published_files(name, tmp_path):
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        pytest.skip(f"set {FOLDER} to a folder with the int8 models of MLPerf Tiny (mlcommons/tiny)")
     model = find_published(name)
-    assert main(["network", "fetch", name, "--from", str(Path(folder) / model.file), "--to", str(tmp_path)]) == 0
+    assert (
+        main(["network", "fetch", name, "--from", str(mlperf_model(Path(model.file).stem)), "--to", str(tmp_path)]) == 0
+    )
     assert network_of(parse((tmp_path / model.file).read_bytes(), name), name).graph.layers
 
 

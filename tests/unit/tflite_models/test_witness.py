@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,9 +11,9 @@ from hil.tflite.importing import Imported, network_of
 from hil.tflite.read import parse, read_model
 
 from .made import Made, small
+from .mlperf_files import mlperf_model
 from .witness import Compared, forward, layer_by_layer, run
 
-FOLDER = "TRAINRIG_MLPERF_TINY"
 MODELS = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "str_ww_ref_model", "vww_96_int8")
 TABLES = ("HARD_SWISH", "LOGISTIC", "TANH", "RELU", "RELU6", "RELU_N1_TO_1", "QUANTIZE")
 XNNPACK_SHARE, XNNPACK_MEANS = 1e-4, 0.05  # of the values that differ by one; of the outputs of a MEAN
@@ -156,10 +153,7 @@ def test_dead_channels_and_large_biases_are_those_of_the_runtime():
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_of_mlperf_tiny_is_that_of_litert_byte_for_byte(name):
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        pytest.skip(f"set {FOLDER} to a folder with the int8 models of MLPerf Tiny (mlcommons/tiny)")
-    data, model = read_model(Path(folder) / f"{name}.tflite")
+    data, model = read_model(mlperf_model(name))
     imported = network_of(model, name, "litert")
     samples = samples_for(imported, 20)
     tensors = run(data, samples)
