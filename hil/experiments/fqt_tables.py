@@ -37,7 +37,7 @@ from hil.networks.tree import cure_of
 RATES = (0.0003, RATE, 0.003)  # initial grid; the paper has the middle one
 BASELINE_RATES = (0.003, 0.01, 0.03)  # of SGD-M and MCUTrain, as in Poor Man's Training
 WITHOUT_QAS = 30_000  # rates of SGD-M without scaling are larger by about 1 / s_w^2 (pmt_runs.py)
-SEARCH_SEEDS = 3  # two did not show that float32 diverges at its best rate on Fashion-MNIST (docs/experiments.md)
+SEARCH_SEEDS = 3
 IMAGES = 2000  # training samples of each set, at most
 LAST5: Given = (("last_layers", LAST_LAYERS),)
 RESET: Mapping[str, str] = {  # networks of transfer learning by data set, in the order of the columns
