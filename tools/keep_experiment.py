@@ -19,7 +19,8 @@ from pathlib import Path
 from hil.experiments.curve import CURVE_FILE, RUN_FILE, STATE, checkpoint_path, read_curve
 from hil.experiments.pool import complete
 
-RESULTS = ("results.json", "results.csv", "table.md", "table.tex", "certificates.json")
+COSTS = "costs.json"
+RESULTS = ("results.json", "results.csv", "table.md", "table.tex", "certificates.json", COSTS, "costs.md")
 
 
 def keep(source: Path, target: Path) -> None:
@@ -44,7 +45,9 @@ def keep(source: Path, target: Path) -> None:
 
 
 def _whole(source: Path) -> bool:
-    """Return whether the results are there, and every run that they name is trained to its end."""
+    """Return whether the results are there, and every run that they name is trained to its end; costs have no runs."""
+    if not (source / "runs").is_dir():
+        return True
     results = source / "results.json"
     if not results.is_file():
         return False
@@ -59,7 +62,7 @@ def main() -> int:
     parser.add_argument("source", type=Path, help="folder of `hil experiment`")
     parser.add_argument("target", type=Path, help="folder of the record, which is replaced")
     options = parser.parse_args()
-    if not (options.source / "runs").is_dir():
+    if not (options.source / "runs").is_dir() and not (options.source / COSTS).is_file():
         parser.error(f"{options.source} holds no experiment: name the folder that `hil experiment --out` wrote.")
     keep(options.source, options.target)
     return 0

@@ -44,3 +44,16 @@ def test_a_cut_run_goes_on_from_its_record_and_a_whole_one_has_no_weights(begun,
     assert sorted(path.name for path in (tmp_path / "record").iterdir()) == ["results.json", "table.md"], (
         "all are whole: results alone"
     )
+
+
+def test_costs_are_kept_with_and_without_runs(tmp_path: Path) -> None:
+    keep = runpy.run_path(str(TOOL))["keep"]
+    source = tmp_path / "out"
+    (source / "trials" / "rp2040").mkdir(parents=True)
+    for name in ("costs.json", "costs.md"):
+        (source / name).write_text(name)
+    for folder in ((), ("runs",)):
+        for name in folder:
+            (source / name).mkdir()
+        keep(source, tmp_path / "record")
+        assert sorted(path.name for path in (tmp_path / "record").iterdir()) == ["costs.json", "costs.md"]
