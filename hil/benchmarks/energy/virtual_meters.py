@@ -28,7 +28,7 @@ from hil.standins.virtual.meter.yokogawa_wt310 import VirtualYokogawaWT310
 
 Make = Callable[..., Any]
 BY_SOCKET: dict[str, Make] = {
-    **{key: twin.make for key, twin in TWINS.items()},
+    **{key: twin.make for key, twin in TWINS.items() if twin.server is InstrumentServer},
     "polled-scpi": VirtualPolledScpi,
     "rigol-dp832a": VirtualRigolDP800,
     "rs-ngu401": VirtualRsNGU,

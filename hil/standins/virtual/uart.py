@@ -49,9 +49,14 @@ class SerialPort:
     def start(self) -> None:
         self._thread.start()
 
+    @property
+    def full(self) -> bool:
+        """Whether what is sent now is dropped, because the host does not read. Any thread may call this."""
+        return self._held > _HELD_BYTES
+
     def send(self, data: bytes) -> None:
         """Queue bytes for the host without waiting. Any thread may call this."""
-        if self._held > _HELD_BYTES:
+        if self.full:
             self._log(f"serial port: {len(data)} bytes dropped, the host does not read")
             return
         self._held += len(data)

@@ -63,7 +63,7 @@ class VirtualBoard:
         self._supply = Supply(self._model.currents, self._activity)
         twin, rng = find_virtual_meter(meter), np.random.default_rng(seed)
         self._meter_model = meter
-        self._meter = InstrumentServer(twin.make(self._supply, Errors.draw(twin.limits, rng), rng), log)
+        self._meter = twin.server(twin.make(self._supply, Errors.draw(twin.limits, rng), rng), log)
         self._rng = np.random.default_rng([seed, 1])
         self._power = InstrumentServer(PowerSupply(self._model.currents.volt, self._switch), log)
         self._risen = 0

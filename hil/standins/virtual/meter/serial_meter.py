@@ -1,16 +1,18 @@
 """Instruments on a serial line, which also send bytes on their own as virtual time advances.
 
-`SerialServer` connects an instrument to a pseudo-terminal. `Wire` connects it in the same process, for studies of a
-thousand windows.
+`SerialServer` connects an instrument to a pseudo-terminal; `LiveSerialServer` also sends by itself what is due. `Wire`
+connects it in the same process, for studies of a thousand windows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import Protocol
 
 from hil.standins.virtual.uart import SerialPort
+
+PUMP_S = 0.005  # of wall time, between two looks at what is due
 
 
 class SerialMeter(Protocol):
@@ -54,9 +56,12 @@ class SerialServer:
                     self._port.send(answer)
 
     def pump(self) -> None:
-        """Send the bytes that are due. Call this from the thread that advances virtual time."""
+        """Send the bytes that are due. The caller may not hold what `due` waits for.
+
+        Nothing is made while the host does not read: virtual time may run ahead of it, as no real time does.
+        """
         with self._lock:
-            data = self._meter.due()
+            data = b"" if self._port.full else self._meter.due()
             if data:
                 self._port.send(data)
 
@@ -66,6 +71,37 @@ class SerialServer:
 
     def close(self) -> None:
         self._port.close()
+
+
+class LiveSerialServer(SerialServer):
+    """A serial instrument on a pseudo-terminal, which sends what is due by itself.
+
+    Args:
+        meter, log: see SerialServer.
+    """
+
+    def __init__(self, meter: SerialMeter, log: Callable[[str], None] = print) -> None:
+        super().__init__(meter, log)
+        self._end = Event()
+        self._thread = Thread(target=self._run, name="serial meter", daemon=True)
+
+    @property
+    def resource(self) -> str:
+        """What a driver opens, named as InstrumentServer names it."""
+        return self.path
+
+    def start(self) -> None:
+        super().start()
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._end.wait(PUMP_S):
+            self.pump()
+
+    def close(self) -> None:
+        self._end.set()
+        self._thread.join()
+        super().close()
 
 
 class Wire:

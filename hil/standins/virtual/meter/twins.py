@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,16 +19,33 @@ from hil.standins.virtual.meter.keysight_34465a import LIMITS as LIMITS_34465A
 from hil.standins.virtual.meter.keysight_34465a import VirtualKeysight34465A
 from hil.standins.virtual.meter.keysight_n6705c import LIMITS as LIMITS_N6705C
 from hil.standins.virtual.meter.keysight_n6705c import VirtualKeysightN6705C
-from hil.standins.virtual.meter.server import Instrument
+from hil.standins.virtual.meter.ppk2 import LIMITS as LIMITS_PPK2
+from hil.standins.virtual.meter.ppk2 import VirtualPpk2
+from hil.standins.virtual.meter.serial_meter import LiveSerialServer, SerialMeter
+from hil.standins.virtual.meter.server import Instrument, InstrumentServer
 from hil.standins.virtual.meter.truth import Truth
+
+
+class MeterServer(Protocol):
+    """Serves an instrument to a driver."""
+
+    @property
+    def resource(self) -> str:
+        """Address that the driver opens."""
+        ...
+
+    def start(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)
 class VirtualMeterEntry:
-    """A virtual instrument and the limits of its errors."""
+    """A virtual instrument, the limits of its errors, and the server that fits it: of a socket or of a serial port."""
 
-    make: Callable[[Truth, Errors, np.random.Generator], Instrument]
+    make: Callable[[Truth, Errors, np.random.Generator], Instrument | SerialMeter]
     limits: Limits
+    server: Callable[[Any, Callable[[str], None]], MeterServer] = InstrumentServer
 
 
 TWINS = {
@@ -36,6 +54,7 @@ TWINS = {
     "keithley-dmm7510": VirtualMeterEntry(partial(VirtualKeithleyDmm, model="DMM7510"), LIMITS_DMM),
     "keysight-34465a": VirtualMeterEntry(VirtualKeysight34465A, LIMITS_34465A),
     "keysight-n6705c": VirtualMeterEntry(VirtualKeysightN6705C, LIMITS_N6705C),
+    "ppk2": VirtualMeterEntry(VirtualPpk2, LIMITS_PPK2, LiveSerialServer),
 }
 
 
