@@ -27,6 +27,22 @@ def edge_between(first_s: float, last_s: float, *, high: bool) -> Edge:
 
 
 @dataclass(frozen=True)
+class Request:
+    """When the host asked for a window, and when it had the reply.
+
+    Attributes:
+        asked_s, answered_s: UNIX times.
+        utc_offset_s: of the host's local time, in which it writes its logs.
+        idle_s: sleep of the board before and after the work.
+    """
+
+    asked_s: float
+    answered_s: float
+    utc_offset_s: float
+    idle_s: float
+
+
+@dataclass(frozen=True)
 class Capture:
     """The readings of one window, with sleep before and after it.
 
@@ -44,6 +60,7 @@ class Capture:
         ends_s: float64[n], end of each aperture if their lengths differ (differences of a counter); else None.
         renewed_s: time between two new readings of an instrument that repeats its last one; 0 if every reading is new.
         notes: reservations about these readings, one sentence each; they become flags of the result.
+        request: by which the host asked for the window; None if the window was not asked for.
     """
 
     t_s: np.ndarray
@@ -60,6 +77,7 @@ class Capture:
     temperature_c: float | None = None
     renewed_s: float = 0.0
     notes: tuple[str, ...] = ()
+    request: Request | None = None
 
     def noted(self, sentence: str) -> Capture:
         """Return the capture with a sentence added to its notes, unless it is there already."""

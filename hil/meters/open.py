@@ -21,6 +21,7 @@ from hil.meters.lpm01a import Lpm01a
 from hil.meters.meter import Host, Meter, Setting
 from hil.meters.otii import PORT, Otii, open_otii
 from hil.meters.polled_scpi import PolledScpi
+from hil.meters.ppk2 import Ppk2, open_ppk2
 from hil.meters.rigol_dp800 import RigolDP800
 from hil.meters.rs_ngu import RsNGU
 from hil.meters.serial_line import SerialLine
@@ -58,12 +59,18 @@ def _otii(address: str, sheet: DataSheet, host: Host) -> Meter:
     return Otii(open_otii(server or "127.0.0.1", int(port or PORT)), name, sheet, host)
 
 
+def _ppk2(address: str, sheet: DataSheet, host: Host) -> Meter:
+    return Ppk2(open_ppk2(_port(address, sheet.name)), sheet, host)
+
+
 WITHOUT_VISA: dict[str, Callable[[str, DataSheet, Host], Meter]] = {
     "fnb58": lambda address, sheet, host: Fnb58(open_fnb58(address), sheet, host),
     "joulescope-js220": lambda address, sheet, host: Joulescope(open_driver(), address, sheet, host),
     "lpm01a": partial(_on_serial_port, Lpm01a),
     "otii-ace": _otii,
     "otii-arc": _otii,
+    "ppk2-ampere": _ppk2,
+    "ppk2-source": _ppk2,
     "tc66c": partial(_on_serial_port, Tc66c),
 }
 
@@ -77,7 +84,7 @@ def open_meter(
     """Open a meter, let it feed the board if it is a supply, and close it at the end.
 
     Args:
-        address: VISA resource name. LPM01A and TC66C: a serial port, or the USB serial number of one. FNB58 and
+        address: VISA resource name. LPM01A, PPK2 and TC66C: a serial port, or the USB serial number of one. FNB58 and
             Joulescope: a USB serial number. Otii: its name, or `name@host:port` of the program that it is connected
             to. Empty: the only one attached, except through VISA or for a serial port.
         volt: supply of the board in volts.

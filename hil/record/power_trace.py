@@ -2,13 +2,15 @@
 
 Columns: t_s, power_w, current_a, voltage_v (float64, SI units; NaN if the meter does not report it), window (int32),
 phase (`idle before`, `steps`, `idle after`, by the number of marker edges so far in the window). The file's metadata
-holds the edges and the facts about the meter under the key `trainrig`. Both the power.parquet of a trial and the trace
-of `hil measure` have this format.
+holds under the key `trainrig` the edges, the facts about the meter, and when the host asked for each window. Both the
+power.parquet of a trial and the trace of `hil measure` have this format.
 """
 
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hil.bounded_read import parse_json
-from hil.energy.capture import Capture, Edge
+from hil.energy.capture import Capture, Edge, Request
 from hil.energy.window import PHASES
 from hil.errors import RigError, message_of
 
@@ -32,6 +34,8 @@ COLUMNS = pa.schema(
     ]
 )
 NUMBERS = len(REAL)
+CURE = "name the trace of a measurement"
+DAMAGE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)
 
 
 class TraceWriter:
@@ -48,6 +52,7 @@ class TraceWriter:
         self._held: list[np.ndarray] = []
         self._rows = 0
         self._edges: list[tuple[float, float, bool, int]] = []
+        self._requests: list[tuple[float, float, float, float, int]] = []
 
     def append(self, capture: Capture, window: int = 0) -> None:
         """Append the readings and edges of a window or a part of one; full row groups are written immediately."""
@@ -57,6 +62,8 @@ class TraceWriter:
         readings = capture.t_s, capture.power_w, capture.current_a, capture.voltage_v
         columns = *readings, np.full(len(capture.t_s), window), phase
         self._edges += [(edge.t_s, edge.half_s, edge.high, window) for edge in capture.edges]
+        if capture.request is not None:
+            self._requests.append((*astuple(capture.request), window))
         self._held.append(np.stack([np.asarray(column, np.float64) for column in columns]))
         self._rows += len(capture.t_s)
         while self._rows >= GROUP:
@@ -75,7 +82,8 @@ class TraceWriter:
         """Write the remaining rows and the edges, and move the file to its path."""
         if self._rows:
             self._write(self._rows)
-        metadata = json.dumps({"meter": self._facts, "edges": self._edges}, allow_nan=False)
+        known = {"meter": self._facts, "edges": self._edges, "requests": self._requests}
+        metadata = json.dumps(known, allow_nan=False)
         self._writer.add_key_value_metadata({KEY: metadata})
         self._writer.close()
         self._partial.replace(self._path)
@@ -99,16 +107,40 @@ def read_facts(path: Path) -> tuple[dict[str, Any], list[tuple[Edge, int]]]:
     Raises:
         RigError: the file is not a trace, or is damaged.
     """
-    cure = "name the trace of a measurement"
-    try:
-        found = (pq.read_metadata(path).metadata or {}).get(KEY)
-    except (OSError, pa.ArrowException) as error:
-        raise RigError(f"{path} cannot be read ({message_of(error)}): {cure}.") from error
-    if found is None:
-        raise RigError(f"{path} is no trace of this rig: {cure}.")
-    known = parse_json(found, str(path), cure)
+    known = _known(path)
     try:
         edges = [(Edge(float(at), float(half), bool(high)), int(window)) for at, half, high, window in known["edges"]]
         return dict(known["meter"]), edges
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise RigError(f"{path} is damaged ({type(error).__name__}: {message_of(error)}): {cure}.") from error
+    except DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def read_requests(path: Path) -> dict[int, Request]:
+    """Return the request for each window by its number; empty for a window that was not asked for, or an old trace.
+
+    Raises:
+        RigError: the file is not a trace, or is damaged.
+    """
+    known = _known(path)
+    try:
+        found = {int(window): Request(*map(float, times)) for *times, window in known.get("requests", [])}
+        if not all(math.isfinite(time) for request in found.values() for time in astuple(request)):
+            raise ValueError("a request has no time")
+        return found
+    except DAMAGE as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> RigError:
+    return RigError(f"{path} is damaged ({type(error).__name__}: {message_of(error)}): {CURE}.")
+
+
+def _known(path: Path) -> Any:
+    """Return what the metadata of a trace holds."""
+    try:
+        found = (pq.read_metadata(path).metadata or {}).get(KEY)
+    except (OSError, pa.ArrowException) as error:
+        raise RigError(f"{path} cannot be read ({message_of(error)}): {CURE}.") from error
+    if found is None:
+        raise RigError(f"{path} is no trace of this rig: {CURE}.")
+    return parse_json(found, str(path), CURE)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from hil.energy.capture import Edge
+from hil.energy.capture import Capture, Edge, Request
 from hil.energy.trace_thinning import keep_peaks
 from hil.energy.window import PHASES
 from hil.record.parquet import read_table
-from hil.record.power_trace import read_facts
+from hil.record.power_trace import read_facts, read_requests
+from hil.report.log_lines import LogLine
 from hil.report.style import (
     BOARD,
     GREY,
@@ -32,7 +35,9 @@ from hil.report.style import Trace as PlotTrace
 
 STEPS = "steps"  # one of PHASES
 PHASE_COLOURS = {"perturb": THIRD, "forward": REFERENCE, "backward": LIMIT, "update": GREY}
-MOST_POINTS = 4000  # of a power trace; a longer one is decimated with its peaks kept
+MOST_POINTS = 4000  # of a power trace; a longer one is thinned with its peaks kept
+FEWEST_BUCKETS = 50  # of a phase, however short
+LOGGED = "log line"  # entry in the legend
 MOST_LABELS = 6  # numbered steps; more would overlap on a phone
 EDGE = 0.15  # share of a step shown on both sides of an edge
 
@@ -64,11 +69,38 @@ class Trace:
     power: pd.DataFrame  # columns t_s, power_w, phase (`idle before`, `steps`, `idle after`)
     edges: tuple[Edge, ...]  # of the marker
     aperture_s: float  # averaging time of a reading, from its t_s onwards; 0 for instantaneous readings
+    request: Request | None = None  # by which the host asked for the window
+    lines: tuple[LogLine, ...] = ()  # of the log, while the window was measured
 
     @property
     def end_s(self) -> float:
         """Time of the end of the window."""
         return self.edges[-1].t_s
+
+    def kept(self) -> list[tuple[str, np.ndarray]]:
+        """Return the readings that are drawn: for each phase in order its name and their places, int64[m].
+
+        The phases share the points by their numbers of readings. The lowest and highest readings stay.
+        """
+        found = []
+        power, phases = self.power["power_w"].to_numpy(float), self.power["phase"].to_numpy()
+        for phase in PHASES:
+            places = np.flatnonzero(phases == phase)
+            buckets = max(FEWEST_BUCKETS, MOST_POINTS * len(places) // (2 * len(phases)))
+            if len(places):
+                found.append((phase, places[keep_peaks(power[places], buckets)]))
+        return found
+
+    def capture(self) -> Capture:
+        """Return the readings for integrals. Where neither current nor voltage is known, both are NaN."""
+        t_s = self.power["t_s"].to_numpy(float)
+        unknown = np.full(len(t_s), np.nan)
+        current, voltage = (
+            self.power[name].to_numpy(float) if name in self.power else unknown for name in ("current_a", "voltage_v")
+        )
+        interval_s = float(np.median(np.diff(t_s))) if len(t_s) > 1 else self.aperture_s
+        power = self.power["power_w"].to_numpy(float)
+        return Capture(t_s, power, current, voltage, self.aperture_s, interval_s, self.edges, math.inf, None)
 
 
 def read_trace(path: Path) -> Trace:
@@ -79,7 +111,8 @@ def read_trace(path: Path) -> Trace:
     """
     meter, edges = read_facts(path)
     power = read_table(path, words=("phase",), only=("window", 0))
-    return Trace(power, tuple(edge for edge, window in edges if window == 0), float(meter.get("aperture_s") or 0.0))
+    own = tuple(edge for edge, window in edges if window == 0)
+    return Trace(power, own, float(meter.get("aperture_s") or 0.0), read_requests(path).get(0))
 
 
 def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str, float]] = ()) -> Figure:
@@ -90,6 +123,7 @@ def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str
     `stretches` the phases and seconds of the first stretches of the window.
     """
     data, shapes = _shades(stretches)
+    data += _logged(trace)
     annotations = []
     for name, part, shape in _parts(trace):
         line = {"color": BOARD if name == STEPS else GREY, "width": 1.5, "shape": shape}
@@ -107,23 +141,35 @@ def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str
             above = {"y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False}
             annotations.append({"x": end - lap / 2, "text": str(number)} | above)
     return styled(
-        data, 360, "s from the first edge of the marker", axis("mW", rangemode="tozero"),
+        data, 360, "s from the first edge of the marker", axis("mW", rangemode="tozero", fixedrange=True),
         shapes=shapes, annotations=annotations, legend=LEGEND | {"y": 1.08},
     )  # fmt: skip
 
 
 def _parts(trace: Trace) -> Iterator[tuple[str, pd.DataFrame, str]]:
     """Yield name, readings and line shape of each phase; a line extends to where the next one begins."""
-    parts = [(phase, trace.power[trace.power["phase"] == phase]) for phase in PHASES]
-    parts = [(phase, part) for phase, part in parts if len(part)]
-    for (phase, part), (_, following) in itertools.zip_longest(parts, parts[1:], fillvalue=("", None)):
-        assert part is not None
-        thinned = part.iloc[keep_peaks(part["power_w"].to_numpy(float), MOST_POINTS // 2)]
-        held = trace.aperture_s > 0 and len(thinned) == len(part)
+    kept = trace.kept()
+    for (phase, places), (_, following) in itertools.zip_longest(kept, kept[1:], fillvalue=("", None)):
+        assert places is not None
+        thinned = trace.power.iloc[places]
+        held = trace.aperture_s > 0 and places[-1] - places[0] == len(places) - 1
         if following is not None:
-            meets = following.iloc[:1].assign(power_w=part["power_w"].iloc[-1]) if held else following.iloc[:1]
+            meets = trace.power.iloc[following[:1]]
+            meets = meets.assign(power_w=thinned["power_w"].iloc[-1]) if held else meets
             thinned = pd.concat([thinned, meets])
         yield phase, thinned, "hv" if held else "linear"
+
+
+def _logged(trace: Trace) -> list[PlotTrace]:
+    """Return the log lines as marks on the time axis, with their text when the pointer is on one."""
+    if not trace.lines:
+        return []
+    marker = {"symbol": "triangle-up", "size": 9, "color": REFERENCE}
+    return [{
+        "type": "scatter", "x": [line.t_s for line in trace.lines], "y": [0.0] * len(trace.lines), "name": LOGGED,
+        "mode": "markers", "marker": marker, "hovertext": [line.text for line in trace.lines],
+        "hoverinfo": "text", "cliponaxis": False,
+    }]  # fmt: skip
 
 
 def _shades(stretches: Sequence[tuple[str, float]]) -> tuple[list[PlotTrace], list[dict[str, Any]]]:

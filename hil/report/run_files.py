@@ -43,11 +43,11 @@ def files_in(folder: Path, deep: bool) -> list[File]:
     """Return the files of a folder, except its pages; with `deep` also those in subfolders."""
     found = folder.rglob("*") if deep else folder.glob("*")
     others = (path for path in found if path.suffix not in (".part", ".html") and path.name != LIBRARY)
-    paths = sorted(path for path in others if _is_own(path, folder))
+    paths = sorted(path for path in others if is_own(path, folder))
     return [File(_name(path, folder), path.stat().st_size, _what(path)) for path in paths]
 
 
-def _is_own(path: Path, folder: Path) -> bool:
+def is_own(path: Path, folder: Path) -> bool:
     """Return whether a path is a regular file and not reached through a link, which might lead to a private file."""
     between = [path, *list(path.parents)[: len(path.relative_to(folder).parts) - 1]]
     return path.is_file() and not any(each.is_symlink() for each in between)
@@ -64,9 +64,9 @@ def _what(path: Path) -> str:
 
 def tails(folder: Path, stage: str) -> list[Tail]:
     """Return the ends of the logs of a trial's stage and of its stand-in; without a stage, that with the newest log."""
-    own = [path for path in (folder / "log").glob("*.log") if _is_own(path, folder)]
+    own = [path for path in (folder / "log").glob("*.log") if is_own(path, folder)]
     logs = sorted(own, key=lambda path: (path.stem == stage, path.stat().st_mtime_ns, path.name))
-    found = [_tail(path, folder) for path in (*logs[-1:], folder / "bench.log") if _is_own(path, folder)]
+    found = [_tail(path, folder) for path in (*logs[-1:], folder / "bench.log") if is_own(path, folder)]
     return [tail for tail in found if tail.lines]
 
 

@@ -17,6 +17,7 @@ from hil.report.figures import PHASES, accuracy_points, cycle_bars, difference, 
 from hil.report.latency import TOTAL, histograms
 from hil.report.memory import lifetimes, memory_bars
 from hil.report.power import Trace, power_trace
+from hil.report.power_histogram import power_histogram
 from hil.report.sparkline import sparkline
 from hil.report.style import Figure
 
@@ -59,6 +60,7 @@ def _drawn(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None) -> dict
         energy: Mapping[str, Any] = trial.energy
         stretches = (energy.get("phases") or {}).get("first_window", [])
         figures["power"] = power_trace(trace, energy["laps_s"], stretches)
+        figures["power_histogram"] = power_histogram(trace)
     return figures
 
 
@@ -76,6 +78,7 @@ def _labels(trial: TrialRecord, steps: pd.DataFrame) -> dict[str, str]:
         "memory": "SRAM in use beside plan, formula and budget",
         "lifetimes": "The arena over the time slots of a step, one rectangle a buffer",
         "power": "Power of the first energy window",
+        "power_histogram": "Share of the time at each power in the first energy window",
     }
 
 
@@ -97,6 +100,17 @@ def box(figure: Figure, name: str, label: str, without_script: Markup | None = N
         instead=without_script or "",
         json=htmlsafe_json_dumps(figure, dumps=_json),
     )
+
+
+def data_script(data: Mapping[str, Any]) -> Markup:
+    """Return data for the page's script as a JSON element."""
+    return Markup('<script type="application/json">{json}</script>').format(json=Markup(data_json(data)))
+
+
+def data_json(data: Mapping[str, Any]) -> str:
+    """Return data as JSON that is safe within HTML; arrays are base64 of their bytes, NaN becomes null."""
+    typed = {name: _typed(value) for name, value in data.items()}
+    return str(htmlsafe_json_dumps(typed, dumps=lambda data: str(to_json(data, validate=False))))
 
 
 def _json(figure: Figure) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -10,9 +13,11 @@ import pandas as pd
 from hil.record import AskedTest, Run, TrialRecord, quantities
 from hil.record.safe_paths import safe_file, safe_folder
 from hil.record.soak import read_soak
+from hil.report.cursors import cursor_data, limits_of
 from hil.report.energy_windows import burden_of, flags_of, window_rows
 from hil.report.figures import drawn_losses, has_queries
 from hil.report.gradients import layer_maps, scale_bar
+from hil.report.log_lines import log_lines, time_scale
 from hil.report.losses import loss_rows
 from hil.report.overview import banner, costs, lines_of
 from hil.report.paper_elasticzo import elasticzo_rows
@@ -21,7 +26,7 @@ from hil.report.paper_pmt import pmt_rows
 from hil.report.power import Trace, phase_rows, read_trace, zooms
 from hil.report.run_files import File, files_in, tails
 from hil.report.soak import soak_view
-from hil.report.trial_figures import has_curve, trial_figures
+from hil.report.trial_figures import data_script, has_curve, trial_figures
 
 View = dict[str, Any]
 
@@ -95,7 +100,9 @@ def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | N
         "burden": burden_of(trial.energy) if trial.energy else 0.0,
         "trace": trace,
         "zooms": zooms(laps, trace.end_s) if trace and laps else [],
+        "drawn": sum(len(places) for _, places in trace.kept()) if trace else 0,
         "phase_rows": phase_rows(trace.power) if trace else [],
+        **_cursors(trial.energy, trace),
         "tails": tails(folder, trial.stage) if trial.verdict != "pass" else [],
         "files": files,
         "logs": [file.path for file in files if file.path.startswith("log/")],
@@ -103,5 +110,23 @@ def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | N
 
 
 def _trace(run: Run, trial: TrialRecord) -> Trace | None:
-    path = safe_file(safe_folder(run.folder, trial.folder), "power.parquet")
-    return read_trace(path) if path is not None and trial.energy is not None else None
+    folder = safe_folder(run.folder, trial.folder)
+    path = safe_file(folder, "power.parquet")
+    if path is None or trial.energy is None:
+        return None
+    trace = read_trace(path)
+    if trace.request is None or not trace.edges:
+        return trace
+    return replace(trace, lines=log_lines(folder, trace.request, trace.end_s))
+
+
+def _cursors(energy: Mapping[str, Any] | None, trace: Trace | None) -> View:
+    """Return what the cursors in the power trace need, and the place of the log on its time axis."""
+    if energy is None or trace is None or not trace.edges:
+        return {"cursors": None, "limits": None, "time_scale": None}
+    stretches = (energy.get("phases") or {}).get("first_window", [])
+    lengths = energy["laps_s"], [seconds for _, seconds in stretches]
+    ends = [end for each in lengths for end in itertools.accumulate(each)]
+    limits = limits_of(energy)
+    scale = time_scale(trace.request, trace.end_s) if trace.request is not None else None
+    return {"cursors": data_script(cursor_data(trace, ends, limits)), "limits": limits, "time_scale": scale}

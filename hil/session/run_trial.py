@@ -15,11 +15,12 @@ from rich.console import Console
 
 from hil.errors import Blocked, RigError
 from hil.record import TrialWriter
+from hil.record.progress import ProgressFile
 from hil.rig import Rig
 from hil.session.tracker import Tracker
 from hil.trial import TrialSpec, Watch, run_trial
-from hil.trial.outcome import Outcome
-from hil.trial.progress import ProgressLine
+from hil.trial.outcome import Outcome, StepRow
+from hil.trial.progress import TRAIN, ProgressLine, loss_a_sample
 from hil.trial.recording import latency_table, steps_table, trial_record
 
 WRITER = pytest.StashKey[TrialWriter]()  # of the config: writes the trials of this process
@@ -61,10 +62,29 @@ class Trials:
         return outcome
 
     def _recorded(self, spec: TrialSpec, folder: Path) -> Outcome:
+        file = ProgressFile(folder)
+
+        def stage(name: str) -> None:
+            line.stage(name)
+            file.stage(name, spec.steps if name == TRAIN else 0)
+
+        def step(row: StepRow) -> None:
+            line.step(row)
+            file.step(loss_a_sample(row, spec.batch))
+
+        def part(done: int, of: int) -> None:
+            line.part(done, of)
+            if not line.trains:
+                file.part(done, of)
+
+        def ended(outcome: Outcome) -> None:
+            file.remove()
+            self._end(outcome, folder)
+
         with _progress_line(self._config, spec) as line:
             watch = Watch(
-                begun=lambda outcome: self._begin(outcome, folder), ended=lambda outcome: self._end(outcome, folder),
-                stage=line.stage, step=line.step, part=line.part, tell=line.tell,
+                begun=lambda outcome: self._begin(outcome, folder), ended=ended, stage=stage, step=step, part=part,
+                power=file.power, tell=line.tell,
             )  # fmt: skip
             elf = self._config.getoption("elf")
             outcome = run_trial(spec, self._rig, folder, elf, reflash=spec.board in self._reflash, watch=watch)

@@ -26,6 +26,7 @@ class Watch:
         step: with every compared step.
         agreed: with the trial, after every step in which both sides agree and so have the same weights.
         part: with the completed and the total amount of work of a stage.
+        power: with the mean power in watts of every good energy window.
         tell: with a sentence for the user, such as a button to press.
         ended: with the outcome at the end of the trial, also after Ctrl-C.
     """
@@ -35,5 +36,6 @@ class Watch:
     step: Callable[[StepRow], None] = _nothing
     agreed: Callable[[LockStep], None] = _nothing
     part: Callable[[int, int], None] = _nothing
+    power: Callable[[float], None] = _nothing
     tell: Callable[[str], None] = _nothing
     ended: Callable[[Outcome], None] = _nothing

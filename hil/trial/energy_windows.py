@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 import math
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hil.energy.bursts import Fast, fast_of
-from hil.energy.capture import Capture
+from hil.energy.capture import Capture, Request
 from hil.energy.conditions import Conditions
 from hil.energy.current_ranges import first_range, next_range, range_with_headroom
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_search import HOST
+from hil.energy.integration import integral
 from hil.energy.mlperf_tiny import SHORTEST_S, WINDOWS
 from hil.energy.phase_energy import Counted
 from hil.energy.provenance import provenance_of
@@ -36,6 +40,7 @@ from hil.trial.step_failure import explained, trained
 if TYPE_CHECKING:
     from hil.trial.lockstep import LockStep
 
+LOG = logging.getLogger(__name__)
 MOST_SPOILED = 6  # discarded windows in one measurement, including those that find the range
 MOST_ROUNDS = 4  # rounds of more or longer windows for a requested uncertainty
 MOST_STEPS, MOST_IDLE_MS = 0xFFFF, 0xFFFF  # docs/link.md, `run`
@@ -131,6 +136,9 @@ class Windows:
             if found is None:
                 return None
             self.captures.append(found[0])
+            up, down = edges_of(found[0])
+            joules = integral(found[0], found[0].power_w, up.t_s, down.t_s)
+            self._trial.watch.power(joules / (down.t_s - up.t_s))
             self.counted.append(found[1])
         last = self.counted[-1]
         self.laps_s = tuple(sum(lap.values()) for lap in last.laps) if last is not None else ()
@@ -175,6 +183,7 @@ class Windows:
     def _after(self, spoiled: InvalidWindow) -> None:
         """Discard a spoiled window; beyond the range discard all, because windows on two ranges are not comparable."""
         self._spoiled += 1
+        LOG.info("window discarded: %s", spoiled)
         sheet = self._meter.sheet
         if self._lengths.another_length_needed and self._steps < MOST_STEPS:
             self._steps = min(2 * self._steps, MOST_STEPS)
@@ -217,15 +226,19 @@ class Windows:
             marked = self._meter if isinstance(self._meter, HostMarked) else None
             if marked is not None:
                 marked.mark(True)
+            asked_s, idle_s = time.time(), self._idle_ms() / 1000
+            LOG.info("window of %d steps asked for, with %g s of sleep before and after", steps, idle_s)
             try:
                 reply = trial.device.run(first, steps, len(images), self._idle_ms(), self._silence())
             except Refused as refusal:
                 raise explained(refusal, pending, first, trial.p.method.layers) from refusal
             if marked is not None:
                 marked.mark(False, *_duration(reply, trial.outcome.clock_hz))
+            request = Request(asked_s, time.time(), time.localtime(asked_s).tm_gmtoff, idle_s)
+            LOG.info("window answered")
             outcome = trained(pending)[-1]
             same_after_run(trial, reply, outcome.digests, steps)
-            capture = with_both_edges(seen.result(), self._idle_ms() / 1000)
+            capture = replace(with_both_edges(seen.result(), idle_s), request=request)
         if trial.outcome.reality != "hardware" and capture.synchronisation == HOST:
             raise Blocked(
                 "energy",

@@ -21,6 +21,11 @@ from hil.trial.spec import TrialSpec
 TRAIN = "train"
 
 
+def loss_a_sample(row: StepRow, batch: int) -> float:
+    """Return the loss of a step per sample, by the reference in floats."""
+    return (row.reference_float_plus + row.reference_float_minus) / (2 * batch)
+
+
 class ProgressLine:
     """A progress line that is removed at the end of the trial; nothing is drawn without a terminal.
 
@@ -77,17 +82,22 @@ class ProgressLine:
         self._task = self._progress.add_task(what, total=total, rate="", loss="")
         self._progress.refresh()
 
+    @property
+    def trains(self) -> bool:
+        """Whether the stage is the training, whose steps are counted and not its parts."""
+        return self._phase == TRAIN
+
     def step(self, row: StepRow) -> None:
         """Show a completed step."""
         if self._task is None:
             return
-        loss = (row.reference_float_plus + row.reference_float_minus) / (2 * self._spec.batch)
+        loss = loss_a_sample(row, self._spec.batch)
         self._progress.update(self._task, advance=1)
         speed = self._progress.tasks[0].speed
         self._progress.update(self._task, loss=f"loss {loss:.3f}", rate=f"{speed:.1f} steps/s" if speed else "")
 
     def part(self, done: int, of: int) -> None:
         """Show the progress within a stage, except for an evaluation during training."""
-        if self._task is None or self._phase == TRAIN:
+        if self._task is None or self.trains:
             return
         self._progress.update(self._task, completed=done, total=of)

@@ -17,7 +17,9 @@ function draw(box) {
   const ticks = spec.layout.xaxis.tickvals, room = Math.ceil(TICK * (ticks || []).length / (box.clientWidth - 70));
   if (room > 1) spec.layout.xaxis.ticktext = spec.layout.xaxis.ticktext.map((text, place) => place % room ? "" : text);
   box.replaceChildren();
-  Plotly.newPlot(box, spec.data, spec.layout, { displayModeBar: false, responsive: true });
+  // A finger that drags must scroll the page; a mouse zooms.
+  if (spec.layout.yaxis.fixedrange && matchMedia("(pointer: fine)").matches) spec.layout.dragmode = "zoom";
+  Plotly.newPlot(box, spec.data, spec.layout, { displayModeBar: false, responsive: true }).then(() => box.dispatchEvent(new Event("drawn")));
 }
 
 function zoom(box, how) {

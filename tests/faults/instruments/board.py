@@ -14,6 +14,7 @@ import numpy as np
 
 from hil.link.replies import Identity, Stepped
 from hil.methods.least_cycles import LeastCycles
+from hil.trial.callbacks import Watch
 from hil.trial.latency_counts import LAP_PHASES
 from hil.trial.second_sources.checks import Checks
 from hil.trial.second_sources.figures import Figures
@@ -194,6 +195,7 @@ def trial_of(board: Board, supply_v: float) -> Any:
         probe_check=None,
         checks=Checks(p, board, None, outcome.figures, silicon=False),  # its time is the script's, not the host's
         next_step=1,
+        watch=Watch(),
         next_batch=lambda: (images, np.zeros(1)),
     )
 

@@ -25,7 +25,7 @@ def test_data_sheets(model: str) -> None:
     assert sheet.loss in ("timestamps", "counter", "status", "none") and sheet.sources and sheet.unverified
     assert (sheet.apertures_s == (0.0, 0.0)) == (sheet.kind == "point")
     amperes = [one.amperes for one in sheet.ranges]
-    assert amperes == sorted(amperes) and all(0 < one.gain < 0.1 and one.offset_a >= 0 for one in sheet.ranges)
+    assert amperes == sorted(amperes) and all(0 < one.gain <= 0.15 and one.offset_a >= 0 for one in sheet.ranges)
 
 
 def test_a_port_by_its_path() -> None:

@@ -74,7 +74,7 @@ def test_every_unit_phase_and_accuracy_stands_there_with_its_word(record):
         section.count('data-of="energy.to_accuracy.') == 3 and 'data-of="energy.phases.split.forward.energy"' in section
     )
     assert "yes: off and on" in section and "23.5 °C" in section and "JP5" in section
-    assert set(re.findall(r'class="tag (\w+)"', section)) == {"modelled"}
+    assert set(re.findall(r'class="tag (\w+)"', section)) == {"modelled", "declared"}, "declared: of the battery"
 
 
 def test_the_form_of_mlperf_tiny_is_said_to_be_none_of_its_results(record):

@@ -241,7 +241,7 @@ def test_every_figure_of_the_energy_stands_on_the_page_with_its_word(record):
         "currents are assumed.",
     ):
         assert said in section, said
-    assert set(re.findall(r'class="tag (\w+)"', section)) == {"modelled"}
+    assert set(re.findall(r'class="tag (\w+)"', section)) == {"modelled", "declared"}, "declared: of the battery"
     assert 'class="warning">energy: only 5 readings a step.' in page
 
 
@@ -315,7 +315,7 @@ def test_every_scrolling_table_can_be_reached_by_keyboard(record):
     page = trial_of(record((make_trial(**WHOLE), make_steps(60)), power=make_captures()))
     for region in re.findall(r'<div class="scroll"[^>]*>', page):
         assert 'tabindex="0"' in region and "aria-label=" in region
-    assert len(re.findall(r"<figure [^>]*aria-label=", page)) == page.count("<figure") == 6
+    assert len(re.findall(r"<figure [^>]*aria-label=", page)) == page.count("<figure") == 7
 
 
 def test_of_a_method_with_queries_the_clean_loss_is_drawn():

@@ -21,6 +21,7 @@ from hil.record import schema
 pytest.importorskip("llvmlite", reason="the scene is the virtual board's, of the extra `virtual`")
 from hil.benchmarks.energy.simulated_board import Load
 from hil.methods.least_cycles import LeastCycles
+from hil.trial.callbacks import Watch
 from hil.trial.energy import measure_windows
 from hil.trial.energy_record import energy_json
 from hil.trial.energy_windows import MOST_SPOILED
@@ -78,7 +79,8 @@ class FakeTrial:
         self.outcome = SimpleNamespace(
             steps=[SimpleNamespace(cycles=CYCLES)], clock_hz=CLOCK_HZ, reality=reality, difference=None, autonomous=0, final_digests=(), energy=None, power=[], laps_s=[], figures=Figures(),
         )  # fmt: skip
-        self.probe_check, self.next_step = None, 5
+        self.probe_check, self.next_step, self.powers = None, 5, []
+        self.watch = Watch(power=self.powers.append)
         self.reference = SimpleNamespace(step=lambda images, labels: SimpleNamespace(digests=(7,)))
         told = [(phase, CYCLES[phase]) for phase in ("perturb", "forward", "update")] if stretches else []
         self.device = SimpleNamespace(
@@ -107,6 +109,16 @@ def measured(script=(), wanted=None, sheet=SHEET, meter=FakeMeter, ambient_c=Non
     fake = FakeTrial(meter, **trial)
     measure_windows(fake, meter, wanted or EnergyWindows(steps=20), "JP5", ambient_c)
     return fake, meter
+
+
+def test_the_power_and_the_request_of_every_window_that_counts_are_told():
+    """What `hil tail` shows, and what places the log beside the trace."""
+    fake, _ = measured()
+    said = fake.outcome.energy.to_json()
+    assert len(fake.powers) == 6 == len(fake.outcome.power)
+    assert np.mean(fake.powers) == pytest.approx(said["active_power"]["value"], rel=0.02)
+    for capture in fake.outcome.power:
+        assert capture.request.answered_s >= capture.request.asked_s > 1e9 and capture.request.idle_s >= 0.1
 
 
 def test_one_window_warms_up_and_finds_the_range_and_six_count():
