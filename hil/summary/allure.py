@@ -84,14 +84,14 @@ def _result(run: Run, test: AskedTest, trials: Sequence[TrialRecord]) -> TestRes
     spent = round(1e3 * sum(trial.wall_s for trial in trials))
     return TestResult(
         uuid=_id(run, test.test),
-        name=one_line(name or file),
-        fullName=one_line(test.test),
+        name=_text(name or file),
+        fullName=_text(test.test),
         testCaseId=history,
         historyId=history,
-        titlePath=[one_line(part) for part in file.split("/") if part],
+        titlePath=[_text(part) for part in file.split("/")],
         stage="finished",
         status=Status.SKIPPED if test.expected else _status(test.verdict),
-        statusDetails=StatusDetails(message=f"{test.verdict}: {one_line(test.reason)}") if test.reason else None,
+        statusDetails=StatusDetails(message=f"{test.verdict}: {_text(test.reason)}") if test.reason else None,
         labels=list(_labels(run, test, trials, file)),
         parameters=_parameters(trials[0]) if len(trials) == 1 else [],
         # The record has no start of a test: all begin with the run, and last as long as their trials took.
@@ -119,7 +119,7 @@ def _labels(run: Run, test: AskedTest, trials: Sequence[TrialRecord], file: str)
     }
     for name, found in values.items():
         for value in dict.fromkeys(found):
-            yield Label(name=name, value=one_line(value))
+            yield Label(name=name, value=_text(value))
 
 
 def _parameters(trial: TrialRecord) -> list[Parameter]:
@@ -134,15 +134,15 @@ def _parameters(trial: TrialRecord) -> list[Parameter]:
         "seed": trial.seed,
         "steps": trial.steps,
     }
-    return [Parameter(name=name, value=one_line(str(value))) for name, value in shown.items()]
+    return [Parameter(name=name, value=_text(str(value))) for name, value in shown.items()]
 
 
 def _step(trial: TrialRecord) -> TestStepResult:
-    stage = f" at stage {trial.stage}" if trial.stage else ""
+    stage = f" (stage {trial.stage})" if trial.stage else ""
     return TestStepResult(
-        name=one_line(trial.folder),
+        name=_text(trial.folder),
         status=_status(trial.verdict),
-        statusDetails=StatusDetails(message=f"{trial.verdict}{one_line(stage)}: {one_line(trial.reason)}")
+        statusDetails=StatusDetails(message=f"{trial.verdict}: {_text(trial.reason + stage)}")
         if trial.reason
         else None,
         stage="finished",
@@ -170,7 +170,7 @@ def _attached(source: Path | bytes, name: str, trial: TrialRecord, run: Run, fol
             partial.write_bytes(source)
         else:
             shutil.copyfile(source, partial)
-    return Attachment(name=one_line(name), source=file, type=kind.mime_type)
+    return Attachment(name=_text(name), source=file, type=kind.mime_type)
 
 
 def _standalone(svg: str) -> bytes:
@@ -187,9 +187,14 @@ def _environment(run: Run) -> Iterator[str]:
         yield f"{_property(name)}={_property(value)}\n"
 
 
+def _text(text: str) -> str:
+    """Return the text as one line. Allure leaves out what is empty, also the name of a test."""
+    return one_line(text) or "–"
+
+
 def _property(text: str) -> str:
     """Return text as a key or a value: what is not a letter, a digit or one of `.-_` is `\\uXXXX` in UTF-16."""
-    kept = one_line(text)
+    kept = _text(text)
     units = (each if each.isascii() and (each.isalnum() or each in ".-_") else _units(each) for each in kept)
     return "".join(units)
 

@@ -68,6 +68,7 @@ COMMANDS = {
     "hil networks": Use(),
     "hil matrix": Use(),
     "hil report": Use(recorded=True),
+    "hil summary": Use(recorded=True),
     "hil bench": Use(nightly=True),
     "hil bench kernels": Use(nightly=True),
     "hil bench energy": Use(nightly=True),

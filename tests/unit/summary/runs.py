@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from hil.record import AskedTest, Run, TrialRecord
@@ -53,19 +54,30 @@ def with_trials(*verdicts: str, reality: str | None = "hardware", **fields: obje
     return run_of(*tests, trials=tuple(trials), **fields)
 
 
+BASE = make_trial(reality="virtual")
+# Drawing is slow on a busy computer, which is no defect.
+DRAWN = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+
+
 @st.composite
 def hostile_runs(draw: st.DrawFn) -> Run:
-    """Runs in which every text is hostile; several tests of each verdict that did not pass."""
+    """Runs in which every text is hostile; several tests of the verdicts that need a reason."""
+    reason, stage, board, network, repeat, commit = (draw(HOSTILE) for _ in range(6))
     tests, trials = [], []
-    for number in range(draw(st.integers(1, 4))):
-        verdict = draw(st.sampled_from(["fail", "blocked", "interrupted", "refused"]))
-        words = [draw(HOSTILE) for _ in range(5)]
-        folders = []
-        if verdict != "refused":
-            folders = [f"trial-{number}"]
-            trials.append(
-                make_trial(folder=folders[0], verdict=verdict, reason=words[0], stage=words[1], board=words[2], network=words[3], reality="virtual")
-            )  # fmt: skip
-        tests.append(make_test(verdict, words[4], reason=words[0], board=words[2], repeat=words[3], trials=folders))
-    facts = {"commit": draw(HOSTILE), "missing": [draw(HOSTILE)], "versions": {draw(HOSTILE): draw(HOSTILE)}}
+    for number, verdict in enumerate(
+        draw(st.lists(st.sampled_from(["fail", "blocked", "interrupted", "refused"]), min_size=1, max_size=4))
+    ):
+        folders = [f"trial-{number}"] if verdict != "refused" else []
+        if folders:
+            words = {
+                "folder": folders[0],
+                "verdict": verdict,
+                "reason": reason,
+                "stage": stage,
+                "board": board,
+                "network": network,
+            }
+            trials.append(BASE.model_copy(update=words))
+        tests.append(make_test(verdict, draw(HOSTILE), reason=reason, board=board, repeat=repeat, trials=folders))
+    facts = {"commit": commit, "missing": [reason], "versions": {board: network}}
     return run_of(*tests, trials=tuple(trials), whole=False, **facts)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import attr
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from hil.commands.main import main
 from hil.record import Run, read_run
 from tests.unit.report.conftest import blocked_trial, make_steps, make_trial
-from tests.unit.summary.runs import hostile_runs, make_test
+from tests.unit.summary.runs import DRAWN, hostile_runs, make_test
 
 allure = pytest.importorskip("hil.summary.allure", reason="needs the extra `allure`")
 model = pytest.importorskip("allure_commons.model2")
@@ -48,7 +48,7 @@ def results(folder: Path) -> dict[str, object]:
         result = checked(json.loads(path.read_text()), model.TestResult)
         assert path.name == f"{uuid.UUID(result.uuid)}-result.json"
         assert result.status in STATUSES and result.stage == "finished" and result.name
-        assert all(label.name and label.value is not None for label in result.labels)
+        assert all(each.name and each.value for each in [*result.labels, *result.parameters])
         assert result.start is None or (isinstance(result.start, int) and result.stop >= result.start)
         for step in result.steps:
             assert step.status in STATUSES and step.name
@@ -150,7 +150,7 @@ def test_a_link_in_a_record_is_not_followed(night: Path, tmp_path: Path) -> None
     assert not [path for path in (tmp_path / "out").iterdir() if b"PRIVATE KEY" in path.read_bytes()]
 
 
-@settings(max_examples=15)
+@DRAWN
 @given(run=hostile_runs())
 def test_hostile_text_stays_text(run: Run, tmp_path_factory: pytest.TempPathFactory) -> None:
     out = tmp_path_factory.mktemp("out")

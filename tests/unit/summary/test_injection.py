@@ -11,7 +11,7 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import PurePosixPath
 
-from hypothesis import given, settings
+from hypothesis import given
 from markdown_it import MarkdownIt
 
 from hil.record import Run
@@ -22,11 +22,12 @@ from hil.summary.markdown import code, markdown
 from hil.summary.one_line import one_line
 from hil.summary.text import MOST_LINES, text_lines
 from hil.summary.webhook import payload
-from tests.unit.summary.runs import HOSTILE, hostile_runs, with_trials
+from tests.unit.summary.runs import DRAWN, HOSTILE, hostile_runs, with_trials
 
 RENDERER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
+@DRAWN
 @given(HOSTILE)
 def test_one_line_is_printable_and_one_line(text: str) -> None:
     line = one_line(text)
@@ -34,6 +35,7 @@ def test_one_line_is_printable_and_one_line(text: str) -> None:
     assert one_line(line) == line
 
 
+@DRAWN
 @given(HOSTILE)
 def test_a_code_span_holds_its_text_alone(text: str) -> None:
     (paragraph,) = [token for token in RENDERER.parse(f"a {code(text)} b") if token.type == "inline"]
@@ -44,7 +46,7 @@ def test_a_code_span_holds_its_text_alone(text: str) -> None:
     ]
 
 
-@settings(max_examples=40)
+@DRAWN
 @given(hostile_runs())
 def test_markdown_holds_hostile_text_only_in_code_spans(run: Run) -> None:
     summary = summary_of(run)
@@ -88,7 +90,7 @@ def as_the_runner_reads(line: str) -> tuple[str, dict[str, str], str]:
     return name, pairs, message
 
 
-@settings(max_examples=40)
+@DRAWN
 @given(hostile_runs())
 def test_a_workflow_command_is_one_line_and_says_what_the_record_says(run: Run) -> None:
     summary = summary_of(run)
@@ -115,7 +117,7 @@ def test_no_more_annotations_than_github_shows() -> None:
         assert f"{30 - (MOST - 2)} more tests" in lines[-1]
 
 
-@settings(max_examples=40)
+@DRAWN
 @given(hostile_runs())
 def test_the_text_is_ten_printable_lines(run: Run) -> None:
     lines = text_lines(summary_of(run))
@@ -123,7 +125,7 @@ def test_the_text_is_ten_printable_lines(run: Run) -> None:
     assert lines[0] == summary_of(run).sentence
 
 
-@settings(max_examples=40)
+@DRAWN
 @given(hostile_runs())
 def test_a_chat_is_sent_no_command_and_no_mark(run: Run) -> None:
     text = json.loads(json.dumps(payload(text_lines(summary_of(run)))))["text"]
@@ -132,7 +134,7 @@ def test_a_chat_is_sent_no_command_and_no_mark(run: Run) -> None:
     assert "`" not in head + block and end == "" and head.strip() == summary_of(run).sentence
 
 
-@settings(max_examples=40)
+@DRAWN
 @given(hostile_runs())
 def test_the_badge_is_xml_and_the_link_json(run: Run) -> None:
     root = ET.fromstring(badge(summary_of(run)))
@@ -142,7 +144,7 @@ def test_the_badge_is_xml_and_the_link_json(run: Run) -> None:
 
 
 def test_a_step_summary_of_a_bad_night_is_far_below_the_limit_of_github() -> None:
-    run = with_trials(*["fail"] * 2000)
+    run = with_trials(*["fail"] * 120)
     for test in run.tests:
         test.reason, test.repeat = "`<|" * 100_000, "\x1b" * 100_000
     assert len(markdown(summary_of(run)).encode()) < 200_000
