@@ -14,7 +14,7 @@ from hil.errors import Blocked, RigError
 from hil.images import image_of
 from hil.record import RunWriter, TrialWriter
 from hil.rig import Bench, Rig, choose, is_attached, read_bench
-from hil.session import collection, summary, tracker
+from hil.session import ci, collection, summary, tracker
 from hil.session.options import BOARD_PATHS, SUITE, add_options, command
 from hil.session.recorder import JUNIT, RECORDER, Recorder
 from hil.session.run_trial import WRITER, Trials
@@ -191,8 +191,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the table of verdicts with the provenance of the figures, and the path of the report."""
     if RECORDER in config.stash:
-        summary.write(terminalreporter, config.stash[RECORDER])
-        config.stash[SUMMARISED] = True
+        _summarise(terminalreporter, config)
     elif _worker_input(config) is None:
         summary.warn_without_board(terminalreporter, config.getoption("require_board"))
 
@@ -201,4 +200,10 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """Print the verdicts if pytest ended without its summary, after an internal error."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
     if RECORDER in config.stash and SUMMARISED not in config.stash and reporter is not None:
-        summary.write(reporter, config.stash[RECORDER])
+        _summarise(reporter, config)
+
+
+def _summarise(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    config.stash[SUMMARISED] = True
+    summary.write(reporter, config.stash[RECORDER])
+    ci.write(reporter, config, config.stash[RECORDER])

@@ -24,6 +24,12 @@ def _let_children_cache_bytecode(config: pytest.Config) -> None:
         os.environ["PYTHONPYCACHEPREFIX"] = str(Path(config.rootpath, ".pytest_cache", "bytecode"))
 
 
+def _leave_the_job_of_the_forge() -> None:
+    """Keep the many pytests that the tests start from writing into the summary of the job that runs the tests."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        os.environ.pop(name, None)
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Return how many workers `-n auto` starts: one more than cores, because tests wait a quarter of their time."""
     chosen = "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ  # then xdist reads it
@@ -38,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     _let_children_cache_bytecode(config)
     if config.getoption("board", None):
         return
+    _leave_the_job_of_the_forge()
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise pytest.UsageError(

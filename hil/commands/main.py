@@ -32,6 +32,7 @@ COMMANDS = {  # in the order of `hil --help`
     "init": "write a first rig.toml from the attached devices, or fill in an empty one",
     "doctor": "check every device that rig.toml names, and print how to fix what is wrong",
     "report": "render the report of a recorded run again",
+    "summary": "print a recorded run in brief: for mail, chat, forges and Allure",
 }
 PARSED_HERE = ("bench", "devices", "init", "doctor", "report")
 # The module of any other command parses the rest of the command line: its `main(arguments)` returns the exit code. By

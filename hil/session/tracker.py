@@ -147,7 +147,9 @@ class Tracker:
         realities = ", ".join(dict.fromkeys(trial.reality or "none" for trial in trials)) or "none"
         return [
             ("verdict", test.verdict),
+            ("board", test.board or ", ".join(dict.fromkeys(trial.board for trial in trials)) or "none"),
             ("reality", realities),
+            ("stage", next((trial.stage for trial in trials if trial.stage), "")),
             ("reason", test.reason),
             ("steps_compared", sum(trial.steps_compared for trial in trials)),
             ("trials", " ".join(trial.folder for trial in trials)),

@@ -69,6 +69,7 @@ COMMANDS = {
     "hil matrix": Use(),
     "hil report": Use(recorded=True),
     "hil tail": Use(recorded=True),
+    "hil summary": Use(recorded=True),
     "hil bench": Use(nightly=True),
     "hil bench kernels": Use(nightly=True),
     "hil bench energy": Use(nightly=True),

@@ -108,6 +108,7 @@ WRONG = {
     "doctor --rig MISSING": "missing: give the description of a bench, or create one with `hil init --rig=",
     "report MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",
     "report DAMAGED": "holds no results.json: give the folder of a run",
+    "summary MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",
 }
 
 

@@ -1,0 +1,68 @@
+"""The summary in Markdown, as the step summary of GitHub and its relatives takes it (GitHub Flavored Markdown).
+
+Text from the record is only ever in code spans. In these a renderer interprets nothing: no HTML, no link, no mention of
+a person. It is in no table, because a `|` ends a cell also within a code span.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hil.report.overview import ORDER
+from hil.summary.one_line import one_line
+from hil.summary.summary import Problem, Summary
+from hil.summary.words import COMMIT, budget_words, duration, reality_words, unjudged_words
+
+MOST = 50  # entries of a list: a step summary is dropped as a whole above 1 MiB
+
+
+def markdown(summary: Summary) -> str:
+    """Return the summary; every list in it has at most MOST entries."""
+    parts = [f"## trainrig\n\n**{summary.sentence}**", _counts(summary)]
+    parts += _section("What is wrong", [_problem(problem) for problem in summary.problems])
+    parts += _section("Missing from the record", [code(sentence) for sentence in summary.missing])
+    budgets = [f"{code(missed.board)}: {budget_words(missed)}: {code(missed.trial)}" for missed in summary.budgets]
+    parts += _section("Budgets missed", budgets)
+    places = [
+        f"{code(place.board)}: {reality_words(place.reality)}; {place.passed} of {place.trials} trials pass"
+        for place in summary.places
+    ]
+    parts += _section("Boards", places)
+    return "\n\n".join([*parts, _origin(summary)]) + "\n"
+
+
+def code(text: str) -> str:
+    """Return the text as a code span of one line (CommonMark 0.31, section 6.1)."""
+    line = one_line(text) or " "
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
+    space = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{space}{line}{space}{fence}"
+
+
+def _counts(summary: Summary) -> str:
+    rows = [f"| {verdict} | {summary.counts[verdict]} |" for verdict in ORDER if summary.counts[verdict]]
+    return "\n".join(["| verdict | tests |", "|---|---|", *rows])
+
+
+def _section(title: str, entries: list[str]) -> list[str]:
+    if not entries:
+        return []
+    more = [f"and {len(entries) - MOST} more"] if len(entries) > MOST else []
+    return [f"### {title}\n\n" + "\n".join(f"- {entry}" for entry in [*entries[:MOST], *more])]
+
+
+def _problem(problem: Problem) -> str:
+    stage = f", stage {code(problem.stage)}" if problem.stage else ""
+    on = f" on {code(problem.board)} ({reality_words(problem.reality)})" if problem.board else ""
+    lines = [f"**{problem.verdict}**, {problem.where}{stage}: {code(problem.test)}{on}", f"Why: {code(problem.reason)}"]
+    lines += [f"Again: {code(problem.repeat)}"] if problem.repeat else []
+    return "\\\n  ".join(lines)  # a backslash at the end of a line is a line break
+
+
+def _origin(summary: Summary) -> str:
+    commit = f", commit {code(summary.commit[:COMMIT])}" if summary.commit else ""
+    unjudged = unjudged_words(summary)
+    return (
+        f"Run {code(summary.run)}{commit}, {duration(summary.seconds)}. "
+        f"{summary.steps_compared:,} steps were compared bit for bit.{f' {unjudged}.' if unjudged else ''}"
+    )

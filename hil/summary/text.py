@@ -1,0 +1,49 @@
+"""The summary as plain text of at most ten lines, for mail and chat."""
+
+from __future__ import annotations
+
+from hil.summary.one_line import one_line
+from hil.summary.summary import Summary
+from hil.summary.words import COMMIT, budget_words, duration, fault, reality_words, unjudged_words
+
+MOST_LINES = 10
+WIDTH, LONGEST_LINK = 200, 2000  # characters of a line
+
+
+def text_lines(summary: Summary, link: str = "") -> list[str]:
+    """Return the lines; the first is the sentence, and fits as the subject of a mail.
+
+    Args:
+        summary: of the run.
+        link: address of the report, for the last line.
+    """
+    head = [summary.sentence, _boards(summary)]
+    tail = [*_budgets(summary), _origin(summary)]
+    last = [f"Report: {one_line(link, LONGEST_LINK)}"] if link else []
+    problems = [f"{fault(each)}: {each.test}: {each.reason}" for each in summary.problems]
+    problems += [f"missing from the record: {sentence}" for sentence in summary.missing]
+    room = MOST_LINES - len(head) - len(tail) - len(last)
+    if len(problems) > room:
+        problems = [*problems[: room - 1], f"and {len(problems) - room + 1} more"]
+    return [*(one_line(line, WIDTH) for line in (*head, *problems, *tail)), *last]
+
+
+def _boards(summary: Summary) -> str:
+    places = [
+        f"{place.board} ({reality_words(place.reality)}) {place.passed} of {place.trials}" for place in summary.places
+    ]
+    return f"Trials that pass: {'; '.join(places)}." if places else "No trial ran on any board."
+
+
+def _budgets(summary: Summary) -> list[str]:
+    if not summary.budgets:
+        return []
+    more = f", and {len(summary.budgets) - 1} more" if len(summary.budgets) > 1 else ""
+    return [f"Budgets missed: {summary.budgets[0].board}: {budget_words(summary.budgets[0])}{more}."]
+
+
+def _origin(summary: Summary) -> str:
+    commit = f", commit {summary.commit[:COMMIT]}" if summary.commit else ""
+    unjudged = unjudged_words(summary)
+    steps = f"{summary.steps_compared:,} steps compared bit for bit"
+    return f"Run {summary.run}{commit}, {duration(summary.seconds)}, {steps}.{f' {unjudged}.' if unjudged else ''}"

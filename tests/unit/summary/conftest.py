@@ -1,0 +1,1 @@
+from tests.unit.report.conftest import record  # noqa: F401  (a fixture)
