@@ -35,15 +35,15 @@ def render(folder: Path) -> Path:
         OSError: the disk is full.
     """
     run = read_run(folder)
-    with _damage_reported(run):
-        environment = _environment(run)
+    with damage_reported(f"the pages of {run.folder}"):
+        templates = _environment(run)
         views = trial_views(run, single=False)
-        template = environment.get_template("trial.html.j2")
+        template = templates.get_template("trial.html.j2")
         pages = {}
         for view in views:
             pages[safe_folder(run.folder, view["t"].folder)] = template.render(view, drawn=_has_figures(view))
         overview = overview_view(run, single=False)
-        pages[run.folder] = environment.get_template("index.html.j2").render(overview)
+        pages[run.folder] = templates.get_template("index.html.j2").render(overview)
         if _has_figures(overview, *views):
             write_atomic(run.folder / LIBRARY, packed_library())
         for place, page in pages.items():
@@ -58,20 +58,20 @@ def render_single(folder: Path) -> Path:
         RigError, OSError: as for `render`.
     """
     run = read_run(folder)
-    with _damage_reported(run):
+    with damage_reported(f"the pages of {run.folder}"):
         views = trial_views(run, single=True)
         overview = overview_view(run, single=True)
         library = packed_library() if _has_figures(overview, *views) else ""
-        environment = _environment(run)
-        bodies = [Markup(environment.get_template("trial_body.html.j2").render(view)) for view in views]
-        page = environment.get_template("single.html.j2").render(overview, views=views, bodies=bodies, library=library)
+        templates = _environment(run)
+        bodies = [Markup(templates.get_template("trial_body.html.j2").render(view)) for view in views]
+        page = templates.get_template("single.html.j2").render(overview, views=views, bodies=bodies, library=library)
         path = run.folder / f"trainrig-{run.facts['id']}.html"
         write_atomic(path, page)
     return path
 
 
 @contextmanager
-def _damage_reported(run: Run) -> Iterator[None]:
+def damage_reported(what: str) -> Iterator[None]:
     """Turn an exception into RigError: the record is valid by its schema, but its content makes no sense."""
     try:
         yield
@@ -80,7 +80,7 @@ def _damage_reported(run: Run) -> Iterator[None]:
     except Exception as error:
         problem = f"{type(error).__name__}: {message_of(error)}"
         cure = "its record is damaged, run the trials again"
-        raise RigError(f"the pages of {run.folder} cannot be made ({problem}): {cure}.") from error
+        raise RigError(f"{what} cannot be made ({problem}): {cure}.") from error
 
 
 @cache
@@ -115,8 +115,9 @@ class _Compiled(jinja2.BytecodeCache):
 COMPILED = _Compiled()
 
 
-def _environment(run: Run) -> jinja2.Environment:
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """Return the templates of all pages, without the variables of a run."""
+    found = jinja2.Environment(
         loader=jinja2.PackageLoader("hil.report"),
         autoescape=True,
         trim_blocks=True,
@@ -124,8 +125,14 @@ def _environment(run: Run) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         bytecode_cache=COMPILED,
     )
+    found.filters |= {name: getattr(formats, name) for name in FILTERS}
+    return found
+
+
+def _environment(run: Run) -> jinja2.Environment:
+    found = environment()
     realities = {trial.reality or "" for trial in run.trials}
-    environment.globals |= {
+    found.globals |= {
         "run": run.facts,
         "boards": list(dict.fromkeys(trial.board for trial in run.trials)),
         "places": sorted({(trial.board, trial.reality or "") for trial in run.trials}),
@@ -136,5 +143,4 @@ def _environment(run: Run) -> jinja2.Environment:
         "order": ORDER,
         "bad": BAD,
     }
-    environment.filters |= {name: getattr(formats, name) for name in FILTERS}
-    return environment
+    return found
