@@ -73,7 +73,7 @@ def judge(
         RigError: the figure or the median is in another unit than the budget.
     """
     if value is None:
-        return Judgement(gate, NOT_JUDGED, f"{gate.name}: the trial has no such figure for {_budget(gate, None)}.")
+        return Judgement(gate, NOT_JUDGED, f"{gate.name} was not measured; {_budget(gate, None)}.")
     for one in (value, median):
         if one is not None and one.unit != gate.figure.unit:
             raise RigError(
@@ -83,21 +83,20 @@ def judge(
     half = coverage * (value.uncertainty or 0.0)
     about = f"{gate.figure.words} {_with_interval(value, half)}"
     if value.provenance not in SILICON:
-        silicon = "which is for silicon" if gate.figure.unit != "1" else "which is for counted figures"
-        sentence = f"{about}, {value.provenance.value}: not held against {_budget(gate, limit)}, {silicon}."
+        sentence = f"{about}, {value.provenance.value}; {_budget(gate, limit)}, and budgets are for silicon."
         return Judgement(gate, NOT_JUDGED, sentence, value, limit)
     if limit is None:
-        return Judgement(gate, NOT_JUDGED, f"{about}: there are too few good nights for {_budget(gate, None)}.", value)
+        return Judgement(gate, NOT_JUDGED, f"{about}; {_budget(gate, None)}, which are too few yet.", value)
     over = value.value - limit if gate.figure.upper else limit - value.value
     guard = math.hypot(half, COVERAGE * blur)
     if over <= -guard:
-        return Judgement(gate, PASS, f"{about}, within {_budget(gate, limit)}.", value, limit)
+        return Judgement(gate, PASS, f"{about}, and {_budget(gate, limit)}.", value, limit)
     if over > guard:
-        return Judgement(gate, FAIL, f"{about}, {_budget(gate, limit)}.", value, limit)
+        return Judgement(gate, FAIL, f"{about}, but {_budget(gate, limit)}.", value, limit)
     room = math.sqrt(max(over**2 - (COVERAGE * blur) ** 2, 0.0))
     count = more.needed(room) if more is not None and room else None
     what = more.what if more is not None else ""
-    sentence = f"{about}, {_budget(gate, limit)}: the uncertainty does not allow a verdict; {_cure(count, what)}."
+    sentence = f"{about}, and {_budget(gate, limit)}: the uncertainty does not allow a verdict; {_cure(count, what)}."
     return Judgement(gate, INCONCLUSIVE, sentence, value, limit, count, what if count is not None else "")
 
 

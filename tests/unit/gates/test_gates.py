@@ -143,7 +143,7 @@ def test_a_relative_budget_is_on_the_median_of_the_last_good_nights():
     assert found.limit == pytest.approx(0.102)
     assert "+2 % on the median of the last good nights, 102 ms" in found.sentence
     assert judge(gate, of(0.1, "s"), median=None).verdict == "not judged"
-    assert "too few good nights" in judge(gate, of(0.1, "s"), median=None).sentence
+    assert "the last good nights, which are too few yet" in judge(gate, of(0.1, "s"), median=None).sentence
 
 
 def test_a_relative_budget_of_accuracy_is_below_the_median():
