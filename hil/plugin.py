@@ -38,6 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Check the options, and with --board begin the run."""
     text = "tier(name): run only in this tier: quick (every run) or nightly (--tier=nightly)"
     config.addinivalue_line("markers", text)
+    text = (
+        'budget(sram="256 KiB", step_time=["310 ms", "+2 %"], ...): budgets of the trials of the test (docs/gates.md)'
+    )
+    config.addinivalue_line("markers", text)
     chosen = config.getoption("board")
     if not chosen:
         return
@@ -177,7 +181,7 @@ def hil_trial(
     """
     tracker = request.node.stash[TRACKER]
     tracker.runs_trials = True  # not known before if the test calls request.getfixturevalue
-    return Trials(request.config, hil_rig, run_record, hil_reflash, tracker).run
+    return Trials(request.node, hil_rig, run_record, hil_reflash, tracker).run
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

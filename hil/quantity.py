@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
@@ -58,3 +60,38 @@ class Quantity:
     def to_json(self) -> dict[str, Any]:
         """Return the fields for JSON."""
         return asdict(self) | {"provenance": self.provenance.value}
+
+
+PREFIXES: dict[str, dict[str, float]] = {  # by unit; the first that fits a value is used in words
+    "B": {"MiB": 1 << 20, "KiB": 1 << 10, "MB": 1e6, "kB": 1e3, "B": 1},
+    "s": {"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9},
+    "J": {"J": 1, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "nJ": 1e-9},
+    "1": {"%": 0.01},
+}
+WRITTEN = re.compile(r"(\d+(?:[.]\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-zµ%]+)")
+EXAMPLES = "write a number and a unit, such as 256 KiB, 310 ms, 2.5 mJ or 65 %"
+
+
+def parse_quantity(text: str) -> Quantity:
+    """Return a quantity that a user wrote, in bytes, seconds, joules or as a fraction; its provenance is `declared`.
+
+    Raises:
+        RigError: the text is no number with a known unit.
+    """
+    found = WRITTEN.fullmatch(text.strip().replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}"))
+    for unit, names in PREFIXES.items():
+        if found is not None and found[2] in names and math.isfinite(float(found[1])):
+            value = float(found[1]) * names[found[2]]
+            return Quantity(round(value) if unit == "B" else value, unit, Provenance.DECLARED)
+    raise RigError(f"{text[:60]!r} is not a quantity: {EXAMPLES}.")
+
+
+def in_words(value: float, unit: str, digits: int = 4) -> str:
+    """Return a value with its unit for a sentence: bytes in full, other units with a prefix and so many digits."""
+    if unit == "B":
+        return f"{value:,.0f} bytes"
+    if unit == "1":
+        return f"{100 * value:.{digits}g} %"
+    names = PREFIXES.get(unit, {unit: 1})
+    name = next((one for one, size in names.items() if abs(value) >= size), unit)
+    return f"{value / names[name]:,.{digits}g} {name}"

@@ -31,6 +31,7 @@ COMMANDS = {  # in the order of `hil --help`
     "devices": "list attached probes, ports, meters and boot loaders, and the flash cycles of the boards in rig.toml",
     "init": "write a first rig.toml from the attached devices, or fill in an empty one",
     "doctor": "check every device that rig.toml names, and print how to fix what is wrong",
+    "compare": "compare two runs or trials, with uncertainty: hil compare A B",
     "report": "render the report of a recorded run again",
     "summary": "print a recorded run in brief: for mail, chat, forges and Allure",
 }

@@ -10,6 +10,7 @@ from hil.energy.step_energy import EnergyResult
 from hil.energy.uncertainty import combined, coverage_factor, effective_dof
 
 MOST_WINDOWS = 24
+MOST_COUNTED = 1000  # windows of a trial (hil/trial/spec.py)
 LONGEST_S = 60.0  # of a window
 AT_ONCE = 10  # largest increase of the length: an estimate from six windows is rough
 SPARE = 0.9  # of the requested uncertainty, as a target, because the estimate is rough
@@ -49,6 +50,21 @@ def plan_windows(result: EnergyResult, wanted: float) -> Plan | None:
     if math.floor(longer * steps) <= steps or _expanded(result, MOST_WINDOWS, 1e9) > wanted * abs(result.per_step):
         return None
     return Plan(n, math.ceil(longer * steps))
+
+
+def more_windows(result: EnergyResult, half_width: float) -> int | None:
+    """Return how many more windows would bring the expanded uncertainty (95 %) below a half-width in joules.
+
+    None if MOST_COUNTED windows would not: what all windows have in common does not shrink.
+    """
+    n = len(result.windows)
+    if _expanded(result, MOST_COUNTED, 1.0) > half_width:
+        return None
+    low, high = n, MOST_COUNTED  # high is enough
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _expanded(result, middle, 1.0) <= half_width else (middle, high)
+    return high - n
 
 
 def _expanded(result: EnergyResult, windows: int, longer: float) -> float:

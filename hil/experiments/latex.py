@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from hil.experiments.summary import Summary
-
-SPECIAL = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-}  # fmt: skip
+from hil.report.escapes import latex as escaped
 
 
 def as_latex(summary: Summary) -> str:
@@ -37,8 +33,3 @@ def _entry(summary: Summary, data: str, column: str, row: str) -> str:
     spread = "" if cell.spread is None else rf" \pm {cell.spread:.2f}"
     paper = "" if cell.paper is None else rf"\ ({cell.paper:.2f})"
     return f"${cell.mean:.2f}{spread}${paper}"
-
-
-def escaped(text: str) -> str:
-    """Return a text with the special characters of LaTeX escaped."""
-    return "".join(SPECIAL.get(letter, letter) for letter in text)

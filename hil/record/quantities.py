@@ -29,7 +29,7 @@ def quantities(trial: TrialRecord) -> dict[str, Quantity]:
     return figures | dict(_with_units("energy", trial.energy or {}))
 
 
-def _share(p: float, n: int) -> Quantity:
+def share(p: float, n: int) -> Quantity:
     """Return a counted fraction p of n with its binomial standard error."""
     return Quantity(p, "1", COUNTED, math.sqrt(p * (1 - p) / n), f"n = {n:,}")
 
@@ -38,7 +38,7 @@ def _accuracy(trial: TrialRecord) -> dict[str, Quantity]:
     accuracy: Mapping[str, Any] = trial.accuracy
     found = {f"accuracy.{name}": accuracy[name] for name in ("before", "after", "reference_after")}
     n = accuracy["n"]
-    return {path: _share(p, n) for path, p in found.items() if p is not None and n}
+    return {path: share(p, n) for path, p in found.items() if p is not None and n}
 
 
 def _sram(trial: TrialRecord) -> dict[str, Quantity]:
@@ -109,7 +109,8 @@ def _latency(trial: TrialRecord) -> dict[str, Quantity]:
         for name in LATENCY_FIGURES:
             uncertainty = group["sd"] / math.sqrt(group["n"]) if name == "mean" else None
             found[f"{path}.{name}"] = Quantity(group[name], "cycle", provenance, uncertainty, note)
-    return found
+    p99_s = phases["total"]["p99"] / trial.latency["clock_hz"]
+    return found | {"latency.p99_s": Quantity(p99_s, "s", provenance, note="latency.total.p99 over the clock")}
 
 
 def _network(trial: TrialRecord) -> dict[str, Quantity]:
@@ -132,7 +133,7 @@ def _network(trial: TrialRecord) -> dict[str, Quantity]:
     for name, value in work.items():
         found[f"work.{name}"] = Quantity(value, "1", COUNTED, note="by the board, in the first compared step")
     if trial.signs is not None and trial.signs["of"]:
-        found["signs.right"] = _share(trial.signs["right"] / trial.signs["of"], trial.signs["of"])
+        found["signs.right"] = share(trial.signs["right"] / trial.signs["of"], trial.signs["of"])
     return found
 
 

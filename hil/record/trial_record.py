@@ -23,6 +23,7 @@ from hil.record.field_types import (
     Sha256,
     Word,
 )
+from hil.record.gates import Gate
 from hil.record.latency import Latency
 from hil.record.sample_gradients import SampleGradients
 from hil.record.trial_parts import (
@@ -125,6 +126,9 @@ class TrialRecord(Entry):
     sample_gradients: Annotated[SampleGradients | None, NO_COLUMN] = None
     energy: Energy | None = None
     latency: Latency | None = None
+    gates: Annotated[Items[Gate], NO_COLUMN] = Field(
+        default=[], description="the budgets of the trial, each with what may be said of its figure"
+    )
     flash: Flash | None = None
     image: Firmware | None = None
     second_sources: Named[Items[Source]] = Field(

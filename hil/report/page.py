@@ -35,7 +35,7 @@ def render(folder: Path) -> Path:
         OSError: the disk is full.
     """
     run = read_run(folder)
-    with _damage_reported(run):
+    with damage_reported(f"the pages of {run.folder}"):
         templates = _environment(run)
         views = trial_views(run, single=False)
         template = templates.get_template("trial.html.j2")
@@ -58,7 +58,7 @@ def render_single(folder: Path) -> Path:
         RigError, OSError: as for `render`.
     """
     run = read_run(folder)
-    with _damage_reported(run):
+    with damage_reported(f"the pages of {run.folder}"):
         views = trial_views(run, single=True)
         overview = overview_view(run, single=True)
         library = packed_library() if _has_figures(overview, *views) else ""
@@ -71,7 +71,7 @@ def render_single(folder: Path) -> Path:
 
 
 @contextmanager
-def _damage_reported(run: Run) -> Iterator[None]:
+def damage_reported(what: str) -> Iterator[None]:
     """Turn an exception into RigError: the record is valid by its schema, but its content makes no sense."""
     try:
         yield
@@ -80,7 +80,7 @@ def _damage_reported(run: Run) -> Iterator[None]:
     except Exception as error:
         problem = f"{type(error).__name__}: {message_of(error)}"
         cure = "its record is damaged, run the trials again"
-        raise RigError(f"the pages of {run.folder} cannot be made ({problem}): {cure}.") from error
+        raise RigError(f"{what} cannot be made ({problem}): {cure}.") from error
 
 
 @cache
@@ -116,7 +116,7 @@ COMPILED = _Compiled()
 
 
 def environment() -> jinja2.Environment:
-    """Return an environment for the templates of this folder."""
+    """Return the templates of all pages, without the variables of a run."""
     found = jinja2.Environment(
         loader=jinja2.PackageLoader("hil.report"),
         autoescape=True,

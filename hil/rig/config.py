@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -12,6 +13,9 @@ from hil import boards
 from hil.bounded_read import SMALL_TEXT, read_toml
 from hil.endpoints import HubPort, Power, SupplyOutput
 from hil.errors import RigError, close_matches
+from hil.gates import Gate, nearest, parse_budgets
+
+IN_FILE = "in rig.toml"  # where a budget is written that is not of one board
 
 
 class PowerEntry(BaseModel):
@@ -53,6 +57,7 @@ class BenchBoard(BaseModel):
     pack: str | None = None
     loader: str | None = None
     power: PowerEntry | None = None
+    budgets: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def switch(self) -> Power | None:
@@ -73,10 +78,17 @@ class Bench(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     board: list[BenchBoard] = Field(default_factory=list)
+    budgets: dict[str, Any] = Field(default_factory=dict)
 
     def find(self, name: str) -> BenchBoard | None:
         """Return the entry of a board, None if rig.toml does not name it."""
         return next((entry for entry in self.board if entry.name == name), None)
+
+    def budgets_of(self, name: str) -> dict[str, list[Gate]]:
+        """Return the budgets of a board: those of its table before those of `[budgets]`."""
+        entry = self.find(name)
+        own = parse_budgets(entry.budgets, f"of {name} in rig.toml") if entry is not None else {}
+        return nearest(own, parse_budgets(self.budgets, IN_FILE))
 
 
 def read_bench(path: Path) -> Bench:
@@ -103,6 +115,7 @@ def read_bench(path: Path) -> Bench:
 
 def _check(path: Path, text: str, bench: Bench) -> None:
     owners: dict[str, str] = {}
+    _check_budgets(path, text, bench.budgets, IN_FILE, None)
     for table, entry in enumerate(bench.board):
         place = f"{path.name}, line {_line_of(text, 'name', table)}, key name"
         if entry.name not in boards.names():
@@ -117,12 +130,24 @@ def _check(path: Path, text: str, bench: Bench) -> None:
                 "write { uhubctl, port } or { supply, channel, volts, amps } "
                 "(without channel if the supply has one output)."
             )
+        _check_budgets(path, text, entry.budgets, f"of {entry.name} in rig.toml", table)
         for key, device in entry.devices.items():
             if owners.setdefault(device, entry.name) != entry.name:
                 raise RigError(
                     f"{path.name}, line {_line_of(text, key, table)}, key {key}: "
                     f"{device} is named for {owners[device]} already: a device serves one board."
                 )
+
+
+def _check_budgets(path: Path, text: str, budgets: dict[str, Any], source: str, table: int | None) -> None:
+    for name, budget in budgets.items():
+        try:
+            parse_budgets({name: budget}, source)
+        except RigError as error:
+            key = (
+                name if re.search(rf"(?m)^\s*[\"']?{re.escape(name)}\b", text) else "budgets"
+            )  # else in an inline table
+            raise RigError(f"{path.name}, line {_line_of(text, key, table)}, key {name}: {error}") from error
 
 
 def _explain(path: Path, text: str, error: ValidationError) -> str:

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from hil.errors import Blocked, RigError
+from hil.errors import Blocked, RigError, shown
 from hil.record import TrialWriter
 from hil.record.progress import ProgressFile
 from hil.rig import Rig
@@ -33,10 +34,9 @@ EXHAUSTED = (OSError, MemoryError, ImportError)
 class Trials:
     """Runs the trials of one test; `reflash` has the boards that --reflash has yet to program."""
 
-    def __init__(
-        self, config: pytest.Config, rig: Rig, writer: TrialWriter, reflash: set[str], tracker: Tracker
-    ) -> None:
-        self._config, self._rig, self._writer, self._reflash, self._tracker = config, rig, writer, reflash, tracker
+    def __init__(self, item: pytest.Item, rig: Rig, writer: TrialWriter, reflash: set[str], tracker: Tracker) -> None:
+        self._item, self._config = item, item.config
+        self._rig, self._writer, self._reflash, self._tracker = rig, writer, reflash, tracker
 
     def run(self, spec: TrialSpec) -> Outcome:
         """Run one trial and return its outcome.
@@ -47,7 +47,7 @@ class Trials:
         """
         if not isinstance(spec, TrialSpec):
             raise RigError(f"hil_trial was given {spec!r}: give it a TrialSpec.")
-        spec = _with_energy(spec, self._config)
+        spec = _with_energy(_with_budgets(spec, self._item), self._config)
         try:
             folder = self._writer.trial_folder(spec.name)
         except OSError as error:
@@ -118,6 +118,18 @@ def _disk_error(folder: Path, error: OSError) -> Blocked:
     reason = error.strerror or error
     sentence = f"the trial cannot be recorded in {folder} ({reason}): check the disk, nothing was flashed."
     return Blocked("record", sentence)
+
+
+def _with_budgets(spec: TrialSpec, item: pytest.Item) -> TrialSpec:
+    """Return the trial with the budgets of the test's marker `budget`; those of the trial itself come first."""
+    marked: dict[str, Any] = {}
+    for mark in item.iter_markers("budget"):  # the nearest first
+        if mark.args:
+            raise RigError(
+                f'the marker budget has {shown(mark.args[0])}: name the figure, as in budget(sram="256 KiB").'
+            )
+        marked = dict(mark.kwargs) | marked
+    return replace(spec, budgets=marked | dict(spec.budgets)) if marked else spec
 
 
 def _with_energy(spec: TrialSpec, config: pytest.Config) -> TrialSpec:

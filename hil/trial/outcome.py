@@ -12,12 +12,13 @@ import xxhash
 from hil.energy.capture import Capture
 from hil.energy.step_energy import EnergyResult
 from hil.errors import Blocked
+from hil.gates import FAIL, Budgets, Earlier, Judgement
 from hil.link.replies import Stepped, Work
 from hil.link.wire import Counters
 from hil.methods import find_method
-from hil.quantity import Provenance
 from hil.trial.difference import Difference, differing_tensors, differing_terms
-from hil.trial.latency_counts import Latency, total_figures
+from hil.trial.gating import judged
+from hil.trial.latency_counts import Latency
 from hil.trial.second_sources.figures import Figures
 from hil.trial.spec import TrialSpec
 from hil.trial.watermarks import Watermarks
@@ -81,15 +82,6 @@ class Flashed:
 
 
 @dataclass(frozen=True)
-class JudgedLatency:
-    """A latency and its budget: `word` is `within`, `beyond` or `not judged: ...`; `reason` if the trial fails."""
-
-    budget_ms: float | None
-    word: str
-    reason: str = ""
-
-
-@dataclass(frozen=True)
 class Tried:
     """A block that the selection tried: accuracy on held-out samples before and after, or why it was skipped."""
 
@@ -117,6 +109,9 @@ class Outcome:
         gradients: None if the reference shows none.
         trained: the network file with the weights after the last compared step, which board and reference agree on, of
             a network that was given by path.
+        budgets: of rig.toml.
+        earlier: gives the figures of earlier nights, for relative budgets; None without a history.
+        judgements: every budget of the trial, after `judge`.
     """
 
     spec: TrialSpec
@@ -153,6 +148,9 @@ class Outcome:
     figures: Figures = field(default_factory=Figures)
     gradients: GradientMaps | None = None
     trained: bytes | None = None
+    budgets: Budgets = field(default_factory=dict)
+    earlier: Earlier | None = None
+    judgements: list[Judgement] = field(default_factory=list)
     _ended: bool = False
 
     def begin(self, prepared: Prepared) -> None:
@@ -161,7 +159,14 @@ class Outcome:
 
     def again(self, note: str) -> Outcome:
         """Return the outcome of a trial that starts again, with a note that says why."""
-        return Outcome(self.spec, self.prepared, self.reality, notes=[*self.notes, note])
+        return Outcome(
+            self.spec,
+            self.prepared,
+            self.reality,
+            notes=[*self.notes, note],
+            budgets=self.budgets,
+            earlier=self.earlier,
+        )
 
     def block(self, blocked: Blocked) -> None:
         """Set the verdict `blocked`: the rig could not tell."""
@@ -200,9 +205,9 @@ class Outcome:
             )
             return
         reasons = [] if self.difference is None else [self.difference.sentence() + "."]
-        reasons += [*self.figures.wrong.values(), *self._sram_reasons()]
-        judged = self.judged_latency()
-        reasons += [judged.reason] if judged is not None and judged.reason else []
+        self.judgements = judged(self)
+        reasons += self.figures.wrong.values()
+        reasons += [one.sentence for one in self.judgements if one.verdict == FAIL]
         gain = (self.accuracy_after or 0.0) - (self.accuracy_before or 0.0)
         if self.difference is None and self._accuracy_must_rise() and gain < CHANCE_MARGIN:
             reasons.append(
@@ -210,41 +215,6 @@ class Outcome:
                 f"less than {CHANCE_MARGIN:.0%} above the untrained network."
             )
         self.verdict, self.reason = ("fail", " ".join(reasons)) if reasons else ("pass", "")
-
-    def _sram_reasons(self) -> list[str]:
-        if self.sram is None or self.prepared is None:
-            return []
-        budget = self.prepared.board.sram_budget(*self._budget_of(self.prepared))
-        if budget is None or self.sram.total <= budget:
-            return []
-        return [f"SRAM in use is {self.sram.total:,} bytes, the budget of {self.spec.board} is {budget:,}."]
-
-    def _budget_of(self, prepared: Prepared) -> tuple[str, int, str]:
-        return self.spec.variant, prepared.settings.batch, prepared.method.budget_scope()
-
-    def judged_latency(self) -> JudgedLatency | None:
-        """Compare the latency with the board's budget; None if none was measured.
-
-        The budget applies to silicon: a modelled figure is not judged.
-        """
-        if (
-            self.latency is None
-            or self.prepared is None
-            or not self.clock_hz
-            or not self.latency.steps
-            or self.figures.wrong
-        ):
-            return None
-        budget = self.prepared.board.latency_budget_ms(*self._budget_of(self.prepared))
-        p99_ms = 1e3 * total_figures(self.latency, self.prepared.method.bookings()).p99 / self.clock_hz
-        if budget is None:
-            return JudgedLatency(None, "not judged: no budget")
-        if self.latency.provenance is not Provenance.MEASURED:
-            return JudgedLatency(budget, f"not judged: {self.latency.provenance.value}")
-        if p99_ms <= budget:
-            return JudgedLatency(budget, "within")
-        reason = f"99 of 100 steps take up to {p99_ms:.2f} ms, the budget of {self.spec.board} is {budget:g} ms."
-        return JudgedLatency(budget, "beyond", reason)
 
     def _accuracy_must_rise(self) -> bool:
         return (

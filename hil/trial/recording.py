@@ -12,6 +12,7 @@ from hil.images import Image
 from hil.quantity import Provenance
 from hil.record import TrialRecord, new_entry
 from hil.trial.energy_record import energy_json
+from hil.trial.gating import budgets_of
 from hil.trial.latency_counts import latency_json
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import Prepared
@@ -25,6 +26,7 @@ SRAM_PROVENANCE = {  # watermarks are counted in the board's memory, all else is
     **dict.fromkeys(("static", "arena_peak", "stack_peak", "total"), Provenance.COUNTED.value),
     **dict.fromkeys(("budget", "planned", "analytic"), Provenance.ANALYTIC.value),
 }
+LATENCY_WORDS = {"pass": "within", "fail": "beyond", "inconclusive": "inconclusive"}  # by verdict of its budget
 STAND_INS = {  # by reality
     "virtual": "virtual board: one cycle an instruction",
     "qemu": "QEMU: time follows the count of instructions",
@@ -92,6 +94,7 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         sample_gradients=_sample_gradients(outcome),
         energy=energy_json(outcome.energy, outcome.laps_s, _evaluations(outcome), spec) if outcome.energy else None,
         latency=_latency(outcome),
+        gates=_gates(outcome),
         second_sources={figure: list(sources) for figure, sources in outcome.figures.sources.items()},
         wrong_figures=dict(outcome.figures.wrong),
         test=test,
@@ -133,12 +136,38 @@ def latency_table(outcome: Outcome) -> pd.DataFrame | None:
 
 
 def _latency(outcome: Outcome) -> dict[str, Any] | None:
-    """Return the figures of latency with their budget; None if no step was completed."""
-    judged = outcome.judged_latency()
-    if judged is None or outcome.latency is None or outcome.prepared is None or outcome.clock_hz is None:
+    """Return the figures of latency with their budget; None if no step was completed, or two sources differ."""
+    latency, prepared = outcome.latency, outcome.prepared
+    if latency is None or not latency.steps or prepared is None or not outcome.clock_hz or outcome.figures.wrong:
         return None
-    found = latency_json(outcome.latency, outcome.prepared.method.bookings(), outcome.clock_hz)
-    return found | {"budget_ms": judged.budget_ms, "judged": judged.word}
+    found = latency_json(latency, prepared.method.bookings(), outcome.clock_hz)
+    judged = [one for one in outcome.judgements if one.gate.name == "latency" and one.gate.limit is not None]
+    if not judged:
+        return found | {"budget_ms": None, "judged": "not judged: no budget"}
+    word = LATENCY_WORDS.get(judged[0].verdict, f"not judged: {latency.provenance.value}")
+    return found | {"budget_ms": 1e3 * (judged[0].limit or 0.0), "judged": word}
+
+
+def _gates(outcome: Outcome) -> list[dict[str, Any]]:
+    """Return every budget of the trial with what may be said of its figure."""
+    return [
+        {
+            "name": one.gate.name,
+            "source": one.gate.source,
+            "path": one.gate.figure.path,
+            "unit": one.gate.figure.unit,
+            "verdict": one.verdict,
+            "sentence": one.sentence,
+            "value": one.value.value if one.value else None,
+            "uncertainty": one.value.uncertainty if one.value else None,
+            "provenance": one.value.provenance.value if one.value else None,
+            "limit": one.limit,
+            "relative": one.gate.relative,
+            "more": one.more,
+            "more_of": one.more_of,
+        }
+        for one in outcome.judgements
+    ]
 
 
 def _signs(outcome: Outcome) -> dict[str, int] | None:
@@ -204,14 +233,14 @@ def mean_cycles(outcome: Outcome) -> dict[str, int]:
 
 
 def _sram(outcome: Outcome) -> dict[str, int | None]:
-    spec, prepared, marks = outcome.spec, outcome.prepared, outcome.sram
-    scope = prepared.method.budget_scope() if prepared else str(spec.settings.get("scope", "sample"))
+    prepared, marks = outcome.prepared, outcome.sram
+    limits = [gate.limit for gate in budgets_of(outcome).get("sram", ()) if gate.limit is not None]
     return {
         "static": marks.static if marks else None,
         "arena_peak": marks.arena_peak if marks else None,
         "stack_peak": marks.stack_peak if marks else None,
         "total": marks.total if marks else None,
-        "budget": boards.load(outcome.spec.board).sram_budget(spec.variant, spec.batch, scope),
+        "budget": round(min(limits)) if limits else None,
         "planned": prepared.plan.total if prepared else None,
         "analytic": prepared.method.analytic()["bytes"] if prepared else None,
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from hil.errors import NO_MEMORY, Blocked, DeviceFault, RigError
+from hil.gates import Earlier
 from hil.link.failures import Silent
 from hil.link.replies import ImplausibleReply
 from hil.reference.methods import StepFailed
@@ -42,6 +43,7 @@ def run_trial(
     reflash: bool = False,
     watch: Watch = NO_CALLBACKS,
     again: bool = True,
+    earlier: Earlier | None = None,
 ) -> Outcome:
     """Run one trial to its verdict; faults of the rig and of the device end in the outcome, not in an exception.
 
@@ -53,6 +55,7 @@ def run_trial(
         inject: faults for the virtual board.
         reflash: program the board even if it holds the image.
         watch: callbacks while the trial runs.
+        earlier: gives the figures of earlier nights, for relative budgets; None without a history.
         again: whether to start the trial again after a power cycle; if not, it is blocked at stage `power`.
 
     Raises:
@@ -60,7 +63,7 @@ def run_trial(
         KeyboardInterrupt: Ctrl-C; `watch` has received the outcome, which says so.
     """
     started = time.monotonic()
-    outcome = Outcome(spec)
+    outcome = Outcome(spec, budgets=rig.bench.budgets_of(spec.board), earlier=earlier)
     stages = StageLogs(folder, watch.stage)
     blocked = _prepare(outcome, elf, stages, folder)
     try:

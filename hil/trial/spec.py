@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hil.energy.step_energy import MLPERF_TINY
 from hil.errors import RigError, shown
+from hil.gates import parse_budgets
 from hil.networks.files import title_of
 from hil.trial.field_checks import (
     LONGEST_PATH,
@@ -115,6 +116,7 @@ class TrialSpec:
         network_in: `ram`; `flash`, with only the trained tensors copied to RAM; `auto`: RAM if it fits.
         energy: windows of autonomous steps under the power meter, after the compared steps; None for none.
         latency: consecutive autonomous steps whose cycles are all recorded, after the compared steps; None for none.
+        budgets: of its figures, such as {"sram": "256 KiB", "step_time": ["310 ms", "+2 %"]} (docs/gates.md).
 
     Raises:
         RigError: a field has a wrong type or is out of range. Names are looked up when the trial is prepared.
@@ -140,6 +142,7 @@ class TrialSpec:
     network_in: str = "auto"
     energy: EnergyWindows | None = None
     latency: LatencySteps | None = None
+    budgets: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_kind("TrialSpec", "network", self.network, str, "give a name or a path as text")
@@ -168,6 +171,7 @@ class TrialSpec:
             raise RigError(
                 "TrialSpec: energy asks for an accuracy, but evaluate is 0: give the number of samples to evaluate."
             )
+        parse_budgets(self.budgets, OF_TEST)
         self._check_schedule()
 
     def _check_schedule(self) -> None:
@@ -204,6 +208,7 @@ class TrialSpec:
         return "-".join([*parts, f"seed{self.seed}"])
 
 
+OF_TEST = "of the test"  # where the budgets of a trial are written
 NAMES = ("board", "variant", "method", "network_in")
 LIMITS = {
     "batch": (1, 65535), "seed": (0, 2**32 - 1), "steps": (1, STEPS), "evaluate": (0, 10_000_000),

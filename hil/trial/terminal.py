@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from hil.gates import INCONCLUSIVE
 from hil.record import AskedTest, TrialRecord
 
 HEADINGS = ("verdict", "board", "method", "steps", "accuracy", "SRAM", "cycles a step")
@@ -38,6 +39,8 @@ def verdict_table(tests: Sequence[AskedTest], trials: Sequence[TrialRecord], wid
         for trial in mine:
             table.add_row(*_row(trial))
             reasons += [f"{trial.verdict}: {trial.board} {trial.variant}: {trial.reason}"] if trial.reason else []
+            open_gates = [gate for gate in trial.gates if gate["verdict"] == INCONCLUSIVE]
+            reasons += [f"{INCONCLUSIVE}: {trial.board} {trial.variant}: {gate['sentence']}" for gate in open_gates]
         if not mine:
             name = test.test.rpartition("::")[2]
             verdict = f"[{STYLES[test.verdict]}]{test.verdict}"

@@ -17,6 +17,7 @@ from hil.endpoints import Endpoints
 from hil.images import Image
 from hil.link.frames import Frame, FrameReader
 from hil.link.messages import REPLY_BIT, description
+from hil.rig import Bench
 from hil.rig.rig import Taken
 from hil.targets.probe_process import ProbeProcess
 
@@ -67,6 +68,7 @@ class ReplayedBoard:
         sent: how many answers it has sent.
         changed: the answer that was changed, as it was, and what was sent for it.
         path: of its serial port.
+        bench: names no board and no budgets.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class ReplayedBoard:
         heard: Callable[[int], object] | None = None,
     ) -> None:
         self._records, self._number, self._change, self._heard = records, number, change, heard
-        self.sent = 0
+        self.sent, self.bench = 0, Bench()
         self.changed: tuple[Frame, list[Frame]] | None = None
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)

@@ -104,7 +104,7 @@ class OverRelay:
     """
 
     def __init__(self, rig: Rig, **options: object) -> None:
-        self._rig, self._options = rig, options
+        self._rig, self._options, self.bench = rig, options, rig.bench
         self.relay: Relay | None = None
 
     @contextlib.contextmanager

@@ -106,6 +106,8 @@ WRONG = {
     "init --rig DAMAGED": "damaged.toml: ",
     "init --rig MISSING/rig.toml": "missing/rig.toml cannot be written (No such file or directory): give another name with --rig=FILE.",
     "doctor --rig MISSING": "missing: give the description of a bench, or create one with `hil init --rig=",
+    "compare MISSING": "the following arguments are required: B",
+    "compare MISSING MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",
     "report MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",
     "report DAMAGED": "holds no results.json: give the folder of a run",
     "summary MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",

@@ -14,7 +14,7 @@ from hil.energy.step_budget import GROSS, IDLE, NET, budget
 from hil.energy.step_energy import Task, energy_of_windows
 from hil.energy.uncertainty import combined
 from hil.energy.window import window_of
-from hil.energy.window_planning import MOST_WINDOWS, plan_windows, reached
+from hil.energy.window_planning import MOST_WINDOWS, _expanded, more_windows, plan_windows, reached
 from hil.errors import Blocked
 
 pytest.importorskip("llvmlite", reason="the scene is the virtual board's, of the extra `virtual`")
@@ -234,6 +234,16 @@ def test_an_uncertainty_that_more_or_longer_windows_give_is_planned_and_one_belo
     assert longer is not None and longer.windows == 6 and longer.steps > 2 * STEPS
     assert plan_windows(result, 1e-5) is None, "the gain alone is more"
     assert reached(result, share * 1.01)
+
+
+def test_how_many_more_windows_would_decide_a_budget():
+    result = evaluate(windows(load=replace(LOAD, spread=0.02)))
+    half = 0.5 * result.expanded
+    more = more_windows(result, half)
+    assert more is not None and 6 < more < 60, "half the scatter needs about four times the windows"
+    assert _expanded(result, 6 + more, 1.0) <= half < _expanded(result, 6 + more - 1, 1.0)
+    assert more_windows(result, 0.999 * result.expanded) == 1
+    assert more_windows(result, 1e-6 * result.per_step) is None, "the gain alone is more"
 
 
 def test_every_unit_has_its_energies_and_its_time():

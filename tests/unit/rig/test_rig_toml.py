@@ -227,3 +227,29 @@ def test_a_pipe_is_no_rig_toml_and_nothing_waits_for_it(tmp_path: Path) -> None:
         read_bench(tmp_path / "rig.toml")
     with pytest.raises(RigError, match="not a regular file"):
         read_file(tmp_path / "rig.toml", 1, "give another")
+
+
+def test_budgets_of_a_board_come_before_those_of_all(rig: Path) -> None:
+    rig.write_text(
+        '[budgets]\nsram = "256 KiB"\nstep_time = ["310 ms", "+2 %"]\n'
+        '[[board]]\nname = "rp2040"\nserial = "E66"\nbudgets = { sram = "200 KiB" }\n'
+    )
+    bench = read_bench(rig)
+    found = bench.budgets_of("rp2040")
+    assert [(gate.limit, gate.source) for gate in found["sram"]] == [(204_800, "of rp2040 in rig.toml")]
+    assert [(gate.limit, gate.relative) for gate in found["step_time"]] == [(0.31, None), (None, 0.02)]
+    assert bench.budgets_of("stm32h7b3")["sram"][0].limit == 262_144
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('\n[budgets]\naccuracy = "65 %"\nsram = "256 ms"\n', 4),
+        ('[[board]]\nname = "rp2040"\nbudgets = { sram = "256 ms" }\n', 3),
+        ('[[board]]\nname = "rp2040"\n[board.budgets]\nsram = 256\n', 4),
+        ('[[board]]\nname = "rp2040"\nbudgets = 3\n', 3),
+        ('budgets = "256 KiB"\n', 1),
+    ],
+)
+def test_a_wrong_budget_is_named_with_its_line(rig: Path, text: str, line: int) -> None:
+    assert complaint(rig, text).startswith(f"rig.toml, line {line}, key ")

@@ -1,0 +1,62 @@
+"""`hil compare`: two runs or trials beside each other, from their records (docs/compare.md)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from hil.commands.listing import aligned
+from hil.report.compare import FORMATS, Comparison, compare, read_side, write_page
+from hil.report.compare.sides import run_of
+from hil.report.compare.texts import HEADS, alone, figure_cells, title
+from hil.report.escapes import line
+
+LATEST = Path("reports/latest")
+
+
+def main(argv: list[str]) -> int:
+    """Print the comparison, and write its page if asked."""
+    text = "Compare two runs or trials: settings that differ, and figures with the uncertainty of their difference."
+    parser = argparse.ArgumentParser(prog="hil compare", description=text)
+    text = "folder of a run or a trial, or selectors such as board=rp2040,variant=cls1,commit=02882664"
+    for name in ("first", "second"):
+        parser.add_argument(name, metavar={"first": "A", "second": "B"}[name], help=text)
+    text = "run in which selectors select (repeatable; default: that of the other side, else reports/latest)"
+    parser.add_argument("--in", type=Path, action="append", dest="within", metavar="RUN", help=text)
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print all figures as JSON")
+    how.add_argument("--format", choices=tuple(FORMATS), help="print tables in this format (CSV has all figures)")
+    text = "also write a page with the loss curves to this file"
+    parser.add_argument("--page", type=Path, default=None, metavar="FILE", help=text)
+    options = parser.parse_args(argv)
+    words = (options.first, options.second)
+    within = options.within or [run for run in map(run_of, words) if run is not None] or [LATEST]
+    found = compare(*(read_side(word, within) for word in words))
+    if options.page is not None:
+        write_page(found, options.page)
+    if options.json:
+        print(json.dumps(found.to_json(), indent=1))
+    elif options.format is not None:
+        print(FORMATS[options.format](found), end="")
+    else:
+        _show(found)
+    return 0
+
+
+def _show(found: Comparison) -> None:
+    print(f"first:  {line(found.first)}\nsecond: {line(found.second)}")
+    for pair in found.pairs:
+        print(f"\n{line(title(pair))}\n")
+        tables: list[list[tuple[str, ...]]] = [
+            [("setting", "first", "second"), *((one.name, one.first, one.second) for one in pair.settings)],
+            [HEADS, *(tuple(figure_cells(row)) for row in pair.main)],
+        ]
+        if pair.papers:
+            papers = [(row.what, row.paper, row.first, row.second) for row in pair.papers]
+            tables.append([("figure of a paper", "paper", "first", "second"), *papers])
+        for table in tables:
+            for text in aligned([[line(cell) for cell in row] for row in table]):
+                print(text)
+            print()
+    print("\n".join(alone(found, line)).strip())

@@ -1,0 +1,127 @@
+"""A gate: the budget of one figure of a trial, absolute or relative to earlier nights, and how users write it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hil.errors import RigError, close_matches, shown
+from hil.quantity import EXAMPLES, Quantity, parse_quantity
+
+RELATIVE = re.compile(r"([+-])\s*(\d+(?:[.]\d+)?)\s*%")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure that may have a budget.
+
+    Attributes:
+        path: in the record (hil/record/quantities.py).
+        unit: of the figure.
+        upper: whether the budget is the most that the figure may be, or the least.
+        words: subject and verb of a sentence about the figure.
+    """
+
+    path: str
+    unit: str
+    upper: bool
+    words: str
+
+
+FIGURES = {
+    "sram": Figure("sram.total", "B", True, "SRAM in use is"),
+    "latency": Figure("latency.p99_s", "s", True, "99 of 100 steps take up to"),
+    "step_time": Figure("step_time_s", "s", True, "The mean time of a compared step is"),
+    "energy_per_step": Figure("energy.per_step", "J", True, "The energy of a step is"),
+    "accuracy": Figure("accuracy.after", "1", False, "The accuracy after training is"),
+}
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The budget of one figure: either `limit` or `relative` is given.
+
+    Attributes:
+        name: one of FIGURES.
+        source: where the budget is written, as in "the budget of rp2040" or "the budget in rig.toml".
+        limit: absolute budget in the unit of the figure.
+        relative: largest change over the median of the last good nights: 0.02 allows 2 % more, -0.02 2 % less.
+    """
+
+    name: str
+    source: str
+    limit: float | None = None
+    relative: float | None = None
+
+    @property
+    def figure(self) -> Figure:
+        """The figure that the budget is for."""
+        return FIGURES[self.name]
+
+
+Budgets = Mapping[str, Sequence[Gate]]  # by name of the figure
+
+
+class Earlier(Protocol):
+    """Gives the values of a figure in earlier nights."""
+
+    def __call__(self, trial: Mapping[str, Any], path: str) -> Sequence[Quantity]:
+        """Return the values in the nights in which the trial passed, the oldest first.
+
+        Args:
+            trial: the fields of the trial's record that say which trial it is.
+            path: of the figure in the record.
+        """
+
+
+def parse_budgets(table: Any, source: str) -> dict[str, list[Gate]]:
+    """Return the gates of a table such as `{sram = "256 KiB", step_time = ["310 ms", "+2 %"]}`.
+
+    Raises:
+        RigError: the table is none, names an unknown figure, or has a budget that is no quantity of the figure's unit.
+    """
+    if not isinstance(table, Mapping):
+        raise RigError(f'the budgets {source} are {shown(table)}: write a table, such as {{ sram = "256 KiB" }}.')
+    found: dict[str, list[Gate]] = {}
+    for name, texts in table.items():
+        if name not in FIGURES:
+            raise RigError(f"a budget {source} is for {name!r}: {close_matches(str(name), FIGURES)}")
+        found[name] = [_parsed(name, text, source) for text in as_list(texts)]
+    return found
+
+
+def as_list(texts: Any) -> list[Any]:
+    """Return the texts of a budget, which may be one or several."""
+    return list(texts) if isinstance(texts, (list, tuple)) else [texts]
+
+
+def _parsed(name: str, text: Any, source: str) -> Gate:
+    place, figure = f"the budget {source} of {name}", FIGURES[name]
+    if not isinstance(text, str):
+        raise RigError(f"{place} is {shown(text)}: {EXAMPLES}, or +2 % relative to the last good nights, in quotes.")
+    change = RELATIVE.fullmatch(text.strip())
+    if change is not None:
+        if (change[1] == "+") != figure.upper:
+            right, what = ("+", "more") if figure.upper else ("-", "less")
+            raise RigError(f"{place} is {text!r}: write {right}{change[2]} %, it limits how much {what} it may be.")
+        return Gate(name, source, relative=math.copysign(float(change[2]) / 100, 1 if figure.upper else -1))
+    try:
+        limit = parse_quantity(text)
+    except RigError as error:
+        raise RigError(f"{place}: {error}") from error
+    if limit.unit != figure.unit:
+        units = {"B": "bytes", "s": "seconds", "J": "joules", "1": "per cent"}
+        raise RigError(f"{place} is {text!r}: give it in {units[figure.unit]}.")
+    return Gate(name, source, float(limit.value))
+
+
+def nearest(*tables: Budgets) -> dict[str, list[Gate]]:
+    """Return the budgets by figure; of several tables the first that has the figure, with all its budgets."""
+    found: dict[str, list[Gate]] = {}
+    for table in tables:
+        for name, gates in table.items():
+            found.setdefault(name, list(gates))
+    return found

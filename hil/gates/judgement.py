@@ -1,0 +1,127 @@
+"""What may be said of a figure beside its budget: within, beyond, or not enough is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hil.errors import RigError
+from hil.gates.gate import Gate
+from hil.quantity import Provenance, Quantity, in_words
+
+PASS, FAIL, INCONCLUSIVE, NOT_JUDGED = "pass", "fail", "inconclusive", "not judged"
+SILICON = (Provenance.MEASURED, Provenance.COUNTED)  # other figures say nothing about silicon
+COVERAGE = 1.96  # standard uncertainties of a 95 % interval
+
+
+@dataclass(frozen=True)
+class More:
+    """What would shrink the uncertainty of a figure.
+
+    Attributes:
+        what: such as `energy windows`.
+        needed: how many more, until the 95 % interval is within so much of the figure; None if no number is enough.
+    """
+
+    what: str
+    needed: Callable[[float], int | None]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A figure beside its budget.
+
+    Attributes:
+        gate: the budget.
+        verdict: `pass`, `fail`, `inconclusive` or `not judged`.
+        sentence: why, with both values.
+        value: the figure; None if the trial has none.
+        limit: the budget as a number; None if it is relative and there are too few earlier nights.
+        more: how many more of `more_of` would decide; None if the verdict is not `inconclusive`, or none would.
+    """
+
+    gate: Gate
+    verdict: str
+    sentence: str
+    value: Quantity | None = None
+    limit: float | None = None
+    more: int | None = None
+    more_of: str = ""
+
+
+def judge(
+    gate: Gate,
+    value: Quantity | None,
+    coverage: float = COVERAGE,
+    median: Quantity | None = None,
+    more: More | None = None,
+) -> Judgement:
+    """Judge a figure by its budget, with a guard band of the 95 % interval on both sides of the budget.
+
+    A figure passes if the whole interval is within the budget, and fails if the whole interval is beyond it (JCGM
+    106:2012, 8.3, guarded acceptance and rejection). Only measured and counted figures pass or fail.
+
+    Args:
+        gate: the budget.
+        value: the figure; None if the trial has none.
+        coverage: standard uncertainties on each side of the interval.
+        median: of the last good nights, for a relative budget; None if there are too few.
+        more: what would shrink the uncertainty of the figure, if anything.
+
+    Raises:
+        RigError: the figure or the median is in another unit than the budget.
+    """
+    if value is None:
+        return Judgement(gate, NOT_JUDGED, f"{gate.name} was not measured; {_budget(gate, None)}.")
+    for one in (value, median):
+        if one is not None and one.unit != gate.figure.unit:
+            raise RigError(
+                f"{gate.name} is in {one.unit}, its budget in {gate.figure.unit}: this is a defect of trainrig."
+            )
+    limit, blur = _limit(gate, median)
+    half = coverage * (value.uncertainty or 0.0)
+    about = f"{gate.figure.words} {_with_interval(value, half)}"
+    if value.provenance not in SILICON:
+        sentence = f"{about}, {value.provenance.value}; {_budget(gate, limit)}, and budgets are for silicon."
+        return Judgement(gate, NOT_JUDGED, sentence, value, limit)
+    if limit is None:
+        return Judgement(gate, NOT_JUDGED, f"{about}; {_budget(gate, None)}, which are too few yet.", value)
+    over = value.value - limit if gate.figure.upper else limit - value.value
+    guard = math.hypot(half, COVERAGE * blur)
+    if over <= -guard:
+        return Judgement(gate, PASS, f"{about}, and {_budget(gate, limit)}.", value, limit)
+    if over > guard:
+        return Judgement(gate, FAIL, f"{about}, but {_budget(gate, limit)}.", value, limit)
+    room = math.sqrt(max(over**2 - (COVERAGE * blur) ** 2, 0.0))
+    count = more.needed(room) if more is not None and room else None
+    what = more.what if more is not None else ""
+    sentence = f"{about}, and {_budget(gate, limit)}: the uncertainty does not allow a verdict; {_cure(count, what)}."
+    return Judgement(gate, INCONCLUSIVE, sentence, value, limit, count, what if count is not None else "")
+
+
+def _limit(gate: Gate, median: Quantity | None) -> tuple[float | None, float]:
+    """Return the budget as a number, and its standard uncertainty."""
+    if gate.relative is None:
+        return gate.limit, 0.0
+    if median is None:
+        return None, 0.0
+    return (1 + gate.relative) * median.value, (1 + gate.relative) * (median.uncertainty or 0.0)
+
+
+def _with_interval(value: Quantity, half: float) -> str:
+    text = in_words(value.value, value.unit)
+    return text if not half else f"{text} ± {in_words(half, value.unit, 2)}"
+
+
+def _budget(gate: Gate, limit: float | None) -> str:
+    if gate.relative is None:
+        return f"the budget {gate.source} is {in_words(gate.limit or 0.0, gate.figure.unit)}"
+    text = f"the budget {gate.source} is {100 * gate.relative:+g} % on the median of the last good nights"
+    return text if limit is None else f"{text}, {in_words(limit, gate.figure.unit)}"
+
+
+def _cure(count: int | None, what: str) -> str:
+    if count is not None:
+        return f"{count:,} more {what} would decide"
+    return f"more {what} would not decide" if what else "measure it more precisely, or move the budget"

@@ -1,0 +1,1 @@
+"""The nights before this one: their store, and statistics over them."""

@@ -1,0 +1,133 @@
+"""One side of a comparison: a run, a trial, or the trials of one or more runs that selectors name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hil.errors import RigError, close_matches
+from hil.record import Run, TrialRecord, read_run, read_trial
+from hil.record.parquet import read_table
+from hil.record.run_reader import NAME
+from hil.record.safe_paths import safe_file
+from hil.record.trial_writer import ENDED
+
+if TYPE_CHECKING:  # imported late: it loads slowly
+    import pandas as pd
+
+FIELDS = (
+    "board", "reality", "network", "method", "variant", "data", "batch", "seed", "steps", "verdict", "folder", "test",
+)  # fmt: skip
+COMMIT = "commit"
+WRITE = "write KEY=VALUE,KEY=VALUE, such as board=rp2040,variant=cls1"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A trial with its steps and the facts of its run, which are empty if its run is not there."""
+
+    trial: TrialRecord
+    steps: pd.DataFrame
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Side:
+    """The trials of one side: its name without private folders, and the selectors that chose the trials, by key."""
+
+    name: str
+    trials: list[Taken]
+    selectors: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_side(text: str, within: Sequence[Path]) -> Side:
+    """Return the trials of a side.
+
+    Args:
+        text: the folder of a run or of a trial, or selectors such as `board=rp2040,commit=02882664`.
+        within: folders of the runs in which selectors select.
+
+    Raises:
+        RigError: there is no such folder, a record is damaged, a selector has an unknown key, or nothing is selected.
+    """
+    folder = Path(text)
+    if folder.exists() or "=" not in text:
+        return _in_folder(folder)
+    selectors = _selectors(text)
+    found = [one for run in within for one in _of_run(read_run(run))]
+    _check_keys(selectors, found)
+    chosen = [one for one in found if all(_is(one, key, value) for key, value in selectors.items())]
+    if not chosen:
+        runs = ", ".join(str(run) for run in within)
+        raise RigError(f"no trial of {runs} has {text}: it has {_there(selectors, found)}.")
+    return Side(text, chosen, selectors)
+
+
+def run_of(text: str) -> Path | None:
+    """Return the folder of the run that a side names by its path, None of selectors."""
+    folder = Path(text)
+    if not folder.exists():
+        return None
+    return folder.resolve().parent if (folder / ENDED).is_file() else folder
+
+
+def _in_folder(folder: Path) -> Side:
+    if not (folder / ENDED).is_file():
+        run = read_run(folder)
+        return Side(run.facts["id"], _of_run(run))
+    whole = folder.resolve()
+    if (whole.parent / NAME).is_file():
+        run = read_run(whole.parent)
+        found = [one for one in _of_run(run) if one.trial.folder == whole.name]
+        if found:
+            return Side(f"{run.facts['id']}/{whole.name}", found)
+    return Side(whole.name, [_alone(whole)])
+
+
+def _alone(folder: Path) -> Taken:
+    """Return a trial whose run is not there."""
+    import pandas as pd
+
+    table = safe_file(folder, "steps.parquet")
+    return Taken(read_trial(folder), pd.DataFrame() if table is None else read_table(table))
+
+
+def _of_run(run: Run) -> list[Taken]:
+    return [Taken(trial, steps, run.facts) for trial, steps in zip(run.trials, run.steps, strict=True)]
+
+
+def _selectors(text: str) -> dict[str, str]:
+    found = {}
+    for word in text.split(","):
+        key, separator, value = word.partition("=")
+        if not separator or not key.strip() or not value.strip():
+            raise RigError(f"{text!r} is no folder, and {word!r} in it is no selector: {WRITE}.")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _check_keys(selectors: Mapping[str, str], found: Sequence[Taken]) -> None:
+    known = [*FIELDS, COMMIT, *dict.fromkeys(name for one in found for name in one.trial.settings)]
+    for key in selectors:
+        if key not in known:
+            raise RigError(f"there is no selector {key!r}: {close_matches(key, known)}")
+
+
+def _value(one: Taken, key: str) -> str:
+    if key == COMMIT:
+        return str(one.facts.get("commit") or "")
+    value = getattr(one.trial, key) if key in FIELDS else one.trial.settings.get(key, "")
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _is(one: Taken, key: str, wanted: str) -> bool:
+    value = _value(one, key)
+    return value.startswith(wanted) if key == COMMIT else value == wanted
+
+
+def _there(selectors: Mapping[str, str], found: Sequence[Taken]) -> str:
+    """Return the values that the runs do have, a few of each key."""
+    values = {key: list(dict.fromkeys(_value(one, key)[:40] for one in found)) for key in selectors}
+    return "; ".join(f"{key} {', '.join(one or 'none' for one in has[:6]) or 'none'}" for key, has in values.items())

@@ -1,0 +1,51 @@
+"""The budgets on the page of a trial and in the terminal."""
+
+from __future__ import annotations
+
+import re
+
+from hil.report import render
+from hil.trial.terminal import verdict_table
+
+from .conftest import make_steps, make_trial
+
+
+def gate(name, path, verdict, sentence):
+    return {
+        "name": name, "source": "in rig.toml", "path": path, "unit": "B", "verdict": verdict, "sentence": sentence,
+        "value": 3, "uncertainty": None, "provenance": "counted", "limit": 4, "relative": None, "more": None,
+        "more_of": "",
+    }  # fmt: skip
+
+
+GATES = [
+    gate("sram", "sram.total", "pass", "SRAM is <b>small</b>."),
+    gate("accuracy", "accuracy.after", "inconclusive", "the uncertainty does not allow a verdict."),
+    gate("energy_per_step", "energy.per_step", "not judged", "the trial has no such figure."),
+]
+
+
+def test_the_page_has_a_line_for_each_budget(record):
+    folder = record((make_trial(gates=GATES), make_steps(3)))
+    render(folder)
+    page = (folder / "stm32h7b3-cls1" / "index.html").read_text()
+    section = re.search(r'<section aria-labelledby="budgets">.*?</section>', page, re.S)[0]
+    assert re.findall(r'<span class="verdict \w+">([\w ]+)</span>', section) == ["pass", "inconclusive", "not judged"]
+    assert "&lt;b&gt;small&lt;/b&gt;" in section and section.count('data-of="') == 2
+    assert '<a href="#budgets">Budgets</a>' in page
+
+
+def test_a_trial_without_budgets_has_no_section(record):
+    folder = record((make_trial(), make_steps(3)))
+    render(folder)
+    assert "budgets" not in (folder / "stm32h7b3-cls1" / "index.html").read_text()
+
+
+def test_the_terminal_names_what_is_inconclusive():
+    from hil.record import AskedTest
+
+    trial = make_trial(gates=GATES, folder="one")
+    lines = verdict_table([AskedTest(test="t", verdict="pass", reason="", trials=["one"])], [trial], 120)
+    assert [line for line in lines if line.startswith("inconclusive")] == [
+        "inconclusive: stm32h7b3 cls1: the uncertainty does not allow a verdict."
+    ]

@@ -1,0 +1,167 @@
+"""Budgets of a trial: which apply, its figures beside those of the record, its verdict, and what the record says."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import jsonschema
+import pytest
+
+from hil import boards
+from hil.errors import RigError
+from hil.gates import parse_budgets
+from hil.quantity import Quantity
+from hil.record import quantities, schema
+from hil.session.run_trial import _with_budgets
+from hil.trial import TrialSpec
+from hil.trial.gating import budgets_of, figures_of, identity
+from hil.trial.outcome import Outcome, StepRow
+from hil.trial.prepare import prepare
+from hil.trial.recording import trial_record
+from hil.trial.watermarks import Watermarks
+
+CYCLES = {"perturb": 1, "forward": 70, "backward": 5, "update": 3, "digest": 1, "total": 28_000_000}
+SRAM = 18_704 + 138_000 + 1_200
+
+
+def outcome_of(reality="hardware", earlier=None, rig=None, **spec):
+    outcome = Outcome(TrialSpec("stm32h7b3", "cls1", steps=2, **spec))
+    outcome.budgets, outcome.earlier = parse_budgets(rig or {}, "in rig.toml"), earlier
+    outcome.begin(prepare(outcome.spec))
+    outcome.reality, outcome.clock_hz = reality, 280_000_000
+    outcome.steps = [StepRow(step, 1, 1, 1, 1, 1, 1, 1, True, True, step, CYCLES) for step in range(2)]
+    outcome.accuracy_before, outcome.accuracy_after, outcome.reference_after, outcome.evaluated = 0.1, 0.6, 0.6, 500
+    outcome.sram = Watermarks(18_704, 138_000, 1_200)
+    outcome.judge()
+    return outcome
+
+
+def verdicts(outcome):
+    return {(one.gate.name, one.gate.relative is None): one.verdict for one in outcome.judgements}
+
+
+def test_the_catalogue_has_the_budgets_of_a_board():
+    found = budgets_of(Outcome(TrialSpec("stm32h7b3", "cls1")))
+    board = boards.load("stm32h7b3")
+    assert found["sram"][0].limit == board.sram_budget("cls1", 8, "sample")
+    assert found["latency"][0].limit == pytest.approx(board.latency_budget_ms("cls1", 8, "sample") / 1e3)
+    assert found["sram"][0].source == "of stm32h7b3"
+    assert budgets_of(Outcome(TrialSpec("stm32h7b3", "cls1", batch=64))) == {}
+
+
+def test_a_test_comes_before_rig_toml_and_rig_toml_before_the_catalogue():
+    near = outcome_of(rig={"sram": "2 KiB", "step_time": "1 s"}, budgets={"sram": "1 MiB"})
+    assert [gate.limit for gate in budgets_of(near)["sram"]] == [1 << 20]
+    assert near.verdict == "pass" and trial_record(near).sram["budget"] == 1 << 20
+    far = outcome_of(rig={"sram": "2 KiB"})
+    assert far.verdict == "fail" and trial_record(far).sram["budget"] == 2048
+    assert f"SRAM in use is {SRAM:,} bytes, but the budget in rig.toml is 2,048 bytes." in far.reason
+
+
+def test_the_figures_are_those_of_the_record():
+    outcome = outcome_of()
+    record = quantities(trial_record(outcome))
+    found = figures_of(outcome)
+    assert set(found) == {"sram", "accuracy", "step_time"}
+    for name, path in (("sram", "sram.total"), ("accuracy", "accuracy.after"), ("step_time", "step_time_s")):
+        one, other = found[name], record[path]
+        assert (one.value, one.unit, one.provenance, one.uncertainty) == (
+            other.value, other.unit, other.provenance, other.uncertainty,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("reality", ["virtual", "qemu", "renode"])
+def test_a_stand_in_passes_and_fails_by_counts_alone(reality):
+    budgets = {"step_time": "1 ns", "sram": "1 MiB", "accuracy": "40 %"}
+    outcome = outcome_of(reality, budgets=budgets)
+    words = {("step_time", True): "not judged", ("sram", True): "pass", ("accuracy", True): "pass"}
+    assert verdicts(outcome) == words, "and nothing of the catalogue's latency, which was not measured"
+    assert outcome.verdict == "pass"
+    assert outcome_of("hardware", budgets=budgets).verdict == "fail"
+    assert outcome_of(reality, budgets={"sram": "1 KiB"}).verdict == "fail", "bytes are counted anywhere"
+
+
+def test_a_close_accuracy_is_neither_and_says_how_many_images():
+    outcome = outcome_of(budgets={"accuracy": "58 %"})
+    (found,) = (one for one in outcome.judgements if one.gate.name == "accuracy")
+    assert (outcome.verdict, found.verdict, found.more_of) == ("pass", "inconclusive", "test images")
+    more = 500 + found.more
+    assert 1.96 * (0.6 * 0.4 / more) ** 0.5 <= 0.02 < 1.96 * (0.6 * 0.4 / (more - 1)) ** 0.5
+
+
+def test_a_relative_budget_asks_for_the_nights_of_this_trial():
+    asked = []
+
+    def earlier(trial, path):
+        asked.append((trial, path))
+        nights = [Quantity(0.1, "s", "measured")] * 10
+        return [Quantity(50.0, "s", "modelled"), *nights]
+
+    assert outcome_of(earlier=earlier, budgets={"step_time": "+1 %"}).verdict == "pass"
+    ((trial, path),) = asked
+    assert path == "step_time_s"
+    assert (trial["board"], trial["network"], trial["reality"]) == ("stm32h7b3", "lenet5", "hardware")
+    assert trial["settings"]["r_max"], "the settings decide too"
+
+    def slower(trial, path):
+        return [Quantity(0.09, "s", "measured")] * 10
+
+    outcome = outcome_of(earlier=slower, budgets={"step_time": "+1 %"})
+    assert outcome.verdict == "fail" and "+1 % on the median of the last good nights, 90.9 ms" in outcome.reason
+
+
+@pytest.mark.parametrize("earlier", [None, lambda trial, path: [Quantity(0.1, "s", "measured")] * 4])
+def test_without_enough_nights_nothing_is_judged(earlier):
+    outcome = outcome_of(earlier=earlier, budgets={"step_time": "+1 %"})
+    assert verdicts(outcome)["step_time", False] == "not judged" and outcome.verdict == "pass"
+
+
+def test_the_identity_is_in_the_record():
+    outcome = outcome_of()
+    record = trial_record(outcome).model_dump()
+    assert {name: record[name] for name in identity(outcome)} == identity(outcome)
+
+
+def test_a_trial_that_starts_again_keeps_its_budgets():
+    outcome = outcome_of(rig={"sram": "1 KiB"}, earlier=lambda trial, path: [])
+    again = outcome.again("why")
+    assert (again.budgets, again.earlier) == (outcome.budgets, outcome.earlier)
+
+
+def test_the_record_has_every_budget():
+    outcome = outcome_of(budgets={"step_time": ["90 ms", "+2 %"], "energy_per_step": "2 mJ"})
+    record = trial_record(outcome)
+    by_name = {(one["name"], one["relative"]): one for one in record.gates}
+    assert by_name["step_time", None]["verdict"] == "fail" and by_name["step_time", None]["sentence"] in record.reason
+    assert by_name["step_time", 0.02]["limit"] is None
+    assert by_name["energy_per_step", None]["value"] is None
+    assert by_name["sram", None]["source"] == "of stm32h7b3"
+    for one in record.gates:
+        jsonschema.validate(one, {"$ref": "#/$defs/Gate", "$defs": schema()["$defs"]})
+
+
+def test_a_wrong_budget_is_refused_before_anything_starts():
+    with pytest.raises(RigError, match="the budget of the test of sram is '3 J'"):
+        TrialSpec("stm32h7b3", "cls1", budgets={"sram": "3 J"})
+
+
+def marked(*marks):
+    """What a test item gives of its markers, the nearest first."""
+    return SimpleNamespace(iter_markers=lambda name: [one.mark for one in marks if one.mark.name == name])
+
+
+def test_the_marker_gives_budgets_and_the_trial_comes_first():
+    spec = TrialSpec("stm32h7b3", "cls1", budgets={"sram": "1 KiB"})
+    near = pytest.mark.budget(sram="2 KiB", accuracy="60 %")
+    far = pytest.mark.budget(accuracy="70 %", step_time="1 s")
+    found = _with_budgets(spec, marked(near, far, pytest.mark.tier("quick")))
+    assert found.budgets == {"sram": "1 KiB", "accuracy": "60 %", "step_time": "1 s"}
+    assert _with_budgets(spec, marked()) is spec
+
+
+def test_a_marker_must_name_its_figures():
+    spec = TrialSpec("stm32h7b3", "cls1")
+    with pytest.raises(RigError, match=r"the marker budget has '256 KiB': name the figure"):
+        _with_budgets(spec, marked(pytest.mark.budget("256 KiB")))
+    with pytest.raises(RigError, match="did you mean sram"):
+        _with_budgets(spec, marked(pytest.mark.budget(srm="256 KiB")))
