@@ -100,7 +100,7 @@ def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | N
         "burden": burden_of(trial.energy) if trial.energy else 0.0,
         "trace": trace,
         "zooms": zooms(laps, trace.end_s) if trace and laps else [],
-        "drawn": sum(len(places) for _, places in trace.kept()) if trace else 0,
+        "drawn_readings": sum(len(places) for _, places in trace.kept()) if trace else 0,
         "phase_rows": phase_rows(trace.power) if trace else [],
         **_cursors(trial.energy, trace),
         "tails": tails(folder, trial.stage) if trial.verdict != "pass" else [],
