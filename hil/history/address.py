@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from sqlalchemy.exc import ArgumentError
 from hil.errors import RigError
 
 FILE = "history.sqlite"
-BUSY_S = 5.0  # how long a writer waits for another one
+BUSY_S = 30.0  # how long a writer waits for others; SQLite gives no turns, so that one may wait for many
 CONNECT_S = 3  # how long a server may take to answer; libpq counts whole seconds
 ANSWER_S = 30  # how long a server may take for one statement
 POLL_S = 0.05
@@ -29,7 +29,7 @@ FORMS = "write sqlite:///FILE or postgresql+psycopg://HOST/DATABASE"
 class Address:
     """Where the history is; `url` may hold a password, `shown` never does."""
 
-    url: URL
+    url: URL = field(repr=False)
 
     @property
     def is_file(self) -> bool:

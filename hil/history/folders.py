@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hil.errors import RigError
-from hil.history.rows import TrialRows, run_row, test_row, trial_rows
+from hil.history.rows import TrialRows, asked_row, run_row, trial_rows
 from hil.history.store import Store
 from hil.record import Entries, read_entries
 
@@ -45,7 +45,7 @@ def index_run(store: Store, folder: Path, count: Count) -> None:
         with store.transaction() as writer:
             count.written += writer.trial(run, rows)
     with store.transaction() as writer:
-        writer.tests(run, [test_row(test) for test in entries.tests])
+        writer.tests(run, [asked_row(test) for test in entries.tests])
     count.runs += 1
 
 
@@ -67,7 +67,7 @@ def import_run(store: Store, folder: Path, bench: str, count: Count) -> None:
         run = writer.run(row)
         for rows in trials:
             count.written += writer.trial(run, rows)
-        writer.tests(run, [test_row(test) for test in entries.tests])
+        writer.tests(run, [asked_row(test) for test in entries.tests])
     count.runs += 1
 
 

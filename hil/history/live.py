@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hil.errors import RigError, message_of
-from hil.history.rows import run_row, test_row, trial_rows
+from hil.history.rows import asked_row, run_row, trial_rows
 from hil.history.unsent import Unsent
 from hil.record import AskedTest, TrialRecord
 from hil.threads import start
@@ -56,7 +56,7 @@ class LiveHistory:
 
     def test(self, test: AskedTest) -> None:
         """Send the verdict of a test."""
-        self._do(lambda: self._write(lambda writer, run: writer.tests(run, [test_row(test)])))
+        self._do(lambda: self._write(lambda writer, run: writer.tests(run, [asked_row(test)])))
 
     def discard(self) -> None:
         """Forget a run whose folder was deleted because it never began."""
@@ -137,7 +137,7 @@ class LiveHistory:
             if record.folder not in self._trials:
                 self._trial(record)
         self._number = None  # so that the run is written again
-        self._write(lambda writer, run: writer.tests(run, [test_row(test) for test in tests]))
+        self._write(lambda writer, run: writer.tests(run, [asked_row(test) for test in tests]))
         self._sent = True
         assert self._store is not None
         self._notes += send(self._store, self._run.parent, OTHERS_S).problems

@@ -83,7 +83,7 @@ def run_row(facts: Mapping[str, Any], path: str | None, imported: bool = False, 
     }
 
 
-def test_row(test: AskedTest) -> Row:
+def asked_row(test: AskedTest) -> Row:
     """Return the row of a test, without the number of its run."""
     return {
         "test": name_of(test.test),
@@ -111,7 +111,7 @@ def trial_rows(record: TrialRecord) -> TrialRows:
         problem = f"its figures cannot be computed: {message_of(error)}"
         raise RigError(f"the trial {record.folder} is damaged ({problem}): run it again.") from error
     fields = json_fields(record)
-    settings = canonical({name: fields[name] for name in SETTINGS})
+    settings = unique(canonical({name: fields[name] for name in SETTINGS}), LONGEST_TEXT)
     row = {
         "folder": name_of(record.folder),
         "test": name_of(record.test),
@@ -135,7 +135,7 @@ def trial_rows(record: TrialRecord) -> TrialRows:
             name_of(name), name_of(each.unit), each.provenance.value, number(each.value), number(each.uncertainty)
         )
         figures[figure.kind] = figure
-    return TrialRows(row, text_of(settings), tuple(figures[kind] for kind in sorted(figures)))
+    return TrialRows(row, settings, tuple(figures[kind] for kind in sorted(figures)))
 
 
 def derived_uid(facts: Mapping[str, Any]) -> str:
@@ -156,8 +156,12 @@ def digest_of(text: str) -> str:
 
 def name_of(text: str) -> str:
     """Return a name in one line that every database takes. A longer one is cut, and stays unique by a digest."""
-    name = " ".join(printable(text).split())
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 17]}~{digest_of(name)[:16]}"
+    return unique(" ".join(printable(text).split()), LONGEST_NAME)
+
+
+def unique(text: str, most: int) -> str:
+    """Return a text of at most `most` characters that stays unique: the end of a longer one becomes its digest."""
+    return text if len(text) <= most else f"{text[: most - 17]}~{digest_of(text)[:16]}"
 
 
 def text_of(text: str) -> str:

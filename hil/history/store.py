@@ -121,20 +121,23 @@ class Writer:
         """
         trials = models.trials
         self._insert_new(models.settings, [{"digest": rows.row["settings"], "text": rows.settings}])
-        added = self._insert_new(trials, [{"run_id": run, **rows.row}])
+        insertion = self._insertion(trials).values({"run_id": run, **rows.row}).returning(trials.c.id)
+        number = self.connection.execute(insertion).scalar()
+        if number is not None:
+            self._quantities(number, rows.figures)
+            return True
         found = self.connection.execute(
             select(trials.c.id, trials.c.content, trials.c.verdict)
             .where(trials.c.run_id == run, trials.c.folder == rows.row["folder"])
             .with_for_update()
         ).one()
-        if not added:
-            stale = found.verdict != INTERRUPTED and not rows.ended
-            if found.content == rows.row["content"] or stale or not replace:
-                return False
-            self.connection.execute(update(trials).where(trials.c.id == found.id).values(rows.row))
-            quantities = models.quantities  # by each kind, because there is no index by trial
-            every = quantities.c.kind_id.in_(select(models.kinds.c.id))
-            self.connection.execute(delete(quantities).where(every, quantities.c.trial_id == found.id))
+        stale = found.verdict != INTERRUPTED and not rows.ended
+        if found.content == rows.row["content"] or stale or not replace:
+            return False
+        self.connection.execute(update(trials).where(trials.c.id == found.id).values(rows.row))
+        quantities = models.quantities  # by each kind, because there is no index by trial
+        every = quantities.c.kind_id.in_(select(models.kinds.c.id))
+        self.connection.execute(delete(quantities).where(every, quantities.c.trial_id == found.id))
         self._quantities(found.id, rows.figures)
         return True
 
@@ -160,11 +163,13 @@ class Writer:
             found = self.connection.execute(lookup, dict(zip(columns, kind, strict=True))).scalar_one()
             self.kinds[kind] = found
 
-    def _insert_new(self, table: Table, rows: list[Row]) -> int:
-        """Insert the rows whose keys are new and return how many (of one row); another process may write the same."""
+    def _insert_new(self, table: Table, rows: list[Row]) -> None:
+        """Insert the rows whose keys are new; another process may write the same ones."""
+        self.connection.execute(self._insertion(table), rows)
+
+    def _insertion(self, table: Table) -> Any:
         dialects: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
-        statement = dialects[self.connection.dialect.name](table).on_conflict_do_nothing()
-        return int(self.connection.execute(statement, rows if len(rows) > 1 else rows[0]).rowcount)
+        return dialects[self.connection.dialect.name](table).on_conflict_do_nothing()
 
 
 def open_to_write(address: Address, warn: list[str]) -> Store:
@@ -173,7 +178,7 @@ def open_to_write(address: Address, warn: list[str]) -> Store:
     Raises:
         HistoryError: it cannot be opened.
     """
-    before = _file_number(address)
+    before = file_number(address)
     try:
         return Store(address)
     except Damaged as damaged:
@@ -195,7 +200,7 @@ def set_aside(address: Address, number: int) -> Path:
     others = (path.with_name(f"{path.name}.damaged-{count}") for count in itertools.count(1))
     fresh = next(each for each in others if not each.exists())
     try:
-        if _file_number(address) == number:
+        if file_number(address) == number:
             path.rename(fresh)
             for end in LOGS:  # the log would be taken for that of the new file
                 with contextlib.suppress(FileNotFoundError):
@@ -206,7 +211,7 @@ def set_aside(address: Address, number: int) -> Path:
     return fresh
 
 
-def _file_number(address: Address) -> int | None:
+def file_number(address: Address) -> int | None:
     """Return the number of the file (inode); None if there is no file, or a server instead."""
     try:
         return address.path.stat().st_ino if address.is_file else None
