@@ -12,7 +12,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 PATIENCE_S = 120  # on a busy machine too
-NO_DISK = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=20", "shared_buffers=4MB"]
+QUICK = [
+    "fsync=off",
+    "full_page_writes=off",
+    "max_connections=20",
+    "shared_buffers=4MB",
+]  # it must survive no power cut
 
 
 def programs() -> Path | None:
@@ -47,7 +52,7 @@ class Server:
         return str(self.folder / "data")
 
     def start(self) -> None:
-        options = [word for each in NO_DISK for word in ("-c", each)]
+        options = [word for each in QUICK for word in ("-c", each)]
         command = [self._programs / "postgres", "-D", self.data, "-k", self.folder, "-c", "listen_addresses=", *options]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self._as)  # type: ignore[call-overload]

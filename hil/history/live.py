@@ -86,6 +86,7 @@ class LiveHistory:
         if self._sent:
             self._unsent.done()
             return self._notes
+        self._unsent.release()  # from now on another process may send the run
         return [*self._notes, f"{self._failure.rstrip('.')}; {LATER}."]
 
     def _do(self, job: Callable[[], None]) -> None:
@@ -108,7 +109,10 @@ class LiveHistory:
                 job()
             except Exception as error:
                 self._close()
+                self._trials.clear()  # a server that crashed may have lost what it had acknowledged
                 self._failure = self._failure or _sentence(error)
+            finally:
+                self._jobs.task_done()
         self._close()
 
     def _write(self, action: Callable[[Writer, int], object]) -> None:
