@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from hil.commands.history_arguments import add_place, place
+from hil.errors import RigError
 from hil.history.importing import import_runs
 from hil.history.store import open_to_write
 
@@ -21,6 +22,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--bench", metavar="NAME", help=text)
     add_place(parser)
     options = parser.parse_args(argv)
+    if not options.source.exists():
+        raise RigError(f"{options.source}: there is no such file or folder: name a folder of runs, or a Parquet file.")
     bench = options.bench or options.source.resolve().stem
     with open_to_write(place(options), problems := []) as store:
         count = import_runs(store, options.source, bench)

@@ -56,8 +56,6 @@ def import_runs(store: Store, source: Path, bench: str) -> Count:
 
 
 def _import_file(store: Store, path: Path, bench: str) -> Count:
-    if not path.is_file():
-        raise RigError(f"{path}: there is no such file or folder: name a folder of runs, or a file of `hil export`.")
     count = Count()
     seen: dict[str, bool] = {}  # whether a run may be written, by its identity
     for rows in _groups(path):
