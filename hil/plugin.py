@@ -11,6 +11,7 @@ import pytest
 
 from hil import boards
 from hil.errors import Blocked, RigError
+from hil.history.live import LiveHistory
 from hil.images import image_of
 from hil.record import RunWriter, TrialWriter
 from hil.rig import Bench, Rig, choose, is_attached, read_bench
@@ -76,14 +77,15 @@ def _choose_paths(config: pytest.Config) -> None:
 
 
 def _begin_run(config: pytest.Config) -> None:
-    folder = config.getoption("report_dir")
+    folder, entry = config.getoption("report_dir"), _bench_of(config).history
     try:
-        run = RunWriter.begin(folder, command=command(config))
+        run = RunWriter.begin(folder, command=command(config), **({"bench": entry.bench} if entry.bench else {}))
     except OSError as error:
         reason = error.strerror or error
         message = f"--report-dir={folder}: no run can be recorded there ({reason}): name a writable folder."
         raise pytest.UsageError(message) from error
-    config.stash[WRITER], config.stash[RECORDER] = run, Recorder(run)
+    config.stash[WRITER] = run
+    config.stash[RECORDER] = Recorder(run, LiveHistory(entry.url, run.folder, run.facts))
     config.pluginmanager.register(config.stash[RECORDER], "trainrig-recorder")
     if config.option.xmlpath is None:
         config.option.xmlpath = str(run.folder / JUNIT)

@@ -34,11 +34,20 @@ COMMANDS = {  # in the order of `hil --help`
     "compare": "compare two runs or trials, with uncertainty: hil compare A B",
     "report": "render the report of a recorded run again",
     "summary": "print a recorded run in brief: for mail, chat, forges and Allure",
+    "history": "list the quantities of all nights: hil history; make the history again: hil history rebuild",
+    "export": "write the history to a Parquet or CSV file",
+    "import": "read the runs of another bench into the history",
 }
 PARSED_HERE = ("bench", "devices", "init", "doctor", "report")
 # The module of any other command parses the rest of the command line: its `main(arguments)` returns the exit code. By
 # default it is the module of this folder with the command's name.
-MODULES = {"bench-server": "hil.standins.virtual.__main__", "data": "hil.data.command", "experiment": "hil.experiments"}
+MODULES = {
+    "bench-server": "hil.standins.virtual.__main__",
+    "data": "hil.data.command",
+    "experiment": "hil.experiments",
+    "export": "hil.commands.history_export",
+    "import": "hil.commands.history_import",
+}
 WRONG_REQUEST = 2
 INTERRUPTED, OUTPUT_CLOSED = 130, 141  # 128 plus the number of the signal (SIGINT, SIGPIPE), as in a shell
 

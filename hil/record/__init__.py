@@ -3,7 +3,7 @@
 from hil.record.atomic_write import atomic_file, write_atomic
 from hil.record.quantities import quantities
 from hil.record.results import SCHEMA, schema
-from hil.record.run_reader import Run, read_run
+from hil.record.run_reader import Entries, Run, read_entries, read_run
 from hil.record.run_writer import RunWriter
 from hil.record.trial_record import TrialRecord
 from hil.record.trial_writer import TRAINED, TrialWriter, read_trial
@@ -15,6 +15,7 @@ __all__ = [
     "TRAINED",
     "VERDICTS",
     "AskedTest",
+    "Entries",
     "Run",
     "RunWriter",
     "TrialRecord",
@@ -22,6 +23,7 @@ __all__ = [
     "atomic_file",
     "new_entry",
     "quantities",
+    "read_entries",
     "read_run",
     "read_trial",
     "schema",

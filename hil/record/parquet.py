@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,29 @@ def read_table(path: Path, words: Sequence[str] = (), only: tuple[str, int] | No
             return table.to_pandas(ignore_metadata=True)
     except Exception as error:  # for a damaged file pyarrow raises exceptions of many types
         raise RigError(f"{path} is damaged ({message_of(error)}): {RERUN}.") from error
+
+
+def row_groups(path: Path, words: Sequence[str], cure: str) -> Iterator[pa.Table]:
+    """Yield the row groups of a table one after the other, so that only one is in memory.
+
+    Args:
+        path, words: as for `read_table`.
+        cure: how to correct a damaged file, for messages.
+
+    Raises:
+        RigError: the file is damaged, a row group is too large, or a column has another type.
+    """
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, read_dictionary=list(words)) as file:
+            _check(file, words, keeps_all=False)
+            for number in range(file.num_row_groups):
+                yield file.read_row_group(number)
+    except RigError:
+        raise
+    except Exception as error:  # for a damaged file pyarrow raises exceptions of many types
+        raise RigError(f"{path} is damaged ({message_of(error)}): {cure}.") from error
 
 
 def _check(file: pa.parquet.ParquetFile, words: Sequence[str], keeps_all: bool) -> None:

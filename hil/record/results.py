@@ -23,6 +23,15 @@ class RunFacts(TypedDict):
     """Commit, versions and host of a run, and how it ended."""
 
     id: str
+    uid: NotRequired[
+        Annotated[Sentence, Field(description="random; tells runs apart that have one id, on two computers")]
+    ]
+    after: NotRequired[
+        Annotated[
+            Sentence, Field(description="id of the newest run in the folder before: the order if a clock is wrong")
+        ]
+    ]
+    bench: NotRequired[Annotated[str, Field(description="name of the bench, from rig.toml")]]
     time: str
     commit: str | None
     versions: Named[str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
@@ -20,6 +21,7 @@ from hil.record.validation import unrecordable
 from hil.record.verdicts import AskedTest, totals
 
 RUNNING, ENDED, INTERRUPTED = "running", "ended", "interrupted"
+RUN_NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 
 
 class RunWriter(TrialWriter):
@@ -47,8 +49,10 @@ class RunWriter(TrialWriter):
         """
         now = datetime.now(timezone.utc)
         folder = root / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+        before = _newest(root)
         folder.mkdir(parents=True)
-        run = cls(folder, {"id": folder.name, "time": now.isoformat(timespec="seconds")} | origin() | facts)
+        identity = {"id": folder.name, "uid": secrets.token_hex(16), "time": now.isoformat(timespec="seconds")}
+        run = cls(folder, identity | ({"after": before} if before is not None else {}) | origin() | facts)
         try:
             run.update()
         except OSError:
@@ -126,6 +130,14 @@ class RunWriter(TrialWriter):
                 fresh.symlink_to(self.folder.name)
             except OSError:
                 fresh.write_text(self.folder.name + "\n", encoding="utf-8")
+
+
+def _newest(root: Path) -> str | None:
+    """Return the name of the newest run in a folder, by its name; None if there is none."""
+    try:
+        return max((path.name for path in root.iterdir() if RUN_NAME.fullmatch(path.name)), default=None)
+    except OSError:
+        return None
 
 
 def with_trials(tests: Iterable[AskedTest], trials: Sequence[TrialRecord]) -> list[AskedTest]:

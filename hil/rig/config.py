@@ -72,6 +72,15 @@ class BenchBoard(BaseModel):
         return {key: device for key, device in used.items() if device is not None}
 
 
+class HistoryEntry(BaseModel):
+    """The `[history]` table of rig.toml: where the history of all runs is, and the name of this bench in it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    url: str | None = None
+    bench: str = ""
+
+
 class Bench(BaseModel):
     """The contents of rig.toml."""
 
@@ -79,6 +88,7 @@ class Bench(BaseModel):
 
     board: list[BenchBoard] = Field(default_factory=list)
     budgets: dict[str, Any] = Field(default_factory=dict)
+    history: HistoryEntry = Field(default_factory=HistoryEntry)
 
     def find(self, name: str) -> BenchBoard | None:
         """Return the entry of a board, None if rig.toml does not name it."""
@@ -156,11 +166,13 @@ def _explain(path: Path, text: str, error: ValidationError) -> str:
     table = next((part for part in first["loc"] if isinstance(part, int)), None)
     line = _line_of(text, "power" if "power" in first["loc"] else key, table)
     if first["type"] == "extra_forbidden":
-        table_kind: type[BaseModel] = BenchBoard if len(first["loc"]) > 1 else Bench
-        known = (PowerEntry if "power" in first["loc"] else table_kind).model_fields
+        tables: dict[str, type[BaseModel]] = {"board": BenchBoard, "history": HistoryEntry}
+        kind = tables[str(first["loc"][0])] if len(first["loc"]) > 1 else Bench
+        known = (PowerEntry if "power" in first["loc"] else kind).model_fields
         return f"{path.name}, line {line}, key {key}: unknown key: {close_matches(key, known)}"
     problem = f"{first['msg'][0].lower()}{first['msg'][1:]}"
-    return f"{path.name}, line {line}, key {key}: {problem}: correct the value ({first['input']!r} was found)."
+    found = "" if first["loc"][0] == "history" else f" ({first['input']!r} was found)"  # a URL may hold a password
+    return f"{path.name}, line {line}, key {key}: {problem}: correct the value{found}."
 
 
 def _line_of(text: str, key: str, table: int | None) -> int:

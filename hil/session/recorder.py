@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hil.errors import RigError, printable
+from hil.history.live import LiveHistory
 from hil.record import AskedTest, RunWriter, TrialRecord, write_atomic
 from hil.record.run_writer import ENDED, INTERRUPTED
 from hil.session import junit
@@ -29,8 +30,9 @@ PHASES = ("setup", "call", "teardown")
 class Recorder:
     """A pytest plugin object that takes the reports of all tests, also of workers, and updates the record."""
 
-    def __init__(self, run: RunWriter) -> None:
-        self.run = run
+    def __init__(self, run: RunWriter, history: LiveHistory) -> None:
+        self.run, self.history = run, history
+        self.notes: list[str] = []  # sentences about the history, which change no verdict
         self.missing: list[str] = []  # sentences that say what is missing from the record, and why
         self.discarded = False  # the run was deleted because the command line was wrong
         self._nodes: dict[str, AskedTest] = {}
@@ -58,17 +60,22 @@ class Recorder:
         """Take the report of a phase; that of the last phase has the verdict."""
         result: dict[str, Any] | None = getattr(report, "trainrig", None)
         if result is not None:
-            for trial in result["trials"]:
-                self.run.keep(TrialRecord(**trial))
+            for fields in result["trials"]:
+                trial = TrialRecord(**fields)
+                self.run.keep(trial)
+                self.history.trial(trial)
             for sentence in result["missing"]:
                 self.miss(sentence)
-            self.run.end_test(AskedTest(**result["test"]))
-            self._save("results.json", self.run.update)
+            self._end_test(AskedTest(**result["test"]))
         elif report.when not in PHASES and report.nodeid in self._nodes:  # from pytest-xdist: the worker died
             test = self._nodes[report.nodeid]
             test.reason, test.outcome = f"{str(report.longrepr).strip()}.", "failed"
-            self.run.end_test(test)
-            self._save("results.json", self.run.update)
+            self._end_test(test)
+
+    def _end_test(self, test: AskedTest) -> None:
+        self.run.end_test(test)
+        self._save("results.json", self.run.update)
+        self.history.test(test)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note a file whose tests could not be collected."""
@@ -130,6 +137,7 @@ class Recorder:
         if session.exitstatus == pytest.ExitCode.USAGE_ERROR and not self.run.trials:
             self.discarded = True
             shutil.rmtree(self.run.folder, ignore_errors=True)
+            self.history.discard()
             return
         if session.exitstatus == pytest.ExitCode.INTERNAL_ERROR:
             self._interrupted = self._interrupted or "an internal error of pytest"
@@ -142,6 +150,7 @@ class Recorder:
         self._render()
         if len(self.missing) > before:
             self._finish_run(session, tests)
+        self.notes = self.history.finish(self.run.facts, self.run.tests, self.run.trials)
 
     def _close_tests(self, session: pytest.Session) -> None:
         """Give the reason to each test that did not end."""

@@ -26,6 +26,8 @@ def write(reporter: pytest.TerminalReporter, recorder: Recorder) -> None:
     )
     for sentence in recorder.missing:
         reporter.write_line(f"MISSING from the record: {sentence}", red=True, bold=True)
+    for sentence in recorder.notes:
+        reporter.write_line(f"history: {sentence}", yellow=True)
     if not recorder.run.facts["whole"]:
         reporter.write_line(f"the run is incomplete: {_why(recorder, counted)}", red=True, bold=True)
     page = recorder.run.folder / "index.html"

@@ -111,6 +111,12 @@ WRONG = {
     "report MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",
     "report DAMAGED": "holds no results.json: give the folder of a run",
     "summary MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",
+    "history --reports MISSING": "there is no history at ",
+    "history rebuild --reports MISSING": "missing: there is no such folder: name that of the runs with --reports.",
+    "history --rig DAMAGED": "damaged.toml: ",
+    "export": "the following arguments are required: --out",
+    "export --out a.csv --reports MISSING --since never": "there is no history at ",
+    "import MISSING": "missing: there is no such file or folder: name a folder of runs, or a Parquet file.",
 }
 
 

@@ -1,0 +1,147 @@
+"""`hil history`: the quantities of all nights; `hil history rebuild` and `send` write the history."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hil.commands.history_arguments import add_choice, add_place, choice, place
+from hil.commands.listing import aligned
+from hil.errors import RigError
+from hil.history.address import Address
+from hil.history.overview import HEADLINES, Line, lines
+from hil.history.queries import History
+from hil.history.rebuild import rebuild
+from hil.history.send import send
+from hil.history.store import open_to_write
+from hil.history.unsent import waiting
+
+OF_SUBJECT = ("bench", "board", "reality", "network", "method", "variant", "data", "settings")
+ALWAYS = ("board", "network", "method", "variant")  # columns that are shown even if all their cells are equal
+
+WIDEST, DIGEST = 32, 8  # characters of a name, and of a digest
+
+
+def main(argv: list[str]) -> int:
+    """List the history or write it; return the exit code."""
+    options = _parser().parse_args(argv)
+    address = place(options)
+    if options.what == "rebuild":
+        count = rebuild(address, options.reports)
+        print(f"{address.shown}: {count.runs} runs, {count.trials} trials, {count.written} of them new or changed")
+        return _tell(count.problems)
+    if options.what == "send":
+        with open_to_write(address, problems := []) as store:
+            count = send(store, options.reports)
+        print(f"{address.shown}: {count.runs} runs sent, {len(waiting(options.reports))} still wait")
+        return _tell(problems + count.problems)
+    notes = _send_waiting(address, options.reports)
+    with History.open(address) as history:
+        _list(history, options, notes)
+    return 0
+
+
+def _tell(problems: Sequence[str]) -> int:
+    for sentence in problems:
+        print(f"hil: {sentence}", file=sys.stderr)
+    return int(bool(problems))
+
+
+def _send_waiting(address: Address, reports: Path) -> list[str]:
+    """Send the runs that the history does not have, such as one that was killed; return what went wrong."""
+    if not waiting(reports):
+        return []
+    try:
+        with open_to_write(address, problems := []) as store:
+            return problems + send(store, reports).problems
+    except RigError as error:
+        return [str(error)]
+
+
+def _list(history: History, options: argparse.Namespace, notes: list[str]) -> None:
+    chosen = choice(options, verdict=("pass",))
+    found = lines(history, options.quantity or HEADLINES, chosen)
+    nights = [history.runs[place] for place in history.nights(chosen).values()]
+    good = history.last_good(choice(options))
+    notes += [
+        f"the clock was wrong when {run.name} began ({run.started or 'no time'}): it is placed after {run.after}."
+        for run in nights
+        if run.clock_was_wrong
+    ]
+    if options.json:
+        rows = [line.to_json() for line in found]
+        answer = {"runs": len(nights), "last_good": good.name if good else None, "notes": notes, "quantities": rows}
+        print(json.dumps(answer, indent=1, allow_nan=False))
+        return
+    last_good = f"the last good one is {good.name}" if good else "none of them is good"
+    print(f"{history.store.address.shown}: {len(nights)} runs; {last_good}")
+    for note in notes:
+        print(f"note: {note}")
+    if found:
+        print()
+    for text in aligned(_table(found)) if found else ():
+        print(text)
+
+
+def _table(found: Sequence[Line]) -> list[Sequence[str]]:
+    """Return the cells, with a heading.
+
+    A column whose cells are all equal is left out unless it is in ALWAYS, and the digest of the settings unless nothing
+    else tells two lines apart.
+    """
+    columns = [
+        name for name in OF_SUBJECT if name in ALWAYS or len({getattr(line.subject, name) for line in found}) > 1
+    ]
+    if len({(line.name, line.provenance, replace(line.subject, settings="")) for line in found}) == len(found):
+        columns = [name for name in columns if name != "settings"]
+    head = ("quantity", *columns, "last", "median before", "nights", "provenance")
+    rows = [
+        (
+            line.name, *(_cell(line, name) for name in columns), _last(line),
+            _value(line.median, line.unit) if line.median is not None else "-", str(line.nights), line.provenance,
+        )
+        for line in found
+    ]  # fmt: skip
+    return [head, *rows]
+
+
+def _cell(line: Line, name: str) -> str:
+    return str(getattr(line.subject, name))[: DIGEST if name == "settings" else WIDEST]
+
+
+def _last(line: Line) -> str:
+    if line.last is None:
+        return "not a number"
+    if line.uncertainty is None:
+        return _value(line.last, line.unit)
+    return f"{_value(line.last, '')} ± {line.uncertainty:.2g} {_unit(line.unit)}".rstrip()
+
+
+def _value(value: float, unit: str) -> str:
+    whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
+    return f"{int(value):,} {_unit(unit)}".rstrip() if whole else f"{value:.6g} {_unit(unit)}".rstrip()
+
+
+def _unit(unit: str) -> str:
+    return "" if unit == "1" else unit
+
+
+def _parser() -> argparse.ArgumentParser:
+    text = "The last value of each quantity beside the median of the nights before, of trials that passed."
+    parser = argparse.ArgumentParser(prog="hil history", description=text)
+    text = (
+        "nothing: list the history; rebuild: make it again from the folders of the runs; send: send the runs that it "
+        "could not be reached for"
+    )
+    parser.add_argument("what", nargs="?", choices=("rebuild", "send"), help=text)
+    add_choice(parser)
+    text = f"only quantities of this name or pattern, such as 'latency.*' (repeatable; default: {', '.join(HEADLINES)})"
+    parser.add_argument("--quantity", action="append", default=[], metavar="PATTERN", help=text)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_place(parser)
+    return parser

@@ -1,0 +1,168 @@
+"""Send the trials of a run to its history while the run goes on, in a thread: the run never waits for the database.
+
+What cannot be sent stays in the folder of the run, which is sent later (hil/history/unsent.py).
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hil.errors import RigError, message_of
+from hil.history.rows import asked_row, run_row, trial_rows
+from hil.history.unsent import Unsent
+from hil.record import AskedTest, TrialRecord
+from hil.threads import start
+
+if TYPE_CHECKING:  # imported late, by the thread: SQLAlchemy takes as long to load as some trials
+    from hil.history.store import Store, Writer
+
+FINISH_S = 10.0  # how long the end of a run waits, once, for a history that does not answer
+OTHERS_S = 5.0  # how long the end of a run sends earlier runs
+LATER = "the folder of the run has everything, and the next run or `hil history send` sends it"
+
+
+class LiveHistory:
+    """The history of a run that goes on.
+
+    Args:
+        url: of rig.toml; None for the file in the folder of the runs.
+        run: folder of the run.
+        facts: `run` of results.json, as far as it is known.
+    """
+
+    def __init__(self, url: str | None, run: Path, facts: dict[str, Any]) -> None:
+        self._url, self._run, self._facts = url, run, dict(facts)
+        self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()
+        self._thread: threading.Thread | None = None
+        self._store: Store | None = None
+        self._number: int | None = None  # of the run in the history
+        self._trials: set[str] = set()  # folders of those that were sent
+        self._sent = False  # the history has everything
+        self._failure = ""  # the first one; it is told only if something is still not sent at the end
+        self._notes: list[str] = []
+        self._unsent = Unsent(run)
+        try:
+            self._unsent.begin()  # on the disk from now on: the history does not have this run yet
+        except OSError as error:
+            self._failure = f"the run could not be noted as unsent ({error.strerror or error})"
+
+    def trial(self, record: TrialRecord) -> None:
+        """Send a trial that ended."""
+        self._do(lambda: self._trial(record))
+
+    def test(self, test: AskedTest) -> None:
+        """Send the verdict of a test."""
+        self._do(lambda: self._write(lambda writer, run: writer.tests(run, [asked_row(test)])))
+
+    def discard(self) -> None:
+        """Forget a run whose folder was deleted because it never began."""
+        self._unsent.done()
+
+    def finish(
+        self,
+        facts: dict[str, Any],
+        tests: Sequence[AskedTest],
+        trials: Sequence[TrialRecord],
+        wait_s: float = FINISH_S,
+    ) -> list[str]:
+        """Send how the run ended, and earlier runs that wait. Return a sentence for everything that went wrong.
+
+        Args:
+            facts: `run` of results.json.
+            tests: all tests.
+            trials: all trials, also those that did not end, of which no report came.
+            wait_s: the longest that this takes if the history does not answer.
+        """
+        self._do(lambda: self._end(dict(facts), list(tests), list(trials)))
+        self._jobs.put(None)
+        if self._thread is not None:
+            self._thread.join(wait_s)
+            if self._thread.is_alive() and not self._sent:
+                self._failure = self._failure or f"the history did not answer within {wait_s:.0f} s"
+        if self._sent:
+            self._unsent.done()
+            return self._notes
+        self._unsent.release()  # from now on another process may send the run
+        return [*self._notes, f"{self._failure.rstrip('.')}; {LATER}."]
+
+    def _do(self, job: Callable[[], None]) -> None:
+        """Give the thread a job; the first one starts it."""
+        self._jobs.put(job)
+        if self._thread is not None:
+            return
+        thread = threading.Thread(target=self._work, name="history", daemon=True)
+        try:
+            start(thread)
+        except (MemoryError, RuntimeError) as error:
+            self._failure = f"the history is not written ({message_of(error)})"
+        else:
+            self._thread = thread
+
+    def _work(self) -> None:
+        """Do the jobs. An error costs a warning and never more, whatever it is."""
+        while (job := self._jobs.get()) is not None:
+            try:
+                job()
+            except Exception as error:
+                self._close()
+                self._trials.clear()  # a server that crashed may have lost what it had acknowledged
+                self._failure = self._failure or _sentence(error)
+            finally:
+                self._jobs.task_done()
+        self._close()
+
+    def _write(self, action: Callable[[Writer, int], object]) -> None:
+        """Do one transaction on the run; open the history first if it is not open."""
+        store = self._opened()
+        with store.transaction() as writer:
+            number = writer.run(run_row(self._facts, self._path)) if self._number is None else self._number
+            action(writer, number)
+        self._number = number
+
+    def _trial(self, record: TrialRecord) -> None:
+        try:
+            rows = trial_rows(record)
+        except RigError as error:
+            self._notes.append(str(error))
+            return
+        self._write(lambda writer, run: writer.trial(run, rows))
+        self._trials.add(record.folder)
+
+    def _end(self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord]) -> None:
+        """Send how the run ended and every trial that was not sent, then earlier runs."""
+        from hil.history.send import send
+
+        self._facts = facts
+        for record in trials:
+            if record.folder not in self._trials:
+                self._trial(record)
+        self._number = None  # so that the run is written again
+        self._write(lambda writer, run: writer.tests(run, [asked_row(test) for test in tests]))
+        self._sent = True
+        assert self._store is not None
+        self._notes += send(self._store, self._run.parent, OTHERS_S).problems
+
+    def _opened(self) -> Store:
+        from hil.history.address import address_of
+        from hil.history.store import open_to_write
+
+        if self._store is None:
+            self._store = open_to_write(address_of(self._url, self._run.parent), self._notes)
+        return self._store
+
+    @property
+    def _path(self) -> str:
+        return str(self._run.absolute())
+
+    def _close(self) -> None:
+        if self._store is not None:
+            self._store.close()
+        self._store = self._number = None
+
+
+def _sentence(error: Exception) -> str:
+    return str(error) if isinstance(error, RigError) else f"the history failed ({type(error).__name__}: {error})"

@@ -1,0 +1,130 @@
+"""The tables of the history."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    Double,
+    ForeignKey,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+
+
+class Utc(TypeDecorator[datetime]):
+    """A time in UTC. SQLite keeps no time zone, so that it is removed before and added after."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Return the time as the database keeps it."""
+        if value is None:
+            return None
+        utc = value.astimezone(timezone.utc)
+        return utc.replace(tzinfo=None) if dialect.name == "sqlite" else utc
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
+        """Return the time with its zone."""
+        if value is None:
+            return None
+        found: datetime = value
+        return found.replace(tzinfo=timezone.utc) if found.tzinfo is None else found.astimezone(timezone.utc)
+
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("uid", Text, nullable=False, unique=True),  # of the run, not of its name: two benches may use one name
+    Column("name", Text, nullable=False),  # of its folder
+    Column("bench", Text, nullable=False),  # name of the bench; empty without one
+    Column("after", Text),  # name of the run before it in its folder: tells the order when the clock is wrong
+    Column("started", Utc),
+    Column("ended", Utc),
+    Column("commit", Text),
+    Column("host", Text, nullable=False),
+    Column("version", Text, nullable=False),  # of trainrig
+    Column("command", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("whole", Boolean, nullable=False),
+    Column("exit_code", BigInteger),
+    Column("imported", Boolean, nullable=False),
+    Column("path", Text),  # of its folder on the computer that indexed it; null if there is none
+)
+
+tests = Table(
+    "tests",
+    metadata,
+    Column("run_id", ForeignKey("runs.id"), primary_key=True),
+    Column("test", Text, primary_key=True),
+    Column("board", Text),
+    Column("verdict", Text, nullable=False),
+    Column("expected", Boolean, nullable=False),  # marked xfail, and failed as expected
+    Column("reason", Text, nullable=False),
+)
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("text", Text, nullable=False),  # JSON
+)
+
+trials = Table(
+    "trials",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run_id", ForeignKey("runs.id"), nullable=False),
+    Column("folder", Text, nullable=False),  # of the trial in the folder of the run
+    Column("test", Text, nullable=False),
+    Column("board", Text, nullable=False),
+    Column("reality", Text),
+    Column("network", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("variant", Text, nullable=False),
+    Column("data", Text, nullable=False),
+    Column("settings", ForeignKey("settings.digest"), nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("stage", Text, nullable=False),  # at which it was blocked
+    Column("reason", Text, nullable=False),
+    Column("final_digest", Text),  # of the trained tensors after the last step
+    Column("image", Text),  # XXH32 of the flashed image
+    Column("content", Text, nullable=False),  # digest of the record
+    UniqueConstraint("run_id", "folder"),
+)
+
+kinds = Table(
+    "kinds",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False),  # path of the figure in results.json, such as `sram.total`
+    Column("unit", Text, nullable=False),
+    Column("provenance", Text, nullable=False),
+    UniqueConstraint("name", "unit", "provenance"),
+)
+
+# Rows of one kind lie side by side: a series over all nights is one range. SQLite keeps no row number beside the key,
+# and there is no index by trial: both would make the file a third larger. By trial, look up each kind.
+quantities = Table(
+    "quantities",
+    metadata,
+    Column("kind_id", ForeignKey("kinds.id"), primary_key=True),
+    Column("trial_id", ForeignKey("trials.id"), primary_key=True),
+    Column("value", Double),  # null: not a number
+    Column("uncertainty", Double),
+    sqlite_with_rowid=False,
+)

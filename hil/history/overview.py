@@ -1,0 +1,87 @@
+"""What `hil history` lists: the last value of each quantity beside the median of the nights before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.history.filters import Filter
+from hil.history.nights import RunEntry
+from hil.history.queries import History, Series, Subject
+
+HEADLINES = (
+    "accuracy.after", "step_time_s", "latency.total.median", "sram.total", "energy.per_step", "energy.per_sample"
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """One quantity of one subject.
+
+    Attributes:
+        last: value of the last night; None if it is not a number.
+        uncertainty: its standard uncertainty, None if not evaluated.
+        median: of the nights before; None if there are none.
+        nights: number of nights with a value.
+        run: name of the last night's run.
+    """
+
+    name: str
+    unit: str
+    provenance: str
+    subject: Subject
+    last: float | None
+    uncertainty: float | None
+    median: float | None
+    nights: int
+    run: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields for JSON, which has no infinity."""
+        found = asdict(self)
+        subject = found.pop("subject")
+        numbers = {name: _word(found[name]) for name in ("last", "uncertainty", "median")}
+        return {"quantity": found.pop("name")} | subject | found | numbers
+
+
+def lines(history: History, patterns: Iterable[str], chosen: Filter) -> list[Line]:
+    """Return a line for each quantity and subject. A night with several trials of one subject counts by their median.
+
+    Args:
+        history: an open history.
+        patterns: of the names of quantities.
+        chosen: which trials.
+    """
+    return [_line(series, history.runs) for series in history.series(history.names(patterns), chosen)]
+
+
+def _line(series: Series, runs: list[RunEntry]) -> Line:
+    nights = np.unique(series.nights)
+    by_night = [_median(series.values[series.nights == night]) for night in nights] if len(nights) != len(
+        series.nights
+    ) else list(series.values)  # fmt: skip
+    of_last = series.uncertainties[series.nights == nights[-1]]
+    return Line(
+        series.name, series.unit, series.provenance, series.subject, _number(by_night[-1]),
+        _number(of_last[0]) if len(of_last) == 1 else None, _number(_median(np.array(by_night[:-1], float))),
+        len(nights), runs[nights[-1]].name,
+    )  # fmt: skip
+
+
+def _median(values: NDArray[np.float64]) -> float:
+    """Return the median of the finite values, NaN without any."""
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else math.nan
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _word(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else str(value)

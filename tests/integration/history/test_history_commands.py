@@ -1,0 +1,94 @@
+"""The commands of the history, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hil.commands.main import main
+from hil.history.unsent import Unsent
+from tests.history_records import record, run_folder
+
+Hil = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def hil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Hil:
+    """Run a command in a folder with three runs in `reports`; return exit code, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    for night in range(3):
+        run_folder(
+            Path("reports"),
+            record(0, step_time_s=0.1 + night / 100),
+            record(15, reason="<b>\x1b[31m", test=f"t{night}"),
+        )
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = main(list(words))
+        out, error = capfd.readouterr()
+        return code, out, error
+
+    return run
+
+
+def test_the_history_is_made_listed_and_written(hil: Hil) -> None:
+    code, out, error = hil("history", "rebuild")
+    assert (code, out, error) == (
+        0,
+        "the history reports/history.sqlite: 3 runs, 6 trials, 6 of them new or changed\n",
+        "",
+    )
+    assert hil("history", "rebuild")[1].endswith("3 runs, 6 trials, 0 of them new or changed\n")
+    code, out, error = hil("history")
+    assert (code, error) == (0, "") and "3 runs; the last good one is 2" in out
+    (line,) = [line for line in out.splitlines() if line.startswith("step_time_s") and "elasticzo-fp32" in line]
+    assert "0.12 s" in line and "0.105 s" in line and line.split()[-2:] == ["3", "modelled"]
+    code, out, error = hil("history", "--json", "--quantity", "step_*", "--method", "elasticzo-fp32")
+    answer = json.loads(out)
+    assert (answer["runs"], len(answer["quantities"]), answer["notes"]) == (3, 1, [])
+    (found,) = answer["quantities"]
+    assert found["last"] == 0.1 + 2 / 100 and found["median"] == pytest.approx(0.105) and found["nights"] == 3
+    assert found["quantity"] == "step_time_s" and found["network"] == "lenet5-float32" and found["reality"] == "virtual"
+    assert hil("export", "--out", "all.parquet")[0] == 0
+    assert hil("export", "--out", "all.csv", "--since", "2001-01-01")[0] == 0
+    code, out, error = hil("import", "all.parquet", "--rig", "other.toml", "--reports", ".", "--bench", "lab")
+    assert (code, out) == (0, "3 runs imported, 6 trials, 6 of them new\n"), error
+    assert json.loads(hil("history", "--json", "--reports", ".", "--bench", "lab")[1])["runs"] == 3
+
+
+def test_a_run_that_was_killed_is_in_the_list(hil: Hil) -> None:
+    runs = sorted(Path("reports").glob("2*"))
+    unsent = Unsent(runs[0])
+    unsent.begin()
+    unsent.release()  # as the system does for a process that was killed
+    assert json.loads(hil("history", "--json")[1])["runs"] == 1
+    assert hil("history", "send")[1] == "the history reports/history.sqlite: 0 runs sent, 0 still wait\n"
+
+
+def test_a_server_of_rig_toml_is_used_and_its_password_never_said(hil: Hil) -> None:
+    Path("rig.toml").write_text('[history]\nurl = "postgresql+psycopg://me:secret@127.0.0.1:1/night"\n')
+    for words in (
+        ("history",),
+        ("history", "rebuild"),
+        ("history", "send"),
+        ("export", "--out", "x.csv"),
+        ("import", "reports"),
+    ):
+        code, out, error = hil(*words)
+        assert code == 2 and "night on 127.0.0.1 does not answer" in error
+        assert "secret" not in out + error and error.count("\n") == 1
+
+
+def test_a_clock_that_was_wrong_is_said(hil: Hil) -> None:
+    runs = sorted(Path("reports").glob("2*"))
+    fields = json.loads((runs[2] / "results.json").read_text())
+    fields["run"] |= {"time": "1970-01-01T00:00:09+00:00"}
+    (runs[2] / "results.json").write_text(json.dumps(fields))
+    assert hil("history", "rebuild")[0] == 0
+    answer = json.loads(hil("history", "--json", "--quantity", "step_time_s", "--method", "elasticzo-fp32")[1])
+    (note,) = answer["notes"]
+    assert "the clock was wrong when" in note and "1970" in note and f"placed after {runs[1].name}" in note
+    assert answer["quantities"][0]["last"] == 0.1 + 2 / 100, "it is still the last night"

@@ -1,0 +1,44 @@
+"""A simulated year of nights: how large the history is, and how long `hil history` takes on it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hil.history.address import address_of
+from hil.history.queries import History
+from tests.history_year import NIGHTS, TRIALS, simulate
+
+MOST_BYTES = 200_000_000
+COMMAND = [sys.executable, "-m", "hil.commands.main", "history", "--json", "--reports"]
+
+
+def test_a_week_of_nights_grows_no_faster_than_a_year_may(tmp_path: Path) -> None:
+    address = address_of(None, tmp_path)
+    simulate(address, nights=3)
+    few = address.path.stat().st_size
+    with History.open(address) as history:
+        assert [sum(run.trials.values()) for run in history.runs] == [TRIALS] * 3
+        assert len(history.series(["step_time_s"])) == TRIALS
+    assert few / 3 * NIGHTS < MOST_BYTES
+
+
+@pytest.mark.tier("nightly")
+def test_a_year_is_small_and_is_listed_quickly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    address = address_of(None, tmp_path)
+    simulate(address)
+    size = address.path.stat().st_size
+    assert size < MOST_BYTES
+    times = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        subprocess.run([*COMMAND, str(tmp_path)], check=True, capture_output=True, cwd=tmp_path)
+        times.append(time.perf_counter() - begun)
+    with capsys.disabled():
+        print(
+            f"\na year of {NIGHTS} x {TRIALS} trials: {size / 1e6:.0f} MB, `hil history` in {min(times):.2f} s (best of 3)"
+        )
