@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -170,8 +171,26 @@ def _order(
         elif points is not None and ahead < -points:
             broken.append(f"{better} {good:.2f} is not within {points:g} of {worse} {bad:.2f}")
     holds = False if broken else None if missing else True
-    doubts = tuple(_doubts(table, its, list(claimed), searches)) if holds is not None else ()
+    doubts = (*_doubts(table, its, list(claimed), searches), *_wide(table, its)) if holds is not None else ()
     return Order(data, column, holds, tuple(broken), doubts)
+
+
+def _wide(table: Table, cells: Mapping[str, CellResult]) -> Iterator[str]:
+    """Yield the claims "within some points" that the spread of the seeds cannot decide.
+
+    The standard error of the difference of two means is compared with the points. A row whose training collapsed for
+    some seeds has a low mean, and any other row would be within some points of it.
+    """
+    for claim in table.within:
+        pair = [cells[row] for row in (claim.row, claim.other) if row in cells]
+        if len(pair) < 2 or any(cell.spread is None for cell in pair):
+            continue
+        error = math.hypot(*(float(cell.spread or 0) / math.sqrt(len(cell.values)) for cell in pair))
+        if error >= claim.points:
+            yield (
+                f"the difference of {claim.row} and {claim.other} has a standard error of {error:.2f}, "
+                f"too much for a margin of {claim.points:g}"
+            )
 
 
 def _doubts(

@@ -62,6 +62,24 @@ def test_a_row_is_within_some_points_of_another(tmp_path: Path, bad: float, hold
     assert ("does not hold" in as_markdown(summary)) is not holds
 
 
+@pytest.mark.parametrize("low, doubted", [(0.80, False), (0.70, True)])
+def test_nothing_is_within_some_points_of_a_row_that_collapsed_for_a_seed(
+    tmp_path: Path, low: float, doubted: bool
+) -> None:
+    of = table(within=(Within("bad", "good", 2.5),))
+    seeds = iter((0.82, low))
+    accuracy = {"bad": 0.81}
+    for run in of.runs:
+        value = accuracy.get(run.variant) or next(seeds)
+        (tmp_path / run.name).mkdir(parents=True)
+        write_run(tmp_path / run.name, run, "")
+        rows = [EpochRow(n, 2 * n, 1.0, None, 0.5, value if n else 0.1, 1, 1, moved=float(n > 0)) for n in range(4)]
+        write_curve(tmp_path / run.name, rows)
+    (order,) = summarise(of, tmp_path, {"time": "then", "commit": None}).orders
+    wide = "the difference of bad and good has a standard error of 6.00, too much for a margin of 2.5"
+    assert order.holds and (wide in order.doubts) is doubted
+
+
 def test_nothing_is_claimed_of_one_seed_or_of_weights_that_stayed(tmp_path: Path) -> None:
     one = filled(tmp_path / "a", table(1, claims=(("good", "bad"),)), {"good": 0.9, "bad": 0.8})
     assert one.orders[0].holds and doubts(one) == ["good has one seed", "bad has one seed"]
