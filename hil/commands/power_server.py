@@ -1,7 +1,12 @@
-"""Serve one page that changes to the browsers of this computer, and to nobody else."""
+"""Serve one page that changes to the browser of its user.
+
+Other computers do not reach it, and other users of this one do not know the secret in its address. A page of another
+site, whose name was made to point here, is refused by the name that it sends.
+"""
 
 from __future__ import annotations
 
+import secrets
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -11,12 +16,12 @@ from hil.errors import RigError
 from hil.threads import start
 
 HERE = "127.0.0.1"
-PAGE, DATA = "/", "/data.json"
+DATA = "data.json"
 LONGEST_WAIT_S = 10.0  # for the rest of a request
 
 
 class PageServer:
-    """Serves a page at `/` and its data at `/data.json`, on the loopback interface only.
+    """Serves a page, and beside it its data as `data.json`, on the loopback interface only.
 
     Args:
         page: HTML.
@@ -28,7 +33,9 @@ class PageServer:
     """
 
     def __init__(self, page: str, data: str, port: int = 0) -> None:
-        self._parts = {PAGE: ("text/html", page.encode()), DATA: ("application/json", data.encode())}
+        self._place = f"/{secrets.token_urlsafe(16)}/"
+        self._parts = {self._place: ("text/html", page.encode())}
+        self.publish(data)
         try:
             self._server = ThreadingHTTPServer((HERE, port), self._handler())
         except (OSError, OverflowError) as error:
@@ -39,11 +46,11 @@ class PageServer:
     @property
     def url(self) -> str:
         """Address of the page."""
-        return f"http://{HERE}:{self._server.server_port}/"
+        return f"http://{HERE}:{self._server.server_port}{self._place}"
 
     def publish(self, data: str) -> None:
         """Replace the data."""
-        self._parts[DATA] = "application/json", data.encode()
+        self._parts[self._place + DATA] = "application/json", data.encode()
 
     def close(self) -> None:
         """Stop serving."""
@@ -57,7 +64,7 @@ class PageServer:
             timeout = LONGEST_WAIT_S
 
             def do_GET(self) -> None:
-                """Answer with a part. A page of another site that has its name point here sends that name: refuse."""
+                """Answer with a part."""
                 name, _, _ = self.headers.get("Host", "").rpartition(":")
                 part = parts.get(self.path)
                 if name not in (HERE, "localhost") or part is None:

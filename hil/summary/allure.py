@@ -28,6 +28,7 @@ from allure_commons.model2 import (
 )
 from allure_commons.types import AttachmentType, LabelType
 
+from hil.bounded_read import SMALL_TEXT, read_text
 from hil.record import AskedTest, Run, TrialRecord, atomic_file, write_atomic
 from hil.record.safe_paths import safe_file, safe_folder
 from hil.report.run_files import files_in
@@ -35,6 +36,7 @@ from hil.report.sparkline import sparkline
 from hil.summary.one_line import one_line
 from hil.summary.summary import REALITIES
 
+ENVIRONMENT = "environment.properties"
 STATUSES = {"pass": Status.PASSED, "fail": Status.FAILED, "skipped": Status.SKIPPED}  # any other verdict: broken
 CATEGORIES = [  # in the order in which Allure tries them
     {"name": "Rig: blocked, it could not tell", "matchedStatuses": ["broken"], "messageRegex": "blocked: .*"},
@@ -73,7 +75,7 @@ def write_results(run: Run, folder: Path) -> int:
             folder / f"{result.uuid}-result.json", attr.asdict(result, filter=lambda _, value: value or value is False)
         )
     _dump(folder / "categories.json", CATEGORIES)
-    write_atomic(folder / "environment.properties", "".join(_environment(run)))
+    _write_environment(run, folder)
     return len(run.tests)
 
 
@@ -177,12 +179,21 @@ def _standalone(svg: str) -> bytes:
     return svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" color="#1f4e9e" ', 1).encode()
 
 
+def _write_environment(run: Run, folder: Path) -> None:
+    """Write the facts of a run into `environment.properties`, beside those of other runs in this folder."""
+    path, mine = folder / ENVIRONMENT, f"{_property(run.facts['id'])}{_property(' ')}"
+    before = read_text(path, SMALL_TEXT, "give another folder with --out") if path.exists() else ""
+    others = [line for line in before.splitlines(keepends=True) if not line.startswith(mine)]
+    write_atomic(path, "".join([*others, *(f"{mine}{fact}" for fact in _environment(run))]))
+
+
 def _environment(run: Run) -> Iterator[str]:
-    """Yield the lines of `environment.properties`, in the format of Java (java.util.Properties)."""
-    places = dict.fromkeys((trial.board, trial.reality) for trial in run.trials)
-    shown = {f"board {board}": REALITIES[reality] for board, reality in places}
-    shown |= {"run": run.facts["id"], "commit": run.facts["commit"] or "none"}
-    shown |= {f"version of {name}": version for name, version in run.facts["versions"].items()}
+    """Yield lines in the format of Java (java.util.Properties): on what the run was made."""
+    realities: dict[str, list[str]] = {}
+    for board, reality in dict.fromkeys((trial.board, trial.reality) for trial in run.trials):
+        realities.setdefault(f"board {board}", []).append(REALITIES[reality])
+    shown = {name: " and ".join(found) for name, found in realities.items()}
+    shown |= {"commit": run.facts["commit"] or "none", "trainrig": run.facts["versions"].get("trainrig", "unknown")}
     for name, value in shown.items():
         yield f"{_property(name)}={_property(value)}\n"
 
@@ -194,8 +205,9 @@ def _text(text: str) -> str:
 
 def _property(text: str) -> str:
     """Return text as a key or a value: what is not a letter, a digit or one of `.-_` is `\\uXXXX` in UTF-16."""
-    kept = _text(text)
-    units = (each if each.isascii() and (each.isalnum() or each in ".-_") else _units(each) for each in kept)
+    units = (
+        each if each.isascii() and (each.isalnum() or each in ".-_") else _units(each) for each in one_line(text) or " "
+    )
     return "".join(units)
 
 

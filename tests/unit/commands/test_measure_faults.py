@@ -82,6 +82,7 @@ def started(command: str, resource: str, folder: Path) -> subprocess.Popen[str]:
     words = {
         "measure": ["measure", "--out", str(folder / "out"), "--interval", "0.01", "--window", "1", "--deadline", "60"],
         "power": ["power", "--watch", "--interval", "0.1"],
+        "page": ["power", "--watch", "--interval", "0.1", "--page", "page.html"],
     }
     line = [
         sys.executable,
@@ -189,7 +190,7 @@ def test_an_instrument_that_goes_in_mid_window(command: str, fake: Callable[...,
     assert not list(tmp_path.rglob("*.part")) and not list(tmp_path.rglob("trace.parquet"))
 
 
-@pytest.mark.parametrize(("command", "code"), [("measure", 130), ("power", 0)])
+@pytest.mark.parametrize(("command", "code"), [("measure", 130), ("power", 0), ("page", 0)])
 def test_ctrl_c(command: str, code: int, fake: Callable[..., Fake], tmp_path: Path) -> None:
     twin = VirtualMeterEntry()
     process = started(command, fake(twin).resource, tmp_path)
@@ -198,3 +199,5 @@ def test_ctrl_c(command: str, code: int, fake: Callable[..., Fake], tmp_path: Pa
     _, error = process.communicate(timeout=HANGS_S)
     assert process.returncode == code and "Traceback" not in error, error
     assert not list(tmp_path.rglob("*.part")) and not list(tmp_path.rglob("trace.parquet"))
+    if command == "page":
+        assert "modelled" in (tmp_path / "page.html").read_text(encoding="utf-8"), "saved at the end"

@@ -15,7 +15,7 @@ from hypothesis import given
 from hil.commands.main import main
 from hil.record import Run, read_run
 from tests.unit.report.conftest import blocked_trial, make_steps, make_trial
-from tests.unit.summary.runs import DRAWN, hostile_runs, make_test
+from tests.unit.summary.runs import DRAWN, hostile_runs, make_test, run_of
 
 allure = pytest.importorskip("hil.summary.allure", reason="needs the extra `allure`")
 model = pytest.importorskip("allure_commons.model2")
@@ -133,8 +133,9 @@ def test_a_run_that_is_exported_twice_is_there_once_and_another_run_beside_it(
         allure.write_results(read_run(night), tmp_path / "out")
     before = set(tmp_path.glob("out/*"))
     assert len(results(tmp_path / "out")) == 7
-    other = record((make_trial(test="t.py::good[stm32h7b3]"), make_steps(3)))
-    allure.write_results(read_run(other), tmp_path / "out")
+    other = record((make_trial(test="t.py::good[stm32h7b3]", reality="hardware"), make_steps(3)))
+    for _ in range(2):
+        allure.write_results(read_run(other), tmp_path / "out")
     assert set(tmp_path.glob("out/*")) > before and len(list(tmp_path.glob("out/*-result.json"))) == 8
     histories = [json.loads(path.read_text())["historyId"] for path in tmp_path.glob("out/*-result.json")]
     assert len(set(histories)) == 7, "a test has one history over all runs"
@@ -160,3 +161,19 @@ def test_hostile_text_stays_text(run: Run, tmp_path_factory: pytest.TempPathFact
         assert all(text.isprintable() for text in texts)
     for key, value in properties((out / "environment.properties").read_text()):
         assert key.isprintable() and value.isprintable()
+
+
+def test_the_environment_tells_runs_and_realities_apart(tmp_path: Path) -> None:
+    trials = (
+        make_trial(folder="a"),
+        make_trial(folder="b", reality="hardware"),
+        make_trial(folder="c", board="rp2040"),
+    )
+    for name, its in (("night-1", trials[:1]), ("night-2", trials), ("night-1", trials[:1])):
+        allure.write_results(run_of(trials=its, id=name), tmp_path)
+    found = dict(properties((tmp_path / "environment.properties").read_text()))
+    assert {key: value for key, value in found.items() if " board " in key} == {
+        "night-1 board stm32h7b3": "virtual board, a stand-in",
+        "night-2 board stm32h7b3": "virtual board, a stand-in and attached board",
+        "night-2 board rp2040": "virtual board, a stand-in",
+    }
