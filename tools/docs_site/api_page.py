@@ -66,7 +66,7 @@ def _entries(module: str, rows: list[tuple[str, str]]) -> Iterator[str]:
 def _directive(name: str, members: list[str] | None) -> str:
     lines = [f"::: {name}"]
     if members is not None:
-        lines += ["    options:", f"      members: [{', '.join(members)}]"]
+        lines += ["    options:", f"      members: &stated [{', '.join(members)}]", "      inherited_members: *stated"]
     return "\n".join(lines)
 
 

@@ -37,16 +37,19 @@ def name_of(block: Block) -> str:
 
 
 def rows() -> list[object]:
-    """Return the blocks that are run here, each script once, and none of which README.md has every command."""
+    """Return the blocks that are run here: the same commands once, and none of which README.md has every command."""
     run = {
-        block.script: block
-        for block in BLOCKS
+        (*map(without_comment, block.lines), block.options): block
+        for block in reversed(BLOCKS)  # of the same commands the first block stays
         if block.page != README
         and not block.test
         and not block.reason
         and not OF_README.issuperset(map(without_comment, block.lines))
     }
-    return [pytest.param(block, marks=[NIGHTLY] if block.nightly else [], id=name_of(block)) for block in run.values()]
+    return [
+        pytest.param(block, marks=[NIGHTLY] if block.nightly else [], id=name_of(block))
+        for block in reversed(run.values())
+    ]
 
 
 @pytest.mark.parametrize("block", rows())

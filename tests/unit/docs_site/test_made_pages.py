@@ -138,7 +138,7 @@ def test_every_stated_name_is_in_the_reference_of_python() -> None:
     text = api_page.text(stated)
     for name, _ in api_page.named(api_page.section(stated, "Python")):
         owner, _, last = name.rpartition(".")
-        method = re.search(rf"^::: {re.escape(owner)}\n    options:\n      members: \[(.*)\]$", text, re.M)
+        method = re.search(rf"^::: {re.escape(owner)}\n    options:\n      members: &stated \[(.*)\]$", text, re.M)
         assert f"\n::: {name}\n" in text or f"| `{last}` |" in text or (method and last in method[1].split(", ")), name
     assert all(fixture in text for fixture in ("hil_board", "hil_trial", "hil_rig", "run_record"))
 
