@@ -92,6 +92,11 @@ def _words(its: Mapping[str, Any], table: str) -> tuple[str, ...]:
     words = its.get("words", ())
     if words != LOOPS:
         return tuple(words)
+    return loops_of(table)
+
+
+def loops_of(table: str) -> tuple[str, ...]:
+    """Return the names of the training loops that have the settings of a table."""
     return tuple(name for name, loop in _tables()[LOOPS].items() if table in (COMMON, loop["settings"]))
 
 

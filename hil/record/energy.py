@@ -127,32 +127,47 @@ class MlperfTiny(TypedDict):
 class Energy(TypedDict):
     """Energy of the trial (docs/energy.md)."""
 
-    per_step: Figure
-    per_sample: NotRequired[Figure]
-    per_epoch: NotRequired[Figure]
-    gross: Figure
-    idle: Figure
-    net: Figure
-    idle_power: Figure
-    active_power: Figure
-    duration: Figure
-    per: NotRequired[PerUnit]
-    charge: NotRequired[Figure]
-    voltage: NotRequired[Figure]
-    statistic: NotRequired[str]
-    rules: NotRequired[str | None]
-    subtracts_idle: NotRequired[Flag]
-    aliased: NotRequired[Flag]
-    asked: NotRequired[Named[Any] | None]
-    phases: NotRequired[EnergyPhases | None]
-    temperature: NotRequired[Temperature | None]
-    steps_per_window: NotRequired[Natural]
-    windows: Items[Named[Any]]
-    budget: Items[Named[Any]]
-    meter: Named[Any]
-    assumptions: Items[str]
-    flags: Items[str]
-    laps_s: NotRequired[Annotated[Items[Number], Field(max_length=1024)]]
-    to_accuracy: NotRequired[Items[ToAccuracy]]
-    goal: NotRequired[Goal | None]
-    mlperf_tiny: NotRequired[MlperfTiny | None]
+    per_step: Annotated[
+        Figure, Field(description="energy of a step: mean of the net energy over the windows, or as `rules` say")
+    ]
+    per_sample: NotRequired[Annotated[Figure, Field(description="energy of a sample, from `per_step`")]]
+    per_epoch: NotRequired[Annotated[Figure, Field(description="energy of an epoch, from `per_step`")]]
+    gross: Annotated[Figure, Field(description="net plus idle energy of a window")]
+    idle: Annotated[Figure, Field(description="idle power times the duration of a window")]
+    net: Annotated[Figure, Field(description="energy above idle of a window")]
+    idle_power: Annotated[Figure, Field(description="mean power of the board asleep")]
+    active_power: Annotated[Figure, Field(description="mean power over a window")]
+    duration: Annotated[Figure, Field(description="duration of a window")]
+    per: NotRequired[
+        Annotated[PerUnit, Field(description="net, idle and gross energy and time of a step, a sample and an epoch")]
+    ]
+    charge: NotRequired[Annotated[Figure, Field(description="charge of a window")]]
+    voltage: NotRequired[Annotated[Figure, Field(description="mean voltage of the supply")]]
+    statistic: NotRequired[Annotated[str, Field(description="how `per_step` follows from the windows: mean or median")]]
+    rules: NotRequired[
+        Annotated[str | None, Field(description="benchmark whose rules the measurement follows; null if none")]
+    ]
+    subtracts_idle: NotRequired[Annotated[Flag, Field(description="whether `per_step` is net energy")]]
+    aliased: NotRequired[Annotated[Flag, Field(description="whether the readings may miss a part of the step")]]
+    asked: NotRequired[Annotated[Named[Any] | None, Field(description="what the trial asked for")]]
+    phases: NotRequired[Annotated[EnergyPhases | None, Field(description="energy by phase")]]
+    temperature: NotRequired[Annotated[Temperature | None, Field(description="temperature of board and meter")]]
+    steps_per_window: NotRequired[Annotated[Natural, Field(description="steps between the two edges of a window")]]
+    windows: Annotated[Items[Named[Any]], Field(description="the figures of each window")]
+    budget: Annotated[
+        Items[Named[Any]], Field(description="the parts of the uncertainty, each with its standard uncertainty")
+    ]
+    meter: Annotated[Named[Any], Field(description="the instrument, its settings and its data sheet")]
+    assumptions: Annotated[Items[str], Field(description="what the figures assume")]
+    flags: Annotated[Items[str], Field(description="what the reader has to know (docs/energy.md)")]
+    laps_s: NotRequired[
+        Annotated[
+            Annotated[Items[Number], Field(max_length=1024)],
+            Field(description="seconds of each step of the last window, by the board's clock"),
+        ]
+    ]
+    to_accuracy: NotRequired[
+        Annotated[Items[ToAccuracy], Field(description="energy and time up to each point of the accuracy curve")]
+    ]
+    goal: NotRequired[Annotated[Goal | None, Field(description="energy and time to the requested accuracy")]]
+    mlperf_tiny: NotRequired[Annotated[MlperfTiny | None, Field(description="energy by the rules of MLPerf Tiny")]]

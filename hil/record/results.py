@@ -22,7 +22,7 @@ State = Literal["running", "ended", "interrupted"]
 class RunFacts(TypedDict):
     """Commit, versions and host of a run, and how it ended."""
 
-    id: str
+    id: Annotated[str, Field(description="name of the run's folder")]
     uid: NotRequired[
         Annotated[Sentence, Field(description="random; tells runs apart that have one id, on two computers")]
     ]
@@ -32,17 +32,19 @@ class RunFacts(TypedDict):
         ]
     ]
     bench: NotRequired[Annotated[str, Field(description="name of the bench, from rig.toml")]]
-    time: str
-    commit: str | None
-    versions: Named[str]
-    host: Named[Any]
+    time: Annotated[str, Field(description="time of the start in UTC")]
+    commit: Annotated[str | None, Field(description="git commit of the folder that the run was started in")]
+    versions: Annotated[
+        Named[str], Field(description="versions of trainrig, Python and the packages that figures depend on")
+    ]
+    host: Annotated[Named[Any], Field(description="system, processor and number of its cores")]
     command: NotRequired[Annotated[str, Field(description="the command that repeats the run")]]
     state: Annotated[
         State, Field(description="running: still running, or killed; interrupted: by Ctrl-C or pytest.exit")
     ]
     ended: Annotated[str | None, Field(description="time of the end; null while the state is running")]
     whole: Annotated[Flag, Field(description="the run and all its tests ended, and nothing is missing from the record")]
-    exit_code: Integer | None
+    exit_code: Annotated[Integer | None, Field(description="exit code of pytest; null if the run did not end")]
     missing: Annotated[
         Items[Sentence], Field(description="sentences that say what is missing from the record, and why")
     ]
@@ -52,15 +54,15 @@ class RunFacts(TypedDict):
 class RunTotals(TypedDict):
     """Number of tests and trials by verdict."""
 
-    tests: Totals
-    trials: Totals
+    tests: Annotated[Totals, Field(description="the tests that use a board or run a trial")]
+    trials: Annotated[Totals, Field(description="the trials that these tests ran")]
 
 
 @with_config(CLOSED)
 class Results(TypedDict):
     """results.json: a run, every test that uses a board or runs a trial, and every trial."""
 
-    schema: Literal[2]
+    schema: Annotated[Literal[2], Field(description="number of the schema")]
     run: RunFacts
     totals: RunTotals
     tests: Items[AskedTest]

@@ -72,65 +72,81 @@ class TrialRecord(Entry):
 
     model_config = ConfigDict(json_schema_extra={"allOf": RULES})
 
-    board: str
-    core: str
+    board: str = Field(description="board of the catalogue")
+    core: str = Field(description="core of the board, such as cortex-m7")
     reality: Reality | None = Field(description="what gave the endpoints; null if none was reached")
-    network: str
-    method: str
-    variant: str
-    data: str
-    batch: Natural
-    seed: Integer
+    network: str = Field(description="name of the network, or file name of one that was given by path")
+    method: str = Field(description="training method")
+    variant: str = Field(description="variant of the method")
+    data: str = Field(description="data set, or the name of the user's own data without its folder")
+    batch: Natural = Field(description="samples in a step")
+    seed: Integer = Field(description="seed of initial weights, order of samples and random draws")
     steps: Count = Field(description="requested number of steps")
-    bit_exact: Flag | None
-    steps_compared: Count
-    first_difference: FirstDifference | None
+    bit_exact: Flag | None = Field(
+        description="whether board and reference agreed in every compared step; null without a compared step"
+    )
+    steps_compared: Count = Field(description="steps whose digests, losses and sign were compared")
+    first_difference: FirstDifference | None = Field(description="where board and reference first differed")
     final_digest: Digest | None = Field(
         description="XXH32 over the digests of all trained tensors after the last step (u32, little-endian, in order)"
     )
-    accuracy: Accuracy
-    sram: Sram
-    sram_provenance: SramProvenance
+    accuracy: Accuracy = Field(description="fractions of the test images that were classified correctly")
+    sram: Sram = Field(description="SRAM in bytes")
+    sram_provenance: SramProvenance = Field(description="provenance of each figure of `sram`")
     cycles: Named[Count] = Field(description="mean cycles of a step by phase; empty without steps")
-    cycles_provenance: Word
-    clock_hz: Count | None
-    step_time_s: Number | None
-    image_sha256: Sha256 | None
-    network_sha256: Sha256 | None
-    data_sha256: Sha256 | None
-    verdict: TrialVerdict
-    reason: str
+    cycles_provenance: Word = Field(description="measured on hardware, modelled by a stand-in")
+    clock_hz: Count | None = Field(description="clock of the core, as the agent reports it")
+    step_time_s: Number | None = Field(description="mean time of a step in seconds: cycles by the clock")
+    image_sha256: Sha256 | None = Field(description="of the firmware image")
+    network_sha256: Sha256 | None = Field(description="of the network file")
+    data_sha256: Sha256 | None = Field(description="of the content of the data set")
+    verdict: TrialVerdict = Field(description="verdict of the trial")
+    reason: str = Field(description="one sentence if the trial did not pass, else empty")
     stage: str = Field(default="", description="stage at which the trial was blocked")
-    settings: Named[Any] = Field(default={})
-    layers: Items[str] = Field(default=[])
-    digests: Items[Digest] = Field(default=[])
-    probe_checks: Count = 0
-    probe_agreed: Count = 0
-    sram_probe: ProbedSram | None = None
-    link: Named[Integer] = Field(default={})
-    wall_s: NotNegative = 0.0
-    warnings: Items[str] = Field(default=[])
-    folder: str = ""
+    settings: Named[Any] = Field(default={}, description="settings of the method, with their defaults")
+    layers: Items[str] = Field(default=[], description="names of the trained tensors")
+    digests: Items[Digest] = Field(
+        default=[], description="XXH32 of each trained tensor after the last step, in the order of `layers`"
+    )
+    probe_checks: Count = Field(
+        default=0, description="how often the digests were also taken from memory that the probe read"
+    )
+    probe_agreed: Count = Field(default=0, description="how many of these agreed")
+    sram_probe: ProbedSram | None = Field(
+        default=None, description="the watermarks as the debug probe read them; null without a probe"
+    )
+    link: Named[Integer] = Field(default={}, description="frames, repeats and bytes of the link, counted on the host")
+    wall_s: NotNegative = Field(default=0.0, description="time of the trial on the host in seconds")
+    warnings: Items[str] = Field(default=[], description="what the reader of the figures has to know")
+    folder: str = Field(default="", description="folder of the trial in that of the run")
     slots: Natural | None = Field(default=None, description="samples that the board holds at a time")
     schedule: Annotated[Items[Change], NO_COLUMN] = Field(
         default=[], description="changes of settings, each from a step onwards"
     )
-    signs: Signs | None = None
-    memory_plan: Annotated[MemoryPlan | None, NO_COLUMN] = None
-    profile: Annotated[Profile | None, NO_COLUMN] = None
-    analytic: Analytic | None = None
-    work: Work | None = None
-    selection: Items[Tried] = Field(default=[])
-    data_card: Annotated[DataCard | None, NO_COLUMN] = None
-    evaluations: Annotated[Items[Evaluation], NO_COLUMN] = Field(default=[])
-    sample_gradients: Annotated[SampleGradients | None, NO_COLUMN] = None
-    energy: Energy | None = None
-    latency: Latency | None = None
+    signs: Signs | None = Field(
+        default=None, description="agreement of the integer sign with that of the float losses, for the integer loss"
+    )
+    memory_plan: Annotated[MemoryPlan | None, NO_COLUMN] = Field(
+        default=None, description="where the buffers of the engine are"
+    )
+    profile: Annotated[Profile | None, NO_COLUMN] = Field(
+        default=None, description="cycles of the first compared step by layer"
+    )
+    analytic: Analytic | None = Field(default=None, description="memory by the formula of the paper")
+    work: Work | None = Field(default=None, description="work of the first compared step, counted by the board")
+    selection: Items[Tried] = Field(default=[], description="blocks that were tried on the board before training")
+    data_card: Annotated[DataCard | None, NO_COLUMN] = Field(default=None, description="what the data set is")
+    evaluations: Annotated[Items[Evaluation], NO_COLUMN] = Field(default=[], description="points of the accuracy curve")
+    sample_gradients: Annotated[SampleGradients | None, NO_COLUMN] = Field(
+        default=None, description="maps of the gradients of one sample"
+    )
+    energy: Energy | None = Field(default=None, description="energy, if a meter measured it")
+    latency: Latency | None = Field(default=None, description="latency over autonomous steps, if it was measured")
     gates: Annotated[Items[Gate], NO_COLUMN] = Field(
         default=[], description="the budgets of the trial, each with what may be said of its figure"
     )
-    flash: Flash | None = None
-    image: Firmware | None = None
+    flash: Flash | None = Field(default=None, description="how the image came into the flash")
+    image: Firmware | None = Field(default=None, description="the firmware image")
     second_sources: Named[Items[Source]] = Field(
         default={},
         description="figures that the firmware reported, each with the independent sources that confirm it "

@@ -32,7 +32,7 @@ class AskedTest(Entry):
     test: Sentence = Field(description="pytest's node id; a test of the bench suite begins with `hil/suite/`")
     line: Natural | None = Field(default=None, description="line of the test in its file; null if unknown")
     board: str | None = Field(default=None, description="board that the test ran on; null if it names none")
-    verdict: Verdict = "interrupted"
+    verdict: Verdict = Field(default="interrupted", description="the worst of its trials and of its own outcome")
     reason: str = Field(
         default="the run ended before this test did.", description="one sentence if the test did not pass"
     )

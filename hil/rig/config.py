@@ -23,12 +23,14 @@ class PowerEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    uhubctl: str | None = Field(None, pattern=r"^\d+(-\d+(\.\d+)*)?$")
-    port: int | None = Field(None, ge=1, le=15)
-    supply: str | None = None
-    channel: int | None = Field(None, ge=1)
-    volts: float | None = Field(None, gt=0)
-    amps: float | None = Field(None, gt=0)
+    uhubctl: str | None = Field(
+        None, pattern=r"^\d+(-\d+(\.\d+)*)?$", description="location of the USB hub, as `uhubctl` prints it"
+    )
+    port: int | None = Field(None, ge=1, le=15, description="port of the hub that feeds the board")
+    supply: str | None = Field(None, description="VISA resource name of the power supply")
+    channel: int | None = Field(None, ge=1, description="output of the supply, if it has more than one")
+    volts: float | None = Field(None, gt=0, description="voltage that the rig sets, in volts")
+    amps: float | None = Field(None, gt=0, description="current limit that the rig sets, in amperes")
 
     @property
     def way(self) -> Power | None:
@@ -46,18 +48,24 @@ class BenchBoard(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: str
-    probe: str | None = None
-    serial: str | None = None
-    meter: str | None = None
-    meter_model: str | None = None
-    measuring_point: str | None = None
-    ambient_c: float | None = Field(None, ge=-40, le=125, strict=False)
-    supply_error: float | None = Field(None, ge=0, le=0.5, strict=False)
-    pack: str | None = None
-    loader: str | None = None
-    power: PowerEntry | None = None
-    budgets: dict[str, Any] = Field(default_factory=dict)
+    name: str = Field(description="board of the catalogue (`hil boards`)")
+    probe: str | None = Field(None, description="full USB serial number of the debug probe")
+    serial: str | None = Field(None, description="USB serial number of the serial port, or its path")
+    meter: str | None = Field(None, description="VISA resource name of the power meter, or its driver's address")
+    meter_model: str | None = Field(
+        None, description="instrument: key of a data sheet, or path of a file of your own (default: keithley-2450)"
+    )
+    measuring_point: str | None = Field(None, description="where in the board's supply the meter is, for the report")
+    ambient_c: float | None = Field(
+        None, ge=-40, le=125, strict=False, description="ambient temperature of the board in degrees Celsius"
+    )
+    supply_error: float | None = Field(
+        None, ge=0, le=0.5, strict=False, description="largest error of the supply voltage under load, as a fraction"
+    )
+    pack: str | None = Field(None, description="CMSIS pack with the description of the chip, beside rig.toml")
+    loader: str | None = Field(None, description="number of a Teensy in its boot loader")
+    power: PowerEntry | None = Field(None, description="how the rig may switch the board's power (docs/recovery.md)")
+    budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of this board (docs/gates.md)")
 
     @property
     def switch(self) -> Power | None:
@@ -77,8 +85,8 @@ class HistoryEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    url: str | None = None
-    bench: str = ""
+    url: str | None = Field(None, description="database (docs/history.md); default: `history.sqlite` beside the runs")
+    bench: str = Field("", description="name of this bench in a database that several benches share")
 
 
 class Bench(BaseModel):
@@ -87,8 +95,8 @@ class Bench(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     board: list[BenchBoard] = Field(default_factory=list)
-    budgets: dict[str, Any] = Field(default_factory=dict)
-    history: HistoryEntry = Field(default_factory=HistoryEntry)
+    budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of all boards (docs/gates.md)")
+    history: HistoryEntry = Field(default_factory=HistoryEntry, description="where the history of all runs is kept")
 
     def find(self, name: str) -> BenchBoard | None:
         """Return the entry of a board, None if rig.toml does not name it."""

@@ -1,4 +1,7 @@
-"""The plugin that measures what the checks of reported figures cost: what it adds up, and that it prints its line."""
+"""The plugin that measures what the checks of reported figures cost: what it adds up, and that it prints its line.
+
+docs/reported-figures.md has its command.
+"""
 
 from __future__ import annotations
 
