@@ -110,6 +110,24 @@ def test_a_meter_that_sees_the_marker_rise_only_reads_the_window_whole(serve, tm
         assert capture.edges[0].t_s == pytest.approx(rise, abs=2 * capture.interval_s)
 
 
+@pytest.mark.parametrize("model", ["ppk2-source", "ppk2-ampere"])
+def test_a_ppk2_reads_the_windows_within_its_declared_accuracy(serve, tmp_path, monkeypatch, model: str) -> None:
+    """Driver and virtual instrument are by different hands: one from ppk2-api, one from the protocol."""
+    pytest.importorskip("ppk2_api", reason="the driver needs the extra `ppk2`")
+    outcome = run(serve(model), tmp_path, monkeypatch)
+    assert outcome.verdict == "pass", outcome.reason
+    found = trial_record(outcome).energy
+    assert found is not None and found["per_step"]["provenance"] == "modelled"
+    assert "virtual" in found["meter"]["identity"]
+    true = [
+        float(line.split(" J ")[0].split()[-1])
+        for line in (tmp_path / "bench.log").read_text().splitlines()
+        if "true energy" in line
+    ][-2:]
+    gross = [window["gross"] for window in found["windows"]]
+    assert gross == pytest.approx(true, rel=0.16)  # 15 % in the range of 1 A, 1 % of its resolution
+
+
 def test_readings_that_the_host_dates_block_on_a_virtual_board(serve, tmp_path, monkeypatch) -> None:
     outcome = run(serve("keysight-n6705c"), tmp_path, monkeypatch)
     assert (outcome.verdict, outcome.stage) == ("blocked", "energy")

@@ -22,9 +22,9 @@ def test_the_library_measures_a_virtual_board_that_works(tmp_path: Path) -> None
     kept = tmp_path / "flash.bin"
     vectors = struct.pack("<256I", 0x20010000, FLASH + CODE_OFFSET | 1, *[0] * 254)
     kept.write_bytes((vectors + FOR_EVER).ljust(SIZE, b"\xff"))
-    board = VirtualBoard("--meter", "ppk2", "--flash", str(kept))
+    board = VirtualBoard("--meter", "ppk2-source", "--flash", str(kept))
     try:
-        assert board.said["meter_model"] == "ppk2" and board.said["meter"] != board.said["serial"]
+        assert board.said["meter_model"] == "ppk2-source" and board.said["meter"] != board.said["serial"]
         kit = library.PPK2_API(board.said["meter"], timeout=1)
         assert kit.get_modifiers() is True
         kit.use_source_meter()

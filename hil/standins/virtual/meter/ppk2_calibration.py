@@ -77,10 +77,11 @@ class Calibration:
     def metadata(self, millivolts: int, mode: int) -> str:
         """Return the text that the kit sends when it is asked for its metadata.
 
-        `virtual` is no word of a real kit: it tells that this one is a stand-in.
+        `virtual` is no word of a real kit: it tells that this one is a stand-in. It stands in the hardware number,
+        because ppk2-api keeps no other line that is free.
         """
-        lines = ["Calibrated: 0", *self._lines(_BEFORE_VDD), f"VDD: {millivolts}", f"HW: {self._hardware}"]
-        lines += [f"mode: {mode}", *self._lines(_AFTER_MODE), "IA: 56", "virtual: 1", "END"]
+        lines = ["Calibrated: 0", *self._lines(_BEFORE_VDD), f"VDD: {millivolts}", f"HW: {self._hardware} virtual"]
+        lines += [f"mode: {mode}", *self._lines(_AFTER_MODE), "IA: 56", "END"]
         return "".join(f"{line}\n" for line in lines)
 
     def _lines(self, names: tuple[str, ...]) -> list[str]:

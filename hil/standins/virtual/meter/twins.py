@@ -54,7 +54,8 @@ TWINS = {
     "keithley-dmm7510": VirtualMeterEntry(partial(VirtualKeithleyDmm, model="DMM7510"), LIMITS_DMM),
     "keysight-34465a": VirtualMeterEntry(VirtualKeysight34465A, LIMITS_34465A),
     "keysight-n6705c": VirtualMeterEntry(VirtualKeysightN6705C, LIMITS_N6705C),
-    "ppk2": VirtualMeterEntry(VirtualPpk2, LIMITS_PPK2, LiveSerialServer),
+    "ppk2-ampere": VirtualMeterEntry(VirtualPpk2, LIMITS_PPK2, LiveSerialServer),
+    "ppk2-source": VirtualMeterEntry(VirtualPpk2, LIMITS_PPK2, LiveSerialServer),
 }
 
 
