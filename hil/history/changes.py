@@ -1,0 +1,55 @@
+"""The steps of the series of a history: at which night a quantity changed, and between which commits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.history.nights import RunEntry
+from hil.history.queries import Series
+from hil.history.statistics import ChangePoint, Night, change_points
+
+
+@dataclass(frozen=True)
+class Change:
+    """A step of a series.
+
+    Attributes:
+        series: in which it was found.
+        point: the step; its nights have the names of the runs.
+    """
+
+    series: Series
+    point: ChangePoint
+
+
+def changes_of(series: Sequence[Series], runs: Sequence[RunEntry]) -> list[Change]:
+    """Return the steps of all series, the newest first.
+
+    Args:
+        series: of trials that passed: a night that failed or was blocked is no night of the figure.
+        runs: all runs of the history, in the order of the nights.
+    """
+    place = {run.name: number for number, run in enumerate(runs)}
+    found = [Change(one, point) for one in series for point in change_points(nights_of(one, runs))]
+    return sorted(found, key=lambda change: place[change.point.found.name], reverse=True)
+
+
+def nights_of(series: Series, runs: Sequence[RunEntry]) -> list[Night]:
+    """Return one value a night: the median of its trials, with the uncertainty of the only one."""
+    nights = []
+    for night in np.unique(series.nights):
+        of_night = series.nights == night
+        values = series.values[of_night]
+        finite = values[np.isfinite(values)]
+        if not len(finite):
+            continue
+        (uncertainty, *others) = series.uncertainties[of_night]
+        alone = not others and np.isfinite(uncertainty)
+        run = runs[int(night)]
+        nights.append(
+            Night(run.name, run.commit or "", float(np.median(finite)), float(uncertainty) if alone else None)
+        )
+    return nights
