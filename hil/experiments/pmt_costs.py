@@ -31,7 +31,8 @@ ITERATIONS = 50_000  # of the paper's end-to-end times: 50 epochs of 1,000 image
 INFERENCE = "190 KB, 22.5 million, 190 ms"  # of the paper's network (section 4.3.1)
 BLOCK3 = {"train": "pointwise", "blocks": 4}  # of all sparse rows but that of the last layer
 DIFFERENCES = (
-    "mcunet-128 has the shapes of the paper's network and 10 classes; its weights, which cost nothing, are drawn.",
+    "mcunet-* has the layers of the paper's network, mcunet-128 also its input, and 10 classes; its weights are drawn, "
+    "which costs the same.",
     "The equation is that of the paper's section 4.3. The plan keeps the network in flash where the board has no room, "
     "and frees buffers as soon as it may; the watermark has static data and stack on top.",
     "Multiply-accumulates are counted with padded taps. Block 3 is our reading of the paper's (docs/networks.md). With "
