@@ -33,7 +33,7 @@ static const setting_t tflite8_rows[] = {
     {1u, 65535u, offsetof(tflite8_settings_t, slots), sizeof(uint16_t)},
     {0u, 4294967295u, offsetof(tflite8_settings_t, seed), sizeof(uint32_t)},
     {0u, 4294967295u, offsetof(tflite8_settings_t, first_step), sizeof(uint32_t)},
-    {0u, 3u, offsetof(tflite8_settings_t, train), sizeof(uint8_t)},
+    {0u, 4u, offsetof(tflite8_settings_t, train), sizeof(uint8_t)},
     {1u, 15u, offsetof(tflite8_settings_t, blocks), sizeof(uint8_t)},
     {0u, 1u, offsetof(tflite8_settings_t, train_bias), sizeof(uint8_t)},
     {0u, 2u, offsetof(tflite8_settings_t, perturb), sizeof(uint8_t)},

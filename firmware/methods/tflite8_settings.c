@@ -37,11 +37,17 @@ static bool is_trained(const tflite8_settings_t *settings, const graph_file_t *f
     if (!graph_has_weights(layer)) {
         return false;
     }
-    if (settings->train == TRAIN_LAST) {
-        return tflite8_is_last_with_weights(file, l);
+    const bool takes_last = settings->train == TRAIN_LAST || settings->train == TRAIN_POINTWISE_LAST;
+    if (takes_last && tflite8_is_last_with_weights(file, l)) {
+        return true;
     }
     const bool in_block = (settings->blocks >> (layer->block - 1) & 1) != 0;
-    return in_block && (settings->train != TRAIN_POINTWISE || layer->op == OP_POINTWISE);
+    switch (settings->train) {
+    case TRAIN_LAST: return false;
+    case TRAIN_POINTWISE:
+    case TRAIN_POINTWISE_LAST: return in_block && layer->op == OP_POINTWISE;
+    default: return in_block;
+    }
 }
 
 static bool is_by_nodes(const tflite8_settings_t *settings, const graph_layer_t *layer) {

@@ -1,4 +1,4 @@
-"""`hil network`: import a .tflite, export a trained one, fetch a published one, convert old network files."""
+"""`hil network`: import a .tflite, export a trained one, fetch a published one, draw a head, convert old files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hil.arguments import positive_count
 from hil.bounded_read import read_file
 from hil.commands.network_export import export
 from hil.commands.network_import import import_model
 from hil.errors import RigError
-from hil.graph.file import VERSION
+from hil.graph.file import VERSION, encode
 from hil.graph.old_versions import converted
-from hil.networks.files import LARGEST
+from hil.networks import build, find_network
+from hil.networks.files import LARGEST, NETWORK
 from hil.networks.published import fetched, find_published, published
 from hil.record.atomic_write import atomic_file
 from hil.tflite.blocks import EXAMPLE
@@ -28,6 +30,8 @@ def main(argv: list[str]) -> int:
             _convert(options.file)
         elif options.action == "fetch":
             _fetch(options.name, options.to, options.source)
+        elif options.action == "head":
+            _head(options.name, options.classes, options.seed, options.out or Path(f"{options.name}.hnet"))
         elif options.action == "export":
             print(export(options.trial, options.out, options.model))
         else:
@@ -64,6 +68,18 @@ def _fetch(name: str, folder: Path, source: Path | None) -> None:
     print(f"{path}: {model.title}; {len(data):,} bytes, verified\nlicence: {model.licence}")
 
 
+def _head(name: str, classes: int, seed: int, out: Path) -> None:
+    """Write the file of a network with a head for other classes, drawn by the seed."""
+    if out.suffix.lower() != NETWORK:
+        raise RigError(f"{out} is no name of a network file: end it with {NETWORK}.")
+    graph = build(f"{name}@{classes}-classes", seed)
+    blob = encode(graph)
+    with atomic_file(out) as partial:
+        partial.write_bytes(blob)
+    origin = find_network(name).provenance
+    print(f"{out}: {name} with a head for {graph.classes} classes, {len(blob):,} bytes\n{origin}")
+
+
 def _parser() -> argparse.ArgumentParser:
     text = "Networks of your own (docs/tflite.md)."
     parser = argparse.ArgumentParser(prog="hil network", description=text)
@@ -86,6 +102,11 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--to", type=Path, default=Path(), metavar="DIR", help="folder to write to (default: this one)")
     text = "the file, brought from a computer with a network"
     one.add_argument("--from", type=Path, dest="source", metavar="FILE", help=text)
+    one = actions.add_parser("head", help="write a network of the list with a head for your classes")
+    one.add_argument("name", metavar="NAME", help="network whose head is drawn, of `hil networks`")
+    one.add_argument("--classes", type=positive_count, required=True, metavar="N", help="classes of your data")
+    one.add_argument("--seed", type=positive_count, default=1, metavar="S", help="of the drawn weights (default: 1)")
+    one.add_argument("--out", type=Path, metavar="FILE", help="network file to write (default: NAME.hnet)")
     one = actions.add_parser("convert", help="replace a network file of an older version by the present one")
     one.add_argument("file", type=Path, metavar="FILE", help="network file of an older version")
     return parser

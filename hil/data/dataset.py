@@ -15,11 +15,12 @@ from hil.data.card import Arrays, DataCard
 from hil.data.corruption.by_name import corrupted
 from hil.data.idx import idx_bytes
 from hil.data.known_cards import known_card
-from hil.data.names import CORRUPTED, IDX, PART, SIZED, TASK, as_text, is_own, is_there, split_name
+from hil.data.names import CLASSES, CORRUPTED, IDX, PART, SIZED, TASK, as_text, is_own, is_there, split_name
 from hil.data.own import NetworkInput, read_own, state_of
 from hil.data.resize import resized
 from hil.data.rotate import rotated
 from hil.data.store import FOLDER_VARIABLE, PARTS, data_folder, file_name, find_set, image_sets, known_sets, read_set
+from hil.data.subset import of_classes
 from hil.data.tasks import few_shot_task
 from hil.data.user_files import read_folder, read_user_set, user_sets
 from hil.data.vibration import MACHINES, made
@@ -108,6 +109,11 @@ def _load(name: str, context: _Context) -> DataSet:
         arrays = few_shot_task(
             whole.train_images, whole.train_labels, whole.name, *sizes, task["split"], int(task["number"])
         )
+        card = whole.card.changed(name.removeprefix(whole.name), arrays, renumbered=True)
+    elif some := CLASSES.fullmatch(name):
+        whole = _load(some["whole"], context)
+        all_of_it = whole.train_images, whole.train_labels, whole.test_images, whole.test_labels
+        arrays = of_classes(all_of_it, whole.name, [int(label) for label in some["labels"].split("-")])
         card = whole.card.changed(name.removeprefix(whole.name), arrays, renumbered=True)
     elif part := PART.fullmatch(name):
         whole = _load(part["whole"], context)

@@ -11,8 +11,9 @@ TASK = re.compile(
     r"(?P<whole>.+)@(?P<ways>\d{1,3})-way-(?P<shots>[1-9]\d{0,3})-shot-(?P<split>val|test)-(?P<number>\d{1,9})",
     re.DOTALL,
 )
+CLASSES = re.compile(r"(?P<whole>.+)@classes-(?P<labels>\d{1,4}(-\d{1,4})+)", re.DOTALL)
 PART = re.compile(r"(?P<whole>.+)@(?P<first>[1-9]\d*)(-(?P<held>[1-9]\d*))?", re.DOTALL)
-SUFFIXES = (CORRUPTED, SIZED, TASK, PART)
+SUFFIXES = (CORRUPTED, SIZED, TASK, CLASSES, PART)
 IDX = "idx:"  # the user's own IDX files: idx:FOLDER
 FILES = (".npz", ".csv")
 

@@ -29,6 +29,7 @@ from hil.experiments.fqt_published import STEPS
 from hil.experiments.fqt_tables import FQT_TABLES
 from hil.experiments.kinds import Run
 from hil.experiments.options import PAPER_SEEDS, SEEDS, add_paper_options, refuse_for_costs, selected_table
+from hil.experiments.pmt_costs import COST_TABLES, CostRequest, write_pmt_costs
 from hil.experiments.pmt_tables import PMT_TABLES
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
@@ -51,8 +52,10 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     if options.experiment == COSTS:
         return _costs(options)
+    if options.experiment in COST_TABLES:
+        return _pmt_costs(options)
     if options.experiment in FIGURES and options.experiment not in FQT_TABLES:
-        refuse_for_costs(options)
+        refuse_for_costs(options, ("steps",))
         return _of_figure(options, Console())
     table = selected_table(options)
     board = options.board or BOARD
@@ -89,6 +92,18 @@ def _costs(options: argparse.Namespace) -> int:
     boards.load(board)
     console, out = Console(), options.out or Path("reports") / "experiments" / COSTS
     passed = costs(board, out, on_bench, lambda line: console.print(line, highlight=False), _facts())
+    console.print((out / PAGE).read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
+    return 0 if passed else EXIT_FAILED
+
+
+def _pmt_costs(options: argparse.Namespace) -> int:
+    refuse_for_costs(options, ("network", "queries"))
+    name = options.experiment
+    board = boards.load(options.board or COST_TABLES[name].board).name
+    given = {key: getattr(options, key) for key in ("network", "queries") if getattr(options, key) is not None}
+    console, out = Console(), options.out or Path("reports") / "experiments" / name
+    request = CostRequest(name, board, **given)
+    passed = write_pmt_costs(request, out, on_bench, lambda line: console.print(line, highlight=False), _facts())
     console.print((out / PAGE).read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
     return 0 if passed else EXIT_FAILED
 
@@ -153,14 +168,21 @@ def _parser() -> argparse.ArgumentParser:
     text = "Train the table of a paper, and certify it on the board."
     parser = argparse.ArgumentParser(prog="hil experiment", description=text)
     add = parser.add_argument
-    experiments = [*ELASTIC_TABLES, COSTS, *PMT_TABLES, *QZO_TABLES, *dict.fromkeys((*FQT_TABLES, *FIGURES))]
+    experiments = [
+        *ELASTIC_TABLES,
+        COSTS,
+        *PMT_TABLES,
+        *COST_TABLES,
+        *QZO_TABLES,
+        *dict.fromkeys((*FQT_TABLES, *FIGURES)),
+    ]
     add("experiment", nargs="?", choices=experiments, help="table or figure")
     add("--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name")
     seeds = f"number of seeds, from 1 (default: {SEEDS}, fqt-* {PAPER_SEEDS})"
     add("--seeds", type=positive_count, metavar="N", help=seeds)
     add("--epochs", type=positive_count, metavar="E", help="epochs (default: the paper's, or those of the comparison)")
     add("--batch", type=positive_count, metavar="B", help="samples per step (default: the paper's)")
-    board = f"board for the certificates (default: {BOARD}), and for the costs of fqt-* (default: the paper's)"
+    board = f"board for the certificates (default: {BOARD}), and for the costs of fqt-*, pmt-* (default: the paper's)"
     add("--board", metavar="NAME", help=board)
     cores = os.cpu_count() or 1
     add("--jobs", type=positive_count, default=cores, metavar="N", help="parallel runs (default: one per core)")

@@ -9,10 +9,9 @@ from typing import ClassVar
 from hil.experiments.run import BaseRun, Given, Schedule, Tensors, TrainedRuns, longest_segment
 from hil.methods import GraphMethod, graph_method
 from hil.methods.graph_settings import LARGEST_ETA, GraphSettings
-from hil.methods.poor_mans_training import PoorMansTraining
 from hil.networks import build
 from hil.reference.methods import Reference, StepOutcome, reference_of
-from hil.reference.native.tflite8 import fastest
+from hil.reference.native.tflite8 import KINDS, fastest
 from hil.trial import TrialSpec
 
 ALL_COORDINATES = 256  # of DeepZero's sparsity: of so many coordinates, `sparsity` are left out
@@ -99,10 +98,10 @@ class GraphRun(BaseRun):
         return settings
 
     def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
-        """Return the method on the pre-trained network; its Poor Man's Training runs in C where it can."""
+        """Return the method on the pre-trained network; what there is of it in C runs in C."""
         method = self._method(schedule)
         given = method if weights is None else method.given(weights)
-        if given.loop == PoorMansTraining.loop:
+        if given.loop in KINDS:
             return fastest(given.network, given.settings)
         return reference_of(given)
 

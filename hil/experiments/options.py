@@ -19,16 +19,21 @@ from hil.experiments.fqt_cost_figures import FIGURES
 from hil.experiments.fqt_tables import FQT_DATA, FQT_TABLES, FqtRequest
 from hil.experiments.pmt_runs import RATES, PmtRequest
 from hil.experiments.pmt_tables import PMT_TABLES
+from hil.experiments.pmt_transfer import NEW_CLASSES, PUBLISHED, default_pair, transfer_request
 from hil.experiments.qzo_builder import QzoRequest
 from hil.experiments.qzo_tables import QZO_TABLES
 from hil.experiments.spec_file import read_spec
 from hil.experiments.table import Table
-from hil.networks import NETWORKS
+from hil.graph.graph import Format
+from hil.networks import NETWORKS, names
 
 WITH_FP32 = ("elasticzo-table1", "elasticzo-table2")
 SEEDS, PAPER_SEEDS = 3, 5  # defaults; the second is of FQT, whose paper has five runs
+TASKS = ("pmt-table10", "pmt-table11")  # a new task of a network
+BOTH = ("pmt-figure10", "pmt-figure11")  # corruptions, or a new task of a network whose head is drawn
+TASK_EPOCHS = {"pmt-table11": 20}  # of the paper, where they are not 50
 OWNERS: Mapping[str, tuple[str, ...]] = {  # the experiments that have an option of add_paper_options
-    "data": ("elasticzo-*", "qzo-few-shot", "qzo-ablation", "fqt-*"),
+    "data": ("elasticzo-*", "qzo-few-shot", "qzo-ablation", "fqt-*", *TASKS, *BOTH),
     "columns": ("elasticzo-*",),
     "network": ("pmt-*", "qzo-*"),
     "corruptions": ("pmt-*", "qzo-ood"),
@@ -44,14 +49,14 @@ TRAINING = ("spec", "epochs", "batch", "seeds", "resume", "certify_only")  # opt
 def add_paper_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that only some experiments have."""
     add = parser.add_argument_group("options of some experiments").add_argument
-    committed = [name for name, known in NETWORKS.items() if known.committed and not known.converted]
+    networks = [name for name in names(Format.TFLITE8) if NETWORKS[name].committed or NETWORKS[name].any_classes]
     rates = ",".join(f"{rate:g}" for rate in RATES)
-    sets = tuple(dict.fromkeys((*known_sets(), *FQT_DATA)))
-    add("--data", choices=sets, help=_of("data", "data set; default: those that are there, qzo-* mnist"))
+    data = "data set; default: those that are there, qzo-* mnist; pmt-*: also yours, by path"
+    add("--data", metavar="NAME", help=_of("data", data))
     columns = f"columns; default: {','.join(LOSS)}, for {' and '.join(WITH_FP32)} also {FP32}"
     add("--columns", metavar="LIST", help=_of("columns", columns))
-    network = "pre-trained network; default: pmt-* resnet-tiny, qzo-* lenet5-tflite"
-    add("--network", choices=committed, help=_of("network", network))
+    network = f"pre-trained network; default: pmt-* resnet-tiny, new tasks {PUBLISHED}, qzo-* lenet5-tflite"
+    add("--network", choices=networks, help=_of("network", network))
     add("--corruptions", metavar="LIST", help=_of("corruptions", "corruptions; default: the table's"))
     add("--images", type=positive_count, metavar="N", help=_of("images", "training images; default: 1000, fqt-* 2000"))
     add("--queries", type=positive_count, metavar="Q", help=_of("queries", "for each layer; default: 100"))
@@ -83,6 +88,8 @@ def selected_table(options: argparse.Namespace) -> Table:
         if not any(fnmatchcase(name, owner) for owner in OWNERS[option]):
             owners = ", ".join(OWNERS[option])
             raise RigError(f"--{option} is an option of {owners}, not of {name}: leave it out.")
+    if options.data is not None and name not in (*TASKS, *BOTH):
+        _check_set(options.data)
     if options.seeds is None:
         options.seeds = PAPER_SEEDS if name in FQT_TABLES else SEEDS
     if name in ELASTIC_TABLES:
@@ -95,11 +102,18 @@ def selected_table(options: argparse.Namespace) -> Table:
     return QZO_TABLES[name](_qzo(options))
 
 
-def refuse_for_costs(options: argparse.Namespace) -> None:
-    """Raise RigError for an option of experiments that train: this one does not."""
+def _check_set(name: str) -> None:
+    """Raise RigError for a data set that no experiment has."""
+    sets = tuple(dict.fromkeys((*known_sets(), *FQT_DATA)))
+    if name not in sets:
+        raise RigError(f"--data names {name!r}: {close_matches(name, sets)}")
+
+
+def refuse_for_costs(options: argparse.Namespace, own: Sequence[str] = ()) -> None:
+    """Raise RigError for an option of experiments that train, but those in `own`: this one does not."""
     name = options.experiment
     for option in (*OWNERS, *TRAINING):
-        if getattr(options, option) and name not in OWNERS.get(option, ()):
+        if getattr(options, option) and option not in own:
             said = option.replace("_", "-")
             raise RigError(f"--{said} is no option of {name}, which trains nothing: leave it out.")
 
@@ -127,7 +141,16 @@ def _refuse_clouds(options: argparse.Namespace) -> None:
 
 
 def _pmt(options: argparse.Namespace) -> PmtRequest:
-    return PmtRequest(**_given(options, ("network", "seeds", "epochs", "batch", "images", "queries")))
+    name, network = options.experiment, options.network
+    given = _given(options, ("network", "seeds", "epochs", "batch", "images", "queries"))
+    drawn = network is not None and NETWORKS[network].any_classes
+    if name not in TASKS and (name not in BOTH or not (drawn or options.data)):
+        return PmtRequest(**given)
+    if options.corruptions is not None:
+        raise RigError(f"--corruptions is given for {name} on a new task, which has none: leave it out.")
+    epochs = TASK_EPOCHS.get(name, PmtRequest.paper_epochs)
+    data = options.data or (default_pair() if name == "pmt-table11" else NEW_CLASSES)
+    return transfer_request(data=data, **{"network": None, "epochs": epochs, "paper_epochs": epochs, **given})
 
 
 def _qzo(options: argparse.Namespace) -> QzoRequest:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from hil.experiments.pmt_published import TITLES
-from hil.experiments.pmt_runs import HELD_OUT, WITHOUT_QAS, Builder, PmtRequest
+from hil.experiments.pmt_runs import FP32, WITHOUT_QAS, Builder, PmtRequest
 from hil.experiments.table import ACCURACY, COSINE, Claims, Measure, Table
-from hil.networks import NETWORKS
 
-PAPER_EPOCHS, PAPER_BATCH, PAPER_IMAGES, PAPER_QUERIES = 50, 100, 1000, 100  # PMT, section 4.1
+PAPER_BATCH, PAPER_IMAGES, PAPER_QUERIES = 100, 1000, 100  # PMT, section 4.1
 DEFAULT = "gaussian-noise"  # corruption of the figures and of tables 5 and 6
 PASSES = "forward passes, millions"  # title of an axis
 NO_NUMBERS = "The paper prints a plot without numbers: what is compared is the order."
+FLOATS = (
+    "BP in FP32 has plain steps on the real numbers of the pre-trained int8 network, through all layers; its rate "
+    "falls step by step. It runs on the host only (docs/experiments.md, QZO-FF), so no board repeats it."
+)
 SAME_RATE = (
     "The learning rate of a row is chosen on {} and taken for all columns and seeds; "
     "a chosen block has the rate of this block."
@@ -29,18 +33,17 @@ EQUAL_PASSES = (
 def common(request: PmtRequest, adapts: bool) -> tuple[str, ...]:
     """Return the differences of every table; `adapts`: whether it trains, rather than makes one step."""
     sentences = [
-        f"{request.network}, pre-trained on Fashion-MNIST, on corrupted images of {NETWORKS[request.network].data} "
-        "(docs/data.md), in the place of MCUNet, "
-        "pre-trained on ImageNet and transferred to CIFAR-10, on CIFAR-10-C: the orders can be compared, "
-        "the percentages cannot. "
-        "Its pre-training has seen the training images uncorrupted.",
-        f"{request.images} training images in the place of {PAPER_IMAGES}." if request.images != PAPER_IMAGES else "",
-        f"{request.epochs} epochs in the place of {PAPER_EPOCHS}." if adapts and request.epochs != PAPER_EPOCHS else "",
+        request.stands_in(),
+        f"{request.used} training images in the place of {PAPER_IMAGES}." if request.used != PAPER_IMAGES else "",
+        f"{request.epochs} epochs in the place of {request.paper_epochs}."
+        if adapts and request.epochs != request.paper_epochs
+        else "",
         f"{request.queries} queries in the place of {PAPER_QUERIES}." if request.queries != PAPER_QUERIES else "",
         f"Gradients of {request.batch} samples are accumulated in the place of {PAPER_BATCH}."
         if request.batch != PAPER_BATCH
         else "",
-        f"{request.seeds} seeds; they decide the order of samples and the perturbations, not the pre-trained weights.",
+        f"{request.seeds} seeds; they decide the order of samples and the perturbations{request.drawn}, not the "
+        "pre-trained weights.",
         _rates(request) if adapts else "",
         "The learning rate falls along half a cosine, epoch by epoch; the paper does not say whether it is by epochs "
         "or by steps."
@@ -67,8 +70,8 @@ def _rates(request: PmtRequest) -> str:
         "GNS out, times its least factor), and grows until the best rate lies inside it, "
         "moves weights and is no worse than no training. "
         f"Every rate is trained with all seeds on the first {request.kept} images; "
-        f"the one of best mean accuracy on the {HELD_OUT} that follow is taken. "
-        "The paper says 0.01, and for its figures that the best was chosen."
+        f"the one of best mean accuracy on the {request.held} that follow is taken. "
+        f"The paper says {request.paper_rate}."
     )
 
 
@@ -82,13 +85,17 @@ def table_of(
     differences: tuple[str, ...],
     paper: Mapping[tuple[str, str], float] | None = None,
     measure: Measure = ACCURACY,
+    titles: Mapping[str, str] | None = None,
     **others: Any,
 ) -> Table:
     """Return the table of the runs in a builder; `differences` are those of this table alone."""
     request = builder.request
+    kind, number = re.findall("[a-z]+|[0-9]+", name)[1:]
+    if any(row == FP32 for _, _, row in builder.cells):
+        differences = (*differences, FLOATS)
     return Table(
         name,
-        f"{title}: {request.network} on corrupted images ({name[4:-1]} {name[-1]} of Poor Man's Training)",
+        f"{title}: {request.network} {request.on} ({kind} {number} of Poor Man's Training)",
         builder.all_stages,
         builder.cells,
         rows,
@@ -97,7 +104,7 @@ def table_of(
         measure=measure,
         claims=claims,
         order=order,
-        titles=TITLES,
+        titles={**TITLES, **(titles or {})},
         searches=tuple(builder.searches.values()),
         choices=builder.choices,
         **others,

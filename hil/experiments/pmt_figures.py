@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from hil.data.names import public_name
 from hil.experiments.graphs import GraphRun
 from hil.experiments.pmt_differences import DEFAULT, NO_NUMBERS, PASSES, table_of
-from hil.experiments.pmt_runs import PMT, Builder, PmtRequest, TrainingSetup
+from hil.experiments.pmt_runs import FP32, PMT, Builder, PmtRequest, TrainingSetup
 from hil.experiments.run import Given
 from hil.experiments.table import COSINE, LOSS, Axis, Claims, Table, descending
 from hil.methods.graph_settings import LIMITS
 
-# Blocks of the figures, as masks. The paper trains four pointwise layers, two of them with more nodes than weights.
-# resnet-tiny has four in blocks 1 and 2, three of them with more nodes; all five layers of lenet5-tflite are
-# trained, two of them with more nodes.
-CURVED = {"resnet-tiny": 3, "lenet5-tflite": 15}
 SCALING = {"gns+qas": (1, 1), "qas": (0, 1), "gns": (1, 0), "neither": (0, 0)}
 ESTIMATORS = {
     "layer-adaptive": ("adaptive", "layer"),
@@ -21,37 +18,105 @@ ESTIMATORS = {
     "model-weight": ("weight", "model"),
     "model-node": ("node", "model"),
 }
+SCALED: Claims = tuple(("gns+qas", row) for row in ("qas", "gns", "neither"))
+ESTIMATED: Claims = (
+    *(("layer-adaptive", row) for row in tuple(ESTIMATORS)[1:]),
+    ("layer-weight", "model-weight"),
+    ("layer-node", "model-node"),
+)
+FAMILY_TASKS = ("gaussian-noise", "motion-blur", "fog", "contrast")  # one corruption of each family
 SHARES = (0.01, 0.03, 0.1, 0.3, 1.0)  # of --queries: the compared numbers of queries
 
 
 def figure7(request: PmtRequest) -> Table:
     """Figure 7: training loss with and without each scaling, and of each estimator at equal forward passes."""
     builder = Builder(request)
-    blocks = request.block(CURVED[request.network])
-    each, total = _equal(request, len(request.layers(blocks)))
+    blocks = request.block(request.curved)
     for corruption in request.corruptions or (DEFAULT,):
-        for row, (gns, qas) in SCALING.items():
-            given = (*blocks, ("perturb", "node"), ("gns", gns), ("qas", qas), ("queries", request.queries))
-            builder.row(f"{corruption}-scaling", row, (corruption,), TrainingSetup(given), corruption)
-        for row, (perturb, wise) in ESTIMATORS.items():
-            queries = each if wise == "layer" else total
-            given = (*blocks, ("perturb", perturb), ("wise", wise), ("queries", queries))
-            builder.row(f"{corruption}-estimator", row, (corruption,), TrainingSetup(given), corruption)
-    claims: Claims = (
-        *(("gns+qas", row) for row in ("qas", "gns", "neither")),
-        *(("layer-adaptive", row) for row in tuple(ESTIMATORS)[1:]),
-        ("layer-weight", "model-weight"),
-        ("layer-node", "model-node"),
-    )
+        _scalings(builder, f"{corruption}-scaling", corruption)
+        _estimators(builder, f"{corruption}-estimator", corruption)
     order = "GNS and QAS below each without one; adaptive layer-wise below all others, layer-wise below model-wise"
     differences = (
         f"Trained are {', '.join(request.layers(blocks))}; the paper trains the four pointwise layers of its block 1.",
-        f"By estimator, a sample has {total} forward passes in a step: so many queries model-wise, "
-        f"{each} for each layer layer-wise.",
+        _passes(request),
         NO_NUMBERS,
     )
+    claims = (*SCALED, *ESTIMATED)
     return table_of(
         "pmt-figure7", "Training loss", builder, (*SCALING, *ESTIMATORS), claims, order, differences, measure=LOSS
+    )
+
+
+def figure10(request: PmtRequest) -> Table:
+    """Figure 10: training loss with and without each scaling on several tasks, beside back-propagation."""
+    builder = Builder(request)
+    blocks = request.block(request.curved)
+    for task in request.tasks(FAMILY_TASKS):
+        _scalings(builder, public_name(task), task)
+        bp = TrainingSetup((*blocks, ("qas", 1)), "int8-bp")
+        builder.row(public_name(task), "bp-int8-qas", (task,), bp, task)
+        builder.float_row(public_name(task), FP32, (task,), task)
+    differences = (
+        f"Trained are {_layers(request)}. The paper trains four pointwise layers: of block 1 for corruptions, of "
+        "block 2 for Pets, of block 3 for VWW. BP in INT8 trains the same layers as the rows of Poor Man's Training.",
+        NO_NUMBERS,
+    )
+    rows = (*SCALING, "bp-int8-qas", FP32)
+    titles = {"bp-int8-qas": "BP, INT8, QAS, the same layers"}
+    order = "GNS and QAS below each without one"
+    return table_of(
+        "pmt-figure10", "Training loss by scaling", builder, rows, SCALED, order, differences, measure=LOSS,
+        titles=titles,
+    )  # fmt: skip
+
+
+def figure11(request: PmtRequest) -> Table:
+    """Figure 11: training loss of each estimator at equal forward passes on several tasks."""
+    builder = Builder(request)
+    for task in request.tasks(FAMILY_TASKS):
+        _estimators(builder, public_name(task), task)
+    differences = (
+        f"Trained are {_layers(request)}. The paper trains four pointwise layers: of block 1 for corruptions, of "
+        "block 2 for Pets, of block 3 for VWW.",
+        _passes(request),
+        NO_NUMBERS,
+    )
+    order = "adaptive layer-wise below all others, layer-wise below model-wise"
+    return table_of(
+        "pmt-figure11", "Training loss by estimator", builder, tuple(ESTIMATORS), ESTIMATED, order, differences,
+        measure=LOSS,
+    )  # fmt: skip
+
+
+def _scalings(builder: Builder, column: str, task: str) -> None:
+    """Add the rows with each scaling: nodes, layer-wise."""
+    request = builder.request
+    blocks = request.block(request.curved)
+    for row, (gns, qas) in SCALING.items():
+        given = (*blocks, ("perturb", "node"), ("gns", gns), ("qas", qas), ("queries", request.queries))
+        builder.row(column, row, (task,), TrainingSetup(given), task)
+
+
+def _estimators(builder: Builder, column: str, task: str) -> None:
+    """Add the rows of the estimators, with equal forward passes."""
+    request = builder.request
+    blocks = request.block(request.curved)
+    each, total = _equal(request, len(request.layers(blocks)))
+    for row, (perturb, wise) in ESTIMATORS.items():
+        queries = each if wise == "layer" else total
+        given = (*blocks, ("perturb", perturb), ("wise", wise), ("queries", queries))
+        builder.row(column, row, (task,), TrainingSetup(given), task)
+
+
+def _layers(request: PmtRequest) -> str:
+    return ", ".join(request.layers(request.block(request.curved)))
+
+
+def _passes(request: PmtRequest) -> str:
+    each, total = _equal(request, len(request.layers(request.block(request.curved))))
+    return (
+        f"By estimator, a sample has {total} forward passes in a step: so many queries model-wise, "
+        f"{each} for each layer layer-wise."
     )
 
 
@@ -98,7 +163,7 @@ def figure8(request: PmtRequest) -> Table:
 def figure9(request: PmtRequest) -> Table:
     """Figure 9: accuracy against forward passes, for several Q."""
     builder, corruption = Builder(request), (request.corruptions or (DEFAULT,))[0]
-    blocks = request.block(CURVED[request.network])
+    blocks = request.block(request.curved)
     budget, counts = request.budget(len(request.layers(blocks))), _counts(request.queries)[1:]
     for count in counts:
         way = TrainingSetup((*blocks, ("queries", count)), budget=budget)

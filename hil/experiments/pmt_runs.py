@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from hil.errors import RigError
 from hil.experiments.graphs import GraphRun
+from hil.experiments.kinds import Run
+from hil.experiments.qzo_runs import BP, QzoRun
 from hil.experiments.rate_search import RateSearch, stem_of
 from hil.experiments.run import Given
 from hil.experiments.table import Cell
 from hil.graph.graph import Op
 from hil.methods import graph_method
 from hil.methods.graph_settings import LIMITS, GraphSettings
-from hil.networks import NETWORKS, build
+from hil.networks import NETWORKS, build, find_network
 
 SEVERITY = 5
 BLOCKS = {f"block{block}": 1 << (block - 1) for block in (1, 2, 3, 4)}
@@ -22,6 +24,11 @@ TRAINING_IMAGES = 1000  # in the data sets of the networks
 HELD_OUT = 200  # of these, for a choice: a standard error of at most 3.5 points
 WITHOUT_QAS = 30_000  # rates without quantization-aware scaling are larger by about 1 / s_w^2, which it divides by
 PMT, RATES = "poor-mans-training", (0.003, 0.01, 0.03, 0.1)
+FP32 = "bp-fp32"  # the row of back-propagation in floats
+# Blocks of the figures, as masks. The paper trains four pointwise layers, two of them with more nodes than weights.
+# resnet-tiny has four in blocks 1 and 2, three of them with more nodes; all five layers of lenet5-tflite are
+# trained, two of them with more nodes.
+CURVED = {"resnet-tiny": 3, "lenet5-tflite": 15}
 
 
 @dataclass(frozen=True)
@@ -36,8 +43,12 @@ class PmtRequest:
     images: int = 1000  # for training; for the choice of a rate or a block, 200 of them are held out
     queries: int = 100  # for each layer (the paper's Q)
     rates: tuple[float, ...] = RATES  # initial learning rates of the searched grids; a single one is not searched for
+    paper_epochs: int = 50
+    drawn: ClassVar[str] = ""  # what else seeds decide, in words
+    paper_rate: ClassVar[str] = "0.01, and for its figures that the best was chosen"
 
     def __post_init__(self) -> None:
+        self.check_network()
         if self.batch > self.kept:
             remain = f"the {self.kept} training images that remain while something is chosen"
             cure = "choose a smaller --batch, or more --images"
@@ -45,10 +56,48 @@ class PmtRequest:
         if self.queries > LIMITS["queries"][1]:
             raise RigError(f"--queries is {self.queries}: a step has {LIMITS['queries'][1]} at most.")
 
+    def check_network(self) -> None:
+        """Raise RigError for a network that was not trained on the images that are corrupted."""
+        if not find_network(self.network).committed:
+            raise RigError(f"{self.network} was not trained on Fashion-MNIST: choose {' or '.join(CURVED)}.")
+
+    def stands_in(self) -> str:
+        """Return what network and data stand in for, in words."""
+        return (
+            f"{self.network}, pre-trained on Fashion-MNIST, on corrupted images of {NETWORKS[self.network].data} "
+            "(docs/data.md), in the place of MCUNet, pre-trained on ImageNet and transferred to CIFAR-10, on "
+            "CIFAR-10-C: the orders can be compared, the percentages cannot. Its pre-training has seen the training "
+            "images uncorrupted."
+        )
+
+    @property
+    def on(self) -> str:
+        """What the network is adapted to, in words."""
+        return "on corrupted images"
+
+    def tasks(self, default: Sequence[str]) -> Sequence[str]:
+        """Return the corruptions, `default` if the user named none."""
+        return self.corruptions or default
+
+    @property
+    def curved(self) -> int:
+        """The blocks that the figures train, as a mask."""
+        return CURVED[self.network]
+
+    @property
+    def used(self) -> int:
+        """Number of training images of a run of the table."""
+        return self.images
+
     @property
     def kept(self) -> int:
         """Number of training images that remain while something is chosen."""
-        return min(self.images, TRAINING_IMAGES - HELD_OUT)
+        return min(self.images, TRAINING_IMAGES - self.held)
+
+    @property
+    def held(self) -> int:
+        """Number of training images that are held out while something is chosen."""
+        return HELD_OUT
 
     def set_of(self, corruption: str) -> str:
         """Return the data set for an adaptation."""
@@ -56,7 +105,7 @@ class PmtRequest:
 
     def held_out(self, corruption: str) -> str:
         """Return the data set for a choice."""
-        return f"{NETWORKS[self.network].data}+{corruption}-{SEVERITY}@{self.kept}-{HELD_OUT}"
+        return f"{NETWORKS[self.network].data}+{corruption}-{SEVERITY}@{self.kept}-{self.held}"
 
     def budget(self, layers: int) -> int:
         """Return the number of perturbed forward passes of an adaptation with all queries for this many layers."""
@@ -122,15 +171,17 @@ class Builder:
     Args:
         request: what the user requested.
         budget: perturbed forward passes of every run except the test trainings; None: the number of epochs decides.
+
+    Tasks are the names that `PmtRequest.set_of` takes: corruptions, or the one data set of a transfer.
     """
 
     def __init__(self, request: PmtRequest, budget: int | None = None) -> None:
         self.request, self.budget = request, budget
         self.data = request.network  # title above a column
-        self.searches: dict[str, RateSearch[GraphRun]] = {}  # of learning rates, by the beginning of their runs' names
+        self.searches: dict[str, RateSearch[Any]] = {}  # of learning rates, by the beginning of their runs' names
         self.tests: dict[GraphRun, None] = {}  # test trainings of the blocks
-        self.table_runs: dict[GraphRun, None] = {}  # the runs of the table itself
-        self.cells: dict[Cell, tuple[GraphRun, ...]] = {}
+        self.table_runs: dict[Run, None] = {}  # the runs of the table itself
+        self.cells: dict[Cell, tuple[Run, ...]] = {}
 
     @property
     def choices(self) -> frozenset[str]:
@@ -138,14 +189,14 @@ class Builder:
         return frozenset(run.name for run in (*self._first(), *self.tests))
 
     @property
-    def all_stages(self) -> tuple[tuple[GraphRun, ...], ...]:
+    def all_stages(self) -> tuple[tuple[Run, ...], ...]:
         """The stages that have runs: initial rates, test trainings of the blocks, the table."""
         return tuple(stage for stage in (self._first(), tuple(self.tests), tuple(self.table_runs)) if stage)
 
     def row(
-        self, column: str, row: str, corruptions: Sequence[str], way: TrainingSetup, tuned_on: str, chosen: bool = False
+        self, column: str, row: str, tasks: Sequence[str], way: TrainingSetup, tuned_on: str, chosen: bool = False
     ) -> None:
-        """Add the cell of a row: the mean over corruptions and seeds, with the rate that is best on `tuned_on`.
+        """Add the cell of a row: the mean over tasks and seeds, with the rate that is best on `tuned_on`.
 
         If the block is chosen, it is the one that Poor Man's Training improves most in one epoch, and each block has
         its own rate.
@@ -156,39 +207,59 @@ class Builder:
         else:
             rates = self._tune({row: way}, tuned_on)
         runs = []
-        for corruption in corruptions:
+        for task in tasks:
             for seed in range(1, self.request.seeds + 1):
-                blocks = self._test(corruption, seed, tuned_on) if chosen else ()
-                run = self._run(self.request.set_of(corruption), column, row, seed, way)
+                blocks = self._test(task, seed, tuned_on) if chosen else ()
+                run = self._run(self.request.set_of(task), column, row, seed, way)
                 runs.append(replace(run, blocks_from=blocks, **rates))
         self.table_runs.update(dict.fromkeys(runs))
         self.cells[self.data, column, row] = tuple(runs)
+
+    def float_row(self, column: str, row: str, tasks: Sequence[str], tuned_on: str) -> None:
+        """Add the cell of back-propagation through all layers in floats, by plain steps, as `row` does."""
+        request = self.request
+        base = QzoRun("", column, row, 1, request.epochs, request.batch, request.network, BP)
+        chosen: dict[str, Any] = {"eta": request.rates[0]}
+        if len(request.rates) > 1:
+            given = self._in_floats(request.kept)
+            tried = replace(base, data=request.held_out(tuned_on), column="rate", given=given)
+            chosen = {"rate_from": stem_of(tried)}
+            self.searches.setdefault(stem_of(tried), RateSearch(tried, request.rates, request.seeds))
+        base = replace(base, given=self._in_floats(request.used), **chosen)
+        seeds = range(1, request.seeds + 1)
+        runs = tuple(replace(base, data=request.set_of(task), seed=seed) for task in tasks for seed in seeds)
+        self.table_runs.update(dict.fromkeys(runs))
+        self.cells[self.data, column, row] = runs
+
+    def _in_floats(self, images: int) -> Given:
+        """Return the settings of plain steps whose rate falls along half a cosine."""
+        return (("train_bias", 1), ("steps", images // self.request.batch * self.request.epochs))
 
     def block(self, mask: int) -> TrainingSetup:
         """Return the training of some blocks by Poor Man's Training."""
         return TrainingSetup((*self.request.block(mask), ("queries", self.request.queries)), budget=self.budget)
 
-    def _first(self) -> tuple[GraphRun, ...]:
+    def _first(self) -> tuple[Run, ...]:
         return tuple(run for search in self.searches.values() for run in search.first_runs())
 
-    def _tune(self, ways: Mapping[str, TrainingSetup], corruption: str) -> Mapping[str, Any]:
+    def _tune(self, ways: Mapping[str, TrainingSetup], task: str) -> Mapping[str, Any]:
         """Return the fields of a run that define its learning rate; `ways` has one way, or one per block."""
         given = [way.rates(self.request) for way in ways.values()]
         if all(len(rates) == 1 for rates in given):
             return {"eta": given[0][0]}
         stems = []
         for (label, way), rates in zip(ways.items(), given, strict=True):
-            base = self._run(self.request.held_out(corruption), "rate", label, 1, way)
+            base = self._run(self.request.held_out(task), "rate", label, 1, way)
             stems.append(stem_of(base))
             self.searches.setdefault(stems[-1], RateSearch(base, rates, self.request.seeds))
         return {"rate_from": tuple(stems)}
 
-    def _test(self, corruption: str, seed: int, tuned_on: str) -> tuple[str, ...]:
+    def _test(self, task: str, seed: int, tuned_on: str) -> tuple[str, ...]:
         """Add a test training of one epoch per block (PMT, section 3.3.1), and return their names."""
         names = []
         for label, mask in BLOCKS.items():
             way = self.block(mask)
-            run = self._run(self.request.held_out(corruption), "block", label, seed, replace(way, budget=None))
+            run = self._run(self.request.held_out(task), "block", label, seed, replace(way, budget=None))
             run = replace(run, epochs=1, **self._tune({label: way}, tuned_on))
             self.tests[run] = None
             names.append(run.name)

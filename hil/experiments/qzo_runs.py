@@ -22,7 +22,7 @@ from hil.methods.qzo_ff_settings import Settings
 from hil.methods.qzo_ff_tensors import trained_tensors
 from hil.networks import build, find_network
 from hil.networks.convert_w16a8 import W8, W16, from_tflite8, with_head
-from hil.networks.float32 import in_floats
+from hil.networks.float32 import floats_of, in_float32, in_floats
 from hil.networks.floating import FloatGraph
 from hil.networks.heads import Head, drawn_head, prototype_head, with_float_head
 from hil.reference.methods import Reference, StepOutcome
@@ -150,7 +150,7 @@ class QzoRun(BaseRun):
 
     def network_for(self, data: DataSet) -> Graph:
         """Return the pre-trained network in the format of the system, with the head for a data set."""
-        floats, largest = _in_floats(self.backbone), LARGEST.get(self.system)
+        floats, largest = _in_floats(self.backbone, self.seed), LARGEST.get(self.system)
         if self.head == OWN_HEAD:
             return floats if largest is None else _in_integers(self.backbone, largest)
         images, labels = data.train_images[:CALIBRATION], data.train_labels[:CALIBRATION]
@@ -186,10 +186,9 @@ class QzoRun(BaseRun):
 
 
 @lru_cache(maxsize=4)
-def _in_floats(backbone: str) -> Graph:
-    shape = find_network(backbone).shape(backbone, 1)
-    assert isinstance(shape, FloatGraph)
-    return in_floats(shape, build(backbone, 1))
+def _in_floats(backbone: str, seed: int) -> Graph:
+    graph, shape = build(backbone, seed), find_network(backbone).shape(backbone, seed)
+    return in_floats(shape, graph) if isinstance(shape, FloatGraph) else in_float32(floats_of(graph))
 
 
 @lru_cache(maxsize=4)

@@ -61,7 +61,7 @@ class BaseRun:
     def searches(self) -> tuple[str, ...]:
         """Return the stems of the searches that its learning rate may come from."""
         stems = getattr(self, "rate_from", ())
-        return (stems,) if isinstance(stems, str) else tuple(stems)
+        return (stems,) if isinstance(stems, str) and stems else tuple(stems)
 
     def backward_macs(self, learner: Reference) -> float | None:
         """Return the multiply-accumulates of the backward pass of the last step, a sample; None: not counted."""

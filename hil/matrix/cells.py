@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from hil.errors import RigError, close_matches
 from hil.methods import METHODS
-from hil.networks import NETWORKS, find_network, names
-from hil.networks.files import is_path
+from hil.networks import NETWORKS, find_network, is_known, names
 from hil.trial import TrialSpec
 
 NETWORK_NAMES, METHOD_NAMES = tuple(NETWORKS), tuple(METHODS)
@@ -30,8 +29,8 @@ class Cell:
 
 
 def check_name(kind: str, name: str, known: Iterable[str]) -> None:
-    """Raise RigError if a network or method is unknown; a network may also be a path."""
-    if kind == "network" and is_path(name):
+    """Raise RigError if a network or method is unknown; a network may also be a path, or have another head."""
+    if kind == "network" and is_known(name):
         find_network(name)
     elif name not in known:
         raise RigError(f"there is no {kind} {name!r}: {close_matches(name, known)}")
@@ -41,7 +40,7 @@ def cells(boards: Iterable[str], networks: Iterable[str] = (), methods: Iterable
     """Yield the cells of some boards; without names, of all named networks and all methods."""
     boards, networks, methods = list(boards), set(networks), set(methods)
     groups = [(formats, names(*formats)) for formats in dict.fromkeys(one.formats for one in NETWORKS.values())]
-    groups += [(find_network(path).formats, (path,)) for path in sorted(networks) if is_path(path)]
+    groups += [(find_network(other).formats, (other,)) for other in sorted(networks - set(NETWORKS))]
     rows = [
         (method, variant, network)
         for formats, members in groups

@@ -15,6 +15,8 @@ from hil.methods.settings_fields import Tflite8Fields
 
 TABLE = Tflite8Fields.table
 LIMITS = {name: setting.limits for name, setting in TABLE.items() if setting.limits}
+POINTWISE_LAST = "pointwise-last"
+POINTWISE = ("pointwise", POINTWISE_LAST)  # values of `train` with the pointwise layers of the blocks
 LARGEST_ETA: float = TABLE["eta"].most or 0.0
 
 
@@ -46,11 +48,13 @@ class GraphSettings(Tflite8Fields):
     def trains(self, graph: Graph, index: int) -> bool:
         """Return whether a layer is trained (section 2)."""
         layer = graph.layers[index]
-        if layer.own is None or (self.train != "last" and not self.blocks >> (layer.block - 1) & 1):
+        if layer.own is None:
             return False
-        if self.train == "last":
-            return all(other.own is None for other in graph.layers[index + 1 :])
-        return self.train != "pointwise" or layer.op is Op.POINTWISE
+        if self.train in ("last", POINTWISE_LAST) and all(other.own is None for other in graph.layers[index + 1 :]):
+            return True
+        if self.train == "last" or not self.blocks >> (layer.block - 1) & 1:
+            return False
+        return self.train not in POINTWISE or layer.op is Op.POINTWISE
 
     def trained(self, graph: Graph) -> tuple[int, ...]:
         """Return the indices of the trained layers, input to output."""

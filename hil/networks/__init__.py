@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -11,6 +12,7 @@ import numpy as np
 from hil.bounded_read import read_file
 from hil.errors import RigError, close_matches
 from hil.graph.file import decode
+from hil.graph.file_checks import LEAST_CLASSES, MOST_CLASSES
 from hil.graph.graph import Format, Graph
 from hil.networks.convert_w16a8 import W8, W16, from_tflite8
 from hil.networks.drawing import calibration_images
@@ -32,6 +34,7 @@ CLOUD = 2.0**-7, 0  # and one of a point cloud for (p - 128) / 128 (docs/data.md
 XAVIER = "drawn by seed (Xavier)"
 DRAWN = "drawn by seed (He), calibrated on drawn images"
 PRETRAINED = "pre-trained on fashion-mnist by tools/pretrain_graph.py, the same for every seed"
+HEAD = re.compile(r"(?P<network>.+)@(?P<classes>\d{1,9})-classes", re.DOTALL)  # a network with a head of so many
 
 
 @dataclass(frozen=True)
@@ -40,20 +43,23 @@ class NamedNetwork:
 
     Attributes:
         shape: makes the network with drawn weights from a name and a seed; a float graph is quantized to `tflite8`.
+            Where the head is drawn, it also takes `classes`.
         data: a data set of this package with images of the network's size.
         committed: whether its pre-trained weights are in this package, or those of the network that `shape` converts;
             else they are drawn by the seed.
         formats: of its layers, in the order of `Graph.formats`.
         converted: whether `shape` makes it from another network, or from weights of its own files.
         origin: where its weights come from, if none of the usual sentences says it.
+        any_classes: whether the head is drawn, for as many classes as `NAME@N-classes` says.
     """
 
-    shape: Callable[[str, int], FloatGraph | Graph]
+    shape: Callable[..., FloatGraph | Graph]
     data: str
     committed: bool = False
     formats: tuple[Format, ...] = (Format.TFLITE8,)
     converted: bool = False
     origin: str = ""
+    any_classes: bool = False
 
     @property
     def provenance(self) -> str:
@@ -75,7 +81,7 @@ def _converted(source: str, largest: int) -> NamedNetwork:
 
 
 def _mcunet(side: int) -> NamedNetwork:
-    return NamedNetwork(partial(mcunet, side=side), f"fashion-mnist-1k@{side}x{side}x3")
+    return NamedNetwork(partial(mcunet, side=side), f"fashion-mnist-1k@{side}x{side}x3", any_classes=True)
 
 
 def _float32(shape: Callable[[str, int], FloatGraph], data: str, of_input: tuple[float, int] = IMAGE) -> NamedNetwork:
@@ -116,12 +122,12 @@ NETWORKS |= {
 }
 NETWORKS |= {
     name: NamedNetwork(
-        partial(mcunet_5fps, configuration=configuration), MCUNET_DATA, False, formats, True, MCUNET_ORIGIN
+        partial(mcunet_5fps, configuration=configuration), MCUNET_DATA, False, formats, True, MCUNET_ORIGIN, True
     )
     for name, (configuration, formats) in there().items()
 }
 NETWORKS |= {
-    name: NamedNetwork(with_new_head, MCUNET_DATA, converted=True, origin=MCUNET_ORIGIN)
+    name: NamedNetwork(with_new_head, MCUNET_DATA, converted=True, origin=MCUNET_ORIGIN, any_classes=True)
     for name in (NEW_HEADS if is_folder_named() else ())
 }
 
@@ -131,17 +137,46 @@ def names(*formats: Format) -> tuple[str, ...]:
     return tuple(name for name, network in NETWORKS.items() if network.formats == formats)
 
 
+def is_known(name: str) -> bool:
+    """Return whether a name is one of `NETWORKS`, of such a network with another head, or a path."""
+    return is_path(name) or _base(name) in NETWORKS
+
+
 def find_network(name: str) -> NamedNetwork:
-    """Return the entry of a network, by name or by path.
+    """Return the entry of a network, by name or by path; `NAME@N-classes` is NAME with a head for N classes.
 
     Raises:
-        RigError: no such network, or a file that is none.
+        RigError: no such network, a file that is none, or a head that cannot be another one.
     """
     if is_path(name):
         return _of_file(name)
-    if name not in NETWORKS:
-        raise RigError(f"there is no network {name!r}: {close_matches(name, NETWORKS)}")
-    return NETWORKS[name]
+    if not is_known(name):
+        raise RigError(f"there is no network {name!r}: {close_matches(_base(name), NETWORKS)}")
+    if (head := HEAD.fullmatch(name)) is None:
+        return NETWORKS[name]
+    base, classes = head["network"], int(head["classes"])
+    if not NETWORKS[base].any_classes:
+        others = ", ".join(other for other, one in NETWORKS.items() if one.any_classes)
+        raise RigError(f"{base} has the weights of its own classes: leave out @{classes}-classes, or choose {others}.")
+    if not LEAST_CLASSES <= classes <= MOST_CLASSES:
+        raise RigError(f"{name} has {classes} classes: give {LEAST_CLASSES} to {MOST_CLASSES:,}.")
+    return _for_classes(NETWORKS[base], base, classes)
+
+
+def _base(name: str) -> str:
+    """Return a name without the classes of its head."""
+    head = HEAD.fullmatch(name)
+    return head["network"] if head else name
+
+
+@lru_cache(maxsize=8)  # an entry is the key of the network that is built
+def _for_classes(known: NamedNetwork, base: str, classes: int) -> NamedNetwork:
+    """Return the entry of a network with a head for other classes."""
+
+    def shape(name: str, seed: int) -> FloatGraph | Graph:
+        return replace(known.shape(base, seed, classes=classes), name=name)
+
+    return replace(known, shape=shape, any_classes=False)
 
 
 def _of_file(path: str) -> NamedNetwork:
@@ -156,7 +191,7 @@ def build(name: str, seed: int) -> Graph:
     """Return a network by name or by path, whose arrays are read only.
 
     Args:
-        name: one of `NETWORKS`, or the path of a .hnet or a .tflite.
+        name: one of `NETWORKS`, also with `@N-classes`, or the path of a .hnet or a .tflite.
         seed: of the weights and of the images that calibrate them, where they are drawn; pre-trained weights are the
             same for every seed.
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hil.graph.factors import act_limits
 from hil.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, Shape, named
 from hil.networks.floating import LIMITS, FloatGraph, FloatLayer
 from hil.networks.lenet5 import xavier_uniform
@@ -47,6 +48,25 @@ def in_floats(shape: FloatGraph, graph: Graph) -> Graph:
     assert graph.formats == (Format.TFLITE8,)
     layers = [in_real(graph, *pair) for pair in zip(shape.layers, graph.layers, strict=True)]
     return in_float32(replace(shape, layers=tuple(layers)))
+
+
+def floats_of(graph: Graph) -> FloatGraph:
+    """Return a network in `tflite8` in floats, with the real numbers that its weights and biases stand for.
+
+    An activation is what the limits of a layer say: those of ReLU6, else those of ReLU, else none.
+    """
+    layers = tuple(in_real(graph, _without_weights(node), node) for node in graph.layers)
+    return FloatGraph(graph.name, layers, graph.in_shape, graph.classes, graph.zero + 128, 1 / graph.scale)
+
+
+def _without_weights(node: Node) -> FloatLayer:
+    limits = node.act_min, node.act_max
+    known = () if node.op in POOLS else ("relu6", "relu")
+    activation = next((one for one in known if limits == act_limits(one, node.scale, node.zero)), "none")
+    return FloatLayer(
+        node.op, node.reads, kernel=node.kernel, stride=node.stride[0], pad=node.pad[0], activation=activation,
+        block=node.block,
+    )  # fmt: skip
 
 
 def in_real(graph: Graph, layer: FloatLayer, node: Node) -> FloatLayer:

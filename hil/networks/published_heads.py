@@ -7,17 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.graph.factors import act_limits
-from hil.graph.graph import Graph, Node, Op
+from hil.graph.graph import Graph
 from hil.networks.drawing import calibration_images
-from hil.networks.float32 import in_real
-from hil.networks.floating import FloatGraph, FloatLayer
+from hil.networks.float32 import floats_of
+from hil.networks.floating import FloatGraph
 from hil.networks.heads import Head, drawn_head
 from hil.networks.quantize import LARGEST_WEIGHT, grid_of, quantized_from, ranges
 from hil.networks.tree import read_tree
 from hil.tflite.blocks import by_map
-
-BLACK = 128  # the byte that stands for 0
 
 
 @dataclass(frozen=True)
@@ -71,19 +68,8 @@ def clipped(graph: Graph) -> Graph:
 
 
 def _in_floats(graph: Graph, head: Head) -> FloatGraph:
-    """Return the layers in floats, the last one with other weights and biases."""
-    layers = [in_real(graph, _float_layer(node), node) for node in graph.layers]
+    """Return the network in floats, the last layer with other weights and biases."""
+    floats = floats_of(graph)
     weights, bias = (array.astype(np.float32) for array in head)
-    layers[-1] = replace(layers[-1], weights=weights, bias=bias)
-    return FloatGraph(graph.name, tuple(layers), graph.in_shape, len(bias), BLACK, 1 / graph.scale)
-
-
-def _float_layer(node: Node) -> FloatLayer:
-    """Return a layer without its weights."""
-    limited = node.op is not Op.AVERAGE_POOL and (node.act_min, node.act_max) == act_limits(
-        "relu6", node.scale, node.zero
-    )
-    return FloatLayer(
-        node.op, node.reads, kernel=node.kernel, stride=node.stride[0], pad=node.pad[0],
-        activation="relu6" if limited else "none", block=node.block,
-    )  # fmt: skip
+    last = replace(floats.layers[-1], weights=weights, bias=bias)
+    return replace(floats, layers=(*floats.layers[:-1], last), classes=len(bias))

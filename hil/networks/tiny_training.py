@@ -14,12 +14,13 @@ from hil.networks.convert_affine8 import from_parts
 from hil.networks.drawing import calibration_images
 from hil.networks.float32 import in_float32, in_real
 from hil.networks.floating import FloatGraph
-from hil.networks.published_heads import BLACK, clipped
+from hil.networks.published_heads import clipped
 from hil.networks.quantize import grid_of, quantized_from, ranges
 from hil.networks.shapes import mcunet
 from hil.networks.tree import cure_of, is_folder_named, read_tree
 
 NAME, SIDE = "mcunet-5fps", 128
+BLACK = 128  # the byte that stands for 0
 UNIT = 127.5  # a byte p stands for (p - 128) / 127.5
 AFFINE8_BLOCKS = 2
 MCUNET_DATA = f"fashion-mnist-1k@{SIDE}x{SIDE}x3"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hil.methods.graph_settings import POINTWISE
 from hil.record import TrialRecord
 from hil.report.formats import NO_BREAK, number, seconds
 from hil.report.paper_row import Row
@@ -32,7 +33,7 @@ def pmt_rows(trial: TrialRecord) -> list[Row]:
     """Return the comparison of an iteration of MCUNet; empty for any other network or method."""
     if not trial.network.startswith("mcunet") or trial.method not in METHODS or not trial.steps_compared:
         return []
-    cost = (SPARSE if trial.settings["train"] == "pointwise" else FULL)[METHODS[trial.method]]
+    cost = (SPARSE if trial.settings["train"] in POINTWISE else FULL)[METHODS[trial.method]]
     return [_memory(trial, cost), *_work(trial, cost), *_latency(trial, cost)]
 
 

@@ -12,8 +12,7 @@ from hil.bounded_npz import read_npz
 from hil.errors import Blocked, RigError, close_matches, shown
 from hil.graph.file import file_size
 from hil.methods import METHODS, Method, find_method
-from hil.networks import NETWORKS, build, find_network
-from hil.networks.files import is_path
+from hil.networks import NETWORKS, build, find_network, is_known
 from hil.trial.spec import TrialSpec
 
 # of the network file: whether in flash, in order of preference
@@ -79,7 +78,7 @@ def method_on_network(spec: TrialSpec) -> Method:
 def _check_network(spec: TrialSpec, kind: type[Method]) -> None:
     """Raise RigError if the method cannot train the network."""
     mine = [name for name, one in NETWORKS.items() if kind.trains(one.formats)]
-    if not is_path(spec.network) and spec.network not in NETWORKS:
+    if not is_known(spec.network):
         known = close_matches(spec.network, mine)
     else:
         formats = find_network(spec.network).formats

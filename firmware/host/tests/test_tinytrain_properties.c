@@ -16,7 +16,7 @@ static tflite8_settings_t draw_trial(graph_made_t *made) {
         }
         static void (*const makers[])(graph_made_t *) = {made_small, tinytrain_made_wide, made_random, made_random};
         makers[draw(0, 3)](made);
-        settings.train = (uint8_t)draw(TRAIN_ALL, TRAIN_POINTWISE);
+        settings.train = (uint8_t)draw(TRAIN_ALL, TRAIN_POINTWISE_LAST);
         settings.qas = (uint8_t)draw(0, 1);
         settings.train_bias = settings.train == TRAIN_BIAS ? 1 : (uint8_t)draw(0, 1);
         settings.momentum = draw(0, 1) == 0 ? 0.0f : 0.75f;

@@ -14,7 +14,7 @@ from hil.methods.graph_settings import GraphSettings
 @st.composite
 def bp_settings(draw: st.DrawFn) -> GraphSettings:
     """Draw settings of `bp`; what counts for nothing is drawn too."""
-    train = draw(st.sampled_from(["all", "all", "last", "bias", "pointwise"]))
+    train = draw(st.sampled_from(["all", "all", "last", "bias", "pointwise", "pointwise-last"]))
     return GraphSettings(
         method="bp",
         train=train,

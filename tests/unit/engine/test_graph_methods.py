@@ -76,7 +76,7 @@ def test_poor_mans_training_is_that_of_the_reference(library: ctypes.CDLL, data:
 def test_deepzero_is_that_of_the_reference(library: ctypes.CDLL, data: st.DataObject) -> None:
     seed, batch = data.draw(st.integers(0, 2**32)), data.draw(st.integers(1, 2))
     graph = drawn_graph(np.random.default_rng(seed))
-    train = data.draw(st.sampled_from(["all", "last", "bias", "pointwise"]))
+    train = data.draw(st.sampled_from(["all", "last", "bias", "pointwise", "pointwise-last"]))
     chosen = GraphSettings(
         method="deepzero", train=train, train_bias=data.draw(st.integers(train == "bias", 1)), sparsity=data.draw(st.integers(0, 255)),
         qas=data.draw(st.integers(0, 1)), fused=data.draw(st.integers(0, 1)), eta=data.draw(ETAS), batch=batch, seed=seed % 2**32,

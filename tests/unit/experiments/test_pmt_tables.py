@@ -11,13 +11,14 @@ import pytest
 from hil.errors import RigError
 from hil.experiments.curve import EpochRow, write_curve, write_run
 from hil.experiments.graphs import GraphRun
+from hil.experiments.options import TASKS
 from hil.experiments.pmt_published import TABLE4, TABLE7, TABLE7_COLUMNS
-from hil.experiments.pmt_runs import WITHOUT_QAS, PmtRequest
+from hil.experiments.pmt_runs import FP32, WITHOUT_QAS, PmtRequest
 from hil.experiments.pmt_tables import PMT_TABLES
+from hil.experiments.qzo_runs import QzoRun
 from hil.experiments.render import as_markdown, as_page
 from hil.experiments.summary import Summary, summarise
 from hil.experiments.table import Table
-from hil.methods import METHODS
 
 SMALL = PmtRequest(network="lenet5-tflite", seeds=2, epochs=2, batch=20, images=100, queries=10, rates=(0.01, 0.1))
 
@@ -36,24 +37,25 @@ def filled(table: Table, folder: Path, rows: dict[str, float]) -> Summary:
 
 
 @pytest.mark.parametrize("network", ["lenet5-tflite", "resnet-tiny"])
-@pytest.mark.parametrize("name", PMT_TABLES)
+@pytest.mark.parametrize("name", [name for name in PMT_TABLES if name not in TASKS])
 def test_every_run_waits_for_those_that_it_chooses_among(name: str, network: str) -> None:
     table = PMT_TABLES[name](PmtRequest(network=network))
     assert len({run.name for run in table.runs}) == len(table.runs), "every run has a folder of its own"
     ready: set[str] = set()
     for stage in table.stages:
         for run in stage:
-            assert isinstance(run, GraphRun)
-            assert {*run.blocks_from} <= ready
-            assert all(any(name.startswith(stem) for name in ready) for stem in run.rate_from)
-            assert len(run.rate_from) in (0, 1, len(run.blocks_from))
-            assert run.eta is not None or run.rate_from or run.blocks_from
+            assert isinstance(run, GraphRun | QzoRun)
+            blocks = run.blocks_from if isinstance(run, GraphRun) else ()
+            assert {*blocks} <= ready
+            assert all(any(name.startswith(stem) for name in ready) for stem in run.searches())
+            assert len(run.searches()) in (0, 1, len(blocks))
+            assert run.eta is not None or run.searches()
         ready |= {run.name for run in stage}
     assert {name for name in table.choices if "-rate-" in name} == {
         run.name for s in table.searches for run in s.first_runs()
     }
     told = {run.name for runs in table.cells.values() for run in runs}
-    assert told == {run.name for run in table.certified}
+    assert {run.name for run in table.certified} == {name for name in told if f"-{FP32}-" not in name}
     assert all("@800-200" in run.data for run in table.runs if run.name in table.choices), "no test image decides"
     assert all(run.data.endswith("@1000") for run in table.certified)
     assert {row for _, _, row in table.cells} | set(table.not_run) == set(table.rows)
@@ -136,11 +138,17 @@ def test_cosines_by_layer(tmp_path: Path) -> None:
     assert page.count("<svg") == 1 and "conv2</text>" in page
 
 
-def test_what_is_not_there_is_not_run(tmp_path: Path) -> None:
+def test_table_7_has_back_propagation_in_floats(tmp_path: Path) -> None:
     table = PMT_TABLES["pmt-table7"](PmtRequest(network="lenet5-tflite", seeds=1, corruptions=("fog",), rates=(0.01,)))
-    said = as_markdown(filled(table, tmp_path, {"pmt": 0.7}))
-    assert "| BP, FP32, all layers | not run (82.67) |" in said
-    assert ("| BP, INT8, all layers | not run (34.22) |" in said) == ("int8-bp" not in METHODS)
+    said = as_markdown(filled(table, tmp_path, {"pmt": 0.7, FP32: 0.8}))
+    assert "| BP, FP32, all layers | 80.00 (82.67) |" in said
+    (run,) = table.cells["lenet5-tflite", "fog", FP32]
+    assert isinstance(run, QzoRun) and (run.system, run.backbone, run.eta) == ("bp", "lenet5-tflite", 0.01)
+    settings = run.settings(0, ())
+    assert (settings.optimizer, settings.last_layers, settings.train_bias) == ("plain", 64, 1)
+    assert settings.steps == 50 * 10, "the cosine ends with the run"
+    searched = PMT_TABLES["pmt-table7"](replace(SMALL, corruptions=("fog", "snow")))
+    assert len([search for search in searched.searches if search.base.variant == FP32]) == 1, "one for all columns"
     assert "| Poor Man's Training | 70.00 (78.33) |" in said and "| no adaptation | 30.00 (73.00) |" in said
 
 
@@ -152,10 +160,27 @@ def test_tinytrain_has_a_row_that_the_paper_lacks_and_at_least_two_steps_an_epoc
     for batch, runs in ((40, True), (41, False)):
         small = PMT_TABLES["pmt-table7"](replace(SMALL, images=80, batch=batch))
         assert ("tinytrain" in small.not_run) != runs
-        assert any(run.method == "tinytrain" for run in small.runs) == runs
+        assert any(run.variant == "tinytrain" for run in small.runs) == runs
+
+
+def test_figures_10_and_11_have_the_rows_of_figure_7_in_several_tasks() -> None:
+    ten, eleven, seven = (PMT_TABLES[f"pmt-figure{number}"](SMALL) for number in (10, 11, 7))
+    assert [column for _, column in ten.columns] == ["gaussian-noise", "motion-blur", "fog", "contrast"]
+    assert [column for _, column in eleven.columns] == [column for _, column in ten.columns]
+    assert (*ten.rows[:4], *eleven.rows) == seven.rows and ten.rows[4:] == ("bp-int8-qas", FP32)
+    ours, theirs = (
+        {row: table.cells["lenet5-tflite", f"gaussian-noise{end}", row][0].settings(0, ()) for row in rows}
+        for table, rows, end in ((seven, seven.rows[:4], "-scaling"), (ten, ten.rows[:4], ""))
+    )
+    assert ours == theirs
+    bp = ten.cells["lenet5-tflite", "fog", "bp-int8-qas"][0]
+    assert isinstance(bp, GraphRun) and (bp.method, dict(bp.given)["blocks"]) == ("int8-bp", 15)
+    assert set(ten.claims) | set(eleven.claims) == set(seven.claims)
 
 
 def test_what_is_refused() -> None:
+    with pytest.raises(RigError, match="mcunet-48 was not trained on Fashion-MNIST: choose resnet-tiny or lenet5"):
+        PmtRequest(network="mcunet-48")
     with pytest.raises(
         RigError, match="a batch of 100 is larger than the 80 training images that remain while something is chosen"
     ):

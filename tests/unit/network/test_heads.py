@@ -10,7 +10,7 @@ from hil.graph.graph import Format
 from hil.methods.qzo_ff_settings import Settings
 from hil.networks import build, find_network
 from hil.networks.convert_w16a8 import W8, W16, from_tflite8, with_head
-from hil.networks.float32 import in_floats
+from hil.networks.float32 import floats_of, in_float32, in_floats
 from hil.networks.heads import MARGIN, drawn_head, prototype_head, with_float_head
 from hil.reference.methods.qzo_ff import QzoFf
 
@@ -57,6 +57,18 @@ def test_a_pre_trained_network_in_floats_classifies_alike(name: str) -> None:
     real = (integers.logits(images)[0] - integers.graph.layers[-1].zero) * integers.graph.layers[-1].scale
     assert (floats.argmax(axis=1) == real.argmax(axis=1)).mean() >= 0.9
     assert np.abs(floats - real).mean() < 0.1 * np.abs(real).max()
+
+
+@pytest.mark.parametrize("name", ["lenet5-tflite", "resnet-tiny"])
+def test_floats_without_a_shape_are_those_with_one(name: str) -> None:
+    """The activations are read from the limits; a ReLU whose range ends below 6 may be read as a ReLU6."""
+    graph = build(name, 1)
+    found, known = floats_of(graph), in_floats(find_network(name).shape(name, 1), graph)
+    chosen, images = Settings(last_layers=1), load("fashion-mnist-1k").test_images[:20]
+    ours, theirs = (QzoFf(one, chosen).logits(images)[0] for one in (in_float32(found), known))
+    assert np.abs(ours - theirs).mean() < 1e-3 * np.abs(theirs).max()
+    assert (found.of_input, found.classes) == ((graph.scale, graph.zero), graph.classes)
+    assert [layer.block for layer in found.layers] == [layer.block for layer in known.layers]
 
 
 @pytest.mark.parametrize("largest", [W16, W8])

@@ -56,7 +56,7 @@ def test_without_sums_and_velocities_there_is_no_room_for_them() -> None:
     channels=st.integers(1, 256),
     budget=st.sampled_from([1, 100, 1000, LARGEST]),
     fused=st.integers(0, 1),
-    train=st.sampled_from(["all", "last", "bias", "pointwise"]),
+    train=st.sampled_from(["all", "last", "bias", "pointwise", "pointwise-last"]),
     in_flash=st.booleans(),
 )
 def test_the_plan_is_that_of_back_propagation_but_for_sums_and_velocities(

@@ -22,7 +22,7 @@ from tests.oracle.work import work_of
 
 @st.composite
 def poor_mans_settings(draw: st.DrawFn) -> GraphSettings:
-    train = draw(st.sampled_from(["all", "all", "last", "bias", "pointwise"]))
+    train = draw(st.sampled_from(["all", "all", "last", "bias", "pointwise", "pointwise-last"]))
     difference = draw(st.sampled_from(["forward", "central"]))
     return GraphSettings(
         train=train,
@@ -72,7 +72,7 @@ def test_poor_mans(chosen: GraphSettings, seed: int, samples: int) -> None:
 
 @st.composite
 def deepzero_settings(draw: st.DrawFn) -> GraphSettings:
-    train = draw(st.sampled_from(["all", "last", "bias", "pointwise"]))
+    train = draw(st.sampled_from(["all", "last", "bias", "pointwise", "pointwise-last"]))
     return GraphSettings(
         method="deepzero",
         train=train,

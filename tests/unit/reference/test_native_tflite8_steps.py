@@ -140,3 +140,20 @@ def test_a_label_beyond_the_classes(native_tflite8: Native) -> None:
     for label in (10, -1):
         with pytest.raises(IndexError, match="a label beyond the 10 classes"):
             NativePoorMans(graph, GraphSettings(), native_tflite8).step(pictures, np.array([label]))
+
+
+@pytest.mark.parametrize(("name", "variant"), [("mcutrain", "block3"), ("int8-bp", "plain"), ("tinytrain", "whole")])
+def test_back_propagation_is_evaluated_in_c(native_tflite8: Native, name: str, variant: str) -> None:
+    """Training is NumPy's; logits follow the trained weights."""
+    method = graph_method(name).on(
+        build("lenet5-tflite", 1), variant, batch=2, eta=3000.0 if name == "int8-bp" else 0.01
+    )
+    plain, evaluated = tflite8.KINDS[method.settings.method]
+    fast, slow = evaluated(method.network, method.settings, native_tflite8), plain(method.network, method.settings)
+    assert (fast.arithmetic, slow.arithmetic) == (f"NumPy; evaluated in {native_tflite8.name}", "NumPy")
+    pictures, labels = images(method.network, 4, np.random.default_rng(1))
+    before = fast.logits(pictures)[0]
+    for _ in range(3):
+        assert str(fast.step(pictures[:2], labels[:2])) == str(slow.step(pictures[:2], labels[:2]))
+    np.testing.assert_array_equal(fast.logits(pictures)[0], slow.logits(pictures)[0])
+    assert (fast.logits(pictures)[0] != before).any()

@@ -29,7 +29,7 @@ def chosen_settings(**others: Any) -> GraphSettings:
 
 @st.composite
 def tinytrain_settings(draw: st.DrawFn) -> GraphSettings:
-    train = draw(st.sampled_from(["all", "all", "all", "last", "bias", "pointwise"]))
+    train = draw(st.sampled_from(["all", "all", "all", "last", "bias", "pointwise", "pointwise-last"]))
     return chosen_settings(
         train=train,
         blocks=draw(st.sampled_from([15, 15, 15, 6, 9])),

@@ -1,26 +1,37 @@
-"""Poor Man's Training on `tflite8` in C: the same bits as NumPy's, in less time."""
+"""Methods on `tflite8` with what there is of them in C: the same bits as NumPy's, in less time."""
 
 from __future__ import annotations
 
 from hil.graph.graph import Graph
 from hil.methods.graph_settings import GraphSettings
+from hil.reference.methods.back_propagation import BackPropagation
 from hil.reference.methods.poor_mans import PoorMans
+from hil.reference.methods.tinytrain import TinyTrain
+from hil.reference.methods.trained_graph import TrainedGraph
 from hil.reference.native import build
+from hil.reference.native.tflite8.evaluation import EvaluatedBackPropagation, EvaluatedTinyTrain
 from hil.reference.native.tflite8.library import Native, runs
 from hil.reference.native.tflite8.poor_mans import NativePoorMans
 
+# By training loop, in NumPy and with C: Poor Man's Training as a whole, the others when they evaluate.
+KINDS = {
+    "poor-mans": (PoorMans, NativePoorMans),
+    "bp": (BackPropagation, EvaluatedBackPropagation),
+    "tinytrain": (TinyTrain, EvaluatedTinyTrain),
+}
 
-def fastest(graph: Graph, settings: GraphSettings) -> PoorMans:
-    """Return Poor Man's Training in C where this computer can build it, else in NumPy, which says why."""
+
+def fastest(graph: Graph, settings: GraphSettings) -> TrainedGraph:
+    """Return a method, one of `KINDS`, with C where this computer can build it, else in NumPy, which says why."""
+    plain, native = KINDS[settings.method]
     if not runs(graph):
-        return _plain(graph, settings, "the C has not all operations of this network")
+        return _plain(plain(graph, settings), "the C has not all operations of this network")
     try:
-        return NativePoorMans(graph, settings, Native(build.library()))
+        return native(graph, settings, Native(build.library()))
     except build.NotBuilt as reason:
-        return _plain(graph, settings, str(reason))
+        return _plain(plain(graph, settings), str(reason))
 
 
-def _plain(graph: Graph, settings: GraphSettings, reason: str) -> PoorMans:
-    found = PoorMans(graph, settings)
+def _plain(found: TrainedGraph, reason: str) -> TrainedGraph:
     found.arithmetic = f"{found.arithmetic} ({reason})"
     return found
