@@ -7,7 +7,7 @@
 #include "kernels/affine8.h"
 #include "kernels/dsp_multiply.h"
 
-enum { TWO = 2, FOUR = 4, EIGHT = 8, FIT = 257 /* numbers of 8 bits whose sum has 16 */ };
+enum { FOUR = 4, EIGHT = 8, FIT = 257 /* numbers of 8 bits whose sum has 16 */ };
 
 /* Errors in memory, position by position. */
 typedef struct {
@@ -22,43 +22,64 @@ typedef struct {
     uint32_t even, odd;
 } lanes_t;
 
-static inline void take(lanes_t *sums, const int8_t *error, uint32_t zeros) {
-    const uint32_t apart = distances_s8(load_word(error), zeros);
+static inline void take(lanes_t *sums, uint32_t word, uint32_t zeros) {
+    const uint32_t apart = distances_s8(word, zeros);
     sums->even = add_even_lanes_u8(sums->even, apart);
     sums->odd = add_odd_lanes_u8(sums->odd, apart);
 }
 
 static inline void give(const lanes_t *sums, bool further, uint32_t *norms) {
-    const uint32_t four[FOUR] = {sums->even & 0xFFFFu, sums->odd & 0xFFFFu, sums->even >> 16, sums->odd >> 16};
+    const int32_t four[FOUR] = {(int32_t)(sums->even & 0xFFFFu), (int32_t)(sums->odd & 0xFFFFu),
+                                (int32_t)(sums->even >> 16), (int32_t)(sums->odd >> 16)};
+    if (!further) {
+        put_four((int32_t *)norms, four);
+        return;
+    }
     for (uint32_t i = 0; i < FOUR; i++) {
-        norms[i] = further ? norms[i] + four[i] : four[i];
+        norms[i] += (uint32_t)four[i];
     }
 }
 
-/* Of four channels from `error` on, or of eight, which is a constant to the compiler; two positions at a time. */
-static inline __attribute__((always_inline)) void norms_of(const errors_t *errors, const int8_t *error, bool eight,
-                                                           uint32_t *norms) {
-    const uint32_t channels = errors->channels, rest = errors->positions % TWO, zeros = four_times(errors->zero);
-    const int8_t *const twos = error + (errors->positions - rest) * channels, *const end = twos + rest * channels;
+/* The errors of eight channels. LDRD takes words at their own addresses only. */
+static inline void take_eight(lanes_t *first, lanes_t *second, const int8_t *error, bool aligned, uint32_t zeros) {
+    uint32_t two[2] = {0, 0};
+    if (aligned) {
+        load_two(error, two);
+    } else {
+        two[0] = load_word(error);
+        two[1] = load_word(error + FOUR);
+    }
+    take(first, two[0], zeros);
+    take(second, two[1], zeros);
+}
+
+/* Of eight channels from `error` on, by two positions. Whether all are `aligned` is a constant to the compiler. */
+static inline __attribute__((always_inline)) void norms_of_eight(const errors_t *errors, const int8_t *error,
+                                                                 bool aligned, uint32_t *norms) {
+    const uint32_t channels = errors->channels, zeros = four_times(errors->zero);
+    const int8_t *const twos = error + errors->positions / 2 * 2 * channels;
     lanes_t first = {0, 0}, second = {0, 0};
     while (error != twos) {
-        for (uint32_t i = 0; i < TWO; i++, error += channels) {
-            take(&first, error, zeros);
-            if (eight) {
-                take(&second, error + FOUR, zeros);
-            }
-        }
+        take_eight(&first, &second, error, aligned, zeros);
+        error += channels;
+        take_eight(&first, &second, error, aligned, zeros);
+        error += channels;
     }
-    for (; error != end; error += channels) {
-        take(&first, error, zeros);
-        if (eight) {
-            take(&second, error + FOUR, zeros);
-        }
+    if (errors->positions % 2 != 0) {
+        take_eight(&first, &second, error, aligned, zeros);
     }
     give(&first, errors->further, norms);
-    if (eight) {
-        give(&second, errors->further, norms + FOUR);
+    give(&second, errors->further, norms + FOUR);
+}
+
+static void norms_of_four(const errors_t *errors, const int8_t *error, uint32_t *norms) {
+    const uint32_t zeros = four_times(errors->zero);
+    lanes_t sums = {0, 0};
+    for (const int8_t *const end = error + errors->positions * errors->channels; error != end;
+         error += errors->channels) {
+        take(&sums, load_word(error), zeros);
     }
+    give(&sums, errors->further, norms);
 }
 
 static uint32_t norm_of_one(const errors_t *errors, const int8_t *error) {
@@ -73,15 +94,20 @@ static uint32_t norm_of_one(const errors_t *errors, const int8_t *error) {
 
 static void all_norms(const errors_t *errors, uint32_t *norms) {
     const uint32_t channels = errors->channels;
+    const int8_t *const error = errors->error;
+    const bool aligned = (channels | (uintptr_t)error) % FOUR == 0;
     uint32_t o = 0;
+    for (; aligned && o + EIGHT <= channels; o += EIGHT) {
+        norms_of_eight(errors, error + o, true, norms + o);
+    }
     for (; o + EIGHT <= channels; o += EIGHT) {
-        norms_of(errors, errors->error + o, true, norms + o);
+        norms_of_eight(errors, error + o, false, norms + o);
     }
     for (; o + FOUR <= channels; o += FOUR) {
-        norms_of(errors, errors->error + o, false, norms + o);
+        norms_of_four(errors, error + o, norms + o);
     }
     for (; o < channels; o++) {
-        norms[o] = norm_of_one(errors, errors->error + o) + (errors->further ? norms[o] : 0);
+        norms[o] = norm_of_one(errors, error + o) + (errors->further ? norms[o] : 0);
     }
 }
 

@@ -12,7 +12,7 @@
    because a slope is -64..192; those of the first half of the elements lie where the output will, those of the second
    half where the error was. Both have been read by then, and each is written after the sums there have been. */
 
-enum { FOUR = 4, EIGHT = 8, WORD = 4 };
+enum { FOUR = 4, EIGHT = 8, SIXTEEN = 16, WORD = 4 };
 
 /* The elements that these passes take by fours, in two halves; a few are left at the end. */
 static uint32_t half_of(uint32_t n) {
@@ -67,15 +67,16 @@ static void measure_half(const affine8_sloped_t *sloped, uint32_t first, uint32_
         .slopes = sloped->slopes - INT8_MIN, .negative_zero = low_lanes(lane, lane), .bias = bias_of(sloped)};
     lanes_extent_t own = *extent;
     uint32_t two[2];
-    for (const int8_t *const end = in + n / EIGHT * EIGHT; in != end; in += EIGHT, error += EIGHT) {
-        sums_of_four(&common, in, error, &own, two);
-        sums = put_two(sums, two);
-        sums_of_four(&common, in + FOUR, error + FOUR, &own, two);
-        sums = put_two(sums, two);
+    const int8_t *const end = in + n;
+    for (const int8_t *const most = in + n / SIXTEEN * SIXTEEN; in != most; in += SIXTEEN, error += SIXTEEN) {
+        for (uint32_t i = 0; i < SIXTEEN; i += FOUR) {
+            sums_of_four(&common, in + i, error + i, &own, two);
+            sums = put_two(sums, two);
+        }
     }
-    if (n % EIGHT != 0) {
+    for (; in != end; in += FOUR, error += FOUR) {
         sums_of_four(&common, in, error, &own, two);
-        put_two(sums, two);
+        sums = put_two(sums, two);
     }
     *extent = own;
 }
@@ -113,12 +114,13 @@ static inline uint32_t four_bytes(const uint32_t two[2], int32_t multiplier, int
 
 static inline __attribute__((always_inline)) void write_lanes(const int8_t *sums, uint32_t n, int32_t multiplier,
                                                               int32_t start, bool within, int8_t *out) {
-    uint32_t two[2];
-    for (const int8_t *const end = out + n / EIGHT * EIGHT; out != end; out += EIGHT) {
-        sums = next_two(sums, two);
-        store_word(out, four_bytes(two, multiplier, start, within));
-        sums = next_two(sums, two);
-        store_word(out + FOUR, four_bytes(two, multiplier, start, within));
+    uint32_t two[2], bytes[2];
+    for (const int8_t *const end = out + n / EIGHT * EIGHT; out != end;) {
+        for (uint32_t i = 0; i < 2; i++) {
+            sums = next_two(sums, two);
+            bytes[i] = four_bytes(two, multiplier, start, within);
+        }
+        out = put_two(out, bytes);
     }
     if (n % EIGHT != 0) {
         next_two(sums, two);

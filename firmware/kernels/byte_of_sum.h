@@ -24,20 +24,22 @@ static inline int8_t quick_byte(int32_t sum, int32_t multiplier, int32_t zero) {
 
 #define FOUR_BYTES                                                                                                     \
     "ldm %0!, {r4-r6, r8}\n\t"                                                                                         \
-    "smmlar r4, r4, %3, %4\n\tsmmlar r5, r5, %3, %4\n\tsmmlar r6, r6, %3, %4\n\tsmmlar r8, r8, %3, %4\n\t"              \
+    "smmlar r4, r4, %3, %4\n\tsmmlar r5, r5, %3, %4\n\tsmmlar r6, r6, %3, %4\n\tsmmlar r8, r8, %3, %4\n\t"             \
     "orr r4, r4, r5, lsl #8\n\torr r6, r6, r8, lsl #8\n\torr r4, r4, r6, lsl #16\n\t"                                  \
     "eor r4, r4, %5\n\t"                                                                                               \
     "str r4, [%1], #4\n\t"
 
 static inline int8_t *pack_bytes_within(const int32_t *sums, const int32_t *end, int32_t multiplier, int32_t zero,
                                         int8_t *out) {
-    __asm__ volatile("b 2f\n\t"
-                     "1:\n\t" FOUR_BYTES FOUR_BYTES "2:\n\t"
-                     "cmp %0, %2\n\t"
-                     "bne 1b\n\t"
-                     : "+r"(sums), "+r"(out)
-                     : "r"(end), "r"(multiplier), "r"(zero - INT8_MIN), "r"(0x80808080u)
-                     : "r4", "r5", "r6", "r8", "cc", "memory");
+    __asm__ volatile(
+        "b 2f\n\t"
+        "1:\n\t" FOUR_BYTES FOUR_BYTES
+        "2:\n\t"
+        "cmp %0, %2\n\t"
+        "bne 1b\n\t"
+        : "+r"(sums), "+r"(out)
+        : "r"(end), "r"(multiplier), "r"(zero - INT8_MIN), "r"(0x80808080u)
+        : "r4", "r5", "r6", "r8", "cc", "memory");
     return out;
 }
 

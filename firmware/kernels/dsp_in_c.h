@@ -40,7 +40,12 @@ static inline uint32_t hold_lanes_s8(uint32_t lanes) {
 
 static inline uint32_t hold_lanes_u8(uint32_t lanes) {
     const int32_t low = (int16_t)(lanes & 0xFFFFu), high = (int16_t)(lanes >> 16);
-    return low_lanes((uint32_t)(low < 0 ? 0 : low > 255 ? 255 : low), (uint32_t)(high < 0 ? 0 : high > 255 ? 255 : high));
+    return low_lanes((uint32_t)(low < 0     ? 0
+                                : low > 255 ? 255
+                                            : low),
+                     (uint32_t)(high < 0     ? 0
+                                : high > 255 ? 255
+                                             : high));
 }
 
 static inline uint32_t hold_u7(uint32_t value) {

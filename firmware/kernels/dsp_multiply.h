@@ -159,9 +159,7 @@ static inline uint32_t where_lanes_at_least(uint32_t a, uint32_t b, uint32_t yes
 
 /* Both words' smaller lanes, signed, and the larger ones: SSUB16, and SEL twice. */
 static inline void order_lanes(uint32_t a, uint32_t b, uint32_t *smaller, uint32_t *larger) {
-    __asm__("ssub16 %0, %2, %3\n\tsel %0, %3, %2\n\tsel %1, %2, %3"
-            : "=&r"(*smaller), "=&r"(*larger)
-            : "r"(a), "r"(b));
+    __asm__("ssub16 %0, %2, %3\n\tsel %0, %3, %2\n\tsel %1, %2, %3" : "=&r"(*smaller), "=&r"(*larger) : "r"(a), "r"(b));
 }
 
 /* Each lane becomes that of `lanes` where that is smaller, signed, or larger: SSUB16, SEL. */

@@ -48,18 +48,8 @@ static inline float clamp_f32(float v, float least, float most) {
     return raised > most ? most : raised;
 }
 
-/* clamp_f32() to limits on both sides of 0: VMAXNM and VMINNM, which may take -0 for +0, on Cortex-M7. */
-static inline float clamp_around_0_f32(float v, float least, float most) {
-#if defined(CORTEX_M7)
-    __asm__("vmaxnm.f32 %0, %0, %1\n\tvminnm.f32 %0, %0, %2" : "+&t"(v) : "t"(least), "t"(most));
-    return v;
-#else
-    return clamp_f32(v, least, most);
-#endif
-}
-
 /* Give an input the sum of its error: as its first error; or as a further one, which is added. */
 static inline void give_error_f32(float *error, float sum, bool further) {
-    const float own = clamp_around_0_f32(sum, -MOST_F32, MOST_F32);
-    *error = further ? clamp_around_0_f32(*error + own, -MOST_F32, MOST_F32) : own;
+    const float own = float32_hold(sum, -MOST_F32, MOST_F32);
+    *error = further ? float32_hold(*error + own, -MOST_F32, MOST_F32) : own;
 }

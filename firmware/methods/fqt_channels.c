@@ -3,7 +3,7 @@
 #include "kernels/error_norms_f32.h"
 #include "methods/fqt.h"
 
-enum { FOUR = 4 };
+enum { FOUR = 4, FEW = 16 /* channels whose norms are sorted */ };
 
 float fqt_share(const fqt_settings_t *settings, float loss, float largest) {
     const float least = settings->lambda_min, most = settings->lambda_max;
@@ -51,9 +51,41 @@ static __attribute__((noinline)) uint32_t replace_least(const uint32_t *norms, u
     return norms[heap[0]];
 }
 
-/* The smallest of the `count` largest norms; how many of those that equal it belong to them goes to `equal`. A heap of
-   channels, with the smallest norm first, meets each norm once. */
-static uint32_t least_kept(const uint32_t *norms, uint32_t n, uint32_t count, uint16_t *heap, uint32_t *equal) {
+/* Put a norm among sorted ones, the largest first, in the place of the last; before the first is a larger one. */
+static inline void insert(uint32_t *last, uint32_t norm) {
+    for (; last[-1] < norm; last--) {
+        *last = last[-1];
+    }
+    *last = norm;
+}
+
+/* The smallest of the `count` largest norms; how many of those that equal it belong to them goes to `equal`. Few are
+   sorted, and meet each norm once. */
+static uint32_t least_of_few(const uint32_t *norms, uint32_t n, uint32_t count, uint32_t *equal) {
+    uint32_t sorted[1 + FEW] = {UINT32_MAX}, *const last = sorted + count, i = 0;
+    for (; i < count; i++) {
+        insert(sorted + 1 + i, norms[i]);
+    }
+    for (const uint32_t *four = norms + i; n - i >= FOUR; i += FOUR, four += FOUR) {
+        for (uint32_t j = 0; j < FOUR; j++) {
+            if (four[j] > *last) {
+                insert(last, four[j]);
+            }
+        }
+    }
+    for (; i < n; i++) {
+        if (norms[i] > *last) {
+            insert(last, norms[i]);
+        }
+    }
+    for (*equal = 1; last[-(int32_t)*equal] == *last;) {
+        ++*equal;
+    }
+    return *last;
+}
+
+/* The same of many, which a heap of channels with the smallest norm first holds. */
+static uint32_t least_of_many(const uint32_t *norms, uint32_t n, uint32_t count, uint16_t *heap, uint32_t *equal) {
     const uint32_t last = count - 1;
     for (uint32_t i = 0; i < count; i++) {
         heap[i] = (uint16_t)i;
@@ -100,7 +132,8 @@ static inline void take_large(list_t *list, uint32_t norm, uint32_t channel) {
 void fqt_select(const uint32_t *norms, uint32_t n, uint32_t count, uint16_t *kept) {
     list_t list = {.next = kept};
     uint32_t i = 0;
-    list.least = least_kept(norms, n, count, kept, &list.equal);
+    list.least =
+        count <= FEW ? least_of_few(norms, n, count, &list.equal) : least_of_many(norms, n, count, kept, &list.equal);
     for (const uint32_t *four = norms; n - i >= FOUR; i += FOUR, four += FOUR) {
         for (uint32_t j = 0; j < FOUR; j++) {
             take_large(&list, four[j], i + j);
