@@ -13,7 +13,7 @@ typedef struct {
     const fqt_sample_t *sample;
     model_t *model;
     uint64_t arrived;                   /* bit v - 1: value v has an error */
-    affine8_error_t error[PLAN_LENGTH]; /* scale and zero point of it, in affine8 */
+    affine8_error_t error[PLAN_LENGTH]; /* scale and zero point of it, in affine8; 0 in float32 */
     failure_t failure;
 } way_back_t;
 
@@ -201,6 +201,7 @@ static void hand_on(way_back_t *way, uint8_t l, uint8_t read, const fqt_kept_t *
         give_s8(way, l, read, kept);
     } else {
         give_f32(way, l, read, kept);
+        way->error[value] = (affine8_error_t){.s = 0.0f};
     }
     way->arrived |= UINT64_C(1) << (value - 1);
     count_products(way, l, kept->count);
@@ -262,6 +263,7 @@ static void begin(way_back_t *way) {
     way->arrived = UINT64_C(1) << (n - 1);
     if (graph_value_format(&model->file, n) == FORMAT_FLOAT32) {
         float32_logits_error(model, way->sample->label);
+        way->error[n] = (affine8_error_t){.s = 0.0f};
         return;
     }
     way->error[n] = affine8_logits_error(value_of(way, n), model_classes(model), affine8_value(model, n).s,
