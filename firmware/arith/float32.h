@@ -35,7 +35,7 @@ static inline float float32_least(float a, float b) {
     __asm__("vminnm.f32 %0, %0, %1" : "+t"(a) : "t"(b));
     return a;
 #else
-    return b < a ? b : a;
+    return a > b ? b : a;
 #endif
 }
 
@@ -44,7 +44,7 @@ static inline float float32_most(float a, float b) {
     __asm__("vmaxnm.f32 %0, %0, %1" : "+t"(a) : "t"(b));
     return a;
 #else
-    return b > a ? b : a;
+    return a < b ? b : a;
 #endif
 }
 

@@ -25,7 +25,7 @@ static bool by_words(uintptr_t to, uintptr_t from) {
 void *memcpy(void *restrict to, const void *restrict from, size_t n) {
     uint8_t *out = to;
     const uint8_t *in = from;
-    if (((uintptr_t)to | (uintptr_t)from) % WORD == 0) {
+    if (_Alignof(word_t) < WORD && ((uintptr_t)to | (uintptr_t)from) % WORD == 0) { /* else the next loop does */
         for (; n >= FOUR_WORDS; n -= FOUR_WORDS, out += FOUR_WORDS, in += FOUR_WORDS) {
             *(four_words_t *)(void *)out = *(const four_words_t *)(const void *)in;
         }
