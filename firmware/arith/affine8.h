@@ -40,12 +40,12 @@ int32_t affine8_round(float x, bool floors);
 
 /* How many steps a real number is from 0, at most 512. */
 static inline int32_t affine8_steps(float x, float j, bool floors) {
-    const float far = 512.0f, scaled = x * j;
-    const float raised = scaled < -far ? -far : scaled, held = raised > far ? far : raised;
+    const float far = 512.0f, held = float32_hold(x * j, -far, far);
     return floors ? affine8_round(held, true) : (int32_t)float32_round(held);
 }
 
 static inline int8_t affine8_quantize(float x, float j, int8_t z, bool floors) {
     const int32_t q = z + affine8_steps(x, j, floors);
-    return (int8_t)(q < INT8_MIN ? INT8_MIN : q > INT8_MAX ? INT8_MAX : q);
+    const int32_t raised = q < INT8_MIN ? INT8_MIN : q;
+    return (int8_t)(raised > INT8_MAX ? INT8_MAX : raised);
 }

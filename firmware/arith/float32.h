@@ -29,6 +29,30 @@ float exp32(float x);
 /* The natural logarithm of a normal x > 0. */
 float log32(float x);
 
+/* The smaller and the larger of two numbers, of which +0 and -0 are the same: VMINNM and VMAXNM on Cortex-M7. */
+static inline float float32_least(float a, float b) {
+#if defined(CORTEX_M7)
+    __asm__("vminnm.f32 %0, %0, %1" : "+t"(a) : "t"(b));
+    return a;
+#else
+    return a > b ? b : a;
+#endif
+}
+
+static inline float float32_most(float a, float b) {
+#if defined(CORTEX_M7)
+    __asm__("vmaxnm.f32 %0, %0, %1" : "+t"(a) : "t"(b));
+    return a;
+#else
+    return a < b ? b : a;
+#endif
+}
+
+/* x held in least..most, which are not 0. */
+static inline float float32_hold(float x, float least, float most) {
+    return float32_least(float32_most(x, least), most);
+}
+
 /* x rounded to an integer, half to even, for |x| < 2^22: the sum has no bits left for a fraction. */
 static inline float float32_round(float x) {
     const float shift = 0x1.8p23f;

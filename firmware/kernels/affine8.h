@@ -7,6 +7,7 @@
    (docs/arithmetic-fqt.md, section 10): formats/affine8.h and formats/tflite8_sizes.h. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "arith/affine8.h"
@@ -89,8 +90,10 @@ typedef struct {
 
 affine8_extent_t affine8_extent_s32(const int32_t *sums, uint32_t n);
 
-/* out[i] = clamp(zero + R(sums[i], factor), -128, 127). `out` may begin at the same address as `sums`. */
-void affine8_requantize_s32(const int32_t *sums, uint32_t n, affine8_factor_t factor, int8_t zero, int8_t *out);
+/* out[i] = clamp(zero + R(sums[i], factor), -128, 127). `within`: the caller knows that the clamp changes none. `out` may
+   begin at the same address as `sums`. */
+void affine8_requantize_s32(const int32_t *sums, uint32_t n, affine8_factor_t factor, int8_t zero, bool within,
+                            int8_t *out);
 
 /* gradient[i] += c * float(sums[i]), the product rounded before it is added; the sums of one channel at a time are
    `sum_step` apart, its gradients `step`. */

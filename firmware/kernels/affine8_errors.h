@@ -16,7 +16,7 @@ typedef void affine8_fill_t(const void *context, uint32_t first, uint32_t n, int
 /* The extent of all sums, and then what affine8_requantize_s32() makes of them, to the output that they are for. */
 typedef struct {
     affine8_extent_t (*measure)(const void *context, uint32_t n);
-    void (*write)(const void *context, uint32_t n, affine8_factor_t factor, int8_t zero);
+    void (*write)(const void *context, uint32_t n, affine8_factor_t factor, int8_t zero, bool within);
 } affine8_passes_t;
 
 /* An integer tensor of `n` sums, each worth c. */

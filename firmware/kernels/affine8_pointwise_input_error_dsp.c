@@ -12,7 +12,7 @@ enum {
     LEAST_POSITIONS = 8, /* for which that is worth while */
 };
 
-/* Four channels, `n` of which are there; the first 4 - n have weights of 0. */
+/* Four channels, the last `n` of which are there. */
 typedef struct {
     const int8_t *error; /* of the first that is there */
     uint32_t n, step;    /* step: from position to position */
@@ -24,11 +24,10 @@ static inline uint32_t errors_at(const four_errors_t *four, const int8_t *error)
     if (four->n == FOUR) {
         return load_word(error);
     }
-    uint32_t word = four_times(four->zero);
-    for (uint32_t i = 0; i < four->n; i++) {
-        word = word >> 8 | ((uint32_t)error[i] & 0xFFu) << 24;
-    }
-    return word;
+    const int8_t *const last = error + four->n - 1;
+    const int32_t third = four->n > 1 ? last[-1] : four->zero, second = four->n > 2 ? last[-2] : four->zero;
+    return low_lanes((uint32_t)(four->zero & 0xFF) | (uint32_t)(second & 0xFF) << 8,
+                     (uint32_t)(third & 0xFF) | (uint32_t)*last << 8);
 }
 
 /* Add the products of `taps` inputs of each position, which are `pitch` sums apart; or begin with them. */
@@ -50,19 +49,19 @@ static void spread(const four_errors_t *four, const four_weights_t *wide, uint32
     }
 }
 
-/* Channels o..o + 3, for inputs first..first + taps - 1. If the channels are no whole fours, the last four begin with
-   channels of the four before. */
+/* Channels o..o + 3, or those up to the last, for inputs first..first + taps - 1. The weights of those that are not there
+   do not matter: their errors are 0. */
 static void add_four(const affine8_errors_t *errors, uint32_t o, const int8_t *weights, int8_t weight_zero,
                      const layer_shape_t *shape, uint32_t first, uint32_t taps, int32_t *acc) {
-    const uint32_t count = errors->count, n = count < FOUR ? count : FOUR, from = o + n <= count ? o : count - n;
-    const four_errors_t four = {.error = errors->error + from, .n = n, .step = count, .zero = errors->zero};
+    const uint32_t count = errors->count, n = count - o < FOUR ? count - o : FOUR;
+    const four_errors_t four = {.error = errors->error + o, .n = n, .step = count, .zero = errors->zero};
     const int8_t *rows[FOUR];
     four_weights_t wide[MOST_TAPS];
     for (uint32_t i = 0; i < FOUR; i++) {
         const uint32_t place = i + n < FOUR ? 0 : i + n - FOUR;
-        rows[i] = weights + errors->kept[from + place] * shape->in_c + first;
+        rows[i] = weights + errors->kept[o + place] * shape->in_c + first;
     }
-    four_channels_widen(rows, taps, weight_zero, o - from + FOUR - n, wide);
+    four_channels_widen(rows, taps, weight_zero, 0, wide);
     spread(&four, wide, taps, shape->in_c, (uint32_t)shape->in_h * shape->in_w, o == 0, acc + first);
 }
 

@@ -15,8 +15,8 @@ static inline __attribute__((always_inline)) affine8_error_t quantize_floats(ele
     float low = 0.0f, high = 0.0f;
     for (uint32_t i = 0; i < n; i++) {
         const float x = element(context, i);
-        low = x < low ? x : low;
-        high = x > high ? x : high;
+        low = float32_least(low, x);
+        high = float32_most(high, x);
     }
     if (high - low < LEAST_WIDTH) {
         memset(out, 0, n);

@@ -11,6 +11,7 @@ enum { BLOCK = 64 /* sums that are on the stack at a time */, STEPS = 255, MIDDL
 typedef struct {
     affine8_error_t error;
     bool zero, exact;
+    bool within; /* rescaled, no byte is cut off */
     affine8_factor_t factor;
 } scaling_t;
 
@@ -68,19 +69,27 @@ static scaling_t by_running(const affine8_extent_t *extent, float c, const affin
     return scaling;
 }
 
+static bool is_within(const affine8_extent_t *extent, const scaling_t *scaling) {
+    const int32_t zero = scaling->error.z;
+    return !scaling->exact && zero + affine8_rescale(extent->least, scaling->factor) >= INT8_MIN &&
+           zero + affine8_rescale(extent->most, scaling->factor) <= INT8_MAX;
+}
+
 static scaling_t scaling_of(const affine8_tensor_t *tensor, const affine8_rule_t *rule) {
     const affine8_extent_t extent = extent_of(tensor);
     const uint32_t width = (uint32_t)extent.most - (uint32_t)extent.least;
     if (width == 0 || tensor->c == 0.0f || (rule->running != NULL && tensor->c < LEAST_WORTH)) {
         return (scaling_t){.zero = true};
     }
-    return rule->running != NULL ? by_running(&extent, tensor->c, rule)
-                                 : by_itself(&extent, width, tensor->c, rule->floors);
+    scaling_t scaling = rule->running != NULL ? by_running(&extent, tensor->c, rule)
+                                              : by_itself(&extent, width, tensor->c, rule->floors);
+    scaling.within = is_within(&extent, &scaling);
+    return scaling;
 }
 
 static void write_sums(const int32_t *sums, uint32_t n, const scaling_t *scaling, int8_t *out) {
     if (!scaling->exact) {
-        affine8_requantize_s32(sums, n, scaling->factor, scaling->error.z, out);
+        affine8_requantize_s32(sums, n, scaling->factor, scaling->error.z, scaling->within, out);
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -96,7 +105,8 @@ affine8_error_t affine8_quantize_sums(const affine8_tensor_t *tensor, const affi
     } else if (tensor->fill == NULL) {
         write_sums(tensor->context, tensor->n, &scaling, out);
     } else if (tensor->passes != NULL) {
-        tensor->passes->write(tensor->context, tensor->n, scaling.exact ? same : scaling.factor, scaling.error.z);
+        tensor->passes->write(tensor->context, tensor->n, scaling.exact ? same : scaling.factor, scaling.error.z,
+                              scaling.within);
     } else {
         for (uint32_t first = 0; first < tensor->n; first += BLOCK) {
             int32_t sums[BLOCK];

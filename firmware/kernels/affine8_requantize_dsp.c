@@ -114,6 +114,15 @@ void affine8_requantize_channels(const int32_t *sums, uint32_t positions, uint32
     }
 }
 
+/* Of sums that all become bytes without a clamp. */
+APART void bytes_within(const int32_t *sums, uint32_t n, int32_t multiplier, int32_t zero, int8_t *out) {
+    const int32_t *const eights = sums + n / 8 * 8;
+    out = pack_bytes_within(sums, eights, multiplier, zero, out);
+    for (uint32_t i = 0; i < n % 8; i++) {
+        out[i] = quick_byte(eights[i], multiplier, zero);
+    }
+}
+
 APART void bytes_of_sums(const int32_t *sums, uint32_t n, int32_t multiplier, int32_t zero, int8_t *out) {
     const int32_t *const end = sums + n, *const fours = sums + n / 4 * 4;
     for (; sums != fours; out += 4) {
@@ -129,9 +138,10 @@ APART void bytes_of_sums(const int32_t *sums, uint32_t n, int32_t multiplier, in
     }
 }
 
-void affine8_requantize_s32(const int32_t *sums, uint32_t n, affine8_factor_t factor, int8_t zero, int8_t *out) {
+void affine8_requantize_s32(const int32_t *sums, uint32_t n, affine8_factor_t factor, int8_t zero, bool within,
+                            int8_t *out) {
     if (byte_is_quick(factor)) {
-        bytes_of_sums(sums, n, byte_multiplier(factor), zero, out);
+        (within ? bytes_within : bytes_of_sums)(sums, n, byte_multiplier(factor), zero, out);
         return;
     }
     const int32_t none = 0;

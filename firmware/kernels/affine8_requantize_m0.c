@@ -146,7 +146,9 @@ void affine8_requantize_channels(const int32_t *sums, uint32_t positions, uint32
     }
 }
 
-void affine8_requantize_s32(const int32_t *sums, uint32_t n, affine8_factor_t factor, int8_t zero, int8_t *out) {
+void affine8_requantize_s32(const int32_t *sums, uint32_t n, affine8_factor_t factor, int8_t zero, bool within,
+                            int8_t *out) {
+    (void)within;
     const run_t run = {.sums = sums,
                        .out = out,
                        .m = factor.m,

@@ -12,7 +12,7 @@
    because a slope is -64..192; those of the first half of the elements lie where the output will, those of the second
    half where the error was. Both have been read by then, and each is written after the sums there have been. */
 
-enum { FOUR = 4, EIGHT = 8, WORD = 4 };
+enum { FOUR = 4, EIGHT = 8, SIXTEEN = 16, WORD = 4 };
 
 /* The elements that these passes take by fours, in two halves; a few are left at the end. */
 static uint32_t half_of(uint32_t n) {
@@ -29,28 +29,53 @@ typedef struct {
     uint32_t least, most;
 } lanes_extent_t;
 
-static inline void include(lanes_extent_t *extent, uint32_t lanes) {
-    extent->least = where_lanes_at_least(lanes, extent->least, extent->least, lanes);
-    extent->most = where_lanes_at_least(lanes, extent->most, lanes, extent->most);
+/* Two words: the larger ones of their lanes can only be the most, the smaller ones the least. */
+static inline void include(lanes_extent_t *extent, const uint32_t two[2]) {
+    uint32_t smaller, larger;
+    order_lanes(two[0], two[1], &smaller, &larger);
+    lower_lanes(&extent->least, smaller);
+    raise_lanes(&extent->most, larger);
 }
 
-/* The sums of elements first..first + n - 1, with their bias, go to `sums`. */
+/* What the elements have in common. */
+typedef struct {
+    const int16_t *slopes; /* of the input 0 */
+    uint32_t negative_zero;
+    int32_t bias;
+} common_t;
+
+/* The sums of four elements, with their bias. */
+static inline void sums_of_four(const common_t *common, const int8_t *in, const int8_t *error, lanes_extent_t *extent,
+                                uint32_t two[2]) {
+    const int16_t *const slopes = common->slopes;
+    const int32_t bias = common->bias;
+    const uint32_t word = load_word(error), even = add_even_lanes(common->negative_zero, word),
+                   odd = add_odd_lanes(common->negative_zero, word);
+    two[0] = low_lanes((uint32_t)sum_of_low_product(bias, even, (uint32_t)slopes[in[0]]),
+                       (uint32_t)sum_of_low_product(bias, odd, (uint32_t)slopes[in[1]]));
+    two[1] = low_lanes((uint32_t)sum_of_top_product(bias, even, (uint32_t)slopes[in[2]]),
+                       (uint32_t)sum_of_top_product(bias, odd, (uint32_t)slopes[in[3]]));
+    include(extent, two);
+}
+
+/* The sums of elements first..first + n - 1 go to `sums`. */
 static void measure_half(const affine8_sloped_t *sloped, uint32_t first, uint32_t n, int8_t *sums,
                          lanes_extent_t *extent) {
     const int8_t *in = sloped->in + first, *error = sloped->error + first;
-    const int16_t *const slopes = sloped->slopes - INT8_MIN;
-    const uint32_t lane = (uint32_t)-sloped->zero, negative_zero = low_lanes(lane, lane);
-    const int32_t bias = bias_of(sloped);
+    const uint32_t lane = (uint32_t)-sloped->zero;
+    const common_t common = {
+        .slopes = sloped->slopes - INT8_MIN, .negative_zero = low_lanes(lane, lane), .bias = bias_of(sloped)};
     lanes_extent_t own = *extent;
-    for (const int8_t *const end = in + n; in != end; in += FOUR, error += FOUR) {
-        const uint32_t word = load_word(error), even = add_even_lanes(negative_zero, word),
-                       odd = add_odd_lanes(negative_zero, word);
-        const uint32_t two[2] = {low_lanes((uint32_t)sum_of_low_product(bias, even, (uint32_t)slopes[in[0]]),
-                                           (uint32_t)sum_of_low_product(bias, odd, (uint32_t)slopes[in[1]])),
-                                 low_lanes((uint32_t)sum_of_top_product(bias, even, (uint32_t)slopes[in[2]]),
-                                           (uint32_t)sum_of_top_product(bias, odd, (uint32_t)slopes[in[3]]))};
-        include(&own, two[0]);
-        include(&own, two[1]);
+    uint32_t two[2];
+    const int8_t *const end = in + n;
+    for (const int8_t *const most = in + n / SIXTEEN * SIXTEEN; in != most; in += SIXTEEN, error += SIXTEEN) {
+        for (uint32_t i = 0; i < SIXTEEN; i += FOUR) {
+            sums_of_four(&common, in + i, error + i, &own, two);
+            sums = put_two(sums, two);
+        }
+    }
+    for (; in != end; in += FOUR, error += FOUR) {
+        sums_of_four(&common, in, error, &own, two);
         sums = put_two(sums, two);
     }
     *extent = own;
@@ -75,39 +100,81 @@ static affine8_extent_t measure(const void *context, uint32_t n) {
     return affine8_extent_of(&spread);
 }
 
-/* R(a, m, n) for n in 17..24, of sums with a bias: the product with m * 2^(32 - n) has 16 bits of fraction after SMLAW,
-   of which the bias has none. */
-static void write_half(const int8_t *sums, uint32_t n, affine8_factor_t factor, int32_t zero, int32_t bias,
-                       int8_t *out) {
-    const int32_t multiplier = byte_multiplier(factor);
-    const int32_t start = (int32_t)((uint32_t)zero << 16) + (1 << 15) - (int32_t)(((int64_t)bias * multiplier) >> 16);
-    for (const int8_t *const end = out + n; out != end; out += FOUR, sums += 2 * WORD) {
-        uint32_t two[2];
-        load_two(sums, two);
-        out[0] = (int8_t)upper_as_byte(add_wide_low_product(start, multiplier, two[0]));
-        out[1] = (int8_t)upper_as_byte(add_wide_top_product(start, multiplier, two[0]));
-        out[2] = (int8_t)upper_as_byte(add_wide_low_product(start, multiplier, two[1]));
-        out[3] = (int8_t)upper_as_byte(add_wide_top_product(start, multiplier, two[1]));
+/* R(a, m, n) for n in 17..24, of four sums with a bias: the product with m * 2^(32 - n) has 16 bits of fraction after
+   SMLAW, of which the bias has none. `start` is 128 too much, so that no byte has a sign. Where they are not all
+   `within`, which the compiler knows, they are held. */
+static inline uint32_t four_bytes(const uint32_t two[2], int32_t multiplier, int32_t start, bool within) {
+    const uint32_t first = (uint32_t)add_wide_low_product(start, multiplier, two[0]),
+                   second = (uint32_t)add_wide_top_product(start, multiplier, two[0]),
+                   third = (uint32_t)add_wide_low_product(start, multiplier, two[1]),
+                   fourth = (uint32_t)add_wide_top_product(start, multiplier, two[1]);
+    const uint32_t even = high_lanes(first, third), odd = high_lanes(second, fourth);
+    return (within ? even | odd << 8 : hold_lanes_u8(even) | hold_lanes_u8(odd) << 8) ^ 0x80808080u;
+}
+
+static inline __attribute__((always_inline)) void write_lanes(const int8_t *sums, uint32_t n, int32_t multiplier,
+                                                              int32_t start, bool within, int8_t *out) {
+    uint32_t two[2], bytes[2];
+    for (const int8_t *const end = out + n / EIGHT * EIGHT; out != end;) {
+        for (uint32_t i = 0; i < 2; i++) {
+            sums = next_two(sums, two);
+            bytes[i] = four_bytes(two, multiplier, start, within);
+        }
+        out = put_two(out, bytes);
+    }
+    if (n % EIGHT != 0) {
+        next_two(sums, two);
+        store_word(out, four_bytes(two, multiplier, start, within));
     }
 }
 
-static void write_half_by_any(const int8_t *sums, uint32_t n, affine8_factor_t factor, int32_t zero, int32_t bias,
-                              int8_t *out) {
-    for (const int8_t *const end = out + n; out != end; out += 2, sums += WORD) {
+/* A half of the elements, its sums, and how they become bytes. */
+typedef struct {
+    const int8_t *sums;
+    uint32_t n;
+    int32_t bias;
+    affine8_factor_t factor;
+    int32_t zero;
+    int8_t *out;
+} half_t;
+
+static int32_t start_of(const half_t *half) {
+    const int32_t of_bias = (int32_t)(((int64_t)half->bias * byte_multiplier(half->factor)) >> 16);
+    return (int32_t)((uint32_t)(half->zero - INT8_MIN) << 16) + (1 << 15) - of_bias;
+}
+
+static void write_within(const half_t *half) {
+    write_lanes(half->sums, half->n, byte_multiplier(half->factor), start_of(half), true, half->out);
+}
+
+static void write_held(const half_t *half) {
+    write_lanes(half->sums, half->n, byte_multiplier(half->factor), start_of(half), false, half->out);
+}
+
+static void write_by_any(const half_t *half) {
+    const int8_t *sums = half->sums;
+    for (int8_t *out = half->out; out != half->out + half->n; out += 2, sums += WORD) {
         const uint32_t lanes = load_word(sums);
-        out[0] = any_byte(lane_s16(lanes, 0) - bias, factor, zero);
-        out[1] = any_byte(lane_s16(lanes, 1) - bias, factor, zero);
+        out[0] = any_byte(lane_s16(lanes, 0) - half->bias, half->factor, half->zero);
+        out[1] = any_byte(lane_s16(lanes, 1) - half->bias, half->factor, half->zero);
     }
 }
 
-static void write(const void *context, uint32_t n, affine8_factor_t factor, int8_t zero) {
+static void write(const void *context, uint32_t n, affine8_factor_t factor, int8_t zero, bool within) {
     const affine8_sloped_t *sloped = context;
-    const uint32_t half = half_of(n);
-    const int32_t bias = bias_of(sloped);
     const bool quick = byte_is_quick(factor) && factor.n <= 24;
-    (quick ? write_half : write_half_by_any)(sloped->out, half, factor, zero, bias, sloped->out);
-    (quick ? write_half : write_half_by_any)(sloped->error, half, factor, zero, bias, sloped->out + half);
-    for (uint32_t i = 2 * half; i < n; i++) {
+    void (*const write_half)(const half_t *) = !quick ? write_by_any : within ? write_within : write_held;
+    half_t half = {.sums = sloped->out,
+                   .n = half_of(n),
+                   .bias = bias_of(sloped),
+                   .factor = factor,
+                   .zero = zero,
+                   .out = sloped->out};
+    write_half(&half);
+    half.sums = sloped->error;
+    half.out += half.n;
+    write_half(&half);
+    for (uint32_t i = 2 * half.n; i < n; i++) {
         sloped->out[i] = any_byte(affine8_sloped(sloped, i), factor, zero);
     }
 }

@@ -4,7 +4,7 @@
 #include "kernels/affine8_spread.h"
 #include "kernels/dsp.h"
 
-/* The first four of the sums up to `end`, some fours, that are not all within an extent, or `end`. */
+/* The first eight of the sums up to `end`, some eights, that are not all within an extent, or `end`. */
 #if defined(__ARM_FEATURE_DSP) && !defined(KERNELS_DSP_IN_C)
 
 static inline const int32_t *affine8_skip_within(const int32_t *sums, const int32_t *end,
@@ -13,17 +13,18 @@ static inline const int32_t *affine8_skip_within(const int32_t *sums, const int3
         "1:\n\t"
         "cmp %0, %1\n\t"
         "beq 3f\n\t"
-        "ldm %0!, {r4-r6, r8}\n\t"
-        "add r4, %2\n\tcmp r4, %3\n\tbhi 2f\n\t"
-        "add r5, %2\n\tcmp r5, %3\n\tbhi 2f\n\t"
-        "add r6, %2\n\tcmp r6, %3\n\tbhi 2f\n\t"
-        "add r8, %2\n\tcmp r8, %3\n\tbls 1b\n\t"
-        "2:\n\t"
-        "subs %0, #16\n\t"
+        "ldm %0!, {r4-r11}\n\t"
+        "add r4, %2\n\tadd r5, %2\n\tadd r6, %2\n\tadd r7, %2\n\t"
+        "add r8, %2\n\tadd r9, %2\n\tadd r10, %2\n\tadd r11, %2\n\t"
+        "cmp r4, %3\n\t" /* and so on, while they are within */
+        "itttt ls\n\tcmpls r5, %3\n\tcmpls r6, %3\n\tcmpls r7, %3\n\tcmpls r8, %3\n\t"
+        "ittt ls\n\tcmpls r9, %3\n\tcmpls r10, %3\n\tcmpls r11, %3\n\t"
+        "bls 1b\n\t"
+        "subs %0, #32\n\t"
         "3:\n\t"
         : "+l"(sums)
         : "r"(end), "r"(spread->lift), "r"(spread->width)
-        : "r4", "r5", "r6", "r8", "cc", "memory");
+        : "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "cc", "memory");
     return sums;
 }
 
@@ -31,9 +32,13 @@ static inline const int32_t *affine8_skip_within(const int32_t *sums, const int3
 
 static inline const int32_t *affine8_skip_within(const int32_t *sums, const int32_t *end,
                                                  const affine8_spread_t *spread) {
-    while (sums != end && affine8_is_within(spread, sums[0]) && affine8_is_within(spread, sums[1]) &&
-           affine8_is_within(spread, sums[2]) && affine8_is_within(spread, sums[3])) {
-        sums += 4;
+    while (sums != end) {
+        for (uint32_t i = 0; i < 8; i++) {
+            if (!affine8_is_within(spread, sums[i])) {
+                return sums;
+            }
+        }
+        sums += 8;
     }
     return sums;
 }

@@ -50,6 +50,13 @@ static inline uint32_t hold_lanes_s8(uint32_t lanes) {
     return held;
 }
 
+/* Both lanes, signed, held in 0..255: USAT16. */
+static inline uint32_t hold_lanes_u8(uint32_t lanes) {
+    uint32_t held;
+    __asm__("usat16 %0, #8, %1" : "=r"(held) : "r"(lanes));
+    return held;
+}
+
 /* The value held in 0..127: USAT. */
 static inline uint32_t hold_u7(uint32_t value) {
     uint32_t held;
@@ -83,6 +90,12 @@ static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
 /* Two words of bytes, aligned to a word; put_two() returns the pointer after them: LDRD, STRD. */
 static inline void load_two(const int8_t *bytes, uint32_t two[2]) {
     __asm__ volatile("ldrd %0, %1, [%2]" : "=&r"(two[0]), "=&r"(two[1]) : "r"(bytes) : "memory");
+}
+
+/* The same, and the pointer after them. */
+static inline const int8_t *next_two(const int8_t *bytes, uint32_t two[2]) {
+    __asm__ volatile("ldrd %0, %1, [%2], #8" : "=&r"(two[0]), "=&r"(two[1]), "+&r"(bytes) : : "memory");
+    return bytes;
 }
 
 static inline int8_t *put_two(int8_t *bytes, const uint32_t two[2]) {

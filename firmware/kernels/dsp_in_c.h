@@ -38,6 +38,16 @@ static inline uint32_t hold_lanes_s8(uint32_t lanes) {
     return low_lanes((uint32_t)low, (uint32_t)high);
 }
 
+static inline uint32_t hold_lanes_u8(uint32_t lanes) {
+    const int32_t low = (int16_t)(lanes & 0xFFFFu), high = (int16_t)(lanes >> 16);
+    return low_lanes((uint32_t)(low < 0     ? 0
+                                : low > 255 ? 255
+                                            : low),
+                     (uint32_t)(high < 0     ? 0
+                                : high > 255 ? 255
+                                             : high));
+}
+
 static inline uint32_t hold_u7(uint32_t value) {
     return (int32_t)value < 0 ? 0 : value > 127 ? 127 : value;
 }
@@ -57,6 +67,11 @@ static inline const int32_t *take_four(const int32_t *words, int32_t four[4]) {
 
 static inline void load_two(const int8_t *bytes, uint32_t two[2]) {
     memcpy(two, bytes, 2 * sizeof *two);
+}
+
+static inline const int8_t *next_two(const int8_t *bytes, uint32_t two[2]) {
+    load_two(bytes, two);
+    return bytes + 2 * sizeof *two;
 }
 
 static inline int8_t *put_two(int8_t *bytes, const uint32_t two[2]) {

@@ -70,13 +70,6 @@ static inline int32_t add_wide_top_product(int32_t sum, int32_t a, uint32_t b) {
     return total;
 }
 
-/* floor(x / 2^16), held in int8: SSAT. */
-static inline int32_t upper_as_byte(int32_t x) {
-    int32_t byte;
-    __asm__("ssat %0, #8, %1, asr #16" : "=r"(byte) : "r"(x));
-    return byte;
-}
-
 /* The value held in int8: SSAT. */
 static inline int32_t as_byte(int32_t x) {
     int32_t byte;
@@ -164,6 +157,22 @@ static inline uint32_t where_lanes_at_least(uint32_t a, uint32_t b, uint32_t yes
     return chosen;
 }
 
+/* Both words' smaller lanes, signed, and the larger ones: SSUB16, and SEL twice. */
+static inline void order_lanes(uint32_t a, uint32_t b, uint32_t *smaller, uint32_t *larger) {
+    __asm__("ssub16 %0, %2, %3\n\tsel %0, %3, %2\n\tsel %1, %2, %3" : "=&r"(*smaller), "=&r"(*larger) : "r"(a), "r"(b));
+}
+
+/* Each lane becomes that of `lanes` where that is smaller, signed, or larger: SSUB16, SEL. */
+static inline void lower_lanes(uint32_t *least, uint32_t lanes) {
+    uint32_t apart;
+    __asm__("ssub16 %1, %2, %0\n\tsel %0, %0, %2" : "+r"(*least), "=&r"(apart) : "r"(lanes));
+}
+
+static inline void raise_lanes(uint32_t *most, uint32_t lanes) {
+    uint32_t apart;
+    __asm__("ssub16 %1, %2, %0\n\tsel %0, %2, %0" : "+r"(*most), "=&r"(apart) : "r"(lanes));
+}
+
 /* Loads stay before or after this: the compiler would gather them where there are not the registers for it. */
 static inline void hold_loads(void) {
     __asm__ volatile("" : : : "memory");
@@ -222,10 +231,6 @@ static inline int32_t add_wide_top_product(int32_t sum, int32_t a, uint32_t b) {
     return sum + (int32_t)(((int64_t)a * lane_s16(b, 1)) >> 16);
 }
 
-static inline int32_t upper_as_byte(int32_t x) {
-    return held_in_s8(x >> 16);
-}
-
 static inline uint32_t add_lanes_s16(uint32_t a, uint32_t b) {
     return low_lanes(a + b, (a >> 16) + (b >> 16));
 }
@@ -272,6 +277,19 @@ static inline uint32_t where_lanes_at_least(uint32_t a, uint32_t b, uint32_t yes
     const uint32_t low = lane_s16(a, 0) >= lane_s16(b, 0) ? yes : no,
                    high = lane_s16(a, 1) >= lane_s16(b, 1) ? yes : no;
     return low_lanes(low, high >> 16);
+}
+
+static inline void order_lanes(uint32_t a, uint32_t b, uint32_t *smaller, uint32_t *larger) {
+    *smaller = where_lanes_at_least(a, b, b, a);
+    *larger = where_lanes_at_least(a, b, a, b);
+}
+
+static inline void lower_lanes(uint32_t *least, uint32_t lanes) {
+    *least = where_lanes_at_least(lanes, *least, *least, lanes);
+}
+
+static inline void raise_lanes(uint32_t *most, uint32_t lanes) {
+    *most = where_lanes_at_least(lanes, *most, lanes, *most);
 }
 
 static inline void hold_loads(void) {

@@ -25,9 +25,14 @@ float softmax_loss_f32(const float *logits, uint32_t n, uint32_t label) {
 }
 
 void softmax_error_f32(const float *logits, uint32_t n, uint32_t label, float *error) {
-    const float maximum = logits[argmax_f32(logits, n)], sum = sum_of_terms(logits, n, maximum);
+    const float maximum = logits[argmax_f32(logits, n)];
+    float sum = 0.0f;
     for (uint32_t j = 0; j < n; j++) {
-        error[j] = exp32(logits[j] - maximum) / sum;
+        error[j] = exp32(logits[j] - maximum);
+        sum = sum + error[j];
+    }
+    for (uint32_t j = 0; j < n; j++) {
+        error[j] = error[j] / sum;
     }
     error[label] = error[label] - 1.0f;
 }

@@ -50,6 +50,6 @@ static inline float clamp_f32(float v, float least, float most) {
 
 /* Give an input the sum of its error: as its first error; or as a further one, which is added. */
 static inline void give_error_f32(float *error, float sum, bool further) {
-    const float own = clamp_f32(sum, -MOST_F32, MOST_F32);
-    *error = further ? clamp_f32(*error + own, -MOST_F32, MOST_F32) : own;
+    const float own = float32_hold(sum, -MOST_F32, MOST_F32);
+    *error = further ? float32_hold(*error + own, -MOST_F32, MOST_F32) : own;
 }

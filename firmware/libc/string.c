@@ -13,6 +13,11 @@ typedef uint32_t __attribute__((may_alias, aligned(1))) word_t;
 typedef uint32_t __attribute__((may_alias)) word_t;
 #endif
 
+/* Four words at their own addresses: LDM and STM. */
+typedef struct {
+    uint32_t word[4];
+} __attribute__((may_alias)) four_words_t;
+
 static bool by_words(uintptr_t to, uintptr_t from) {
     return (to | from) % _Alignof(word_t) == 0;
 }
@@ -20,6 +25,11 @@ static bool by_words(uintptr_t to, uintptr_t from) {
 void *memcpy(void *restrict to, const void *restrict from, size_t n) {
     uint8_t *out = to;
     const uint8_t *in = from;
+    if (_Alignof(word_t) < WORD && ((uintptr_t)to | (uintptr_t)from) % WORD == 0) { /* else the next loop does */
+        for (; n >= FOUR_WORDS; n -= FOUR_WORDS, out += FOUR_WORDS, in += FOUR_WORDS) {
+            *(four_words_t *)(void *)out = *(const four_words_t *)(const void *)in;
+        }
+    }
     if (by_words((uintptr_t)to, (uintptr_t)from)) {
         for (; n >= FOUR_WORDS; n -= FOUR_WORDS, out += FOUR_WORDS, in += FOUR_WORDS) {
             word_t *const to_words = (void *)out;

@@ -13,7 +13,7 @@ typedef struct {
     const fqt_sample_t *sample;
     model_t *model;
     uint64_t arrived;                   /* bit v - 1: value v has an error */
-    affine8_error_t error[PLAN_LENGTH]; /* scale and zero point of it, in affine8 */
+    affine8_error_t error[PLAN_LENGTH]; /* scale and zero point of it, in affine8; 0 in float32 */
     failure_t failure;
 } way_back_t;
 
@@ -172,8 +172,9 @@ static void give_s8(way_back_t *way, uint8_t l, uint8_t read, const fqt_kept_t *
 /* Products of a step, and not of a trace: those of the channels that are kept. */
 static void count_products(way_back_t *way, uint8_t l, uint32_t channels) {
     const graph_layer_t *layer = graph_layer(&way->model->file, l);
-    const uint64_t products = (uint64_t)layer->out_h * layer->out_w * graph_taps(layer) * channels;
-    way->model->macs += way->model->watch.running && graph_has_weights(layer) ? products : 0;
+    if (way->model->watch.running && graph_has_weights(layer)) {
+        way->model->macs += (uint64_t)layer->out_h * layer->out_w * graph_taps(layer) * channels;
+    }
 }
 
 /* To a value of float32. The error of the output is not needed any more, so that of the kept channels may take its
@@ -200,6 +201,7 @@ static void hand_on(way_back_t *way, uint8_t l, uint8_t read, const fqt_kept_t *
         give_s8(way, l, read, kept);
     } else {
         give_f32(way, l, read, kept);
+        way->error[value] = (affine8_error_t){.s = 0.0f};
     }
     way->arrived |= UINT64_C(1) << (value - 1);
     count_products(way, l, kept->count);
@@ -223,6 +225,9 @@ static void gate(const way_back_t *way, uint8_t l) {
 }
 
 static void show(const way_back_t *way, uint8_t l) {
+    if (way->model->observer == NULL) {
+        return; /* of a step nobody sees an error */
+    }
     const uint8_t y = (uint8_t)(l + 1);
     const uint32_t bytes = (uint32_t)graph_size(&way->model->file, y);
     if (graph_layer(&way->model->file, l)->format == FORMAT_FLOAT32) {
@@ -258,6 +263,7 @@ static void begin(way_back_t *way) {
     way->arrived = UINT64_C(1) << (n - 1);
     if (graph_value_format(&model->file, n) == FORMAT_FLOAT32) {
         float32_logits_error(model, way->sample->label);
+        way->error[n] = (affine8_error_t){.s = 0.0f};
         return;
     }
     way->error[n] = affine8_logits_error(value_of(way, n), model_classes(model), affine8_value(model, n).s,
@@ -266,7 +272,10 @@ static void begin(way_back_t *way) {
 }
 
 failure_t fqt_backward(const fqt_sample_t *sample) {
-    way_back_t way = {.sample = sample, .model = sample->model};
+    way_back_t way; /* its errors are there when they have arrived */
+    way.sample = sample;
+    way.model = sample->model;
+    way.failure = no_failure();
     begin(&way);
     for (uint8_t l = way.model->file.layers; l-- > way.model->training.first_backward && way.failure.code == 0;) {
         if (in_set(way.model->training.reached, l)) {

@@ -98,10 +98,9 @@ static void weight_sums(const learning_t *learning, const affine8_errors_t *erro
 }
 
 /* The channels of a list, as many as there are sums for. */
-static void learn_channels(const learning_t *learning, const uint16_t *kept, uint32_t n) {
+static void learn_channels(const learning_t *learning, const sums_layout_t *layout, const uint16_t *kept, uint32_t n) {
     const model_t *model = learning->model;
     const graph_layer_t *layer = learning->layer;
-    const sums_layout_t layout = sums_layout(layer, true);
     int8_t *buffer = model_buffer(model, PLAN_SUMS, learning->l);
     int32_t *sums = (int32_t *)(void *)buffer;
     const uint32_t channels = layer->out_c, positions = (uint32_t)layer->out_h * layer->out_w, taps = graph_taps(layer),
@@ -113,10 +112,10 @@ static void learn_channels(const learning_t *learning, const uint16_t *kept, uin
     memset(sums, 0, (taps + 1) * n * sizeof sums[0]);
     affine8_bias_gradient(&errors, positions, channels, sums + taps * n);
     if (!depthwise && n < channels) {
-        gather_channels_s8(learning->error, positions, channels, kept, n, buffer + layout.errors);
-        errors.error = buffer + layout.errors;
+        gather_channels_s8(learning->error, positions, channels, kept, n, buffer + layout->errors);
+        errors.error = buffer + layout->errors;
     }
-    weight_sums(learning, &errors, in.z, buffer + layout.scratch, sums);
+    weight_sums(learning, &errors, in.z, buffer + layout->scratch, sums);
     for (uint32_t i = 0; i < n; i++) {
         const fqt_channel_t channel = fqt_channel(layer, kept[i]);
         const int32_t *own = sums + (depthwise ? i : i * taps);
@@ -132,10 +131,11 @@ static void learn_channels(const learning_t *learning, const uint16_t *kept, uin
 }
 
 static void learn_affine8(const learning_t *learning, const fqt_kept_t *kept) {
-    const uint32_t most = sums_layout(learning->layer, true).channels;
+    const sums_layout_t layout = sums_layout(learning->layer, true);
+    const uint32_t most = layout.channels;
     for (uint32_t first = 0; first < kept->count; first += most) {
         const uint32_t left = kept->count - first;
-        learn_channels(learning, kept->kept + first, left < most ? left : most);
+        learn_channels(learning, &layout, kept->kept + first, left < most ? left : most);
     }
 }
 

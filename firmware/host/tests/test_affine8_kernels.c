@@ -277,14 +277,27 @@ static void test_sums(void) {
         }
         const affine8_extent_t extent = affine8_extent_s32(sums, n);
         CHECK(extent.least == least && extent.most == most, "the extent of %u sums", n);
-        affine8_requantize_s32(sums, n, factor, zero, out);
+        int32_t within[MOST]; /* those that no byte cuts off */
+        int8_t *bytes = take(n), *found = take(n);
+        uint32_t count = 0;
+        affine8_requantize_s32(sums, n, factor, zero, false, out);
         for (uint32_t i = 0; i < n; i++) {
             const int64_t power = INT64_C(1) << factor.n, half = factor.floors ? 0 : power / 2;
             const int64_t scaled = divide_down((int64_t)sums[i] * factor.m + half, power);
             CHECK(out[i] == naive_clamp(zero + scaled, -128, 127), "sum %d", sums[i]);
+            if (out[i] == zero + scaled) {
+                within[count] = sums[i];
+                bytes[count++] = out[i];
+            }
         }
-        affine8_requantize_s32(sums, n, factor, zero, (int8_t *)sums);
+        affine8_requantize_s32(within, count, factor, zero, true, found);
+        check_s8(found, bytes, count, "within");
+        affine8_requantize_s32(within, count, factor, zero, true, (int8_t *)within);
+        check_s8((int8_t *)within, bytes, count, "within, in place");
+        affine8_requantize_s32(sums, n, factor, zero, false, (int8_t *)sums);
         check_s8((int8_t *)sums, out, n, "in place");
+        free(bytes);
+        free(found);
         free(out);
     }
 }

@@ -83,7 +83,7 @@ class Affine8(KernelCalls):
         """Error of 8 bits from int32 sums: its range, and its values."""
         sums = self.put(self.rng.normal(0, 1 << 16, size).astype(np.int32))
         count = self.call("affine8_extent_s32", self.room(8), sums, size)
-        return count + self.call("affine8_requantize_s32", sums, size, M | 26 << 16, ERROR_ZERO, self.room(size))
+        return count + self.call("affine8_requantize_s32", sums, size, M | 26 << 16, ERROR_ZERO, False, self.room(size))
 
     def _forward(self, kernel: str, shape: Shape, weights: int, taps: int) -> int:
         x, w, layer = self.all_of_s8(shape.inputs), self.all_of_s8(weights), self._layer(shape.out_c, taps)

@@ -20,7 +20,7 @@ ELASTICZO_FP32_ROWS = (
     _row("index: the biases are not perturbed", "fp32 cls2, clipped", "methods/elasticzo_fp32.c", "i < TENSORS_OF_LAYER * settings->partition; i++", "i < TENSORS_OF_LAYER * settings->partition; i += 2", LOSSES, ""),
     _row("rounding: a product is not rounded before it is added", "fp32 full-bp", "kernels/sums_f32.h", "vmla.f32 %0", "vfma.f32 %0", OUTPUTS, "output"),
     _row("index: the error of a maximum goes to the last of equals", "fp32 full-bp", "kernels/max_pool_f32_backward.c", "in[at] > in[found] ? at : found", "in[at] >= in[found] ? at : found", OUTPUTS, "error"),
-    _row("sign: errors pass an output that is on its limit", "fp32 full-bp", "kernels/gate_f32.c", "limits->least < out[i] &&", "limits->least <= out[i] &&", OUTPUTS, "error"),
+    _row("sign: errors pass an output that is on its limit", "fp32 full-bp", "kernels/gate_f32.c", "least < y &&", "least <= y &&", OUTPUTS, "error"),
     _row("scale: the error of a step is not divided by the samples", "fp32 full-bp", "methods/elasticzo_fp32.c", "elasticzo_fp32_settings(model)->eta / (float)step->through", "elasticzo_fp32_settings(model)->eta", TRAINED, "weight"),
     _row("stale buffer: the gradients of the step before stay", "fp32 full-bp", "methods/elasticzo_fp32_backward.c", "gradient_elements(model, l) * sizeof(float)", "gradient_elements(model, l)", TRAINED, "weight"),
     _row("sign: the label's error is not lowered", "fp32 cls2, clipped", "kernels/softmax_f32.c", "error[label] = error[label] - 1.0f;", "error[label] = 1.0f - error[label];", OUTPUTS, "error"),

@@ -79,8 +79,13 @@ def test_requantize_of_any_sum(machine, n, floors):
         ends = np.array([-2130739200, 2130739200, -1, 0, 1, 65535, 65536, -65536])
         sums = np.concatenate([ties, -ties, ties + 1, chance, ends])
         at, out, extent = machine.put(wrapped(sums)), machine.room(len(sums)), machine.room(8)
-        machine.call("affine8_requantize_s32", at, len(sums), factor.word, zero, out)
-        expected = np.clip(factor(sums) + zero, -128, 127)
+        machine.call("affine8_requantize_s32", at, len(sums), factor.word, zero, False, out)
+        results = factor(sums) + zero
+        expected = np.clip(results, -128, 127)
         assert (machine.get(out, len(sums), np.int8) == expected).all(), (m, zero)
+        within = sums[results == expected]
+        alone = machine.put(wrapped(within))
+        machine.call("affine8_requantize_s32", alone, len(within), factor.word, zero, True, alone)
+        assert (machine.get(alone, len(within), np.int8) == results[results == expected]).all(), (m, zero)
         machine.call("affine8_extent_s32", extent, at, len(sums))
         assert machine.get(extent, 2, np.int32).tolist() == [min(0, sums.min()), max(0, sums.max())]
