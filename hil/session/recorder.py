@@ -32,6 +32,7 @@ class Recorder:
     def __init__(self, run: RunWriter) -> None:
         self.run = run
         self.missing: list[str] = []  # sentences that say what is missing from the record, and why
+        self.lines: dict[str, int] = {}  # of tests that have ended, in their files
         self.discarded = False  # the run was deleted because the command line was wrong
         self._nodes: dict[str, AskedTest] = {}
         self._interrupted = ""
@@ -62,7 +63,10 @@ class Recorder:
                 self.run.keep(TrialRecord(**trial))
             for sentence in result["missing"]:
                 self.miss(sentence)
-            self.run.end_test(AskedTest(**result["test"]))
+            test = AskedTest(**result["test"])
+            if report.location[1] is not None:
+                self.lines[test.test] = report.location[1] + 1  # pytest counts from 0
+            self.run.end_test(test)
             self._save("results.json", self.run.update)
         elif report.when not in PHASES and report.nodeid in self._nodes:  # from pytest-xdist: the worker died
             test = self._nodes[report.nodeid]

@@ -42,7 +42,6 @@ class Problem:
     stage: str  # at which the rig blocked it; empty if it did not, or before any trial
     test: str  # pytest's node id
     file: str
-    line: int | None  # of the test in its file
     board: str | None
     reality: str | None
     reason: str
@@ -180,7 +179,6 @@ def _problem(test: AskedTest, trials: Sequence[TrialRecord]) -> Problem:
         stage=guilty.stage if guilty is not None else "",
         test=test.test,
         file=test.test.partition("::")[0],
-        line=test.line,
         board=test.board or (shown.board if shown is not None else None),
         reality=shown.reality if shown is not None else None,
         reason=test.reason,

@@ -110,6 +110,12 @@ def test_a_workflow_command_is_one_line_and_says_what_the_record_says(run: Run) 
     assert all(set(pairs) == {"file", "title"} for _, pairs, _ in read[1:])
 
 
+def test_an_annotation_is_at_the_line_of_its_test_where_it_is_known() -> None:
+    run = with_trials("fail", "fail")
+    lines = github_commands(summary_of(run), lines={run.tests[1].test: 7})
+    assert [as_the_runner_reads(line)[1].get("line") for line in lines] == [None, None, "7"]
+
+
 def test_no_more_annotations_than_github_shows() -> None:
     for verdict, level in (("blocked", "::warning "), ("fail", "::error ")):
         lines = github_commands(summary_of(with_trials(*[verdict] * 30)))

@@ -77,7 +77,7 @@ def test_what_is_at_fault_is_the_device_the_test_or_the_rig() -> None:
     tests = (
         make_test("blocked", "t.py::c", trials=["c"]),
         make_test("fail", "t.py::b", trials=["b"]),
-        make_test("fail", "t.py::a", trials=["a"], line=7),
+        make_test("fail", "t.py::a", trials=["a"]),
     )
     problems = summary_of(run_of(*tests, trials=trials)).problems
     assert [(each.test, each.where, each.stage) for each in problems] == [
@@ -85,7 +85,7 @@ def test_what_is_at_fault_is_the_device_the_test_or_the_rig() -> None:
         ("t.py::a", "device", ""),
         ("t.py::c", "rig", "flash"),
     ]
-    assert (problems[1].file, problems[1].line, problems[1].board) == ("t.py", 7, "stm32h7b3")
+    assert (problems[1].file, problems[1].board) == ("t.py", "stm32h7b3")
 
 
 def test_a_missed_budget_is_a_figure_beside_its_limit_and_a_modelled_one_is_not_judged() -> None:
