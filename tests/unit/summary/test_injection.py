@@ -20,7 +20,7 @@ from hil.summary.annotations import MOST, github_commands, gitlab_links
 from hil.summary.badge import badge
 from hil.summary.markdown import code, markdown
 from hil.summary.one_line import one_line
-from hil.summary.text import MOST_LINES, text_lines
+from hil.summary.text import text_lines
 from hil.summary.webhook import payload
 from tests.unit.summary.runs import DRAWN, HOSTILE, hostile_runs, with_trials
 
@@ -127,7 +127,7 @@ def test_no_more_annotations_than_github_shows() -> None:
 @given(hostile_runs())
 def test_the_text_is_ten_printable_lines(run: Run) -> None:
     lines = text_lines(summary_of(run))
-    assert 0 < len(lines) <= MOST_LINES and all(line and line.isprintable() for line in lines)
+    assert 0 < len(lines) <= 10 and all(line and line.isprintable() for line in lines)
     assert lines[0] == summary_of(run).sentence
 
 
