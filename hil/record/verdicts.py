@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, with_config
 from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
-from hil.record.field_types import CLOSED, Count, Entry, Flag, Items, Natural, Sentence
+from hil.record.field_types import CLOSED, Count, Entry, Flag, Items, Sentence
 
 Verdict = Literal["pass", "fail", "blocked", "refused", "interrupted", "skipped"]
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
@@ -30,7 +30,6 @@ class AskedTest(Entry):
     model_config = ConfigDict(json_schema_extra=RULE)
 
     test: Sentence = Field(description="pytest's node id; a test of the bench suite begins with `hil/suite/`")
-    line: Natural | None = Field(default=None, description="line of the test in its file; null if unknown")
     board: str | None = Field(default=None, description="board that the test ran on; null if it names none")
     verdict: Verdict = Field(default="interrupted", description="the worst of its trials and of its own outcome")
     reason: str = Field(

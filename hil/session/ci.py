@@ -27,7 +27,7 @@ def write(reporter: pytest.TerminalReporter, config: pytest.Config, recorder: Re
         if file:
             with Path(file).open("a", encoding="utf-8") as out:
                 out.write(markdown.markdown(summary))
-        for line in annotations.github_commands(summary, _folder(config)) if commands else ():
+        for line in annotations.github_commands(summary, _folder(config), recorder.lines) if commands else ():
             reporter.write_line(line)
     except Exception as error:  # the verdicts stand, and so does the exit code
         reporter.write_line(f"the summary for the forge could not be written: {error}", yellow=True)

@@ -65,8 +65,7 @@ def _entry(item: pytest.Item) -> AskedTest:
         tail = name.partition("::")[2]
         name, words = f"hil/suite/{item.path.name}::{tail}", ("--pyargs", f"hil.suite.{item.path.stem}::{tail}")
     named = board if isinstance(board, str) else None
-    line = None if item.location[1] is None else item.location[1] + 1
-    return AskedTest(test=printable(name), line=line, board=named, repeat=command(item.config, words, board))
+    return AskedTest(test=printable(name), board=named, repeat=command(item.config, words, board))
 
 
 @pytest.hookimpl(optionalhook=True)

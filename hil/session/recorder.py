@@ -34,6 +34,7 @@ class Recorder:
         self.run, self.history = run, history
         self.notes: list[str] = []  # sentences about the history, which change no verdict
         self.missing: list[str] = []  # sentences that say what is missing from the record, and why
+        self.lines: dict[str, int] = {}  # of tests that have ended, in their files
         self.discarded = False  # the run was deleted because the command line was wrong
         self._nodes: dict[str, AskedTest] = {}
         self._interrupted = ""
@@ -66,7 +67,10 @@ class Recorder:
                 self.history.trial(trial)
             for sentence in result["missing"]:
                 self.miss(sentence)
-            self._end_test(AskedTest(**result["test"]))
+            test = AskedTest(**result["test"])
+            if report.location[1] is not None:
+                self.lines[test.test] = report.location[1] + 1  # pytest counts from 0
+            self._end_test(test)
         elif report.when not in PHASES and report.nodeid in self._nodes:  # from pytest-xdist: the worker died
             test = self._nodes[report.nodeid]
             test.reason, test.outcome = f"{str(report.longrepr).strip()}.", "failed"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from hil.summary.one_line import one_line
@@ -14,32 +14,35 @@ MOST = 10  # annotations of a level that GitHub shows for a step; the first of a
 LEVELS = {"fine": "notice", "cannot tell": "warning", "not fine": "error"}
 
 
-def github_commands(summary: Summary, folder: str = "") -> list[str]:
+def github_commands(summary: Summary, folder: str = "", lines: Mapping[str, int] | None = None) -> list[str]:
     """Return workflow commands, a line each: the sentence, errors for what is wrong, warnings for what was blocked.
 
     Args:
         summary: of the run.
         folder: where the tests' paths begin, relative to the root of the repository.
+        lines: of the tests in their files, as far as known; the record has none.
     """
-    lines = [_command(LEVELS[summary.judgement], summary.sentence, title="trainrig")]
+    commands = [_command(LEVELS[summary.judgement], summary.sentence, title="trainrig")]
     blocked = [problem for problem in summary.problems if problem.verdict == "blocked"]
     others = [problem for problem in summary.problems if problem.verdict != "blocked"]
-    return lines + _level("error", others, folder) + _level("warning", blocked, folder)
+    for level, problems in (("error", others), ("warning", blocked)):
+        commands += _level(level, problems, folder, lines or {})
+    return commands
 
 
-def _level(level: str, problems: Sequence[Problem], folder: str) -> list[str]:
+def _level(level: str, problems: Sequence[Problem], folder: str, lines: Mapping[str, int]) -> list[str]:
     room = MOST - 1
     shown = problems if len(problems) <= room else problems[: room - 1]
-    lines = []
+    commands = []
     for problem in shown:
-        line = {} if problem.line is None else {"line": str(problem.line)}
-        file = PurePosixPath(folder, problem.file).as_posix()
-        message = f"{problem.test}: {problem.reason}"
-        lines.append(_command(level, message, file=file, **line, title=fault(problem)))
+        place = {"file": PurePosixPath(folder, problem.file).as_posix()}
+        if problem.test in lines:
+            place["line"] = str(lines[problem.test])
+        commands.append(_command(level, f"{problem.test}: {problem.reason}", **place, title=fault(problem)))
     if len(shown) < len(problems):
         message = f"{len(problems) - len(shown)} more tests: see the step summary or the report."
-        lines.append(_command(level, message, title="trainrig"))
-    return lines
+        commands.append(_command(level, message, title="trainrig"))
+    return commands
 
 
 def _command(name: str, message: str, **properties: str) -> str:

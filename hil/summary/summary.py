@@ -42,7 +42,6 @@ class Problem:
     stage: str  # at which the rig blocked it; empty if it did not, or before any trial
     test: str  # pytest's node id
     file: str
-    line: int | None  # of the test in its file
     board: str | None
     reality: str | None
     reason: str
@@ -151,7 +150,11 @@ def _sentence(run: Run, judgement: Judgement, problems: Sequence[Problem]) -> st
     said += [f"{expected} {'fails' if expected == 1 else 'fail'} as expected"] if expected else []
     said += [f"{count['skipped']} {'is' if count['skipped'] == 1 else 'are'} skipped"] if count["skipped"] else []
     said += [f"{count['pass']} {'passes' if count['pass'] == 1 else 'pass'}"] if count["pass"] else []
-    tests = f"of {count['all']} tests {', '.join(said)}" if said else "no test ran a trial"
+    tests = (
+        f"of {count['all']} {'test' if count['all'] == 1 else 'tests'} {', '.join(said)}"
+        if said
+        else "no test ran a trial"
+    )
     if count["all"] == count["pass"] > 1:
         tests = f"all {count['all']} tests pass"
     return f"{judgement.capitalize()}{_on(run.trials)}: {'; '.join([*_cut_short(run), tests])}."
@@ -180,7 +183,6 @@ def _problem(test: AskedTest, trials: Sequence[TrialRecord]) -> Problem:
         stage=guilty.stage if guilty is not None else "",
         test=test.test,
         file=test.test.partition("::")[0],
-        line=test.line,
         board=test.board or (shown.board if shown is not None else None),
         reality=shown.reality if shown is not None else None,
         reason=test.reason,

@@ -81,7 +81,7 @@ def run(folder: Path, script: str, **variables: str) -> str:
 
 
 BENCH = {"BOARDS": "stm32h7b3", "REALITY": "virtual", "RIG": "rig.toml", "LINK": "https://ci.example/1", "WEBHOOK": ""}
-SENTENCE = "Fine, on stand-ins only: of 1 tests 1 passes."
+SENTENCE = "Fine, on stand-ins only: of 1 test 1 passes."
 
 
 @pytest.mark.tier("nightly")

@@ -20,7 +20,7 @@ from hil.summary.annotations import MOST, github_commands, gitlab_links
 from hil.summary.badge import badge
 from hil.summary.markdown import code, markdown
 from hil.summary.one_line import one_line
-from hil.summary.text import MOST_LINES, text_lines
+from hil.summary.text import text_lines
 from hil.summary.webhook import payload
 from tests.unit.summary.runs import DRAWN, HOSTILE, hostile_runs, with_trials
 
@@ -110,6 +110,12 @@ def test_a_workflow_command_is_one_line_and_says_what_the_record_says(run: Run) 
     assert all(set(pairs) == {"file", "title"} for _, pairs, _ in read[1:])
 
 
+def test_an_annotation_is_at_the_line_of_its_test_where_it_is_known() -> None:
+    run = with_trials("fail", "fail")
+    lines = github_commands(summary_of(run), lines={run.tests[1].test: 7})
+    assert [as_the_runner_reads(line)[1].get("line") for line in lines] == [None, None, "7"]
+
+
 def test_no_more_annotations_than_github_shows() -> None:
     for verdict, level in (("blocked", "::warning "), ("fail", "::error ")):
         lines = github_commands(summary_of(with_trials(*[verdict] * 30)))
@@ -121,7 +127,7 @@ def test_no_more_annotations_than_github_shows() -> None:
 @given(hostile_runs())
 def test_the_text_is_ten_printable_lines(run: Run) -> None:
     lines = text_lines(summary_of(run))
-    assert 0 < len(lines) <= MOST_LINES and all(line and line.isprintable() for line in lines)
+    assert 0 < len(lines) <= 10 and all(line and line.isprintable() for line in lines)
     assert lines[0] == summary_of(run).sentence
 
 
