@@ -59,4 +59,5 @@ def _show(found: Comparison) -> None:
             for text in aligned([[line(cell) for cell in row] for row in table]):
                 print(text)
             print()
-    print("\n".join(alone(found, line)).strip())
+    for text in filter(None, alone(found, line)):
+        print(text)
