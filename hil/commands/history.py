@@ -7,7 +7,6 @@ import json
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from hil.commands.history_arguments import add_choice, add_place, choice, place
@@ -16,8 +15,6 @@ from hil.errors import RigError
 from hil.history.address import Address
 from hil.history.overview import HEADLINES, Line, lines
 from hil.history.queries import History
-from hil.history.rebuild import rebuild
-from hil.history.send import send
 from hil.history.store import open_to_write
 from hil.history.unsent import waiting
 
@@ -32,11 +29,16 @@ def main(argv: list[str]) -> int:
     options = _parser().parse_args(argv)
     address = place(options)
     if options.what == "rebuild":
+        from hil.history.rebuild import rebuild  # late, as the next: a list of the history needs no record
+
         count = rebuild(address, options.reports)
         print(f"{address.shown}: {count.runs} runs, {count.trials} trials, {count.written} of them new or changed")
         return _tell(count.problems)
     if options.what == "send":
-        with open_to_write(address, problems := []) as store:
+        from hil.history.send import send
+
+        problems: list[str] = []
+        with open_to_write(address, problems) as store:
             count = send(store, options.reports)
         print(f"{address.shown}: {count.runs} runs sent, {len(waiting(options.reports))} still wait")
         return _tell(problems + count.problems)
@@ -56,8 +58,11 @@ def _send_waiting(address: Address, reports: Path) -> list[str]:
     """Send the runs that the history does not have, such as one that was killed; return what went wrong."""
     if not waiting(reports):
         return []
+    from hil.history.send import send
+
+    problems: list[str] = []
     try:
-        with open_to_write(address, problems := []) as store:
+        with open_to_write(address, problems) as store:
             return problems + send(store, reports).problems
     except RigError as error:
         return [str(error)]
@@ -97,7 +102,7 @@ def _table(found: Sequence[Line]) -> list[Sequence[str]]:
     columns = [
         name for name in OF_SUBJECT if name in ALWAYS or len({getattr(line.subject, name) for line in found}) > 1
     ]
-    if len({(line.name, line.provenance, replace(line.subject, settings="")) for line in found}) == len(found):
+    if len({(line.name, line.provenance, line.subject._replace(settings="")) for line in found}) == len(found):
         columns = [name for name in columns if name != "settings"]
     head = ("quantity", *columns, "last", "median before", "nights", "provenance")
     rows = [

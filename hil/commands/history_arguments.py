@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from hil.arguments import add_rig
 from hil.history.address import Address, address_of
@@ -38,4 +39,5 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
 def choice(options: argparse.Namespace, verdict: tuple[str, ...] = ()) -> Filter:
     """Return the filter. Raises RigError if a date is none."""
     since = moment(options.since, "--since") if options.since is not None else None
-    return Filter(**{name: tuple(getattr(options, name)) for name in NAMES}, verdict=verdict, since=since)
+    names: dict[str, Any] = {name: tuple(getattr(options, name)) for name in NAMES}
+    return Filter(**names, verdict=verdict, since=since)

@@ -25,7 +25,8 @@ def main(argv: list[str]) -> int:
     if not options.source.exists():
         raise RigError(f"{options.source}: there is no such file or folder: name a folder of runs, or a Parquet file.")
     bench = options.bench or options.source.resolve().stem
-    with open_to_write(place(options), problems := []) as store:
+    problems: list[str] = []
+    with open_to_write(place(options), problems) as store:
         count = import_runs(store, options.source, bench)
     print(f"{count.runs} runs imported, {count.trials} trials, {count.written} of them new")
     for sentence in problems + count.problems:

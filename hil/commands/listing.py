@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from hil.matrix.cells import check_name
-
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield each row as a line with aligned columns; all rows have the same length."""
@@ -35,6 +33,8 @@ def list_entries(
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(argv)
     if options.name is not None:
+        from hil.matrix.cells import check_name  # late: it loads every method, which printing a table does not need
+
         check_name(kind, options.name, names)
     chosen = [entry(name) for name in ([options.name] if options.name else names)]
     if options.json:

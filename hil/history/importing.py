@@ -15,7 +15,7 @@ from typing import Any
 from hil.errors import RigError
 from hil.history.failures import HistoryError
 from hil.history.folders import Count, import_run, run_folders
-from hil.history.rows import Figure, Row, TrialRows, digest_of, name_of, number, text_of, time_of
+from hil.history.rows import LARGEST_INTEGER, Figure, Row, TrialRows, digest_of, name_of, number, text_of, time_of
 from hil.history.store import Store, Writer
 from hil.history.table import COLUMNS, OF_QUANTITY, WORDS
 from hil.quantity import Provenance
@@ -138,7 +138,7 @@ def _run_row(uid: str, row: Row, bench: str) -> Row:
         "command": text_of(row["command"]),
         "state": _one_of(row["state"], STATES),
         "whole": _flag(row["whole"]),
-        "exit_code": None if row["exit_code"] is None else int(row["exit_code"][:10]),
+        "exit_code": _code(row["exit_code"]),
         "imported": True,
         "path": None,
     }
@@ -157,7 +157,9 @@ def _test_row(row: Row) -> Row:
 def _trial_rows(rows: list[Row]) -> TrialRows:
     first = rows[0]
     settings = text_of(first["settings"])
-    row = {name: name_of(first[name]) for name in ("board", "network", "method", "variant", "data", "stage", "content")}
+    row: Row = {
+        name: name_of(first[name]) for name in ("board", "network", "method", "variant", "data", "stage", "content")
+    }
     row |= {name: _name(first[name]) for name in ("reality", "final_digest", "image")}
     row |= {
         "folder": check_name(first["trial"], "the folder of a trial"),
@@ -184,6 +186,12 @@ def _name(text: str | None) -> str | None:
 
 def _time(text: str | None) -> datetime | None:
     return None if text is None else time_of(text)
+
+
+def _code(text: str | None) -> int | None:
+    """Return an exit code; of one that no system has nothing is kept."""
+    code = None if text is None else int(text)
+    return code if code is not None and abs(code) <= LARGEST_INTEGER else None
 
 
 def _flag(word: str) -> bool:

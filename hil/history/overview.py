@@ -44,7 +44,7 @@ class Line:
     def to_json(self) -> dict[str, Any]:
         """Return the fields for JSON, which has no infinity."""
         found = asdict(self)
-        subject = found.pop("subject")
+        subject: dict[str, Any] = found.pop("subject")._asdict()
         numbers = {name: _word(found[name]) for name in ("last", "uncertainty", "median")}
         return {"quantity": found.pop("name")} | subject | found | numbers
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from hil.errors import RigError, message_of, printable
 from hil.record import AskedTest, TrialRecord, quantities
+from hil.record.run_writer import INTERRUPTED
 from hil.record.trial_writer import json_fields
 
 LONGEST_NAME = 300  # characters; PostgreSQL indexes at most 2,704 bytes, two names among them
 LONGEST_TEXT = 4000
 LARGEST_INTEGER = 2**63 - 1
-INTERRUPTED = "interrupted"
 SETTINGS = ("batch", "seed", "steps", "slots", "settings", "schedule")  # what tells two trials of one variant apart
 
 Row = dict[str, Any]

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, Table, bindparam, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -14,8 +14,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from hil.history import models, schema
 from hil.history.address import Address
 from hil.history.failures import Damaged, HistoryError, explained
-from hil.history.rows import INTERRUPTED, Figure, Row, TrialRows
 
+if TYPE_CHECKING:  # the record takes longer to load than a list of the history to make
+    from hil.history.rows import Figure, Row, TrialRows
+
+INTERRUPTED = "interrupted"  # the verdict until a trial or a test has ended
 LOGS = ("-wal", "-shm")
 Kind = tuple[str, str, str]
 

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from hil.record.safe_paths import PLAIN_NAME
-
 FOLDER = "history-unsent"
 LOCK = ".lock"
 
@@ -61,7 +59,7 @@ def waiting(reports: Path) -> list[Path]:
         names = sorted(path.name for path in (reports / FOLDER).iterdir() if not path.name.endswith(LOCK))
     except OSError:
         return []
-    return [reports / name for name in names if PLAIN_NAME.fullmatch(name)]
+    return [reports / name for name in names]
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from hil.commands.main import main
 from hil.history.unsent import Unsent
 from tests.history_records import record, run_folder
 
+TIME = "2026-11-0{}T22:00:00+00:00"
 Hil = Callable[..., tuple[int, str, str]]
 
 
@@ -20,11 +21,8 @@ def hil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     """Run a command in a folder with three runs in `reports`; return exit code, output and errors."""
     monkeypatch.chdir(tmp_path)
     for night in range(3):
-        run_folder(
-            Path("reports"),
-            record(0, step_time_s=0.1 + night / 100),
-            record(15, reason="<b>\x1b[31m", test=f"t{night}"),
-        )
+        records = record(0, step_time_s=0.1 + night / 100), record(15, reason="<b>\x1b[31m", test=f"t{night}")
+        run_folder(Path("reports"), *records, time=TIME.format(night + 1))
 
     def run(*words: str) -> tuple[int, str, str]:
         code = main(list(words))
@@ -83,12 +81,12 @@ def test_a_server_of_rig_toml_is_used_and_its_password_never_said(hil: Hil) -> N
 
 
 def test_a_clock_that_was_wrong_is_said(hil: Hil) -> None:
-    runs = sorted(Path("reports").glob("2*"))
-    fields = json.loads((runs[2] / "results.json").read_text())
-    fields["run"] |= {"time": "1970-01-01T00:00:09+00:00"}
-    (runs[2] / "results.json").write_text(json.dumps(fields))
+    runs = {path.name: json.loads((path / "results.json").read_text()) for path in Path("reports").glob("2*")}
+    _, before, last = sorted(runs, key=lambda name: runs[name]["run"]["time"])
+    runs[last]["run"] |= {"time": "1970-01-01T00:00:09+00:00", "after": before}
+    Path("reports", last, "results.json").write_text(json.dumps(runs[last]))
     assert hil("history", "rebuild")[0] == 0
     answer = json.loads(hil("history", "--json", "--quantity", "step_time_s", "--method", "elasticzo-fp32")[1])
     (note,) = answer["notes"]
-    assert "the clock was wrong when" in note and "1970" in note and f"placed after {runs[1].name}" in note
+    assert "the clock was wrong when" in note and "1970" in note and f"placed after {before}" in note
     assert answer["quantities"][0]["last"] == 0.1 + 2 / 100, "it is still the last night"

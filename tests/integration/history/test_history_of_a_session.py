@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from hil.history.address import address_of
 from hil.history.queries import History
 from hil.history.unsent import waiting
@@ -25,17 +23,16 @@ def test_it(hil_board, hil_trial, variant):
 AWAY = '[history]\nurl = "postgresql+psycopg://me:secret@127.0.0.1:1/night"\nbench = "lab <b>2</b>"\n'
 
 
-def run(folder: Path, rig: str, *options: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, rig: str) -> subprocess.CompletedProcess[str]:
     (folder / "rig.toml").write_text(rig)
     (folder / "test_mine.py").write_text(TEST)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--board=stm32h7b3", *options, "test_mine.py"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--board=stm32h7b3", "test_mine.py"]
     environment = os.environ | {"TMPDIR": str(folder)}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=400, env=environment)
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "2")])
-def test_every_trial_and_test_is_in_it_also_those_of_workers(tmp_path: Path, options: tuple[str, ...]) -> None:
-    done = run(tmp_path, GONE, *options)
+def test_every_trial_and_test_is_in_it(tmp_path: Path) -> None:  # those of workers: tests/integration/plugin
+    done = run(tmp_path, GONE)
     assert done.returncode == 75 and "history:" not in done.stdout, done.stdout
     with History.open(address_of(None, tmp_path / "reports")) as history:
         (entry,) = history.runs

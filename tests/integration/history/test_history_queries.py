@@ -105,7 +105,7 @@ def check_series(history: History, chosen: Filter) -> None:
                     expected.setdefault((name, each.folder), []).append((night, value.value))
     series = history.series(names, chosen)
     found = {}
-    trials = {trial.number: trial for trial in history.trials()}
+    trials = {trial.id: trial for trial in history.trials()}
     for each in series:
         folder = {trials[number].folder for number in each.trials}
         assert len(folder) == 1, "trials with other settings are another series"

@@ -1,6 +1,8 @@
 """What a user of the plugin sees: messages, verdicts, exit codes. Every run here is a pytest of its own."""
 
+import contextlib
 import json
+import sqlite3
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -129,6 +131,9 @@ def test_two_boards_run_side_by_side_into_one_run(rig, tmp_path):
     results = json.loads((tmp_path / "reports/latest/results.json").read_text())
     there = sorted(path.name for path in (tmp_path / "reports").iterdir())
     assert there[1:] == ["history.sqlite", "latest"], "one run, the history, and `latest`"
+    with contextlib.closing(sqlite3.connect(tmp_path / "reports/history.sqlite")) as history:
+        folders = {folder for (folder,) in history.execute("SELECT folder FROM trials")}
+    assert folders == {trial["folder"] for trial in results["trials"]}, "the trials of both workers"
     found = {
         name: [trial["folder"] for trial in results["trials"] if trial["board"] == name]
         for name in ("stm32h7b3", "rp2040")
