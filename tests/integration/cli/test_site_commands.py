@@ -36,10 +36,16 @@ def name_of(block: Block) -> str:
     return f"{block.page}:{block.line}"
 
 
+def given(block: Block) -> list[tuple[str, str]]:
+    """Return the files that a block names and its page gives, with their content."""
+    found = GIVEN.findall((ROOT / block.page).read_text(encoding="utf-8"))
+    return [(name, textwrap.dedent(content)) for name, content in found if name in block.script]
+
+
 def rows() -> list[object]:
     """Return the blocks that are run here: the same commands once, and none of which README.md has every command."""
     run = {
-        (*map(without_comment, block.lines), block.options): block
+        (*map(without_comment, block.lines), block.options, *given(block)): block
         for block in reversed(BLOCKS)  # of the same commands the first block stays
         if block.page != README
         and not block.test
@@ -68,8 +74,8 @@ def test_a_block_does_what_it_is_there_for(block: Block, tmp_path: Path) -> None
 def prepare(block: Block, folder: Path) -> None:
     """Put into a folder the committed rig.toml, the files that the page gives, and what the commands of a block name."""
     shutil.copy(ROOT / "rig.toml", folder)
-    for name, content in GIVEN.findall((ROOT / block.page).read_text(encoding="utf-8")):
-        (folder / name).write_text(textwrap.dedent(content))
+    for name, content in given(block):
+        (folder / name).write_text(content)
     for path in COPIED:
         if path in block.script:
             shutil.copytree(ROOT / path, folder / path, ignore=shutil.ignore_patterns("build"))
