@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from hil.history.nights import RunEntry
 from hil.history.queries import Series
@@ -39,17 +39,15 @@ def changes_of(series: Sequence[Series], runs: Sequence[RunEntry]) -> list[Chang
 
 def nights_of(series: Series, runs: Sequence[RunEntry]) -> list[Night]:
     """Return one value a night: the median of its trials, with the uncertainty of the only one."""
-    nights = []
-    for night in np.unique(series.nights):
-        of_night = series.nights == night
-        values = series.values[of_night]
-        finite = values[np.isfinite(values)]
-        if not len(finite):
-            continue
-        (uncertainty, *others) = series.uncertainties[of_night]
-        alone = not others and np.isfinite(uncertainty)
-        run = runs[int(night)]
-        nights.append(
-            Night(run.name, run.commit or "", float(np.median(finite)), float(uncertainty) if alone else None)
+    by_night: dict[int, list[tuple[float, float]]] = {}
+    rows = zip(series.nights.tolist(), series.values.tolist(), series.uncertainties.tolist(), strict=True)
+    for night, value, uncertainty in rows:
+        if math.isfinite(value):
+            by_night.setdefault(night, []).append((value, uncertainty))
+    return [
+        Night(
+            runs[night].name, runs[night].commit or "", statistics.median(value for value, _ in found),
+            found[0][1] if len(found) == 1 and math.isfinite(found[0][1]) else None,
         )
-    return nights
+        for night, found in sorted(by_night.items())
+    ]  # fmt: skip

@@ -79,6 +79,8 @@ def change_points(nights: Sequence[Night]) -> list[ChangePoint]:
     """
     kept = [night for night in nights if math.isfinite(night.value)]
     values = np.array([night.value for night in kept], float)
+    if not len(values) or (values == values[0]).all():
+        return []  # counts mostly are: no pair of nights differs
     uncertainties = np.array([night.uncertainty or 0.0 for night in kept], float)
     pairs = _Pairs(values, uncertainties)
     found, start, looked = [], 0, 0
@@ -102,19 +104,17 @@ class _Place:
 class _Pairs:
     """Counts of pairs of nights of which the later is surely higher, or surely lower.
 
-    `_above[d, j]` is the number of nights among the d before night j that are lower than it, int64[D + 1, nights].
+    `_above[d, j]` is the number of nights among the d before night j that are lower than it, int32[D + 1, nights].
     Equal nights count for neither side, so a constant never is a change.
     """
 
     def __init__(self, values: np.ndarray, uncertainties: np.ndarray) -> None:
         self._nights, reach = len(values), MOST_BEFORE + max(WINDOWS)
-        higher, lower = np.zeros((2, reach + 1, self._nights), np.int64)
-        for lag in range(1, min(reach, self._nights - 1) + 1):
-            late, early = uncertainties[lag:], uncertainties[:-lag]
-            rise = values[lag:] - values[:-lag]
-            least = MARGIN * np.sqrt(np.abs(late**2 - early**2))
-            higher[lag, lag:], lower[lag, lag:] = rise > least, rise < -least
-        self._above, self._below = np.cumsum(higher, axis=0), np.cumsum(lower, axis=0)
+        rise = values - _before(values, reach)
+        least = MARGIN * np.sqrt(np.abs(uncertainties**2 - _before(uncertainties, reach) ** 2))
+        self._above, self._below = (
+            np.pad(np.cumsum(each, axis=0, dtype=np.int32), ((1, 0), (0, 0))) for each in (rise > least, rise < -least)
+        )
 
     def first_alarm(self, start: int, looked: int) -> tuple[int, int] | None:
         """Return the first night from `looked` on with an alarm and the shortest window that speaks; None without one.
@@ -144,6 +144,15 @@ class _Pairs:
             late = night - window + nth
             total += counted[before + nth - 1, late] - counted[nth - 1, late]
         return total
+
+
+def _before(values: np.ndarray, reach: int) -> np.ndarray:
+    """Return the values of the nights before each night, float64[reach, nights], the night just before it first.
+
+    NaN where there is no such night; it is neither higher nor lower than another value.
+    """
+    padded = np.concatenate([np.full(reach, np.nan), values[:-1]])
+    return np.lib.stride_tricks.sliding_window_view(padded, reach)[:, ::-1].T
 
 
 def _placed(values: np.ndarray, start: int, window: int) -> _Place:
