@@ -67,7 +67,7 @@ class ProgressFile:
 
     def stage(self, name: str, of: int = 0) -> None:
         """Begin a stage of `of` steps, 0 if it has none."""
-        self._state = replace(self._state, stage=name, done=0, of=of, rate=None)
+        self._state = replace(self._state, stage=name, done=0, of=of)
         self._marks.clear()
         self._write()
 

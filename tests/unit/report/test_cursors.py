@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 
 from hil.energy.capture import Capture, Edge, Request
+from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import load_data_sheet
-from hil.energy.marker_interval import IntervalSums, interval_budget
+from hil.energy.marker_interval import IntervalSums, burden_j, interval_budget
 from hil.energy.uncertainty import combined
 from hil.record.power_trace import TraceWriter, read_requests
 from hil.report import render
@@ -47,10 +48,12 @@ def pieces(trace: Trace, a: float, b: float, column: str) -> float:
 
 def test_sums_between_any_two_places_are_those_of_all_readings():
     trace = noisy()
+    first, last = trace.edges
+    trace = replace(trace, edges=(replace(first, t_s=0.00003), replace(last, t_s=last.t_s - 0.00004)))
     data = cursor_data(trace, [1.00005, 2.5], None)
     t = data["t"]
     assert len(t) < 1.2 * MOST_POINTS < len(trace.power) and np.all(np.diff(t) > 0)
-    assert {0.0, trace.end_s, 1.00005, 2.5} <= set(t), "edges and ends of steps are places"
+    assert {0.00003, trace.end_s, 1.00005, 2.5} <= set(t), "edges and ends of steps are places"
     rng = np.random.default_rng(1)
     for _ in range(30):
         a, b = np.sort(rng.choice(len(t), 2, replace=False))
@@ -101,8 +104,6 @@ def test_the_limits_are_those_of_the_budget_of_such_an_interval(key):
     capture = replace(trace.capture(), range_a=used.amperes, lost=0)
     sums.add(replace(capture, voltage_v=np.full(len(capture.t_s), 3.3)))
     found = sums.result()
-    from hil.energy.conditions import Conditions
-
     rows = interval_budget(found, sheet, Conditions(), voltage_read=read)
     wanted = combined(
         [
@@ -114,6 +115,10 @@ def test_the_limits_are_those_of_the_budget_of_such_an_interval(key):
         ]
     )
     e, seconds = found.energy_j, found.duration_s
+    steady = combined([row for row in rows if row.source in ("current offset", "current resolution")])
+    at_board = (e - burden_j(found, sheet)[0]) / found.charge_c  # the budget's voltage
+    assert limits.watts * seconds / 3.3 == pytest.approx(steady / at_board, rel=1e-6)
+    assert limits.amperes * 3.3 == pytest.approx(limits.watts)
     assert np.hypot(limits.energy * e, limits.watts * seconds) == pytest.approx(wanted, rel=2e-2)
 
 

@@ -367,6 +367,9 @@ def test_two_cursors_give_energy_charge_and_duration_between_them(folder, browse
             return a, b
 
         assert agrees() == pytest.approx((0.0, 0.281)), "from edge to edge"
+        mouse = page.evaluate("matchMedia('(pointer: fine)').matches")
+        dragging = page.evaluate("document.getElementById('plot-power').layout.dragmode")
+        assert dragging == ("zoom" if mouse else False), "a finger that drags scrolls the page"
         drag(page, 1, -300)
         _, b = agrees()
         assert 0.0 < b < 0.2
