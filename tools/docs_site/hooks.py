@@ -18,20 +18,10 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # MkDocs takes it out again when it has read this file
 from tools.docs_site import api_page, command_line, messages_page, record_page, rig_toml_page, settings_page  # noqa: E402
-from tools.docs_site.repository_links import DOCS, Links  # noqa: E402
+from tools.docs_site.repository_links import DOCS, OF_REPOSITORY, Links  # noqa: E402
 
 log = logging.getLogger("mkdocs.hooks.trainrig")
 MADE = (command_line, messages_page, record_page, rig_toml_page, settings_page)
-OF_REPOSITORY = {  # pages of the repository outside of docs/, with their places on the site
-    "README.md": "project/readme.md",
-    "CONTRIBUTING.md": "project/contributing.md",
-    "SECURITY.md": "project/security.md",
-    "CHANGELOG.md": "project/changelog.md",
-    "fixtures/README.md": "project/fixtures.md",
-    "fixtures/golden/README.md": "project/golden.md",
-    "fixtures/weights/README.md": "project/weights.md",
-    "reports/README.md": "project/reports.md",
-}
 PICTURES = "TRAINRIG_SITE_PICTURES"  # names the folder with the pictures that the tests made
 PICTURE = re.compile(r"^<!-- picture: (\S+\.png): (.+) -->$", re.M)
 

@@ -9,6 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DOCS = "docs/"
+OF_REPOSITORY = {  # pages of the repository outside of docs/, with their places on the site
+    "README.md": "project/readme.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+    "CHANGELOG.md": "project/changelog.md",
+    "fixtures/README.md": "project/fixtures.md",
+    "fixtures/golden/README.md": "project/golden.md",
+    "fixtures/weights/README.md": "project/weights.md",
+    "reports/README.md": "project/reports.md",
+}
 CODE_OR_LINK = re.compile(
     r"(?P<code>^(?:```|~~~).*?^(?:```|~~~)[^\n]*$|^ {4}[^\n]*$|(?<!`)(`+)(?!`).+?(?<!`)\2(?!`))"
     r"|(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^()\s]+)\)",

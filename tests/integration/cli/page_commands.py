@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.docs_site.repository_links import OF_REPOSITORY
+
 ROOT = Path(__file__).parents[3]
 PROGRAMS = (
     "hil", "pytest", "python", "python3", "pip", "make", "git", "apt", "apt-get", "sudo", "mkdir", "cd", "cp",
@@ -29,8 +31,6 @@ MARK = re.compile(
     r"<!-- (?P<how>run nightly(?: with (?P<options>.+))?|run by (?P<test>\S+)|not run: (?P<reason>.+)) -->"
 )
 LANGUAGES = ("", "sh", "shell", "bash", "console")
-REPOSITORY_PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "fixtures/README.md",
-                    "fixtures/golden/README.md", "fixtures/weights/README.md", "reports/README.md")  # fmt: skip
 
 
 class MarkError(ValueError):
@@ -86,7 +86,7 @@ def without_comment(line: str) -> str:
 def pages() -> list[str]:
     """Return the pages of the site that people write, as paths in the repository."""
     docs = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
-    return [*docs, *REPOSITORY_PAGES]
+    return [*docs, *OF_REPOSITORY]
 
 
 def blocks_of(page: str) -> list[Block]:
