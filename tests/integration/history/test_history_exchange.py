@@ -81,6 +81,12 @@ def test_a_run_of_this_history_is_not_changed_by_an_import(other: Path, address:
         before = exported(address, tmp_path / "before.parquet")
         count = import_runs(store, tmp_path / "forged.parquet", "x")
         assert len(count.problems) == 2 and "is a run of this history already" in count.problems[0]
+        copy = tmp_path / "stranger/run"
+        copy.mkdir(parents=True)
+        text = next(other.glob("2*/results.json")).read_text()
+        (copy / "results.json").write_text(text.replace('"board": "rp2040"', '"board": "nrf52840"').replace("31", "32"))
+        count = import_runs(store, copy.parent, "x")
+        assert count.runs == 0 and "is a run of this history already" in count.problems[0]
     assert exported(address, tmp_path / "after.parquet") == before
 
 
