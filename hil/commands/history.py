@@ -13,6 +13,7 @@ from hil.commands.history_arguments import add_choice, add_place, choice, place
 from hil.commands.listing import aligned
 from hil.errors import RigError
 from hil.history.address import Address
+from hil.history.changes import Change, changes_of
 from hil.history.overview import HEADLINES, Line, lines
 from hil.history.queries import History
 from hil.history.store import open_to_write
@@ -70,7 +71,8 @@ def _send_waiting(address: Address, reports: Path) -> list[str]:
 
 def _list(history: History, options: argparse.Namespace, notes: list[str]) -> None:
     chosen = choice(options, verdict=("pass",))
-    found = lines(history, options.quantity or HEADLINES, chosen)
+    series = history.series(history.names(options.quantity or HEADLINES), chosen)
+    found, changes = lines(series, history.runs), changes_of(series, history.runs)
     nights = [history.runs[place] for place in history.nights(chosen).values()]
     good = history.last_good(choice(options))
     notes += [
@@ -80,7 +82,10 @@ def _list(history: History, options: argparse.Namespace, notes: list[str]) -> No
     ]
     if options.json:
         rows = [line.to_json() for line in found]
-        answer = {"runs": len(nights), "last_good": good.name if good else None, "notes": notes, "quantities": rows}
+        answer = {
+            "runs": len(nights), "last_good": good.name if good else None, "notes": notes, "quantities": rows,
+            "changes": [change.to_json() for change in changes],
+        }  # fmt: skip
         print(json.dumps(answer, indent=1, allow_nan=False))
         return
     last_good = f"the last good one is {good.name}" if good else "none of them is good"
@@ -91,6 +96,10 @@ def _list(history: History, options: argparse.Namespace, notes: list[str]) -> No
         print()
     for text in aligned(_table(found)) if found else ():
         print(text)
+    if changes:
+        print("\nchanges, the newest first:")
+    for change in changes:
+        print(_change(change))
 
 
 def _table(found: Sequence[Line]) -> list[Sequence[str]]:
@@ -113,6 +122,18 @@ def _table(found: Sequence[Line]) -> list[Sequence[str]]:
         for line in found
     ]  # fmt: skip
     return [head, *rows]
+
+
+def _change(change: Change) -> str:
+    """Return a step in words, such as `step_time_s of NAME: 0.1 s -> 0.102 s (+2.0 %) between RUN and RUN`."""
+    point, unit, subject = change.point, change.series.unit, change.series.subject
+    names = " ".join(str(getattr(subject, name)) for name in ALWAYS)
+    commits = f", commits {point.commits}" if point.commits else ""
+    return (
+        f"{change.series.name} of {names} ({change.series.provenance}): {_value(point.before, unit)} -> "
+        f"{_value(point.after, unit)} ({100 * point.relative:+.1f} %) between {point.last_before.name} and "
+        f"{point.first_after.name}{commits}"
+    )
 
 
 def _cell(line: Line, name: str) -> str:

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hil.history.nights import RunEntry
 from hil.history.queries import Series
@@ -23,6 +24,19 @@ class Change:
 
     series: Series
     point: ChangePoint
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields for JSON: the runs between which it was, the medians, and the range of commits."""
+        point = self.point
+        relative = point.relative if math.isfinite(point.relative) else str(point.relative)
+        return (
+            {"quantity": self.series.name, "unit": self.series.unit, "provenance": self.series.provenance}
+            | self.series.subject._asdict()
+            | {"last_before": point.last_before.name, "first_after": point.first_after.name}
+            | {"likeliest": point.likeliest.name, "found": point.found.name, "commits": point.commits}
+            | {"before": point.before, "before_uncertainty": point.before_uncertainty}
+            | {"after": point.after, "after_uncertainty": point.after_uncertainty, "relative": relative}
+        )
 
 
 def changes_of(series: Sequence[Series], runs: Sequence[RunEntry]) -> list[Change]:

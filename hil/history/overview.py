@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.history.filters import Filter
 from hil.history.nights import RunEntry
-from hil.history.queries import History, Series, Subject
+from hil.history.queries import Series, Subject
 
 HEADLINES = (
     "accuracy.after", "step_time_s", "latency.total.median", "sram.total", "energy.per_step", "energy.per_sample"
@@ -49,18 +48,17 @@ class Line:
         return {"quantity": found.pop("name")} | subject | found | numbers
 
 
-def lines(history: History, patterns: Iterable[str], chosen: Filter) -> list[Line]:
-    """Return a line for each quantity and subject. A night with several trials of one subject counts by their median.
+def lines(series: Iterable[Series], runs: Sequence[RunEntry]) -> list[Line]:
+    """Return a line for each series. A night with several trials of one subject counts by their median.
 
     Args:
-        history: an open history.
-        patterns: of the names of quantities.
-        chosen: which trials.
+        series: of a history.
+        runs: all runs of that history.
     """
-    return [_line(series, history.runs) for series in history.series(history.names(patterns), chosen)]
+    return [_line(each, runs) for each in series]
 
 
-def _line(series: Series, runs: list[RunEntry]) -> Line:
+def _line(series: Series, runs: Sequence[RunEntry]) -> Line:
     nights = np.unique(series.nights)
     by_night = [_median(series.values[series.nights == night]) for night in nights] if len(nights) != len(
         series.nights

@@ -57,6 +57,25 @@ def test_the_history_is_made_listed_and_written(hil: Hil) -> None:
     assert json.loads(hil("history", "--json", "--reports", ".", "--bench", "lab")[1])["runs"] == 3
 
 
+def test_a_step_of_two_percent_is_listed_with_its_runs(hil: Hil) -> None:
+    noise = (0, 1, -1, 2, 0, -2, 1, 0, -1, 1)
+    names = []
+    for night in range(60):
+        value = (0.1 if night < 45 else 0.102) * (1 + 1e-3 * noise[night % 10])
+        time = f"2026-{10 + night // 30}-{1 + night % 30:02}T03:00:00+00:00"
+        names.append(run_folder(Path("reports"), record(1, step_time_s=value, test="steps"), time=time).name)
+    hil("history", "rebuild")
+    chosen = ("--quantity", "step_time_s", "--since", "2026-09-01")
+    answer = json.loads(hil("history", "--json", *chosen)[1])
+    found = [each for each in answer["changes"] if 1 < 100 * each["relative"] < 3]
+    assert len(answer["changes"]) == len(found) == 1
+    place = {word: names.index(found[0][word]) for word in ("last_before", "likeliest", "first_after", "found")}
+    assert place["likeliest"] == 45 and found[0]["unit"] == "s" and found[0]["before"] == pytest.approx(0.1, rel=2e-3)
+    assert place["last_before"] < 45 <= place["first_after"] <= place["found"] <= 45 + 4, "within 5 nights"
+    out = hil("history", *chosen)[1]
+    assert "changes, the newest first:\nstep_time_s of " in out and "(+2" in out
+
+
 def test_a_run_that_was_killed_is_in_the_list(hil: Hil) -> None:
     runs = sorted(Path("reports").glob("2*"))
     unsent = Unsent(runs[0])

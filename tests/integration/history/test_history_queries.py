@@ -137,7 +137,7 @@ def test_the_last_good_night_is_the_last_in_which_everything_chosen_passed(histo
 def test_the_overview_compares_the_last_night_with_those_before(history: History) -> None:
     found = {
         (line.name, line.subject.board, line.subject.settings): line
-        for line in lines(history, HEADLINES, Filter(verdict=("pass",)))
+        for line in lines(history.series(history.names(HEADLINES), Filter(verdict=("pass",))), history.runs)
     }
     for first in trials_of(0):
         values = [
@@ -162,8 +162,10 @@ def test_a_value_that_is_no_number_is_said_and_spoils_no_median(tmp_path: Path) 
                     writer.run(run_row(facts(night), None)), type(rows)(rows.row, rows.settings, tuple(figures))
                 )
     with History.open(address) as history:
-        (line,) = lines(history, ["step_time_s"], Filter())
-        (early,) = lines(history, ["step_time_s"], Filter(until=FIRST + timedelta(days=2)))
+        (line,) = lines(history.series(history.names(["step_time_s"]), Filter()), history.runs)
+        (early,) = lines(
+            history.series(history.names(["step_time_s"]), Filter(until=FIRST + timedelta(days=2))), history.runs
+        )
     assert (line.last, line.median, line.nights) == (math.inf, 2.0, 4)
     assert (early.last, early.median) == (None, 1.0)
     assert json.loads(json.dumps(line.to_json(), allow_nan=False))["last"] == "inf"
