@@ -96,7 +96,7 @@ class Bench(BaseModel):
 
     board: list[BenchBoard] = Field(default_factory=list)
     budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of all boards (docs/gates.md)")
-    history: HistoryEntry = Field(default_factory=HistoryEntry, description="where the history of all runs is kept")
+    history: HistoryEntry = Field(HistoryEntry(), description="where the history of all runs is kept")
 
     def find(self, name: str) -> BenchBoard | None:
         """Return the entry of a board, None if rig.toml does not name it."""
