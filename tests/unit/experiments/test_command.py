@@ -124,7 +124,10 @@ def test_no_data_at_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys:
     "more, said",
     [
         ("--columns=int8", "--columns is an option of elasticzo-*, not of pmt-table4"),
-        ("--data=mnist", "--data is an option of elasticzo-*, qzo-few-shot, qzo-ablation, fqt-*, not of pmt-table4"),
+        (
+            "--data=mnist",
+            "--data is an option of elasticzo-*, qzo-few-shot, qzo-ablation, fqt-*, pmt-table10, pmt-table11",
+        ),
         ("--corruptions=fog,mist", "--corruptions names 'mist'"),
         ("--rates=0.1,fast", "--rates is '0.1,fast': give numbers above 0"),
         ("--rates=0", "--rates is '0': give numbers above 0"),
