@@ -17,10 +17,11 @@ import sys
 from pathlib import Path
 
 from hil.experiments.curve import CURVE_FILE, RUN_FILE, STATE, checkpoint_path, read_curve
+from hil.experiments.fqt_cost_figures import PAGE as COSTS_PAGE
+from hil.experiments.fqt_cost_figures import RESULTS as COSTS
 from hil.experiments.pool import complete
 
-COSTS = "costs.json"
-RESULTS = ("results.json", "results.csv", "table.md", "table.tex", "certificates.json", COSTS, "costs.md")
+RESULTS = ("results.json", "results.csv", "table.md", "table.tex", "certificates.json", COSTS, COSTS_PAGE)
 
 
 def keep(source: Path, target: Path) -> None:

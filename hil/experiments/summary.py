@@ -182,10 +182,10 @@ def _wide(table: Table, cells: Mapping[str, CellResult]) -> Iterator[str]:
     some seeds has a low mean, and any other row would be within some points of it.
     """
     for claim in table.within:
-        pair = [cells[row] for row in (claim.row, claim.other) if row in cells]
-        if len(pair) < 2 or any(cell.spread is None for cell in pair):
-            continue
-        error = math.hypot(*(float(cell.spread or 0) / math.sqrt(len(cell.values)) for cell in pair))
+        values = [cells[row].values for row in (claim.row, claim.other) if row in cells]
+        if len(values) < 2 or min(map(len, values)) < 2:
+            continue  # the row is not there, or _doubts says that it has one seed
+        error = math.hypot(*(statistics.stdev(each) / math.sqrt(len(each)) for each in values))
         if error >= claim.points:
             yield (
                 f"the difference of {claim.row} and {claim.other} has a standard error of {error:.2f}, "
