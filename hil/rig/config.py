@@ -85,8 +85,10 @@ class HistoryEntry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    url: str | None = Field(None, description="database (docs/history.md); default: `history.sqlite` beside the runs")
-    bench: str = Field("", description="name of this bench in a database that several benches share")
+    url: str | None = Field(
+        default=None, description="database (docs/history.md); default: `history.sqlite` beside the runs"
+    )
+    bench: str = Field(default="", description="name of this bench in a database that several benches share")
 
 
 class Bench(BaseModel):
@@ -96,7 +98,7 @@ class Bench(BaseModel):
 
     board: list[BenchBoard] = Field(default_factory=list)
     budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of all boards (docs/gates.md)")
-    history: HistoryEntry = Field(HistoryEntry(), description="where the history of all runs is kept")
+    history: HistoryEntry = Field(default=HistoryEntry(), description="where the history of all runs is kept")
 
     def find(self, name: str) -> BenchBoard | None:
         """Return the entry of a board, None if rig.toml does not name it."""
