@@ -16,6 +16,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from hil.experiments.choice import CHOICE_FILE
 from hil.experiments.curve import CURVE_FILE, RUN_FILE, STATE, checkpoint_path, read_curve
 from hil.experiments.fqt_cost_figures import PAGE as COSTS_PAGE
 from hil.experiments.fqt_cost_figures import RESULTS as COSTS
@@ -35,7 +36,7 @@ def keep(source: Path, target: Path) -> None:
             continue
         kept = target / "runs" / folder.name
         kept.mkdir(parents=True)
-        files = [folder / RUN_FILE, folder / CURVE_FILE]
+        files = [folder / RUN_FILE, folder / CHOICE_FILE, folder / CURVE_FILE]
         last = rows[-1].epoch
         files += [] if complete(folder) else [checkpoint_path(folder, last), folder / STATE.format(last)]
         for file in (file for file in files if file.exists()):

@@ -18,7 +18,7 @@ from hil.experiments.choose_run import resolved
 from hil.experiments.curve import checkpoint_path, read_checkpoint
 from hil.experiments.kinds import Run
 from hil.trial import TrialSpec
-from hil.trial.outcome import Outcome
+from hil.trial.outcome import Outcome, step_digest
 
 DRAW = 20  # first word of the seed that draws the spot checks; the second one is the row
 
@@ -55,11 +55,14 @@ class Certificate:
     reality: str | None
     verdict: str  # `pass`, `fail` or `blocked`
     reason: str
+    digest: int | None = None  # of the experiment's weights after the last step; None in old certificates
 
-    def repeats(self, segment: Segment, board: str) -> bool:
-        """Return whether this certificate is a pass of the same segment on the same board."""
+    def repeats(self, segment: Segment, board: str, runs: Path) -> bool:
+        """Return whether this certificate is a pass of the same segment, with the same weights, on the same board."""
         wanted = (segment.run.name, segment.epoch, segment.steps, board, "pass")
-        return (self.run, self.epoch, self.steps, self.board, self.verdict) == wanted
+        if (self.run, self.epoch, self.steps, self.board, self.verdict) != wanted:
+            return False
+        return self.digest == step_digest(_noted(segment, runs))
 
 
 def segments(runs: Sequence[Run], folder: Path) -> Iterator[Segment]:
@@ -107,18 +110,24 @@ def certify(segment: Segment, board: str, runs: Path, folder: Path, run_trial: R
         RigError: a checkpoint is missing, or the request is wrong.
     """
     run, spec = segment.run, trial_of(segment, board, runs)
-    path = checkpoint_path(runs / run.name, segment.epoch + 1)
-    digests = read_checkpoint(path).digests
-    if len(digests) < segment.steps:
-        found = f"{len(digests)} steps of the {segment.steps} to be repeated"
-        raise RigError(f"{path} contains {found}: train the run again.")
-    noted = digests[segment.steps - 1]
+    noted = _noted(segment, runs)
     folder.mkdir(parents=True, exist_ok=True)
     outcome = run_trial(spec, folder)
     verdict, reason, done = outcome.verdict, outcome.reason, len(outcome.steps)
-    if verdict == "pass" and (done != segment.steps or outcome.final_digests != tuple(map(int, noted))):
+    if verdict == "pass" and (done != segment.steps or outcome.final_digests != noted):
         last = spec.first_step + segment.steps - 1
         verdict = "fail"
         reason = f"board and reference agree, but their weights after step {last} differ from those of the experiment."
     identity = (run.name, run.data, run.column, run.variant, run.seed)
-    return Certificate(*identity, segment.epoch, spec.first_step, done, board, outcome.reality, verdict, reason)
+    place = segment.epoch, spec.first_step, done, board
+    return Certificate(*identity, *place, outcome.reality, verdict, reason, step_digest(noted))
+
+
+def _noted(segment: Segment, runs: Path) -> tuple[int, ...]:
+    """Return the digests of the experiment after the last step of a segment."""
+    path = checkpoint_path(runs / segment.run.name, segment.epoch + 1)
+    digests = read_checkpoint(path).digests
+    if len(digests) < segment.steps:
+        found = f"{len(digests)} steps of the {segment.steps} to be repeated"
+        raise RigError(f"{path} contains {found}: train the run again.")
+    return tuple(map(int, digests[segment.steps - 1]))

@@ -20,6 +20,7 @@ from hil.data import load
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError
 from hil.experiments.certify import Certificate, RunTrial, certify, segments
+from hil.experiments.choice import outdated
 from hil.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
 from hil.experiments.elasticzo_costs import NAME as COSTS
 from hil.experiments.elasticzo_costs import PAGE, costs
@@ -145,7 +146,7 @@ def certified(
     """
     found: list[Certificate] = []
     for segment in segments(table.certified, out / "runs"):
-        if before := [one for one in kept if one.repeats(segment, board)]:
+        if before := [one for one in kept if one.repeats(segment, board, out / "runs")]:
             found += before
             continue
         one = certify(segment, board, out / "runs", out / "certificates" / segment.name, trial)
@@ -212,6 +213,9 @@ def _all_complete(table: Table, out: Path) -> None:
     if missing:
         unfinished = f"{len(missing)} runs in {out} are not trained to their end, the first is {missing[0]}"
         raise RigError(f"{unfinished}: add --resume.")
+    if others := [run.name for run in table.runs if outdated(out / "runs" / run.name)]:
+        changed = f"{len(others)} runs in {out} were trained with a choice that has changed, the first is {others[0]}"
+        raise RigError(f"{changed}: add --resume, which trains them again.")
 
 
 def _kept(out: Path) -> list[Certificate]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event, Lock
 
 from hil.errors import RigError
+from hil.experiments.choice import outdated
 from hil.experiments.curve import EpochRow, complete, read_curve, read_run
 from hil.experiments.progress import RunLines
 from hil.threads import ThreadPool
@@ -45,12 +46,12 @@ class Pool:
                 process.terminate()
 
     def train(self, folders: Iterable[Path]) -> None:
-        """Train the runs of these folders; complete ones are skipped.
+        """Train the runs of these folders; complete ones are skipped, unless their choice is outdated.
 
         Raises:
             RigError: a run failed; the others are trained.
         """
-        left = [folder for folder in folders if not complete(folder)]
+        left = [folder for folder in folders if not complete(folder) or outdated(folder)]
         workers = ThreadPool(self._jobs)
         try:
             reasons = [reason for reason in workers.map(self._one, left) if reason]

@@ -11,13 +11,12 @@ import numpy as np
 
 from hil.data import batches, load
 from hil.data.dataset import DataSet
-from hil.experiments.choose_run import resolved
+from hil.experiments.choice import begin
 from hil.experiments.curve import (
     EpochRow,
     checkpoint_path,
     read_checkpoint,
     read_curve,
-    read_run,
     write_checkpoint,
     write_curve,
 )
@@ -40,7 +39,7 @@ class TaskTraining:
     """
 
     def __init__(self, folder: Path) -> None:
-        run = resolved(read_run(folder)[0], folder.parent)
+        run = begin(folder)
         assert isinstance(run, QzoRun) and not run.has_state
         self.folder, self.run, self.rows = folder, run, read_curve(folder)
         self.tasks = [load(name) for name in run.task_names()]

@@ -17,7 +17,7 @@ import numpy as np
 
 from hil.data import batches, load
 from hil.errors import RigError
-from hil.experiments.choose_run import resolved
+from hil.experiments.choice import begin
 from hil.experiments.curve import (
     STATE,
     EpochRow,
@@ -52,7 +52,7 @@ class Training:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.run = resolved(read_run(folder)[0], folder.parent)
+        self.run = begin(folder)
         self.data = load(self.run.data)
         self.per_epoch = self.run.per_epoch(len(self.data.train_images))
         self.schedule = self.run.schedule(self.per_epoch * self.run.epochs)

@@ -126,9 +126,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_epoch_passes(trained: Path, tmp_path: Path, epoch: int) -> None:
     one = certify(Segment(read_run(trained)[0], epoch, 20), "stm32h7b3", trained.parent, tmp_path / "log", on_fake)
     assert (one.verdict, one.steps, one.first_step, one.reality, one.reason) == ("pass", 20, 20 * epoch, "fake", "")
-    assert one.repeats(Segment(read_run(trained)[0], epoch, 20), "stm32h7b3") and not one.repeats(
-        Segment(read_run(trained)[0], epoch, 20), "rp2040"
-    )
+    segment = Segment(read_run(trained)[0], epoch, 20)
+    assert one.repeats(segment, "stm32h7b3", trained.parent) and not one.repeats(segment, "rp2040", trained.parent)
+    assert not replace(one, digest=None).repeats(segment, "stm32h7b3", trained.parent), "an old one knows no weights"
+    assert not replace(one, digest=one.digest ^ 1).repeats(segment, "stm32h7b3", trained.parent), "other weights"
 
 
 @pytest.mark.parametrize("epoch", [0, 2])

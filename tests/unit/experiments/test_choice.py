@@ -1,0 +1,147 @@
+"""A run whose choice has changed since it was trained is trained again: `--resume` with one more seed in a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hil.data import load
+from hil.errors import RigError
+from hil.experiments.choice import outdated
+from hil.experiments.command import _all_complete
+from hil.experiments.curve import EpochRow, checkpoint_path, read_checkpoint, write_curve, write_run
+from hil.experiments.float_runs import FloatRun
+from hil.experiments.pool import Pool
+from hil.experiments.rate_search import stem_of
+from hil.experiments.train import Training
+
+from .folders import same, untimed
+
+DATA = "fashion-mnist-1k"
+BASE = FloatRun(DATA, "rate", "full-bp", 1, 1, 250, "lenet5-float32", 100)
+RESULT = replace(BASE, column="fp32", rate_from=(stem_of(BASE),))
+
+
+class Quiet:
+    """Lines that nobody reads."""
+
+    def begin(self, name: str, done: int, epochs: int) -> None:
+        """Show nothing."""
+
+    def epoch(self, name: str, row: EpochRow) -> None:
+        """Show nothing."""
+
+    def end(self, name: str, rows: list[EpochRow]) -> None:
+        """Show nothing."""
+
+
+def begin(runs: Path, run: FloatRun) -> Path:
+    folder = runs / run.name
+    folder.mkdir(parents=True, exist_ok=True)
+    write_run(folder, run, load(run.data).sha256)
+    return folder
+
+
+def tried(runs: Path, eta: float, accuracy: float, seed: int = 1) -> None:
+    """Write a finished run of the search."""
+    run = replace(BASE, seed=seed, eta=eta, tag=f"eta{eta:g}")
+    rows = [EpochRow(epoch, 4 * epoch, 1.0, None, 0.5, accuracy, 0, 0, moved=1.0) for epoch in (0, 1)]
+    write_curve(begin(runs, run), rows)
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Path:
+    """The folder of a run that was trained with the rate 0.01."""
+    tried(tmp_path, 0.01, 0.8)
+    tried(tmp_path, 0.03, 0.7)
+    folder = begin(tmp_path, RESULT)
+    with Pool(1, Quiet()) as pool:
+        pool.train([folder])
+    return folder
+
+
+def test_a_run_is_trained_again_when_another_rate_is_chosen(finished: Path, tmp_path: Path) -> None:
+    before = untimed(finished)
+    tried(tmp_path, 0.01, 0.1, seed=2)
+    tried(tmp_path, 0.03, 0.7, seed=2)
+    assert outdated(finished)
+    with Pool(1, Quiet()) as pool:
+        pool.train([finished])
+    fresh = begin(tmp_path / "fresh", replace(RESULT, rate_from=(), eta=0.03))
+    list(Training(fresh).epochs())
+    same(finished, fresh)
+    assert untimed(finished) != before and not outdated(finished)
+
+
+def test_an_unfinished_run_does_not_go_on_with_another_rate(tmp_path: Path) -> None:
+    tried(tmp_path, 0.01, 0.8)
+    folder = begin(tmp_path, replace(RESULT, epochs=2))
+    next(training := Training(folder).epochs())
+    next(training)
+    tried(tmp_path, 0.03, 0.9)
+    list(Training(folder).epochs())
+    fresh = begin(tmp_path / "fresh", replace(RESULT, epochs=2, rate_from=(), eta=0.03))
+    list(Training(fresh).epochs())
+    same(folder, fresh)
+
+
+@pytest.mark.parametrize("note", [Path.unlink, lambda path: path.write_text("{}")])
+def test_a_finished_run_without_a_note_of_its_choice_is_trained_again(
+    finished: Path, note: Callable[[Path], object]
+) -> None:
+    """A folder of an older version says nothing about the rate."""
+    assert not outdated(finished)
+    note(finished / "choice.json")
+    assert outdated(finished)
+
+
+def test_a_run_is_left_alone_when_the_choice_stays(finished: Path, tmp_path: Path) -> None:
+    tried(tmp_path, 0.01, 0.6, seed=2)
+    tried(tmp_path, 0.03, 0.1, seed=2)
+    changed = checkpoint_path(finished, 1).stat().st_mtime_ns
+    with Pool(1, Quiet()) as pool:
+        pool.train([finished])
+    assert checkpoint_path(finished, 1).stat().st_mtime_ns == changed
+
+
+def test_a_run_is_trained_again_when_the_one_before_it_ends_with_other_weights(tmp_path: Path) -> None:
+    before = begin(tmp_path, replace(BASE, eta=0.01))
+    list(Training(before).epochs())
+    after = begin(tmp_path, replace(BASE, column="fp32", eta=0.01, start=before.name))
+    list(Training(after).epochs())
+    assert not outdated(after)
+    for path in before.glob("*.*"):
+        path.unlink()
+    begin(tmp_path, replace(BASE, eta=0.03, column="rate"))
+    list(Training(before).epochs())
+    assert outdated(after)
+    list(Training(after).epochs())
+    for ours, theirs in zip(
+        read_checkpoint(checkpoint_path(after, 0)).weights,
+        read_checkpoint(checkpoint_path(before, 1)).weights,
+        strict=True,
+    ):
+        assert (ours == theirs).all()
+
+
+def test_a_choice_that_cannot_be_made_is_named(finished: Path, tmp_path: Path) -> None:
+    begin(tmp_path, replace(BASE, eta=0.1, tag="eta0.1"))
+    with pytest.raises(RigError, match="eta0.1-seed1 is not trained to its end"):
+        outdated(finished)
+
+
+def test_an_outdated_run_is_not_certified(tmp_path: Path) -> None:
+    """`--certify-only` trains nothing, so it says what to do."""
+    tried(tmp_path / "runs", 0.01, 0.8)
+    folder = begin(tmp_path / "runs", RESULT)
+    list(Training(folder).epochs())
+    table: Any = SimpleNamespace(runs=[RESULT])
+    _all_complete(table, tmp_path)
+    tried(tmp_path / "runs", 0.03, 0.9)
+    with pytest.raises(RigError, match="1 runs in .* the first is .*fp32-full-bp-seed1: add --resume, which trains"):
+        _all_complete(table, tmp_path)
