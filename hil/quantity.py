@@ -62,6 +62,11 @@ class Quantity:
         return asdict(self) | {"provenance": self.provenance.value}
 
 
+def share(p: float, n: int) -> Quantity:
+    """Return a counted fraction p of n with its binomial standard error."""
+    return Quantity(p, "1", Provenance.COUNTED, math.sqrt(p * (1 - p) / n), f"n = {n:,}")
+
+
 PREFIXES: dict[str, dict[str, float]] = {  # by unit; the first that fits a value is used in words
     "B": {"MiB": 1 << 20, "KiB": 1 << 10, "MB": 1e6, "kB": 1e3, "B": 1},
     "s": {"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9},

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hil.quantity import Provenance, Quantity
+from hil.quantity import Provenance, Quantity, share
 from hil.record.trial_record import TrialRecord
 
 LATENCY_FIGURES = ("mean", "median", "sd", "least", "most", "p5", "p95", "p99")
@@ -27,11 +27,6 @@ def quantities(trial: TrialRecord) -> dict[str, Quantity]:
     parts = (_accuracy, _sram, _time, _counts, _layers, _latency, _network)
     figures = {path: quantity for part in parts for path, quantity in part(trial).items()}
     return figures | dict(_with_units("energy", trial.energy or {}))
-
-
-def share(p: float, n: int) -> Quantity:
-    """Return a counted fraction p of n with its binomial standard error."""
-    return Quantity(p, "1", COUNTED, math.sqrt(p * (1 - p) / n), f"n = {n:,}")
 
 
 def _accuracy(trial: TrialRecord) -> dict[str, Quantity]:

@@ -13,8 +13,7 @@ from hil.energy.window_planning import more_windows
 from hil.gates import FIGURES, Budgets, Gate, Judgement, More, judge, nearest, parse_budgets
 from hil.gates.judgement import COVERAGE
 from hil.history.statistics import median_of_last
-from hil.quantity import Provenance, Quantity
-from hil.record.quantities import share
+from hil.quantity import Provenance, Quantity, share
 from hil.trial.latency_counts import total_figures
 from hil.trial.spec import OF_TEST
 
