@@ -27,7 +27,7 @@ from hil.networks.quantize import quantize
 from hil.networks.shapes import convnet_tiny, mcunet, pointnet, resnet_tiny
 from hil.networks.shapes import lenet5 as float_lenet5
 from hil.networks.tiny_training import MCUNET_DATA, MCUNET_ORIGIN, mcunet_5fps, there
-from hil.networks.tree import is_folder_named
+from hil.networks.tree import cure_of, is_folder_named
 
 IMAGE = float(np.float32(1 / 255)), -128  # scale and zero of an input: a byte p of an image stands for p / 255,
 CLOUD = 2.0**-7, 0  # and one of a point cloud for (p - 128) / 128 (docs/data.md)
@@ -151,6 +151,8 @@ def find_network(name: str) -> NamedNetwork:
     if is_path(name):
         return _of_file(name)
     if not is_known(name):
+        if (published := NEW_HEADS.get(_base(name))) is not None:
+            raise RigError(f"the files of {_base(name)} are not here: {cure_of(published.tree)}.")
         raise RigError(f"there is no network {name!r}: {close_matches(_base(name), NETWORKS)}")
     if (head := HEAD.fullmatch(name)) is None:
         return NETWORKS[name]

@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from hil.errors import Blocked, DeviceFault, RigError
+from hil.rig.config import Bench
 from hil.trial import TrialSpec, Watch, run_trial
 
 SPEC = TrialSpec("stm32h7b3", "cls1", steps=3, evaluate=0)
@@ -19,7 +20,7 @@ class Breaking:
     """A rig that gives no board, but this error."""
 
     def __init__(self, error):
-        self.error = error
+        self.error, self.bench = error, Bench()
 
     @contextlib.contextmanager
     def take(self, *_):

@@ -93,6 +93,31 @@ FLOAT_FRAME = bytes.fromhex(
     "00000000000000000000000000006d467446002000ee100a704788ed00e0"
 )
 
+# Floating point on; SVC between a comparison and the use of its flags, and the handler (at +0x40) compares too.
+#     ldr r0, =0xE000ED88
+#     ldr r1, =0x00F00000
+#     str r1, [r0]
+#     dsb
+#     isb
+#     vmov.f32 s0, #1.0
+#     vmov.f32 s1, #2.0
+#     vcmp.f32 s0, s1
+#     svc #0
+#     vmrs APSR_nzcv, fpscr
+#     ite mi
+#     movmi r2, #1
+#     movpl r2, #2
+#     vmrs r3, fpscr
+#     wfi
+#     .org 0x40
+#     vmov.f32 s2, #1.0
+#     vcmp.f32 s2, s2
+#     bx lr
+FLOAT_FLAGS = bytes.fromhex(
+    "12484ff470010160bff34f8fbff36f8fb7ee000af0ee000ab4ee600a00dff1ee10fa4cbf01220222f1ee103a30bf00000000"
+    "0000000000000000000000000000b7ee001ab4ee411a7047000088ed00e0"
+)
+
 # A floating-point instruction with CPACR at reset: UsageFault NOCP as HardFault (handler at +0x20).
 #     movs r0, #1
 #     movs r1, #2

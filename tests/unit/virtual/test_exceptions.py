@@ -52,6 +52,25 @@ def test_the_floating_point_frame(run: Run) -> None:
     assert board.r(6) - board.r(5) == 0x68
 
 
+def test_the_flags_of_a_comparison_outlast_an_exception(run: Run) -> None:
+    """Interrupts between VCMP and VMRS changed weights of `float32` when the computer was loaded."""
+    board = run(programs.FLOAT_FLAGS, {SVCALL: 0x40})
+    assert (board.r(2), board.r(3) >> 28) == (1, 0b1000), "1.0 is less than 2.0"
+
+
+def test_the_flags_of_a_comparison_outlast_a_debugger_s_write_of_control(run: Run) -> None:
+    """pyOCD writes the registers that it has saved, CONTROL among them."""
+    board = run(programs.FLOAT_FLAGS, {SVCALL: 0x40})
+    halting, flags = board.chip.halting, 0b1000 << 28
+    board.chip.core.set(c.FPSCR, flags)
+    control = halting.read_register(20)
+    halting.write_register(20, control)
+    board.chip.core.set(c.PC, CODE + 40 | 1)  # the second VMRS
+    board.chip.asleep = False
+    board.run()
+    assert control >> 24 == 4 and board.r(3) == flags
+
+
 def test_floating_point_is_off_until_cpacr_allows_it(run: Run) -> None:
     board = run(programs.NO_FLOAT, {HARD_FAULT: 0x20})
     assert board.r(5) == 1 << 19  # CFSR.NOCP

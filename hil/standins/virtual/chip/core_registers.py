@@ -13,6 +13,16 @@ MSP, PSP, CONTROL = reg.UC_ARM_REG_MSP, reg.UC_ARM_REG_PSP, reg.UC_ARM_REG_CONTR
 PRIMASK, BASEPRI, FAULTMASK = reg.UC_ARM_REG_PRIMASK, reg.UC_ARM_REG_BASEPRI, reg.UC_ARM_REG_FAULTMASK
 FPSCR = reg.UC_ARM_REG_FPSCR
 S = tuple(getattr(reg, f"UC_ARM_REG_S{i}") for i in range(32))
+SPSEL, FPCA, _SFPA = 1 << 1, 1 << 2, 1 << 3  # bits of CONTROL
+
+
+def control_word(value: int) -> int:
+    """Return what to write into Unicorn's CONTROL for a value of Armv7-M's, which has bits 0 to 2 only.
+
+    Unicorn's cores may have the security extension. Then a floating-point context needs SFPA beside FPCA (Arm DDI 0553,
+    CONTROL): without it, the next floating-point instruction clears FPSCR, and with it the flags of a comparison.
+    """
+    return value & 7 | (_SFPA if value & FPCA else 0)
 
 
 class RegisterSet:

@@ -10,11 +10,11 @@ import struct
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.core import Core
+from hil.standins.virtual.chip.core_registers import FPCA, SPSEL, control_word
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.nvic import NMI, Nvic
 
 BASIC, EXTENDED = 0x20, 0x68
-FPCA, SPSEL = 1 << 2, 1 << 1
 THUMB = 1 << 24
 ALIGNED = 1 << 9  # xPSR bit 9 of a stacked frame: the stack pointer was moved by 4
 IT_BITS = 0x0600FC00
@@ -122,4 +122,4 @@ class Exceptions:
         if not basic:
             self._float.write(words[8:25])
         # The mode is written first: SP is then the stack pointer of that mode.
-        self._exit.write([xpsr & ~ALIGNED, control, sp, r0, r1, r2, r3, r12, lr, pc | 1])
+        self._exit.write([xpsr & ~ALIGNED, control_word(control), sp, r0, r1, r2, r3, r12, lr, pc | 1])

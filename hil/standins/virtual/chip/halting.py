@@ -77,7 +77,8 @@ class HaltingDebug:
         core = self._machine.core
         if number == _CFBP:
             for i, register in enumerate(_PACKED):
-                core.set(register, value >> 8 * i & 0xFF)
+                byte = value >> 8 * i & 0xFF
+                core.set(register, c.control_word(byte) if register == c.CONTROL else byte)
             return
         register = self._find(number)
         core.set(register, value | {c.PC: 1, c.XPSR: THUMB}.get(register, 0))
