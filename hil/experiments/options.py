@@ -25,7 +25,8 @@ from hil.experiments.qzo_tables import QZO_TABLES
 from hil.experiments.spec_file import read_spec
 from hil.experiments.table import Table
 from hil.graph.graph import Format
-from hil.networks import NETWORKS, names
+from hil.networks import NETWORKS, find_network, names
+from hil.networks.published_heads import NEW_HEADS
 
 WITH_FP32 = ("elasticzo-table1", "elasticzo-table2")
 SEEDS, PAPER_SEEDS = 3, 5  # defaults; the second is of FQT, whose paper has five runs
@@ -50,6 +51,7 @@ def add_paper_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that only some experiments have."""
     add = parser.add_argument_group("options of some experiments").add_argument
     networks = [name for name in names(Format.TFLITE8) if NETWORKS[name].committed or NETWORKS[name].any_classes]
+    networks += [name for name in NEW_HEADS if name not in networks]  # if their files are missing, it says where from
     rates = ",".join(f"{rate:g}" for rate in RATES)
     data = "data set; default: those that are there, qzo-* mnist; pmt-*: also yours, by path"
     add("--data", metavar="NAME", help=_of("data", data))
@@ -143,7 +145,7 @@ def _refuse_clouds(options: argparse.Namespace) -> None:
 def _pmt(options: argparse.Namespace) -> PmtRequest:
     name, network = options.experiment, options.network
     given = _given(options, ("network", "seeds", "epochs", "batch", "images", "queries"))
-    drawn = network is not None and NETWORKS[network].any_classes
+    drawn = network is not None and find_network(network).any_classes
     if name not in TASKS and (name not in BOTH or not (drawn or options.data)):
         return PmtRequest(**given)
     if options.corruptions is not None:
