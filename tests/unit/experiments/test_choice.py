@@ -22,8 +22,8 @@ from hil.experiments.train import Training
 
 from .folders import same, untimed
 
-DATA = "fashion-mnist-1k"
-BASE = FloatRun(DATA, "rate", "full-bp", 1, 1, 250, "lenet5-float32", 100)
+DATA = "fashion-mnist-1k@40-10"
+BASE = FloatRun(DATA, "rate", "full-bp", 1, 1, 10, "lenet5-float32", 100)
 RESULT = replace(BASE, column="fp32", rate_from=(stem_of(BASE),))
 
 
@@ -60,8 +60,7 @@ def finished(tmp_path: Path) -> Path:
     tried(tmp_path, 0.01, 0.8)
     tried(tmp_path, 0.03, 0.7)
     folder = begin(tmp_path, RESULT)
-    with Pool(1, Quiet()) as pool:
-        pool.train([folder])
+    list(Training(folder).epochs())
     return folder
 
 
