@@ -15,6 +15,7 @@ from hil.networks import build
 from hil.reference.native.bfp8 import fastest
 print(fastest(build("lenet5", 1)).name)
 """
+NIGHTLY = pytest.mark.tier("nightly")  # each builds the library twice
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
 
 
@@ -64,6 +65,7 @@ def test_several_processes_build_it_once(tmp_path: Path) -> None:
     assert len(files(tmp_path / "cache", ".so")) == 1
 
 
+@NIGHTLY
 @needs_compiler
 def test_another_version_of_the_compiler_builds_its_own(tmp_path: Path, quick: str) -> None:
     said(begun(tmp_path / "cache", quick))
@@ -86,6 +88,7 @@ def test_a_compiler_that_is_cut_leaves_nothing(tmp_path: Path, quick: str) -> No
     assert said(begun(tmp_path / "cache", quick)).startswith("C")
 
 
+@NIGHTLY
 @needs_compiler
 def test_a_damaged_library_is_built_again(tmp_path: Path, quick: str) -> None:
     name = said(begun(tmp_path / "cache", quick))
