@@ -14,6 +14,7 @@ from hil.record import AskedTest, Run, TrialRecord, quantities
 from hil.record.safe_paths import safe_file, safe_folder
 from hil.record.since_last_good import read_since
 from hil.record.soak import read_soak
+from hil.report.budgets import budget_rows
 from hil.report.cursors import cursor_data, limits_of
 from hil.report.energy_windows import burden_of, flags_of, window_rows
 from hil.report.figures import drawn_losses, has_queries
@@ -51,6 +52,7 @@ def overview_view(run: Run, single: bool) -> View:
         "since": since,
         "nights": nights_of(since),
         "costs": costs(lines),
+        "budgets": budget_rows(run.trials),
         "count": run.totals["tests"],
         **soak_view(read_soak(run.folder)),
         "files": files_in(run.folder, deep=False),
