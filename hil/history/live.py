@@ -5,16 +5,19 @@ What cannot be sent stays in the folder of the run, which is sent later (hil/his
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hil.errors import RigError, message_of
 from hil.history.rows import asked_row, run_row, trial_rows
 from hil.history.unsent import Unsent
 from hil.record import AskedTest, TrialRecord
+from hil.record.since_last_good import SinceLastGood, nothing_known
 from hil.threads import start
 
 if TYPE_CHECKING:  # imported late, by the thread: SQLAlchemy takes as long to load as some trials
@@ -44,6 +47,7 @@ class LiveHistory:
         self._sent = False  # the history has everything
         self._failure = ""  # the first one; it is told only if something is still not sent at the end
         self._notes: list[str] = []
+        self._wait_s = FINISH_S  # that the end of the run still may wait
         self._unsent = Unsent(run)
         try:
             self._unsent.begin()  # on the disk from now on: the history does not have this run yet
@@ -62,12 +66,35 @@ class LiveHistory:
         """Forget a run whose folder was deleted because it never began."""
         self._unsent.done()
 
+    def since_last_good(
+        self, facts: dict[str, Any], tests: Sequence[AskedTest], trials: Sequence[TrialRecord]
+    ) -> SinceLastGood:
+        """Return what the history says of the run; a sentence only if it does not answer. It waits as `finish` does."""
+        answers: queue.Queue[SinceLastGood | None] = queue.Queue()
+
+        def ask() -> None:
+            answer = None
+            try:
+                answer = self._compared(dict(facts), list(tests), list(trials))
+            finally:
+                answers.put(answer)
+
+        self._do(ask)
+        began, found = monotonic(), None
+        if self._thread is not None:
+            with contextlib.suppress(queue.Empty):
+                found = answers.get(timeout=self._wait_s)
+        self._wait_s = max(0.0, self._wait_s - (monotonic() - began))
+        if found is None:
+            return nothing_known("The history did not answer: what changed since the last good night is not known.")
+        return found
+
     def finish(
         self,
         facts: dict[str, Any],
         tests: Sequence[AskedTest],
         trials: Sequence[TrialRecord],
-        wait_s: float = FINISH_S,
+        wait_s: float | None = None,
     ) -> list[str]:
         """Send how the run ended, and earlier runs that wait. Return a sentence for everything that went wrong.
 
@@ -75,14 +102,17 @@ class LiveHistory:
             facts: `run` of results.json.
             tests: all tests.
             trials: all trials, also those that did not end, of which no report came.
-            wait_s: the longest that this takes if the history does not answer.
+            wait_s: the longest that this takes if the history does not answer; None for what is left of FINISH_S.
         """
+        wait_s = self._wait_s if wait_s is None else wait_s
         self._do(lambda: self._end(dict(facts), list(tests), list(trials)))
         self._jobs.put(None)
         if self._thread is not None:
             self._thread.join(wait_s)
             if self._thread.is_alive() and not self._sent:
-                self._failure = self._failure or f"the history did not answer within {wait_s:.0f} s"
+                self._failure = (
+                    self._failure or f"the history did not answer within {FINISH_S - self._wait_s + wait_s:.0f} s"
+                )
         if self._sent:
             self._unsent.done()
             return self._notes
@@ -132,19 +162,31 @@ class LiveHistory:
         self._write(lambda writer, run: writer.trial(run, rows))
         self._trials.add(record.folder)
 
+    def _compared(self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord]) -> SinceLastGood:
+        """Send the run as far as it is known, and compare it with the nights before."""
+        from hil.history.queries import History
+        from hil.history.since_last_good import since_last_good
+
+        self._send_run(facts, tests, trials)
+        assert self._store is not None
+        return since_last_good(History(self._store), run_row(facts, None)["uid"])
+
     def _end(self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord]) -> None:
         """Send how the run ended and every trial that was not sent, then earlier runs."""
         from hil.history.send import send
 
+        self._send_run(facts, tests, trials)
+        self._sent = True
+        assert self._store is not None
+        self._notes += send(self._store, self._run.parent, OTHERS_S).problems
+
+    def _send_run(self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord]) -> None:
         self._facts = facts
         for record in trials:
             if record.folder not in self._trials:
                 self._trial(record)
         self._number = None  # so that the run is written again
         self._write(lambda writer, run: writer.tests(run, [asked_row(test) for test in tests]))
-        self._sent = True
-        assert self._store is not None
-        self._notes += send(self._store, self._run.parent, OTHERS_S).problems
 
     def _opened(self) -> Store:
         from hil.history.address import address_of

@@ -8,7 +8,7 @@ with History.open(address_of(None, Path("reports"))) as history:
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -62,6 +62,16 @@ class TrialEntry(NamedTuple):
     reason: str
     final_digest: str | None
     image: str | None
+
+
+class AskedEntry(NamedTuple):
+    """How a test ended in a run; `run_id` is the number of the run in the database."""
+
+    run_id: int
+    test: str
+    board: str | None
+    verdict: str
+    expected: bool
 
 
 @dataclass(frozen=True)
@@ -138,6 +148,13 @@ class History:
         """Return the trials of a filter, those of the oldest night first."""
         return [TrialEntry(*row) for row in self._trials(chosen, TrialEntry._fields)]
 
+    def tests(self, chosen: Filter = EVERYTHING) -> list[AskedEntry]:
+        """Return the tests of the benches, boards and times of a filter."""
+        nights = self.nights(chosen)
+        question = select(*(tests.c[name] for name in AskedEntry._fields))
+        question = question.where(tests.c.board.in_(chosen.board)) if chosen.board else question
+        return [AskedEntry(*row) for row in self._rows(question) if row.run_id in nights]
+
     def settings(self) -> dict[str, str]:
         """Return the settings as JSON by their digest."""
         return {row.digest: row.text for row in self._rows(select(settings))}
@@ -198,12 +215,15 @@ class History:
             parts.append(pd.DataFrame(columns | series.subject._asdict()))
         return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
-    def last_good(self, chosen: Filter = EVERYTHING, before: int | None = None) -> RunEntry | None:
+    def last_good(
+        self, chosen: Filter = EVERYTHING, before: int | None = None, among: Collection[int] | None = None
+    ) -> RunEntry | None:
         """Return the last run that ended, with at least one passed trial of the filter and no bad one.
 
         Args:
             chosen: of the trials. A test without a trial counts by its board.
             before: place in `runs`; only runs before it.
+            among: numbers of runs, only these; None for all.
         """
         verdicts: dict[int, set[str]] = {}
         found = [self._where(select(trials.c.run_id, trials.c.verdict), chosen)]
@@ -216,7 +236,7 @@ class History:
         for run_entry in reversed(self.runs[:before]):
             words = verdicts.get(run_entry.number, set())
             good = run_entry.state == "ended" and "pass" in words and not words & set(BAD)
-            if good and run_entry.number in places_of:
+            if good and run_entry.number in places_of and (among is None or run_entry.number in among):
                 return run_entry
         return None
 

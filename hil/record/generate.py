@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of results.json and trial.json: `python -m hil.record.generate [FOLDER]`."""
+"""Write the JSON Schemas of the files of a run: `python -m hil.record.generate [FOLDER]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model of results.json, and the JSON Schemas of results.json and trial.json."""
+"""The model of results.json, and the JSON Schemas of the files of a run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from hil.record.energy import Figure
 from hil.record.field_types import CLOSED, OPEN, Flag, Integer, Items, Named, Sentence
+from hil.record.since_last_good import SINCE
 from hil.record.trial_record import TrialRecord
 from hil.record.verdicts import AskedTest, Totals
 
@@ -77,7 +78,11 @@ class TrialFile(TrialRecord):
 
 RESULTS: TypeAdapter[Results] = TypeAdapter(Results)
 TRIAL: TypeAdapter[TrialRecord] = TypeAdapter(TrialRecord)
-FILES: dict[str, TypeAdapter[Any]] = {"results": RESULTS, "trial": TypeAdapter(TrialFile)}
+FILES: dict[str, TypeAdapter[Any]] = {
+    "results": RESULTS,
+    "trial": TypeAdapter(TrialFile),
+    "since_last_good": SINCE,
+}
 
 
 class _Plain(GenerateJsonSchema):
@@ -99,6 +104,6 @@ class _Plain(GenerateJsonSchema):
 
 @cache
 def schema(file: str = "results") -> JsonSchemaValue:
-    """Return the JSON Schema of results.json (`results`) or trial.json (`trial`), as the rig writes them."""
+    """Return the JSON Schema of a file of a run by its name without `.json`, as the rig writes it."""
     found = FILES[file].json_schema(mode="serialization", schema_generator=_Plain)
     return {"$schema": GenerateJsonSchema.schema_dialect, **found}

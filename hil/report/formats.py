@@ -52,6 +52,17 @@ def figure(quantity: Mapping[str, Any]) -> str:
     return f"{value} ± {plus_minus}{unit}" if plus_minus else f"{value}{unit}"
 
 
+def amount(value: float, unit: str, uncertainty: float | None = None) -> str:
+    """Format a figure so that small changes are seen: bytes and cycles in full, fractions in percent."""
+    if unit in ("B", "cycle"):
+        return number(round(value), unit)
+    return (
+        percent(value, uncertainty)
+        if unit == "1"
+        else figure({"value": value, "uncertainty": uncertainty, "unit": unit})
+    )
+
+
 def parts(quantity: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return value, uncertainty (empty without one) and unit of a quantity as `figure` formats them."""
     value, uncertainty, unit = quantity["value"], quantity["uncertainty"], quantity["unit"]

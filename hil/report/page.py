@@ -24,7 +24,7 @@ from hil.report.run_files import LIBRARY
 from hil.report.views import View, overview_view, trial_views
 
 LEVEL = 5  # of gzip: half the time of the highest, for 1 % more bytes
-FILTERS = ("number", "percent", "seconds", "figure", "kib", "parts")
+FILTERS = ("amount", "number", "percent", "seconds", "figure", "kib", "parts")
 
 
 def render(folder: Path) -> Path:

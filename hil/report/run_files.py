@@ -9,6 +9,7 @@ from pathlib import Path
 LIBRARY = "plotly.js"
 WORDS = {
     "results.json": "every trial, every figure",
+    "since_last_good.json": "what changed since the last good night",
     "results.csv": "a row a trial",
     "junit.xml": "the verdicts for CI",
     "trial.json": "the record, with units",

@@ -12,11 +12,14 @@ import pandas as pd
 
 from hil.record import AskedTest, Run, TrialRecord, quantities
 from hil.record.safe_paths import safe_file, safe_folder
+from hil.record.since_last_good import read_since
 from hil.record.soak import read_soak
+from hil.report.budgets import budget_rows
 from hil.report.cursors import cursor_data, limits_of
 from hil.report.energy_windows import burden_of, flags_of, window_rows
 from hil.report.figures import drawn_losses, has_queries
 from hil.report.gradients import layer_maps, scale_bar
+from hil.report.judgement import judgement_of, problems_of, sentence_of
 from hil.report.log_lines import log_lines, time_scale
 from hil.report.losses import loss_rows
 from hil.report.overview import banner, costs, lines_of
@@ -26,6 +29,7 @@ from hil.report.paper_pmt import pmt_rows
 from hil.report.power import Trace, phase_rows, read_trace, zooms
 from hil.report.run_files import File, files_in, tails
 from hil.report.soak import soak_view
+from hil.report.sparkline import nights_of
 from hil.report.trial_figures import data_script, has_curve, trial_figures
 
 View = dict[str, Any]
@@ -34,6 +38,7 @@ View = dict[str, Any]
 def overview_view(run: Run, single: bool) -> View:
     """Return the variables of the overview; `single`: it is on the same page as the trials."""
     lines = lines_of(run)
+    since = read_since(run.folder)
     folders = sorted(path.name for path in run.folder.iterdir() if path.is_dir() and not path.is_symlink())
     return {
         "single": single,
@@ -43,7 +48,11 @@ def overview_view(run: Run, single: bool) -> View:
             for number, trial in enumerate(run.trials, start=1)
         },
         "banner": banner(run),
+        "sentence": sentence_of(run, judgement_of(run), problems_of(run)),
+        "since": since,
+        "nights": nights_of(since),
         "costs": costs(lines),
+        "budgets": budget_rows(run.trials),
         "count": run.totals["tests"],
         **soak_view(read_soak(run.folder)),
         "files": files_in(run.folder, deep=False),

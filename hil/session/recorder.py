@@ -15,6 +15,7 @@ from hil.errors import RigError, printable
 from hil.history.live import LiveHistory
 from hil.record import AskedTest, RunWriter, TrialRecord, write_atomic
 from hil.record.run_writer import ENDED, INTERRUPTED
+from hil.record.since_last_good import write_since
 from hil.session import junit
 
 EXIT_BLOCKED = 75  # EX_TEMPFAIL of sysexits.h: the rig could not tell, and no board failed
@@ -150,11 +151,12 @@ class Recorder:
         if junit_path is not None:
             self._write_junit(session.config, Path(junit_path), tests)
         self._finish_run(session, tests)
+        self._compare()
         before = len(self.missing)
         self._render()
         if len(self.missing) > before:
             self._finish_run(session, tests)
-        self.notes = self.history.finish(self.run.facts, self.run.tests, self.run.trials)
+        self.notes += self.history.finish(self.run.facts, self.run.tests, self.run.trials)
 
     def _close_tests(self, session: pytest.Session) -> None:
         """Give the reason to each test that did not end."""
@@ -187,6 +189,14 @@ class Recorder:
         except Exception as error:  # the verdicts must be printed even if the report fails
             again = f"`hil report {self.run.folder.name}` in the folder of the runs tries again"
             self.miss(f"index.html: {type(error).__name__}: {error}: {again}.")
+
+    def _compare(self) -> None:
+        """Write what the history says of the run. If that fails, the record is whole without it."""
+        try:
+            since = self.history.since_last_good(self.run.facts, self.run.tests, self.run.trials)
+            write_since(self.run.folder, since)
+        except Exception as error:
+            self.notes.append(f"what changed since the last good night is not known ({type(error).__name__}: {error}).")
 
     def _exit_code(self, session: pytest.Session, tests: list[AskedTest]) -> int:
         """Return 75 if all tests that ran were blocked, 1 if only the record is incomplete, else pytest's own code."""

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
+from hil.report.judgement import Problem
 from hil.summary.one_line import one_line
-from hil.summary.summary import Problem, Summary
+from hil.summary.summary import Summary
 from hil.summary.words import fault
 
 MOST = 10  # annotations of a level that GitHub shows for a step; the first of a level may be the sentence

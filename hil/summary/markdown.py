@@ -8,10 +8,20 @@ from __future__ import annotations
 
 import re
 
+from hil.report.judgement import Problem
 from hil.report.overview import ORDER
 from hil.summary.one_line import one_line
-from hil.summary.summary import Problem, Summary
-from hil.summary.words import COMMIT, budget_words, duration, reality_words, unjudged_words
+from hil.summary.summary import Summary
+from hil.summary.words import (
+    COMMIT,
+    budget_words,
+    change_words,
+    duration,
+    figure_words,
+    flaky_words,
+    reality_words,
+    unjudged_words,
+)
 
 MOST = 50  # entries of a list: a step summary is dropped as a whole above 1 MiB
 
@@ -20,6 +30,7 @@ def markdown(summary: Summary) -> str:
     """Return the summary; every list in it has at most MOST entries."""
     parts = [f"## trainrig\n\n**{summary.sentence}**", _counts(summary)]
     parts += _section("What is wrong", [_problem(problem) for problem in summary.problems])
+    parts += _since(summary)
     parts += _section("Missing from the record", [code(sentence) for sentence in summary.missing])
     budgets = [f"{code(missed.board)}: {budget_words(missed)}: {code(missed.trial)}" for missed in summary.budgets]
     parts += _section("Budgets missed", budgets)
@@ -29,6 +40,20 @@ def markdown(summary: Summary) -> str:
     ]
     parts += _section("Boards", places)
     return "\n\n".join([*parts, _origin(summary)]) + "\n"
+
+
+def _since(summary: Summary) -> list[str]:
+    """Return what changed since the last good night, and the flaky tests."""
+    since = summary.since
+    if since is None:
+        return []
+    entries = [f"{word['what']} of {code(word['test'])}: {code(change_words(word))}" for word in since["words"]]
+    shown = [figure for figure in since["figures"] if figure["shown"]]
+    entries += [f"{code(figure['name'])} of {code(figure['folder'])}: {figure_words(figure)}" for figure in shown]
+    commits = [f"Commits: {code(since['commits'])}"] if since["commits"] else []
+    flaky = [f"{code(each['test'])} on {code(each['board'])}: {flaky_words(each)}" for each in since["flaky"]]
+    changed = _section("What changed since the last good night", entries)
+    return [since["sentence"], *commits, *changed, *_section("Flaky tests", flaky)]
 
 
 def code(text: str) -> str:

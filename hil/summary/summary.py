@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
-from hil.record import AskedTest, Run, TrialRecord
-from hil.report.overview import BAD, ORDER, banner
+from hil.record import Run, TrialRecord
+from hil.record.since_last_good import SinceLastGood, read_since
+from hil.report.judgement import Judgement, Problem, judgement_of, problems_of, sentence_of
 
-Judgement = Literal["fine", "not fine", "cannot tell"]
-Where = Literal["device", "test", "request", "run", "rig"]
-
-# What is at fault, with the words of the sentence for one test and for several.
-PHRASES: Mapping[Where, tuple[str, str]] = {
-    "device": ("fails on the device", "fail on the device"),
-    "test": ("fails in the test itself", "fail in the test itself"),
-    "request": ("is refused", "are refused"),
-    "run": ("did not end", "did not end"),
-    "rig": ("is blocked by the rig", "are blocked by the rig"),
-}
-OF_VERDICT: Mapping[str, Where] = {"refused": "request", "interrupted": "run", "blocked": "rig"}
 REALITIES: Mapping[str | None, str] = {
     "hardware": "attached board",
     "virtual": "virtual board, a stand-in",
@@ -29,23 +18,6 @@ REALITIES: Mapping[str | None, str] = {
     "renode": "Renode, a stand-in",
     None: "not reached",
 }
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A test that did not pass and was neither skipped nor expected to fail."""
-
-    verdict: str
-    where: (
-        Where  # what is at fault: the device under test, the test's own code, its request, the end of the run, the rig
-    )
-    stage: str  # at which the rig blocked it; empty if it did not, or before any trial
-    test: str  # pytest's node id
-    file: str
-    board: str | None
-    reality: str | None
-    reason: str
-    repeat: str  # the command that runs the test again
 
 
 @dataclass(frozen=True)
@@ -87,6 +59,7 @@ class Summary:
         expected: number of tests that are marked to fail and did.
         unjudged: number of latency budgets that were not judged because the cycles are modelled.
         missing: sentences that say what is missing from the record.
+        since: what the history said of the run when it ended; None if it was not asked.
     """
 
     run: str
@@ -103,24 +76,19 @@ class Summary:
     unjudged: int
     places: list[Place]
     missing: list[str]
+    since: SinceLastGood | None = None
 
 
 def summary_of(run: Run) -> Summary:
     """Return the summary of a run."""
-    trials = {trial.folder: trial for trial in run.trials}
-    problems = [
-        _problem(test, [trials[folder] for folder in test.trials])
-        for test in sorted(run.tests, key=lambda test: ORDER.index(test.verdict))
-        if test.verdict in (*BAD, "blocked") and not test.expected
-    ]
-    judgement = _judgement(run)
+    problems, judgement = problems_of(run), judgement_of(run)
     return Summary(
         run=run.facts["id"],
         time=run.facts["time"],
         seconds=_seconds(run),
         commit=run.facts["commit"],
         judgement=judgement,
-        sentence=_sentence(run, judgement, problems),
+        sentence=sentence_of(run, judgement, problems),
         counts=dict(run.totals["tests"]),  # type: ignore[arg-type]  # all values of the TypedDict are int
         expected=sum(test.expected for test in run.tests),
         steps_compared=sum(trial.steps_compared for trial in run.trials),
@@ -129,64 +97,7 @@ def summary_of(run: Run) -> Summary:
         unjudged=sum(_is_unjudged(trial) for trial in run.trials),
         places=_places(run.trials),
         missing=list(run.facts["missing"]),
-    )
-
-
-def _judgement(run: Run) -> Judgement:
-    if banner(run).kind == "bad":
-        return "not fine"
-    count = run.totals["tests"]
-    return "cannot tell" if count["blocked"] or not count["pass"] else "fine"
-
-
-def _sentence(run: Run, judgement: Judgement, problems: Sequence[Problem]) -> str:
-    """Return the judgement, on what it rests, and the number of tests by what is at fault."""
-    count = run.totals["tests"]
-    said = []
-    for where, (one, several) in PHRASES.items():
-        number = sum(problem.where == where for problem in problems)
-        said += [f"{number} {one if number == 1 else several}"] if number else []
-    expected = sum(test.expected for test in run.tests)
-    said += [f"{expected} {'fails' if expected == 1 else 'fail'} as expected"] if expected else []
-    said += [f"{count['skipped']} {'is' if count['skipped'] == 1 else 'are'} skipped"] if count["skipped"] else []
-    said += [f"{count['pass']} {'passes' if count['pass'] == 1 else 'pass'}"] if count["pass"] else []
-    tests = (
-        f"of {count['all']} {'test' if count['all'] == 1 else 'tests'} {', '.join(said)}"
-        if said
-        else "no test ran a trial"
-    )
-    if count["all"] == count["pass"] > 1:
-        tests = f"all {count['all']} tests pass"
-    return f"{judgement.capitalize()}{_on(run.trials)}: {'; '.join([*_cut_short(run), tests])}."
-
-
-def _on(trials: Sequence[TrialRecord]) -> str:
-    """Return what the judgement rests on, if that is not silicon alone."""
-    realities = {trial.reality for trial in trials} - {None}
-    if not realities or realities == {"hardware"}:
-        return ""
-    return ", partly on stand-ins" if "hardware" in realities else ", on stand-ins only"
-
-
-def _cut_short(run: Run) -> list[str]:
-    state = run.facts["state"]
-    said = [] if state == "ended" else ["the run was interrupted" if state == "interrupted" else "the run did not end"]
-    return said + (["a part of the record is missing"] if run.facts["missing"] else [])
-
-
-def _problem(test: AskedTest, trials: Sequence[TrialRecord]) -> Problem:
-    guilty = next((trial for trial in trials if trial.verdict == test.verdict), None)
-    shown = guilty or (trials[-1] if trials else None)
-    return Problem(
-        verdict=test.verdict,
-        where=OF_VERDICT.get(test.verdict) or ("device" if guilty is not None else "test"),
-        stage=guilty.stage if guilty is not None else "",
-        test=test.test,
-        file=test.test.partition("::")[0],
-        board=test.board or (shown.board if shown is not None else None),
-        reality=shown.reality if shown is not None else None,
-        reason=test.reason,
-        repeat=test.repeat,
+        since=read_since(run.folder),
     )
 
 

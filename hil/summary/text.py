@@ -18,7 +18,8 @@ def text_lines(summary: Summary, link: str = "") -> list[str]:
         link: address of the report, for the last line.
     """
     head = [summary.sentence, _boards(summary)]
-    tail = [*_budgets(summary), _origin(summary)]
+    since = [summary.since["sentence"]] if summary.since is not None else []
+    tail = [*_budgets(summary), *since, _origin(summary)]
     last = [f"Report: {one_line(link, LONGEST_LINK)}"] if link else []
     problems = [f"{fault(each)}: {each.test}: {each.reason}" for each in summary.problems]
     problems += [f"missing from the record: {sentence}" for sentence in summary.missing]

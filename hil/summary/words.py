@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hil.summary.summary import REALITIES, MissedBudget, Problem, Summary
+from hil.record.since_last_good import ChangedFigure, ChangedWord, FlakyTest
+from hil.report.judgement import Problem
+from hil.summary.summary import REALITIES, MissedBudget, Summary
 
 COMMIT = 12  # characters of a commit
 
@@ -30,6 +32,25 @@ def unjudged_words(summary: Summary) -> str:
         return ""
     budgets = "latency budget was" if summary.unjudged == 1 else "latency budgets were"
     return f"{summary.unjudged} {budgets} not judged: the cycles are modelled"
+
+
+def change_words(word: ChangedWord) -> str:
+    """Return a verdict or a digest before and after."""
+    return f"{word['before'] or 'none'}, now {word['after'] or 'none'}"
+
+
+def figure_words(figure: ChangedFigure) -> str:
+    """Return a figure before and after, with the 95 % interval of the difference and its provenance."""
+    relative = "" if figure["relative"] is None else f", {100 * figure['relative']:+.3g} %"
+    interval = f"difference {figure['low']:.4g} to {figure['high']:.4g}"
+    values = f"{_figure(figure['before'])}, now {_figure(figure['after'])} {figure['unit']}"
+    return f"{values}{relative} ({figure['provenance']}; {interval}; {figure['sentence']})"
+
+
+def flaky_words(flaky: FlakyTest) -> str:
+    """Return how often a test ended badly, and whose fault it is."""
+    share = f"{100 * flaky['low']:.0f} to {100 * flaky['high']:.0f} %"
+    return f"bad in {flaky['bad']} of {flaky['nights']} nights ({share}), fault: {flaky['fault']}"
 
 
 def duration(seconds: float | None) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from hil.history.address import address_of
 from hil.history.queries import History
 from hil.history.unsent import waiting
+from hil.record.since_last_good import read_since
 
 GONE = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'  # a board that is not attached: blocked, at once
 TEST = """
@@ -40,6 +41,8 @@ def test_every_trial_and_test_is_in_it(tmp_path: Path) -> None:  # those of work
     assert (entry.state, entry.exit_code, entry.tests, entry.trials) == ("ended", 75, {"blocked": 2}, {"blocked": 2})
     assert {trial.variant for trial in trials} == {"cls1", "cls2"} and all(trial.stage for trial in trials)
     assert Path(entry.path) == tmp_path / "reports" / entry.name and waiting(tmp_path / "reports") == []
+    since = read_since(Path(entry.path))
+    assert since is not None and since["sentence"].startswith("No earlier good night")
 
 
 def test_a_history_that_is_away_is_one_line_and_changes_no_verdict(tmp_path: Path) -> None:
@@ -49,5 +52,7 @@ def test_a_history_that_is_away_is_one_line_and_changes_no_verdict(tmp_path: Pat
     assert "does not answer" in line and "`hil history send`" in line
     assert "secret" not in done.stdout + done.stderr
     assert len(waiting(tmp_path / "reports")) == 1
+    (kept,) = (tmp_path / "reports").glob("2*/since_last_good.json")
+    assert "did not answer" in kept.read_text() and "secret" not in kept.read_text()
     (record,) = (tmp_path / "reports").glob("2*/results.json")
     assert "lab <b>2</b>" in record.read_text() and "secret" not in record.read_text()

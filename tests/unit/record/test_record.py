@@ -114,7 +114,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
         read_run(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["results.schema.json", "trial.schema.json"])
+@pytest.mark.parametrize("name", ["results.schema.json", "trial.schema.json", "since_last_good.schema.json"])
 def test_the_committed_schemas_are_those_of_the_models(name):
     kept = (Path(record.__file__).parent / name).read_text(encoding="utf-8")
     assert texts()[name] == kept, "run: python -m hil.record.generate"

@@ -1,0 +1,208 @@
+"""What the history says of a run: changes since the last good night, flaky tests, and the last nights of its trials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from hil.history.filters import Filter
+from hil.history.nights import RunEntry
+from hil.history.queries import AskedEntry, History, Series, TrialEntry
+from hil.history.statistics import Result, difference, flakiness
+from hil.quantity import Provenance, Quantity
+from hil.record.since_last_good import (
+    ChangedFigure,
+    ChangedWord,
+    FlakyTest,
+    GoodNight,
+    SinceLastGood,
+    TrialHistory,
+    nothing_known,
+)  # fmt: skip
+
+COMPARED = ("accuracy.after", "step_time_s", "cycles.total", "energy.per_step", "sram.total")
+DRAWN = ("step_time_s", "sram.total", "accuracy.after")  # the first that a trial has is drawn over the nights
+LAST_NIGHTS = 60  # before the run, in which flaky tests are sought
+MOST_DRAWN = 30  # nights of a drawing
+NO_GOOD_NIGHT = "No earlier good night ran these trials on this bench: there is nothing to compare with."
+
+Key = tuple[str, str, str | None, str, str, str, str, str]
+
+
+def since_last_good(history: History, uid: str) -> SinceLastGood:
+    """Return what the history says of the run with this identity, which it already has.
+
+    Raises:
+        HistoryError: the history cannot be read.
+        RigError: it does not have the run.
+    """
+    place = next((place for place, run in enumerate(history.runs) if run.uid == uid), None)
+    if place is None:
+        return nothing_known("The history does not have this run: what changed is not known.")
+    tonight = history.runs[place]
+    bench = Filter(bench=(tonight.bench,))
+    trials = [trial for trial in history.trials(bench) if _is_until(history, trial, place)]
+    asked = [test for test in history.tests(bench) if _is_until(history, test, place)]
+    ours = [trial for trial in trials if trial.run_id == tonight.number]
+    keys = {_key(trial) for trial in ours}
+    alike = {trial.run_id for trial in trials if _key(trial) in keys or (trial.test, trial.board) in _tests(ours)}
+    good = history.last_good(bench, before=place, among=alike)
+    series = history.series(COMPARED, bench)
+    found = nothing_known(NO_GOOD_NIGHT)
+    if good is not None:
+        theirs = [trial for trial in trials if trial.run_id == good.number]
+        pairs = _pairs(theirs, ours)
+        ends = good.commit or "", tonight.commit or ""
+        words = [*_verdicts(asked, good, tonight), *(word for pair in pairs for word in _digests(*pair))]
+        figures = _figures(pairs, series)
+        found["good"] = GoodNight(run=good.name, time=good.started.isoformat() if good.started else "", commit=ends[0])
+        found |= {"commits": "..".join(ends) if all(ends) and ends[0] != ends[1] else "", "compared": len(pairs)}
+        found |= {"words": words, "figures": figures, "sentence": _sentence(len(pairs), words, figures)}
+    found["flaky"] = _flaky(history, asked, trials, tonight, place)
+    found["histories"] = _histories(ours, trials, series, place)
+    return found
+
+
+def _is_until(history: History, entry: TrialEntry | AskedEntry, place: int) -> bool:
+    return history.nights()[entry.run_id] <= place
+
+
+def _tests(trials: Iterable[TrialEntry]) -> set[tuple[str, str]]:
+    return {(trial.test, trial.board) for trial in trials}
+
+
+def _key(trial: TrialEntry) -> Key:
+    """Return what two trials share that differ in nothing but the night."""
+    return (
+        trial.test, trial.board, trial.reality, trial.network, trial.method, trial.variant, trial.data, trial.settings,
+    )  # fmt: skip
+
+
+def _pairs(theirs: Sequence[TrialEntry], ours: Sequence[TrialEntry]) -> list[tuple[TrialEntry, TrialEntry]]:
+    """Return each trial of the good night with the same trial of this run; of several alike, in their order."""
+    left: dict[Key, list[TrialEntry]] = {}
+    for trial in theirs:
+        left.setdefault(_key(trial), []).append(trial)
+    return [(left[_key(trial)].pop(0), trial) for trial in ours if left.get(_key(trial))]
+
+
+def _verdicts(asked: Sequence[AskedEntry], good: RunEntry, tonight: RunEntry) -> list[ChangedWord]:
+    """Return the tests whose verdict changed, also those that only one of the runs has."""
+    before, after = (
+        {(test.test, test.board or ""): test.verdict for test in asked if test.run_id == run.number}
+        for run in (good, tonight)
+    )
+    return [
+        ChangedWord(
+            test=test, board=board, folder="", what="verdict", before=before.get((test, board), ""),
+            after=after.get((test, board), ""),
+        )
+        for test, board in (*after, *(each for each in before if each not in after))
+        if before.get((test, board)) != after.get((test, board))
+    ]  # fmt: skip
+
+
+def _digests(their: TrialEntry, our: TrialEntry) -> list[ChangedWord]:
+    """Return the digests that changed. A trial that ended before it had one says nothing."""
+    ends = {"trained tensors": (their.final_digest, our.final_digest), "image": (their.image, our.image)}
+    return [
+        ChangedWord(test=our.test, board=our.board, folder=our.folder, what=what, before=before, after=after)  # type: ignore[typeddict-item]  # a key of `ends`
+        for what, (before, after) in ends.items()
+        if before and after and before != after
+    ]
+
+
+def _figures(pairs: Sequence[tuple[TrialEntry, TrialEntry]], series: Sequence[Series]) -> list[ChangedFigure]:
+    """Return the figures that differ, those whose difference is shown first.
+
+    A series has one unit and one provenance, so that a modelled figure is never compared with a measured one.
+    """
+    found = []
+    known = [(each, _values(each)) for each in series]
+    for their, our in pairs:
+        for each, values in known:
+            if their.id not in values or our.id not in values:
+                continue
+            before, after = values[their.id], values[our.id]
+            between = difference(before, after)
+            if not between.quantity.value:
+                continue
+            found.append(
+                ChangedFigure(
+                    test=our.test, folder=our.folder, name=each.name, unit=each.unit, provenance=each.provenance,  # type: ignore[typeddict-item]  # of a record
+                    before=before.value, before_uncertainty=before.uncertainty, after=after.value,
+                    after_uncertainty=after.uncertainty, low=between.low, high=between.high,
+                    relative=between.relative, shown=not between.low <= 0 <= between.high, sentence=between.sentence,
+                )
+            )  # fmt: skip
+    return sorted(found, key=lambda one: (not one["shown"], COMPARED.index(one["name"]), -abs(one["relative"] or 0)))
+
+
+def _values(series: Series) -> dict[int, Quantity]:
+    """Return the finite values of a series by the number of their trial."""
+    return {
+        int(trial): Quantity(
+            float(value), series.unit, Provenance(series.provenance), float(sigma) if math.isfinite(sigma) else None
+        )
+        for trial, value, sigma in zip(series.trials, series.values, series.uncertainties, strict=True)
+        if math.isfinite(value)
+    }
+
+
+def _sentence(compared: int, words: Sequence[ChangedWord], figures: Sequence[ChangedFigure]) -> str:
+    verdicts = sum(word["what"] == "verdict" for word in words)
+    shown = sum(figure["shown"] for figure in figures)
+    counts = (verdicts, "verdict"), (len(words) - verdicts, "digest"), (shown, "figure")
+    said = [f"{count} {word}{'s' * (count != 1)}" for count, word in counts if count]
+    of = f"{compared} {'trial' if compared == 1 else 'trials'} compared"
+    changed = f"{', '.join(said)} changed" if said else "no change is shown"
+    return f"Since the last good night {changed} ({of})."
+
+
+def _flaky(
+    history: History, asked: Sequence[AskedEntry], trials: Sequence[TrialEntry], tonight: RunEntry, place: int
+) -> list[FlakyTest]:
+    """Return the flaky tests of this run, the worst first. An expected failure is as it should be, and left out."""
+    nights, commits = history.nights(), {run.number: run.commit or "" for run in history.runs}
+    stages = {(trial.run_id, trial.test): trial.stage for trial in trials if trial.stage}
+    ours = {(test.test, test.board) for test in asked if test.run_id == tonight.number}
+    results: dict[tuple[str, str | None], list[Result]] = {}
+    for test in sorted(asked, key=lambda test: nights[test.run_id]):
+        key = test.test, test.board
+        if key in ours and not test.expected and nights[test.run_id] >= place - LAST_NIGHTS:
+            stage = stages.get((test.run_id, test.test), "")
+            results.setdefault(key, []).append(Result(test.verdict, stage, commits[test.run_id]))
+    found = []
+    for (name, board), each in results.items():
+        said = flakiness(each)
+        if said.flaky:
+            found.append(
+                FlakyTest(
+                    test=name, board=board or "", bad=said.bad.count, nights=said.bad.n, low=said.bad.low,
+                    high=said.bad.high, fault=said.fault, stages=said.stages,  # type: ignore[typeddict-item]  # one of four words
+                )
+            )  # fmt: skip
+    return sorted(found, key=lambda one: -one["bad"] / one["nights"])
+
+
+def _histories(
+    ours: Sequence[TrialEntry], trials: Sequence[TrialEntry], series: Sequence[Series], place: int
+) -> list[TrialHistory]:
+    """Return for each trial of this run one figure over the nights in which it passed."""
+    key_of = {trial.id: _key(trial) for trial in trials if trial.verdict == "pass"}
+    found = []
+    over: dict[tuple[str, Key], tuple[Series, list[float]]] = {}
+    for each in series:
+        for trial, night, value in zip(each.trials, each.nights, each.values, strict=True):
+            if night <= place and int(trial) in key_of and math.isfinite(value):
+                over.setdefault((each.name, key_of[int(trial)]), (each, []))[1].append(float(value))
+    for trial in ours:
+        drawn = next((over[name, _key(trial)] for name in DRAWN if (name, _key(trial)) in over), None)
+        if drawn is not None and len(drawn[1]) > 1:
+            found.append(
+                TrialHistory(
+                    folder=trial.folder, name=drawn[0].name, unit=drawn[0].unit, provenance=drawn[0].provenance,  # type: ignore[typeddict-item]  # of a record
+                    values=drawn[1][-MOST_DRAWN:],
+                )
+            )  # fmt: skip
+    return found

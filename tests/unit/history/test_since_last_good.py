@@ -1,0 +1,143 @@
+"""What changed since the last good night, in small histories whose answers are worked out by hand."""
+
+from __future__ import annotations
+
+import copy
+import math
+from pathlib import Path
+
+import pytest
+
+from hil.history.address import address_of
+from hil.history.live import LiveHistory
+from hil.history.queries import History
+from hil.history.rows import asked_row, run_row, trial_rows
+from hil.history.since_last_good import since_last_good
+from hil.history.store import Store
+from hil.record import AskedTest, TrialRecord
+from hil.record.since_last_good import SinceLastGood, read_since, write_since
+from tests.history_records import energy_record, record
+from tests.history_year import facts
+
+Night = list[TrialRecord]
+
+
+def compared(folder: Path, *nights: Night, benches: str = "") -> SinceLastGood:
+    """Write the nights, each with a test for each trial, and return what is said of the last one."""
+    with Store(address_of(None, folder)) as store:
+        for night, trials in enumerate(nights):
+            bench = benches[night] if benches else ""
+            with store.transaction() as writer:
+                run = writer.run(run_row(facts(night, bench), None))
+                for each in trials:
+                    writer.trial(run, trial_rows(each))
+                    test = AskedTest(test=each.test, board=each.board, verdict=each.verdict, reason=each.reason)
+                    writer.tests(run, [asked_row(test)])
+        uid = facts(len(nights) - 1, benches[-1] if benches else "")["uid"]
+        found = since_last_good(History(store), uid)
+    write_since(folder, found)
+    assert read_since(folder) == found, "it is read as it was written"
+    return found
+
+
+def bad(verdict: str, stage: str = "", **fields: object) -> TrialRecord:
+    return record(0, verdict=verdict, reason="a reason.", stage=stage, **fields)
+
+
+def test_an_unchanged_night_has_no_change(tmp_path: Path) -> None:
+    found = compared(tmp_path, [record(0)], [record(0)])
+    assert (found["words"], found["figures"], found["flaky"], found["compared"]) == ([], [], [], 1)
+    assert found["sentence"] == "Since the last good night no change is shown (1 trial compared)."
+    assert found["good"]["run"] == facts(0)["id"] and found["commits"] == "", "both nights tested one commit"
+
+
+def test_verdict_and_digests_that_changed_are_named_with_the_commits(tmp_path: Path) -> None:
+    image = copy.deepcopy(record(0).image) | {"digest": "bbbbbbbb"}
+    found = compared(tmp_path, *[[record(0)]] * 3, [bad("fail", final_digest="0badf00d", image=image)])
+    changed = {word["what"]: (word["before"], word["after"]) for word in found["words"]}
+    assert changed == {
+        "verdict": ("pass", "fail"),
+        "trained tensors": (record(0).final_digest, "0badf00d"),
+        "image": (record(0).image["digest"], "bbbbbbbb"),
+    }
+    assert (
+        found["commits"] == f"{facts(2)['commit']}..{facts(3)['commit']}" and facts(2)["commit"] != facts(3)["commit"]
+    )
+    assert found["sentence"] == "Since the last good night 1 verdict, 2 digests changed (1 trial compared)."
+
+
+def test_nights_that_were_bad_or_of_another_bench_are_no_good_nights(tmp_path: Path) -> None:
+    first, other = record(0, step_time_s=0.1), record(0, step_time_s=0.2)
+    blocked, last = bad("blocked", "flash", step_time_s=0.3), record(0, step_time_s=0.4)
+    found = compared(tmp_path, [first], [other], [blocked], [last], benches="abaa")
+    assert found["good"]["run"] == facts(0)["id"]
+    (figure,) = (one for one in found["figures"] if one["name"] == "step_time_s")
+    assert (figure["before"], figure["after"]) == (0.1, 0.4) and math.isclose(figure["relative"], 3.0)
+    assert figure["provenance"] == "modelled" and "not evaluated" in figure["sentence"]
+
+
+def test_a_good_night_of_other_tests_is_passed_over(tmp_path: Path) -> None:
+    found = compared(tmp_path, [record(0)], [record(1, test="other.py::test")], [record(0)])
+    assert found["good"]["run"] == facts(0)["id"]
+
+
+@pytest.mark.parametrize("nights", [[], [[bad("fail")]], [[record(0, test="other.py::test", board="rp2040")]]])
+def test_without_a_good_night_one_sentence_says_so(tmp_path: Path, nights: list[Night]) -> None:
+    found = compared(tmp_path, *nights, [record(0)])
+    assert found["good"] is None and (found["words"], found["figures"]) == ([], [])
+    assert found["sentence"].startswith("No earlier good night")
+
+
+def test_the_uncertainty_decides_whether_a_difference_is_shown(tmp_path: Path) -> None:
+    """65 % and 61 % of 500 differ by 4 %; u = sqrt((.65 .35 + .61 .39) / 500) = 3.05 %, and 1.96 u = 5.98 %."""
+    first, last = (
+        record(0, accuracy={"before": 0.1, "after": p, "reference_after": p, "n": 500}) for p in (0.65, 0.61)
+    )
+    found = compared(tmp_path, [first], [last])
+    (figure,) = (one for one in found["figures"] if one["name"] == "accuracy.after")
+    assert not figure["shown"] and "no difference is shown" in figure["sentence"] and figure["provenance"] == "counted"
+    assert math.isclose(figure["low"], -0.0998, abs_tol=5e-5) and math.isclose(figure["high"], 0.0198, abs_tol=5e-5)
+    assert math.isclose(figure["before_uncertainty"], 0.02133, abs_tol=5e-6)
+    assert found["sentence"] == "Since the last good night no change is shown (1 trial compared)."
+
+
+def test_energy_has_its_uncertainty(tmp_path: Path) -> None:
+    first, last = energy_record(), energy_record()
+    last.energy["per_step"] |= {"value": 2 * last.energy["per_step"]["value"]}
+    (figure,) = compared(tmp_path, [first], [last])["figures"]
+    assert figure["name"] == "energy.per_step" and figure["shown"] and math.isclose(figure["relative"], 1.0)
+    assert figure["before_uncertainty"] == first.energy["per_step"]["uncertainty"]
+
+
+def test_modelled_and_measured_figures_are_never_compared(tmp_path: Path) -> None:
+    first = record(0, step_time_s=0.1, cycles_provenance="measured", reality="hardware")
+    last = record(0, step_time_s=0.4, cycles_provenance="modelled", reality="hardware")
+    names = {figure["name"] for figure in compared(tmp_path, [first], [last])["figures"]}
+    assert not names & {"step_time_s", "cycles.total"}
+    (tmp_path / "2").mkdir()
+    found = compared(tmp_path / "2", [record(0, reality="hardware")], [record(0, reality="virtual")])
+    assert found["compared"] == 0
+
+
+def test_a_flaky_test_is_named_with_whose_fault_it_is(tmp_path: Path) -> None:
+    """Six nights, blocked twice and mended twice: 2 of 6, Wilson's interval 9.7 to 70.0 %."""
+    nights = [record(0), bad("blocked", "flash"), record(0), bad("blocked", "greet"), record(0), record(0)]
+    (flaky,) = compared(tmp_path, *([night, record(1, test="steady.py::test")] for night in nights))["flaky"]
+    assert (flaky["test"], flaky["bad"], flaky["nights"], flaky["fault"]) == (record(0).test, 2, 6, "rig")
+    assert flaky["stages"] == {"flash": 1, "greet": 1}
+    assert math.isclose(flaky["low"], 0.0968, abs_tol=5e-4) and math.isclose(flaky["high"], 0.7000, abs_tol=5e-4)
+
+
+def test_the_history_of_a_trial_has_the_nights_that_passed(tmp_path: Path) -> None:
+    times = [0.1, 0.2, 9.0, 0.3]
+    nights = [[record(0, step_time_s=time)] if time < 9 else [bad("fail", step_time_s=time)] for time in times]
+    (history,) = compared(tmp_path, *nights)["histories"]
+    assert (history["name"], history["values"], history["folder"]) == ("step_time_s", [0.1, 0.2, 0.3], record(0).folder)
+
+
+def test_a_history_that_cannot_be_opened_costs_a_sentence(tmp_path: Path) -> None:
+    run = tmp_path / "reports" / facts(0)["id"]
+    run.mkdir(parents=True)
+    whole = facts(0) | {"state": "ended", "ended": None, "whole": True, "exit_code": 0, "missing": []}
+    live = LiveHistory("sqlite:////nowhere/at/all.sqlite", run, whole)
+    assert "did not answer" in live.since_last_good(whole, [], [])["sentence"]
