@@ -41,8 +41,9 @@ def since_last_good(history: History, uid: str) -> SinceLastGood:
         return nothing_known("The history does not have this run: what changed is not known.")
     tonight = history.runs[place]
     bench = Filter(bench=(tonight.bench,))
-    trials = [trial for trial in history.trials(bench) if _is_until(history, trial, place)]
-    asked = [test for test in history.tests(bench) if _is_until(history, test, place)]
+    nights = history.nights()
+    trials = [trial for trial in history.trials(bench) if nights[trial.run_id] <= place]
+    asked = [test for test in history.tests(bench) if nights[test.run_id] <= place]
     ours = [trial for trial in trials if trial.run_id == tonight.number]
     keys = {_key(trial) for trial in ours}
     alike = {trial.run_id for trial in trials if _key(trial) in keys or (trial.test, trial.board) in _tests(ours)}
@@ -61,10 +62,6 @@ def since_last_good(history: History, uid: str) -> SinceLastGood:
     found["flaky"] = _flaky(history, asked, trials, tonight, place)
     found["histories"] = _histories(ours, trials, series, place)
     return found
-
-
-def _is_until(history: History, entry: TrialEntry | AskedEntry, place: int) -> bool:
-    return history.nights()[entry.run_id] <= place
 
 
 def _tests(trials: Iterable[TrialEntry]) -> set[tuple[str, str]]:
