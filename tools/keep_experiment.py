@@ -16,13 +16,13 @@ import shutil
 import sys
 from pathlib import Path
 
+from hil.experiments import cost_files
 from hil.experiments.choice import CHOICE_FILE
 from hil.experiments.curve import CURVE_FILE, RUN_FILE, STATE, checkpoint_path, read_curve
-from hil.experiments.fqt_cost_figures import PAGE as COSTS_PAGE
-from hil.experiments.fqt_cost_figures import RESULTS as COSTS
 from hil.experiments.pool import complete
 
-RESULTS = ("results.json", "results.csv", "table.md", "table.tex", "certificates.json", COSTS, COSTS_PAGE)
+RESULTS = ("results.json", "results.csv", "table.md", "table.tex", "certificates.json")
+COSTS = (cost_files.RESULTS, cost_files.PAGE)
 
 
 def keep(source: Path, target: Path) -> None:
@@ -41,7 +41,7 @@ def keep(source: Path, target: Path) -> None:
         files += [] if complete(folder) else [checkpoint_path(folder, last), folder / STATE.format(last)]
         for file in (file for file in files if file.exists()):
             shutil.copyfile(file, kept / file.name)
-    for name in RESULTS:
+    for name in (*RESULTS, *COSTS):
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)
 
@@ -64,7 +64,7 @@ def main() -> int:
     parser.add_argument("source", type=Path, help="folder of `hil experiment`")
     parser.add_argument("target", type=Path, help="folder of the record, which is replaced")
     options = parser.parse_args()
-    if not (options.source / "runs").is_dir() and not (options.source / COSTS).is_file():
+    if not (options.source / "runs").is_dir() and not (options.source / cost_files.RESULTS).is_file():
         parser.error(f"{options.source} holds no experiment: name the folder that `hil experiment --out` wrote.")
     keep(options.source, options.target)
     return 0

@@ -13,7 +13,7 @@ from typing import Any
 
 from hil.bounded_read import read_json
 from hil.experiments.choose_run import resolved
-from hil.experiments.curve import AGAIN, CURVE_FILE, LARGEST_JSON, read_curve, read_run
+from hil.experiments.curve import AGAIN, LARGEST_JSON, discard, read_curve, read_run
 from hil.experiments.kinds import Run
 from hil.record.atomic_write import write_atomic
 
@@ -32,8 +32,7 @@ def begin(folder: Path) -> Run:
     now = resolved(run, folder.parent)
     facts = _facts(now, folder.parent)
     if _noted(folder) != facts:
-        for trained in (folder / CURVE_FILE, *folder.glob("epoch-*.npz"), *folder.glob("state-*.npz")):
-            trained.unlink(missing_ok=True)  # the curve first: without it nothing counts as trained
+        discard(folder)
         write_atomic(folder / CHOICE_FILE, json.dumps(facts, indent=1) + "\n")
     return now
 

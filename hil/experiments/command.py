@@ -21,9 +21,10 @@ from hil.dataclass_json import rebuilt
 from hil.errors import RigError
 from hil.experiments.certify import Certificate, RunTrial, certify, segments
 from hil.experiments.choice import outdated
+from hil.experiments.cost_files import PAGE
 from hil.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
 from hil.experiments.elasticzo_costs import NAME as COSTS
-from hil.experiments.elasticzo_costs import PAGE, costs
+from hil.experiments.elasticzo_costs import costs
 from hil.experiments.elasticzo_tables import ELASTIC_TABLES
 from hil.experiments.fqt_cost_figures import FIGURES, write_costs
 from hil.experiments.fqt_published import STEPS
@@ -68,7 +69,7 @@ def main(arguments: list[str]) -> int:
     _all_complete(table, out)
     kept = _kept(out) if options.resume else []
     summary = certified(table, out, board, on_bench, console, kept)
-    console.print((out / "table.md").read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
+    _show(out / "table.md", console)
     console.print(f"report: {out / 'index.html'}", highlight=False, soft_wrap=True)
     failed = any(one.verdict == "fail" for one in summary.certificates)
     costs_failed = options.experiment in FIGURES and _of_figure(options, console) == EXIT_FAILED
@@ -83,8 +84,12 @@ def _of_figure(options: argparse.Namespace, console: Console) -> int:
     passed = write_costs(
         options.experiment, on, out, steps, on_bench, lambda line: console.print(line, highlight=False), _facts()
     )
-    console.print((out / PAGE).read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
+    _show(out / PAGE, console)
     return 0 if passed else EXIT_FAILED
+
+
+def _show(page: Path, console: Console) -> None:
+    console.print(page.read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
 
 
 def _costs(options: argparse.Namespace) -> int:
@@ -93,7 +98,7 @@ def _costs(options: argparse.Namespace) -> int:
     boards.load(board)
     console, out = Console(), options.out or Path("reports") / "experiments" / COSTS
     passed = costs(board, out, on_bench, lambda line: console.print(line, highlight=False), _facts())
-    console.print((out / PAGE).read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
+    _show(out / PAGE, console)
     return 0 if passed else EXIT_FAILED
 
 
@@ -105,7 +110,7 @@ def _pmt_costs(options: argparse.Namespace) -> int:
     console, out = Console(), options.out or Path("reports") / "experiments" / name
     request = CostRequest(name, board, **given)
     passed = write_pmt_costs(request, out, on_bench, lambda line: console.print(line, highlight=False), _facts())
-    console.print((out / PAGE).read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
+    _show(out / PAGE, console)
     return 0 if passed else EXIT_FAILED
 
 

@@ -18,7 +18,8 @@ from hil.record.atomic_write import write_atomic
 from hil.record.weights import write_weights
 
 RUN_FILE, CURVE_FILE = "run.json", "curve.json"
-STATE = "state-{:03d}.npz"
+STATE, EVERY_STATE = "state-{:03d}.npz", "state-*.npz"
+CHECKPOINT, EVERY_CHECKPOINT = "epoch-{:03d}.npz", "epoch-*.npz"
 LARGEST_JSON = 16 << 20  # bytes: a curve of 10,000 epochs has 5 MB
 AGAIN = "delete its run's folder and resume"
 
@@ -57,7 +58,7 @@ class Checkpoint:
 
 def checkpoint_path(folder: Path, epoch: int) -> Path:
     """Return the file of the weights after an epoch (0: before training)."""
-    return folder / f"epoch-{epoch:03d}.npz"
+    return folder / CHECKPOINT.format(epoch)
 
 
 def write_checkpoint(path: Path, weights: Sequence[np.ndarray], step: int, digests: np.ndarray) -> None:
@@ -152,6 +153,12 @@ def read_run(folder: Path) -> tuple[Run, str]:
 def write_run(folder: Path, run: Run, data_sha256: str) -> None:
     """Write the run of a folder and the SHA-256 of its data."""
     write_atomic(folder / RUN_FILE, json.dumps({"run": asdict(run), "data_sha256": data_sha256}, indent=1) + "\n")
+
+
+def discard(folder: Path) -> None:
+    """Delete what was trained of the run of a folder: its curve first, without which nothing counts as trained."""
+    for trained in (folder / CURVE_FILE, *folder.glob(EVERY_CHECKPOINT), *folder.glob(EVERY_STATE)):
+        trained.unlink(missing_ok=True)
 
 
 def complete(folder: Path) -> bool:

@@ -6,25 +6,24 @@ shares of the paper's Raspberry Pi Zero 2, and both as ratios of FP32 to INT8.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hil.errors import Blocked
+from hil.experiments import cost_files
+from hil.experiments.cost_files import KB, kilobytes, table_line
 from hil.experiments.elasticzo_published import ROWS, TITLES
 from hil.methods import METHODS
 from hil.networks import build
-from hil.record.atomic_write import write_atomic
 from hil.trial import TrialSpec
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import prepare
 
-NAME, RESULTS, PAGE = "elasticzo-costs", "costs.json", "costs.md"
+NAME = "elasticzo-costs"
 BATCHES = (32, 256)  # of the equations (figures 4 and 5)
 BATCH = 32  # of the steps on the board, so that both formats do the same work
-KB = 1024
 # column: network, method, data set with samples of its size
 COLUMNS: Mapping[str, tuple[str, str, str]] = {
     "fp32": ("lenet5-float32", "elasticzo-fp32", "fashion-mnist-1k"),
@@ -166,9 +165,7 @@ def write(cells: Sequence[Cost], board: str, out: Path, facts: Mapping[str, Any]
         "cells": [asdict(cell) | {"shares": shares(cell.cycles)} for cell in cells], "ratios": ratios(cells),
         "differences": list(DIFFERENCES),
     }  # fmt: skip
-    out.mkdir(parents=True, exist_ok=True)
-    write_atomic(out / RESULTS, json.dumps(whole, indent=1) + "\n")
-    write_atomic(out / PAGE, as_markdown(cells, board))
+    cost_files.write(out, whole, as_markdown(cells, board))
 
 
 def as_markdown(cells: Sequence[Cost], board: str) -> str:
@@ -181,9 +178,10 @@ def as_markdown(cells: Sequence[Cost], board: str) -> str:
     ]
     for cell in cells:
         by_batch, passed = (_analytic(cell, batch) for batch in BATCHES), cell.verdict == "pass"
-        lines.append(_line(
-            COLUMN_TITLES[cell.column], TITLES[cell.row], cell.equation, *by_batch, _kb(cell.planned),
-            str(cell.slots or "–"), _kb(cell.watermark), cell.reality if passed and cell.reality else cell.verdict,
+        lines.append(table_line(
+            COLUMN_TITLES[cell.column], TITLES[cell.row], cell.equation, *by_batch, kilobytes(cell.planned),
+            str(cell.slots or "–"), kilobytes(cell.watermark),
+            cell.reality if passed and cell.reality else cell.verdict,
         ))  # fmt: skip
     lines += ["", f"Share of the cycles of a step of {BATCH} samples, without digests (the paper's in brackets).", ""]
     lines += ["| | | forward | backward | perturb and update | cycles |", "|---|---|" + "---:|" * 4]
@@ -191,7 +189,7 @@ def as_markdown(cells: Sequence[Cost], board: str) -> str:
         found = shares(cell.cycles)
         parts = (_share(cell, name, found) for name in ("forward", "backward", "perturb and update"))
         cycles = f"{training_cycles(cell.cycles):,}" if found else "–"
-        lines.append(_line(COLUMN_TITLES[cell.column], TITLES[cell.row], *parts, cycles))
+        lines.append(table_line(COLUMN_TITLES[cell.column], TITLES[cell.row], *parts, cycles))
     by_row = ratios(cells)
     heads = list(by_row[ROWS[0]])
     lines += [
@@ -199,9 +197,9 @@ def as_markdown(cells: Sequence[Cost], board: str) -> str:
         f"FP32 divided by INT8, LeNet-5. The paper: memory {PAPER_MEMORY_RATIO}, time {PAPER_TIME_RATIO}.",
         "",
     ]
-    lines += [_line("", *heads), "|---|" + "---:|" * len(heads)]
+    lines += [table_line("", *heads), "|---|" + "---:|" * len(heads)]
     for row, its in by_row.items():
-        lines.append(_line(TITLES[row], *("–" if value is None else f"{value:.2f}" for value in its.values())))
+        lines.append(table_line(TITLES[row], *("–" if value is None else f"{value:.2f}" for value in its.values())))
     lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in DIFFERENCES)]
     if reasons := [cell for cell in cells if cell.reason]:
         lines += ["", "Without a figure of the board:", ""]
@@ -209,17 +207,9 @@ def as_markdown(cells: Sequence[Cost], board: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(*entries: str) -> str:
-    return "| " + " | ".join(entries) + " |"
-
-
-def _kb(size: int | None) -> str:
-    return "–" if size is None else f"{size / KB:,.1f}"
-
-
 def _analytic(cell: Cost, batch: int) -> str:
     paper = PAPER_KB.get((batch, cell.row)) if cell.column == "fp32" else None
-    return _kb(cell.analytic[batch]) + ("" if paper is None else f" ({paper:,.1f})")
+    return kilobytes(cell.analytic[batch]) + ("" if paper is None else f" ({paper:,.1f})")
 
 
 def _share(cell: Cost, name: str, found: Mapping[str, float]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from hil.experiments import cost_files
 from hil.experiments.fqt_costs import (
     Cost,
     Figure,
@@ -22,9 +22,7 @@ from hil.experiments.fqt_costs import (
 )
 from hil.experiments.fqt_costs_page import as_markdown
 from hil.experiments.fqt_published import CIFAR10, IDLE_MA, SPEEDUP
-from hil.record.atomic_write import write_atomic
 
-RESULTS, PAGE = "costs.json", "costs.md"
 IMXRT1062, BOARDS = "imxrt1062", tuple(IDLE_MA)
 TIME_SERIES = ("vibration", "watch")
 COMMON = (
@@ -80,6 +78,4 @@ def _write(name: str, costs: Sequence[Cost], out: Path, facts: Mapping[str, Any]
         "paper_speedup": SPEEDUP, "differences": list(FIGURES[name].differences),
         "provenance": {"memory": "analytic", "planned": "analytic", "watermark": "counted"},
     }  # fmt: skip
-    out.mkdir(parents=True, exist_ok=True)
-    write_atomic(out / RESULTS, json.dumps(whole, indent=1) + "\n")
-    write_atomic(out / PAGE, as_markdown(FIGURES[name], costs))
+    cost_files.write(out, whole, as_markdown(FIGURES[name], costs))

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from hil.experiments.cost_files import kilobytes, table_line
 from hil.experiments.fqt_costs import Cost, Figure, speedups
 from hil.experiments.fqt_published import BATCH, IDLE_MA, RAM_KB, SHARES, SPEEDUP, STEPS
-
-KB = 1024
-
 
 CASE = ("board", "data", "network", "trained")
 TIMES = ("share", "steps", "forward, ms", "backward, ms", "update, ms", "backward, cycles")
@@ -26,17 +24,17 @@ def as_markdown(figure: Figure, costs: Sequence[Cost]) -> str:
         cycles = f"{cost.cycles['backward'][0]:,.0f}" if cost.cycles else "–"
         entries = [*_named(cost), f"{cost.case.share:g}", str(cost.steps or "–"), *times, cycles]
         entries += [_joules(cost), f"{cost.energy['idle_watts']:.3f}" if cost.energy else "–"] if figure.energy else []
-        lines.append(_line(*entries, f"{cost.reality}, {cost.provenance}" if cost.cycles else cost.verdict))
+        lines.append(table_line(*entries, f"{cost.reality}, {cost.provenance}" if cost.cycles else cost.verdict))
     lines += _speedup_lines(speedups(costs))
     what = f"by segment (analytic, the network file in flash), arena by plan, watermarks with 1 and {BATCH} samples"
     lines += ["", f"Memory in KB: {what}; RAM of the paper's board.", ""]
     parts = list(costs[0].memory) if costs else []
     lines += _head(*parts, "arena", "1 sample", f"{BATCH} samples", "RAM", "file in")
     for cost in costs:
-        of_parts = (_kb(cost.memory[part]) for part in parts)
-        marks = (_kb(cost.watermarks.get(batch)) for batch in (1, BATCH))
+        of_parts = (kilobytes(cost.memory[part]) for part in parts)
+        marks = (kilobytes(cost.watermarks.get(batch)) for batch in (1, BATCH))
         ram = str(RAM_KB.get(cost.case.board, "–"))
-        lines.append(_line(*_named(cost), *of_parts, _kb(cost.planned), *marks, ram, PLACES[cost.in_flash]))
+        lines.append(table_line(*_named(cost), *of_parts, kilobytes(cost.planned), *marks, ram, PLACES[cost.in_flash]))
     if figure.energy:
         currents = "; ".join(f"{board} {current} mA" for board, current in IDLE_MA.items())
         lines += ["", f"Energy is above idle. Currents of the idle boards in the paper's table II: {currents}."]
@@ -50,7 +48,7 @@ def as_markdown(figure: Figure, costs: Sequence[Cost]) -> str:
 def _head(*titles: str) -> list[str]:
     """Return the head of a table that begins with the case; the last column has words."""
     whole = (*CASE, *titles)
-    return [_line(*whole), "|" + "---|" * len(CASE) + "---:|" * (len(titles) - 1) + "---|"]
+    return [table_line(*whole), "|" + "---|" * len(CASE) + "---:|" * (len(titles) - 1) + "---|"]
 
 
 def _speedup_lines(found: Mapping[str, Mapping[float, float]]) -> list[str]:
@@ -73,10 +71,6 @@ def _named(cost: Cost) -> tuple[str, ...]:
     return cost.case.board, cost.case.data, cost.case.network, cost.case.layers
 
 
-def _line(*entries: str) -> str:
-    return "| " + " | ".join(entries) + " |"
-
-
 def _ms(cost: Cost, phase: str) -> str:
     found = cost.ms(phase)
     return "–" if found is None else f"{found[0]:.3f} ± {found[1]:.3f}"
@@ -84,7 +78,3 @@ def _ms(cost: Cost, phase: str) -> str:
 
 def _joules(cost: Cost) -> str:
     return f"{1e3 * cost.energy['joules']:.4g} ± {1e3 * cost.energy['uncertainty']:.2g}" if cost.energy else "–"
-
-
-def _kb(size: int | None) -> str:
-    return "–" if size is None else f"{size / KB:,.1f}"

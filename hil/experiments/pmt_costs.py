@@ -6,27 +6,26 @@ image, bit for bit against the reference.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hil.errors import Blocked
+from hil.experiments import cost_files
+from hil.experiments.cost_files import KB, kilobytes, table_line
 from hil.experiments.elasticzo_costs import training_cycles
 from hil.experiments.pmt_published import TITLES
 from hil.methods import graph_method
 from hil.methods.graph_memory import inference_peak
 from hil.networks import build, find_network
-from hil.record.atomic_write import write_atomic
 from hil.report.paper_pmt import FULL, SPARSE
 from hil.report.paper_pmt import Cost as Published
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 from hil.trial.prepare import prepare
 
-RESULTS, PAGE = "costs.json", "costs.md"
-NETWORK, QUERIES, KB = "mcunet-128", 50, 1024
+NETWORK, QUERIES = "mcunet-128", 50
 ITERATIONS = 50_000  # of the paper's end-to-end times: 50 epochs of 1,000 images, one a step
 INFERENCE = "190 KB, 22.5 million, 190 ms"  # of the paper's network (section 4.3.1)
 BLOCK3 = {"train": "pointwise", "blocks": 4}  # of all sparse rows but that of the last layer
@@ -200,9 +199,7 @@ def _write(request: CostRequest, costs: Sequence[Cost], out: Path, facts: Mappin
                        "watermark": "by reality", "cycles": "by reality"},
         "differences": list(DIFFERENCES),
     }  # fmt: skip
-    out.mkdir(parents=True, exist_ok=True)
-    write_atomic(out / RESULTS, json.dumps(whole, indent=1) + "\n")
-    write_atomic(out / PAGE, as_markdown(request, costs))
+    cost_files.write(out, whole, as_markdown(request, costs))
 
 
 def as_markdown(request: CostRequest, costs: Sequence[Cost]) -> str:
@@ -216,15 +213,16 @@ def as_markdown(request: CostRequest, costs: Sequence[Cost]) -> str:
         "", "equation", "planned", "watermark", "million multiply-accumulates", "executed", "cycles", "latency, ms",
         f"{ITERATIONS:,} iterations, s", "reality",
     )  # fmt: skip
-    lines += [_line(*titles), "|---|" + "---:|" * (len(titles) - 2) + "---|"]
+    lines += [table_line(*titles), "|---|" + "---:|" * (len(titles) - 2) + "---|"]
     for cost in costs:
         paper = request.rows[cost.row].paper
         of_paper = ("", "", "") if paper is None else (
             f" ({paper.memory_kb:,})", f" ({paper.mmacs:,})", f" ({paper.latency_ms:,})"
         )  # fmt: skip
         ms = cost.latency_ms
-        lines.append(_line(
-            TITLES[cost.row], _kb(cost.equation) + of_paper[0], _kb(cost.planned), _kb(cost.watermark),
+        lines.append(table_line(
+            TITLES[cost.row], kilobytes(cost.equation) + of_paper[0], kilobytes(cost.planned),
+            kilobytes(cost.watermark),
             _millions(cost.macs) + of_paper[1], _millions(cost.executed), f"{cost.cycles:,}" if cost.cycles else "–",
             ("–" if ms is None else f"{ms:,.0f}") + of_paper[2],
             "–" if ms is None else f"{ms * ITERATIONS / 1e3:.3g}",
@@ -235,14 +233,6 @@ def as_markdown(request: CostRequest, costs: Sequence[Cost]) -> str:
         lines += ["", "Without figures of the board:", ""]
         lines += [f"- {cost.verdict}: {TITLES[cost.row]}: {cost.reason}" for cost in reasons]
     return "\n".join(lines) + "\n"
-
-
-def _line(*entries: str) -> str:
-    return "| " + " | ".join(entries) + " |"
-
-
-def _kb(size: int | None) -> str:
-    return "–" if size is None else f"{size / KB:,.1f}"
 
 
 def _millions(count: int | None) -> str:

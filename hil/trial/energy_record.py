@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from hil.energy.mlperf_tiny import form
 from hil.energy.step_energy import MLPERF_TINY, EnergyResult
+from hil.quantity import share
 from hil.trial.spec import TrialSpec
 
 Evaluations = Sequence[dict[str, float | int | None]]
@@ -39,7 +39,7 @@ def to_accuracies(step: dict[str, Any], evaluations: Evaluations, first_step: in
         for name in TIMES:
             scaled = {key: step[name][key] for key in ("value", "uncertainty") if step[name][key] is not None}
             figures[name] = step[name] | {key: steps * value for key, value in scaled.items()}
-        standard = math.sqrt(accuracy * (1 - accuracy) / n) if n else None
+        standard = share(accuracy, n).uncertainty if n else None
         points.append({"steps": steps, "accuracy": accuracy, "accuracy_uncertainty": standard, "n": n} | figures)
     return points
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from hil.data import load
 from hil.errors import RigError
@@ -17,6 +18,7 @@ from hil.experiments.command import _all_complete
 from hil.experiments.curve import EpochRow, checkpoint_path, read_checkpoint, write_curve, write_run
 from hil.experiments.float_runs import FloatRun
 from hil.experiments.pool import Pool
+from hil.experiments.progress import RunLines
 from hil.experiments.rate_search import stem_of
 from hil.experiments.train import Training
 
@@ -25,19 +27,6 @@ from .folders import same, untimed
 DATA = "fashion-mnist-1k@40-10"
 BASE = FloatRun(DATA, "rate", "full-bp", 1, 1, 10, "lenet5-float32", 100)
 RESULT = replace(BASE, column="fp32", rate_from=(stem_of(BASE),))
-
-
-class Quiet:
-    """Lines that nobody reads."""
-
-    def begin(self, name: str, done: int, epochs: int) -> None:
-        """Show nothing."""
-
-    def epoch(self, name: str, row: EpochRow) -> None:
-        """Show nothing."""
-
-    def end(self, name: str, rows: list[EpochRow]) -> None:
-        """Show nothing."""
 
 
 def begin(runs: Path, run: FloatRun) -> Path:
@@ -69,7 +58,7 @@ def test_a_run_is_trained_again_when_another_rate_is_chosen(finished: Path, tmp_
     tried(tmp_path, 0.01, 0.1, seed=2)
     tried(tmp_path, 0.03, 0.7, seed=2)
     assert outdated(finished)
-    with Pool(1, Quiet()) as pool:
+    with Pool(1, RunLines(Console(quiet=True))) as pool:
         pool.train([finished])
     fresh = begin(tmp_path / "fresh", replace(RESULT, rate_from=(), eta=0.03))
     list(Training(fresh).epochs())
@@ -103,7 +92,7 @@ def test_a_run_is_left_alone_when_the_choice_stays(finished: Path, tmp_path: Pat
     tried(tmp_path, 0.01, 0.6, seed=2)
     tried(tmp_path, 0.03, 0.1, seed=2)
     changed = checkpoint_path(finished, 1).stat().st_mtime_ns
-    with Pool(1, Quiet()) as pool:
+    with Pool(1, RunLines(Console(quiet=True))) as pool:
         pool.train([finished])
     assert checkpoint_path(finished, 1).stat().st_mtime_ns == changed
 
