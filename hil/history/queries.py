@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import Select, exists, func, or_, select
 
 from hil.history.address import Address
 from hil.history.failures import HistoryError, explained
@@ -220,13 +220,16 @@ class History:
     ) -> RunEntry | None:
         """Return the last run that ended, with at least one passed trial of the filter and no bad one.
 
+        A trial of a test that failed as expected is not bad. A test with a strict mark that passed has failed.
+
         Args:
             chosen: of the trials. A test without a trial counts by its board.
             before: place in `runs`; only runs before it.
             among: numbers of runs, only these; None for all.
         """
         verdicts: dict[int, set[str]] = {}
-        found = [self._where(select(trials.c.run_id, trials.c.verdict), chosen)]
+        as_expected = exists().where(tests.c.run_id == trials.c.run_id, tests.c.test == trials.c.test, tests.c.expected)
+        found = [self._where(select(trials.c.run_id, trials.c.verdict).where(~as_expected), chosen)]
         if not any(getattr(chosen, name) for name in ("network", "method", "variant", "data", "reality", "settings")):
             question = select(tests.c.run_id, tests.c.verdict).where(~tests.c.expected)
             found.append(question.where(tests.c.board.in_(chosen.board)) if chosen.board else question)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from hil.history.filters import Filter
 from hil.history.nights import RunEntry
 from hil.history.queries import AskedEntry, History, Series, TrialEntry
@@ -115,7 +117,8 @@ def _figures(pairs: Sequence[tuple[TrialEntry, TrialEntry]], series: Sequence[Se
     A series has one unit and one provenance, so that a modelled figure is never compared with a measured one.
     """
     found = []
-    known = [(each, _values(each)) for each in series]
+    paired = [trial.id for pair in pairs for trial in pair]
+    known = [(each, _values(each, paired)) for each in series]
     for their, our in pairs:
         for each, values in known:
             if their.id not in values or our.id not in values:
@@ -135,14 +138,15 @@ def _figures(pairs: Sequence[tuple[TrialEntry, TrialEntry]], series: Sequence[Se
     return sorted(found, key=lambda one: (not one["shown"], COMPARED.index(one["name"]), -abs(one["relative"] or 0)))
 
 
-def _values(series: Series) -> dict[int, Quantity]:
-    """Return the finite values of a series by the number of their trial."""
+def _values(series: Series, trials: Sequence[int]) -> dict[int, Quantity]:
+    """Return the finite values of these trials in a series, by the number of the trial."""
+    chosen = np.isin(series.trials, trials) & np.isfinite(series.values)
+    columns = (series.trials[chosen], series.values[chosen], series.uncertainties[chosen])
     return {
         int(trial): Quantity(
             float(value), series.unit, Provenance(series.provenance), float(sigma) if math.isfinite(sigma) else None
         )
-        for trial, value, sigma in zip(series.trials, series.values, series.uncertainties, strict=True)
-        if math.isfinite(value)
+        for trial, value, sigma in zip(*columns, strict=True)
     }
 
 
@@ -189,7 +193,7 @@ def _histories(
     key_of = {trial.id: _key(trial) for trial in trials if trial.verdict == "pass"}
     found = []
     over: dict[tuple[str, Key], tuple[Series, list[float]]] = {}
-    for each in series:
+    for each in (one for one in series if one.name in DRAWN):
         for trial, night, value in zip(each.trials, each.nights, each.values, strict=True):
             if night <= place and int(trial) in key_of and math.isfinite(value):
                 over.setdefault((each.name, key_of[int(trial)]), (each, []))[1].append(float(value))

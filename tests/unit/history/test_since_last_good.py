@@ -22,8 +22,11 @@ from tests.history_year import facts
 Night = list[TrialRecord]
 
 
-def compared(folder: Path, *nights: Night, benches: str = "") -> SinceLastGood:
-    """Write the nights, each with a test for each trial, and return what is said of the last one."""
+def compared(folder: Path, *nights: Night, benches: str = "", expected: str = "") -> SinceLastGood:
+    """Write the nights, each with a test for each trial, and return what is said of the last one.
+
+    The test `expected` is marked xfail: it fails as expected in the nights in which its trial fails.
+    """
     with Store(address_of(None, folder)) as store:
         for night, trials in enumerate(nights):
             bench = benches[night] if benches else ""
@@ -32,6 +35,7 @@ def compared(folder: Path, *nights: Night, benches: str = "") -> SinceLastGood:
                 for each in trials:
                     writer.trial(run, trial_rows(each))
                     test = AskedTest(test=each.test, board=each.board, verdict=each.verdict, reason=each.reason)
+                    test.expected = each.test == expected and each.verdict == "fail"
                     writer.tests(run, [asked_row(test)])
         uid = facts(len(nights) - 1, benches[-1] if benches else "")["uid"]
         found = since_last_good(History(store), uid)
@@ -78,6 +82,26 @@ def test_nights_that_were_bad_or_of_another_bench_are_no_good_nights(tmp_path: P
 
 def test_a_good_night_of_other_tests_is_passed_over(tmp_path: Path) -> None:
     found = compared(tmp_path, [record(0)], [record(1, test="other.py::test")], [record(0)])
+    assert found["good"]["run"] == facts(0)["id"]
+
+
+def test_a_night_with_an_expected_failure_is_good(tmp_path: Path) -> None:
+    known = bad("fail", test="flip.py::test", folder="flip")
+    found = compared(tmp_path, [record(0)], [record(0), known], [record(0), known], expected=known.test)
+    assert found["good"]["run"] == facts(1)["id"] and found["words"] == []
+
+
+@pytest.mark.parametrize("verdict", ["fail", "blocked"])
+def test_a_night_with_a_failure_that_is_not_expected_is_not_good(tmp_path: Path, verdict: str) -> None:
+    """Also of a marked test: a strict mark on a test that passed, or a rig that blocked it, is not expected."""
+    marked = bad(verdict, test="flip.py::test", folder="flip")
+    found = compared(tmp_path, [record(0)], [record(0), marked], [record(0)])
+    assert found["good"]["run"] == facts(0)["id"]
+
+
+def test_a_night_of_expected_failures_alone_is_not_good(tmp_path: Path) -> None:
+    known = bad("fail")
+    found = compared(tmp_path, [record(0)], [known], [record(0)], expected=known.test)
     assert found["good"]["run"] == facts(0)["id"]
 
 
