@@ -52,6 +52,17 @@ def figure(quantity: Mapping[str, Any]) -> str:
     return f"{value} ± {plus_minus}{unit}" if plus_minus else f"{value}{unit}"
 
 
+def in_unit(value: float, scale: float, uncertainty: float | None = None) -> str:
+    """Format a value in the unit that its column names, `scale` large; without uncertainty to four digits."""
+    scaled = value / scale
+    if uncertainty:
+        decimals = max(0, 1 - math.floor(math.log10(uncertainty / scale)))
+        return f"{scaled:,.{decimals}f} ± {uncertainty / scale:,.{decimals}f}"
+    if not 1e-4 <= abs(scaled) < 1e9:
+        return f"{scaled:.4g}"
+    return f"{scaled:,.{max(0, 3 - math.floor(math.log10(abs(scaled))))}f}"
+
+
 def amount(value: float, unit: str, uncertainty: float | None = None) -> str:
     """Format a figure so that small changes are seen: bytes and cycles in full, fractions in percent."""
     if unit in ("B", "cycle"):

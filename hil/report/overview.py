@@ -70,12 +70,17 @@ def lines_of(run: Run) -> list[Line]:
     return sorted(lines, key=lambda line: ORDER.index(line.verdict))
 
 
+def kind_of(trial: TrialRecord) -> tuple[Any, ...]:
+    """Return what the line of a trial shows of it: trials of one kind differ in other fields, if at all."""
+    of = trial.board, trial.reality, trial.network, trial.method, trial.variant, trial.batch
+    return *of, *(str(trial.settings.get(name)) for name in SHOWN)
+
+
 def differences(trials: Sequence[TrialRecord]) -> dict[str, str]:
     """Return, by folder, the fields in which a trial differs from others with the same line."""
     groups: dict[tuple[Any, ...], list[TrialRecord]] = {}
     for trial in trials:
-        line = trial.board, trial.network, trial.method, trial.variant, trial.batch, *map(trial.settings.get, SHOWN)
-        groups.setdefault(line, []).append(trial)
+        groups.setdefault(kind_of(trial), []).append(trial)
     found = {}
     for group in groups.values():
         by_folder = {trial.folder: {name: getattr(trial, name) for name in FIELDS} | trial.settings for trial in group}
@@ -110,6 +115,18 @@ def banner(run: Run) -> Banner:
     if bad or not run.facts["whole"] or not count["all"]:
         return Banner("bad", sentences)
     return Banner("open" if count["blocked"] or count["skipped"] else "fine", sentences)
+
+
+def choices(lines: Sequence[Line]) -> dict[str, list[str]]:
+    """Return the values by which the lines may be filtered, of those in which they differ."""
+    trials = [line.trial for line in lines if line.trial is not None]
+    found = {
+        "verdict": [verdict for verdict in ORDER if any(line.verdict == verdict for line in lines)],
+        "board": sorted({trial.board for trial in trials} | {line.test.board for line in lines if line.test.board}),
+        "network": sorted({trial.network for trial in trials}),
+        "method": sorted({trial.method for trial in trials}),
+    }
+    return {name: values for name, values in found.items() if len(values) > 1}
 
 
 def costs(lines: Sequence[Line]) -> list[Cost]:

@@ -21,6 +21,7 @@ from hil.report import formats
 from hil.report.figures import PHASES
 from hil.report.overview import BAD, ORDER
 from hil.report.run_files import LIBRARY
+from hil.report.scripts import allowed, script
 from hil.report.views import View, overview_view, trial_views
 
 LEVEL = 5  # of gzip: half the time of the highest, for 1 % more bytes
@@ -43,12 +44,17 @@ def render(folder: Path) -> Path:
         for view in views:
             pages[safe_folder(run.folder, view["t"].folder)] = template.render(view, drawn=_has_figures(view))
         overview = overview_view(run, single=False)
-        pages[run.folder] = templates.get_template("index.html.j2").render(overview)
+        pages[run.folder] = overview_page(run, overview)
         if _has_figures(overview, *views):
             write_atomic(run.folder / LIBRARY, packed_library())
         for place, page in pages.items():
             write_atomic(place / "index.html", page)
     return run.folder / "index.html"
+
+
+def overview_page(run: Run, view: View) -> str:
+    """Return the overview as HTML; `view` has its variables."""
+    return _environment(run).get_template("index.html.j2").render(view)
 
 
 def render_single(folder: Path) -> Path:
@@ -126,6 +132,7 @@ def environment() -> jinja2.Environment:
         bytecode_cache=COMPILED,
     )
     found.filters |= {name: getattr(formats, name) for name in FILTERS}
+    found.globals |= {"script": script, "allowed": allowed}
     return found
 
 

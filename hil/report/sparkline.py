@@ -1,6 +1,6 @@
 """Small curves for the overview: of the loss, and of a figure over the last nights.
 
-They are SVG because the overview has no scripts.
+They are SVG, which needs no script.
 """
 
 from __future__ import annotations

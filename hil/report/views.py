@@ -15,6 +15,7 @@ from hil.record.safe_paths import safe_file, safe_folder
 from hil.record.since_last_good import read_since
 from hil.record.soak import read_soak
 from hil.report.budgets import budget_rows
+from hil.report.cost_table import COLUMNS, cost_rows
 from hil.report.cursors import cursor_data, limits_of
 from hil.report.energy_windows import burden_of, flags_of, window_rows
 from hil.report.figures import drawn_losses, has_queries
@@ -22,7 +23,7 @@ from hil.report.gradients import layer_maps, scale_bar
 from hil.report.judgement import judgement_of, problems_of, sentence_of
 from hil.report.log_lines import log_lines, time_scale
 from hil.report.losses import loss_rows
-from hil.report.overview import banner, costs, lines_of
+from hil.report.overview import banner, choices, costs, lines_of
 from hil.report.paper_elasticzo import elasticzo_rows
 from hil.report.paper_energy import energy_comparison
 from hil.report.paper_pmt import pmt_rows
@@ -51,7 +52,10 @@ def overview_view(run: Run, single: bool) -> View:
         "sentence": sentence_of(run, judgement_of(run), problems_of(run)),
         "since": since,
         "nights": nights_of(since),
+        "choices": choices(lines),
         "costs": costs(lines),
+        "cost_columns": COLUMNS,
+        "cost_rows": cost_rows(run.trials),
         "budgets": budget_rows(run.trials),
         "count": run.totals["tests"],
         **soak_view(read_soak(run.folder)),

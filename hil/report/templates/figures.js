@@ -5,9 +5,10 @@ const TICK = 18; // pixels between two names below an axis, so that they do not 
 
 async function library() {
   const bytes = Uint8Array.from(atob(globalThis.packedPlotly), letter => letter.charCodeAt(0));
+  const unpacked = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   const script = document.createElement("script");
-  script.textContent = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-  document.head.append(script);
+  script.src = URL.createObjectURL(new Blob([unpacked], { type: "text/javascript" }));
+  await new Promise((done, failed) => { script.onload = done; script.onerror = failed; document.head.append(script); });
 }
 
 function draw(box) {
