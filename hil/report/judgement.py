@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hil.record import AskedTest, Run, TrialRecord
-from hil.report.overview import BAD, ORDER, banner
+from hil.report.overview import BAD, ORDER, against_mark, banner
 
 Judgement = Literal["fine", "not fine", "cannot tell"]
 Where = Literal["device", "test", "request", "run", "rig"]
@@ -69,12 +69,14 @@ def sentence_of(run: Run, judgement: Judgement, problems: Sequence[Problem]) -> 
     said += [f"{expected} {'fails' if expected == 1 else 'fail'} as expected"] if expected else []
     said += [f"{count['skipped']} {'is' if count['skipped'] == 1 else 'are'} skipped"] if count["skipped"] else []
     said += [f"{count['pass']} {'passes' if count['pass'] == 1 else 'pass'}"] if count["pass"] else []
+    against = against_mark(run)
+    said += [f"{against} of these in spite of an xfail mark"] if against else []
     tests = (
         f"of {count['all']} {'test' if count['all'] == 1 else 'tests'} {', '.join(said)}"
         if said
         else "no test ran a trial"
     )
-    if count["all"] == count["pass"] > 1:
+    if count["all"] == count["pass"] > 1 and not against:
         tests = f"all {count['all']} tests pass"
     return f"{judgement.capitalize()}{_on(run.trials)}: {'; '.join([*_cut_short(run), tests])}."
 

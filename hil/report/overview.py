@@ -46,7 +46,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Banner:
-    """The first lines. `kind` is `bad` (a failure, or something missing), `open` (some tests did not run) or `fine`."""
+    """The first lines. `kind` is `bad` (a failure, or something missing), `open` (something to look at) or `fine`."""
 
     kind: str
     sentences: list[str]
@@ -96,7 +96,10 @@ def _written(value: Any) -> str:
 
 
 def banner(run: Run) -> Banner:
-    """Return the banner; it is bad if a test failed, was refused or interrupted, or anything is missing."""
+    """Return the banner; it is bad if a test failed, was refused or interrupted, or anything is missing.
+
+    It is open if a test was blocked or skipped, or passed in spite of a mark.
+    """
     count: Mapping[str, Any] = run.totals["tests"]
     expected = sum(test.expected for test in run.tests)
     bad = [test.verdict for test in run.tests if test.verdict in BAD and not test.expected]
@@ -106,6 +109,9 @@ def banner(run: Run) -> Banner:
         sentences.append(f"{words} of {count['all']}.")
     if expected:
         sentences.append(f"{expected} of them {'is' if expected == 1 else 'are'} marked to fail, and did.")
+    against = against_mark(run)
+    if against:
+        sentences.append(f"{against} {'is' if against == 1 else 'are'} marked to fail, but passed: remove the mark.")
     if not count["all"]:
         sentences.append("No test ran a trial: this run proves nothing.")
     if run.facts["state"] != "ended":
@@ -114,7 +120,12 @@ def banner(run: Run) -> Banner:
     sentences += run.facts["missing"]
     if bad or not run.facts["whole"] or not count["all"]:
         return Banner("bad", sentences)
-    return Banner("open" if count["blocked"] or count["skipped"] else "fine", sentences)
+    return Banner("open" if count["blocked"] or count["skipped"] or against else "fine", sentences)
+
+
+def against_mark(run: Run) -> int:
+    """Return how many tests passed in spite of an xfail mark that is not strict; with a strict one they fail."""
+    return sum(test.outcome == "xpassed" and test.verdict == "pass" for test in run.tests)
 
 
 def choices(lines: Sequence[Line]) -> dict[str, list[str]]:
@@ -129,11 +140,11 @@ def choices(lines: Sequence[Line]) -> dict[str, list[str]]:
     return {name: values for name, values in found.items() if len(values) > 1}
 
 
-def costs(lines: Sequence[Line]) -> list[Cost]:
-    """Return the costs of a step over all trials that have them."""
+def costs(trials: Sequence[Mapping[str, Quantity]]) -> list[Cost]:
+    """Return the costs of a step over all trials that have them, from the figures of each trial."""
     found = []
     for name, path in COSTS:
-        figures = [line.found[path] for line in lines if path in line.found]
+        figures = [figures_of[path] for figures_of in trials if path in figures_of]
         if figures:
             low, high = min(figures, key=lambda one: one.value), max(figures, key=lambda one: one.value)
             words = list(dict.fromkeys(one.provenance.value for one in figures))

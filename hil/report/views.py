@@ -53,7 +53,7 @@ def overview_view(run: Run, single: bool) -> View:
         "since": since,
         "nights": nights_of(since),
         "choices": choices(lines),
-        "costs": costs(lines),
+        "costs": costs([line.found for line in lines]),
         "cost_columns": COLUMNS,
         "cost_rows": cost_rows(run.trials),
         "budgets": budget_rows(run.trials),

@@ -16,6 +16,7 @@ from hil.summary.words import (
     COMMIT,
     budget_words,
     change_words,
+    cost_words,
     duration,
     figure_words,
     flaky_words,
@@ -39,6 +40,7 @@ def markdown(summary: Summary) -> str:
         for place in summary.places
     ]
     parts += _section("Boards", places)
+    parts += [f"{cost_words(summary.costs)}."] if summary.costs else []
     return "\n\n".join([*parts, _origin(summary)]) + "\n"
 
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from hil.record import Run, TrialRecord
+from hil.record import Run, TrialRecord, quantities
 from hil.record.since_last_good import SinceLastGood, read_since
 from hil.report.judgement import Judgement, Problem, judgement_of, problems_of, sentence_of
+from hil.report.overview import Cost, costs
 
 REALITIES: Mapping[str | None, str] = {
     "hardware": "attached board",
@@ -59,6 +60,7 @@ class Summary:
         expected: number of tests that are marked to fail and did.
         unjudged: number of latency budgets that were not judged because the cycles are modelled.
         missing: sentences that say what is missing from the record.
+        costs: time, energy and SRAM of a step, each over all trials that have it; without text from the record.
         since: what the history said of the run when it ended; None if it was not asked.
     """
 
@@ -76,6 +78,7 @@ class Summary:
     unjudged: int
     places: list[Place]
     missing: list[str]
+    costs: list[Cost]
     since: SinceLastGood | None = None
 
 
@@ -97,6 +100,7 @@ def summary_of(run: Run) -> Summary:
         unjudged=sum(_is_unjudged(trial) for trial in run.trials),
         places=_places(run.trials),
         missing=list(run.facts["missing"]),
+        costs=costs([quantities(trial) for trial in run.trials]),
         since=read_since(run.folder),
     )
 

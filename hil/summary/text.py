@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hil.summary.one_line import one_line
 from hil.summary.summary import Summary
-from hil.summary.words import COMMIT, budget_words, duration, fault, reality_words, unjudged_words
+from hil.summary.words import COMMIT, budget_words, cost_words, duration, fault, reality_words, unjudged_words
 
 MOST_LINES = 10
 WIDTH, LONGEST_LINK = 200, 2000  # characters of a line
@@ -24,6 +24,8 @@ def text_lines(summary: Summary, link: str = "") -> list[str]:
     problems = [f"{fault(each)}: {each.test}: {each.reason}" for each in summary.problems]
     problems += [f"missing from the record: {sentence}" for sentence in summary.missing]
     room = MOST_LINES - len(head) - len(tail) - len(last)
+    if summary.costs and len(problems) < room:  # what is wrong is more important
+        tail = [f"{cost_words(summary.costs)}.", *tail]
     if len(problems) > room:
         problems = [*problems[: room - 1], f"and {len(problems) - room + 1} more"]
     return [*(one_line(line, WIDTH) for line in (*head, *problems, *tail)), *last]

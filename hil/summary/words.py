@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hil.record.since_last_good import ChangedFigure, ChangedWord, FlakyTest
+from hil.report.formats import NO_BREAK
 from hil.report.judgement import Problem
+from hil.report.overview import Cost
 from hil.summary.summary import REALITIES, MissedBudget, Summary
 
 COMMIT = 12  # characters of a commit
@@ -32,6 +36,12 @@ def unjudged_words(summary: Summary) -> str:
         return ""
     budgets = "latency budget was" if summary.unjudged == 1 else "latency budgets were"
     return f"{summary.unjudged} {budgets} not judged: the cycles are modelled"
+
+
+def cost_words(costs: Sequence[Cost]) -> str:
+    """Return what a step costs, each figure or range with its provenances."""
+    figures = [f"{cost.name} {cost.value.replace(NO_BREAK, ' ')} ({', '.join(cost.words)})" for cost in costs]
+    return f"Costs: {'; '.join(figures)}"
 
 
 def change_words(word: ChangedWord) -> str:

@@ -120,18 +120,15 @@ def test_the_totals_are_those_of_the_tests(record):
 
 def test_what_a_step_costs_is_a_range_with_its_words(record):
     slow = make_trial(variant="cls2", step_time_s=1.5, reality="hardware", cycles_provenance="measured")
-    found = costs(
-        lines_of(
-            read_run(
-                record(
-                    (make_trial(**WHOLE), make_steps(5)),
-                    (slow, make_steps(5)),
-                    (blocked_trial("no."), NONE),
-                    power=make_captures(),
-                )
-            )
+    run = read_run(
+        record(
+            (make_trial(**WHOLE), make_steps(5)),
+            (slow, make_steps(5)),
+            (blocked_trial("no."), NONE),
+            power=make_captures(),
         )
     )
+    found = costs([line.found for line in lines_of(run)])
     assert [(cost.name, cost.value.replace("\u00a0", " "), cost.words, cost.trials) for cost in found] == [
         ("time a step", "141.02 ms to 1.50 s", ["modelled", "measured"], 2), ("energy a step", "27.8 mJ", ["modelled"], 1), ("SRAM in use", "197.8 KiB", ["counted"], 2),
     ]  # fmt: skip

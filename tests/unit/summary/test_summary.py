@@ -9,6 +9,7 @@ import pytest
 from hil.commands.main import main
 from hil.report.overview import banner
 from hil.summary import summary_of
+from hil.summary.markdown import markdown
 from hil.summary.text import text_lines
 from tests.unit.report.conftest import LIMITS, SRAM, make_latency, make_steps, make_trial
 from tests.unit.summary.runs import make_test, run_of, with_trials
@@ -51,6 +52,17 @@ def test_an_incomplete_record_is_not_fine() -> None:
         assert words in summary_of(with_trials("pass", "pass", whole=False, state=state, ended=None)).sentence
 
 
+def test_what_a_step_costs_is_one_line_where_there_is_room_beside_what_is_wrong() -> None:
+    run = with_trials("pass", "pass")
+    run.trials[1].step_time_s, run.trials[1].cycles_provenance = 1.5, "measured"
+    line = "Costs: time a step 141.02 ms to 1.50 s (modelled, measured); SRAM in use 197.8 KiB (counted)."
+    assert line in text_lines(summary_of(run)) and line in markdown(summary_of(run))
+    for bad in range(3, 10):
+        lines = text_lines(summary_of(with_trials("pass", *["fail"] * bad)), link="https://x.example/")
+        assert len(lines) <= 10 and any(said.startswith("Costs") for said in lines) == (bad < 6), bad
+    assert not any(said.startswith("Costs") for said in text_lines(summary_of(with_trials())))
+
+
 @pytest.mark.parametrize("reality", ["virtual", "qemu", "renode"])
 def test_a_stand_in_is_never_taken_for_silicon(reality: str) -> None:
     run = with_trials("pass", "pass", reality=reality)
@@ -66,6 +78,13 @@ def test_an_expected_failure_is_counted_and_is_no_problem() -> None:
     summary = summary_of(run)
     assert (summary.judgement, summary.problems, summary.expected) == ("fine", [], 1)
     assert summary.sentence == "Fine: of 2 tests 1 fails as expected, 1 passes."
+
+
+def test_a_pass_in_spite_of_a_mark_is_said() -> None:
+    run = with_trials("pass", "pass")
+    run.tests[1].outcome = "xpassed"
+    assert summary_of(run).sentence == "Fine: of 2 tests 2 pass, 1 of these in spite of an xfail mark."
+    assert banner(run).kind == "open" and "1 is marked to fail, but passed: remove the mark." in banner(run).sentences
 
 
 def test_what_is_at_fault_is_the_device_the_test_or_the_rig() -> None:
