@@ -228,8 +228,10 @@ def test_an_old_history_is_upgraded_and_keeps_its_trials(
     (migrations / "versions/0002_weather.py").write_text(NEXT)
     monkeypatch.setattr(schema, "MIGRATIONS", migrations)
     monkeypatch.setattr(schema, "HEAD", "0002")
-    with pytest.raises(HistoryError, match="of an older version"):
+    with pytest.raises(HistoryError, match="was written by an older trainrig: `hil history rebuild` upgrades it"):
         Store(address, read_only=True)
+    with History.open(address) as history:  # who only reads upgrades it too
+        assert len(history.trials()) == 1
     with Store(address) as store, store.engine.connect() as connection:
         assert connection.execute(text("SELECT weather FROM runs")).scalar() == "unknown"
         assert connection.execute(text("SELECT count(*) FROM trials")).scalar() == 1
