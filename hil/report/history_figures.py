@@ -106,7 +106,7 @@ def _trace(one: OverNights, number: int, unit: str) -> Trace:
     return trace
 
 
-def _format(unit: str) -> dict[str, str]:
+def _format(unit: str) -> dict[str, Any]:
     """Return the format of the numbers of an axis."""
     if unit in WHOLE:
         return {"tickformat": ",.7~g", "ticksuffix": f" {unit}"}
