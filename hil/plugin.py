@@ -11,6 +11,7 @@ import pytest
 
 from hil import boards
 from hil.errors import Blocked, RigError
+from hil.history.earlier import EarlierNights
 from hil.history.live import LiveHistory
 from hil.images import image_of
 from hil.record import RunWriter, TrialWriter
@@ -18,13 +19,14 @@ from hil.rig import Bench, Rig, choose, is_attached, read_bench
 from hil.session import ci, collection, summary, tracker
 from hil.session.options import BOARD_PATHS, SUITE, add_options, command
 from hil.session.recorder import JUNIT, RECORDER, Recorder
-from hil.session.run_trial import WRITER, Trials
+from hil.session.run_trial import EARLIER, WRITER, Trials
 from hil.session.tracker import TRACKER
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
 SUMMARISED = pytest.StashKey[bool]()
-FOLDER_KEY = "trainrig"  # in `workerinput` of a worker of pytest-xdist: the folder of the run
+# In `workerinput` of a worker of pytest-xdist: the folder of the run, and its identity.
+FOLDER_KEY, UID_KEY = "trainrig", "trainrig-uid"
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -58,6 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = _worker_input(config)
     if worker is not None:
         config.stash[WRITER] = TrialWriter(Path(worker[FOLDER_KEY]))
+        config.stash[EARLIER] = _earlier(config, worker[UID_KEY])
         from hil.session.xdist import end_with_parent
 
         end_with_parent()
@@ -85,6 +88,7 @@ def _begin_run(config: pytest.Config) -> None:
         message = f"--report-dir={folder}: no run can be recorded there ({reason}): name a writable folder."
         raise pytest.UsageError(message) from error
     config.stash[WRITER] = run
+    config.stash[EARLIER] = _earlier(config, run.facts["uid"])
     config.stash[RECORDER] = Recorder(run, LiveHistory(entry.url, run.folder, run.facts))
     config.pluginmanager.register(config.stash[RECORDER], "trainrig-recorder")
     if config.option.xmlpath is None:
@@ -93,6 +97,12 @@ def _begin_run(config: pytest.Config) -> None:
     if workers is None and len(config.option.board) > 1 and not config.option.usepdb:
         workers = config.option.numprocesses = min(len(config.option.board), os.cpu_count() or 1)
         config.option.dist, config.option.tx = "load", ["popen"] * workers
+
+
+def _earlier(config: pytest.Config, uid: str) -> EarlierNights:
+    """Return the nights before the run; a worker of pytest-xdist reads them for itself."""
+    entry = _bench_of(config).history
+    return EarlierNights(entry.url, config.stash[WRITER].folder.parent, entry.bench, uid)
 
 
 def _worker_input(config: pytest.Config) -> dict[str, Any] | None:
@@ -105,6 +115,7 @@ def pytest_configure_node(node: Any) -> None:
     """Let a worker of pytest-xdist write into the same run."""
     if WRITER in node.config.stash:
         node.workerinput[FOLDER_KEY] = str(node.config.stash[WRITER].folder)
+        node.workerinput[UID_KEY] = node.config.stash[RECORDER].run.facts["uid"]
 
 
 @pytest.hookimpl(optionalhook=True)

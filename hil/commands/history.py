@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,10 +17,12 @@ from hil.history.overview import HEADLINES, Line, lines
 from hil.history.queries import History
 from hil.history.store import open_to_write
 from hil.history.unsent import waiting
+from hil.history.words import last_words, step_words, value_words
 
 OF_SUBJECT = ("bench", "board", "reality", "network", "method", "variant", "data", "settings")
 ALWAYS = ("board", "network", "method", "variant")  # columns that are shown even if all their cells are equal
 
+EVERY = ("*",)  # quantities of the page
 WIDEST, DIGEST = 32, 8  # characters of a name, and of a digest
 
 
@@ -45,6 +46,12 @@ def main(argv: list[str]) -> int:
         return _tell(problems + count.problems)
     notes = _send_waiting(address, options.reports)
     with History.open(address) as history:
+        if options.page is not None:
+            from hil.report.history_page import write_history_page  # late: a list needs no page
+
+            chosen = choice(options, verdict=("pass",))
+            series = history.series(history.names(options.quantity or EVERY), chosen)
+            write_history_page(series, history.runs, options.page)
         _list(history, options, notes)
     return 0
 
@@ -116,8 +123,8 @@ def _table(found: Sequence[Line]) -> list[Sequence[str]]:
     head = ("quantity", *columns, "last", "median before", "nights", "provenance")
     rows = [
         (
-            line.name, *(_cell(line, name) for name in columns), _last(line),
-            _value(line.median, line.unit) if line.median is not None else "-", str(line.nights), line.provenance,
+            line.name, *(_cell(line, name) for name in columns), last_words(line),
+            value_words(line.median, line.unit) if line.median is not None else "-", str(line.nights), line.provenance,
         )
         for line in found
     ]  # fmt: skip
@@ -126,35 +133,12 @@ def _table(found: Sequence[Line]) -> list[Sequence[str]]:
 
 def _change(change: Change) -> str:
     """Return a step in words, such as `step_time_s of NAME: 0.1 s -> 0.102 s (+2.0 %) between RUN and RUN`."""
-    point, unit, subject = change.point, change.series.unit, change.series.subject
-    names = " ".join(str(getattr(subject, name)) for name in ALWAYS)
-    commits = f", commits {point.commits}" if point.commits else ""
-    return (
-        f"{change.series.name} of {names} ({change.series.provenance}): {_value(point.before, unit)} -> "
-        f"{_value(point.after, unit)} ({100 * point.relative:+.1f} %) between {point.last_before.name} and "
-        f"{point.first_after.name}{commits}"
-    )
+    names = " ".join(str(getattr(change.series.subject, name)) for name in ALWAYS)
+    return f"{change.series.name} of {names} ({change.series.provenance}): {step_words(change)}"
 
 
 def _cell(line: Line, name: str) -> str:
     return str(getattr(line.subject, name))[: DIGEST if name == "settings" else WIDEST]
-
-
-def _last(line: Line) -> str:
-    if line.last is None:
-        return "not a number"
-    if line.uncertainty is None:
-        return _value(line.last, line.unit)
-    return f"{_value(line.last, '')} ± {line.uncertainty:.2g} {_unit(line.unit)}".rstrip()
-
-
-def _value(value: float, unit: str) -> str:
-    whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
-    return f"{int(value):,} {_unit(unit)}".rstrip() if whole else f"{value:.6g} {_unit(unit)}".rstrip()
-
-
-def _unit(unit: str) -> str:
-    return "" if unit == "1" else unit
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -169,5 +153,7 @@ def _parser() -> argparse.ArgumentParser:
     text = f"only quantities of this name or pattern, such as 'latency.*' (repeatable; default: {', '.join(HEADLINES)})"
     parser.add_argument("--quantity", action="append", default=[], metavar="PATTERN", help=text)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    text = "also write a page with every quantity over the nights to this file"
+    parser.add_argument("--page", type=Path, default=None, metavar="FILE", help=text)
     add_place(parser)
     return parser

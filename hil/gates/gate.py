@@ -65,15 +65,22 @@ class Gate:
 Budgets = Mapping[str, Sequence[Gate]]  # by name of the figure
 
 
+class EarlierUnknown(RigError):
+    """Earlier nights are not known; the message says why, as the end of a sentence without its dot."""
+
+
 class Earlier(Protocol):
     """Gives the values of a figure in earlier nights."""
 
     def __call__(self, trial: Mapping[str, Any], path: str) -> Sequence[Quantity]:
-        """Return the values in the nights in which the trial passed, the oldest first.
+        """Return the values in the nights in which the trial passed, one a night, the oldest first.
 
         Args:
             trial: the fields of the trial's record that say which trial it is.
             path: of the figure in the record.
+
+        Raises:
+            EarlierUnknown: they cannot be read.
         """
 
 

@@ -29,6 +29,23 @@ class More:
 
 
 @dataclass(frozen=True)
+class NoMedian:
+    """Why there is no median of the last good nights.
+
+    Attributes:
+        why: the end of a sentence, without its dot.
+        nights: how many more good nights give one; None if more nights do not help.
+    """
+
+    why: str
+    nights: int | None = None
+
+
+NO_HISTORY = NoMedian("nothing here reads the history")
+GOOD_NIGHTS = "good nights"
+
+
+@dataclass(frozen=True)
 class Judgement:
     """A figure beside its budget.
 
@@ -37,7 +54,7 @@ class Judgement:
         verdict: `pass`, `fail`, `inconclusive` or `not judged`.
         sentence: why, with both values.
         value: the figure; None if the trial has none.
-        limit: the budget as a number; None if it is relative and there are too few earlier nights.
+        limit: the budget as a number; None if it is relative and the median of the last good nights is not known.
         more: how many more of `more_of` would decide; None if the verdict is not `inconclusive`, or none would.
     """
 
@@ -54,7 +71,7 @@ def judge(
     gate: Gate,
     value: Quantity | None,
     coverage: float = COVERAGE,
-    median: Quantity | None = None,
+    median: Quantity | NoMedian = NO_HISTORY,
     more: More | None = None,
 ) -> Judgement:
     """Judge a figure by its budget, with a guard band of the 95 % interval on both sides of the budget.
@@ -66,7 +83,7 @@ def judge(
         gate: the budget.
         value: the figure; None if the trial has none.
         coverage: standard uncertainties on each side of the interval.
-        median: of the last good nights, for a relative budget; None if there are too few.
+        median: of the last good nights, for a relative budget, or why there is none.
         more: what would shrink the uncertainty of the figure, if anything.
 
     Raises:
@@ -75,7 +92,7 @@ def judge(
     if value is None:
         return Judgement(gate, NOT_JUDGED, f"{gate.name} was not measured; {_budget(gate, None)}.")
     for one in (value, median):
-        if one is not None and one.unit != gate.figure.unit:
+        if isinstance(one, Quantity) and one.unit != gate.figure.unit:
             raise RigError(
                 f"{gate.name} is in {one.unit}, its budget in {gate.figure.unit}: this is a defect of trainrig."
             )
@@ -85,8 +102,12 @@ def judge(
     if value.provenance not in SILICON:
         sentence = f"{about}, {value.provenance.value}; {_budget(gate, limit)}, and budgets are for silicon."
         return Judgement(gate, NOT_JUDGED, sentence, value, limit)
-    if limit is None:
-        return Judgement(gate, NOT_JUDGED, f"{about}; {_budget(gate, None)}, which are too few yet.", value)
+    if limit is None and isinstance(median, NoMedian):
+        sentence = f"{about}; {_budget(gate, None)}, which is not known, because {median.why}{_nights(median.nights)}."
+        return Judgement(
+            gate, INCONCLUSIVE, sentence, value, None, median.nights, GOOD_NIGHTS if median.nights is not None else ""
+        )
+    assert limit is not None
     over = value.value - limit if gate.figure.upper else limit - value.value
     guard = math.hypot(half, COVERAGE * blur)
     if over <= -guard:
@@ -100,11 +121,11 @@ def judge(
     return Judgement(gate, INCONCLUSIVE, sentence, value, limit, count, what if count is not None else "")
 
 
-def _limit(gate: Gate, median: Quantity | None) -> tuple[float | None, float]:
+def _limit(gate: Gate, median: Quantity | NoMedian) -> tuple[float | None, float]:
     """Return the budget as a number, and its standard uncertainty."""
     if gate.relative is None:
         return gate.limit, 0.0
-    if median is None:
+    if isinstance(median, NoMedian):
         return None, 0.0
     return (1 + gate.relative) * median.value, (1 + gate.relative) * (median.uncertainty or 0.0)
 
@@ -119,6 +140,12 @@ def _budget(gate: Gate, limit: float | None) -> str:
         return f"the budget {gate.source} is {in_words(gate.limit or 0.0, gate.figure.unit)}"
     text = f"the budget {gate.source} is {100 * gate.relative:+g} % on the median of the last good nights"
     return text if limit is None else f"{text}, {in_words(limit, gate.figure.unit)}"
+
+
+def _nights(count: int | None) -> str:
+    if count is None:
+        return ""
+    return f"; {count} more {GOOD_NIGHTS if count != 1 else 'good night'} would tell it"
 
 
 def _cure(count: int | None, what: str) -> str:

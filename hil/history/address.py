@@ -71,8 +71,8 @@ class Address:
         def opened() -> sqlite3.Connection:
             try:
                 return self._connect("mode=ro" if read_only else READ_WRITE)
-            except sqlite3.OperationalError:
-                if not read_only or not self.path.exists():
+            except sqlite3.OperationalError as error:
+                if not read_only or "locked" in str(error) or not self.path.exists():
                     raise
                 return self._connect("immutable=1")  # a file in a folder that is read-only, where no log can be made
 

@@ -19,7 +19,16 @@ FULL = ("disk is full", "no space left")
 
 
 class HistoryError(RigError):
-    """The history cannot be read or written now."""
+    """The history cannot be read or written now.
+
+    Args:
+        message: one sentence, which may name the file or the server.
+        brief: the same after "the history", without any name: for records, which others read.
+    """
+
+    def __init__(self, message: str, brief: str = "cannot be read") -> None:
+        super().__init__(message)
+        self.brief = brief
 
 
 class Damaged(HistoryError):
@@ -28,6 +37,14 @@ class Damaged(HistoryError):
 
 class NewerSchema(HistoryError):
     """The history was written by a newer trainrig."""
+
+
+class OlderSchema(HistoryError):
+    """The history was written by an older trainrig, and was not upgraded yet."""
+
+
+class NoTables(HistoryError):
+    """There is no history yet, or it has no tables yet: no run was recorded."""
 
 
 @contextlib.contextmanager
@@ -49,13 +66,17 @@ def history_error(shown: str, error: DBAPIError | PoolTimeout) -> HistoryError:
     reason = message_of(cause)
     lower = reason.lower()
     if any(word in lower for word in DAMAGED):
-        return Damaged(f"{shown} is damaged ({reason}): {REBUILD}.")
+        return Damaged(f"{shown} is damaged ({reason}): {REBUILD}.", "is damaged")
     if any(word in lower for word in LOCKED) or isinstance(error, PoolTimeout):
-        return HistoryError(f"{shown} is locked by another program ({reason}): close it, or try again later.")
+        message = f"{shown} is locked by another program ({reason}): close it, or try again later."
+        return HistoryError(message, "is locked by another program")
     if any(word in lower for word in READ_ONLY):
-        return HistoryError(f"{shown} is read-only ({reason}): check its permissions and those of its folder.")
+        message = f"{shown} is read-only ({reason}): check its permissions and those of its folder."
+        return HistoryError(message, "is read-only")
     if CANNOT_OPEN in lower:
-        return HistoryError(f"{shown} cannot be opened: check that its folder is there, and its permissions.")
+        message = f"{shown} cannot be opened: check that its folder is there, and its permissions."
+        return HistoryError(message, "cannot be opened")
     if any(word in lower for word in FULL):
-        return HistoryError(f"{shown} cannot be written ({reason}): make room on the disk.")
-    return HistoryError(f"{shown} does not answer ({reason}): start the database, or correct `url` in rig.toml.")
+        return HistoryError(f"{shown} cannot be written ({reason}): make room on the disk.", "cannot be written")
+    message = f"{shown} does not answer ({reason}): start the database, or correct `url` in rig.toml."
+    return HistoryError(message, "does not answer")

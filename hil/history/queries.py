@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Select, exists, func, or_, select
 
 from hil.history.address import Address
-from hil.history.failures import HistoryError, explained
+from hil.history.failures import NoTables, OlderSchema, explained
 from hil.history.filters import EVERYTHING, OF_TRIALS, Filter
 from hil.history.models import kinds, quantities, runs, settings, tests, trials
 from hil.history.nights import EARLIEST, RunEntry, places
@@ -93,6 +93,12 @@ class Series:
     values: NDArray[np.float64]
     uncertainties: NDArray[np.float64]
 
+    def without(self, nights: Collection[int]) -> Series:
+        """Return the series without some nights, given by their place in `History.runs`."""
+        kept = ~np.isin(self.nights, list(nights))
+        arrays = {name: getattr(self, name)[kept] for name in ("nights", "trials", "values", "uncertainties")}
+        return replace(self, **arrays)
+
 
 class History:
     """An open history, to be read. What it returns is of the moment at which it was first asked."""
@@ -109,8 +115,12 @@ class History:
         """
         if address.is_file and not address.path.exists():
             cure = "`pytest --board=NAME` begins one, `hil history rebuild` makes one from the folders of runs"
-            raise HistoryError(f"there is no history at {address.path}: {cure}.")
-        return cls(Store(address, read_only=True))
+            raise NoTables(f"there is no history at {address.path}: {cure}.", "is not there yet")
+        try:
+            return cls(Store(address, read_only=True))
+        except OlderSchema:
+            Store(address).close()  # it is upgraded
+            return cls(Store(address, read_only=True))
 
     def __enter__(self) -> History:
         return self

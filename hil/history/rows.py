@@ -13,11 +13,12 @@ from typing import Any
 from hil.errors import RigError, message_of, printable
 from hil.record import AskedTest, TrialRecord, quantities
 from hil.record.run_writer import INTERRUPTED
-from hil.record.trial_writer import json_fields
+from hil.record.trial_writer import as_json, json_fields
 
 LONGEST_NAME = 300  # characters; PostgreSQL indexes at most 2,704 bytes, two names among them
 LONGEST_TEXT = 4000
 LARGEST_INTEGER = 2**63 - 1
+SUBJECT = ("board", "reality", "network", "method", "variant", "data")  # with SETTINGS and the bench: a series
 SETTINGS = ("batch", "seed", "steps", "slots", "settings", "schedule")  # what tells two trials of one variant apart
 
 Row = dict[str, Any]
@@ -94,6 +95,17 @@ def asked_row(test: AskedTest) -> Row:
     }
 
 
+def subject_columns(fields: Mapping[str, Any]) -> tuple[Row, str]:
+    """Return the columns that say of which series a trial is, and its settings as JSON.
+
+    Args:
+        fields: of the record of the trial, at least SUBJECT and SETTINGS; also before it has ended.
+    """
+    settings = unique(canonical(json.loads(as_json({name: fields[name] for name in SETTINGS}))), LONGEST_TEXT)
+    names = {name: name_of(fields[name]) for name in SUBJECT if name != "reality"}
+    return names | {"reality": fields["reality"], "settings": digest_of(settings)[:16]}, settings
+
+
 def trial_rows(record: TrialRecord) -> TrialRows:
     """Return the rows of a trial.
 
@@ -111,17 +123,11 @@ def trial_rows(record: TrialRecord) -> TrialRows:
         problem = f"its figures cannot be computed: {message_of(error)}"
         raise RigError(f"the trial {record.folder} is damaged ({problem}): run it again.") from error
     fields = json_fields(record)
-    settings = unique(canonical({name: fields[name] for name in SETTINGS}), LONGEST_TEXT)
+    subject, settings = subject_columns(fields)
     row = {
         "folder": name_of(record.folder),
         "test": name_of(record.test),
-        "board": name_of(record.board),
-        "reality": record.reality,
-        "network": name_of(record.network),
-        "method": name_of(record.method),
-        "variant": name_of(record.variant),
-        "data": name_of(record.data),
-        "settings": digest_of(settings)[:16],
+        **subject,
         "verdict": record.verdict,
         "stage": name_of(record.stage),
         "reason": text_of(record.reason),

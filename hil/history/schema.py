@@ -9,7 +9,7 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, tex
 from hil.history.failures import HistoryError, NewerSchema
 from hil.history.models import metadata
 
-HEAD = "0001"  # the newest migration
+HEAD = "0002"  # the newest migration
 TABLE = "trainrig_version"
 VERSION = Table(TABLE, MetaData(), Column("version_num", String(32), primary_key=True))  # as Alembic makes it
 LOCK = 0x7472_6967  # of PostgreSQL's advisory locks: one process upgrades at a time
@@ -33,7 +33,8 @@ def check_version(version: str | None, shown: str) -> None:
     if version is not None and not any(MIGRATIONS.glob(f"versions/{version[:40]}_*.py")):
         raise NewerSchema(
             f"{shown} was written by a newer trainrig (its version is {version[:40]!r}, this one knows up to {HEAD}): "
-            "use that version, or another history in rig.toml."
+            "use that version, or another history in rig.toml.",
+            "was written by a newer trainrig",
         )
 
 
@@ -75,5 +76,6 @@ def _check_empty(connection: Connection, shown: str) -> None:
     others = found if connection.dialect.name == "sqlite" else found & set(metadata.tables)
     if others:
         raise HistoryError(
-            f"{shown} holds tables of another program ({', '.join(sorted(others)[:3])}): name another database."
+            f"{shown} holds tables of another program ({', '.join(sorted(others)[:3])}): name another database.",
+            "holds tables of another program",
         )

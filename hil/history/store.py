@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from hil.history import models, schema
 from hil.history.address import Address
-from hil.history.failures import Damaged, HistoryError, explained
+from hil.history.failures import Damaged, HistoryError, NoTables, OlderSchema, explained
 
 if TYPE_CHECKING:  # the record takes longer to load than a list of the history to make
     from hil.history.rows import Figure, Row, TrialRows
@@ -64,9 +64,11 @@ class Store:
         if version == schema.HEAD:
             return
         if self.read_only:
-            raise HistoryError(
-                f"{self.address.shown} is empty or of an older version: `hil history rebuild` makes or upgrades it."
-            )
+            if version is None:
+                message = f"{self.address.shown} has no tables of trainrig: `hil history rebuild` makes them."
+                raise NoTables(message, "is empty")
+            message = f"{self.address.shown} was written by an older trainrig: `hil history rebuild` upgrades it."
+            raise OlderSchema(message, "was written by an older trainrig")
         with self.engine.begin() as connection:
             schema.upgrade(connection, self.address.shown)
 

@@ -14,9 +14,9 @@ from hil.record.field_types import CLOSED, Natural, NotNegative, Number, Sentenc
 class Gate(TypedDict):
     """A budget and the figure at `path`, both in `unit`.
 
-    `source` says where the budget is written. `limit` is null if the budget is relative and there are too few earlier
-    nights; `relative` is null if it is absolute. Where the uncertainty does not allow a verdict, `more` of `more_of`
-    would; null if none would.
+    `source` says where the budget is written. `limit` is null if the budget is relative and the median of the last
+    good nights is not known; `relative` is null if it is absolute. Where the uncertainty does not allow a verdict,
+    `more` of `more_of` would; null if none would.
     """
 
     name: Sentence

@@ -122,5 +122,10 @@ def _typed(value: object) -> object:
     """Return an array in the form that plotly.js reads without parsing numbers: base64 of its bytes."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "if":
         return value
-    values = value.astype("<f8" if value.dtype.kind == "f" or abs(value).max(initial=0) >= 1 << 31 else "<i4")
+    return packed(value, "<f8" if value.dtype.kind == "f" or abs(value).max(initial=0) >= 1 << 31 else "<i4")
+
+
+def packed(array: np.ndarray, dtype: str) -> dict[str, str]:
+    """Return an array as plotly.js reads it without parsing numbers; `dtype` is `<f4`, `<f8` or `<i4`."""
+    values = array.astype(dtype)
     return {"dtype": values.dtype.str[1:], "bdata": base64.b64encode(values.tobytes()).decode()}

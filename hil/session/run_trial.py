@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from hil.errors import Blocked, RigError, shown
+from hil.history.earlier import EarlierNights
 from hil.record import TrialWriter
 from hil.record.progress import ProgressFile
 from hil.rig import Rig
@@ -25,6 +26,7 @@ from hil.trial.progress import TRAIN, ProgressLine, loss_a_sample
 from hil.trial.recording import latency_table, steps_table, trial_record
 
 WRITER = pytest.StashKey[TrialWriter]()  # of the config: writes the trials of this process
+EARLIER = pytest.StashKey[EarlierNights]()  # of the config: the nights before this run
 ERASE = "\r\x1b[2K"  # erases the line of the cursor (ECMA-48, EL)
 EVALUATIONS = 8  # during a training with --energy-to
 # The computer has no disk space, file descriptors or memory left. Libraries for tables are imported late.
@@ -87,7 +89,10 @@ class Trials:
                 power=file.power, tell=line.tell,
             )  # fmt: skip
             elf = self._config.getoption("elf")
-            outcome = run_trial(spec, self._rig, folder, elf, reflash=spec.board in self._reflash, watch=watch)
+            outcome = run_trial(
+                spec, self._rig, folder, elf, reflash=spec.board in self._reflash, watch=watch,
+                earlier=self._config.stash[EARLIER],
+            )  # fmt: skip
         if outcome.flash is not None:
             self._reflash.discard(spec.board)
         return outcome

@@ -8,11 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from hil import boards
 from hil.boards import Board
+from hil.data.names import public_name
 from hil.energy.uncertainty import coverage_factor, effective_dof
 from hil.energy.window_planning import more_windows
-from hil.gates import FIGURES, Budgets, Gate, Judgement, More, judge, nearest, parse_budgets
-from hil.gates.judgement import COVERAGE
-from hil.history.statistics import median_of_last
+from hil.gates import (
+    FIGURES,
+    NO_HISTORY,
+    Budgets,
+    EarlierUnknown,
+    Gate,
+    Judgement,
+    More,
+    NoMedian,
+    judge,
+    nearest,
+    parse_budgets,
+)
+from hil.gates.judgement import COVERAGE, SILICON
+from hil.history.statistics import FEWEST_NIGHTS, median_of_last
 from hil.quantity import Provenance, Quantity, share
 from hil.trial.latency_counts import total_figures
 from hil.trial.spec import OF_TEST
@@ -86,22 +99,37 @@ def figures_of(outcome: Outcome) -> dict[str, Quantity]:
     return found
 
 
-def _median(outcome: Outcome, gate: Gate, value: Quantity | None) -> Quantity | None:
-    """Return the median of the last good nights on the same kind of figure, None if there are too few."""
-    if gate.relative is None or value is None or outcome.earlier is None:
-        return None
-    earlier = outcome.earlier(identity(outcome), FIGURES[gate.name].path)
-    return median_of_last([one for one in earlier if one.provenance is value.provenance])
+def _median(outcome: Outcome, gate: Gate, value: Quantity | None) -> Quantity | NoMedian:
+    """Return the median of the last good nights of the same kind of figure, or why there is none."""
+    if gate.relative is None or value is None or value.provenance not in SILICON or outcome.earlier is None:
+        return NO_HISTORY
+    try:
+        earlier = outcome.earlier(identity(outcome), FIGURES[gate.name].path)
+    except EarlierUnknown as unknown:
+        return NoMedian(str(unknown))
+    alike = [one for one in earlier if (one.unit, one.provenance) == (value.unit, value.provenance)]
+    median = median_of_last(alike)
+    if median is not None:
+        return median
+    nights = (
+        "no good night is" if not alike else "1 good night is" if len(alike) == 1 else f"{len(alike)} good nights are"
+    )
+    return NoMedian(f"{nights} in the history so far", FEWEST_NIGHTS - len(alike))
 
 
 def identity(outcome: Outcome) -> dict[str, Any]:
-    """Return the fields of the record that say which trial it is: nights of the same fields are comparable."""
+    """Return the fields of the record that say which trial it is: nights of the same fields are comparable.
+
+    The history makes the subject of a series of the same fields (`hil.history.rows.subject_columns`).
+    """
     spec, prepared = outcome.spec, outcome.prepared
     return {name: getattr(spec, name) for name in IDENTITY} | {
         "network": spec.network_name,
+        "data": public_name(spec.data),
         "reality": outcome.reality,
         "settings": asdict(prepared.settings) if prepared is not None else {},
-        "data_sha256": prepared.data.sha256 if prepared is not None else None,
+        "slots": prepared.slots if prepared is not None else None,
+        "schedule": [{"step": first, **changes} for first, changes in spec.schedule],
     }
 
 

@@ -7,12 +7,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hil import boards
-from hil.data.names import public_name
 from hil.images import Image
 from hil.quantity import Provenance
 from hil.record import TrialRecord, new_entry
 from hil.trial.energy_record import energy_json
-from hil.trial.gating import budgets_of
+from hil.trial.gating import budgets_of, identity
 from hil.trial.latency_counts import latency_json
 from hil.trial.outcome import PHASES, Outcome
 from hil.trial.prepare import Prepared
@@ -20,8 +19,7 @@ from hil.trial.prepare import Prepared
 if TYPE_CHECKING:  # slow to import, so it is imported on use
     import pandas as pd
 
-FROM_SPEC = ("board", "method", "variant", "batch", "seed", "steps")
-FROM_OUTCOME = ("reality", "bit_exact", "clock_hz", "verdict", "reason", "stage", "probe_checks", "probe_agreed")
+FROM_OUTCOME = ("bit_exact", "clock_hz", "verdict", "reason", "stage", "probe_checks", "probe_agreed")
 SRAM_PROVENANCE = {  # watermarks are counted in the board's memory, all else is computed
     **dict.fromkeys(("static", "arena_peak", "stack_peak", "total"), Provenance.COUNTED.value),
     **dict.fromkeys(("budget", "planned", "analytic"), Provenance.ANALYTIC.value),
@@ -49,11 +47,9 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
     cycles = mean_cycles(outcome)
     return new_entry(
         TrialRecord,
-        **{name: getattr(spec, name) for name in FROM_SPEC},
+        **identity(outcome),
         **{name: getattr(outcome, name) for name in FROM_OUTCOME},
-        network=spec.network_name,
         network_file=_network_file(outcome),
-        data=public_name(spec.data),
         core=boards.load(spec.board).core,
         steps_compared=len(outcome.steps),
         first_difference=asdict(outcome.difference) if outcome.difference else None,
@@ -73,7 +69,6 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         network_sha256=prepared.network_sha256 if prepared else None,
         data_sha256=prepared.data.sha256 if prepared else None,
         data_card=asdict(prepared.data.card) if prepared else None,
-        settings=asdict(prepared.settings) if prepared else {},
         layers=[tensor.name for tensor in prepared.method.tensors] if prepared else [],
         digests=[f"{digest:08x}" for digest in outcome.final_digests],
         sram_probe=asdict(outcome.sram_probe) if outcome.sram_probe else None,
@@ -82,8 +77,6 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         flash=asdict(outcome.flash) if outcome.flash else None,
         image=_image(prepared.image) if prepared else None,
         warnings=_warnings(outcome),
-        slots=prepared.slots if prepared else None,
-        schedule=[{"step": first, **changes} for first, changes in spec.schedule],
         signs=_signs(outcome),
         memory_plan=_memory_plan(prepared) if prepared else None,
         profile=_profile(outcome),

@@ -15,6 +15,7 @@ function draw(box) {
   if (drawn.has(box)) return;
   drawn.add(box);
   const spec = JSON.parse(specs.get(box).textContent);
+  box.dispatchEvent(new CustomEvent("parsed", { detail: spec }));
   const ticks = spec.layout.xaxis.tickvals, room = Math.ceil(TICK * (ticks || []).length / (box.clientWidth - 70));
   if (room > 1) spec.layout.xaxis.ticktext = spec.layout.xaxis.ticktext.map((text, place) => place % room ? "" : text);
   box.replaceChildren();

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.gates import FIGURES, Gate, More, judge, nearest, parse_budgets
+from hil.gates import FIGURES, Gate, More, NoMedian, judge, nearest, parse_budgets
 from hil.quantity import Quantity, in_words, parse_quantity
 
 
@@ -142,8 +142,30 @@ def test_a_relative_budget_is_on_the_median_of_the_last_good_nights():
     found = judge(gate, of(0.1030, "s"), median=median)
     assert found.limit == pytest.approx(0.102)
     assert "+2 % on the median of the last good nights, 102 ms" in found.sentence
-    assert judge(gate, of(0.1, "s"), median=None).verdict == "not judged"
-    assert "the last good nights, which are too few yet" in judge(gate, of(0.1, "s"), median=None).sentence
+
+
+RELATIVE = Gate("sram", "in rig.toml", relative=0.02)
+
+
+@given(st.integers(0, 10**9), st.one_of(st.none(), st.integers(1, 9)))
+def test_without_a_median_a_relative_budget_is_inconclusive_and_says_why(value, nights):
+    found = judge(RELATIVE, of(value, "B", word="counted"), median=NoMedian("the history is locked", nights))
+    assert (found.verdict, found.limit, found.more) == ("inconclusive", None, nights)
+    assert found.more_of == ("good nights" if nights else "")
+    assert "the last good nights, which is not known, because the history is locked" in found.sentence
+    assert (f"; {nights} more good night" in found.sentence) == (nights is not None)
+    alone = judge(RELATIVE, of(value, "B", word="counted"))
+    assert alone.verdict == "inconclusive" and "because nothing here reads the history." in alone.sentence
+
+
+def test_an_absolute_budget_needs_no_nights():
+    assert judge(SRAM, of(1, "B", word="counted"), median=NoMedian("the history is locked")).verdict == "pass"
+
+
+@pytest.mark.parametrize("word", ["modelled", "analytic", "declared"])
+def test_without_a_median_what_is_no_measurement_is_still_not_judged(word):
+    found = judge(Gate("step_time", "in rig.toml", relative=0.02), of(1.0, "s", word=word), median=NoMedian("x", 3))
+    assert found.verdict == "not judged" and "for silicon" in found.sentence
 
 
 def test_a_relative_budget_of_accuracy_is_below_the_median():

@@ -16,6 +16,7 @@ from hil.report.power_page import Watched, power_page, watched_data
 from hil.report.scripts import allowed
 
 from .conftest import WHOLE, make_captures, make_steps, make_trial
+from .test_history_page import page_of, runs_of, series_of
 from .test_soak_section import made_soak
 
 SCRIPT = re.compile(r"<script([^>]*)>(.*?)</script>", re.DOTALL)
@@ -34,13 +35,14 @@ def pages(record, tmp_path):
     found["compare"] = (tmp_path / "compare.html").read_text()
     data = watched_data(LiveTrace(), FIGURES, 0.0, "", 3.3)
     found["power"] = power_page(Watched("meter", "1", 3.3, "measured", datetime(2026, 1, 2)), data, 0.5)
+    found["history"] = page_of(tmp_path, [series_of([0.1, 0.2, 0.4])], runs_of(3))
     made_soak().write(folder)
     found["soak"] = render(folder).read_text()
     return found
 
 
 def test_a_page_allows_its_own_scripts_and_no_others(pages):
-    assert "packedPlotly = " in pages["single"] and len(pages) == 6
+    assert "packedPlotly = " in pages["single"] and len(pages) == 7
     for name, page in pages.items():
         inline = [text for kind, text in SCRIPT.findall(page) if kind == ""]
         digests = {base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in inline}

@@ -9,7 +9,9 @@ import pytest
 
 from hil import boards
 from hil.errors import RigError
-from hil.gates import parse_budgets
+from hil.gates import EarlierUnknown, parse_budgets
+from hil.history.queries import Subject
+from hil.history.rows import subject_columns, trial_rows
 from hil.quantity import Quantity
 from hil.record import quantities, schema
 from hil.session.run_trial import _with_budgets
@@ -110,16 +112,60 @@ def test_a_relative_budget_asks_for_the_nights_of_this_trial():
     assert outcome.verdict == "fail" and "+1 % on the median of the last good nights, 90.9 ms" in outcome.reason
 
 
-@pytest.mark.parametrize("earlier", [None, lambda trial, path: [Quantity(0.1, "s", "measured")] * 4])
-def test_without_enough_nights_nothing_is_judged(earlier):
+def locked(trial, path):
+    raise EarlierUnknown("the history is locked")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "why", "more"),
+    [
+        (None, "nothing here reads the history", None),
+        (locked, "the history is locked", None),
+        (lambda trial, path: [], "no good night is in the history so far; 5 more good nights would tell it", 5),
+        (
+            lambda trial, path: [Quantity(0.1, "s", "measured")] * 4 + [Quantity(0.1, "s", "modelled")] * 9,
+            "4 good nights are in the history so far; 1 more good night would tell it", 1,
+        ),
+    ],
+)  # fmt: skip
+def test_without_a_median_nothing_passes_or_fails(earlier, why, more):
     outcome = outcome_of(earlier=earlier, budgets={"step_time": "+1 %"})
+    (found,) = (one for one in outcome.judgements if one.gate.relative is not None)
+    assert (found.verdict, found.more, outcome.verdict) == ("inconclusive", more, "pass")
+    assert found.sentence.endswith(f"which is not known, because {why}.")
+    for one in trial_record(outcome).gates:
+        jsonschema.validate(one, {"$ref": "#/$defs/Gate", "$defs": schema()["$defs"]})
+
+
+@pytest.mark.parametrize("reality", ["virtual", "qemu", "renode"])
+def test_a_modelled_figure_asks_for_no_nights(reality):
+    def never(trial, path):
+        raise AssertionError("the history was asked")
+
+    outcome = outcome_of(reality, earlier=never, budgets={"step_time": "+1 %", "sram": "1 MiB"})
     assert verdicts(outcome)["step_time", False] == "not judged" and outcome.verdict == "pass"
 
 
-def test_the_identity_is_in_the_record():
-    outcome = outcome_of()
-    record = trial_record(outcome).model_dump()
-    assert {name: record[name] for name in identity(outcome)} == identity(outcome)
+SPECS = [
+    {}, {"seed": 7}, {"batch": 64}, {"batch": 64, "slots": 4}, {"settings": {"r_max": 15}},
+    {"schedule": ((1, {"r_max": 3}),)}, {"schedule": ((1, {"r_max": 15}),)},
+]  # fmt: skip
+
+
+def test_the_identity_is_the_series_of_the_record():
+    """A gate looks for earlier nights by what the history writes of the record: no field is forgotten."""
+    subjects = {}
+    for number, spec in enumerate(SPECS):
+        outcome = outcome_of(**spec)
+        record = trial_record(outcome)
+        assert {name: record.model_dump()[name] for name in identity(outcome)} == identity(outcome)
+        columns, settings = subject_columns(identity(outcome))
+        row = trial_rows(record).row
+        assert columns == {name: row[name] for name in columns} and settings == trial_rows(record).settings
+        assert set(columns) == set(Subject._fields) - {"bench"}
+        subjects[number] = tuple(columns.values())
+    assert len(set(subjects.values())) == len(SPECS), "each is a series of its own"
+    assert subject_columns(identity(outcome_of("virtual")))[0] != subject_columns(identity(outcome_of()))[0]
 
 
 def test_a_trial_that_starts_again_keeps_its_budgets():
