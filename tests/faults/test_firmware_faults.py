@@ -105,10 +105,12 @@ def test_a_hang_is_found_by_the_probe(
     monkeypatch.setattr("hil.trial.device.STEP_DEADLINE_S", 4.0)
     outcome = run(board, HANG, tmp_path, tmp_path_factory)
     assert outcome.verdict == "fail", outcome.reason
-    assert (
-        "the firmware hangs: the agent did not answer 'step' within 4.0 s; 5 looks found the core in request_step, the last at pc 0x"
-        in outcome.reason
-    )
+    # A look may also meet an interrupt, such as the one that counts ticks.
+    assert re.search(
+        r"the firmware hangs: the agent did not answer 'step' within 4\.0 s; "
+        r"5 looks found the core in (\w+, )*request_step(, \w+)*, the last at pc 0x",
+        outcome.reason,
+    ), outcome.reason
     assert " in request_step+0x" in outcome.reason and f"(trainer/requests.c:{NUMBER})" in outcome.reason
     assert re.search(
         r"called from .* in execute\+.*called from .* in link_\w+\+.*called from .* in main\+0x", outcome.reason

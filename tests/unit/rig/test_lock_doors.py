@@ -6,15 +6,14 @@ import fcntl
 import os
 import re
 import tempfile
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hil.errors import Blocked
-from hil.rig.lock_file import LockFile, LockHeld, UnsafeLock
+from hil.rig import lock_file
+from hil.rig.lock_file import LockFile, LockHeld
 from hil.rig.locks import Locks
 from tests.other_user import NOBODY, SOMEBODY, as_user, needs_root
 
@@ -129,27 +128,24 @@ def test_a_file_that_another_user_left_is_not_relied_on(shared: Path) -> None:
     assert "is held by" in as_user(NOBODY, lambda: refusal(shared))
 
 
-def test_who_locked_a_file_that_is_there_no_more_does_not_get_in(shared: Path) -> None:
-    """The waiting session gets the lock of a file that was moved; at the path is another by then, which somebody holds."""
+def test_who_locked_a_file_that_is_there_no_more_does_not_get_in(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between opening and locking, the file is moved and given back; another stands at the path, which somebody holds."""
     path = lock_path(shared)
-    first, third, outcome = LockFile(path), LockFile(path), []
-
-    def wait() -> None:
-        try:
-            LockFile(path).take(3.0, b"second")
-            outcome.append("in")
-        except (LockHeld, UnsafeLock) as refused:
-            outcome.append(refused)
-
+    first, third, lock = LockFile(path), LockFile(shared / "third"), lock_file._lock
     first.take(0, b"first")
-    waiting = threading.Thread(target=wait)
-    waiting.start()
-    time.sleep(0.5)  # it has opened the file by now, or does so later: right either way
-    path.rename(shared / "away")
     third.take(0, b"third")
-    first.release()
-    waiting.join(30)
-    assert len(outcome) == 1 and isinstance(outcome[0], LockHeld) and outcome[0].note == b"third"
+
+    def too_late(descriptor: int) -> None:
+        monkeypatch.setattr(lock_file, "_lock", lock)
+        path.rename(shared / "away")
+        third.path.rename(path)
+        first.release()
+        lock(descriptor)
+
+    monkeypatch.setattr(lock_file, "_lock", too_late)
+    with pytest.raises(LockHeld) as held:
+        LockFile(path).take(0.2, b"second")
+    assert held.value.note == b"third"
     third.release()
 
 
