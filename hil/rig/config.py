@@ -84,7 +84,7 @@ class BenchBoard(BaseModel):
     @property
     def tag(self) -> str | None:
         """The tag `board` of the labgrid places that will do, None if rig.toml names one place or none."""
-        return self.place[len(ANY) :] if self.place is not None and self.place.startswith(ANY) else None
+        return self.place.removeprefix(ANY) if self.place is not None and self.place.startswith(ANY) else None
 
     @property
     def devices(self) -> dict[str, str]:

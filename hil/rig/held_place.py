@@ -46,16 +46,16 @@ class HeldPlace:
         return self.find(self.snapshot, self.snapshot.places[self.name])
 
     def taken_away(self) -> str | None:
-        """Return who has the place instead of this session, None if it is this session's."""
+        """Return in words who has the place instead of this session, None if it is this session's."""
         with self._guard:
             place = self._place()
             if not self._session.connected:
                 return None  # nobody can take it now
             if place is None:
-                return "nobody: it was deleted"
+                return "it was deleted"
             if place.holder == self._holder or (not place.holder and self._is_forgotten()):
                 return None
-            return place.holder or "nobody: someone has released it"
+            return f"{place.holder} has it now" if place.holder else "someone has released it"
 
     def alive(self, within_s: float = 0.0) -> None:
         """Raise `Blocked` if another has the place, or, within `within_s` seconds, its exporter or coordinator is away.
@@ -65,7 +65,9 @@ class HeldPlace:
         other = self.taken_away()
         if other is not None:
             raise Blocked(
-                "bench", f"the labgrid place {self.name} was taken away during the trial; {other} has it now."
+                "bench",
+                f"the labgrid place {self.name} was taken away during the trial ({other}): agree with its users, "
+                "and run again.",
             )
         if within_s and self._session.wait_for(lambda: self._trouble() is not None, within_s):
             trouble = self._trouble()
@@ -98,10 +100,12 @@ class HeldPlace:
                 return
             if not place.holder and self._is_forgotten():
                 self._acquire()
-            elif place.holder == self._holder and self._is_unused(place):
-                # labgrid itself would do this after 15 s for an exporter, and never for a coordinator
-                self._session.release(self.name, self._holder)
-                self._acquire()
+            elif place.holder == self._holder:
+                self._epoch = self._session.epoch  # the coordinator of this session knows it
+                if self._is_unused(place):
+                    # labgrid itself would do this after 15 s for an exporter, and never for a coordinator
+                    self._session.release(self.name, self._holder)
+                    self._acquire()
 
     def release(self) -> None:
         """Give the place back, unless the user has acquired it. Raises Refusal or Blocked if labgrid does not take it.

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hil.errors import Blocked, close_matches
+from hil.errors import Blocked, RigError, close_matches
 from hil.lab import Coordinator, Found
 from hil.lab.coordinator import Refusal
 from hil.lab.state import Place, Snapshot
+from hil.rig.config import ANY, Bench
 from hil.rig.held_place import HeldPlace
 from hil.rig.locks import Locks
 from hil.threads import start
@@ -72,10 +73,6 @@ class Places:
         held.await_ready(board, BACK_WITHIN_S)
         return held
 
-    def tagged(self, value: str) -> int:
-        """Return how many places have the tag `board=VALUE`. Raises as `hold`."""
-        return len(self._connected().snapshot.tagged(TAG, value))
-
     def snapshot(self) -> Snapshot:
         """Return all places and resources. Raises as `hold`."""
         return self._connected().snapshot
@@ -110,8 +107,8 @@ class Places:
     def _acquire(self, session: Coordinator, board: str, wanted: str) -> HeldPlace:
         until, token = time.monotonic() + self._wait_s, None
         name = wanted
-        if wanted.startswith("any:"):
-            token, name = self._reserve(session, board, wanted[len("any:") :], until)
+        if wanted.startswith(ANY):
+            token, name = self._reserve(session, board, wanted.removeprefix(ANY), until)
         try:
             place = session.snapshot.find(name)
             if place is None:
@@ -209,6 +206,24 @@ class Places:
 
     def _name_of(self, process: int | None) -> str | None:
         return None if process is None else f"{self._person}:trainrig-{process}"
+
+
+def seats(bench: Bench, board: str) -> int:
+    """Return how many of an attached board can be taken at once: more than one only if any place with a tag will do.
+
+    If the lab cannot be asked, it is one; its trials then say why.
+    """
+    named = bench.find(board)
+    if named is None or named.tag is None:
+        return 1
+    places = Places(bench.labgrid.address)
+    try:
+        free = [place for place in places.snapshot().tagged(TAG, named.tag) if not place.holder]
+    except RigError:
+        return 1
+    finally:
+        places.release()
+    return max(1, len(free))
 
 
 def _holder(session: Coordinator, name: str) -> str | None:

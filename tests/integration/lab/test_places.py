@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.server
 import os
 import socket
 import subprocess
@@ -9,17 +11,22 @@ import sys
 import threading
 import tty
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("labgrid", reason="labgrid is not installed: pip install 'trainrig[labgrid]'")
 
+from hil.commands.main import main
+from hil.endpoints import NetworkSwitch
 from hil.errors import Blocked
+from hil.rig import read_bench
 from hil.rig.bench_endpoints import found_in
 from hil.rig.config import BenchBoard
 from hil.rig.held_place import HeldPlace
 from hil.rig.places import Places
+from hil.targets.power import open_power
 
 from .processes import Lab
 
@@ -148,12 +155,15 @@ def test_someone_who_releases_the_place_takes_it_away(bench: Lab, session: Calla
     held = session("spare")
     bench.await_holder("spare", ME)
     bench.admin.release("spare", bench.holder("spare"))
-    bench.await_holder("spare", "")
-    bench.admin.acquire("spare")
-    bench.await_holder("spare", "desk/admin")
-    held._session.wait_for(lambda: held.taken_away() is not None, 20.0)
-    with pytest.raises(Blocked, match="was taken away during the trial; desk/admin has it now"):
+    assert held._session.wait_for(lambda: held.taken_away() is not None, 20.0)
+    with pytest.raises(Blocked, match=r"spare was taken away during the trial \(someone has released it\): agree"):
         held.alive()
+    bench.admin.acquire("spare")
+    assert held._session.wait_for(lambda: "desk/admin" in (held.taken_away() or ""), 20.0)
+    with pytest.raises(Blocked, match=r"spare was taken away during the trial \(desk/admin has it now\): agree"):
+        held.alive()
+    with pytest.raises(Blocked, match="lock: .*held by desk/admin"):
+        session("spare", again=True)
     bench.admin.release("spare", "desk/admin")
 
 
@@ -185,3 +195,101 @@ def test_a_coordinator_that_starts_again_learns_who_has_what(bench: Lab, session
     assert session("spare", again=True) is held
     bench.await_holder("spare", ME)
     held.alive(within_s=0.1)
+
+
+def test_nothing_listens_beyond_the_loopback(bench: Lab, session: Callable[..., HeldPlace]) -> None:
+    session("h7 bench 3")  # its exporter listens for the serial port
+    groups = {os.getpgid(process.running.pid) for process in (bench.coordinator, *bench.exporters.values())}
+    ours = {int(each.name) for each in Path("/proc").glob("[0-9]*") if _group(int(each.name)) in groups} | {os.getpid()}
+    addresses = [address for process in ours for address in _listening(process)]
+    assert len(addresses) >= 2  # coordinator and serial port
+    assert {address[-2:] for address in addresses} == {"7F"}, addresses  # /proc/net/tcp: 127 is the last byte
+
+
+def _group(process: int) -> int:
+    with contextlib.suppress(ProcessLookupError):
+        return os.getpgid(process)
+    return -1
+
+
+def _listening(process: int) -> list[str]:
+    """Return the addresses, as in /proc/net/tcp, on which a process listens."""
+    links = [each.readlink().name for each in Path(f"/proc/{process}/fd").iterdir() if each.is_symlink()]
+    sockets = {link[len("socket:[") : -1] for link in links if link.startswith("socket:")}
+    rows = [row.split() for name in ("tcp", "tcp6") for row in Path(f"/proc/net/{name}").read_text().splitlines()[1:]]
+    return [row[1].partition(":")[0] for row in rows if row[3] == "0A" and row[9] in sockets]
+
+
+class Relay(http.server.BaseHTTPRequestHandler):
+    """A power switch that labgrid's driver `rest` switches; with `stuck` it stays on."""
+
+    state, stuck = b"1", False
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(Relay.state)
+
+    def do_PUT(self) -> None:
+        said = self.rfile.read(int(self.headers["Content-Length"]))
+        Relay.state = Relay.state if Relay.stuck else said
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def test_a_power_switch_of_the_lab_is_switched_by_labgrids_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    with http.server.HTTPServer(("127.0.0.1", 0), Relay) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        power = NetworkSwitch("rest", f"http://127.0.0.1:{server.server_port}/{{index}}", "3")
+        with open_power(power) as switch:
+            switch.switch(False)
+            assert Relay.state == b"0" and " is off and can be switched" in switch.check()
+            switch.switch(True)
+            assert Relay.state == b"1"
+            monkeypatch.setattr(Relay, "stuck", True)
+            with pytest.raises(Blocked, match="port 3 of the rest power switch http.* did not switch off"):
+                switch.switch(False)
+        server.shutdown()
+    with open_power(power) as switch, pytest.raises(Blocked, match="does not answer"):
+        switch.check()
+    with pytest.raises(Blocked, match="labgrid has no driver that drives port 1 of the toaster power switch"):
+        open_power(NetworkSwitch("toaster", "h", "1")).__enter__()
+
+
+@pytest.mark.parametrize("kind", ["another service", "no gRPC"])
+def test_a_labgrid_of_another_version_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, kind: str, session: Callable[..., HeldPlace]
+) -> None:
+    """Up to version 24 the coordinator spoke WAMP over HTTP."""
+    monkeypatch.setattr("hil.rig.places.BACK_WITHIN_S", 2.0)
+    if kind == "no gRPC":
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Relay)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address, end = f"127.0.0.1:{server.server_port}", server.shutdown
+        said = "cannot be used"
+    else:
+        import grpc
+
+        other = grpc.server(ThreadPoolExecutor(1))
+        address, end = f"127.0.0.1:{other.add_insecure_port('127.0.0.1:0')}", lambda: other.stop(0)
+        other.start()
+        said = "so it is a labgrid of another version"
+    places = Places(address)
+    try:
+        with pytest.raises(Blocked, match=f"the labgrid coordinator at {address} .*{said}"):
+            places.hold(BOARD, "h7", found_in(BenchBoard(name=BOARD, place="h7")))
+    finally:
+        places.release()
+        end()
+
+
+def test_init_writes_the_places(bench: Lab, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "rig.toml"
+    assert main(["init", f"--rig={path}", f"--labgrid={bench.address}"]) == 0
+    assert "places of the labgrid coordinator at" in capsys.readouterr().out
+    written = read_bench(path)
+    assert written.labgrid.address == bench.address
+    assert {entry.name: entry.place for entry in written.board} == {"stm32f746": "any:stm32f746"}
+    assert '# place = "h7 bench 3"' in path.read_text()
