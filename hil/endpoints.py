@@ -40,7 +40,27 @@ class SupplyOutput:
         return f"output {self.channel or 1} of {self.supply}"
 
 
-Power: TypeAlias = "HubPort | SupplyOutput"
+@dataclass(frozen=True)
+class NetworkSwitch:
+    """A port of a power switch that one of labgrid's drivers switches, as a labgrid place exports it.
+
+    Attributes:
+        model: name of labgrid's driver.
+        host: address, as this driver takes it.
+        index: number of the port.
+    """
+
+    model: str
+    host: str
+    index: str
+
+    @property
+    def device(self) -> str:
+        """Name to lock, so that no other session uses it."""
+        return f"port {self.index} of {self.host}"
+
+
+Power: TypeAlias = "HubPort | SupplyOutput | NetworkSwitch"
 
 
 @dataclass(frozen=True)
@@ -51,7 +71,7 @@ class Endpoints:
         board: name in the catalogue.
         reality: `hardware`, `renode`, `qemu` or `virtual`.
         probe: unique id of the probe for pyOCD (a full serial number, or `remote:host:port`).
-        serial: path of the serial port.
+        serial: path of the serial port, or address of one on a network (`socket://host:port`, `rfc2217://host:port`).
         serial_number: USB serial number of that port, if rig.toml names it; the port is found by it, even under
             another path.
         meter: VISA resource name of the meter.

@@ -15,7 +15,7 @@ from hil.history.earlier import EarlierNights
 from hil.history.live import LiveHistory
 from hil.images import image_of
 from hil.record import RunWriter, TrialWriter
-from hil.rig import Bench, Rig, choose, is_attached, read_bench
+from hil.rig import Bench, Rig, choose, is_attached, read_bench, seats
 from hil.session import ci, collection, summary, tracker
 from hil.session.options import BOARD_PATHS, SUITE, add_options, command
 from hil.session.recorder import JUNIT, RECORDER, Recorder
@@ -127,7 +127,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     bench, reality = _bench_of(config), config.getoption("reality")
     attached = [name for name in config.getoption("board") if is_attached(bench.find(name), reality)]
-    return ByBoard(config, log, attached)
+    return ByBoard(config, log, {name: seats(bench, name) for name in attached})
 
 
 def _bench_of(config: pytest.Config) -> Bench:

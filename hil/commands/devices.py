@@ -13,9 +13,11 @@ from rich.table import Table
 
 from hil.errors import RigError
 from hil.rig.bench_endpoints import cycles_of
-from hil.rig.config import Bench, read_bench
+from hil.rig.config import Bench, LabgridEntry, read_bench
 from hil.rig.discover import attached
-from hil.rig.initial_config import write_initial
+from hil.rig.initial_config import tables, write_initial
+from hil.rig.labgrid_config import coordinator_table, place_tables
+from hil.rig.places import Places
 
 MARKS = {"ok": "[green]ok   [/]", "wrong": "[red]wrong[/]", "note": "[yellow]note [/]"}
 
@@ -61,7 +63,7 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 def init(path: Path) -> int:
     """Write a first rig.toml, or fill in an empty one."""
     found = attached()
-    done = write_initial(path, found)
+    done = write_initial(path, tables(found))
     if found:
         probes = sum(device.kind == "probe" for device in found)
         print(f"{done}, with {probes} probe{'' if probes == 1 else 's'}: check the file, then run `hil doctor`.")
@@ -70,6 +72,28 @@ def init(path: Path) -> int:
             f"{done}: nothing is attached. Plug a board in and run this again; until then `pytest --board=NAME` runs "
             "on a stand-in."
         )
+    return 0
+
+
+def init_from_places(path: Path, coordinator: str) -> int:
+    """Write a first rig.toml, or fill in an empty one, from the places of a labgrid.
+
+    `coordinator` is its address; empty for the one that rig.toml, the environment or labgrid's default names.
+    """
+    named = read_bench(path).labgrid
+    asked = LabgridEntry(coordinator=coordinator or named.coordinator)
+    places = Places(asked.address)
+    try:
+        snapshot = places.snapshot()
+    finally:
+        places.release()
+    parts = [place_tables(snapshot)] if snapshot.places else []
+    if parts and named.coordinator is None:
+        parts.append(coordinator_table(asked.address))
+    done = write_initial(path, "\n".join(parts))
+    count = len(snapshot.places)
+    said = f"{count} place{'' if count == 1 else 's'} of the labgrid coordinator at {asked.address}"
+    print(f"{done}, from {said}: check the file, then run `hil doctor`.")
     return 0
 
 

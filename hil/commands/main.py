@@ -121,6 +121,8 @@ def _add_options(parsers: dict[str, argparse.ArgumentParser]) -> None:
         parsers[name].add_argument("--json", action="store_true", help="print rows as JSON")
     for name in ("devices", "init", "doctor"):
         add_rig(parsers[name])
+    text = "write the places of a labgrid instead of attached devices (default: that of LG_COORDINATOR)"
+    parsers["init"].add_argument("--labgrid", nargs="?", const="", metavar="HOST:PORT", help=text)
     text = "folder of the run (default: reports/latest)"
     report.add_argument("run", type=Path, nargs="?", default=Path("reports/latest"), help=text)
     text = "write one self-contained page into the folder of the run, to be sent"
@@ -145,6 +147,8 @@ def _run_here(options: argparse.Namespace) -> int:
     from hil.commands import devices
 
     if options.command == "init":
+        if options.labgrid is not None:
+            return devices.init_from_places(options.rig, options.labgrid)
         return devices.init(options.rig)
     return (devices.devices if options.command == "devices" else devices.doctor)(options.rig, options.json)
 

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
+from hil.lab import Found, find
+from hil.lab.state import Place, Snapshot
 from hil.rig.config import BenchBoard
 from hil.targets import flash_cycles
 from hil.targets.serial_port import port_of
 
 
-def endpoints_of(named: BenchBoard) -> Endpoints:
-    """Return the endpoints of an attached board. Raises Blocked unless exactly one port has its serial number.
+def found_in(named: BenchBoard) -> Callable[[Snapshot, Place], Found]:
+    """Return a function that finds the devices of a board among the resources of its labgrid place (`hil.lab.find`)."""
+    return lambda snapshot, place: find(
+        snapshot, place, named.probe, named.serial, named.meter, named.switch is not None
+    )
 
-    If the board's power can be switched, the path is then None instead: a power cycle may bring the port back.
+
+def endpoints_of(named: BenchBoard, found: Found | None = None) -> Endpoints:
+    """Return the endpoints of an attached board, or, of one at a labgrid place, of what was `found` there.
+
+    Raises Blocked unless exactly one port has the serial number in rig.toml. If the board's power can be switched, the
+    path is then None instead: a power cycle may bring the port back.
     """
+    if found is not None:
+        return Endpoints(
+            named.name, "hardware", found.probe, found.serial, found.meter, found.serial_number, named.pack,
+            named.loader, named.switch or found.power, named.meter_model, named.measuring_point, named.ambient_c,
+            named.supply_error,
+        )  # fmt: skip
     path, number = named.serial, None
     if path is not None and not is_path(path):
         number = path
@@ -38,5 +56,5 @@ def cycles_of(named: BenchBoard) -> int:
 
 
 def is_path(serial_port: str) -> bool:
-    """Return whether a `serial` of rig.toml is the path of a port and not a USB serial number."""
-    return serial_port.startswith("/") or serial_port.upper().startswith("COM")
+    """Return whether a `serial` of rig.toml is the path or address of a port and not a USB serial number."""
+    return "://" in serial_port or serial_port.startswith("/") or serial_port.upper().startswith("COM")

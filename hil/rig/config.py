@@ -15,6 +15,9 @@ from hil.endpoints import HubPort, Power, SupplyOutput
 from hil.errors import RigError, close_matches
 from hil.gates import Gate, nearest, parse_budgets
 
+ANY = "any:"  # of `place`
+PORT = 20408  # of a labgrid coordinator, if nothing else is said
+LOCAL = f"127.0.0.1:{PORT}"
 IN_FILE = "in rig.toml"  # where a budget is written that is not of one board
 
 
@@ -49,6 +52,12 @@ class BenchBoard(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     name: str = Field(description="board of the catalogue (`hil boards`)")
+    place: str | None = Field(
+        None,
+        min_length=1,
+        description="labgrid place that the board is at, or `any:VALUE` for any place with the tag `board=VALUE` "
+        "(docs/how-to/labgrid.md); the keys below choose among its resources, or add to them",
+    )
     probe: str | None = Field(None, description="full USB serial number of the debug probe")
     serial: str | None = Field(None, description="USB serial number of the serial port, or its path")
     meter: str | None = Field(None, description="VISA resource name of the power meter, or its driver's address")
@@ -73,11 +82,35 @@ class BenchBoard(BaseModel):
         return self.power.way if self.power is not None else None
 
     @property
+    def tag(self) -> str | None:
+        """The tag `board` of the labgrid places that will do, None if rig.toml names one place or none."""
+        return self.place.removeprefix(ANY) if self.place is not None and self.place.startswith(ANY) else None
+
+    @property
     def devices(self) -> dict[str, str]:
         """Identities of the devices that the board uses, by key of rig.toml; two boards may not share a device."""
         power = self.switch.device if self.switch is not None else None
-        used = {key: getattr(self, key) for key in ("probe", "serial", "meter", "loader")} | {"power": power}
+        place = f"labgrid place {self.place}" if self.place is not None and self.tag is None else None
+        used = {"place": place, "power": power, "loader": self.loader}
+        if self.place is None:  # else the names of resources, which other places may have too
+            used |= {key: getattr(self, key) for key in ("probe", "serial", "meter")}
         return {key: device for key, device in used.items() if device is not None}
+
+
+class LabgridEntry(BaseModel):
+    """The `[labgrid]` table of rig.toml: where the coordinator of the places is."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    coordinator: str | None = Field(
+        default=None, description="`host:port` of the coordinator; default: LG_COORDINATOR, else 127.0.0.1:20408"
+    )
+
+    @property
+    def address(self) -> str:
+        """`host:port` of the coordinator."""
+        address = self.coordinator or os.environ.get("LG_COORDINATOR") or LOCAL
+        return address if re.search(r":\d+$", address) else f"{address}:{PORT}"
 
 
 class HistoryEntry(BaseModel):
@@ -98,6 +131,7 @@ class Bench(BaseModel):
 
     board: list[BenchBoard] = Field(default_factory=list)
     budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of all boards (docs/gates.md)")
+    labgrid: LabgridEntry = Field(default=LabgridEntry(), description="the coordinator of labgrid's places")
     history: HistoryEntry = Field(default=HistoryEntry(), description="where the history of all runs is kept")
 
     def find(self, name: str) -> BenchBoard | None:
@@ -176,7 +210,7 @@ def _explain(path: Path, text: str, error: ValidationError) -> str:
     table = next((part for part in first["loc"] if isinstance(part, int)), None)
     line = _line_of(text, "power" if "power" in first["loc"] else key, table)
     if first["type"] == "extra_forbidden":
-        tables: dict[str, type[BaseModel]] = {"board": BenchBoard, "history": HistoryEntry}
+        tables: dict[str, type[BaseModel]] = {"board": BenchBoard, "history": HistoryEntry, "labgrid": LabgridEntry}
         kind = tables[str(first["loc"][0])] if len(first["loc"]) > 1 else Bench
         known = (PowerEntry if "power" in first["loc"] else kind).model_fields
         return f"{path.name}, line {line}, key {key}: unknown key: {close_matches(key, known)}"

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hil import boards
+from hil.endpoints import Power
 from hil.errors import Blocked, RigError
 from hil.images import image_of
 from hil.link.failures import Silent
 from hil.link.session import Session, board_name, fresh_nonce
 from hil.meters.open import open_meter
-from hil.rig.bench_endpoints import cycles_of, endpoints_of
+from hil.rig.bench_endpoints import cycles_of, endpoints_of, found_in
 from hil.rig.config import Bench, BenchBoard
 from hil.rig.discover import Device
+from hil.rig.places import Places
 from hil.standins import renode
 from hil.targets import open_target
 from hil.targets.power import open_power
@@ -62,7 +64,10 @@ def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
         yield Check("", "rig.toml", NOTE, sentence)
     yield _renode()
     for named in bench.board:
-        yield from _examine_board(named, devices)
+        if named.place is not None:
+            yield from _examine_place(named, named.place, bench.labgrid.address, devices)
+        else:
+            yield from _examine_board(named, devices)
 
 
 def _renode() -> Check:
@@ -77,6 +82,23 @@ def _renode() -> Check:
     return Check("", "renode", OK, f"Renode {version} at {renode.program()} can stand in for {models}.")
 
 
+def _examine_place(named: BenchBoard, place: str, address: str, devices: Sequence[Device]) -> Iterator[Check]:
+    """Acquire the labgrid place of a board, check what it has as if it were attached here, and give it back."""
+    places = Places(address)
+    try:
+        held = places.hold(named.name, place, found_in(named))
+        found = held.found()
+        yield Check(named.name, "place", OK, f"{held.name} of the labgrid at {address} is acquired for these checks.")
+        if found.power is not None:
+            yield _checked(named.name, "power", lambda: _switches(found.power))
+        addresses = {"place": None, "probe": found.probe, "serial": found.serial, "meter": found.meter}
+        yield from _examine_board(named.model_copy(update=addresses), devices)
+    except RigError as error:
+        yield Check(named.name, "place", WRONG, str(error))
+    finally:
+        places.release()
+
+
 def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Check]:
     looks: list[tuple[str, Callable[[], str]]] = []
     if named.probe is not None:
@@ -86,15 +108,20 @@ def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Che
     if named.meter is not None:
         looks.append(("meter", lambda: _meter_answers(named)))
     if named.switch is not None:
-        looks.insert(0, ("power", lambda: _power_switches(named)))
+        looks.insert(0, ("power", lambda: _switches(named.switch)))
     for subject, look in looks:
-        try:
-            sentence = look()
-            yield Check(named.name, subject, NOTE if isinstance(sentence, Note) else OK, sentence)
-        except RigError as error:
-            yield Check(named.name, subject, WRONG, str(error))
-            if subject in ("probe", "port opens"):
-                return  # the following checks need it
+        check = _checked(named.name, subject, look)
+        yield check
+        if check.state == WRONG and subject in ("probe", "port opens"):
+            return  # the following checks need it
+
+
+def _checked(board: str, subject: str, look: Callable[[], str]) -> Check:
+    try:
+        sentence = look()
+    except RigError as error:
+        return Check(board, subject, WRONG, str(error))
+    return Check(board, subject, NOTE if isinstance(sentence, Note) else OK, sentence)
 
 
 def _attached(named: BenchBoard, devices: Sequence[Device]) -> str:
@@ -195,9 +222,9 @@ def _no_answer(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:
     )
 
 
-def _power_switches(named: BenchBoard) -> str:
-    assert named.switch is not None
-    with open_power(named.switch) as switch:
+def _switches(power: Power | None) -> str:
+    assert power is not None
+    with open_power(power) as switch:
         return switch.check()
 
 

@@ -1,4 +1,4 @@
-"""Write a first rig.toml from the attached devices, or fill in one that names no board. The user then completes it."""
+"""Write a first rig.toml, or fill in one that names no board, with what is attached. The user then completes it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ HEAD = """\
 # probe = "..."        full USB serial number of its debug probe; omit it for a board without one
 # serial = "..."       USB serial number of its serial port, or the port's path (/dev/serial/by-path/... survives a
 #                      restart)
+# place = "..."        labgrid place that the board is at, instead of the keys above; "any:VALUE" for any with the tag
+#                      board=VALUE (docs/how-to/labgrid.md)
 # pack = "..."         CMSIS pack that describes the chip, if pyOCD's own target does not work
 # loader = "..."       serial number of a Teensy in its boot loader, if more than one is attached
 # meter = "..."        VISA resource name of its power meter, such as TCPIP0::192.168.1.7::5025::SOCKET
@@ -90,13 +92,12 @@ def _line(device: Device) -> str:
     return f"{device.kind}: {device.name or 'unnamed'}, {device.identity or 'no serial number'}{port}{where}"
 
 
-def write_initial(path: Path, devices: Sequence[Device]) -> str:
-    """Write the file, or append to one that names no board. Return a sentence that says what was done.
+def write_initial(path: Path, found: str) -> str:
+    """Write a file with these tables, or append them to one that names no board. Return what was done, as a sentence.
 
     Raises:
         RigError: the file already names boards, is not a valid rig.toml, or cannot be written.
     """
-    found = tables(devices)
     there = read_bench(path).board
     if there:
         names = " and ".join(board.name for board in there)

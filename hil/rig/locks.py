@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from hil.bounded_read import parse_json
 from hil.errors import Blocked, RigError
-from hil.rig.lock_file import LockFile, LockHeld, UnsafeLock, user_name
+from hil.rig.lock_file import MOST_NOTE, LockFile, LockHeld, UnsafeLock, user_name
 
 FOLDER = Path(tempfile.gettempdir())  # shared by all users of this computer; belongs to root
 
@@ -51,13 +52,22 @@ class Locks:
                 self._held.pop(device).release()
             raise
 
+    def left_by(self, device: str) -> int | None:
+        """Return the process that holds a device or was killed while it did, None if there is none.
+
+        If `hold` then succeeds, it was killed.
+        """
+        with contextlib.suppress(OSError, RigError, KeyError, TypeError, ValueError):
+            return int(parse_json(self._path(device).read_bytes()[:MOST_NOTE], "the note", "")["process"])
+        return None
+
     def release(self) -> None:
         """Release all devices."""
         while self._held:
             self._held.popitem()[1].release()
 
     def _lock(self, board: str, device: str) -> LockFile:
-        lock = LockFile(self._folder / f"trainrig-{_name(device)}.lock")
+        lock = LockFile(self._path(device))
         try:
             lock.take(self._wait_s, _note())
         except LockHeld as held:
@@ -73,6 +83,9 @@ class Locks:
                 "lock", f"{device} of {board} cannot be locked ({error}): make {lock.path} writable for your user."
             ) from error
         return lock
+
+    def _path(self, device: str) -> Path:
+        return self._folder / f"trainrig-{_name(device)}.lock"
 
 
 def _name(device: str) -> str:

@@ -10,10 +10,12 @@ from pathlib import Path
 from hil.boards import Board
 from hil.endpoints import Endpoints
 from hil.images import Image
-from hil.rig.bench_endpoints import endpoints_of
-from hil.rig.config import Bench
+from hil.rig.bench_endpoints import endpoints_of, found_in
+from hil.rig.config import Bench, BenchBoard
+from hil.rig.held_place import HeldPlace
 from hil.rig.kept_stand_ins import KEPT, KeptStandIns
 from hil.rig.locks import Locks
+from hil.rig.places import Places
 from hil.rig.power_cycle import power_cycle
 from hil.rig.reality import choose, start
 from hil.standins import StandIn
@@ -30,11 +32,16 @@ class Taken:
     endpoints: Endpoints
     probe_process: ProbeProcess
     stand_in: StandIn | None = None
+    place: HeldPlace | None = None
 
     def alive(self, within_s: float = 0.0) -> None:
-        """Raise `Blocked` if the stand-in has ended, or ends within `within_s` seconds. Ignores attached boards."""
-        if self.stand_in is not None:
-            self.stand_in.alive(within_s)
+        """Raise `Blocked` if the stand-in or the labgrid place is gone, or within `within_s` seconds will be.
+
+        Ignores boards that are attached to this computer.
+        """
+        for each in (self.stand_in, self.place):
+            if each is not None:
+                each.alive(within_s)
 
     def power_cycle(self) -> str:
         """Switch the board's power off and on, as `hil.rig.power_cycle`."""
@@ -63,6 +70,7 @@ class Rig:
         self.bench = bench
         self.reality = reality
         self._locks = Locks(wait_s)
+        self._places = Places(bench.labgrid.address, wait_s)
         self._probe_process = ProbeProcess()
         self._kept = KeptStandIns(folder) if folder is not None else None
 
@@ -76,7 +84,7 @@ class Rig:
     def take(self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = ()) -> Iterator[Taken]:
         """Reserve a board for a `with` block: the attached one if rig.toml names it, else a stand-in.
 
-        An attached board stays locked for other sessions until `close`.
+        An attached board stays locked for other sessions until `close`; one at a labgrid place, acquired.
 
         Args:
             board: catalogue entry.
@@ -91,10 +99,12 @@ class Rig:
         named = self.bench.find(board.name)
         reality = choose(board, named, "virtual" if inject else self.reality)
         if named is not None and reality == "hardware":
-            self._locks.hold(board.name, named.devices.values())
-            if named.probe is not None:
+            place = self._place_of(named)
+            self._locks.hold(board.name, (name for key, name in named.devices.items() if key != "place"))
+            ends = endpoints_of(named, place.found() if place is not None else None)
+            if ends.probe is not None:
                 self._probe_process.start()
-            yield Taken(board, endpoints_of(named), self._probe_process)
+            yield Taken(board, ends, self._probe_process, place=place)
             return
         if "pyocd" in board.routes:
             self._probe_process.start()  # pyOCD loads while the stand-in starts
@@ -108,9 +118,16 @@ class Rig:
         finally:
             stand_in.stop()
 
+    def _place_of(self, named: BenchBoard) -> HeldPlace | None:
+        """Acquire the labgrid place of a board; None for a board that is attached to this computer."""
+        if named.place is None:
+            return None
+        return self._places.hold(named.name, named.place, found_in(named))
+
     def close(self) -> None:
-        """Stop stand-ins and the probe process, and release all locks."""
+        """Stop stand-ins and the probe process, release all locks, and give back all places."""
         if self._kept is not None:
             self._kept.close()
         self._probe_process.stop()
+        self._places.release()
         self._locks.release()

@@ -6,7 +6,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -30,17 +31,22 @@ def end_with_parent() -> None:
 
 
 class ByBoard(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives all trials of an attached board to one worker, and every other test to any free worker."""
+    """Gives all trials of an attached board to one worker, and every other test to any free worker.
 
-    def __init__(self, config: pytest.Config, log: Any, attached: Sequence[str]) -> None:
+    Args:
+        config, log: of pytest.
+        attached: how many there are of each attached board: its trials go to as many workers at most.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any, attached: Mapping[str, int]) -> None:
         super().__init__(config, log)
         self._attached = attached
 
     def _split_scope(self, nodeid: str) -> str:
         """Return the scope of a test: its board (the first parameter) if attached, else the test itself."""
-        for name in self._attached:
+        for name, count in self._attached.items():
             if f"[{name}]" in nodeid or f"[{name}-" in nodeid:
-                return name
+                return f"{name} {zlib.crc32(nodeid.encode()) % count}" if count > 1 else name
         return nodeid
 
     def remove_node(self, node: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""Switch a board's power as rig.toml says: a USB hub port through uhubctl, or a SCPI supply output through PyVISA."""
+"""Switch a board's power: a USB hub port by uhubctl, a SCPI supply output by PyVISA, a switch of a lab by labgrid."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator
 from typing import Protocol
 
-from hil.endpoints import HubPort, Power
+from hil.endpoints import HubPort, NetworkSwitch, Power
+from hil.lab.network_switch import NetworkSwitchPort
 from hil.targets.uhubctl import UhubctlPort
 
 OFF_S = 2.0  # seconds for a board's capacitors to discharge; the same as in uhubctl's own `cycle`
@@ -42,10 +43,13 @@ def cycle(switch: PowerSwitch, off_s: float = OFF_S) -> None:
 def open_power(power: Power) -> Iterator[PowerSwitch]:
     """Open the power switch that rig.toml names, without switching anything, and close it at the end.
 
-    Raises Blocked if uhubctl is not installed, or the supply does not answer.
+    Raises Blocked if uhubctl is not installed, the supply does not answer, or labgrid has no driver for the switch.
     """
     if isinstance(power, HubPort):
         yield UhubctlPort(power)
+        return
+    if isinstance(power, NetworkSwitch):
+        yield NetworkSwitchPort(power)
         return
     # Imported here: PyVISA loads slowly, and `hil devices` should answer at once.
     from hil.targets.scpi_supply import ScpiSupply

@@ -20,7 +20,11 @@ def text() -> str:
     found = Bench.model_json_schema()
     definitions = found["$defs"]
     parts = [INTRODUCTION]
-    for title, name in (("Tables `[[board]]`", "BenchBoard"), ("Key `power`", "PowerEntry")):
+    for title, name in (
+        ("Tables `[[board]]`", "BenchBoard"),
+        ("Key `power`", "PowerEntry"),
+        ("Table `[labgrid]`", "LabgridEntry"),
+    ):
         part = definitions[name]
         parts += [f"## {title} {{ #{name.lower()} }}", cell(part["description"]), fields(part, definitions)]
     return page(*parts)

@@ -11,7 +11,7 @@ import pytest
 from hil.errors import RigError
 from hil.rig import read_bench
 from hil.rig.discover import Device
-from hil.rig.initial_config import write_initial
+from hil.rig.initial_config import tables, write_initial
 
 PROBE = Device("probe", "STMicroelectronics STLINK-V3", "0672FF30", "1-2", target="stm32h7b3lihxq")
 PORT = Device("port", "STMicroelectronics STLINK-V3", "0672FF30", "1-2:1.2", "/dev/ttyACM0")
@@ -26,14 +26,14 @@ def rig(tmp_path: Path) -> Path:
 
 
 def test_a_probe_that_tells_its_chip_is_named_with_the_port_of_its_own(rig: Path) -> None:
-    write_initial(rig, [PROBE, PORT, LONELY])
+    write_initial(rig, tables([PROBE, PORT, LONELY]))
     bench = read_bench(rig)
     assert [(entry.name, entry.probe, entry.serial) for entry in bench.board] == [("stm32h7b3", "0672FF30", "0672FF30")]
     assert "#   port: FTDI, A50285BI, /dev/ttyUSB0 at 1-7" in rig.read_text()
 
 
 def test_what_cannot_be_known_is_left_to_the_reader(rig: Path) -> None:
-    write_initial(rig, [J_LINK, *J_LINK_PORTS])
+    write_initial(rig, tables([J_LINK, *J_LINK_PORTS]))
     assert read_bench(rig).board == []
     text = rig.read_text()
     assert '# probe = "683123456"' in text
@@ -42,31 +42,31 @@ def test_what_cannot_be_known_is_left_to_the_reader(rig: Path) -> None:
 
 
 def test_the_comments_become_a_bench_when_the_reader_has_chosen(rig: Path) -> None:
-    write_initial(rig, [J_LINK, *J_LINK_PORTS[:1]])
+    write_initial(rig, tables([J_LINK, *J_LINK_PORTS[:1]]))
     lines = [line.removeprefix("# ") for line in rig.read_text().split("J-Link, 683123456 at 1-6\n")[1].splitlines()]
     rig.write_text("\n".join('name = "rp2040"' if line.startswith("name") else line for line in lines))
     assert read_bench(rig).find("rp2040").serial == "000683123456"
 
 
 def test_nothing_attached_gives_the_empty_bench(rig: Path) -> None:
-    write_initial(rig, [])
+    write_initial(rig, tables([]))
     assert read_bench(rig).board == []
 
 
 def test_an_empty_bench_is_filled_in_and_its_comments_stay(rig: Path) -> None:
     committed = (Path(__file__).parents[3] / "rig.toml").read_text()
     rig.write_text(committed)
-    assert "is filled in" in write_initial(rig, [PROBE, PORT])
+    assert "is filled in" in write_initial(rig, tables([PROBE, PORT]))
     assert rig.read_text().startswith(committed)
     assert [(entry.name, entry.probe) for entry in read_bench(rig).board] == [("stm32h7b3", "0672FF30")]
 
 
 def test_what_is_only_a_comment_is_added_once(rig: Path) -> None:
     rig.write_text("# mine")
-    write_initial(rig, [J_LINK, *J_LINK_PORTS])
+    write_initial(rig, tables([J_LINK, *J_LINK_PORTS]))
     once = rig.read_text()
     assert once.startswith("# mine\n") and '# probe = "683123456"' in once
-    assert "is unchanged" in write_initial(rig, [J_LINK, *J_LINK_PORTS])
+    assert "is unchanged" in write_initial(rig, tables([J_LINK, *J_LINK_PORTS]))
     assert rig.read_text() == once
 
 
@@ -77,7 +77,7 @@ def test_a_bench_that_names_boards_is_kept(rig: Path) -> None:
         RigError,
         match=r"names rp2040 already: add other boards to it by hand .*, or write another file with --rig=FILE",
     ):
-        write_initial(rig, [PROBE])
+        write_initial(rig, tables([PROBE]))
     assert rig.read_text() == text
 
 
@@ -85,7 +85,7 @@ def test_a_bench_that_names_boards_is_kept(rig: Path) -> None:
 def test_what_is_no_bench_is_kept(rig: Path, text: str) -> None:
     rig.write_text(text)
     with pytest.raises(RigError, match=r"rig\.toml"):
-        write_initial(rig, [PROBE])
+        write_initial(rig, tables([PROBE]))
     assert rig.read_text() == text
 
 

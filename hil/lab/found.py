@@ -1,0 +1,232 @@
+"""The probe, the serial port, the meter and the power switch of a board, among the resources of its labgrid place."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hil.endpoints import HubPort, NetworkSwitch, Power
+from hil.errors import Blocked
+from hil.lab.state import Place, Resource, Snapshot
+
+PORTS = ("NetworkSerialPort",)
+# pyOCD's probe server is of no class of labgrid's: an exporter offers it under this name, with `host` and `port`.
+PROBES = ("PyOCDProbeServer", "NetworkUSBDebugger")
+METERS = ("PyVISADevice", "NetworkUSBTMC")
+SWITCHES = ("NetworkPowerPort", "NetworkUSBPowerPort")
+PROBE_SERVER_PORT = 5555  # default of `pyocd server`
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+USB_DEVICES = Path("/sys/bus/usb/devices")
+
+
+class NotYet(Blocked):
+    """A resource is announced, and its exporter has not opened it yet."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a place has for a board; each may be absent. The fields are as in `hil.endpoints.Endpoints`.
+
+    Attributes:
+        resources: paths of the resources that these are from.
+        serial_number: USB serial number of the port, if the port is of this computer and has one.
+    """
+
+    resources: frozenset[tuple[str, ...]]
+    probe: str | None = None
+    serial: str | None = None
+    serial_number: str | None = None
+    meter: str | None = None
+    power: Power | None = None
+
+
+def find(
+    snapshot: Snapshot,
+    place: Place,
+    probe: str | None = None,
+    serial: str | None = None,
+    meter: str | None = None,
+    power: bool = False,
+) -> Found:
+    """Return what a place has for a board.
+
+    Args:
+        snapshot: of the coordinator.
+        place: one of its places.
+        probe, serial, meter: which one, if the place has several: name or USB serial number of the resource. If the
+            place has none of the kind, it is an address beside the place, as without labgrid.
+        power: whether rig.toml names the power switch itself.
+
+    Raises:
+        Blocked: the place has several of a kind, or not the named one; it can be reached through SSH only; or another
+            place exports the same serial number.
+        NotYet: its exporter has not opened it yet.
+    """
+    of = {kind: [each for each in snapshot.of(place) if each.cls in kind] for kind in (PORTS, PROBES, METERS, SWITCHES)}
+    port = _choose(place, of[PORTS], "serial ports", "serial", serial)
+    debugger = _choose(place, of[PROBES], "debug probes", "probe", probe)
+    instrument = _choose(place, of[METERS], "power meters", "meter", meter)
+    switch = None if power else _choose(place, of[SWITCHES], "power switches", "power", None)
+    chosen = [each for each in (port, debugger, instrument, switch) if each is not None]
+    for each in chosen:
+        if each.extra.get("proxy_required"):
+            raise Blocked(
+                "bench",
+                f"{each.name} of the labgrid place {place.name} is on an isolated exporter ({each.exporter}), which is "
+                "reached through SSH only: forward its port, and name host and port in rig.toml.",
+            )
+    _check_serial_numbers(snapshot, place, chosen)
+    path, number = (serial, None) if port is None else _port(place, port)
+    return Found(
+        frozenset(each.path for each in chosen),
+        probe if debugger is None else _probe(place, debugger),
+        path,
+        number,
+        meter if instrument is None else _meter(place, instrument),
+        None if switch is None else _switch(place, switch),
+    )
+
+
+def serial_number(resource: Resource) -> str | None:
+    """Return the USB serial number that a resource exports (`serial`), else that of the device, if it is attached here.
+
+    labgrid itself exports none.
+    """
+    exported = resource.params.get("serial", resource.extra.get("serial"))
+    if exported is not None:
+        return str(exported)
+    if not is_here(resource):
+        return None
+    device = _usb_device(resource)
+    number = (device / "serial") if device is not None else None
+    return number.read_text(encoding="utf-8").strip() if number is not None and number.is_file() else None
+
+
+def is_here(resource: Resource) -> bool:
+    """Return whether the device is attached to this computer."""
+    return str(resource.params.get("host", "")) in (*LOOPBACK, socket.gethostname(), socket.getfqdn())
+
+
+def _usb_device(resource: Resource, root: Path = USB_DEVICES) -> Path | None:
+    """Return the folder of a USB device of this computer in Linux's sysfs, None if there is none."""
+    tty = resource.extra.get("path")
+    if tty is not None:  # a serial port: the device is above its interface
+        parents = (Path("/sys/class/tty") / Path(str(tty)).name / "device").resolve().parents
+        return next((each for each in parents if (each / "idVendor").is_file()), None)
+    folder = root / str(resource.params.get("path", ""))
+    return folder if (folder / "idVendor").is_file() else None
+
+
+def _choose(place: Place, found: Sequence[Resource], kind: str, key: str, wanted: str | None) -> Resource | None:
+    names = " and ".join(f"{each.name} ({each.exporter})" for each in found)
+    if wanted is not None and found:
+        matching = [each for each in found if wanted in (each.name, serial_number(each))]
+        if len(matching) != 1:
+            many = f"{len(matching)} of the {kind}" if matching else f"none of the {kind}"
+            raise Blocked(
+                "bench",
+                f"{many} of the labgrid place {place.name} is called {wanted!r}, or has this serial number (it has "
+                f"{names}): correct `{key}` in rig.toml.",
+            )
+        return matching[0]
+    if len(found) > 1:
+        raise Blocked(
+            "bench",
+            f"the labgrid place {place.name} has {len(found)} {kind} ({names}): "
+            + (f"name one with `{key}` in rig.toml." if key != "power" else "leave one in the place."),
+        )
+    return found[0] if found else None
+
+
+def _check_serial_numbers(snapshot: Snapshot, place: Place, chosen: Iterable[Resource]) -> None:
+    """Raise Blocked if another place exports the serial number of a resource: one of the two is wrong."""
+    numbers = {number for each in chosen if (number := serial_number(each))}
+    if not numbers:
+        return
+    own = {each.path for each in snapshot.of(place)}
+    for name, other in sorted(snapshot.places.items()):
+        for each in snapshot.of(other) if name != place.name else ():
+            number = serial_number(each)
+            if number in numbers and each.path not in own:
+                raise Blocked(
+                    "bench",
+                    f"the labgrid places {place.name} and {name} both export the serial number {number}: "
+                    "correct the exporter that has the wrong board.",
+                )
+
+
+def _port(place: Place, resource: Resource) -> tuple[str, str | None]:
+    """Return path, or address, and serial number of a port. The rig opens a port of this computer itself."""
+    path = resource.extra.get("path")
+    if path is not None and is_here(resource) and Path(str(path)).exists():
+        return str(path), serial_number(resource)
+    host, port = resource.params.get("host"), resource.params.get("port")
+    if not host or not port:
+        raise _not_offered(place, resource)
+    raw = resource.params.get("protocol", "rfc2217") == "raw"
+    return (f"socket://{_url(host)}:{port}" if raw else f"rfc2217://{_url(host)}:{port}?ign_set_control"), None
+
+
+def _probe(place: Place, resource: Resource) -> str:
+    """Return the unique id of a probe for pyOCD."""
+    if resource.cls == "PyOCDProbeServer":
+        return f"remote:{_host(place, resource)}:{resource.params.get('port', PROBE_SERVER_PORT)}"
+    number = serial_number(resource)
+    if number is None:
+        raise Blocked(
+            "bench",
+            f"the debug probe {resource.name} of the labgrid place {place.name} is attached to {resource.exporter}: "
+            "run `pyocd server` there, and export it as PyOCDProbeServer with host and port.",
+        )
+    return number
+
+
+def _meter(place: Place, resource: Resource) -> str:
+    """Return the VISA resource name of a meter."""
+    if resource.cls == "PyVISADevice":
+        name = f"{resource.params.get('type')}::{resource.params.get('url')}"
+        return name if name.endswith(("::INSTR", "::SOCKET")) else f"{name}::INSTR"  # labgrid's driver adds INSTR
+    number = serial_number(resource)
+    if number is None:
+        raise Blocked(
+            "bench",
+            f"the power meter {resource.name} of the labgrid place {place.name} is attached to {resource.exporter} by "
+            "USB: use its network interface, and export it as PyVISADevice.",
+        )
+    maker, model = (int(resource.params[key]) for key in ("vendor_id", "model_id"))
+    return f"USB0::0x{maker:04X}::0x{model:04X}::{number}::0::INSTR"  # VPP-4.3, section 4.3
+
+
+def _switch(place: Place, resource: Resource) -> Power:
+    params = resource.params
+    if resource.cls == "NetworkPowerPort":
+        return NetworkSwitch(str(params.get("model")), str(params.get("host")), str(params.get("index")))
+    if not is_here(resource):
+        raise Blocked(
+            "bench",
+            f"the USB hub {resource.name} of the labgrid place {place.name} is attached to {resource.exporter}: the "
+            "rig switches hubs of this computer only, so name another power switch with `power` in rig.toml.",
+        )
+    return HubPort(str(params.get("path")), int(params.get("index", 1)))
+
+
+def _host(place: Place, resource: Resource) -> str:
+    host = resource.params.get("host")
+    if not host:
+        raise _not_offered(place, resource)
+    return str(host)
+
+
+def _not_offered(place: Place, resource: Resource) -> NotYet:
+    return NotYet(
+        "bench",
+        f"{resource.name} of the labgrid place {place.name} has no host or port yet: "
+        f"look at the log of the exporter {resource.exporter}.",
+    )
+
+
+def _url(host: object) -> str:
+    text = str(host)
+    return f"[{text}]" if ":" in text else text

@@ -1,0 +1,127 @@
+"""Trials on virtual boards behind labgrid's exporters: verdicts, while coordinator, exporter and rig are killed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("labgrid", reason="labgrid is not installed: pip install 'trainrig[labgrid]'")
+pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
+
+from hil import boards
+from hil.images import image_of
+from hil.rig import Bench, Rig
+from hil.rig.config import BenchBoard, LabgridEntry
+from hil.standins import StandIn, start_virtual
+from hil.trial import TrialSpec, run_trial
+from hil.trial.callbacks import Watch
+from hil.trial.outcome import Outcome
+
+from .processes import Lab
+
+pytestmark = pytest.mark.tier("nightly")
+BOARD, STEPS = "stm32h7b3", 12
+
+
+@dataclass
+class Seat:
+    """A lab with a virtual board at the place `h7 bench 3`."""
+
+    lab: Lab
+    board: StandIn
+
+    @property
+    def exporter(self) -> str:
+        return "h7 exporter"
+
+    def bench(self, place: str = "h7 bench 3") -> Bench:
+        entry = LabgridEntry(coordinator=self.lab.address)
+        return Bench(board=[BenchBoard(name=BOARD, place=place)], labgrid=entry)
+
+
+@pytest.fixture(scope="module")
+def seat(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seat]:
+    board = start_virtual(boards.load(BOARD), image_of(BOARD), tmp_path_factory.mktemp("board") / "log")
+    host, port = board.endpoints.probe.removeprefix("remote:").rsplit(":", 1)
+    lab.export(
+        "h7 exporter",
+        {
+            "h7": {
+                "RawSerialPort": {"port": board.endpoints.serial},
+                "PyOCDProbeServer": {"host": host, "port": int(port), "serial": "0672FF30"},
+            }
+        },
+    )
+    lab.place("h7 bench 3", "h7 exporter/h7/*")
+    yield Seat(lab, board)
+    board.stop()
+
+
+def trial(seat: Seat, rig: Rig, folder: Path, watch: Watch | None = None) -> Outcome:
+    folder.mkdir()
+    spec = TrialSpec(BOARD, "cls1", steps=STEPS, evaluate=0)
+    return run_trial(spec, rig, folder, watch=watch or Watch())
+
+
+def test_a_trial_at_a_place(seat: Seat, tmp_path: Path) -> None:
+    with Rig(seat.bench()) as rig:
+        outcome = trial(seat, rig, tmp_path / "trial")
+        assert outcome.verdict == "pass", outcome.reason
+        assert seat.lab.holder("h7 bench 3").endswith(f":trainrig-{os.getpid()}")
+    seat.lab.await_holder("h7 bench 3", "")
+
+
+def test_a_held_place_blocks_its_trials(seat: Seat, tmp_path: Path) -> None:
+    seat.lab.admin.acquire("h7 bench 3")
+    seat.lab.await_holder("h7 bench 3", "desk/admin")
+    try:
+        with Rig(seat.bench()) as rig:
+            outcome = trial(seat, rig, tmp_path / "trial")
+    finally:
+        seat.lab.admin.release("h7 bench 3", "desk/admin")
+    assert outcome.verdict == "blocked"
+    assert "held by desk/admin" in outcome.reason
+
+
+def after_step(number: int, act: Callable[[], None]) -> Watch:
+    """Do something once, after this step was compared."""
+    left = [number]
+
+    def step(_: object) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            act()
+
+    return Watch(step=step)
+
+
+def test_an_exporter_killed_during_a_trial_blocks_it_and_the_next_one_passes(seat: Seat, tmp_path: Path) -> None:
+    """The line ends with the exporter."""
+    exporter = seat.lab.exporters["h7 exporter"]
+    with Rig(seat.bench()) as rig:
+        outcome = trial(seat, rig, tmp_path / "cut", after_step(STEPS // 2, exporter.kill))
+        assert outcome.verdict == "blocked", outcome.reason
+        assert "lacks h7 exporter/h7/*, which no exporter offers now" in outcome.reason
+        assert len(outcome.steps) >= STEPS // 2
+        exporter.start()
+        outcome = trial(seat, rig, tmp_path / "next")
+        assert outcome.verdict == "pass", outcome.reason
+    seat.lab.await_holder("h7 bench 3", "")
+
+
+def test_a_coordinator_killed_during_a_trial_blocks_it_and_the_next_one_passes(seat: Seat, tmp_path: Path) -> None:
+    """labgrid's exporter ends its lines when its coordinator is gone."""
+    seat.lab.await_saved("h7 bench 3")
+    with Rig(seat.bench()) as rig:
+        outcome = trial(seat, rig, tmp_path / "cut", after_step(STEPS // 2, seat.lab.coordinator.kill))
+        assert outcome.verdict in ("blocked", "pass"), outcome.reason  # pass: it was done before the exporter noticed
+        if outcome.verdict == "blocked":
+            assert "the labgrid coordinator at" in outcome.reason
+        seat.lab.start_again()
+        outcome = trial(seat, rig, tmp_path / "next")
+        assert outcome.verdict == "pass", outcome.reason
+    seat.lab.await_holder("h7 bench 3", "")
