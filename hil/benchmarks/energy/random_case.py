@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hil.benchmarks.energy.simulated_board import Load
+from hil.benchmarks.energy.simulated_board import LEAST_LEVEL, Load
 from hil.energy.data_sheet import CurrentRange, DataSheet
 from hil.standins.virtual.meter.errors import Errors, Limits
 
@@ -23,6 +23,10 @@ LARGEST_SHARE = 0.85  # of a range, so that spread and gain error do not exceed 
 IDLE_READINGS = 40  # as in a trial (hil/trial/energy.py)
 MOST_LOST = 5e-4  # share of the readings; a driver discards a window with twice as many
 VOLT = 3.3
+# They choose the range of each sample. Gain and offset of their virtual instruments are given for the smallest range.
+RANGES_ITSELF = ("ppk2-ampere", "ppk2-source")
+APART = 1.05  # least current on a range, over the end of the range below
+SAMPLED_HZ, SAMPLED_S = 500.0, 1.0  # slowest rate and longest window where 100,000 samples a second are made
 
 
 @dataclass(frozen=True)
@@ -40,16 +44,26 @@ class Case:
     burden_ohm: float  # resistance of the instrument between supply and board
 
 
-def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0) -> Case:
-    """Draw a trial. Errors are uniform within `beyond` times the limits of the data sheet."""
+def draw(sheet: DataSheet, rng: np.random.Generator, beyond: float = 1.0, one_range: bool = True) -> Case:
+    """Draw a trial. Errors are uniform within `beyond` times the limits of the data sheet.
+
+    With `one_range` the current of the board stays on one range, also if the meter could choose another.
+    """
     largest_a = min(_log(rng, *LARGEST_A), LARGEST_SHARE * sheet.ranges[-1].amperes)
     used = sheet.range_for(largest_a / LARGEST_SHARE)
+    itself = sheet.key in RANGES_ITSELF
+    least_a = APART * max((each.amperes for each in sheet.ranges if each.amperes < used.amperes), default=0.0)
+    if itself and one_range:
+        largest_a = max(largest_a, least_a / LEAST_LEVEL)
     step_s, interval_s = _log(rng, *STEPS_S), 1 / _log(rng, *_rates(sheet))
     interval_s = max(interval_s, step_s / MOST_READINGS)
     readings = POLLED_READINGS if sheet.timestamps == "host" and sheet.marker == "none" else READINGS
-    steps = max(1, round(min(_log(rng, *readings) * interval_s, max(LONGEST_S, readings[0] * interval_s)) / step_s))
+    longest_s = max(SAMPLED_S if itself else LONGEST_S, readings[0] * interval_s)
+    steps = max(1, round(min(_log(rng, *readings) * interval_s, longest_s) / step_s))
     load = Load.draw(rng, step_s, largest_a, _log(rng, *SPREADS), VOLT)
-    errors = Errors.draw(limits(sheet, used), rng, beyond)
+    if itself and one_range:
+        load = replace(load, idle_a=max(load.idle_a, least_a))
+    errors = Errors.draw(limits(sheet, sheet.ranges[0] if itself else used), rng, beyond)
     # Other instruments lose a part of an overflowing buffer and report it; the window is then discarded.
     lost = float(rng.uniform(0, MOST_LOST)) if sheet.loss == "timestamps" and rng.random() < 0.5 else 0.0
     burden = used.burden_v / used.amperes * float(rng.uniform(0, 1)) * beyond
@@ -84,7 +98,8 @@ def limits(sheet: DataSheet, used: CurrentRange) -> Limits:
 
 
 def _rates(sheet: DataSheet) -> tuple[float, float]:
-    slowest = max(RATES_HZ[0], 1 / sheet.apertures_s[1] if sheet.apertures_s[1] else 0.0)
+    least = SAMPLED_HZ if sheet.key in RANGES_ITSELF else RATES_HZ[0]
+    slowest = max(least, 1 / sheet.apertures_s[1] if sheet.apertures_s[1] else 0.0)
     fastest = min(RATES_HZ[1], sheet.fastest_hz)
     return min(slowest, fastest), fastest
 

@@ -10,9 +10,9 @@ from zlib import crc32
 
 import numpy as np
 
-from hil.benchmarks.energy.random_case import Case, algorithm, commensurate, draw
+from hil.benchmarks.energy.random_case import RANGES_ITSELF, Case, algorithm, commensurate, draw
 from hil.benchmarks.energy.trial import Judged, run
-from hil.benchmarks.energy.virtual_meters import KEYS
+from hil.benchmarks.energy.virtual_meters import KEYS, drivable
 from hil.benchmarks.rows import show
 from hil.energy.data_sheet import DataSheet, load_data_sheet
 from hil.errors import Blocked, RigError, close_matches
@@ -20,6 +20,7 @@ from hil.errors import Blocked, RigError, close_matches
 BEYOND = 4.0  # times the limits of the data sheet
 FURTHER = {"rigol-dp832a": 16.0, "tc66c": 16.0}  # their few readings scatter by more than four times the limits
 WITHIN, OUTSIDE, ALGORITHM = "within the data sheet", "beyond the data sheet", "no errors, 1 kS/s, 10 s"
+RANGING = "ranges change in a window"
 COMMENSURATE, JITTERED = "step 10 ms, polls 10 ms", "step 10 ms, polls jitter"
 POLLED = ("polled-scpi", "rigol-dp832a")  # the driver polls a hundred times a second
 JITTERING = (*POLLED, "tc66c")  # the driver jitters its polls
@@ -79,6 +80,7 @@ _CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
     WITHIN: draw,
     OUTSIDE: lambda sheet, rng: draw(sheet, rng, FURTHER.get(sheet.key, BEYOND)),
     ALGORITHM: algorithm,
+    RANGING: lambda sheet, rng: draw(sheet, rng, one_range=False),
     COMMENSURATE: commensurate,
     JITTERED: commensurate,
 }
@@ -100,17 +102,19 @@ def _share(trials: Sequence[Judged], name: str) -> float:
 
 
 def rows(keys: Sequence[str], trials: int) -> Iterator[Row]:
-    """Run all rows of some meters.
+    """Run all rows of some meters, without `keys` of all whose library is installed.
 
     Raises:
-        RigError: no virtual instrument has this key.
+        RigError: no virtual instrument has this key, or its library is not installed.
     """
-    for key in keys or KEYS:
+    for key in keys or drivable():
         if key not in KEYS:
             raise RigError(f"there is no virtual meter {key!r}: {close_matches(key, KEYS)}")
         yield row(key, WITHIN, trials)
         yield row(key, OUTSIDE, trials)
-        if load_data_sheet(key).kind == "integrating":
+        if key in RANGES_ITSELF:  # its own error is the resolution of its samples, not that of the evaluation
+            yield row(key, RANGING, trials)
+        elif load_data_sheet(key).kind == "integrating":
             yield row(key, ALGORITHM, min(FEW, trials))
         if key in POLLED:
             yield row(key, COMMENSURATE, trials)

@@ -10,6 +10,7 @@ from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.truth import ScriptedTrace, VirtualTime
 
 LONG_PS = 3600 * PS_PER_S  # duration of the last level
+LEAST_LEVEL = 0.45  # of the phases of a step, over the largest
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Load:
         """Draw a step of two to five phases with this largest current."""
         k = int(rng.integers(2, 6))
         shares = rng.dirichlet(np.full(k, 2.0))
-        levels = rng.uniform(0.45, 1.0, k)
+        levels = rng.uniform(LEAST_LEVEL, 1.0, k)
         levels_a, idle_a = tuple(largest_a * levels / levels.max()), largest_a * float(rng.uniform(0.1, 0.35))
         return cls(step_s, tuple(shares), levels_a, idle_a, spread, volt)
 

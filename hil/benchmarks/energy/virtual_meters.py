@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from hil.benchmarks.energy.ppk2_on_a_wire import ppk2_on_a_wire
+from hil.benchmarks.energy.random_case import RANGES_ITSELF
 from hil.energy.data_sheet import load_data_sheet
 from hil.meters.lpm01a import Lpm01a
 from hil.meters.meter import Host, Meter
@@ -16,6 +19,7 @@ from hil.meters.tc66c import Tc66c
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.lpm01a import VirtualLpm01a
 from hil.standins.virtual.meter.polled_scpi import VirtualPolledScpi
+from hil.standins.virtual.meter.ppk2 import VirtualPpk2
 from hil.standins.virtual.meter.rigol_dp800 import VirtualRigolDP800
 from hil.standins.virtual.meter.rs_ngu import VirtualRsNGU
 from hil.standins.virtual.meter.serial_meter import Wire
@@ -39,9 +43,17 @@ BY_SOCKET: dict[str, Make] = {
 BY_WIRE: dict[str, Make] = {
     "lpm01a": VirtualLpm01a,
     "tc66c": lambda truth, errors, rng, time: VirtualTc66c(truth, errors, rng),
+    **{key: lambda truth, errors, rng, time: VirtualPpk2(truth, errors, rng) for key in RANGES_ITSELF},
 }
-DRIVERS: dict[str, Callable[..., Meter]] = {"lpm01a": Lpm01a, "tc66c": Tc66c}
+DRIVERS: dict[str, Callable[..., Meter]] = {
+    "lpm01a": Lpm01a, "tc66c": Tc66c, **dict.fromkeys(RANGES_ITSELF, ppk2_on_a_wire),
+}  # fmt: skip
 KEYS = sorted([*BY_SOCKET, *BY_WIRE])
+
+
+def drivable() -> list[str]:
+    """Return those of KEYS whose library is installed."""
+    return [key for key in KEYS if key not in RANGES_ITSELF or find_spec("ppk2_api") is not None]
 
 
 @contextlib.contextmanager

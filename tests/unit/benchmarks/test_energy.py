@@ -10,13 +10,14 @@ import pytest
 from hil.errors import RigError
 
 pytest.importorskip("llvmlite", reason="virtual instruments are of the extra `virtual`")
-from hil.benchmarks.energy.random_case import algorithm, draw
+from hil.benchmarks.energy.random_case import RANGES_ITSELF, algorithm, draw
 from hil.benchmarks.energy.rows import (
     ALGORITHM,
     COMMENSURATE,
     JITTERED,
     OUTSIDE,
     POLLED,
+    RANGING,
     WITHIN,
     Row,
     judged,
@@ -31,9 +32,10 @@ from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.truth import VirtualTime
 
 NIGHTLY = pytest.mark.tier("nightly")
+METERS = [key for key in KEYS if key not in RANGES_ITSELF]  # a PPK2 was not run for so long yet (docs/energy.md)
+INTEGRATING = [key for key in METERS if load_data_sheet(key).kind == "integrating"]
 FIRST, ALL = 1000, 4000  # trials of a meter: a double sample, for all meters alike
 MC, GUM = (0.935, 0.965), (0.94, 1.0)  # what is asked for
-INTEGRATING = [key for key in KEYS if load_data_sheet(key).kind == "integrating"]
 
 
 def test_the_energy_that_a_load_tells_is_that_of_its_trace():
@@ -56,6 +58,16 @@ def test_a_few_trials_of_one_meter_cover_the_truth():
     found = row("lpm01a", WITHIN, 40)
     assert min(found.coverage_mc, found.coverage_gum) >= 0.85 and 1.0 < found.width_ratio < 1.3
     assert row("lpm01a", OUTSIDE, 40).coverage_mc < 0.8, "four times the data sheet, and nobody would see"
+
+
+@pytest.mark.parametrize("key", RANGES_ITSELF)
+def test_a_few_trials_of_a_ppk2_do_not_depend_on_the_speed_of_this_computer(key):
+    """Its driver reads in a thread."""
+    pytest.importorskip("ppk2_api", reason="pip install 'trainrig[ppk2]'")
+    found = [judged(key, WITHIN, range(4)) for _ in range(2)]
+    assert found[0] == found[1]
+    summed = summary(key, WITHIN, found[0])
+    assert summed.coverage_gum >= 0.75 and summed.blocked == 0 and summed.max_error < 0.2
 
 
 def test_an_unknown_meter_is_named():
@@ -104,7 +116,7 @@ def test_the_double_sample_tells_good_coverage_from_bad(true, passes):
 
 
 @NIGHTLY
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", METERS)
 def test_the_intervals_cover_95_percent(key):
     """The seeds are fixed, and those of the first sample are among those of both: what it showed is not forgotten."""
     trials = judged(key, WITHIN, range(FIRST))
@@ -115,7 +127,7 @@ def test_the_intervals_cover_95_percent(key):
 
 
 @NIGHTLY
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", METERS)
 def test_instruments_beyond_their_data_sheet_are_seen(key):
     """At 95 % fewer than 180 of 200 have a chance of 0.2 %."""
     assert row(key, OUTSIDE, 200).coverage_mc < 0.9
@@ -134,3 +146,11 @@ def test_a_polled_commensurate_step_is_flagged_and_jitter_covers_it(key):
     assert row(key, COMMENSURATE, 50).aliased == 1.0
     jittered = row(key, JITTERED, 400)
     assert jittered.aliased == 0.0 and 0.92 <= jittered.coverage_mc <= 0.98, jittered
+
+
+@NIGHTLY
+@pytest.mark.parametrize("key", RANGES_ITSELF)
+def test_a_window_with_several_ranges_covers_less(key):
+    """The budget takes gain and offset to be the same in sleep and work, and the record says so (docs/energy.md)."""
+    pytest.importorskip("ppk2_api", reason="pip install 'trainrig[ppk2]'")
+    assert row(key, RANGING, 200).coverage_mc < MC[0]
