@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -14,10 +12,10 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from hil.errors import RigError, message_of
 from hil.record import Run, read_run, write_atomic
 from hil.record.safe_paths import safe_folder
 from hil.report import formats
+from hil.report.damage import damage_reported
 from hil.report.figures import PHASES
 from hil.report.overview import BAD, ORDER
 from hil.report.run_files import LIBRARY
@@ -74,19 +72,6 @@ def render_single(folder: Path) -> Path:
         path = run.folder / f"trainrig-{run.facts['id']}.html"
         write_atomic(path, page)
     return path
-
-
-@contextmanager
-def damage_reported(what: str) -> Iterator[None]:
-    """Turn an exception into RigError: the record is valid by its schema, but its content makes no sense."""
-    try:
-        yield
-    except (RigError, OSError):
-        raise
-    except Exception as error:
-        problem = f"{type(error).__name__}: {message_of(error)}"
-        cure = "its record is damaged, run the trials again"
-        raise RigError(f"{what} cannot be made ({problem}): {cure}.") from error
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import Any
 
 from hil.record import Run, TrialRecord, quantities
 from hil.record.since_last_good import SinceLastGood, read_since
+from hil.report.damage import damage_reported
 from hil.report.judgement import Judgement, Problem, judgement_of, problems_of, sentence_of
 from hil.report.overview import Cost, costs
 
@@ -83,8 +84,14 @@ class Summary:
 
 
 def summary_of(run: Run) -> Summary:
-    """Return the summary of a run."""
+    """Return the summary of a run.
+
+    Raises:
+        RigError: the content of its record makes no sense.
+    """
     problems, judgement = problems_of(run), judgement_of(run)
+    with damage_reported(f"the summary of {run.folder}"):
+        found = costs([quantities(trial) for trial in run.trials])
     return Summary(
         run=run.facts["id"],
         time=run.facts["time"],
@@ -100,7 +107,7 @@ def summary_of(run: Run) -> Summary:
         unjudged=sum(_is_unjudged(trial) for trial in run.trials),
         places=_places(run.trials),
         missing=list(run.facts["missing"]),
-        costs=costs([quantities(trial) for trial in run.trials]),
+        costs=found,
         since=read_since(run.folder),
     )
 

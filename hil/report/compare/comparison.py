@@ -11,7 +11,7 @@ from hil.history.statistics import Difference, difference
 from hil.quantity import Quantity
 from hil.record import TrialRecord, quantities
 from hil.report.compare.sides import Side, Taken
-from hil.report.page import damage_reported
+from hil.report.damage import damage_reported
 from hil.report.paper_elasticzo import elasticzo_rows
 from hil.report.paper_energy import energy_comparison
 from hil.report.paper_pmt import pmt_rows

@@ -13,8 +13,9 @@ from hil.record import write_atomic
 from hil.report.compare.comparison import Comparison, Pair
 from hil.report.compare.sides import Taken
 from hil.report.compare.texts import figure_cells, title
+from hil.report.damage import damage_reported
 from hil.report.figures import SMOOTH_FROM, SMOOTH_OVER, drawn_losses, loss_a_sample
-from hil.report.page import damage_reported, environment, packed_library
+from hil.report.page import environment, packed_library
 from hil.report.style import BOARD, REFERENCE, Trace, styled
 from hil.report.trial_figures import box, has_curve
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from hil.commands.main import main
+from hil.errors import RigError
 from hil.report.overview import banner
 from hil.summary import summary_of
 from hil.summary.markdown import markdown
@@ -78,6 +79,13 @@ def test_an_expected_failure_is_counted_and_is_no_problem() -> None:
     summary = summary_of(run)
     assert (summary.judgement, summary.problems, summary.expected) == ("fine", [], 1)
     assert summary.sentence == "Fine: of 2 tests 1 fails as expected, 1 passes."
+
+
+def test_a_record_whose_figures_make_no_sense_is_one_sentence() -> None:
+    run = with_trials("pass")
+    run.trials[0].latency = make_latency(clock_hz=0)
+    with pytest.raises(RigError, match=r"the summary of .* cannot be made \(ZeroDivisionError.*run the trials again\."):
+        summary_of(run)
 
 
 def test_a_pass_in_spite_of_a_mark_is_said() -> None:
