@@ -12,11 +12,13 @@ from hil.errors import Blocked
 from hil.lab.state import Place, Resource, Snapshot
 
 PORTS = ("NetworkSerialPort",)
-# pyOCD's probe server is of no class of labgrid's: an exporter offers it under this name, with `host` and `port`.
-PROBES = ("PyOCDProbeServer", "NetworkUSBDebugger")
+PROBES = ("NetworkUSBDebugger",)
+# labgrid has no class for pyOCD's probe server, and its client refuses a place with a class that it does not know. So
+# the server is a network service, whose name in the place is this.
+SERVICE, PROBE_SERVER = "NetworkService", "pyocd"
+PROBE_TAG = "probe"  # of a place: USB serial number of the probe, which labgrid does not export
 METERS = ("PyVISADevice", "NetworkUSBTMC")
 SWITCHES = ("NetworkPowerPort", "NetworkUSBPowerPort")
-PROBE_SERVER_PORT = 5555  # default of `pyocd server`
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 USB_DEVICES = Path("/sys/bus/usb/devices")
 
@@ -64,9 +66,11 @@ def find(
             place exports the same serial number.
         NotYet: its exporter has not opened it yet.
     """
-    of = {kind: [each for each in snapshot.of(place) if each.cls in kind] for kind in (PORTS, PROBES, METERS, SWITCHES)}
+    there = snapshot.of(place)
+    of = {kind: [each for each in there if each.cls in kind] for kind in (PORTS, PROBES, METERS, SWITCHES)}
+    servers = [each for each in there if is_probe_server(each)]  # instead of the probes, which they serve
     port = _choose(place, of[PORTS], "serial ports", "serial", serial)
-    debugger = _choose(place, of[PROBES], "debug probes", "probe", probe)
+    debugger = _choose(place, servers or of[PROBES], "debug probes", "probe", probe)
     instrument = _choose(place, of[METERS], "power meters", "meter", meter)
     switch = None if power else _choose(place, of[SWITCHES], "power switches", "power", None)
     chosen = [each for each in (port, debugger, instrument, switch) if each is not None]
@@ -89,10 +93,15 @@ def find(
     )
 
 
+def is_probe_server(resource: Resource) -> bool:
+    """Return whether a resource is pyOCD's probe server."""
+    return resource.cls == SERVICE and resource.name == PROBE_SERVER
+
+
 def serial_number(resource: Resource) -> str | None:
     """Return the USB serial number that a resource exports (`serial`), else that of the device, if it is attached here.
 
-    labgrid itself exports none.
+    labgrid itself exports none, but passes on what an exporter's file says of a `NetworkSerialPort`.
     """
     exported = resource.params.get("serial", resource.extra.get("serial"))
     if exported is not None:
@@ -109,20 +118,21 @@ def is_here(resource: Resource) -> bool:
     return str(resource.params.get("host", "")) in (*LOOPBACK, socket.gethostname(), socket.getfqdn())
 
 
-def _usb_device(resource: Resource, root: Path = USB_DEVICES) -> Path | None:
+def _usb_device(resource: Resource) -> Path | None:
     """Return the folder of a USB device of this computer in Linux's sysfs, None if there is none."""
     tty = resource.extra.get("path")
     if tty is not None:  # a serial port: the device is above its interface
         parents = (Path("/sys/class/tty") / Path(str(tty)).name / "device").resolve().parents
         return next((each for each in parents if (each / "idVendor").is_file()), None)
-    folder = root / str(resource.params.get("path", ""))
+    folder = USB_DEVICES / str(resource.params.get("path", ""))
     return folder if (folder / "idVendor").is_file() else None
 
 
 def _choose(place: Place, found: Sequence[Resource], kind: str, key: str, wanted: str | None) -> Resource | None:
     names = " and ".join(f"{each.name} ({each.exporter})" for each in found)
     if wanted is not None and found:
-        matching = [each for each in found if wanted in (each.name, serial_number(each))]
+        tag = place.tags.get(PROBE_TAG) if key == "probe" else None
+        matching = [each for each in found if wanted in (each.name, serial_number(each), tag)]
         if len(matching) != 1:
             many = f"{len(matching)} of the {kind}" if matching else f"none of the {kind}"
             raise Blocked(
@@ -141,20 +151,25 @@ def _choose(place: Place, found: Sequence[Resource], kind: str, key: str, wanted
 
 
 def _check_serial_numbers(snapshot: Snapshot, place: Place, chosen: Iterable[Resource]) -> None:
-    """Raise Blocked if another place exports the serial number of a resource: one of the two is wrong."""
-    numbers = {number for each in chosen if (number := serial_number(each))}
-    if not numbers:
-        return
+    """Raise Blocked if another place has the serial number of a resource, or of the probe: one of the two is wrong."""
     own = {each.path for each in snapshot.of(place)}
-    for name, other in sorted(snapshot.places.items()):
-        for each in snapshot.of(other) if name != place.name else ():
-            number = serial_number(each)
-            if number in numbers and each.path not in own:
-                raise Blocked(
-                    "bench",
-                    f"the labgrid places {place.name} and {name} both export the serial number {number}: "
-                    "correct the exporter that has the wrong board.",
-                )
+    numbers = {number for each in chosen if (number := serial_number(each))} | _tagged(place)
+    for name, other in sorted(snapshot.places.items()) if numbers else ():
+        if name == place.name:
+            continue
+        theirs = {number for each in snapshot.of(other) if each.path not in own and (number := serial_number(each))}
+        if not own & {each.path for each in snapshot.of(other)}:  # else two places for the same devices
+            theirs |= _tagged(other)
+        for number in sorted(numbers & theirs):
+            raise Blocked(
+                "bench",
+                f"the labgrid places {place.name} and {name} both have the serial number {number}: "
+                "correct the one that has another board.",
+            )
+
+
+def _tagged(place: Place) -> set[str]:
+    return {place.tags[PROBE_TAG]} if PROBE_TAG in place.tags else set()
 
 
 def _port(place: Place, resource: Resource) -> tuple[str, str | None]:
@@ -171,14 +186,14 @@ def _port(place: Place, resource: Resource) -> tuple[str, str | None]:
 
 def _probe(place: Place, resource: Resource) -> str:
     """Return the unique id of a probe for pyOCD."""
-    if resource.cls == "PyOCDProbeServer":
-        return f"remote:{_host(place, resource)}:{resource.params.get('port', PROBE_SERVER_PORT)}"
+    if is_probe_server(resource):
+        return f"remote:{resource.params.get('address')}:{resource.params.get('port')}"
     number = serial_number(resource)
     if number is None:
         raise Blocked(
             "bench",
             f"the debug probe {resource.name} of the labgrid place {place.name} is attached to {resource.exporter}: "
-            "run `pyocd server` there, and export it as PyOCDProbeServer with host and port.",
+            f"run `pyocd server` there, and export it as a {SERVICE} called {PROBE_SERVER}.",
         )
     return number
 
@@ -210,13 +225,6 @@ def _switch(place: Place, resource: Resource) -> Power:
             "rig switches hubs of this computer only, so name another power switch with `power` in rig.toml.",
         )
     return HubPort(str(params.get("path")), int(params.get("index", 1)))
-
-
-def _host(place: Place, resource: Resource) -> str:
-    host = resource.params.get("host")
-    if not host:
-        raise _not_offered(place, resource)
-    return str(host)
 
 
 def _not_offered(place: Place, resource: Resource) -> NotYet:

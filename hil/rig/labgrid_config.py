@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from hil import boards
-from hil.lab.found import METERS, PORTS, PROBES, SWITCHES
+from hil.lab.found import METERS, PORTS, PROBES, SWITCHES, is_probe_server
 from hil.lab.state import Place, Snapshot
 from hil.rig.places import TAG
 
@@ -63,7 +63,7 @@ def _to_choose(snapshot: Snapshot, place: Place) -> str:
 
 
 def _comment(snapshot: Snapshot, place: Place) -> str:
-    has = [f"{each.name} ({each.cls})" for each in snapshot.of(place) if each.cls in USED]
+    has = [f"{each.name} ({each.cls})" for each in snapshot.of(place) if each.cls in USED or is_probe_server(each)]
     return f"# place {_quoted(place.name)}: {', '.join(map(_quoted, has)) or 'nothing that the rig uses'}"
 
 
