@@ -50,6 +50,10 @@ def test_the_history_is_made_listed_and_written(hil: Hil) -> None:
     (found,) = answer["quantities"]
     assert found["last"] == 0.1 + 2 / 100 and found["median"] == pytest.approx(0.105) and found["nights"] == 3
     assert found["quantity"] == "step_time_s" and found["network"] == "lenet5-float32" and found["reality"] == "virtual"
+    code, out, error = hil("history", "--page", "history.html", "--method", "elasticzo-fp32")
+    page = Path("history.html").read_text()
+    assert (code, error) == (0, "") and "3 runs" in out and "History of 3 nights" in page
+    assert 'data-plot="plot-figure-0"' in page and "probe_checks" in page and "elasticzo-int8" not in page
     assert hil("export", "--out", "all.parquet")[0] == 0
     assert hil("export", "--out", "all.csv", "--since", "2001-01-01")[0] == 0
     code, out, error = hil("import", "all.parquet", "--rig", "other.toml", "--reports", ".", "--bench", "lab")
