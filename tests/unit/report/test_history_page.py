@@ -185,9 +185,11 @@ def test_a_browser_draws_it_and_executes_no_name(tmp_path: Path) -> None:
     values = np.where(np.arange(80) < 50, 0.1, 0.102) * (1 + 1e-3 * np.random.default_rng(1).standard_normal(80))
     page_of(tmp_path, [series_of(values, variant=EVIL), series_of(values, name="other", variant=EVIL)], runs)
     with Chromium(tmp_path / "profile") as browser, closing(browser.open(tmp_path / "page.html", 1280)) as page:
-        page.until("document.querySelector('#plot-figure-0 .scatterlayer .trace') !== null")
-        page.evaluate("location.hash = 'figure-1'")
+        # Figures are numbered by name: `step_time_s` is a main quantity, `other` is folded until a link leads to it.
         page.until("document.querySelector('#plot-figure-1 .scatterlayer .trace') !== null")
-        assert page.evaluate("document.querySelector('#plot-figure-0 b, #plot-figure-0 script')") is None
-        labels = page.evaluate("document.getElementById('plot-figure-0').data[0].text.length")
+        assert page.evaluate("document.querySelector('#plot-figure-0 .trace')") is None
+        page.evaluate("location.hash = 'figure-0'")
+        page.until("document.querySelector('#plot-figure-0 .scatterlayer .trace') !== null")
+        assert page.evaluate("document.querySelector('.plot b, .plot script')") is None
+        labels = page.evaluate("document.getElementById('plot-figure-1').data[0].text.length")
         assert labels == 80 and page.faults == []
