@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -47,8 +47,8 @@ def since_last_good(history: History, uid: str) -> SinceLastGood:
     trials = [trial for trial in history.trials(bench) if nights[trial.run_id] <= place]
     asked = [test for test in history.tests(bench) if nights[test.run_id] <= place]
     ours = [trial for trial in trials if trial.run_id == tonight.number]
-    keys = {_key(trial) for trial in ours}
-    alike = {trial.run_id for trial in trials if _key(trial) in keys or (trial.test, trial.board) in _tests(ours)}
+    run_tonight = {(trial.test, trial.board) for trial in ours}
+    alike = {trial.run_id for trial in trials if (trial.test, trial.board) in run_tonight}
     good = history.last_good(bench, before=place, among=alike)
     series = history.series(COMPARED, bench)
     found = nothing_known(NO_GOOD_NIGHT)
@@ -64,10 +64,6 @@ def since_last_good(history: History, uid: str) -> SinceLastGood:
     found["flaky"] = _flaky(history, asked, trials, tonight, place)
     found["histories"] = _histories(ours, trials, series, place)
     return found
-
-
-def _tests(trials: Iterable[TrialEntry]) -> set[tuple[str, str]]:
-    return {(trial.test, trial.board) for trial in trials}
 
 
 def _key(trial: TrialEntry) -> Key:

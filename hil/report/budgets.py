@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hil.gates import FIGURES
 from hil.record import TrialRecord
 from hil.record.gates import Gate
-
-LEAST = ("accuracy",)  # figures whose budget is the least; that of the others is the most
 
 
 @dataclass(frozen=True)
@@ -30,4 +29,5 @@ def _margin(gate: Gate) -> float | None:
     value, limit = gate["value"], gate["limit"]
     if value is None or not limit:
         return None
-    return (value - limit if gate["name"] in LEAST else limit - value) / abs(limit)
+    figure = FIGURES.get(gate["name"])  # a record may name one that this version does not know
+    return (limit - value if figure is None or figure.upper else value - limit) / abs(limit)

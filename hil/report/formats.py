@@ -56,8 +56,7 @@ def in_unit(value: float, scale: float, uncertainty: float | None = None) -> str
     """Format a value in the unit that its column names, `scale` large; without uncertainty to four digits."""
     scaled = value / scale
     if uncertainty:
-        decimals = max(0, 1 - math.floor(math.log10(uncertainty / scale)))
-        return f"{scaled:,.{decimals}f} ± {uncertainty / scale:,.{decimals}f}"
+        return " ± ".join(_rounded(scaled, uncertainty / scale))
     if not 1e-4 <= abs(scaled) < 1e9:
         return f"{scaled:.4g}"
     return f"{scaled:,.{max(0, 3 - math.floor(math.log10(abs(scaled))))}f}"
@@ -82,5 +81,10 @@ def parts(quantity: Mapping[str, Any]) -> tuple[str, str, str]:
         scale, prefix = PREFIXES[0]
     if not uncertainty:
         return f"{value / scale:,.4g}", "", f"{NO_BREAK}{prefix}{unit}"
-    decimals = max(0, 1 - math.floor(math.log10(uncertainty / scale)))
-    return f"{value / scale:,.{decimals}f}", f"{uncertainty / scale:,.{decimals}f}", f"{NO_BREAK}{prefix}{unit}"
+    return *_rounded(value / scale, uncertainty / scale), f"{NO_BREAK}{prefix}{unit}"
+
+
+def _rounded(value: float, uncertainty: float) -> tuple[str, str]:
+    """Return value and standard uncertainty with the decimals that give the uncertainty two significant digits."""
+    decimals = max(0, 1 - math.floor(math.log10(uncertainty)))
+    return f"{value:,.{decimals}f}", f"{uncertainty:,.{decimals}f}"
