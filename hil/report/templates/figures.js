@@ -44,10 +44,15 @@ function begin() {
   addEventListener("afterprint", () => boxes.forEach(box => Plotly.relayout(box, { width: null, autosize: true })));
 }
 
-// A link to a folded trial unfolds it.
+// A link to something folded unfolds all that it is in.
 function unfold() {
-  const target = location.hash && document.getElementById(location.hash.slice(1)), folded = target && target.closest("details.trial");
-  if (folded && !folded.open) { folded.open = true; target.scrollIntoView(); }
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  let opened = false;
+  for (let folded = target && target.closest("details"); folded; folded = folded.parentElement.closest("details")) {
+    opened ||= !folded.open;
+    folded.open = true;
+  }
+  if (opened) target.scrollIntoView();
 }
 
 addEventListener("hashchange", unfold);
