@@ -15,7 +15,8 @@ from hil.history.earlier import EarlierNights
 from hil.history.live import LiveHistory
 from hil.images import image_of
 from hil.record import RunWriter, TrialWriter
-from hil.rig import Bench, Rig, choose, is_attached, read_bench, seats
+from hil.rig import Rig, choose, is_attached, seats
+from hil.rig_toml import Bench, read_bench
 from hil.session import ci, collection, summary, tracker
 from hil.session.options import BOARD_PATHS, SUITE, add_options, command
 from hil.session.recorder import JUNIT, RECORDER, Recorder

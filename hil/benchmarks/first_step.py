@@ -14,7 +14,8 @@ from pathlib import Path
 
 from hil import boards
 from hil.images import image_of
-from hil.rig import Rig, read_bench
+from hil.rig import Rig
+from hil.rig_toml import read_bench
 from hil.standins import start_virtual
 from hil.trial import TrialSpec, Watch, run_trial
 

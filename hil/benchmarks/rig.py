@@ -15,7 +15,8 @@ from hil.benchmarks.rows import Row, show
 from hil.data import batches
 from hil.link.session import Session, fresh_nonce
 from hil.reference.methods import reference_of
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 from hil.standins import StandIn
 from hil.targets import open_target
 from hil.trial import TrialSpec

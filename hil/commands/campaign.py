@@ -25,7 +25,8 @@ from hil.commands.campaign_arguments import add_bench, add_trial
 from hil.data.names import absolute_name
 from hil.dataclass_json import read_specification, validated_keys
 from hil.errors import RigError
-from hil.rig import Rig, read_bench
+from hil.rig import Rig
+from hil.rig_toml import read_bench
 from hil.trial import TrialSpec, Watch
 from hil.trial.prepare import prepare
 from hil.trial.progress import ProgressLine

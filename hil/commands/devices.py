@@ -13,11 +13,11 @@ from rich.table import Table
 
 from hil.errors import RigError
 from hil.rig.bench_endpoints import cycles_of
-from hil.rig.config import Bench, LabgridEntry, read_bench
 from hil.rig.discover import attached
 from hil.rig.initial_config import tables, write_initial
 from hil.rig.labgrid_config import coordinator_table, place_tables
 from hil.rig.places import Places
+from hil.rig_toml import Bench, LabgridEntry, read_bench
 
 MARKS = {"ok": "[green]ok   [/]", "wrong": "[red]wrong[/]", "note": "[yellow]note [/]"}
 

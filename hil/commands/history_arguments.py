@@ -9,7 +9,7 @@ from typing import Any
 from hil.arguments import add_rig
 from hil.history.address import Address, address_of
 from hil.history.filters import Filter, moment
-from hil.rig import read_bench
+from hil.rig_toml import read_bench
 
 NAMES = ("board", "network", "method", "variant", "reality", "bench")
 

@@ -18,7 +18,8 @@ from hil.matrix.cells import cells
 from hil.networks import build
 from hil.networks.files import is_path, read_network, title_of
 from hil.networks.published import Published, published_as
-from hil.rig import Rig, Taken, read_bench
+from hil.rig import Rig, Taken
+from hil.rig_toml import read_bench
 from hil.targets import open_target
 from hil.trial.device import Device
 from hil.trial.prepare import Loadable, loadable

@@ -13,7 +13,8 @@ from hil.dataclass_json import validated_keys
 from hil.errors import RigError
 from hil.record.weights import write_weights
 from hil.reference.methods import reference_of
-from hil.rig import Rig, read_bench
+from hil.rig import Rig
+from hil.rig_toml import read_bench
 from hil.trial.prepare import Prepared, prepare
 
 OPTIONS = ("board", "network", "method", "variant", "batch", "seed")

@@ -41,7 +41,8 @@ from hil.experiments.summary import Summary, summarise
 from hil.experiments.table import Table
 from hil.record.atomic_write import write_atomic
 from hil.record.origin import origin
-from hil.rig import Rig, read_bench
+from hil.rig import Rig
+from hil.rig_toml import read_bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, Table, bindparam, delete, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from hil.history import models, schema
 from hil.history.address import Address
@@ -173,8 +173,9 @@ class Writer:
         self.connection.execute(self._insertion(table), rows)
 
     def _insertion(self, table: Table) -> Any:
-        dialects: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
-        return dialects[self.connection.dialect.name](table).on_conflict_do_nothing()
+        # Only the dialect in use: that of PostgreSQL takes a tenth of the time that `hil history` has.
+        dialect = import_module(f"sqlalchemy.dialects.{self.connection.dialect.name}")
+        return dialect.insert(table).on_conflict_do_nothing()
 
 
 def open_to_write(address: Address, warn: list[str]) -> Store:

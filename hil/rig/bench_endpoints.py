@@ -8,7 +8,7 @@ from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.lab import Found, find
 from hil.lab.state import Place, Snapshot
-from hil.rig.config import BenchBoard
+from hil.rig_toml import BenchBoard
 from hil.targets import flash_cycles
 from hil.targets.serial_port import port_of
 

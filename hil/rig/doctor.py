@@ -15,9 +15,9 @@ from hil.link.failures import Silent
 from hil.link.session import Session, board_name, fresh_nonce
 from hil.meters.open import open_meter
 from hil.rig.bench_endpoints import cycles_of, endpoints_of, found_in
-from hil.rig.config import Bench, BenchBoard
 from hil.rig.discover import Device
 from hil.rig.places import Places
+from hil.rig_toml import Bench, BenchBoard
 from hil.standins import renode
 from hil.targets import open_target
 from hil.targets.power import open_power

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hil import boards
 from hil.errors import RigError
-from hil.rig.config import read_bench
 from hil.rig.discover import Device
+from hil.rig_toml import read_bench
 
 HEAD = """\
 # The bench of this computer, written by `hil init`. If a board that is named here is not attached, its trials are

@@ -15,9 +15,9 @@ from hil.errors import Blocked, RigError, close_matches
 from hil.lab import Coordinator, Found
 from hil.lab.coordinator import Refusal
 from hil.lab.state import Place, Snapshot
-from hil.rig.config import ANY, Bench
 from hil.rig.held_place import HeldPlace
 from hil.rig.locks import Locks
+from hil.rig_toml import ANY, Bench
 from hil.threads import start
 
 BACK_WITHIN_S = 10.0  # for a coordinator or an exporter that starts again

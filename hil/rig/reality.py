@@ -7,7 +7,7 @@ from pathlib import Path
 from hil.boards import Board
 from hil.errors import Blocked
 from hil.images import Image
-from hil.rig.config import BenchBoard
+from hil.rig_toml import BenchBoard
 from hil.standins import StandIn, renode, start_qemu, start_renode, start_virtual
 
 REALITIES = ("auto", "hardware", "renode", "qemu", "virtual")

@@ -11,13 +11,13 @@ from hil.boards import Board
 from hil.endpoints import Endpoints
 from hil.images import Image
 from hil.rig.bench_endpoints import endpoints_of, found_in
-from hil.rig.config import Bench, BenchBoard
 from hil.rig.held_place import HeldPlace
 from hil.rig.kept_stand_ins import KEPT, KeptStandIns
 from hil.rig.locks import Locks
 from hil.rig.places import Places
 from hil.rig.power_cycle import power_cycle
 from hil.rig.reality import choose, start
+from hil.rig_toml import Bench, BenchBoard
 from hil.standins import StandIn
 from hil.standins.qemu import crash
 from hil.standins.virtual_process import chip_fault

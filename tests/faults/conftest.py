@@ -2,7 +2,8 @@
 
 import pytest
 
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 from hil.trial import TrialSpec, run_trial
 from tests.faults.fuzz.recording import recorded
 

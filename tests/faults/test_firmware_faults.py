@@ -10,7 +10,8 @@ from elftools.elf.elffile import ELFFile
 from firmware_copy import FIRMWARE, build_changed, need_compiler
 
 from hil.images import image_of
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hil.link import flow_control
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 from hil.trial import TrialSpec, run_trial
 from tests.faults.lines.harm import ACK, NAK, Cut, Only, Swallow
 from tests.faults.lines.relay import OverRelay

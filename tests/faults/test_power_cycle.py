@@ -14,9 +14,9 @@ import pytest
 from hil import boards
 from hil.endpoints import Endpoints
 from hil.images import image_of
-from hil.rig import Bench, Rig
-from hil.rig.config import BenchBoard, PowerEntry
+from hil.rig import Rig
 from hil.rig.doctor import OK, examine
+from hil.rig_toml import Bench, BenchBoard, PowerEntry
 from hil.standins import StandIn
 from hil.targets import open_target
 from hil.targets.connect_options import COMMON

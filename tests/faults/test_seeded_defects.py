@@ -23,7 +23,8 @@ from defects.row import (
 from defects.rows import ROWS
 from firmware_copy import need_compiler
 
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 from hil.trial import run_trial
 from tests.built_firmware import built_firmware
 

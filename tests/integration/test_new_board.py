@@ -35,7 +35,8 @@ from pathlib import Path
 import hil
 from hil import boards
 from hil.images import image_of
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 from hil.trial import EnergyWindows, TrialSpec, run_trial
 
 spec = TrialSpec("made-up", "cls1", steps=4, evaluate=0, probe_every=2, energy=EnergyWindows(windows=2, steps=1, idle_ms=20))

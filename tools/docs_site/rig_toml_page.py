@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.rig.config import Bench
+from hil.rig_toml import Bench
 from tools.docs_site.markdown import cell, page
 from tools.docs_site.schema_tables import fields
 

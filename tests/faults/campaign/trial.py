@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hil.rig import Bench, Rig, locks
-from hil.rig.config import BenchBoard, PowerEntry
+from hil.rig import Rig, locks
+from hil.rig_toml import Bench, BenchBoard, PowerEntry
 from hil.trial import EnergyWindows, TrialSpec, Watch, run_trial
 from hil.trial.outcome import Outcome
 

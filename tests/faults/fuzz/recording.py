@@ -7,7 +7,8 @@ from pathlib import Path
 
 from hil.link.frames import Frame, FrameReader
 from hil.link.messages import REPLY_BIT, description
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 from hil.trial import LatencySteps, TrialSpec, run_trial
 
 from ..lines.harm import Harm

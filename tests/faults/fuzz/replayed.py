@@ -17,8 +17,8 @@ from hil.endpoints import Endpoints
 from hil.images import Image
 from hil.link.frames import Frame, FrameReader
 from hil.link.messages import REPLY_BIT, description
-from hil.rig import Bench
 from hil.rig.rig import Taken
+from hil.rig_toml import Bench
 from hil.targets.probe_process import ProbeProcess
 
 REQUESTS = {request.id: request for request in description().requests.values()}

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from hil.record import TrialWriter
-from hil.rig import Bench, Rig, locks
-from hil.rig.config import BenchBoard
+from hil.rig import Rig, locks
+from hil.rig_toml import Bench, BenchBoard
 from hil.trial import Watch, run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.recording import latency_table, steps_table, trial_record

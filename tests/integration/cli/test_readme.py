@@ -15,7 +15,7 @@ import pytest
 
 from hil.data.store import PARTS, data_folder, file_name
 from hil.record.run_writer import RunWriter
-from hil.rig import read_bench
+from hil.rig_toml import read_bench
 
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -12,7 +12,8 @@ from mlperf_runner import Runner, expected_results
 
 from hil.commands.mlperf_tiny import make_ready
 from hil.data import load
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 from hil.trial import TrialSpec
 from hil.trial.prepare import prepare
 

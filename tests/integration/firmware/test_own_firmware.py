@@ -19,7 +19,8 @@ from hil.images import Image, image_of
 from hil.link.failures import Refused
 from hil.link.messages import description
 from hil.link.session import Session, board_name
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 from hil.standins.qemu import start_qemu
 from hil.targets.serial_port import open_serial
 from hil.trial import TrialSpec, run_trial

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from board_side import BOARD, BoardTrainer, virtual_board
 
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 
 
 @pytest.fixture(scope="session")

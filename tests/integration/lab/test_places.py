@@ -21,11 +21,10 @@ pytest.importorskip("labgrid", reason="labgrid is not installed: pip install 'tr
 from hil.commands.main import main
 from hil.endpoints import NetworkSwitch
 from hil.errors import Blocked
-from hil.rig import read_bench
 from hil.rig.bench_endpoints import found_in
-from hil.rig.config import BenchBoard
 from hil.rig.held_place import HeldPlace
 from hil.rig.places import Places
+from hil.rig_toml import BenchBoard, read_bench
 from hil.targets.power import open_power
 
 from .processes import Lab
@@ -120,7 +119,7 @@ import hil.rig.locks as locks
 from pathlib import Path
 locks.FOLDER = Path({str(tmp_path / "locks")!r})
 from hil.rig.bench_endpoints import found_in
-from hil.rig.config import BenchBoard
+from hil.rig_toml import BenchBoard
 from hil.rig.places import Places
 Places({bench.address!r}).hold("{BOARD}", "spare", found_in(BenchBoard(name="{BOARD}", place="spare")))
 os.kill(os.getpid(), signal.SIGKILL)

@@ -18,9 +18,9 @@ pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtua
 from hil import boards
 from hil.commands.main import main
 from hil.images import image_of
-from hil.rig import Bench, Rig, read_bench
-from hil.rig.config import BenchBoard, LabgridEntry
+from hil.rig import Rig
 from hil.rig.doctor import OK, WRONG, examine
+from hil.rig_toml import Bench, BenchBoard, LabgridEntry, read_bench
 from hil.standins import StandIn, start_virtual
 from hil.trial import TrialSpec, run_trial
 from hil.trial.callbacks import Watch

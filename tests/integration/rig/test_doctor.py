@@ -16,10 +16,10 @@ from hil.commands.main import main
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.images import image_of
-from hil.rig import Bench, Rig
-from hil.rig.config import BenchBoard
+from hil.rig import Rig
 from hil.rig.discover import Device
 from hil.rig.doctor import NOTE, OK, WRONG, Check, examine
+from hil.rig_toml import Bench, BenchBoard
 from hil.standins import start_virtual
 from hil.targets import open_target
 from hil.targets.probe import Probe

@@ -58,7 +58,8 @@ def test_a_trial_on_an_attached_board_runs_without_them(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 sys.modules.update(dict.fromkeys(("plotly", "llvmlite", "unicorn", "scipy")))
-from hil.rig import Rig, read_bench
+from hil.rig import Rig
+from hil.rig_toml import read_bench
 from hil.record.run_writer import RunWriter
 from hil.trial import TrialSpec, run_trial
 from hil.trial.recording import steps_table, trial_record

@@ -18,7 +18,7 @@ from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked, RigError
 from hil.images import Image, image_of
-from hil.rig import read_bench
+from hil.rig_toml import read_bench
 from hil.standins import start_virtual
 from hil.targets import boot_loader, connect_options, flash_cycles, open_target, pyocd_targets
 from hil.targets.boot_loader import ByBootLoader, ask_agent, leave_for_boot_loader

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 
 
 @pytest.fixture(scope="session")

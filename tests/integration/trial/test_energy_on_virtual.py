@@ -15,8 +15,8 @@ from hil import boards
 from hil.endpoints import Endpoints
 from hil.images import image_of
 from hil.link.session import Session, fresh_nonce
-from hil.rig import Bench, Rig
-from hil.rig.config import BenchBoard, PowerEntry
+from hil.rig import Rig
+from hil.rig_toml import Bench, BenchBoard, PowerEntry
 from hil.standins import StandIn
 from hil.targets import open_target
 from hil.trial import EnergyWindows, TrialSpec, run_trial

@@ -10,7 +10,8 @@ import pytest
 from hil.errors import Blocked
 from hil.methods import METHODS
 from hil.networks import find_network
-from hil.rig import Bench, Rig
+from hil.rig import Rig
+from hil.rig_toml import Bench
 from hil.trial import TrialSpec, run_trial
 from hil.trial.prepare import prepare
 from tests.unit.tflite_models.mlperf_files import mlperf_model

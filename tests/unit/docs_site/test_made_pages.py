@@ -14,7 +14,7 @@ from hil.commands.main import COMMANDS
 from hil.link.messages import description
 from hil.methods.settings import COMMON, described, loops_of, setting_tables
 from hil.record import schema
-from hil.rig.config import BenchBoard, PowerEntry
+from hil.rig_toml import BenchBoard, PowerEntry
 from hil.session.options import add_options
 from tools.docs_site import api_page, command_line, messages_page, record_page, rig_toml_page, settings_page
 from tools.docs_site.markdown import cell, code

@@ -13,8 +13,8 @@ from hil import boards
 from hil.errors import RigError
 from hil.images import Image
 from hil.lab.package import load
-from hil.rig import Bench, Rig
-from hil.rig.config import BenchBoard
+from hil.rig import Rig
+from hil.rig_toml import Bench, BenchBoard
 
 
 def test_labgrid_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from hil.errors import RigError
 from hil.lab.state import Place, Resource, Snapshot
-from hil.rig import read_bench
 from hil.rig.initial_config import write_initial
 from hil.rig.labgrid_config import coordinator_table, place_tables
+from hil.rig_toml import read_bench
 
 NASTY = 'bench "3"\n[[board]]\\ \x7fé'
 

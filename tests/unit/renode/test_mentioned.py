@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hil.commands.main import main
-from hil.rig import Bench
 from hil.rig.doctor import NOTE, OK, WRONG, Check, examine
+from hil.rig_toml import Bench
 from hil.standins.renode import modelled
 
 pytest.importorskip("unicorn")  # of the scripted one

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hil.errors import RigError
-from hil.rig import read_bench
 from hil.rig.discover import Device
 from hil.rig.initial_config import tables, write_initial
+from hil.rig_toml import read_bench
 
 PROBE = Device("probe", "STMicroelectronics STLINK-V3", "0672FF30", "1-2", target="stm32h7b3lihxq")
 PORT = Device("port", "STMicroelectronics STLINK-V3", "0672FF30", "1-2:1.2", "/dev/ttyACM0")

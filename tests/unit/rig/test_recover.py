@@ -17,9 +17,9 @@ from hil import boards
 from hil.endpoints import Endpoints, HubPort
 from hil.errors import Blocked
 from hil.images import image_of
-from hil.rig import Bench, Rig, power_cycle
+from hil.rig import Rig, power_cycle
 from hil.rig.bench_endpoints import endpoints_of
-from hil.rig.config import BenchBoard, PowerEntry
+from hil.rig_toml import Bench, BenchBoard, PowerEntry
 from hil.targets.probe_process import TimedOut
 
 BOARD = boards.load("rp2040")

@@ -10,7 +10,7 @@ import pytest
 from hil.bounded_read import read_file
 from hil.endpoints import HubPort, SupplyOutput
 from hil.errors import RigError
-from hil.rig import read_bench
+from hil.rig_toml import read_bench
 
 GOOD = """\
 # the bench in room 12

@@ -13,8 +13,8 @@ from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.images import Image
-from hil.rig import Bench, Rig, choose
-from hil.rig.config import BenchBoard
+from hil.rig import Rig, choose
+from hil.rig_toml import Bench, BenchBoard
 from hil.targets import open_target
 
 BOARD = boards.load("stm32h7b3")

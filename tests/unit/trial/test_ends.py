@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from hil.errors import Blocked, DeviceFault, RigError
-from hil.rig.config import Bench
+from hil.rig_toml import Bench
 from hil.trial import TrialSpec, Watch, run_trial
 
 SPEC = TrialSpec("stm32h7b3", "cls1", steps=3, evaluate=0)
