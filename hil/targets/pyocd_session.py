@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyocd.core.exceptions import Error as PyocdError
@@ -100,6 +100,10 @@ class PyocdSession:
             raise Blocked("connect", "the connection of the probe was closed after a failure: run again.")
         return self._session.target
 
+    @property
+    def _probe(self) -> DebugProbe:
+        return self._target.session.probe
+
     def word(self, address: int) -> int:
         """Return 32 bits of memory."""
         return int(self._target.read32(address))
@@ -111,6 +115,10 @@ class PyocdSession:
         something other than the debugger reset the chip meanwhile. After `reset` connect again, because pyOCD still
         believes that its flash algorithm is ready. With `always`, program even if the flash holds the bytes.
         """
+        with _alone(self._probe):
+            return self._program(segments, always)
+
+    def _program(self, segments: Segments, always: bool) -> str:
         self._target.reset_and_halt()
         if not always and self._holds(segments):
             return "held"
@@ -185,6 +193,17 @@ class PyocdSession:
         session, self._session = self._session, None
         if session is not None:
             _end(session)
+
+
+@contextlib.contextmanager
+def _alone(probe: DebugProbe) -> Iterator[None]:
+    """Keep a remote probe locked. pyOCD would ask for its lock at every transfer: three requests instead of one."""
+    probe.lock()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(*ERRORS):  # a server releases the lock of a connection that broke
+            probe.unlock()
 
 
 def _end(session: Session) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from pyocd.core.memory_map import FlashRegion, MemoryMap, RamRegion
 from pyocd.target.builtin.target_STM32F767xx import DBGMCU, FLASH_ALGO, STM32F767xx
 
-PAGE_SIZE = 0x400  # bytes in the buffer of the flash algorithm
+PAGE_SIZE = 0x4000  # bytes a call: the algorithm counts words, so it can take more than pyOCD's 1 Kbyte
+ALGORITHM = FLASH_ALGO | {"page_buffers": [0x2000_1000, 0x2000_1000 + PAGE_SIZE]}  # above its stack, in the DTCM
 
 
 def _sectors(start: int, number: int, size: int) -> FlashRegion:
@@ -20,7 +21,7 @@ def _sectors(start: int, number: int, size: int) -> FlashRegion:
         sector_size=size,
         page_size=PAGE_SIZE,
         is_boot_memory=start == 0x0800_0000,
-        algo=FLASH_ALGO,
+        algo=ALGORITHM,
     )
 
 

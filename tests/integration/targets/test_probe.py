@@ -73,6 +73,40 @@ def test_an_image_is_programmed_once_and_again_when_it_must_be(
         assert one.program(changed)
 
 
+class Counter:
+    """A relay before a probe server, which counts the requests of its clients by name."""
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.removeprefix("remote:").partition(":")
+        self._server = socket.create_connection((host, int(port)))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"remote:127.0.0.1:{self._listener.getsockname()[1]}"
+        self.requests: dict[str, int] = {}
+        threading.Thread(target=self._relay, daemon=True).start()
+
+    def _relay(self) -> None:
+        client, _ = self._listener.accept()
+        with client, self._server, client.makefile("rb") as asked, self._server.makefile("rb") as answered:
+            for line in asked:
+                name = json.loads(line)["request"]
+                self.requests[name] = self.requests.get(name, 0) + 1
+                self._server.sendall(line)
+                client.sendall(answered.readline())
+
+
+def test_programming_takes_few_requests_which_a_network_delays_one_by_one(
+    virtual_endpoints: VirtualEndpoints, process: ProbeProcess
+) -> None:
+    counter = Counter(virtual_endpoints("rp2040").probe or "")
+    with opened(PICO, counter.address, process) as one:
+        before = sum(counter.requests.values()), counter.requests["lock"]
+        assert one.program(Bytes((0x1000_0000, os.urandom(0x8000))))
+        spent = sum(counter.requests.values()) - before[0]
+        assert counter.requests["lock"] - before[1] == 1, "the lock is kept, not asked for at every transfer"
+    assert counter.requests["lock"] == counter.requests["unlock"]
+    assert spent < 8 * 2 * 60, "eight sectors of 4 KB: each is erased, and programmed by one call"
+
+
 def test_the_chip_is_asked_before_anything_is_erased(
     virtual_endpoints: VirtualEndpoints, process: ProbeProcess
 ) -> None:

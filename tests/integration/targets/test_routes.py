@@ -260,14 +260,14 @@ def test_the_catalogue_says_how_pyocd_connects_and_resets_and_a_pack_s_chip_is_h
 def test_a_target_is_derived_where_there_is_a_module_of_its_name_and_else_pyocd_s(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known: dict[str, Any] = dict.fromkeys(("nrf52840", "rp2040"), "pyOCD's")
+    known: dict[str, Any] = dict.fromkeys(("nrf52840", "rp2040", "mimxrt1060"), "pyOCD's")
     monkeypatch.setattr("pyocd.target.TARGET", known)
     for board in boards.names():
         pyocd_targets.register(boards.load(board).pyocd_target or "none")
-    assert known["rp2040"] == "pyOCD's"
-    ours = known["nrf52840"], known["stm32f746xg"], known["stm32h7b3xx"]
-    assert [target.__name__ for target in ours] == ["NRF52840", "STM32F746xG", "STM32H7B3xx"]
-    assert ours[1] is STM32F746xG
+    assert known["mimxrt1060"] == "pyOCD's"
+    ours = known["nrf52840"], known["rp2040"], known["stm32f746xg"], known["stm32h7b3xx"]
+    assert [target.__name__ for target in ours] == ["NRF52840", "RP2040", "STM32F746xG", "STM32H7B3xx"]
+    assert ours[2] is STM32F746xG
 
 
 @pytest.mark.parametrize(

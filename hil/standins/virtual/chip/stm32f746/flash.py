@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.core import Core
 from hil.standins.virtual.chip.fault import ModelFault
@@ -20,6 +18,7 @@ from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.registers import Block, Register
 
 BASE = 0x08000000
+ERASED = b"\xff" * 8
 KEYS = (0x45670123, 0xCDEF89AB)
 SECTORS = (0x8000,) * 4 + (0x20000,) + (0x40000,) * 3
 PG, SER, MER, STRT, LOCK, EOPIE = 1, 2, 4, 1 << 16, 1 << 31, 1 << 24
@@ -58,10 +57,11 @@ class Flash(Block):
         self._power = power
         self._log = log
         self.array = core.bytes["flash"]
+        self._bytes = self.array.data  # of single words, which numpy would take longer for
         self.timing_changed: Callable[[], None] = lambda: None
         self._keys = 0
         self._busy_until = 0
-        self._stored: tuple[int, np.ndarray] | None = None  # offset of the last store, and contents after it
+        self._stored: tuple[int, bytes] | None = None  # offset of the last store, and contents after it
 
     def reset(self) -> None:
         self._settle()
@@ -139,19 +139,19 @@ class Flash(Block):
         if self._clock.now < self._busy_until:  # the bus waits (RM0385, FLASH: standard programming)
             self._clock.wait_until(self._busy_until)
         offset = address - BASE
-        before = self.array[offset : offset + size].copy()
-        if (before != 0xFF).any():
+        before = bytes(self._bytes[offset : offset + size])
+        if before != ERASED[:size]:
             self._log(f"the flash at 0x{address:08X} is programmed without being erased")
         done = self._power.bytes_done(address, size)
-        after = before & np.frombuffer(value.to_bytes(size, "little"), np.uint8)
-        self._stored = offset, np.concatenate([after[:done], before[done:]])
+        after = (int.from_bytes(before, "little") & value).to_bytes(size, "little")
+        self._stored = offset, after[:done] + before[done:]
         self._take(UNIT_PS)
 
     def _settle(self) -> None:
         """Complete the last store: the array then has the programmed contents."""
         if self._stored is not None:
             offset, data = self._stored
-            self.array[offset : offset + data.size] = data
+            self._bytes[offset : offset + len(data)] = data
             self._stored = None
 
     def _take(self, duration: int) -> None:

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.core import Core
 from hil.standins.virtual.chip.fault import ModelFault
@@ -23,6 +21,7 @@ from hil.standins.virtual.chip.flash_power import FlashPower
 from hil.standins.virtual.chip.registers import Block, Register
 
 BASE, BANK_SIZE, SECTOR_SIZE, WORD_SIZE = 0x08000000, 0x100000, 0x2000, 16
+ERASED = b"\xff" * WORD_SIZE
 KEYS = (0x45670123, 0xCDEF89AB)
 WORD_PS, SECTOR_PS, BANK_PS = 140_000_000, 2_200_000_000, 10_000_000_000
 LOCK, PG, SER, BER, FW, START = 1, 2, 4, 8, 16, 32
@@ -95,6 +94,7 @@ class Flash(Block):
         self._core = core
         self._log = log
         self.array = core.bytes["flash"]
+        self._bytes = self.array.data  # of single flash words, which numpy would take longer for
         self.timing_changed: Callable[[], None] = lambda: None
         self._power = power
         for bank in (1, 2):
@@ -153,13 +153,15 @@ class Flash(Block):
         self.settle()
         self.value[f"CR{bank}"] = new & ~(FW | START)
         if new & FW and self._word is not None and self._bank_of(self._word) == bank:
-            self._data[:] = bytes(self._data[i] if self._filled >> i & 1 else 0xFF for i in range(WORD_SIZE))
+            for place in range(WORD_SIZE):
+                if not self._filled >> place & 1:
+                    self._data[place] = 0xFF
             self._program()
         if new & START:
             self._erase(bank, new)
         if not new & PG and self._word is not None and self._bank_of(self._word) == bank:
             self._drop_buffer()
-        programming = any(self.value[f"CR{b}"] & PG for b in (1, 2))
+        programming = bool((self.value["CR1"] | self.value["CR2"]) & PG)
         if programming != self._guarded:
             self._guarded = programming
             self._core.guard_writes("flash", self._store if programming else None)
@@ -196,7 +198,7 @@ class Flash(Block):
         word = offset & ~(WORD_SIZE - 1)
         if self._word is None:
             self._word = word
-            self._before = self.array[word : word + WORD_SIZE].tobytes()
+            self._before = bytes(self._bytes[word : word + WORD_SIZE])
             self._filled = 0
         elif self._word != word:
             self._drop_buffer()
@@ -218,20 +220,19 @@ class Flash(Block):
         word = self._word
         assert word is not None
         bank = self._bank_of(word)
-        if self._before != b"\xff" * WORD_SIZE:
+        if self._before != ERASED:
             self._log(f"the flash word at 0x{BASE + word:08X} is programmed without being erased")
             self._raise(bank, DBECCERR)
-        before = np.frombuffer(self._before, np.uint8)
-        result = before & np.frombuffer(bytes(self._data), np.uint8)
+        both = int.from_bytes(self._before, "little") & int.from_bytes(self._data, "little")
         done = self._power.bytes_done(BASE + word, WORD_SIZE)
-        self.array[word : word + WORD_SIZE] = np.concatenate([result[:done], before[done:]])
+        self._bytes[word : word + WORD_SIZE] = both.to_bytes(WORD_SIZE, "little")[:done] + self._before[done:]
         self._word = None
         self._core.code_changed()
         self._finish(bank, WORD_PS)
 
     def _drop_buffer(self) -> None:
         assert self._word is not None
-        self.array[self._word : self._word + WORD_SIZE] = np.frombuffer(self._before, np.uint8)
+        self._bytes[self._word : self._word + WORD_SIZE] = self._before
         self._word = None
 
     # status
