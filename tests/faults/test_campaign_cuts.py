@@ -85,6 +85,7 @@ def campaign(tmp_path: Path) -> Campaign:
     return Campaign(tmp_path)
 
 
+@pytest.mark.tier("nightly")
 def test_killed_stopped_and_gone_on_with(campaign: Campaign) -> None:
     process = campaign.begin("start", "c", *OPTIONS)
     campaign.wait_for_steps(process, 5)

@@ -55,6 +55,7 @@ def test_a_check_within_a_check_counts_once_and_a_request_not_at_all(monkeypatch
     assert (cost.checks_s, cost.calls, cost.trials_s, cost.trials) == (15.0, 2, 69.0, 1)
 
 
+@pytest.mark.tier("nightly")
 def test_the_line_is_printed_of_workers_too(tmp_path: Path) -> None:
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     (tmp_path / "test_one.py").write_text(TRIAL)

@@ -86,5 +86,6 @@ def test_every_phase_is_seen_and_training_has_rate_loss_and_time_left(folder: Pa
     assert re.search(r"test_mine\.py \. +\[100%\]", shown), "pytest's own line is whole"
 
 
+@pytest.mark.tier("nightly")
 def test_quiet_is_quiet(folder: Path) -> None:
     assert "stm32h7b3 cls1: " not in on_a_terminal(folder, "-q")

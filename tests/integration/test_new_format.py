@@ -58,6 +58,9 @@ def add_format(tree: Path) -> None:
         (tree / path).write_text("\n".join(lines))
 
 
+NIGHTLY = pytest.mark.tier("nightly")  # a second engine is compiled, twenty seconds
+
+
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the tree with the format in it."""
@@ -104,6 +107,7 @@ def test_the_page_has_the_steps() -> None:
         assert line.strip(" \\") in page
 
 
+@NIGHTLY
 def test_c_and_numpy_agree_in_every_step(said: dict[str, Any]) -> None:
     """Losses, signs, digests of what is trained, predictions and digests of the logits."""
     assert said["c"].keys() == said["numpy"].keys()
@@ -113,6 +117,7 @@ def test_c_and_numpy_agree_in_every_step(said: dict[str, Any]) -> None:
             assert by_c == by_numpy, f"{case}, after {step} steps"
 
 
+@NIGHTLY
 def test_every_step_moves_weights(said: dict[str, Any]) -> None:
     for case, steps in said["c"].items():
         digests = [step["digests"] for step in steps]
@@ -121,28 +126,34 @@ def test_every_step_moves_weights(said: dict[str, Any]) -> None:
     assert len(first) == 4 and all(before != after for before, after in zip(first, last, strict=True))
 
 
+@NIGHTLY
 def test_a_group_has_the_numbers_of_its_samples(said: dict[str, Any]) -> None:
     """Exponents are fixed."""
     assert said["c"]["a group"] == said["c"]["back-propagation"]
 
 
+@NIGHTLY
 def test_a_batch_may_come_in_parts(said: dict[str, Any]) -> None:
     assert said["parts"] == [step["digests"] for step in said["c"]["back-propagation"][1:]]
 
 
+@NIGHTLY
 def test_both_show_the_same_values_and_errors(said: dict[str, Any]) -> None:
     by_c, by_numpy = said["traces"]
     assert len(by_c) == 9 + 9 and by_c == by_numpy
 
 
+@NIGHTLY
 def test_host_and_engine_plan_the_same_memory(said: dict[str, Any]) -> None:
     assert len(said["plans"]) > 6 and all(by_host == by_engine for by_host, by_engine in said["plans"])
 
 
+@NIGHTLY
 def test_the_integer_loss_is_refused(said: dict[str, Any]) -> None:
     by_host, by_engine = said["integer loss"]
     assert "fixed16" in by_host and by_engine == [BAD_SETTING, LOSS]
 
 
+@NIGHTLY
 def test_wrong_files_are_refused_by_the_same_check(said: dict[str, Any]) -> None:
     assert said["files"] == [[[0, 9]] * 2, [[8, 12]] * 2, [[0, 9]] * 2, [[8, 5]] * 2]

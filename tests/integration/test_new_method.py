@@ -63,6 +63,9 @@ def add_method(tree: Path) -> None:
     subprocess.run([sys.executable, *GENERATE], cwd=tree, env=os.environ | {"PYTHONPATH": str(tree)}, check=True)
 
 
+NIGHTLY = pytest.mark.tier("nightly")  # a second engine is compiled, twenty seconds
+
+
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the tree with the method in it."""
@@ -111,6 +114,7 @@ def test_the_page_has_the_steps() -> None:
     assert " ".join(("python", *GENERATE)) in page
 
 
+@NIGHTLY
 def test_c_and_numpy_agree_in_every_step(said: dict[str, Any]) -> None:
     """Losses, digests of what is trained, predictions and digests of the logits."""
     assert said["c"].keys() == said["numpy"].keys()
@@ -120,6 +124,7 @@ def test_c_and_numpy_agree_in_every_step(said: dict[str, Any]) -> None:
             assert by_c == by_numpy, f"{case}, after {step} steps"
 
 
+@NIGHTLY
 def test_every_step_moves_weights(said: dict[str, Any]) -> None:
     for case, steps in said["c"].items():
         digests = [step["digests"] for step in steps]
@@ -129,28 +134,33 @@ def test_every_step_moves_weights(said: dict[str, Any]) -> None:
     assert len(first) == 10 and all(before != after for before, after in zip(first, last, strict=True))
 
 
+@NIGHTLY
 def test_one_sample_is_trained_as_mezo_does_it(said: dict[str, Any]) -> None:
     """MeZO has one query with two sides too; it reports other losses."""
     spsa, mezo = (said["c"][case] for case in ("one sample", "one sample, mezo"))
     assert [step["digests"] for step in spsa] == [step["digests"] for step in mezo]
 
 
+@NIGHTLY
 def test_a_batch_may_come_in_parts(said: dict[str, Any]) -> None:
     assert said["parts"]["digests"] == [step["digests"] for step in said["c"]["a batch"][1:]]
 
 
+@NIGHTLY
 def test_the_reference_names_the_weights_of_both_passes(said: dict[str, Any]) -> None:
     """A trial looks for the place of a difference with them."""
     from_weights, reported = said["passes"]
     assert from_weights == reported
 
 
+@NIGHTLY
 def test_host_and_engine_agree_on_memory_and_work(said: dict[str, Any]) -> None:
     assert said["plans"] and all(by_host == by_engine for by_host, by_engine in said["plans"])
     by_host, by_engine = said["parts"]["work"]
     assert by_host == by_engine
 
 
+@NIGHTLY
 def test_a_setting_that_it_does_not_take_is_refused(said: dict[str, Any]) -> None:
     assert said["refused"].keys() == FIELDS.keys()
     for name, (by_host, (code, field, _)) in said["refused"].items():

@@ -26,6 +26,7 @@ from hil.trial.recording import trial_record
 
 pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 Serve = Callable[[str], dict[str, Any]]
+NIGHTLY = pytest.mark.tier("nightly")
 BOARD, STEPS = "stm32h7b3", 2
 AWAKE_A = 0.095  # of the virtual board's core, whatever it does
 
@@ -95,6 +96,7 @@ def test_a_board_is_switched_off_and_on_and_its_phases_are_split(serve, tmp_path
     )
 
 
+@NIGHTLY
 def test_a_meter_that_sees_the_marker_rise_only_reads_the_window_whole(serve, tmp_path, monkeypatch) -> None:
     """It is to read on for longer than the board lives: its virtual time stands still behind the sleep."""
     outcome = run(serve("keysight-34465a"), tmp_path, monkeypatch)
@@ -110,7 +112,7 @@ def test_a_meter_that_sees_the_marker_rise_only_reads_the_window_whole(serve, tm
         assert capture.edges[0].t_s == pytest.approx(rise, abs=2 * capture.interval_s)
 
 
-@pytest.mark.parametrize("model", ["ppk2-source", "ppk2-ampere"])
+@pytest.mark.parametrize("model", [pytest.param("ppk2-source", marks=NIGHTLY), "ppk2-ampere"])
 def test_a_ppk2_reads_the_windows_within_its_declared_accuracy(serve, tmp_path, monkeypatch, model: str) -> None:
     """Driver and virtual instrument are by different hands: one from ppk2-api, one from the protocol."""
     pytest.importorskip("ppk2_api", reason="the driver needs the extra `ppk2`")
@@ -135,6 +137,7 @@ def test_readings_that_the_host_dates_block_on_a_virtual_board(serve, tmp_path, 
     assert outcome.energy is None
 
 
+@NIGHTLY
 def test_windows_between_two_falling_pulses_are_two_microseconds_longer(serve, tmp_path) -> None:
     said = serve("keithley-2450")
     board, image, prepared = boards.load(BOARD), image_of(BOARD), prepare(TrialSpec(BOARD, "cls1", steps=1))

@@ -65,6 +65,7 @@ def steps_of(board, log, preset, batch=1, steps=4):
         return [row.cycles for row in trial.outcome.steps]
 
 
+@NIGHTLY
 def test_a_dwt_counter_that_wraps_within_a_step(tmp_path):
     plain = steps_of("stm32f746", tmp_path / "plain", lambda target, step: None)
     total = plain[0]["total"]

@@ -51,6 +51,7 @@ def quick(tmp_path: Path) -> str:
     return compiler(tmp_path / "quick", f'exec {shutil.which("cc")} "$@" -O0')
 
 
+@NIGHTLY
 @needs_compiler
 def test_several_processes_build_it_once(tmp_path: Path) -> None:
     real = shutil.which("cc")
@@ -75,6 +76,7 @@ def test_another_version_of_the_compiler_builds_its_own(tmp_path: Path, quick: s
     assert len(files(tmp_path / "cache", ".so")) == 2
 
 
+@NIGHTLY
 @needs_compiler
 def test_a_compiler_that_is_cut_leaves_nothing(tmp_path: Path, quick: str) -> None:
     """It wrote half a library before it failed; the next one builds it."""
