@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from hil.history.nights import RunEntry
 from hil.history.queries import Series
 from hil.history.statistics import ChangePoint, Night, change_points
@@ -47,8 +49,14 @@ def changes_of(series: Sequence[Series], runs: Sequence[RunEntry]) -> list[Chang
         runs: all runs of the history, in the order of the nights.
     """
     place = {run.name: number for number, run in enumerate(runs)}
-    found = [Change(one, point) for one in series for point in change_points(nights_of(one, runs))]
+    found = [Change(one, point) for one in series if _varies(one) for point in change_points(nights_of(one, runs))]
     return sorted(found, key=lambda change: place[change.point.found.name], reverse=True)
+
+
+def _varies(series: Series) -> bool:
+    """Return whether a series may have a step: many are counts, which are the same for years."""
+    values = series.values[np.isfinite(series.values)]
+    return bool((values != values[:1]).any())
 
 
 def nights_of(series: Series, runs: Sequence[RunEntry]) -> list[Night]:
@@ -60,7 +68,8 @@ def nights_of(series: Series, runs: Sequence[RunEntry]) -> list[Night]:
             by_night.setdefault(night, []).append((value, uncertainty))
     return [
         Night(
-            runs[night].name, runs[night].commit or "", statistics.median(value for value, _ in found),
+            runs[night].name, runs[night].commit or "",
+            found[0][0] if len(found) == 1 else statistics.median(value for value, _ in found),
             found[0][1] if len(found) == 1 and math.isfinite(found[0][1]) else None,
         )
         for night, found in sorted(by_night.items())

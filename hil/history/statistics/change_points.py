@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,7 @@ SUPPORT = 3.0  # log likelihood below the best place at which a night still may 
 SHARPEST = 6.0  # the noise is taken to be at least this part of the change when its place is sought
 
 
-@dataclass(frozen=True)
-class Night:
+class Night(NamedTuple):
     """One night of a quantity.
 
     Attributes:
