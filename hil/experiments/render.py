@@ -15,6 +15,7 @@ from hil.experiments.charts import charts
 from hil.experiments.latex import as_latex
 from hil.experiments.summary import CellResult, Order, Summary
 from hil.record.atomic_write import write_atomic
+from hil.record.commit import short_commit
 
 CELL_FIELDS = (
     "data", "column", "row", "seeds", "mean", "spread", "paper", "right_signs", "chosen", "train_s", "steps_per_s",
@@ -159,6 +160,7 @@ def as_page(summary: Summary) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["short_commit"] = short_commit
     names = {"called": summary.table.called, "charts": charts(summary), "entry": entry, "brackets": brackets}
     names |= {"memory_title": MEMORY, "sparse": sparse_lines(summary)}
     return environment.get_template("experiment.html.j2").render(s=summary, order_in_words=order_in_words, **names)

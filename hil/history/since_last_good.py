@@ -12,6 +12,7 @@ from hil.history.nights import RunEntry
 from hil.history.queries import AskedEntry, History, Series, TrialEntry
 from hil.history.statistics import Result, difference, flakiness
 from hil.quantity import Provenance, Quantity
+from hil.record.commit import commit_range, whole_commit
 from hil.record.since_last_good import (
     ChangedFigure,
     ChangedWord,
@@ -55,11 +56,12 @@ def since_last_good(history: History, uid: str) -> SinceLastGood:
     if good is not None:
         theirs = [trial for trial in trials if trial.run_id == good.number]
         pairs = _pairs(theirs, ours)
-        ends = good.commit or "", tonight.commit or ""
         words = [*_verdicts(asked, good, tonight), *(word for pair in pairs for word in _digests(*pair))]
         figures = _figures(pairs, series)
-        found["good"] = GoodNight(run=good.name, time=good.started.isoformat() if good.started else "", commit=ends[0])
-        found |= {"commits": "..".join(ends) if all(ends) and ends[0] != ends[1] else "", "compared": len(pairs)}
+        found["good"] = GoodNight(
+            run=good.name, time=good.started.isoformat() if good.started else "", commit=good.commit or ""
+        )
+        found |= {"commits": commit_range(good.commit, tonight.commit), "compared": len(pairs)}
         found |= {"words": words, "figures": figures, "sentence": _sentence(len(pairs), words, figures)}
     found["flaky"] = _flaky(history, asked, trials, tonight, place)
     found["histories"] = _histories(ours, trials, series, place)
@@ -160,7 +162,7 @@ def _flaky(
     history: History, asked: Sequence[AskedEntry], trials: Sequence[TrialEntry], tonight: RunEntry, place: int
 ) -> list[FlakyTest]:
     """Return the flaky tests of this run, the worst first. An expected failure is as it should be, and left out."""
-    nights, commits = history.nights(), {run.number: run.commit or "" for run in history.runs}
+    nights, commits = history.nights(), {run.number: whole_commit(run.commit) for run in history.runs}
     stages = {(trial.run_id, trial.test): trial.stage for trial in trials if trial.stage}
     ours = {(test.test, test.board) for test in asked if test.run_id == tonight.number}
     results: dict[tuple[str, str | None], list[Result]] = {}

@@ -34,7 +34,13 @@ class RunFacts(TypedDict):
     ]
     bench: NotRequired[Annotated[str, Field(description="name of the bench, from rig.toml")]]
     time: Annotated[str, Field(description="time of the start in UTC")]
-    commit: Annotated[str | None, Field(description="git commit of the folder that the run was started in")]
+    commit: Annotated[
+        str | None,
+        Field(
+            description="git commit of the folder that the run was started in, followed by `+` if tracked files other "
+            "than rig.toml differ from it"
+        ),
+    ]
     versions: Annotated[
         Named[str], Field(description="versions of trainrig, Python and the packages that figures depend on")
     ]

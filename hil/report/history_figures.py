@@ -15,6 +15,7 @@ from hil.history.changes import Change, nights_of
 from hil.history.nights import RunEntry
 from hil.history.queries import Series
 from hil.history.statistics import change_points
+from hil.record.commit import short_commit
 from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, Figure, Trace, axis, field, styled, vertical_line
 from hil.report.trial_figures import packed
 
@@ -79,7 +80,7 @@ def history_figure(drawn: Sequence[OverNights], runs: Sequence[RunEntry], nights
 
 def night_name(run: RunEntry) -> str:
     """Return the time and commit of a run for the label of a point. Plotly takes tags for marks: they are escaped."""
-    return html.escape(f"{_day(run)} {run.name}{', commit ' + run.commit[:12] if run.commit else ''}")
+    return html.escape(f"{_day(run)} {run.name}{', commit ' + short_commit(run.commit) if run.commit else ''}")
 
 
 def _day(run: RunEntry) -> str:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
 from hil.record import Run, read_run, write_atomic
+from hil.record.commit import short_commit
 from hil.record.safe_paths import safe_folder
 from hil.report import formats
 from hil.report.damage import damage_reported
@@ -116,7 +117,7 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         bytecode_cache=COMPILED,
     )
-    found.filters |= {name: getattr(formats, name) for name in FILTERS}
+    found.filters |= {name: getattr(formats, name) for name in FILTERS} | {"short_commit": short_commit}
     found.globals |= {"script": script, "allowed": allowed}
     return found
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 
+from hil.record.commit import short_commit
 from hil.report.judgement import Problem
 from hil.report.overview import ORDER
 from hil.summary.one_line import one_line
 from hil.summary.summary import Summary
 from hil.summary.words import (
-    COMMIT,
     budget_words,
     change_words,
     cost_words,
@@ -87,7 +87,7 @@ def _problem(problem: Problem) -> str:
 
 
 def _origin(summary: Summary) -> str:
-    commit = f", commit {code(summary.commit[:COMMIT])}" if summary.commit else ""
+    commit = f", commit {code(short_commit(summary.commit))}" if summary.commit else ""
     unjudged = unjudged_words(summary)
     return (
         f"Run {code(summary.run)}{commit}, {duration(summary.seconds)}. "

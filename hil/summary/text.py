@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from hil.record.commit import short_commit
 from hil.summary.one_line import one_line
 from hil.summary.summary import Summary
-from hil.summary.words import COMMIT, budget_words, cost_words, duration, fault, reality_words, unjudged_words
+from hil.summary.words import budget_words, cost_words, duration, fault, reality_words, unjudged_words
 
 MOST_LINES = 10
 WIDTH, LONGEST_LINK = 200, 2000  # characters of a line
@@ -46,7 +47,7 @@ def _budgets(summary: Summary) -> list[str]:
 
 
 def _origin(summary: Summary) -> str:
-    commit = f", commit {summary.commit[:COMMIT]}" if summary.commit else ""
+    commit = f", commit {short_commit(summary.commit)}" if summary.commit else ""
     unjudged = unjudged_words(summary)
     steps = f"{summary.steps_compared:,} steps compared bit for bit"
     return f"Run {summary.run}{commit}, {duration(summary.seconds)}, {steps}.{f' {unjudged}.' if unjudged else ''}"

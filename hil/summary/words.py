@@ -10,8 +10,6 @@ from hil.report.judgement import Problem
 from hil.report.overview import Cost
 from hil.summary.summary import REALITIES, MissedBudget, Summary
 
-COMMIT = 12  # characters of a commit
-
 
 def fault(problem: Problem) -> str:
     """Return the verdict and what is at fault, such as `blocked, rig, stage flash`."""

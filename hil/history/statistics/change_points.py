@@ -11,6 +11,7 @@ import numpy as np
 
 from hil.history.statistics.rank_test import MOST_BEFORE, WINDOWS, level, most_inversions
 from hil.history.statistics.spread import median_of, spread
+from hil.record.commit import commit_range
 
 MARGIN = 2.0  # standard uncertainties: nights of unlike uncertainty that are nearer than this do not count
 CAP = 4.5  # most that a night says about where the change was: a night three standard deviations off may be an outlier
@@ -63,8 +64,7 @@ class ChangePoint:
     @property
     def commits(self) -> str:
         """The range of commits for `git log`; empty if a commit is unknown, or both nights tested the same."""
-        ends = self.last_before.commit, self.first_after.commit
-        return "..".join(ends) if all(ends) and ends[0] != ends[1] else ""
+        return commit_range(self.last_before.commit, self.first_after.commit)
 
 
 def change_points(nights: Sequence[Night]) -> list[ChangePoint]:

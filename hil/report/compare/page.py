@@ -10,6 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hil.record import write_atomic
+from hil.record.commit import short_commit
 from hil.report.compare.comparison import Comparison, Pair
 from hil.report.compare.sides import Taken
 from hil.report.compare.texts import figure_cells, title
@@ -52,8 +53,10 @@ def _view(pair: Pair, number: int) -> dict[str, Any]:
 
 
 def _facts(facts: Mapping[str, Any]) -> str:
+    if not facts:
+        return "its run is not there"
     commit = str(facts.get("commit") or "")
-    return f"run {facts['id']}{', commit ' + commit[:12] if commit else ''}" if facts else "its run is not there"
+    return f"run {facts['id']}{', commit ' + short_commit(commit) if commit else ''}"
 
 
 def _losses(one: Taken) -> tuple[np.ndarray, np.ndarray] | None:

@@ -1,5 +1,6 @@
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -8,6 +9,7 @@ import pytest
 
 from hil.errors import RigError
 from hil.record import AskedTest, RunWriter, TrialWriter, read_run, schema
+from hil.record.commit import commit_range, short_commit, whole_commit
 from hil.record.origin import origin
 from hil.trial.difference import Difference
 from hil.trial.outcome import Outcome
@@ -191,3 +193,38 @@ def test_the_commit_is_null_outside_a_checkout_and_without_git(tmp_path, monkeyp
     if path is not None:
         monkeypatch.setenv("PATH", path)
     assert origin()["commit"] is None
+
+
+def test_the_commit_has_a_plus_if_what_is_tested_differs_from_it(tmp_path, monkeypatch):
+    def git(*arguments):
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        return subprocess.run(["git", *who, *arguments], check=True, capture_output=True, text=True).stdout.strip()
+
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q")
+    for name in ("method.py", "rig.toml"):
+        (tmp_path / name).write_text("as committed")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    head = git("rev-parse", "HEAD")
+    (tmp_path / "rig.toml").write_text("my bench")
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "results.json").write_text("{}")
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path / "folder")
+    assert origin()["commit"] == head
+    (tmp_path / "method.py").write_text("changed")
+    assert origin()["commit"] == head + "+"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [("a", "b", "a..b"), ("a+", "b+", "a..b"), ("a", "a+", ""), ("a", "a", ""), ("", "b", ""), (None, "b", "")],
+)
+def test_a_range_of_commits_is_one_for_git_log(before, after, expected):
+    assert commit_range(before, after) == expected
+
+
+def test_a_short_commit_keeps_its_plus():
+    assert [short_commit("0123456789abcdef" + end) for end in ("", "+")] == ["0123456789ab", "0123456789ab+"]
+    assert [whole_commit(each) for each in ("a", "a+", None)] == ["a", "", ""]
