@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
@@ -16,6 +15,8 @@ from rich.console import Console
 from hil import boards
 from hil.arguments import positive_count
 from hil.bounded_read import read_json
+from hil.cluster import Workers
+from hil.cluster.options import add_workers, workers_of
 from hil.data import load
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError
@@ -65,7 +66,8 @@ def main(arguments: list[str]) -> int:
     out: Path = options.out or Path("reports") / "experiments" / table.name
     console = Console()
     if not options.certify_only:
-        train(table, out, options.jobs, options.resume, console)
+        with workers_of(options, lambda line: console.print(line, highlight=False)) as workers:
+            train(table, out, workers, options.resume, console)
     _all_complete(table, out)
     kept = _kept(out) if options.resume else []
     summary = certified(table, out, board, on_bench, console, kept)
@@ -114,7 +116,7 @@ def _pmt_costs(options: argparse.Namespace) -> int:
     return 0 if passed else EXIT_FAILED
 
 
-def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) -> None:
+def train(table: Table, out: Path, workers: Workers, resume: bool, console: Console) -> None:
     """Train all runs of a table into out/runs, and write the table after each stage.
 
     Raises:
@@ -124,7 +126,8 @@ def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) ->
     if runs.is_dir() and any(runs.iterdir()) and not resume:
         raise RigError(f"{out} holds an experiment already: add --resume to continue it, or choose another --out.")
     _make_folders(table.runs, runs)
-    with RunLines(console) as lines, Pool(jobs, lines) as pool:
+    with RunLines(console) as lines:
+        pool = Pool(workers, lines)
         for stage in table.stages:
             pool.train(runs / run.name for run in stage)
             _grow_grids(table, runs, pool)
@@ -190,8 +193,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--batch", type=positive_count, metavar="B", help="samples per step (default: the paper's)")
     board = f"board for the certificates (default: {BOARD}), and for the costs of fqt-*, pmt-* (default: the paper's)"
     add("--board", metavar="NAME", help=board)
-    cores = os.cpu_count() or 1
-    add("--jobs", type=positive_count, default=cores, metavar="N", help="parallel runs (default: one per core)")
+    add_workers(parser)
     add_paper_options(parser)
     add("--out", type=Path, metavar="DIR", help="folder (default: reports/experiments/NAME)")
     add("--resume", action="store_true", help="continue the experiment in the folder")
