@@ -11,11 +11,11 @@ from hil.cluster.workers import Workers
 from hil.errors import RigError
 
 
-def add_workers(parser: argparse.ArgumentParser) -> None:
-    """Add `--jobs` and `--scheduler`."""
-    jobs = "worker processes of this computer (default: one per core)"
+def add_workers(parser: argparse.ArgumentParser, of: str = "") -> None:
+    """Add `--jobs` and `--scheduler`; `of` begins their help, where not all of a command spreads work."""
+    jobs = f"{of}worker processes of this computer (default: one per core)"
     parser.add_argument("--jobs", type=positive_count, metavar="N", help=jobs)
-    scheduler = "work on the workers of this Dask scheduler, tls://HOST:PORT (default: on this computer)"
+    scheduler = f"{of}work on the workers of this Dask scheduler, tls://HOST:PORT (default: on this computer)"
     parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
 
 

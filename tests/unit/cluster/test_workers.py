@@ -121,3 +121,13 @@ def test_an_address_that_is_refused(address: str, said: str) -> None:
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:8786", "tls://lab:8786"])
 def test_an_address_that_is_taken(address: str) -> None:
     Workers(1, address)
+
+
+def test_an_error_with_a_stage_comes_back_whole() -> None:
+    import pickle
+
+    from hil.errors import Blocked
+
+    sent = Blocked("energy", "no windows.")
+    found = pickle.loads(pickle.dumps(sent))
+    assert (type(found), str(found), found.stage, found.reason) == (Blocked, str(sent), "energy", "no windows.")
