@@ -43,6 +43,12 @@ def start(jobs: int) -> Any:
         )
 
 
+def quiet() -> None:
+    """Keep the log of Dask, which is imported, from the terminal: what matters of it is told in sentences."""
+    for name in [name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 def dask_setup(worker: Any) -> None:
     """Leave Ctrl-C to the process that started the workers: it ends them. Dask calls this in each of them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 import re
 import socket
 import ssl
@@ -12,7 +11,7 @@ from typing import Any
 
 from hil.errors import RigError, message_of
 
-ANSWER_S = 5.0  # for a scheduler to accept a connection, and to begin to talk
+ANSWER_S = 30.0  # for a scheduler to accept a connection, and to begin to talk
 TLS = "distributed.comm.tls"
 SETTINGS = f"{TLS}.ca-file, {TLS}.client.cert and {TLS}.client.key"
 
@@ -41,7 +40,6 @@ def connect(address: str) -> Any:
     from distributed import Client
     from distributed.security import Security
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         security: Any = Security()
         context = security.get_connection_args("client")["ssl_context"] if address.startswith("tls") else None

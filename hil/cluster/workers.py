@@ -110,11 +110,12 @@ class Workers:
     def _begin(self) -> None:
         if self.begun:
             return
+        from distributed import Client
+
+        local.quiet()
         if self._scheduler is not None:
             self._client = remote.connect(self._scheduler)
             return
-        from distributed import Client
-
         self._cluster = local.start(self._jobs)
         self._client = Client(self._cluster, set_as_default=False)
 

@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     boards.load(board)
     out: Path = options.out or Path("reports") / "experiments" / table.name
     console = Console()
-    with workers_of(options, lambda line: console.print(line, highlight=False)) as workers:
+    with workers_of(options, partial(console.print, highlight=False, soft_wrap=True)) as workers:
         if not options.certify_only:
             train(table, out, workers, options.resume, console)
         _all_complete(table, out)
