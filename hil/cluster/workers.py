@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from queue import Empty, Queue
 from types import TracebackType
 from typing import Any
@@ -102,6 +103,23 @@ class Workers:
                 self._return()
             else:
                 yield task, result
+
+    def in_order(self, tasks: Iterable[Task], resource: str = CORE) -> Iterator[Any]:
+        """Yield the results in the order of their tasks, each as soon as those before it are there.
+
+        Raises:
+            RigError: as `run`; or a task failed.
+        """
+        numbered = (replace(task, tag=number) for number, task in enumerate(tasks))
+        done: dict[int, Any] = {}
+        following = 0
+        for task, result in self.run(numbered, resource):
+            if isinstance(result, Failure):
+                raise RigError(f"{task.name} could not be carried out ({result.reason})")
+            done[task.tag] = result
+            while following in done:
+                yield done.pop(following)
+                following += 1
 
     def go_on(self, task: Task) -> None:
         """Add a task to those that `run` is taking, before the others."""

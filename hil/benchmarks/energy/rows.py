@@ -14,7 +14,7 @@ from hil.benchmarks.energy.random_case import RANGES_ITSELF, Case, algorithm, co
 from hil.benchmarks.energy.trial import Judged, run
 from hil.benchmarks.energy.virtual_meters import KEYS, drivable
 from hil.benchmarks.rows import show
-from hil.cluster import Failure, Task, Workers
+from hil.cluster import Task, Workers
 from hil.energy.data_sheet import DataSheet, load_data_sheet
 from hil.errors import Blocked, RigError, close_matches
 
@@ -124,36 +124,18 @@ def rows(keys: Sequence[str], trials: int, workers: Workers) -> Iterator[Row]:
         RigError: as `requests`; a trial could not be carried out; or none of a row has a result.
     """
     wanted = list(requests(keys, trials))
-    found: list[list[Judged | Blocked]] = [[] for _ in wanted]
-    done: dict[tuple[int, int], list[Judged | Blocked]] = {}
-    place = 0
-    for task, some in workers.run(_task(*request, *at) for at, request in _parts(wanted)):
-        if isinstance(some, Failure):
-            raise RigError(f"{task.name} could not be carried out ({some.reason})")
-        done[task.tag] = some
-        while place < len(wanted):
-            while (part := done.pop((place, len(found[place])), None)) is not None:
-                found[place] += part
-            key, case, count = wanted[place]
-            if len(found[place]) < count:
-                break
-            for number, one in enumerate(found[place]):
-                if isinstance(one, Blocked):
-                    print(f"{key}, {case}, trial {number}: {one}", file=sys.stderr)
-            yield summary(key, case, found[place])
-            place += 1
+    parts = workers.in_order(_task(*request, first) for request in wanted for first in range(0, request[2], PART))
+    for key, case, count in wanted:
+        found = [one for _ in range(0, count, PART) for one in next(parts)]
+        for number, one in enumerate(found):
+            if isinstance(one, Blocked):
+                print(f"{key}, {case}, trial {number}: {one}", file=sys.stderr)
+        yield summary(key, case, found)
 
 
-def _parts(wanted: Sequence[tuple[str, str, int]]) -> Iterator[tuple[tuple[int, int], tuple[str, str, int]]]:
-    """Yield the place of each row with the first of some trials of it, and the row."""
-    for place, request in enumerate(wanted):
-        for first in range(0, request[2], PART):
-            yield (place, first), request
-
-
-def _task(key: str, case: str, trials: int, place: int, first: int) -> Task:
+def _task(key: str, case: str, trials: int, first: int) -> Task:
     numbers = range(first, min(first + PART, trials))
-    return Task(f"{key}, {case}, trials {numbers[0]} to {numbers[-1]}", judged, (key, case, numbers), (place, first))
+    return Task(f"{key}, {case}, trials {numbers[0]} to {numbers[-1]}", judged, (key, case, numbers))
 
 
 def main(keys: Sequence[str], trials: int, as_json: bool, workers: Workers) -> int:

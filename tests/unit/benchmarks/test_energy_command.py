@@ -14,6 +14,7 @@ pytest.importorskip("llvmlite", reason="virtual instruments are of the extra `vi
 from hil.benchmarks.energy import rows as energy_rows
 from hil.benchmarks.energy.rows import ALGORITHM, WITHIN, judged, summary
 from hil.benchmarks.energy.trial import Judged
+from hil.cluster import CORE, Workers
 from hil.cluster.task import carry_out
 from hil.errors import Blocked, RigError
 from hil.standins.virtual.meter.keysight_34465a import VirtualKeysight34465A
@@ -70,10 +71,10 @@ def test_trials_that_give_nothing_are_counted_and_all_of_them_are_an_error(monke
         summary("lpm01a", WITHIN, [Blocked("energy", "no")])
 
 
-class Inline:
+class Inline(Workers):
     """Workers that are this process, and answer the last task first."""
 
-    def run(self, tasks):
+    def run(self, tasks, resource=CORE):
         for task in reversed(list(tasks)):
             call, arguments = pickle.loads(pickle.dumps((task.call, task.arguments)))
             yield task, carry_out(call, arguments, None)
@@ -89,7 +90,7 @@ def test_parts_of_rows_come_in_any_order_and_give_the_rows_of_one_part(monkeypat
         return right(sheet, case, number, seed)
 
     monkeypatch.setattr(energy_rows, "try_once", third_is_blocked)
-    found = list(energy_rows.rows(["lpm01a"], 5, Inline()))
+    found = list(energy_rows.rows(["lpm01a"], 5, Inline(1)))
     wanted = list(energy_rows.requests(["lpm01a"], 5))
     assert [(one.meter, one.case) for one in found] == [one[:2] for one in wanted] and len(found) == 3
     for one, (key, case, trials) in zip(found, wanted, strict=True):
@@ -100,4 +101,4 @@ def test_parts_of_rows_come_in_any_order_and_give_the_rows_of_one_part(monkeypat
 def test_a_trial_that_cannot_be_carried_out_is_named(monkeypatch):
     monkeypatch.setattr(energy_rows, "try_once", lambda *_: 1 / 0)
     with pytest.raises(RigError, match="lpm01a, .*, trials 0 to 1 could not be carried out .ZeroDivisionError"):
-        list(energy_rows.rows(["lpm01a"], 2, Inline()))
+        list(energy_rows.rows(["lpm01a"], 2, Inline(1)))

@@ -34,6 +34,21 @@ def test_results_come_with_their_tasks_and_failures_in_one_sentence(workers: Wor
     assert stumbled.reason == "ZeroDivisionError: in the middle" and "in stumble" in stumbled.traceback
 
 
+def test_results_in_the_order_of_their_tasks(workers: Workers, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    tasks = [Task("waits", calls.wait_for, (str(gate),)), Task("sum", calls.add, (1, 2))]
+    tasks.append(Task("opens", calls.note, (str(tmp_path), "gate")))
+
+    def opened() -> Iterator[Task]:
+        yield from tasks
+        gate.touch()  # the third is asked for when the second has ended
+
+    results = list(workers.in_order(opened()))
+    assert results[:2] == ["done", 3] and len(results) == 3
+    with pytest.raises(RigError, match=r"refused could not be carried out \(not that: do something else\.\)"):
+        list(workers.in_order([Task("refused", calls.refuse, ("not that",))]))
+
+
 def test_a_task_goes_on_before_others_begin(workers: Workers) -> None:
     first = [Task("first", calls.add, (number, 0), number) for number in range(6)]
     order = []
