@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -146,3 +148,14 @@ def test_an_error_with_a_stage_comes_back_whole() -> None:
     sent = Blocked("energy", "no windows.")
     found = pickle.loads(pickle.dumps(sent))
     assert (type(found), str(found), found.stage, found.reason) == (Blocked, str(sent), "energy", "no windows.")
+
+
+def test_a_command_without_tasks_does_not_wait_for_dask() -> None:
+    """Its import takes most of a second, and more for the certificates."""
+    program = (
+        "import sys; from hil.cluster.options import Workers\n"
+        "with Workers(2) as some: assert not list(some.run([]))\n"
+        "assert not {'dask', 'distributed', 'cryptography', 'tornado'} & set(sys.modules)"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr

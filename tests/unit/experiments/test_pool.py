@@ -15,6 +15,7 @@ from hil.experiments import pool
 from hil.experiments.curve import EpochRow, complete, read_curve
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
+from hil.experiments.slices import keep, request, train_slice
 from hil.experiments.train import Training
 
 from .folders import same
@@ -71,6 +72,15 @@ def test_slices_on_two_workers_give_the_same_bits_and_a_rerun_computes_nothing(
     with Workers(1) as idle:
         Pool(idle, again).train(there)
         assert not again.said and not idle.begun
+
+
+def test_the_curve_is_written_after_what_it_stands_for(begun) -> None:
+    folder = begun(epochs=1)
+    trained = train_slice(*request(folder), 60.0)
+    (folder / "epoch-001.npz").mkdir()  # which cannot be written
+    with pytest.raises(OSError):
+        keep(folder, trained)
+    assert not read_curve(folder) and not list(folder.glob("*.part"))
 
 
 def test_one_that_fails_is_named_and_the_others_train(begun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
