@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import tempfile
 from typing import Any
 
 from hil.cluster.task import CORE
@@ -20,8 +21,8 @@ CONFIGURATION = {
 }
 
 
-def start(jobs: int) -> Any:
-    """Return a `distributed.LocalCluster` with so many workers, each with one core."""
+def start(jobs: int, folder: str) -> Any:
+    """Return a `distributed.LocalCluster` with so many workers, each with one core; their files are in a folder."""
     import dask
     from distributed import LocalCluster
     from distributed.security import Security
@@ -35,6 +36,7 @@ def start(jobs: int) -> Any:
             protocol="tls://",
             security=Security.temporary(),
             resources={CORE: 1},
+            local_directory=folder,  # Dask's own is one for all users
             memory_limit=0,  # the system's own limits hold
             silence_logs=logging.CRITICAL,
             dashboard_address=None,
@@ -50,5 +52,10 @@ def quiet() -> None:
 
 
 def dask_setup(worker: Any) -> None:
-    """Leave Ctrl-C to the process that started the workers: it ends them. Dask calls this in each of them."""
+    """Set up a worker's process; Dask calls this in each of them.
+
+    Ctrl-C is left to the process that started the workers, which ends them. What a task leaves behind when its worker
+    is killed is in the worker's folder, which is deleted too.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tempfile.tempdir = worker.local_directory

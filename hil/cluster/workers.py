@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from queue import Empty, Queue
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
@@ -36,6 +37,7 @@ class Workers:
         self._jobs, self._say = jobs, say
         self._scheduler = None if scheduler is None else remote.checked(scheduler)
         self._cluster: Any = None
+        self._folder: TemporaryDirectory[str] | None = None
         self._client: Any = None
         self._next: deque[Task] = deque()
         self._running: dict[int, tuple[Task, Any]] = {}  # with their futures, by `id` of these
@@ -50,6 +52,8 @@ class Workers:
             self._client.close()
         if self._cluster is not None:
             self._cluster.close()
+        if self._folder is not None:
+            self._folder.cleanup()
         self._client = self._cluster = None
 
     @property
@@ -134,7 +138,8 @@ class Workers:
         if self._scheduler is not None:
             self._client = remote.connect(self._scheduler)
             return
-        self._cluster = local.start(self._jobs)
+        self._folder = TemporaryDirectory(prefix="trainrig-", ignore_cleanup_errors=True)
+        self._cluster = local.start(self._jobs, self._folder.name)
         self._client = Client(self._cluster, set_as_default=False)
 
     def _await(self, resource: str) -> None:

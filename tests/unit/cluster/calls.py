@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -16,6 +17,15 @@ def add(one: int, other: int) -> int:
 
 def environment(name: str) -> str | None:
     return os.environ.get(name)
+
+
+def place() -> str:
+    """Return the folder of the worker, which is also that of its temporary files."""
+    from distributed import get_worker
+
+    own: str = get_worker().local_directory
+    assert tempfile.gettempdir() == own
+    return own
 
 
 def refuse(why: str) -> None:

@@ -77,6 +77,12 @@ def test_a_task_that_kills_its_workers_is_named(tmp_path: Path, monkeypatch: pyt
     assert task.name == "deadly" and failure.reason.startswith("its worker died, 1 of 1 times: "), failure
 
 
+def test_their_files_are_in_a_folder_of_this_user(workers: Workers) -> None:
+    [(_, place)] = workers.run([Task("place", calls.place, ())])
+    [own] = [parent for parent in Path(place).parents if parent.name.startswith("trainrig-")]
+    assert own.stat().st_mode & 0o77 == 0
+
+
 def test_they_listen_on_loopback_only_and_compute_with_one_thread(workers: Workers) -> None:
     [(_, threads)] = workers.run([Task("threads", calls.environment, ("OPENBLAS_NUM_THREADS",))])
     assert threads == "1"
