@@ -41,6 +41,10 @@ class Blocked(RigError):
         self.stage = stage
         self.reason = printable(reason)
 
+    def __reduce__(self) -> tuple[type[Blocked], tuple[str, str]]:
+        """Give pickle both arguments, of which an exception keeps only the message."""
+        return type(self), (self.stage, self.reason)
+
 
 class DeviceFault(RigError):
     """The device under test is wrong: it faulted, refused a valid request, or its arithmetic differs."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hil import __version__
 from hil.arguments import add_rig, positive_count
+from hil.cluster.options import add_workers, workers_of
 from hil.errors import RigError
 
 COMMANDS = {  # in the order of `hil --help`
@@ -116,6 +117,7 @@ def _add_options(parsers: dict[str, argparse.ArgumentParser]) -> None:
     bench.add_argument("--trials", type=positive_count, default=100, metavar="N", help=text)
     text = "energy: only this meter (repeatable)"
     bench.add_argument("--meter", action="append", default=[], metavar="KEY", help=text)
+    add_workers(bench, "energy: ")
     bench.add_argument("--board", default="stm32h7b3", help="board to run on (default: stm32h7b3)")
     for name in ("bench", "devices", "doctor"):
         parsers[name].add_argument("--json", action="store_true", help="print rows as JSON")
@@ -135,7 +137,8 @@ def _run_here(options: argparse.Namespace) -> int:
         from hil.benchmarks import energy, kernels, rig, stream
 
         if options.what == "energy":
-            return energy.main(options.meter, options.trials, options.json)
+            with workers_of(options, lambda line: print(line, file=sys.stderr)) as workers:
+                return energy.main(options.meter, options.trials, options.json, workers)
         if options.what == "rig":
             return rig.main(options.board, options.json)
         return (kernels if options.what == "kernels" else stream).main(options.json)

@@ -103,24 +103,60 @@ def trial_of(segment: Segment, board: str, runs: Path) -> TrialSpec:
     )
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """What a board made of a segment."""
+
+    reality: str | None
+    verdict: str
+    reason: str
+    steps: int  # compared
+    final_digests: tuple[int, ...]
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> Repeated:
+        """Return what a certificate needs of a trial."""
+        return cls(outcome.reality, outcome.verdict, outcome.reason, len(outcome.steps), outcome.final_digests)
+
+
 def certify(segment: Segment, board: str, runs: Path, folder: Path, run_trial: RunTrial) -> Certificate:
     """Repeat a segment on a board; arguments as for `trial_of`, and a folder for the logs of the trial.
 
     Raises:
         RigError: a checkpoint is missing, or the request is wrong.
     """
-    run, spec = segment.run, trial_of(segment, board, runs)
-    noted = _noted(segment, runs)
+    spec = trial_of(segment, board, runs)
     folder.mkdir(parents=True, exist_ok=True)
-    outcome = run_trial(spec, folder)
-    verdict, reason, done = outcome.verdict, outcome.reason, len(outcome.steps)
-    if verdict == "pass" and (done != segment.steps or outcome.final_digests != noted):
+    return certificate_of(segment, spec, runs, Repeated.of(run_trial(spec, folder)))
+
+
+def one_by_one(
+    segments: Sequence[Segment], board: str, runs: Path, logs: Path, run_trial: RunTrial
+) -> Iterator[tuple[Segment, Certificate]]:
+    """Yield the certificate of each segment; the logs of each trial are in a folder below `logs`.
+
+    Raises:
+        RigError: as `certify`.
+    """
+    for segment in segments:
+        yield segment, certify(segment, board, runs, logs / segment.name, run_trial)
+
+
+def certificate_of(segment: Segment, spec: TrialSpec, runs: Path, repeated: Repeated) -> Certificate:
+    """Compare what a board made of the trial of a segment with what the experiment recorded.
+
+    Raises:
+        RigError: a checkpoint is missing.
+    """
+    run, noted = segment.run, _noted(segment, runs)
+    verdict, reason, done = repeated.verdict, repeated.reason, repeated.steps
+    if verdict == "pass" and (done != segment.steps or repeated.final_digests != noted):
         last = spec.first_step + segment.steps - 1
         verdict = "fail"
         reason = f"board and reference agree, but their weights after step {last} differ from those of the experiment."
     identity = (run.name, run.data, run.column, run.variant, run.seed)
-    place = segment.epoch, spec.first_step, done, board
-    return Certificate(*identity, *place, outcome.reality, verdict, reason, step_digest(noted))
+    place = segment.epoch, spec.first_step, done, spec.board
+    return Certificate(*identity, *place, repeated.reality, verdict, reason, step_digest(noted))
 
 
 def _noted(segment: Segment, runs: Path) -> tuple[int, ...]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,13 @@ from rich.console import Console
 from hil import boards
 from hil.arguments import positive_count
 from hil.bounded_read import read_json
+from hil.cluster import Workers
+from hil.cluster.options import add_workers, workers_of
 from hil.data import load
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError
-from hil.experiments.certify import Certificate, RunTrial, certify, segments
+from hil.experiments.certify import Certificate, Segment, one_by_one, segments
+from hil.experiments.certify_on_workers import certificates, on_bench, resource_of
 from hil.experiments.choice import outdated
 from hil.experiments.cost_files import PAGE
 from hil.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
@@ -41,13 +44,11 @@ from hil.experiments.summary import Summary, summarise
 from hil.experiments.table import Table
 from hil.record.atomic_write import write_atomic
 from hil.record.origin import origin
-from hil.rig import Rig
-from hil.rig_toml import read_bench
-from hil.trial import TrialSpec, run_trial
-from hil.trial.outcome import Outcome
 
 EXIT_FAILED = 1
 CERTIFICATES, BOARD = "certificates.json", "stm32h7b3"
+# Repeats segments on a board; the other arguments are the folder of the runs, and one for the logs.
+Repeat = Callable[[Sequence[Segment], str, Path, Path], Iterator[tuple[Segment, Certificate]]]
 
 
 def main(arguments: list[str]) -> int:
@@ -65,11 +66,12 @@ def main(arguments: list[str]) -> int:
     boards.load(board)
     out: Path = options.out or Path("reports") / "experiments" / table.name
     console = Console()
-    if not options.certify_only:
-        train(table, out, options.jobs, options.resume, console)
-    _all_complete(table, out)
-    kept = _kept(out) if options.resume else []
-    summary = certified(table, out, board, on_bench, console, kept)
+    with workers_of(options, partial(console.print, highlight=False, soft_wrap=True)) as workers:
+        if not options.certify_only:
+            train(table, out, workers, options.resume, console)
+        _all_complete(table, out)
+        kept = _kept(out) if options.resume else []
+        summary = certified(table, out, board, _repeating(options, board, workers), console, kept)
     _show(out / "table.md", console)
     console.print(f"report: {out / 'index.html'}", highlight=False, soft_wrap=True)
     failed = any(one.verdict == "fail" for one in summary.certificates)
@@ -115,7 +117,7 @@ def _pmt_costs(options: argparse.Namespace) -> int:
     return 0 if passed else EXIT_FAILED
 
 
-def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) -> None:
+def train(table: Table, out: Path, workers: Workers, resume: bool, console: Console) -> None:
     """Train all runs of a table into out/runs, and write the table after each stage.
 
     Raises:
@@ -125,7 +127,8 @@ def train(table: Table, out: Path, jobs: int, resume: bool, console: Console) ->
     if runs.is_dir() and any(runs.iterdir()) and not resume:
         raise RigError(f"{out} holds an experiment already: add --resume to continue it, or choose another --out.")
     _make_folders(table.runs, runs)
-    with RunLines(console) as lines, Pool(jobs, lines) as pool:
+    with RunLines(console) as lines:
+        pool = Pool(workers, lines)
         for stage in table.stages:
             pool.train(runs / run.name for run in stage)
             _grow_grids(table, runs, pool)
@@ -144,31 +147,32 @@ def _grow_grids(table: Table, runs: Path, pool: Pool) -> None:
 
 
 def certified(
-    table: Table, out: Path, board: str, trial: RunTrial, console: Console, kept: Sequence[Certificate] = ()
+    table: Table, out: Path, board: str, repeat: Repeat, console: Console, kept: Sequence[Certificate] = ()
 ) -> Summary:
     """Certify the segments of a trained table on a board, and write the table with the certificates.
 
     Segments that passed according to the certificates in `kept` are not repeated.
     """
-    found: list[Certificate] = []
-    for segment in segments(table.certified, out / "runs"):
-        if before := [one for one in kept if one.repeats(segment, board, out / "runs")]:
-            found += before
-            continue
-        one = certify(segment, board, out / "runs", out / "certificates" / segment.name, trial)
-        found.append(one)
+    runs, wanted = out / "runs", list(segments(table.certified, out / "runs"))
+    known = {segment.name: one for segment in wanted for one in kept if one.repeats(segment, board, runs)}
+    found: list[Certificate] = list(known.values())
+    missing = [segment for segment in wanted if segment.name not in known]
+    for segment, one in repeat(missing, board, runs, out / "certificates"):
+        known[segment.name] = one
         tail = f": {one.reason}" if one.reason else ""
         console.print(f"{one.verdict}: {segment.name}, {one.steps} steps on {board}{tail}", highlight=False)
+        found = [known[each.name] for each in wanted if each.name in known]
         write_atomic(out / CERTIFICATES, json.dumps([asdict(each) for each in found], indent=1) + "\n")
     summary = _summary(table, out, found)
     write(summary, out)
     return summary
 
 
-def on_bench(spec: TrialSpec, folder: Path) -> Outcome:
-    """Run a trial on the bench of rig.toml, or on the board's stand-in if none is attached."""
-    with Rig(read_bench(Path("rig.toml"))) as rig:
-        return run_trial(spec, rig, folder)
+def _repeating(options: argparse.Namespace, board: str, workers: Workers) -> Repeat:
+    """Return how segments are repeated: by the workers of a cluster that have the board, or on the bench here."""
+    if options.scheduler is not None and workers.offered(resource_of(board)):
+        return partial(certificates, workers=workers)
+    return partial(one_by_one, run_trial=on_bench)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -191,8 +195,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--batch", type=positive_count, metavar="B", help="samples per step (default: the paper's)")
     board = f"board for the certificates (default: {BOARD}), and for the costs of fqt-*, pmt-* (default: the paper's)"
     add("--board", metavar="NAME", help=board)
-    cores = os.cpu_count() or 1
-    add("--jobs", type=positive_count, default=cores, metavar="N", help="parallel runs (default: one per core)")
+    add_workers(parser)
     add_paper_options(parser)
     add("--out", type=Path, metavar="DIR", help="folder (default: reports/experiments/NAME)")
     add("--resume", action="store_true", help="continue the experiment in the folder")

@@ -44,7 +44,15 @@ OWNERS: Mapping[str, tuple[str, ...]] = {  # the experiments that have an option
     "rates": (*WITH_FP32, "pmt-*", "qzo-*", "fqt-*"),
     "steps": tuple(FIGURES),
 }
-TRAINING = ("spec", "epochs", "batch", "seeds", "resume", "certify_only")  # options of experiments that train
+TRAINING = (
+    "spec",
+    "epochs",
+    "batch",
+    "seeds",
+    "resume",
+    "certify_only",
+    "scheduler",
+)  # options of experiments that train
 
 
 def add_paper_options(parser: argparse.ArgumentParser) -> None:

@@ -1,22 +1,15 @@
-"""Train one run on the reference, epoch by epoch; an interrupted run continues with the same bits.
-
-`python -m hil.experiments.train FOLDER` trains the run of a folder and prints one line of JSON for each epoch.
-"""
+"""Train one run on the reference, epoch by epoch; an interrupted run continues with the same bits."""
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from hil.data import batches, load
-from hil.errors import RigError
 from hil.experiments.choice import begin
 from hil.experiments.curve import (
     STATE,
@@ -33,7 +26,6 @@ from hil.experiments.curve import (
 )
 from hil.experiments.run import share_moved
 from hil.experiments.slope import cosines
-from hil.experiments.task_training import TaskTraining
 from hil.reference.methods import StepFailed
 from hil.trial.outcome import step_digest
 
@@ -155,21 +147,3 @@ def mean_loss(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> 
     values -= values.max(axis=1, keepdims=True)
     own = values[np.arange(len(labels)), np.asarray(labels, np.intp)]
     return float((np.log(np.exp(values).sum(axis=1)) - own).mean())
-
-
-def main(folder: Path) -> int:
-    """Train the run of a folder to its end; return the exit code."""
-    try:
-        training = TaskTraining(folder) if read_run(folder)[0].tasks else Training(folder)
-        for row in training.epochs():
-            print(json.dumps(asdict(row)), flush=True)
-    except RigError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))

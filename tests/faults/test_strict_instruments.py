@@ -21,6 +21,7 @@ from instruments.trace import Trace, joined
 from instruments.truevolt import Truevolt
 from instruments.world import World
 
+from hil.cluster import Workers
 from hil.energy.data_sheet import load_data_sheet
 
 NAMED = {row.name: row for row in ROWS}
@@ -225,7 +226,8 @@ def test_a_few_rows_of_the_table():
 
 @pytest.mark.tier("nightly")
 def test_no_row_of_the_table_misses_silently():
-    rows = table(ROWS, TRIALS, os.cpu_count() or 1)
+    with Workers(os.cpu_count() or 1) as workers:
+        rows = table(ROWS, TRIALS, workers)
     print(HEAD, *(row.markdown() for row in rows), sep="\n")
     assert [row.name for row in rows if not row.passes] == []
     assert good_of(rows) >= ALL

@@ -14,6 +14,7 @@ from hil.benchmarks.energy.random_case import RANGES_ITSELF, Case, algorithm, co
 from hil.benchmarks.energy.trial import Judged, run
 from hil.benchmarks.energy.virtual_meters import KEYS, drivable
 from hil.benchmarks.rows import show
+from hil.cluster import Task, Workers
 from hil.energy.data_sheet import DataSheet, load_data_sheet
 from hil.errors import Blocked, RigError, close_matches
 
@@ -24,6 +25,7 @@ RANGING = "ranges change in a window"
 COMMENSURATE, JITTERED = "step 10 ms, polls 10 ms", "step 10 ms, polls jitter"
 POLLED = ("polled-scpi", "rigol-dp832a")  # the driver polls a hundred times a second
 JITTERING = (*POLLED, "tc66c")  # the driver jitters its polls
+PART = 20  # trials of a task: seconds, so that it is worth its way
 FEW = 10  # trials without instrument errors, where only the load is random
 
 
@@ -43,11 +45,6 @@ class Row:
     blocked: int = 0  # number of trials without a result
 
 
-def row(key: str, case: str, trials: int, seed: int = 1) -> Row:
-    """Run the trials of one row."""
-    return summary(key, case, judged(key, case, range(trials), seed))
-
-
 def judged(key: str, case: str, numbers: Iterable[int], seed: int = 1) -> list[Judged | Blocked]:
     """Run the trials with these numbers. Every trial of every meter has its own seed, so all are independent."""
     sheet = load_data_sheet(key)
@@ -56,7 +53,6 @@ def judged(key: str, case: str, numbers: Iterable[int], seed: int = 1) -> list[J
         try:
             found.append(try_once(sheet, case, number, seed))
         except Blocked as error:
-            print(f"{key}, {case}, trial {number}: {error}", file=sys.stderr)
             found.append(error)
     return found
 
@@ -101,8 +97,8 @@ def _share(trials: Sequence[Judged], name: str) -> float:
     return sum(getattr(one, name) for one in trials) / len(trials)
 
 
-def rows(keys: Sequence[str], trials: int) -> Iterator[Row]:
-    """Run all rows of some meters, without `keys` of all whose library is installed.
+def requests(keys: Sequence[str], trials: int) -> Iterator[tuple[str, str, int]]:
+    """Yield meter, case and number of trials of all rows of some meters, without `keys` of all whose library is there.
 
     Raises:
         RigError: no virtual instrument has this key, or its library is not installed.
@@ -110,20 +106,41 @@ def rows(keys: Sequence[str], trials: int) -> Iterator[Row]:
     for key in keys or drivable():
         if key not in KEYS:
             raise RigError(f"there is no virtual meter {key!r}: {close_matches(key, KEYS)}")
-        yield row(key, WITHIN, trials)
-        yield row(key, OUTSIDE, trials)
+        yield key, WITHIN, trials
+        yield key, OUTSIDE, trials
         if key in RANGES_ITSELF:  # its own error is the resolution of its samples, not that of the evaluation
-            yield row(key, RANGING, trials)
+            yield key, RANGING, trials
         elif load_data_sheet(key).kind == "integrating":
-            yield row(key, ALGORITHM, min(FEW, trials))
+            yield key, ALGORITHM, min(FEW, trials)
         if key in POLLED:
-            yield row(key, COMMENSURATE, trials)
-            yield row(key, JITTERED, trials)
+            yield key, COMMENSURATE, trials
+            yield key, JITTERED, trials
 
 
-def main(keys: Sequence[str], trials: int, as_json: bool) -> int:
+def rows(keys: Sequence[str], trials: int, workers: Workers) -> Iterator[Row]:
+    """Run all rows of some meters on workers; yield each when it is complete, in the order of `requests`.
+
+    Raises:
+        RigError: as `requests`; a trial could not be carried out; or none of a row has a result.
+    """
+    wanted = list(requests(keys, trials))
+    parts = workers.in_order(_task(*request, first) for request in wanted for first in range(0, request[2], PART))
+    for key, case, count in wanted:
+        found = [one for _ in range(0, count, PART) for one in next(parts)]
+        for number, one in enumerate(found):
+            if isinstance(one, Blocked):
+                print(f"{key}, {case}, trial {number}: {one}", file=sys.stderr)
+        yield summary(key, case, found)
+
+
+def _task(key: str, case: str, trials: int, first: int) -> Task:
+    numbers = range(first, min(first + PART, trials))
+    return Task(f"{key}, {case}, trials {numbers[0]} to {numbers[-1]}", judged, (key, case, numbers))
+
+
+def main(keys: Sequence[str], trials: int, as_json: bool, workers: Workers) -> int:
     """Print the rows."""
-    return show(rows(keys, trials), as_json, _line_of)
+    return show(rows(keys, trials, workers), as_json, _line_of)
 
 
 def _line_of(one: Row) -> str:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import argparse
 import functools
 import json
-import multiprocessing
 import os
 import re
-import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from hil.cluster import Failure, Task, Workers
+from hil.errors import RigError
 from hil.rig import Rig
 from hil.rig_toml import Bench
-from hil.standins.parent_watchdog import die_with_parent
 from hil.trial import run_trial
 from hil.trial.outcome import Outcome
 from hil.trial.recording import steps_table, trial_record
@@ -97,13 +95,13 @@ def results(numbers: Sequence[int], folder: Path, jobs: int) -> Iterator[tuple[i
     Args:
         numbers: of the rows.
         folder: takes the images and the records.
-        jobs: processes that work on them, each on a virtual board of its own.
+        jobs: worker processes of this computer, each on a virtual board of its own.
     """
-    ends_with_us = (signal.SIGTERM,)  # the pool's processes would wait for a campaign that was killed
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), die_with_parent, ends_with_us) as pool:
-        waiting = {pool.submit(_row, number, folder): number for number in numbers}
-        for done in as_completed(waiting):
-            yield waiting[done], done.result()
+    with Workers(jobs) as workers:
+        for task, result in workers.run(Task(ROWS[number].name, _row, (number, folder), number) for number in numbers):
+            if isinstance(result, Failure):
+                raise RigError(f"the row {task.name} could not be carried out ({result.reason}): {result.traceback}")
+            yield task.tag, result
 
 
 def main(argv: Sequence[str] | None = None) -> int:

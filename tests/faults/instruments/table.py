@@ -7,16 +7,16 @@ a fault too."""
 from __future__ import annotations
 
 import argparse
-import contextlib
-import itertools
 import json
-import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 
 import numpy as np
+
+from hil.cluster import Task, Workers
+from hil.cluster.options import add_workers, workers_of
 
 from .rows import CLEAN, ROWS
 from .scenario import Result, Scenario, run, sentence
@@ -121,24 +121,34 @@ def row_of(scenario: Scenario, results: Sequence[Result], known: set[str]) -> Ro
     )
 
 
-def results_of(rows: Sequence[Scenario], trials: int, jobs: int = 1) -> Iterator[tuple[Scenario, list[Result]]]:
-    """Yield the trials of each row; first of those without a fault, whose sentences name none."""
+def results_of(
+    rows: Sequence[Scenario], trials: int, workers: Workers | None = None
+) -> Iterator[tuple[Scenario, list[Result]]]:
+    """Yield the trials of each row, first of those without a fault, whose sentences name none; without workers, here."""
     needed = {source(one) for one in rows}
     clean = [one for one in CLEAN if source(one) in needed]
     rows = [*clean, *(one for one in rows if one not in clean)]
-    tasks = [(row, number) for row in rows for number in range(trials)]
-    with ProcessPoolExecutor(jobs) if jobs > 1 else contextlib.nullcontext() as pool:
-        done = pool.map(run, *zip(*tasks, strict=True)) if pool is not None else itertools.starmap(run, tasks)
-        for row in rows:
-            yield row, list(itertools.islice(done, trials))
+    if workers is None:
+        yield from ((row, trials_of(row, trials)) for row in rows)
+    else:
+        tasks = [Task(row.name, trials_of, (row, trials)) for row in rows]
+        yield from zip(rows, workers.in_order(tasks), strict=True)
+
+
+def trials_of(row: Scenario, trials: int) -> list[Result]:
+    """Return so many trials of a row."""
+    return [run(row, number) for number in range(trials)]
 
 
 def table(
-    rows: Sequence[Scenario], trials: int, jobs: int = 1, seen: Callable[[Row, list[Result]], None] | None = None
+    rows: Sequence[Scenario],
+    trials: int,
+    workers: Workers | None = None,
+    seen: Callable[[Row, list[Result]], None] | None = None,
 ) -> list[Row]:
     """Return the rows; `seen` is called with each as soon as its trials are through."""
     done, results = [], {}
-    for scenario, some in results_of(rows, trials, jobs):
+    for scenario, some in results_of(rows, trials, workers):
         results[scenario.name] = some
         if scenario in rows:
             done.append(row_of(scenario, some, usual(results)[source(scenario)]))
@@ -159,13 +169,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--trials", type=int, default=TRIALS, help=f"of every row (default: {TRIALS})")
     parser.add_argument("--rows", default="", metavar="REGEX", help="of whose names a part matches (default: all)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one a core)")
+    add_workers(parser)
     parser.add_argument("--json", action="store_true", help="a row a line as JSON, with all that each trial said")
     options = parser.parse_args(argv)
     rows = [row for row in ROWS if re.search(options.rows, row.name)]
     if not options.json:
         print(HEAD)
-    done = table(rows, options.trials, options.jobs, _as_json if options.json else _as_markdown)
+    with workers_of(options, lambda line: print(line, file=sys.stderr)) as workers:
+        done = table(rows, options.trials, workers, _as_json if options.json else _as_markdown)
     good, trials = good_of(done), sum(one.trials for one in done)
     if not options.json:
         print(

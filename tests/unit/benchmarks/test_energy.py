@@ -21,8 +21,7 @@ from hil.benchmarks.energy.rows import (
     WITHIN,
     Row,
     judged,
-    row,
-    rows,
+    requests,
     summary,
 )
 from hil.benchmarks.energy.simulated_board import Load, Stage
@@ -32,6 +31,13 @@ from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.meter.truth import VirtualTime
 
 NIGHTLY = pytest.mark.tier("nightly")
+
+
+def row(key: str, case: str, trials: int) -> Row:
+    """Run the trials of one row in this process."""
+    return summary(key, case, judged(key, case, range(trials)))
+
+
 METERS = [key for key in KEYS if key not in RANGES_ITSELF]  # a PPK2 was not run for so long yet (docs/energy.md)
 INTEGRATING = [key for key in METERS if load_data_sheet(key).kind == "integrating"]
 FIRST, ALL = 1000, 4000  # trials of a meter: a double sample, for all meters alike
@@ -72,7 +78,7 @@ def test_a_few_trials_of_a_ppk2_do_not_depend_on_the_speed_of_this_computer(key)
 
 def test_an_unknown_meter_is_named():
     with pytest.raises(RigError, match="keithley-2450"):
-        list(rows(["keithley-2451"], 1))
+        list(requests(["keithley-2451"], 1))
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hil.cluster import Workers
 from hil.data import load
 from hil.experiments.curve import write_run
 from hil.experiments.exponents import ExponentRun
@@ -36,3 +38,10 @@ def begun(tmp_path: Path):
         return folder
 
     return begin
+
+
+@pytest.fixture(scope="session")
+def workers() -> Iterator[Workers]:
+    """Two workers, which begin with the first task of the session."""
+    with Workers(2) as started:
+        yield started

@@ -1,4 +1,4 @@
-"""Comparing two folders of one run."""
+"""Training the run of a folder by slices, and comparing two folders of one run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.experiments.curve import EpochRow, checkpoint_path, read_checkpoint, read_curve
+from hil.experiments.curve import EpochRow, checkpoint_path, complete, read_checkpoint, read_curve
+from hil.experiments.slices import keep, request, train_slice
+
+
+def by_slices(folder: Path, seconds: float = 0.0) -> list[int]:
+    """Train a run to its end as workers do, in this process; return how many epochs each slice had."""
+    sizes = []
+    while not complete(folder):
+        sizes.append(len(keep(folder, train_slice(*request(folder), seconds))))
+    return sizes
 
 
 def untimed(folder: Path) -> list[EpochRow]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from hil.cluster import Workers
 from hil.data import load
 from hil.errors import RigError
 from hil.experiments.choice import outdated
@@ -20,9 +21,10 @@ from hil.experiments.float_runs import FloatRun
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
 from hil.experiments.rate_search import stem_of
+from hil.experiments.slices import keep, request, train_slice
 from hil.experiments.train import Training
 
-from .folders import same, untimed
+from .folders import by_slices, same, untimed
 
 DATA = "fashion-mnist-1k@40-10"
 BASE = FloatRun(DATA, "rate", "full-bp", 1, 1, 10, "lenet5-float32", 100)
@@ -53,13 +55,12 @@ def finished(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_run_is_trained_again_when_another_rate_is_chosen(finished: Path, tmp_path: Path) -> None:
+def test_a_run_is_trained_again_when_another_rate_is_chosen(finished: Path, tmp_path: Path, workers: Workers) -> None:
     before = untimed(finished)
     tried(tmp_path, 0.01, 0.1, seed=2)
     tried(tmp_path, 0.03, 0.7, seed=2)
     assert outdated(finished)
-    with Pool(1, RunLines(Console(quiet=True))) as pool:
-        pool.train([finished])
+    Pool(workers, RunLines(Console(quiet=True))).train([finished])
     fresh = begin(tmp_path / "fresh", replace(RESULT, rate_from=(), eta=0.03))
     list(Training(fresh).epochs())
     same(finished, fresh)
@@ -78,6 +79,31 @@ def test_an_unfinished_run_does_not_go_on_with_another_rate(tmp_path: Path) -> N
     same(folder, fresh)
 
 
+def test_slices_of_runs_that_choose_and_of_those_that_start_from_others(finished: Path, tmp_path: Path) -> None:
+    """A worker gets what was chosen, and the weights to start from; an outdated run begins again."""
+    there = tmp_path / "there"
+    tried(there, 0.01, 0.8)
+    sliced = begin(there, RESULT)
+    assert by_slices(sliced) == [1, 1]
+    same(finished, sliced)
+    for runs, train in ((tmp_path, lambda folder: list(Training(folder).epochs())), (there, by_slices)):
+        after = begin(runs, replace(BASE, column="tuned", eta=0.01, epochs=2, start=RESULT.name))
+        train(after)
+    same(tmp_path / after.name, after)
+    assert by_slices(begin(there, replace(BASE, column="long", eta=0.01, epochs=3)), 60.0) == [4]
+    tried(there, 0.03, 0.9)
+    assert outdated(sliced)
+    keep(sliced, train_slice(*request(sliced), 0.0))
+    assert [row.epoch for row in untimed(sliced)] == [0]
+
+
+def test_a_worker_with_other_data_refuses(finished: Path) -> None:
+    name, needed = request(finished)
+    needed[name]["run.json"] = needed[name]["run.json"].replace(load(DATA).sha256.encode(), b"0" * 64)
+    with pytest.raises(RigError, match=f"{DATA} of the worker is another one .*give the worker the same files"):
+        train_slice(name, needed, 0.0)
+
+
 @pytest.mark.parametrize("note", [Path.unlink, lambda path: path.write_text("{}")])
 def test_a_finished_run_without_a_note_of_its_choice_is_trained_again(
     finished: Path, note: Callable[[Path], object]
@@ -88,12 +114,11 @@ def test_a_finished_run_without_a_note_of_its_choice_is_trained_again(
     assert outdated(finished)
 
 
-def test_a_run_is_left_alone_when_the_choice_stays(finished: Path, tmp_path: Path) -> None:
+def test_a_run_is_left_alone_when_the_choice_stays(finished: Path, tmp_path: Path, workers: Workers) -> None:
     tried(tmp_path, 0.01, 0.6, seed=2)
     tried(tmp_path, 0.03, 0.1, seed=2)
     changed = checkpoint_path(finished, 1).stat().st_mtime_ns
-    with Pool(1, RunLines(Console(quiet=True))) as pool:
-        pool.train([finished])
+    Pool(workers, RunLines(Console(quiet=True))).train([finished])
     assert checkpoint_path(finished, 1).stat().st_mtime_ns == changed
 
 

@@ -99,6 +99,7 @@ def test_a_board_that_is_wrong_ends_with_1(here: list[str], tmp_path: Path, monk
         (["--columns=int8", "--rates=0.1"], "--rates is of the column fp32, which --columns leaves out"),
         (["--columns=int8", "--data=furniture-clouds"], "--data names furniture-clouds, which only the column fp32"),
         (["--certify-only"], "are not trained to their end"),
+        (["--scheduler=tls://lab:8786"], "--jobs is for workers of this computer, which --scheduler does not use"),
     ],
 )
 def test_what_is_refused(here: list[str], more: list[str], said: str, capsys: pytest.CaptureFixture) -> None:

@@ -7,8 +7,7 @@ import runpy
 from itertools import islice
 from pathlib import Path
 
-from hil.experiments.curve import read_curve
-from hil.experiments.pool import complete
+from hil.experiments.curve import complete, read_curve
 from hil.experiments.train import Training
 
 from .folders import untimed

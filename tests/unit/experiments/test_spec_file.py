@@ -9,10 +9,9 @@ import pytest
 
 from hil.commands import main as cli
 from hil.errors import RigError
-from hil.experiments.curve import read_run, write_run
+from hil.experiments.curve import complete, read_run, write_run
 from hil.experiments.float_runs import FloatRun
 from hil.experiments.latex import as_latex, escaped
-from hil.experiments.pool import complete
 from hil.experiments.qzo_runs import QzoRun
 from hil.experiments.spec_file import read_spec
 from hil.experiments.summary import summarise
