@@ -157,7 +157,7 @@ class Transport:
         received = self.counters.received_since(before)
         if sent.seq and self._was_reset(sent, silent=self._session_frames == frames_before):
             raise self._reset_error(sent)
-        raise Silent(f"{sentence}{received}: check the serial port and the board.")
+        raise Silent(f"{sentence}{received}: {self._wire.cure}")
 
     @staticmethod
     def _reset_error(sent: SentRequest) -> Blocked:
