@@ -58,7 +58,8 @@ class Wire:
         alive: called while waiting; raises Blocked if the other end is known to be gone.
 
     Attributes:
-        cure: what to do about a silent board: what the port says (`cure`), if it is on a network.
+        networked: whether the port is on a network, and may deliver bytes late; such a port has a `cure`.
+        cure: what to do about a silent board.
         counters: of all traffic.
         reader: splits the received bytes into frames.
     """
@@ -66,6 +67,7 @@ class Wire:
     def __init__(self, port: Serial, alive: Callable[[], None]) -> None:
         self._port, self._alive = port, alive
         self.counters, self.reader = Counters(), FrameReader()
+        self.networked = hasattr(port, "cure")
         self.cure: str = getattr(port, "cure", CURE)
 
     def send(self, data: bytes) -> None:
