@@ -2,5 +2,6 @@
 
 from hil.lab.coordinator import Coordinator
 from hil.lab.found import Found, find
+from hil.lab.tunnel import tunnelled
 
-__all__ = ["Coordinator", "Found", "find"]
+__all__ = ["Coordinator", "Found", "find", "tunnelled"]

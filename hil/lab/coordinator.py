@@ -12,6 +12,7 @@ from typing import Any
 from hil.errors import Blocked, message_of
 from hil.lab.package import load
 from hil.lab.state import Place, Resource, Snapshot
+from hil.lab.tunnel import coordinator_address
 from hil.threads import start
 
 CALL_S = 15.0  # for one request; the coordinator gives an exporter 10 s for each resource
@@ -162,7 +163,7 @@ class Coordinator:
     def _follow(self) -> None:
         """Open a session and follow it to its end, which raises an exception."""
         messages, outgoing = self._labgrid.messages, queue.SimpleQueue[Any]()
-        channel = self._labgrid.grpc.insecure_channel(self.address, OPTIONS)
+        channel = self._labgrid.grpc.insecure_channel(coordinator_address(self.address), OPTIONS)
         try:
             with self.changed:
                 if self._closing:

@@ -10,6 +10,7 @@ from pathlib import Path
 from hil.endpoints import HubPort, NetworkSwitch, Power
 from hil.errors import Blocked
 from hil.lab.state import Place, Resource, Snapshot
+from hil.lab.tunnel import proxy_of
 
 PORTS = ("NetworkSerialPort",)
 PROBES = ("NetworkUSBDebugger",)
@@ -34,6 +35,7 @@ class Found:
     Attributes:
         resources: paths of the resources that these are from.
         serial_number: USB serial number of the port, if the port is of this computer and has one.
+        serial_proxy, probe_proxy: SSH host through which the address is reached; None without one.
     """
 
     resources: frozenset[tuple[str, ...]]
@@ -42,6 +44,8 @@ class Found:
     serial_number: str | None = None
     meter: str | None = None
     power: Power | None = None
+    serial_proxy: str | None = None
+    probe_proxy: str | None = None
 
 
 def find(
@@ -62,8 +66,8 @@ def find(
         power: whether rig.toml names the power switch itself.
 
     Raises:
-        Blocked: the place has several of a kind, or not the named one; it can be reached through SSH only; or another
-            place exports the same serial number.
+        Blocked: the place has several of a kind, or not the named one; its meter or power switch can be reached through
+            SSH only; or another place exports the same serial number.
         NotYet: its exporter has not opened it yet.
     """
     there = snapshot.of(place)
@@ -74,12 +78,12 @@ def find(
     instrument = _choose(place, of[METERS], "power meters", "meter", meter)
     switch = None if power else _choose(place, of[SWITCHES], "power switches", "power", None)
     chosen = [each for each in (port, debugger, instrument, switch) if each is not None]
-    for each in chosen:
-        if each.extra.get("proxy_required"):
+    for each in (instrument, switch):
+        if each is not None and each.extra.get("proxy_required"):
             raise Blocked(
                 "bench",
-                f"{each.name} of the labgrid place {place.name} is on an isolated exporter ({each.exporter}), which is "
-                "reached through SSH only: forward its port, and name host and port in rig.toml.",
+                f"{each.name} of the labgrid place {place.name} is on an isolated exporter ({each.exporter}), and only "
+                "serial ports and probes are reached through SSH: forward its port, and name its address in rig.toml.",
             )
     _check_serial_numbers(snapshot, place, chosen)
     path, number = (serial, None) if port is None else _port(place, port)
@@ -90,6 +94,8 @@ def find(
         number,
         meter if instrument is None else _meter(place, instrument),
         None if switch is None else _switch(place, switch),
+        proxy_of(port) if port is not None and "://" in str(path) else None,
+        proxy_of(debugger) if debugger is not None and is_probe_server(debugger) else None,
     )
 
 

@@ -6,6 +6,8 @@ from collections import OrderedDict
 
 REPEAT_AFTER_S = 0.3  # shortest time without progress after which the oldest frame is sent again
 SLOWEST_S = 4.0  # the longest: a frame of 1 KB at 2,400 baud
+LATE_S = 2.0  # the longest that answers which came late make it: above a retransmission by TCP (RFC 6298: 1 s)
+FORGET = 0.998  # of that for each accepted frame: half of it after 350
 NAK_PAUSE_S = 0.02  # lets the rest of a damaged window pass before it is sent again
 SILENCE_S = 8.0  # time without progress after which the agent counts as gone
 REPEATS = 10  # on a slow line: at least this many time-outs before the agent counts as gone
@@ -16,16 +18,21 @@ SMOOTH, SPREAD, SPREADS = 1 / 8, 1 / 4, 4.0  # of the round trip: RFC 6298, sect
 class FlowControl:
     """The retransmission timer of a line; one exchange follows the other.
 
-    It measures the round trip from progress without a repeat (RFC 6298; Karn's rule). If a repeated frame is answered
+    It measures the round trip of frames that were not repeated (RFC 6298; Karn's rule). If a repeated frame is answered
     twice, the repeat was too early and the time-out doubles. So a slow line is not flooded, and a line that loses
     frames waits only a short time. All times are wall time in seconds.
+
+    Args:
+        networked: whether the line is behind a network. Then the doubled time-out is forgotten slowly: TCP, which has
+            delayed a frame by a retransmission, does so again.
 
     Attributes:
         repeat_all: whether to repeat all frames in flight (the agent sent a nak), or only the oldest.
     """
 
-    def __init__(self) -> None:
-        self._after_s = REPEAT_AFTER_S
+    def __init__(self, networked: bool = False) -> None:
+        self._latest_s = LATE_S if networked else REPEAT_AFTER_S
+        self._after_s = self._late_s = REPEAT_AFTER_S  # by the round trip, and by answers that came late
         self._round_s: float | None = None
         self._spread_s = 0.0
         self._sent_again: OrderedDict[int, set[int]] = OrderedDict()  # types of the answers so far, by frame number
@@ -36,14 +43,17 @@ class FlowControl:
 
     def begin(self, now: float) -> None:
         """Start the timer: the first frame of an exchange is sent."""
-        self._since, self._due = now, now + self._after_s
+        self._since, self._due = now, now + self._timeout_s
         self._repeats, self._pause_s = 0, NAK_PAUSE_S
         self._last_nak, self.repeat_all = None, False
 
-    def progress(self, now: float) -> None:
-        """Restart the timer: the agent accepted something new."""
-        if not self._repeats:
-            self._learn(now - self._since)
+    def progress(self, now: float, sent_at: float | None) -> None:
+        """Restart the timer: the agent accepted a frame, sent at `sent_at`; None if it was sent more than once."""
+        if not self._repeats:  # else the time is that of the repeats, and the doubled time-out stays
+            if sent_at is not None:
+                self._learn(now - sent_at)
+            self._after_s = self._measured()
+        self._late_s *= FORGET
         self.begin(now)
 
     def answered(self, seq: int, kind: int) -> None:
@@ -53,6 +63,7 @@ class FlowControl:
             return
         if kind in answers:
             self._after_s = min(2 * self._after_s, SLOWEST_S)
+            self._late_s = min(max(self._late_s, self._after_s), self._latest_s)
         answers.add(kind)
 
     def nak_received(self, now: float, seq: int, single: bool) -> None:
@@ -84,15 +95,19 @@ class FlowControl:
             self._sent_again.popitem(last=False)
         if self.repeat_all:
             self._pause_s = min(2 * self._pause_s, self._after_s)
-        self.repeat_all, self._due = False, now + self._after_s
+        self.repeat_all, self._due = False, now + self._timeout_s
 
     def is_over(self, now: float) -> bool:
         """Return whether the agent counts as gone."""
-        return now - self._since > max(SILENCE_S, REPEATS * self._after_s)
+        return now - self._since > max(SILENCE_S, REPEATS * self._timeout_s)
 
     def waited(self, now: float) -> float:
         """Return the seconds since the last progress."""
         return now - self._since
+
+    @property
+    def _timeout_s(self) -> float:
+        return max(self._after_s, self._late_s)
 
     def _learn(self, round_s: float) -> None:
         if self._round_s is None:
@@ -100,4 +115,8 @@ class FlowControl:
         else:
             self._spread_s += SPREAD * (abs(self._round_s - round_s) - self._spread_s)
             self._round_s += SMOOTH * (round_s - self._round_s)
-        self._after_s = min(max(REPEAT_AFTER_S, self._round_s + SPREADS * self._spread_s), SLOWEST_S)
+
+    def _measured(self) -> float:
+        if self._round_s is None:
+            return self._after_s
+        return min(max(REPEAT_AFTER_S, self._round_s + SPREADS * self._spread_s), SLOWEST_S)

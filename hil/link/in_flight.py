@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -23,14 +22,32 @@ class SentRequest:
 
 @dataclass
 class InFlight:
-    """The frames of a stream that are not yet acknowledged; `window` is the limit of their encoded bytes."""
+    """The frames of a stream that are not yet acknowledged.
+
+    Attributes:
+        window: limit of their encoded bytes.
+        frames: the oldest first.
+        sent_at: when the last acknowledged frame was sent, in seconds; None if it was sent more than once.
+    """
 
     window: int
     frames: deque[SentRequest] = field(default_factory=deque)
+    sent_at: float | None = None
+    _times: dict[int, float] = field(default_factory=dict)  # by number, of frames that were sent once
 
     def has_room(self, size: int) -> bool:
         """Return whether a frame of `size` bytes fits the window; a single frame always does."""
         return not self.frames or sum(len(sent.wire) for sent in self.frames) + size <= self.window
+
+    def add(self, sent: SentRequest, now: float) -> None:
+        """Note a frame that is sent."""
+        self.frames.append(sent)
+        self._times[sent.seq] = now
+
+    def repeated(self, seqs: Iterable[int]) -> None:
+        """Note that frames were sent again."""
+        for seq in seqs:
+            self._times.pop(seq, None)
 
     def has(self, seq: int) -> bool:
         """Return whether the frame with this number is in flight."""
@@ -40,11 +57,5 @@ class InFlight:
         """Remove the frames before the expected number; return whether there were any."""
         before = len(self.frames)
         while self.frames and self.frames[0].is_before(expected):
-            self.frames.popleft()
+            self.sent_at = self._times.pop(self.frames.popleft().seq, None)
         return len(self.frames) < before
-
-
-def longest_wire(values: Mapping[str, Any]) -> int:
-    """Return the largest encoded size, in bytes, of a frame whose body has these fields."""
-    size = 16 + sum(len(value) if isinstance(value, (bytes, bytearray)) else 4 for value in values.values())
-    return size + size // 254 + 2

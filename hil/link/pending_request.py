@@ -43,6 +43,11 @@ class PendingRequest:
         """Whether the agent acknowledged the request."""
         return self._poll_at is not None
 
+    @property
+    def sent_once_at(self) -> float | None:
+        """When it was sent; None if it was sent again before the agent accepted it."""
+        return self.started if self._sent_at == self.started else None
+
     def repeated(self, now: float) -> None:
         """Note that the request was sent again, before the agent accepted it."""
         self._sent_at = now

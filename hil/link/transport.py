@@ -15,7 +15,7 @@ from hil.link.failures import Refused, Silent
 from hil.link.flow_control import FlowControl
 from hil.link.frame_decoder import FrameDecoder, ResetDetector
 from hil.link.frames import Frame
-from hil.link.in_flight import InFlight, SentRequest, longest_wire
+from hil.link.in_flight import InFlight, SentRequest
 from hil.link.messages import Description, description, encode
 from hil.link.pending_request import POLL_AFTER_S, PendingRequest, RequestTime
 from hil.link.wire import Counters, Wire
@@ -37,7 +37,8 @@ class Transport:
     """
 
     def __init__(self, port: Serial, nonce: int, alive: Callable[[], None] = lambda: None) -> None:
-        self._wire, self._flow, self._nonce, self._alive = Wire(port, alive), FlowControl(), nonce, alive
+        self._wire, self._nonce, self._alive = Wire(port, alive), nonce, alive
+        self._flow = FlowControl(self._wire.networked)
         self._messages: Description = description()
         self._decoder = FrameDecoder(self._messages)
         self._seq = 0
@@ -49,6 +50,11 @@ class Transport:
     def counters(self) -> Counters:
         """Frames, repeats and bytes so far."""
         return self._wire.counters
+
+    @property
+    def networked(self) -> bool:
+        """Whether the port is on a network, which may deliver a reply late."""
+        return self._wire.networked
 
     def request(
         self, name: str, deadline_s: float = 60.0, poll_after_s: float = POLL_AFTER_S, **values: Any
@@ -78,11 +84,11 @@ class Transport:
                     raise self._reset_error(sent)
                 if self._decoder.is_reply(frame, sent):
                     if not pending.is_accepted:  # else the time measures the work, not the line
-                        self._flow.progress(now)
+                        self._flow.progress(now, pending.sent_once_at)
                     self.request_time = pending.time_taken(now, self.counters.frames_repeated - before.frames_repeated)
                     return self._decoder.reply(name, frame)
                 if self._decoder.acknowledges(frame, sent) and pending.acknowledged(now):
-                    self._flow.progress(now)
+                    self._flow.progress(now, pending.sent_once_at)
                 else:
                     self._no_progress(frame, single=True)
             now = time.monotonic()
@@ -108,26 +114,29 @@ class Transport:
             Refused, Silent, ProtocolMismatch, Blocked, Faulted: as `request`.
         """
         fields = self._messages.requests[name].request
-        remaining = iter(bodies)
+        numbered = (self._number(name, encode(fields, body)) for body in bodies)
         in_flight = InFlight(self._window)
-        following = next(remaining, None)
+        following = next(numbered, None)
         refusal: Refused | None = None
         before, frames_before = replace(self.counters), self._session_frames
         while in_flight.frames or following is not None:
-            while following is not None and in_flight.has_room(longest_wire(following)):
+            while following is not None and in_flight.has_room(len(following.wire)):
+                now = time.monotonic()
                 if not in_flight.frames:
-                    self._flow.begin(time.monotonic())
-                in_flight.frames.append(self._number(name, encode(fields, following)))
-                self._transmit(in_flight.frames[-1])
-                following = next(remaining, None)
+                    self._flow.begin(now)
+                in_flight.add(following, now)
+                self._transmit(following)
+                following = next(numbered, None)
             for frame in self._receive():
                 control = self._decoder.control(frame)
                 if refusal is None and control == "error" and in_flight.has(frame.seq):
-                    refusal, following = self._decoder.refusal(name, frame), None
+                    refusal = self._decoder.refusal(name, frame)
+                    if following is not None:
+                        self._seq, following = following.seq, None  # it is not sent, so its number is free
                     in_flight.acknowledge(frame.seq + 1)
-                    self._flow.progress(time.monotonic())
+                    self._flow.progress(time.monotonic(), in_flight.sent_at)
                 elif control in ("ack", "nak") and in_flight.acknowledge(self._decoder.expected(frame)):
-                    self._flow.progress(time.monotonic())
+                    self._flow.progress(time.monotonic(), in_flight.sent_at)
                 elif in_flight.frames:
                     self._no_progress(frame, single=len(in_flight.frames) == 1)
             now = time.monotonic()
@@ -138,6 +147,7 @@ class Transport:
             if in_flight.frames and self._flow.is_due(now):
                 again = list(in_flight.frames) if self._flow.repeat_all else [in_flight.frames[0]]
                 self._flow.repeated(now, [sent.seq for sent in again])
+                in_flight.repeated(sent.seq for sent in again)
                 for sent in again:
                     self._transmit(sent, again=True)
         if refusal is not None:  # raised here because all frames in flight must arrive to keep the numbers in sequence
@@ -157,7 +167,7 @@ class Transport:
         received = self.counters.received_since(before)
         if sent.seq and self._was_reset(sent, silent=self._session_frames == frames_before):
             raise self._reset_error(sent)
-        raise Silent(f"{sentence}{received}: check the serial port and the board.")
+        raise Silent(f"{sentence}{received}: {self._wire.cure}")
 
     @staticmethod
     def _reset_error(sent: SentRequest) -> Blocked:

@@ -12,9 +12,11 @@ from serial import Serial, SerialTimeoutException
 from hil.errors import Blocked
 from hil.link.failures import Silent
 from hil.link.frames import Frame, FrameReader
+from hil.port_errors import ConnectionCut
 
 EXIT_KNOWN_S = 2.0  # a stand-in's port disappears up to this long before its exit is known
 POLL_S = 0.05
+CURE = "check the serial port and the board."
 
 
 @dataclass
@@ -56,6 +58,8 @@ class Wire:
         alive: called while waiting; raises Blocked if the other end is known to be gone.
 
     Attributes:
+        networked: whether the port is on a network, and may deliver bytes late; such a port has a `cure`.
+        cure: what to do about a silent board.
         counters: of all traffic.
         reader: splits the received bytes into frames.
     """
@@ -63,6 +67,8 @@ class Wire:
     def __init__(self, port: Serial, alive: Callable[[], None]) -> None:
         self._port, self._alive = port, alive
         self.counters, self.reader = Counters(), FrameReader()
+        self.networked = hasattr(port, "cure")
+        self.cure: str = getattr(port, "cure", CURE)
 
     def send(self, data: bytes) -> None:
         """Send bytes. Raises Silent if the port accepts none, Blocked if it is gone."""
@@ -92,6 +98,8 @@ class Wire:
             ) from error
         except OSError as error:
             self._await_exit()
+            if isinstance(error, ConnectionCut):
+                raise Blocked("link", str(error)) from error
             raise Blocked(
                 "link", f"the serial port is gone ({error}): plug the board in again and check its cable and its power."
             ) from error

@@ -11,6 +11,7 @@ from hil import boards
 from hil.endpoints import Power
 from hil.errors import Blocked, RigError
 from hil.images import image_of
+from hil.lab import tunnelled
 from hil.link.failures import Silent
 from hil.link.session import Session, board_name, fresh_nonce
 from hil.meters.open import open_meter
@@ -87,7 +88,7 @@ def _examine_place(named: BenchBoard, place: str, address: str, devices: Sequenc
     places = Places(address)
     try:
         held = places.hold(named.name, place, found_in(named))
-        found = held.found()
+        found = tunnelled(held.found())
         yield Check(named.name, "place", OK, f"{held.name} of the labgrid at {address} is acquired for these checks.")
         if found.power is not None:
             yield _checked(named.name, "power", lambda: _switches(found.power))

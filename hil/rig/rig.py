@@ -10,6 +10,7 @@ from pathlib import Path
 from hil.boards import Board
 from hil.endpoints import Endpoints
 from hil.images import Image
+from hil.lab import tunnelled
 from hil.rig.bench_endpoints import endpoints_of, found_in
 from hil.rig.held_place import HeldPlace
 from hil.rig.kept_stand_ins import KEPT, KeptStandIns
@@ -101,7 +102,7 @@ class Rig:
         if named is not None and reality == "hardware":
             place = self._place_of(named)
             self._locks.hold(board.name, (name for key, name in named.devices.items() if key != "place"))
-            ends = endpoints_of(named, place.found() if place is not None else None)
+            ends = endpoints_of(named, tunnelled(place.found()) if place is not None else None)
             if ends.probe is not None:
                 self._probe_process.start()
             yield Taken(board, ends, self._probe_process, place=place)

@@ -11,15 +11,15 @@ import serial
 import serial.tools.list_ports
 
 from hil.endpoints import Endpoints
-from hil.errors import Blocked, message_of
+from hil.errors import Blocked
 from hil.port_errors import PORT_ERRORS
 from hil.targets.device_holders import holders
+from hil.targets.network_port import open_network
 
 READ_TIMEOUT_S = 0.02
 # For one frame. The longest takes 1.2 s at 9,600 baud; a stand-in on a busy computer was seen to need more than 8 s.
 WRITE_TIMEOUT_S = 20.0
 BACK_WITHIN_S = 10.0  # for a USB device that enumerates again after flashing or power-on
-LISTENS_WITHIN_S = 5.0  # for the program that exports a port to listen after it was started
 POLL_S = 0.1
 PSEUDO_TERMINALS = "/dev/pts/"  # always open in the process of the stand-in, so open files say nothing here
 
@@ -30,10 +30,10 @@ def open_serial(path: str, baud: int) -> SerialPort:
     """Open a port with a short read time-out, a write time-out, and empty buffers.
 
     Raises Blocked if the port is missing, or another program has it open (with or without a lock). A port on a network
-    (`socket://`, `rfc2217://`) has no lock: who may use it is decided where it is exported.
+    (`socket://`, `rfc2217://`, `hil.targets.network_port`) has no lock: who may use it is decided where it is exported.
     """
     if "://" in path:
-        return _open_network(path, baud)
+        return open_network(path, baud, READ_TIMEOUT_S, WRITE_TIMEOUT_S)
     others = [] if os.path.realpath(path).startswith(PSEUDO_TERMINALS) else holders(path)
     if others:
         raise Blocked("link", f"the serial port {path} is open in {' and '.join(others)}: end that program.")
@@ -47,25 +47,6 @@ def open_serial(path: str, baud: int) -> SerialPort:
             "plug the board in, or end the program that holds the port.",
         ) from error
     return port
-
-
-def _open_network(address: str, baud: int) -> SerialPort:
-    until = time.monotonic() + LISTENS_WITHIN_S
-    while True:
-        try:
-            port = serial.serial_for_url(address, baudrate=baud, timeout=READ_TIMEOUT_S)
-            if not address.startswith("rfc2217:"):  # pyserial has no write time-out there
-                port.write_timeout = WRITE_TIMEOUT_S
-            port.reset_input_buffer()
-            return port
-        except (serial.SerialException, OSError, ValueError) as error:
-            if time.monotonic() > until:
-                raise Blocked(
-                    "link",
-                    f"the serial port {address} cannot be opened ({message_of(error)}): "
-                    "look whether the board is attached there, and the program runs that exports its port.",
-                ) from error
-        time.sleep(POLL_S)
 
 
 def close_and_discard(port: SerialPort) -> None:

@@ -37,9 +37,9 @@ from hil.link.replies import (
 from hil.link.session import Session
 from hil.methods import Method
 
-BLOCK = 1000  # bytes of the network in a frame
+BLOCK = 1000  # bytes in a frame that is sent alone
+WINDOWED_BLOCK = 968  # so that 4 frames fill the smallest window of the agents, and 8 the others (docs/link.md)
 TENSOR_BLOCK = 1024  # bytes
-SAMPLE_BLOCK = 1000  # pixels in a frame
 STEP_DEADLINE_S = 120.0
 # above the slowest flash: 4 s for the STM32F746's sector, 400 ms for 4 KB of the RP2040's (data sheets)
 SAVE_S, SAVE_S_PER_BYTE = 15.0, 45.0 / (256 << 10)
@@ -96,6 +96,11 @@ class Device:
         """Duration of the last request."""
         return self._session.request_time
 
+    @property
+    def networked(self) -> bool:
+        """Whether the board's serial port is on a network."""
+        return self._session.networked
+
     def settle(self) -> None:
         """Wait until the agent has handled every frame that was sent again (`Session.settle`)."""
         self._session.settle()
@@ -104,7 +109,8 @@ class Device:
         """Send the network file; return the counts that the agent read in it."""
         self._session.request("load_begin", total=len(blob))
         self._session.stream(
-            "load_data", ({"offset": at, "data": blob[at : at + BLOCK]} for at in range(0, len(blob), BLOCK))
+            "load_data",
+            ({"offset": at, "data": blob[at : at + WINDOWED_BLOCK]} for at in range(0, len(blob), WINDOWED_BLOCK)),
         )
         read = checked(Loaded, "load_end", self._session.request("load_end"))
         self.tensors = read.tensors
@@ -146,13 +152,13 @@ class Device:
             ({"slot": slot, "label": int(label)}, image.tobytes())
             for slot, (image, label) in enumerate(zip(images, labels, strict=True))
         ]
-        if images[0].size <= SAMPLE_BLOCK:
+        if images[0].size <= WINDOWED_BLOCK:
             self._session.stream("samples", (slot | {"pixels": pixels} for slot, pixels in filled))
             return
         pieces = (
-            slot | {"offset": at, "pixels": pixels[at : at + SAMPLE_BLOCK]}
+            slot | {"offset": at, "pixels": pixels[at : at + WINDOWED_BLOCK]}
             for slot, pixels in filled
-            for at in range(0, len(pixels), SAMPLE_BLOCK)
+            for at in range(0, len(pixels), WINDOWED_BLOCK)
         )
         self._session.stream("sample_part", pieces)
 

@@ -77,7 +77,7 @@ class Checks:
         self.memory = MemoryCheck(figures, prepared.image, prepared.plan, probe)
         found = ProbeCounter(probe, prepared.board, prepared.image) if probe is not None and self.counts else None
         self.counter = found if found is not None and found.stands_still else None
-        self.host_clock = HostClock(figures, device.clock_hz) if silicon and self.counts else None
+        self.host_clock = HostClock(figures, device.clock_hz, device.networked) if silicon and self.counts else None
         self._least_booking: int | None = None
         # counter readings in the first step, if the number of passes is not random
         self._first_readings: int | None = None

@@ -102,11 +102,38 @@ def test_a_probe_server_is_used_instead_of_the_probe_that_it_serves() -> None:
     assert find(*lab(server, shell, resource("h7", "NetworkUSBDebugger"))).resources == {server.path}
 
 
+ISOLATED = {"proxy_required": True, "proxy": "bench-1.example.org"}
+
+
+@pytest.mark.parametrize(
+    ("extra", "variable", "wanted"),
+    [
+        (ISOLATED, "", "bench-1.example.org"),
+        (ISOLATED, "gate", "bench-1.example.org"),
+        ({}, "gate", "gate"),
+        ({}, "", None),
+    ],
+)
+def test_the_ssh_host_is_that_of_an_isolated_exporter_or_of_the_variable(
+    extra: dict[str, Any], variable: str, wanted: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """labgrid's own order: what an exporter demands comes before LG_PROXY."""
+    monkeypatch.setenv("LG_PROXY", variable)
+    port = resource("h7", "NetworkSerialPort", port=4001, extra=extra)
+    server = resource("h7", "NetworkService", "pyocd", address="lab-1", port=4711, extra=extra)
+    found = find(*lab(port, server))
+    assert (found.serial_proxy, found.probe_proxy) == (wanted, wanted)
+    assert found.serial == "rfc2217://lab 1:4001?ign_set_control", "the address is that behind the SSH host"
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         (resource("h7", "NetworkSerialPort"), "has no host or port yet: look at the log of the exporter exporter"),
-        (resource("h7", "NetworkSerialPort", port=1, extra={"proxy_required": True}), "reached through SSH only"),
+        (
+            resource("h7", "PyVISADevice", type="TCPIP", url="10.0.0.9", extra={"proxy_required": True}),
+            "only serial ports and probes are reached through SSH",
+        ),
         (resource("h7", "NetworkUSBDebugger", busnum=1), "is attached to exporter: run `pyocd server` there"),
         (resource("h7", "NetworkUSBTMC", vendor_id=1, model_id=2), "attached to exporter by USB: use its network"),
         (resource("h7", "NetworkUSBPowerPort", path="1-1", index=1), "the rig switches hubs of this computer only"),

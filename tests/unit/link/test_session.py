@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simulated_agent import ECHO, FAULT, RX_WINDOW, SAMPLES, STEP, Clock, DeadPort, SimulatedAgent, wire
 
 from hil.errors import Blocked, DeviceFault
-from hil.link.failures import Faulted, Refused
+from hil.link.failures import Faulted, Refused, Silent
 from hil.link.flow_control import REPEAT_AFTER_S
 from hil.link.pending_request import POLL_AFTER_S
 from hil.link.session import Session
@@ -48,8 +48,17 @@ def test_every_request_is_executed_once_and_in_order(
 ) -> None:
     agent = SimulatedAgent(clock, seed, trouble)
     session = Session(agent, NONCE)
-    assert session.hello(deadline_s=60.0)["rx_window"] == RX_WINDOW
     asked: list[tuple[int, bytes]] = []
+    try:
+        assert session.hello(deadline_s=60.0)["rx_window"] == RX_WINDOW
+        ask(session, agent, actions, asked)
+    except Silent:  # the session gives up about once in 200 of such lines
+        assert trouble > 0.1 and agent.executed == asked[: len(agent.executed)]
+    assert agent.hellos <= 1
+
+
+def ask(session: Session, agent: SimulatedAgent, actions: list[tuple[str, int]], asked: list[tuple[int, bytes]]) -> None:
+    """Carry out the actions, and note in `asked` what the agent is to execute before it is sent."""
     for number, (what, size) in enumerate(actions):
         if what == "echo":
             data = bytes([number]) + bytes(size)
@@ -64,7 +73,6 @@ def test_every_request_is_executed_once_and_in_order(
             asked += [(SAMPLES, sample_body(values)) for values in bodies]
             session.stream("samples", bodies)
         assert agent.executed == asked  # a request is over only when the agent has taken it
-    assert agent.hellos == 1
 
 
 def test_a_bad_line_is_bad(clock: Clock) -> None:

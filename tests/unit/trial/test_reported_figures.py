@@ -321,6 +321,17 @@ def test_a_frame_that_was_sent_again_makes_the_host_s_clock_an_interval(least_s,
     assert (figures.sources.get("cycles") == [HOST_CLOCK]) == (least_s == counted_s == 4.0)
 
 
+@pytest.mark.parametrize(("took_s", "counted_s", "named", "confirmed"), [
+    (4.1, 4.0, False, True), (5.5, 4.0, False, False), (3.5, 4.0, True, True), (4.1, 8.0, True, True),
+])  # fmt: skip
+def test_behind_a_network_a_late_reply_refutes_no_count(took_s, counted_s, named, confirmed):
+    """A correct board would fail if the delay of its reply counted as its own time; no reply comes before it was sent."""
+    figures = Figures()
+    HostClock(figures, CLOCK_HZ, networked=True).run(int(counted_s * CLOCK_HZ), took_s, took_s)
+    assert ("cycles_total" in figures.wrong) == named
+    assert (HOST_CLOCK in figures.sources.get("cycles", [])) == confirmed
+
+
 class Copies:
     """A board to which copies of an earlier frame are on their way, of 60,000 cycles each, and whose request is sent again some times."""
 
