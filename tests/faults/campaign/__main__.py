@@ -20,6 +20,7 @@ from .self_check import self_check
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a shard of a campaign, merge shards, or check the judge; 1 where an end was wrong."""
     options = _parser().parse_args(argv)
+    options.out = options.out.resolve()  # each fault has a working folder of its own
     options.out.mkdir(parents=True, exist_ok=True)
     if options.merge:
         whole = merge(options.merge, options.again)
