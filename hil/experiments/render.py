@@ -11,11 +11,11 @@ from statistics import fmean
 
 import jinja2
 
+from hil.commit import short_commit
 from hil.experiments.charts import charts
 from hil.experiments.latex import as_latex
 from hil.experiments.summary import CellResult, Order, Summary
 from hil.record.atomic_write import write_atomic
-from hil.record.commit import short_commit
 
 CELL_FIELDS = (
     "data", "column", "row", "seeds", "mean", "spread", "paper", "right_signs", "chosen", "train_s", "steps_per_s",

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hil.commit import commit_range, whole_commit
 from hil.history.filters import Filter
 from hil.history.nights import RunEntry
 from hil.history.queries import AskedEntry, History, Series, TrialEntry
 from hil.history.statistics import Result, difference, flakiness
 from hil.quantity import Provenance, Quantity
-from hil.record.commit import commit_range, whole_commit
 from hil.record.since_last_good import (
     ChangedFigure,
     ChangedWord,

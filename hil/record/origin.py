@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import Any
 
 from hil import __version__
-from hil.record.commit import commit_of_folder
+from hil.commit import commit_of_folder
 
 PACKAGES = ("numpy", "pandas", "pyocd", "pyserial", "pyvisa", "unicorn", "llvmlite", "pytest")
 

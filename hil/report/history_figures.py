@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.commit import short_commit
 from hil.history.changes import Change, nights_of
 from hil.history.nights import RunEntry
 from hil.history.queries import Series
 from hil.history.statistics import change_points
-from hil.record.commit import short_commit
 from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, Figure, Trace, axis, field, styled, vertical_line
 from hil.report.trial_figures import packed
 

@@ -12,8 +12,8 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from hil.commit import short_commit
 from hil.record import Run, read_run, write_atomic
-from hil.record.commit import short_commit
 from hil.record.safe_paths import safe_folder
 from hil.report import formats
 from hil.report.damage import damage_reported

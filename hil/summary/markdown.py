@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from hil.record.commit import short_commit
+from hil.commit import short_commit
 from hil.report.judgement import Problem
 from hil.report.overview import ORDER
 from hil.summary.one_line import one_line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hil.record.commit import short_commit
+from hil.commit import short_commit
 from hil.summary.one_line import one_line
 from hil.summary.summary import Summary
 from hil.summary.words import budget_words, cost_words, duration, fault, reality_words, unjudged_words

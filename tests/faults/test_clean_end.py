@@ -25,6 +25,7 @@ BENCH_FREE_WITHIN_S = 5.0  # no stand-in, no process at a probe, no lock
 GONE_WITHIN_S = 20.0  # pytest-xdist waits for its workers
 BENCH = ("hil.standins", "hil.targets.probe_child", "qemu-system-arm")
 TRIAL = "test_integers_only"  # six seconds of steps on the slowest stand-in
+LONG_TRIAL = "test_elasticzo_int8 and cls1"  # half a minute, whatever flashing takes
 NIGHTLY = pytest.mark.tier("nightly")
 
 
@@ -134,7 +135,7 @@ def assert_next_passes(run: Callable[..., Run], *options: str) -> None:
 
 @by_signal(signal.SIGKILL)
 def test_a_run_on_a_stand_in(run: Callable[..., Run], tmp_path: Path, number: signal.Signals) -> None:
-    first = run("--board=rp2040")
+    first = run("--board=rp2040", "-k", LONG_TRIAL)
     first.await_training()
     said = first.end(number)
     if number == signal.SIGINT:
@@ -170,7 +171,7 @@ def attached(tmp_path: Path) -> Iterator[Endpoints]:
 def test_a_run_on_an_attached_board_leaves_its_locks(
     run: Callable[..., Run], attached: Endpoints, tmp_path: Path, number: signal.Signals
 ) -> None:
-    first = run("--board=rp2040")
+    first = run("--board=rp2040", "-k", LONG_TRIAL)
     first.await_training()
     second = run("--board=rp2040")
     assert f"in use: {attached.serial} is held by" in second.process.communicate(timeout=60)[0], (

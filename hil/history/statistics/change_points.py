@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hil.commit import commit_range
 from hil.history.statistics.rank_test import MOST_BEFORE, WINDOWS, level, most_inversions
 from hil.history.statistics.spread import median_of, spread
-from hil.record.commit import commit_range
 
 MARGIN = 2.0  # standard uncertainties: nights of unlike uncertainty that are nearer than this do not count
 CAP = 4.5  # most that a night says about where the change was: a night three standard deviations off may be an outlier

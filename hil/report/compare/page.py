@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from hil.commit import short_commit
 from hil.record import write_atomic
-from hil.record.commit import short_commit
 from hil.report.compare.comparison import Comparison, Pair
 from hil.report.compare.sides import Taken
 from hil.report.compare.texts import figure_cells, title

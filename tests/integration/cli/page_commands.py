@@ -23,7 +23,7 @@ from tools.docs_site.repository_links import OF_REPOSITORY
 ROOT = Path(__file__).parents[3]
 PROGRAMS = (
     "hil", "pytest", "python", "python3", "pip", "make", "git", "apt", "apt-get", "sudo", "mkdir", "cd", "cp",
-    "ruff", "mypy", "lint-imports", "pre-commit", "mkdocs", r"\.ci/run", r"\.",
+    "ruff", "mypy", "lint-imports", "pre-commit", "mkdocs", "dask", "openssl", r"\.ci/run", r"\.",
 )  # fmt: skip
 PROGRAM = re.compile(rf"(?:\w+=\S* )*(?:\.venv/bin/)?(?:{'|'.join(PROGRAMS)})(?: |$)")
 OURS = re.compile(r"(?:\w+=\S* )*(?:\.venv/bin/)?(?:hil|pytest) ")

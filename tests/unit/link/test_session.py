@@ -57,7 +57,9 @@ def test_every_request_is_executed_once_and_in_order(
     assert agent.hellos <= 1
 
 
-def ask(session: Session, agent: SimulatedAgent, actions: list[tuple[str, int]], asked: list[tuple[int, bytes]]) -> None:
+def ask(
+    session: Session, agent: SimulatedAgent, actions: list[tuple[str, int]], asked: list[tuple[int, bytes]]
+) -> None:
     """Carry out the actions, and note in `asked` what the agent is to execute before it is sent."""
     for number, (what, size) in enumerate(actions):
         if what == "echo":

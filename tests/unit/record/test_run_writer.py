@@ -7,9 +7,9 @@ import jsonschema
 import pandas as pd
 import pytest
 
+from hil.commit import commit_range, short_commit, whole_commit
 from hil.errors import RigError
 from hil.record import AskedTest, RunWriter, TrialWriter, read_run, schema
-from hil.record.commit import commit_range, short_commit, whole_commit
 from hil.record.origin import origin
 from hil.trial.difference import Difference
 from hil.trial.outcome import Outcome
