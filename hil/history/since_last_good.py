@@ -149,13 +149,21 @@ def _values(series: Series, trials: Sequence[int]) -> dict[int, Quantity]:
 
 
 def _sentence(compared: int, words: Sequence[ChangedWord], figures: Sequence[ChangedFigure]) -> str:
-    verdicts = sum(word["what"] == "verdict" for word in words)
+    verdicts = [word for word in words if word["what"] == "verdict"]
+    gone, new = (sum(not word[side] for word in verdicts) for side in ("after", "before"))
     shown = sum(figure["shown"] for figure in figures)
-    counts = (verdicts, "verdict"), (len(words) - verdicts, "digest"), (shown, "figure")
-    said = [f"{count} {word}{'s' * (count != 1)}" for count, word in counts if count]
-    of = f"{compared} {'trial' if compared == 1 else 'trials'} compared"
-    changed = f"{', '.join(said)} changed" if said else "no change is shown"
-    return f"Since the last good night {changed} ({of})."
+    counts = (
+        (len(verdicts) - gone - new, "verdict"), (len(words) - len(verdicts), "digest"), (shown, "figure"),
+    )  # fmt: skip
+    said = [_counted(count, word) for count, word in counts if count]
+    parts = [f"{', '.join(said)} changed" if said else "no change is shown"]
+    parts += [f"{_counted(gone, 'test')} did not run"] if gone else []
+    parts += [f"{_counted(new, 'test')} {'is' if new == 1 else 'are'} new"] if new else []
+    return f"Since the last good night {', '.join(parts)} ({_counted(compared, 'trial')} compared)."
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
 
 
 def _flaky(

@@ -70,6 +70,21 @@ def test_verdict_and_digests_that_changed_are_named_with_the_commits(tmp_path: P
     assert found["sentence"] == "Since the last good night 1 verdict, 2 digests changed (1 trial compared)."
 
 
+def test_tests_of_one_night_only_are_no_changed_verdicts(tmp_path: Path) -> None:
+    a, b, c = (record(0, test=f"test_{name}", folder=name) for name in "abc")
+    sentences = {
+        ("ab", "a"): "no change is shown, 1 test did not run (1 trial compared)",
+        ("a", "abc"): "no change is shown, 2 tests are new (1 trial compared)",
+        ("ab", "bc"): "no change is shown, 1 test did not run, 1 test is new (1 trial compared)",
+    }
+    of = {"a": a, "b": b, "c": c}
+    for place, ((good, tonight), sentence) in enumerate(sentences.items()):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        found = compared(folder, [of[name] for name in good], [of[name] for name in tonight])
+        assert found["sentence"] == f"Since the last good night {sentence}."
+
+
 def test_nights_that_were_bad_or_of_another_bench_are_no_good_nights(tmp_path: Path) -> None:
     first, other = record(0, step_time_s=0.1), record(0, step_time_s=0.2)
     blocked, last = bad("blocked", "flash", step_time_s=0.3), record(0, step_time_s=0.4)
