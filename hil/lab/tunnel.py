@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 from hil.errors import Blocked, message_of
 from hil.lab.package import load
 from hil.lab.state import Resource
+from hil.rig_toml import PORT
 
 if TYPE_CHECKING:
     from hil.lab.found import Found
 
 VARIABLE = "LG_PROXY"
-GRPC_PORT = 20408
 
 
 def proxy_of(resource: Resource) -> str | None:
@@ -48,7 +48,7 @@ def coordinator_address(address: str) -> str:
     if not proxy:
         return address
     parts = urlsplit(f"//{address}")
-    return f"localhost:{forwarded(proxy, str(parts.hostname), parts.port or GRPC_PORT)}"
+    return f"localhost:{forwarded(proxy, str(parts.hostname), parts.port or PORT)}"
 
 
 def forwarded(proxy: str, host: str, port: int) -> int:
