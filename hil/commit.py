@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
+from pathlib import Path
 
 CHANGED = "+"  # as `git describe --dirty=+` writes it
 SHORT = 12  # characters of a commit in a sentence
+ALL = (":/",)
 # What is trained and tested; rig.toml only says what is on the bench, and every lab changes it.
-TESTED = (":/", ":(top,exclude)rig.toml")
+TESTED = (*ALL, ":(top,exclude)rig.toml")
 
 
-def commit_of_folder() -> str | None:
-    """Return the commit of the working folder; None outside a checkout or without git."""
-    head = _git("rev-parse", "HEAD")
+def commit_of_folder(folder: Path = Path(), files: Sequence[str] = TESTED) -> str | None:
+    """Return the commit of a folder; None outside a checkout or without git.
+
+    Args:
+        folder: of the checkout; default: the working folder.
+        files: those of it that count, as pathspecs of git.
+    """
+    head = _git(folder, "rev-parse", "HEAD")
     if head is None:
         return None
-    same = _git("status", "--porcelain", "--untracked-files=no", "--", *TESTED) == ""
+    same = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", *files) == ""
     return head if same else head + CHANGED
 
 
@@ -35,9 +43,11 @@ def commit_range(before: str | None, after: str | None) -> str:
     return "..".join(ends) if all(ends) and ends[0] != ends[1] else ""
 
 
-def _git(*arguments: str) -> str | None:
+def _git(folder: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=5, check=False)
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=5, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import statistics
-import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from hil.commit import ALL, commit_of_folder
 
 from .instrument_kinds import MISSED, misses_allowed
 from .judge import WRONG
@@ -142,10 +143,4 @@ def _by_number(parts: Sequence[Record], twice: str) -> dict[int, dict[str, Any]]
 
 def commit() -> str:
     """Return the commit of the checkout, with a `+` where files differ from it."""
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.strip() or "unknown"
+    return commit_of_folder(ROOT, ALL) or "unknown"
