@@ -1,4 +1,4 @@
-"""The options of every command that spreads work."""
+"""The workers that a command's options ask for (`add_workers` of hil/arguments.py)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,8 @@ import argparse
 import os
 from collections.abc import Callable
 
-from hil.arguments import positive_count
 from hil.cluster.workers import Workers
 from hil.errors import RigError
-
-
-def add_workers(parser: argparse.ArgumentParser, of: str = "") -> None:
-    """Add `--jobs` and `--scheduler`; `of` begins their help, where not all of a command spreads work."""
-    jobs = f"{of}worker processes of this computer (default: one per core)"
-    parser.add_argument("--jobs", type=positive_count, metavar="N", help=jobs)
-    scheduler = f"{of}work on the workers of this Dask scheduler, tls://HOST:PORT (default: on this computer)"
-    parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
 
 
 def workers_of(options: argparse.Namespace, say: Callable[[str], None]) -> Workers:

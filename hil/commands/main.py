@@ -9,8 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from hil import __version__
-from hil.arguments import add_rig, positive_count
-from hil.cluster.options import add_workers, workers_of
+from hil.arguments import add_rig, add_workers, positive_count
 from hil.errors import RigError
 
 COMMANDS = {  # in the order of `hil --help`
@@ -137,6 +136,8 @@ def _run_here(options: argparse.Namespace) -> int:
         from hil.benchmarks import energy, kernels, rig, stream
 
         if options.what == "energy":
+            from hil.cluster.options import workers_of
+
             with workers_of(options, lambda line: print(line, file=sys.stderr)) as workers:
                 return energy.main(options.meter, options.trials, options.json, workers)
         if options.what == "rig":

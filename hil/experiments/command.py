@@ -14,10 +14,10 @@ from typing import Any
 from rich.console import Console
 
 from hil import boards
-from hil.arguments import positive_count
+from hil.arguments import add_workers, positive_count
 from hil.bounded_read import read_json
 from hil.cluster import Workers
-from hil.cluster.options import add_workers, workers_of
+from hil.cluster.options import workers_of
 from hil.data import load
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError

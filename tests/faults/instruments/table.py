@@ -15,8 +15,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from hil.arguments import add_workers
 from hil.cluster import Task, Workers
-from hil.cluster.options import add_workers, workers_of
+from hil.cluster.options import workers_of
 
 from .rows import CLEAN, ROWS
 from .scenario import Result, Scenario, run, sentence
