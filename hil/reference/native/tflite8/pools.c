@@ -61,11 +61,11 @@ void run_pool(const Prepared *prepared, int32_t passes, Value x, int32_t *totals
         }
 }
 
-/* Return eight outputs of an add; `single` takes twice the sums (prepared.c). Sums lie within 2^30. */
-INLINE Words sum_of(const Prepared *prepared, const int form, __m128i one, __m128i other) {
+/* Return LANES outputs of an add; `single` takes twice the sums (prepared.c). Sums lie within 2^30. */
+INLINE Words sum_of(const Prepared *prepared, const int form, const int16_t *one, const int16_t *other) {
     const Factors *factors = prepared->factors;
     const int32_t rounding = prepared->layer->rounding, raised = form == ANY_SINGLE ? 21 : 20;
-    Words a = (Words)_mm256_cvtepi16_epi32(one) << raised, b = (Words)_mm256_cvtepi16_epi32(other) << raised;
+    Words a = widened(one) << raised, b = widened(other) << raised;
     a = rescaled(a, factors, form, rounding);
     b = rescaled(b, factors + 1, form, rounding);
     return rescaled((a + b) << (raised - 20), factors + 2, form, rounding);
@@ -76,8 +76,7 @@ INLINE void add_as(const Prepared *prepared, const int form, const int16_t *one,
     const ptrdiff_t size = out_size(layer);
     const Shorts low = all_shorts(layer->low), high = all_shorts(layer->high);
     for (ptrdiff_t at = 0; at < size; at += LANES) {
-        Words sum = sum_of(prepared, form, _mm_loadu_si128((const __m128i *)(one + at)),
-                           _mm_loadu_si128((const __m128i *)(other + at)));
+        Words sum = sum_of(prepared, form, one + at, other + at);
         store_half(out + at, clamped(packed_half(sum), low, high), size - at);
     }
 }

@@ -20,7 +20,13 @@ typedef struct {
 } Estimate;
 
 const char *tflite8_name(void) {
+#if defined __AVX512VNNI__
+    return "C, AVX-512 VNNI";
+#elif defined __AVX512BW__
+    return "C, AVX-512";
+#else
     return "C, AVX2";
+#endif
 }
 
 static void take_moved(Memory *memory, Estimate *estimate, const Trained *part, Moved *moved) {

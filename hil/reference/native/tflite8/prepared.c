@@ -1,7 +1,7 @@
 /* Layers, weights and biases as the kernels read them. */
 #include "prepared.h"
 
-enum { PAIR = 2, BLOCK = 16 };
+enum { PAIR = 2 };
 
 /* Where an output channel lies. */
 typedef struct {
@@ -10,7 +10,7 @@ typedef struct {
 } Place;
 
 static Place place_of(const Prepared *prepared, int32_t channel) {
-    int32_t vector = channel / BLOCK * 2, own = channel % BLOCK;
+    int32_t vector = channel / SHORTS * 2, own = channel % SHORTS;
     if (vectors_of(prepared, vector) == 1)
         return (Place){vector, 1, 0, own};
     return (Place){vector, 2, own >> 2 & 1, (own & 3) | (own >> 3) << 2};

@@ -1,6 +1,6 @@
 /* Layers as the kernels read them.
  *
- * Output channels go in blocks of 16, of two vectors; up to eight that are left are a half block of one vector. The
+ * Output channels go in blocks of SHORTS, of two vectors; up to LANES that are left are a half block of one vector. The
  * lanes of a block are in the order of `paired`, so that packing two vectors of sums puts the channels in their order.
  */
 #pragma once
@@ -11,7 +11,7 @@
 typedef struct {
     const Layer *layer;
     int form;         /* of `rescale` */
-    int32_t vectors;  /* of eight output channels */
+    int32_t vectors;  /* of LANES output channels */
     Factors *factors; /* [vectors]; of an add: [3], of the inputs and the output */
     int32_t runs;     /* of taps that lie next to each other, `pairs` of them each; depthwise: 1 of all */
     int32_t pairs;

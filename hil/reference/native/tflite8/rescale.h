@@ -1,4 +1,4 @@
-/* From sums to outputs (docs/arithmetic-tflite.md, section 3), eight output channels at a time.
+/* From sums to outputs (docs/arithmetic-tflite.md, section 3), LANES output channels at a time.
  *
  * Three forms hold what layers have; `EXACT` holds everything, channel by channel. Sums beyond +-2^30 (before a shift to
  * the left: what becomes that) are clamped first: with at most 21 bits to the right their output is at least 2^8 away
@@ -10,13 +10,13 @@
 
 enum { RIGHT, ANY_DOUBLE, ANY_SINGLE, EXACT }; /* RIGHT: `double` with shifts to the right only */
 
-/* Factors of eight channels. */
+/* Factors of LANES channels. */
 typedef struct {
-    Words multiplier, odd;    /* `odd`: those of the lanes 1, 3, 5, 7, one lane to the left */
-    Words left, right;        /* shifts; ANY_SINGLE: `right` of the upper word */
-    Words least, most;        /* magnitude of a sum */
-    Words half, away;         /* `away`: -1 where the second rounding takes halves away from 0 */
-    __m256i nudge, nudge_odd; /* ANY_SINGLE: a half of the whole shift */
+    Words multiplier, odd;  /* `odd`: those of the odd lanes, one lane to the left */
+    Words left, right;      /* shifts; ANY_SINGLE: `right` of the upper word */
+    Words least, most;      /* magnitude of a sum */
+    Words half, away;       /* `away`: -1 where the second rounding takes halves away from 0 */
+    Longs nudge, nudge_odd; /* ANY_SINGLE: a half of the whole shift */
     int32_t exact_multiplier[LANES], exact_shift[LANES];
 } Factors;
 
@@ -31,35 +31,22 @@ int64_t rescale_exact(int64_t sum, int32_t multiplier, int32_t shift, int32_t ro
 
 /* Return the bits 31..62 of the products plus 2^30. */
 INLINE Words high_products(Words sums, const Factors *factors) {
-    const __m256i half = _mm256_set1_epi64x((int64_t)1 << 30);
-    __m256i even = _mm256_add_epi64(_mm256_mul_epi32((__m256i)sums, (__m256i)factors->multiplier), half);
-    __m256i odd = _mm256_mul_epi32(_mm256_srli_epi64((__m256i)sums, 32), (__m256i)factors->odd);
-    odd = _mm256_add_epi64(odd, half);
-    return (Words)_mm256_blend_epi32(_mm256_srli_epi64(even, 31), _mm256_slli_epi64(odd, 1), 0xAA);
+    const int64_t half = (int64_t)1 << 30;
+    return interleaved((even_products(sums, factors->multiplier) + half) >> 31,
+                       (odd_products(sums, factors->odd) + half) << 1);
 }
 
 /* Return the bits 32..63 of the products plus a half of their whole shift. */
 INLINE Words upper_products(Words sums, const Factors *factors) {
-    __m256i even = _mm256_mul_epi32((__m256i)sums, (__m256i)factors->multiplier);
-    __m256i odd = _mm256_mul_epi32(_mm256_srli_epi64((__m256i)sums, 32), (__m256i)factors->odd);
-    even = _mm256_add_epi64(even, factors->nudge);
-    odd = _mm256_add_epi64(odd, factors->nudge_odd);
-    return (Words)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
-}
-
-INLINE Words within(Words sums, const Factors *factors) {
-    return (Words)_mm256_min_epi32(_mm256_max_epi32((__m256i)sums, (__m256i)factors->least), (__m256i)factors->most);
-}
-
-INLINE Words shifted_right(Words values, Words by) {
-    return (Words)_mm256_srav_epi32((__m256i)values, (__m256i)by);
+    return interleaved((even_products(sums, factors->multiplier) + factors->nudge) >> 32,
+                       odd_products(sums, factors->odd) + factors->nudge_odd);
 }
 
 /* Return `rescale` with `double`; with shifts to the right only, `left` and `away` are not read. */
 INLINE Words rescaled_double(Words sums, const Factors *factors, const int right_only) {
-    sums = within(sums, factors);
+    sums = within(sums, factors->least, factors->most);
     if (!right_only)
-        sums = (Words)_mm256_sllv_epi32((__m256i)sums, (__m256i)factors->left);
+        sums = shifted_left(sums, factors->left);
     Words high = high_products(sums, factors), below = high >> 31;
     if (!right_only)
         below &= factors->away;

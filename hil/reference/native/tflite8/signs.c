@@ -43,12 +43,12 @@ void draw(const Draws *draws, uint32_t state, ptrdiff_t count, uint32_t *bits) {
         bits[word] = mapped(draws->low_bits, state);
 }
 
-/* Return 16 bits; `at` is a multiple of 16. */
+/* Return SHORTS bits; `at` is a multiple of SHORTS. */
 INLINE uint32_t bits_at(const uint32_t *bits, ptrdiff_t at) {
     return bits[at / DRAWS] >> at % DRAWS;
 }
 
-/* Return 16 numbers, 1 or -1. */
+/* Return SHORTS numbers, 1 or -1. */
 INLINE Shorts numbers_at(const uint32_t *bits, ptrdiff_t at) {
     return mask_of(bits_at(bits, at)) | 1;
 }
@@ -57,8 +57,7 @@ void move_weights(const int8_t *from, ptrdiff_t count, const uint32_t *bits, int
     const Shorts signs = all_shorts(sign);
     ptrdiff_t at = 0;
     for (; at + SHORTS <= count; at += SHORTS) {
-        Shorts own = (Shorts)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(from + at)));
-        *(Shorts *)(to + at) = own + numbers_at(bits, at) * signs;
+        *(Shorts *)(to + at) = widened_bytes(from + at) + numbers_at(bits, at) * signs;
     }
     for (; at < count; at++)
         to[at] = (int16_t)(from[at] + (bits[at / DRAWS] >> at % DRAWS & 1 ? -sign : sign));
@@ -84,7 +83,6 @@ void move_nodes(const Layer *layer, const int16_t *from, const uint32_t *bits, i
 /* A draw adds delta, or, where its bit is 1, takes it away: the sum of all less twice the sum of these. */
 void signed_sums(int32_t queries, const int32_t *deltas, const uint32_t *bits, ptrdiff_t words, ptrdiff_t count,
                  int32_t *sums) {
-    const Words own = {1, 2, 4, 8, 16, 32, 64, 128};
     int32_t all = 0;
     for (int32_t query = 0; query < queries; query++)
         all += deltas[query];
@@ -93,10 +91,8 @@ void signed_sums(int32_t queries, const int32_t *deltas, const uint32_t *bits, p
         for (int32_t query = 0; query < queries; query++) {
             const uint32_t its = bits[query * words + word];
             const Words delta = all_words(deltas[query]);
-            for (int part = 0; part < DRAWS / LANES; part++) {
-                Words set = all_words((int32_t)(its >> LANES * part)) & own;
-                taken[part] += delta & (Words)_mm256_cmpeq_epi32((__m256i)set, (__m256i)own);
-            }
+            for (int part = 0; part < DRAWS / LANES; part++)
+                taken[part] = add_where(taken[part], its >> LANES * part, delta);
         }
         int32_t found[DRAWS];
         for (int part = 0; part < DRAWS / LANES; part++)

@@ -1,7 +1,7 @@
 /* Layers with weights: pairs of int16 times pairs of int16, in int32. */
 #include "kernels.h"
 
-enum { POSITIONS = 4, PAIR = 2 }; /* positions of a block: with 16 channels their sums fit the registers */
+enum { POSITIONS = LANES / 2, PAIR = 2 }; /* positions of a block: with SHORTS channels their sums fit the registers */
 
 /* What the positions of a row of outputs have in common. */
 typedef struct {
@@ -84,6 +84,8 @@ INLINE void row_of_products(const Block *block, const int vectors, ptrdiff_t pos
     const ptrdiff_t outputs = block->outputs;
     for (; positions >= POSITIONS; positions -= POSITIONS, x += POSITIONS * block->step, out += POSITIONS * outputs)
         some_products(block, vectors, POSITIONS, x, out);
+    for (; positions >= 4; positions -= 4, x += 4 * block->step, out += 4 * outputs)
+        some_products(block, vectors, 4, x, out);
     for (; positions >= 2; positions -= 2, x += 2 * block->step, out += 2 * outputs)
         some_products(block, vectors, 2, x, out);
     if (positions)
@@ -121,7 +123,11 @@ INLINE void row_of_channels(const Block *block, const int vectors, ptrdiff_t pos
     const ptrdiff_t outputs = block->outputs;
     for (; positions >= POSITIONS; positions -= POSITIONS, x += POSITIONS * block->step, out += POSITIONS * outputs)
         some_channels(block, vectors, POSITIONS, x, out);
-    for (; positions; positions--, x += block->step, out += outputs)
+    for (; positions >= 4; positions -= 4, x += 4 * block->step, out += 4 * outputs)
+        some_channels(block, vectors, 4, x, out);
+    for (; positions >= 2; positions -= 2, x += 2 * block->step, out += 2 * outputs)
+        some_channels(block, vectors, 2, x, out);
+    if (positions)
         some_channels(block, vectors, 1, x, out);
 }
 
