@@ -42,6 +42,7 @@ OWNERS: Mapping[str, tuple[str, ...]] = {  # the experiments that have an option
     "queries": ("pmt-*",),
     "tasks": ("qzo-few-shot",),
     "rates": (*WITH_FP32, "pmt-*", "qzo-*", "fqt-*"),
+    "search_epochs": ("pmt-figure7", *BOTH, "pmt-table7", *TASKS),
     "steps": tuple(FIGURES),
 }
 TRAINING = (
@@ -74,6 +75,12 @@ def add_paper_options(parser: argparse.ArgumentParser) -> None:
     add("--steps", type=positive_count, metavar="N", help=_of("steps", "steps for latency and energy; default: 1000"))
     searched = f"learning rates to choose from; default of pmt-*: {rates}"
     add("--rates", metavar="LIST", help=_of("rates", searched))
+    searching = "epochs of the runs that search a rate; default: --epochs"
+    add("--search-epochs", type=positive_count, metavar="E", help=_of("search_epochs", searching))
+
+
+def _said(option: str) -> str:
+    return option.replace("_", "-")
 
 
 def _of(option: str, text: str) -> str:
@@ -92,12 +99,12 @@ def selected_table(options: argparse.Namespace) -> Table:
     given = [option for option in OWNERS if getattr(options, option) is not None]
     if name is None:
         if given:
-            raise RigError(f"--{given[0]} cannot be combined with --spec: write it in the file.")
+            raise RigError(f"--{_said(given[0])} cannot be combined with --spec: write it in the file.")
         return read_spec(options.spec, options.seeds or SEEDS, options.epochs, options.batch)
     for option in given:
         if not any(fnmatchcase(name, owner) for owner in OWNERS[option]):
             owners = ", ".join(OWNERS[option])
-            raise RigError(f"--{option} is an option of {owners}, not of {name}: leave it out.")
+            raise RigError(f"--{_said(option)} is an option of {owners}, not of {name}: leave it out.")
     if options.data is not None and name not in (*TASKS, *BOTH):
         _check_set(options.data)
     if options.seeds is None:
@@ -124,8 +131,7 @@ def refuse_for_costs(options: argparse.Namespace, own: Sequence[str] = ()) -> No
     name = options.experiment
     for option in (*OWNERS, *TRAINING):
         if getattr(options, option) and option not in own:
-            said = option.replace("_", "-")
-            raise RigError(f"--{said} is no option of {name}, which trains nothing: leave it out.")
+            raise RigError(f"--{_said(option)} is no option of {name}, which trains nothing: leave it out.")
 
 
 def _elastic(options: argparse.Namespace, epochs: int) -> ElasticzoRequest:
@@ -152,7 +158,7 @@ def _refuse_clouds(options: argparse.Namespace) -> None:
 
 def _pmt(options: argparse.Namespace) -> PmtRequest:
     name, network = options.experiment, options.network
-    given = _given(options, ("network", "seeds", "epochs", "batch", "images", "queries"))
+    given = _given(options, ("network", "seeds", "epochs", "batch", "images", "queries", "search_epochs"))
     drawn = network is not None and find_network(network).any_classes
     if name not in TASKS and (name not in BOTH or not (drawn or options.data)):
         return PmtRequest(**given)

@@ -64,12 +64,15 @@ def _rates(request: PmtRequest) -> str:
             f"The learning rate is {rates}, without QAS {WITHOUT_QAS:,} times that, "
             "without GNS that times its least factor; it was not searched for."
         )
+    epochs = (
+        "" if request.searched == request.epochs else f" for {request.searched} epoch{'s' * (request.searched > 1)}"
+    )
     return (
         f"Learning rates are searched row by row: the grid begins with {rates} (without QAS {WITHOUT_QAS:,} times "
         "these; where Poor Man's Training leaves "
         "GNS out, times its least factor), and grows until the best rate lies inside it, "
         "moves weights and is no worse than no training. "
-        f"Every rate is trained with all seeds on the first {request.kept} images; "
+        f"Every rate is trained{epochs} with all seeds on the first {request.kept} images; "
         f"the one of best mean accuracy on the {request.held} that follow is taken. "
         f"The paper says {request.paper_rate}."
     )

@@ -44,6 +44,7 @@ class PmtRequest:
     queries: int = 100  # for each layer (the paper's Q)
     rates: tuple[float, ...] = RATES  # initial learning rates of the searched grids; a single one is not searched for
     paper_epochs: int = 50
+    search_epochs: int | None = None  # of the runs that search a rate; None: `epochs`
     drawn: ClassVar[str] = ""  # what else seeds decide, in words
     paper_rate: ClassVar[str] = "0.01, and for its figures that the best was chosen"
 
@@ -98,6 +99,11 @@ class PmtRequest:
     def held(self) -> int:
         """Number of training images that are held out while something is chosen."""
         return HELD_OUT
+
+    @property
+    def searched(self) -> int:
+        """Epochs of a run that searches a rate."""
+        return self.search_epochs or self.epochs
 
     def set_of(self, corruption: str) -> str:
         """Return the data set for an adaptation."""
@@ -221,19 +227,19 @@ class Builder:
         base = QzoRun("", column, row, 1, request.epochs, request.batch, request.network, BP)
         chosen: dict[str, Any] = {"eta": request.rates[0]}
         if len(request.rates) > 1:
-            given = self._in_floats(request.kept)
-            tried = replace(base, data=request.held_out(tuned_on), column="rate", given=given)
+            given = self._in_floats(request.kept, request.searched)
+            tried = replace(base, data=request.held_out(tuned_on), column="rate", epochs=request.searched, given=given)
             chosen = {"rate_from": stem_of(tried)}
             self.searches.setdefault(stem_of(tried), RateSearch(tried, request.rates, request.seeds))
-        base = replace(base, given=self._in_floats(request.used), **chosen)
+        base = replace(base, given=self._in_floats(request.used, request.epochs), **chosen)
         seeds = range(1, request.seeds + 1)
         runs = tuple(replace(base, data=request.set_of(task), seed=seed) for task in tasks for seed in seeds)
         self.table_runs.update(dict.fromkeys(runs))
         self.cells[self.data, column, row] = runs
 
-    def _in_floats(self, images: int) -> Given:
+    def _in_floats(self, images: int, epochs: int) -> Given:
         """Return the settings of plain steps whose rate falls along half a cosine."""
-        return (("train_bias", 1), ("steps", images // self.request.batch * self.request.epochs))
+        return (("train_bias", 1), ("steps", images // self.request.batch * epochs))
 
     def block(self, mask: int) -> TrainingSetup:
         """Return the training of some blocks by Poor Man's Training."""
@@ -249,6 +255,7 @@ class Builder:
             return {"eta": given[0][0]}
         stems = []
         for (label, way), rates in zip(ways.items(), given, strict=True):
+            way = replace(way, epochs=way.epochs or self.request.search_epochs)
             base = self._run(self.request.held_out(task), "rate", label, 1, way)
             stems.append(stem_of(base))
             self.searches.setdefault(stems[-1], RateSearch(base, rates, self.request.seeds))

@@ -79,6 +79,19 @@ def test_the_paper_s_cells() -> None:
     assert table7.paper["resnet-tiny", "zoom-blur", "bp-int8"] == TABLE7["bp-int8"]["zoom-blur"] == 55.57
 
 
+@pytest.mark.parametrize("name", ["pmt-figure7", "pmt-figure10", "pmt-table7"])
+def test_a_search_may_have_fewer_epochs(name: str) -> None:
+    usual, shorter = PMT_TABLES[name](SMALL), PMT_TABLES[name](replace(SMALL, search_epochs=1))
+    searches = {run.name for search in shorter.searches for run in search.first_runs()}
+    tests = {run.name for stage in shorter.stages for run in stage} & shorter.choices - searches  # of blocks
+    assert searches and all(run.epochs == (1 if run.name in searches | tests else 2) for run in shorter.runs)
+    assert shorter.certified == usual.certified, "the runs of the table stay the same"
+    steps = {run.name: dict(run.given)["steps"] for run in shorter.runs if isinstance(run, QzoRun)}
+    assert all(count == (5 if name in searches else 10) for name, count in steps.items())
+    said = [" ".join(table.differences) for table in (usual, shorter)]
+    assert ["trained for 1 epoch with all seeds" in text for text in said] == [False, True]
+
+
 def test_rates_without_qas_are_larger() -> None:
     table = PMT_TABLES["pmt-figure7"](SMALL)
     rates = {run.variant: set() for run in table.stages[0]}
