@@ -22,12 +22,14 @@ from hil.session.options import BOARD_PATHS, SUITE, add_options, command
 from hil.session.recorder import JUNIT, RECORDER, Recorder
 from hil.session.run_trial import EARLIER, WRITER, Trials
 from hil.session.tracker import TRACKER
+from hil.session.workers_line import WorkersLine
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
 SUMMARISED = pytest.StashKey[bool]()
 # In `workerinput` of a worker of pytest-xdist: the folder of the run, and its identity.
 FOLDER_KEY, UID_KEY = "trainrig", "trainrig-uid"
+STAND_IN_WORKERS = 4  # at most, without -n: each needs about 300 MB
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -94,10 +96,30 @@ def _begin_run(config: pytest.Config) -> None:
     config.pluginmanager.register(config.stash[RECORDER], "trainrig-recorder")
     if config.option.xmlpath is None:
         config.option.xmlpath = str(run.folder / JUNIT)
-    workers = getattr(config.option, "numprocesses", 0)  # missing with `-p no:xdist`, None without -n
-    if workers is None and len(config.option.board) > 1 and not config.option.usepdb:
-        workers = config.option.numprocesses = min(len(config.option.board), os.cpu_count() or 1)
+    _begin_workers(config)
+
+
+def _begin_workers(config: pytest.Config) -> None:
+    """Run trials in parallel if the command line does not say otherwise: each worker has stand-ins of its own."""
+    unset = getattr(config.option, "numprocesses", 0) is None  # it is missing with `-p no:xdist`
+    if not unset or config.option.usepdb or config.option.capture == "no":  # a worker shows nothing
+        return
+    names, bench, reality = config.option.board, _bench_of(config), config.getoption("reality")
+    stand_ins = any(not is_attached(bench.find(name), reality) for name in names)
+    workers = min(max(len(names), STAND_IN_WORKERS if stand_ins else 1), os.cpu_count() or 1)
+    if workers > 1:
+        config.option.numprocesses = workers
         config.option.dist, config.option.tx = "load", ["popen"] * workers
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Show on a terminal what workers do."""
+    config = session.config
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    if RECORDER not in config.stash or not getattr(config.option, "numprocesses", 0) or reporter is None:
+        return
+    if reporter.isatty and config.option.verbose >= 0:
+        config.pluginmanager.register(WorkersLine(config.stash[WRITER].folder, reporter), "trainrig-workers-line")
 
 
 def _earlier(config: pytest.Config, uid: str) -> EarlierNights:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,49 +16,15 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from hil.bounded_read import read_json, read_text
 from hil.commands.measure_arguments import positive
 from hil.commands.power import with_prefix
 from hil.errors import RigError, printable
-from hil.record.progress import Progress, read_progress
-from hil.record.run_reader import LARGEST, LARGEST_LATEST, NAME
+from hil.record.run_reader import NAME
 from hil.record.run_writer import RUNNING
-from hil.record.safe_paths import PLAIN_NAME, RERUN
-from hil.record.trial_writer import BEGUN
-from hil.record.trial_writer import LARGEST as LARGEST_TRIAL
+from hil.record.running import RunningTrial, Session, read_session
 
 REPORTS = Path("reports")
 SILENT_S = 30.0  # without a sign of a trial, before the view says so
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A trial that is running, and its progress if it has told any."""
-
-    board: str
-    what: str
-    reality: str
-    progress: Progress | None
-
-
-@dataclass(frozen=True)
-class Session:
-    """A session as its folder shows it.
-
-    Attributes:
-        run: its id.
-        state: `running`, `ended` or `interrupted`.
-        begun: time of its begin.
-        tests: number of all tests, and of those by verdict that have ended.
-        trials: those that are running.
-    """
-
-    run: str
-    state: str
-    begun: str
-    tests: int
-    verdicts: dict[str, int]
-    trials: list[Trial]
 
 
 def newest_run(root: Path) -> Path:
@@ -72,54 +37,6 @@ def newest_run(root: Path) -> Path:
     if not runs:
         raise RigError(f"{root} holds no run: start one with `pytest --board=NAME`, or name its folder.")
     return max(runs, key=lambda folder: folder.name)
-
-
-def read_session(folder: Path) -> Session:
-    """Read the present state of a session.
-
-    Args:
-        folder: of the run, or `latest` as a text file beside it.
-
-    Raises:
-        RigError: it holds no run, or a file is damaged.
-    """
-    if folder.is_file():
-        name = read_text(folder, LARGEST_LATEST, "name the folder of a run").strip()
-        if not PLAIN_NAME.fullmatch(name):
-            raise RigError(f"{folder} names no run: name the folder of one.")
-        folder = folder.parent / name
-    if not (folder / NAME).is_file():
-        raise RigError(f"{folder} holds no {NAME}: name the folder of a run, such as those in {REPORTS}.")
-    results = read_json(folder / NAME, LARGEST, RERUN)
-    try:
-        run, tests = results["run"], results["tests"]
-        verdicts: dict[str, int] = {}
-        for test in tests:
-            if test["outcome"] is not None:
-                verdicts[str(test["verdict"])] = verdicts.get(str(test["verdict"]), 0) + 1
-        facts = str(run["id"]), str(run["state"]), str(run["time"])
-    except (KeyError, TypeError) as error:
-        raise RigError(f"{folder / NAME} is damaged ({type(error).__name__}: {error}): {RERUN}.") from error
-    return Session(*facts, len(tests), verdicts, _trials(folder) if facts[1] == RUNNING else [])
-
-
-def _trials(folder: Path) -> list[Trial]:
-    found = []
-    for path in sorted(folder.glob(f"*/{BEGUN}")):
-        if path.is_symlink() or path.parent.is_symlink():
-            continue
-        try:
-            begun: Any = read_json(path, LARGEST_TRIAL, RERUN)
-        except RigError:
-            if path.exists():
-                raise
-            continue  # the trial has just ended
-        if not isinstance(begun, dict):
-            raise RigError(f"{path} is damaged (it is not the record of a trial): {RERUN}.")
-        what = " ".join(str(begun.get(name, "")) for name in ("network", "method", "variant"))
-        board, reality = str(begun.get("board", "")), str(begun.get("reality") or "")
-        found.append(Trial(board, what, reality, read_progress(path.parent)))
-    return found
 
 
 def picture(session: Session, now: float) -> Group:
@@ -149,7 +66,7 @@ def _since(session: Session, now: float) -> str:
     return f", {_time(seconds)} since its begin" if session.state == RUNNING else ""
 
 
-def _cells(trial: Trial, now: float) -> tuple[str, ...]:
+def _cells(trial: RunningTrial, now: float) -> tuple[str, ...]:
     board = f"{trial.board} ({trial.reality})" if trial.reality else trial.board
     state = trial.progress
     if state is None:

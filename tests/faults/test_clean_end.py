@@ -20,6 +20,7 @@ from hil.endpoints import Endpoints
 from hil.images import image_of
 from hil.record import read_run
 from hil.standins import StandIn, start_virtual
+from tests.one_process import one_process
 
 BENCH_FREE_WITHIN_S = 5.0  # no stand-in, no process at a probe, no lock
 GONE_WITHIN_S = 20.0  # pytest-xdist waits for its workers
@@ -53,7 +54,7 @@ class Run:
         name, value = self.mark.split("=")
         # A session of its own: what Ctrl-C reaches is the foreground's process group.
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", TRIAL, *options], cwd=folder, start_new_session=True,
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", TRIAL, *one_process(*options)], cwd=folder, start_new_session=True,
             env=os.environ | {name: value, "TMPDIR": str(folder)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever runs the tests in the background has it ignored
         )  # fmt: skip

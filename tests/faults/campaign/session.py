@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.one_process import one_process
+
 from .fault import BOARD
 from .marked import Mark, kept_in
 
@@ -50,7 +52,7 @@ class Session:
             "no:cacheprovider",
             f"--board={BOARD}",
             f"--report-dir={self.reports}",
-            *options,
+            *one_process(*options),
             "test_session.py",
         ]
         with (folder / "said.txt").open("wb") as said:

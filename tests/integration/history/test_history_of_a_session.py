@@ -11,6 +11,7 @@ from hil.history.address import address_of
 from hil.history.queries import History
 from hil.history.unsent import waiting
 from hil.record.since_last_good import read_since
+from tests.one_process import one_process
 
 GONE = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'  # a board that is not attached: blocked, at once
 TEST = """
@@ -27,7 +28,15 @@ AWAY = '[history]\nurl = "postgresql+psycopg://me:secret@127.0.0.1:1/night"\nben
 def run(folder: Path, rig: str) -> subprocess.CompletedProcess[str]:
     (folder / "rig.toml").write_text(rig)
     (folder / "test_mine.py").write_text(TEST)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--board=stm32h7b3", "test_mine.py"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        *one_process("--board=stm32h7b3"),
+        "test_mine.py",
+    ]
     environment = os.environ | {"TMPDIR": str(folder)}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=400, env=environment)
 

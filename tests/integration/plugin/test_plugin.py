@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -146,6 +147,19 @@ def test_two_boards_run_side_by_side_into_one_run(rig, tmp_path):
         for name in found
     }
     assert all(len(at) == 1 for at in workers.values()), "an attached board stays with one worker"
+
+
+SIDE_BY_SIDE = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="trials run side by side on two cores or more")
+
+
+@SIDE_BY_SIDE
+@pytest.mark.parametrize(
+    ("options", "workers"),
+    [((), True), (("-q",), False), (("-s",), False), (("--pdb",), False), (("-n", "0"), False)],
+)
+def test_trials_of_a_stand_in_run_side_by_side_unless_one_looks_into_them(rig, options, workers):
+    done = rig("--board=stm32h7b3", "--reality=hardware", "-k", "cls2", *options)  # all are blocked: none is named
+    assert ("workers [" in done.stdout) == workers, done.stdout
 
 
 def test_one_after_the_other_when_asked(rig):

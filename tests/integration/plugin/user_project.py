@@ -11,6 +11,8 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.one_process import one_process
+
 HANG_S = 400  # on a busy machine too
 HEAD = """
 import pytest
@@ -71,7 +73,7 @@ class Project:
         return self
 
     def command(self, *options: str) -> list[str]:
-        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
+        return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *one_process(*options)]
 
     def run(self, *options: str, paths: tuple[str, ...] = ("test_mine.py",), **environment: str) -> Done:
         done = subprocess.run(
