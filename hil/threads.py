@@ -1,4 +1,4 @@
-"""Threads that start, or fail with MemoryError.
+"""Threads that start, or fail with MemoryError; and libraries without threads of their own.
 
 `threading.Thread.start` waits forever if the new thread runs out of memory before it reports that it runs (CPython
 issue 140746). So the rig starts a thread only if there is memory for one.
@@ -13,6 +13,10 @@ from threading import Thread
 from typing import Any, TypeVar
 
 NEEDED = 16 << 20  # bytes of address space: 8 MB of stack, and a few blocks of 1 MB of Python's allocator
+# Environment of a process whose libraries for products of matrices have no threads of their own.
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
 
 T = TypeVar("T")
 

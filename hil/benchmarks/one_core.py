@@ -24,10 +24,10 @@ from hil.networks import build
 from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
 from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
 from hil.reference.native.bfp8 import fastest
+from hil.threads import ONE_THREAD
 
 BATCH, STEPS, REPEATS = 256, 10, 3
 TORCH, EVALUATION = "torch", "evaluation"
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 Batches = list[tuple[np.ndarray, np.ndarray]]
 

@@ -8,12 +8,10 @@ import tempfile
 from typing import Any
 
 from hil.cluster.task import CORE
+from hil.threads import ONE_THREAD
 
-# A step's products are small: threads within a task cost more than they gain, and the tasks already fill the cores.
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
-)
 CONFIGURATION = {
+    # A step's products are small: threads within a task cost more than they gain, and the tasks already fill the cores.
     "distributed.nanny.pre-spawn-environ": ONE_THREAD,  # Dask's own also sets a slower malloc
     "distributed.scheduler.http.routes": [],  # the ports are there, on loopback, and answer nothing
     "distributed.worker.http.routes": [],
