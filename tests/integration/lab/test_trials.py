@@ -138,7 +138,7 @@ def test_the_doctor_looks_at_what_the_place_has(seat: Seat) -> None:
 def test_the_trials_of_a_board_spread_over_its_places(seat: Seat, tmp_path: Path) -> None:
     """`hil init --labgrid` writes the bench; pytest with three workers uses both places, and gives both back."""
     assert main(["init", f"--rig={tmp_path / 'rig.toml'}", f"--labgrid={seat.lab.address}"]) == 0
-    assert {each.name: each.place for each in read_bench(tmp_path / "rig.toml").board}[BOARD] == f"any:{BOARD}"
+    assert {each.name: each.board for each in read_bench(tmp_path / "rig.toml").board}[BOARD] == f"any:{BOARD}"
     (tmp_path / "test_spread.py").write_text(
         "import pytest\nfrom hil.trial import TrialSpec\n\n\n"
         "@pytest.mark.parametrize('seed', range(4))\n"
