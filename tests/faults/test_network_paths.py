@@ -56,8 +56,9 @@ def test_a_trial_over_a_network(over, kind):
 
 
 @NIGHTLY
-def test_a_trial_whose_probe_is_behind_the_network_too(over):
-    outcome = over(SPEC, "rfc2217", 0.02, probe=True)
+@pytest.mark.parametrize("round_s", [0.02, 0.1])
+def test_a_trial_whose_probe_is_behind_the_network_too(over, round_s):
+    outcome = over(SPEC, "rfc2217", round_s, probe=True)
     assert outcome.verdict == "pass", outcome.reason
 
 
