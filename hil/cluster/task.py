@@ -75,7 +75,7 @@ def sources_digest() -> str:
     """Return the SHA-256 of all sources of this package, Python and C, and of the weights that come along, by name."""
     root, digest = Path(hil.__file__).parent, hashlib.sha256()
     sources = {str(path.relative_to(root)): path for kind in KINDS for path in root.rglob(kind)}
-    weights = {f"{WEIGHTS}/{path.name}": path for path in packaged_folder(WEIGHTS, WEIGHTS).glob("*.npz")}
+    weights = {f"{WEIGHTS}/{path.name}": path for path in packaged_folder(WEIGHTS, WEIGHTS).iterdir()}
     for name, path in sorted((sources | weights).items()):
         digest.update(f"{name}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
