@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hil import boards
 from hil.bounded_read import SMALL_TEXT, read_toml
@@ -15,7 +15,7 @@ from hil.endpoints import HubPort, Power, SupplyOutput
 from hil.errors import RigError, close_matches
 from hil.gates import Gate, nearest, parse_budgets
 
-ANY = "any:"  # of `place`
+ANY = "any:"  # of `board`
 PORT = 20408  # of a labgrid coordinator, if nothing else is said
 LOCAL = f"127.0.0.1:{PORT}"
 IN_FILE = "in rig.toml"  # where a budget is written that is not of one board
@@ -51,12 +51,16 @@ class BenchBoard(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    name: str = Field(description="board of the catalogue (`hil boards`)")
+    name: str = Field(description="board of the catalogue (`hil boards`); with the key `board`, the default is its tag")
+    board: str | None = Field(
+        None,
+        description="`any:TAG`: the board is at any labgrid place with the tag `board=TAG` (docs/how-to/labgrid.md)",
+    )
     place: str | None = Field(
         None,
         min_length=1,
-        description="labgrid place that the board is at, or `any:VALUE` for any place with the tag `board=VALUE` "
-        "(docs/how-to/labgrid.md); the keys below choose among its resources, or add to them",
+        description="labgrid place that the board is at (docs/how-to/labgrid.md); the keys below choose among its "
+        "resources, or add to them",
     )
     probe: str | None = Field(None, description="full USB serial number of the debug probe")
     serial: str | None = Field(None, description="USB serial number of the serial port, or its path")
@@ -81,18 +85,31 @@ class BenchBoard(BaseModel):
         """The switch of the board's power, None if rig.toml names none."""
         return self.power.way if self.power is not None else None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _name_by_tag(cls, values: Any) -> Any:
+        """Let the tag name the board, where the table does not."""
+        if not isinstance(values, dict) or "board" not in values:
+            return values
+        return {"name": str(values["board"]).removeprefix(ANY)} | values
+
     @property
     def tag(self) -> str | None:
         """The tag `board` of the labgrid places that will do, None if rig.toml names one place or none."""
-        return self.place.removeprefix(ANY) if self.place is not None and self.place.startswith(ANY) else None
+        return self.board.removeprefix(ANY) if self.board is not None else None
+
+    @property
+    def wanted_place(self) -> str | None:
+        """What to acquire of a labgrid: a place, or `any:TAG`; None if the board is attached to this computer."""
+        return self.board or self.place
 
     @property
     def devices(self) -> dict[str, str]:
         """Identities of the devices that the board uses, by key of rig.toml; two boards may not share a device."""
         power = self.switch.device if self.switch is not None else None
-        place = f"labgrid place {self.place}" if self.place is not None and self.tag is None else None
+        place = f"labgrid place {self.place}" if self.place is not None else None
         used = {"place": place, "power": power, "loader": self.loader}
-        if self.place is None:  # else the names of resources, which other places may have too
+        if self.wanted_place is None:  # else the names of resources, which other places may have too
             used |= {key: getattr(self, key) for key in ("probe", "serial", "meter")}
         return {key: device for key, device in used.items() if device is not None}
 
@@ -171,7 +188,12 @@ def _check(path: Path, text: str, bench: Bench) -> None:
     owners: dict[str, str] = {}
     _check_budgets(path, text, bench.budgets, IN_FILE, None)
     for table, entry in enumerate(bench.board):
-        place = f"{path.name}, line {_line_of(text, 'name', table)}, key name"
+        _check_place(path, text, entry, table)
+        key = "board" if entry.name == entry.tag else "name"
+        place = f"{path.name}, line {_line_of(text, key, table)}, key {key}"
+        if entry.name not in boards.names() and key == "board":
+            cure = 'say with name = "..." which board these places have'
+            raise RigError(f"{place}: the tag {entry.tag!r} is no board of the catalogue: {cure}.")
         if entry.name not in boards.names():
             raise RigError(
                 f"{place}: no board {entry.name!r} in the catalogue: {close_matches(entry.name, boards.names())}"
@@ -191,6 +213,21 @@ def _check(path: Path, text: str, bench: Bench) -> None:
                     f"{path.name}, line {_line_of(text, key, table)}, key {key}: "
                     f"{device} is named for {owners[device]} already: a device serves one board."
                 )
+
+
+def _check_place(path: Path, text: str, entry: BenchBoard, table: int) -> None:
+    """Raise RigError unless a table names one labgrid place, any with a tag, or none."""
+    key, problem = "", ""
+    if entry.place is not None and entry.place.startswith(ANY):
+        key, problem = "place", f'a place has a name: write board = "{entry.place}" for any place with the tag.'
+    elif entry.board is not None and not (entry.board.startswith(ANY) and entry.tag):
+        tag = entry.tag or "TAG"
+        cure = f'write board = "{ANY}{tag}" for any labgrid place with that tag, or name = "{tag}" for one board.'
+        key, problem = "board", f"{entry.board!r} asks for no tag: {cure}"
+    elif entry.board is not None and entry.place is not None:
+        key, problem = "place", "the key `board` asks for any place with a tag: remove one of the two keys."
+    if key:
+        raise RigError(f"{path.name}, line {_line_of(text, key, table)}, key {key}: {problem}")
 
 
 def _check_budgets(path: Path, text: str, budgets: dict[str, Any], source: str, table: int | None) -> None:
@@ -226,7 +263,9 @@ def _line_of(text: str, key: str, table: int | None) -> int:
     """
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines, 1) if re.match(r"\s*\[\[\s*board\s*\]\]", line)]
-    first = starts[table] if table is not None and table < len(starts) else 1
+    in_table = table is not None and table < len(starts)
+    first = starts[table] if table is not None and in_table else 1
     last = starts[table + 1] - 1 if table is not None and table + 1 < len(starts) else len(lines)
     pattern = re.compile(rf"\s*[\[\s\"']*{re.escape(key)}\b")
-    return next((number for number in range(first, last + 1) if pattern.match(lines[number - 1])), first)
+    begin = first + 1 if in_table else first  # the line [[board]] is not the key `board`
+    return next((number for number in range(begin, last + 1) if pattern.match(lines[number - 1])), first)

@@ -14,7 +14,10 @@ from typing import Any
 
 import hil
 from hil.errors import RigError, message_of
+from hil.packaged import packaged_folder
 
+KINDS = ("*.py", "*.[ch]", "*.toml")
+WEIGHTS = "fixtures/weights"
 CORE = "core"  # the resource of a task that computes
 
 
@@ -69,9 +72,11 @@ def carry_out(call: Callable[..., Any], arguments: tuple[Any, ...], sources: str
 
 @cache
 def sources_digest() -> str:
-    """Return the SHA-256 of all sources of this package, Python and C, by name."""
+    """Return the SHA-256 of all sources of this package, Python and C, and of the weights that come along, by name."""
     root, digest = Path(hil.__file__).parent, hashlib.sha256()
-    for path in sorted(path for kind in ("*.py", "*.[ch]", "*.toml") for path in root.rglob(kind)):
-        digest.update(f"{path.relative_to(root)}\0".encode())
+    sources = {str(path.relative_to(root)): path for kind in KINDS for path in root.rglob(kind)}
+    weights = {f"{WEIGHTS}/{path.name}": path for path in packaged_folder(WEIGHTS, WEIGHTS).iterdir()}
+    for name, path in sorted((sources | weights).items()):
+        digest.update(f"{name}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

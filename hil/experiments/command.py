@@ -29,6 +29,7 @@ from hil.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, wr
 from hil.experiments.elasticzo_costs import NAME as COSTS
 from hil.experiments.elasticzo_costs import costs
 from hil.experiments.elasticzo_tables import ELASTIC_TABLES
+from hil.experiments.finished import FinishedRuns
 from hil.experiments.fqt_cost_figures import FIGURES, write_costs
 from hil.experiments.fqt_published import STEPS
 from hil.experiments.fqt_tables import FQT_TABLES
@@ -68,7 +69,8 @@ def main(arguments: list[str]) -> int:
     console = Console()
     with workers_of(options, partial(console.print, highlight=False, soft_wrap=True)) as workers:
         if not options.certify_only:
-            train(table, out, workers, options.resume, console)
+            finished = None if options.no_cache else FinishedRuns()
+            train(table, out, workers, options.resume, console, finished)
         _all_complete(table, out)
         kept = _kept(out) if options.resume else []
         summary = certified(table, out, board, _repeating(options, board, workers), console, kept)
@@ -117,8 +119,15 @@ def _pmt_costs(options: argparse.Namespace) -> int:
     return 0 if passed else EXIT_FAILED
 
 
-def train(table: Table, out: Path, workers: Workers, resume: bool, console: Console) -> None:
-    """Train all runs of a table into out/runs, and write the table after each stage.
+def train(
+    table: Table,
+    out: Path,
+    workers: Workers,
+    resume: bool,
+    console: Console,
+    finished: FinishedRuns | None = None,
+) -> None:
+    """Train all runs of a table into out/runs, and write the table after each stage. Runs of `finished` are copied.
 
     Raises:
         RigError: the folder holds another experiment, or this one without `resume`; or a run failed.
@@ -128,7 +137,7 @@ def train(table: Table, out: Path, workers: Workers, resume: bool, console: Cons
         raise RigError(f"{out} holds an experiment already: add --resume to continue it, or choose another --out.")
     _make_folders(table.runs, runs)
     with RunLines(console) as lines:
-        pool = Pool(workers, lines)
+        pool = Pool(workers, lines, finished)
         for stage in table.stages:
             pool.train(runs / run.name for run in stage)
             _grow_grids(table, runs, pool)
@@ -199,6 +208,7 @@ def _parser() -> argparse.ArgumentParser:
     add_paper_options(parser)
     add("--out", type=Path, metavar="DIR", help="folder (default: reports/experiments/NAME)")
     add("--resume", action="store_true", help="continue the experiment in the folder")
+    add("--no-cache", action="store_true", help="train every run, also those that were trained before")
     add("--certify-only", action="store_true", help="certify the trained experiment in the folder")
     return parser
 

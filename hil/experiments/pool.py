@@ -10,6 +10,7 @@ from hil.cluster import Failure, Task, Workers
 from hil.errors import RigError
 from hil.experiments.choice import outdated
 from hil.experiments.curve import EpochRow, complete, read_curve, read_run
+from hil.experiments.finished import FinishedRuns
 from hil.experiments.slices import keep, request, train_slice
 
 LOG_FILE = "worker.log"
@@ -28,6 +29,9 @@ class Lines(Protocol):
     def end(self, name: str, rows: list[EpochRow]) -> None:
         """Leave one line about a run that has ended."""
 
+    def copied(self, name: str, rows: list[EpochRow]) -> None:
+        """Leave one line about a run that was trained before."""
+
 
 class Pool:
     """Trains the runs of folders on workers.
@@ -35,10 +39,11 @@ class Pool:
     Args:
         workers: of this computer or others.
         lines: show the progress.
+        finished: runs that were trained before, which are copied; None trains all.
     """
 
-    def __init__(self, workers: Workers, lines: Lines) -> None:
-        self._workers, self._lines = workers, lines
+    def __init__(self, workers: Workers, lines: Lines, finished: FinishedRuns | None = None) -> None:
+        self._workers, self._lines, self._finished = workers, lines, finished
 
     def train(self, folders: Iterable[Path]) -> None:
         """Train the runs of these folders; complete ones are skipped, unless their choice is outdated.
@@ -48,7 +53,8 @@ class Pool:
         """
         left = [folder for folder in folders if not complete(folder) or outdated(folder)]
         reasons: list[str] = []
-        for task, trained in self._workers.run(self._begun(left, reasons)):
+        whole: set[Path] = set()  # trained here from the first step on
+        for task, trained in self._workers.run(self._begun(left, reasons, whole)):
             folder: Path = task.tag
             if isinstance(trained, Failure):
                 reasons.append(_reason(folder, trained))
@@ -58,19 +64,26 @@ class Pool:
                 self._lines.epoch(folder.name, row)
             if complete(folder):
                 self._lines.end(folder.name, read_curve(folder))
+                if self._finished is not None and folder in whole:
+                    self._finished.add(folder)
             else:
                 self._workers.go_on(_slice(folder))
         if reasons:
             raise RigError(f"{len(reasons)} of {len(left)} runs failed, the first: {reasons[0]}")
 
-    def _begun(self, folders: Sequence[Path], reasons: list[str]) -> Iterator[Task]:
-        """Yield the next slice of each run; add to the reasons why there is none."""
+    def _begun(self, folders: Sequence[Path], reasons: list[str], whole: set[Path]) -> Iterator[Task]:
+        """Yield the next slice of each run; add to the reasons why there is none, and to `whole` what begins."""
         for folder in folders:
             try:
+                if self._finished is not None and self._finished.copy(folder):
+                    self._lines.copied(folder.name, read_curve(folder))
+                    continue
                 task, done = _slice(folder), read_curve(folder)
             except RigError as error:
                 reasons.append(f"{folder.name} ({error})")
                 continue
+            if not done:
+                whole.add(folder)
             self._lines.begin(folder.name, done[-1].epoch if done else 0, read_run(folder)[0].epochs)
             yield task
 

@@ -42,3 +42,11 @@ class RunLines:
             last, seconds = rows[-1], sum(row.train_s + row.eval_s for row in rows)
             text = f"{name}: {last.epoch} epochs, test {last.test_accuracy:.2%}, {seconds:,.0f} s"
             self._console.print(text, highlight=False)
+
+    def copied(self, name: str, rows: list[EpochRow]) -> None:
+        """Leave one line about a run that was trained before."""
+        last = rows[-1]
+        text = (
+            f"{name}: {last.epoch} epochs, test {last.test_accuracy:.2%}, trained before (--no-cache trains it again)"
+        )
+        self._console.print(text, highlight=False)

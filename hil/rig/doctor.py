@@ -65,8 +65,8 @@ def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
         yield Check("", "rig.toml", NOTE, sentence)
     yield _renode()
     for named in bench.board:
-        if named.place is not None:
-            yield from _examine_place(named, named.place, bench.labgrid.address, devices)
+        if named.wanted_place is not None:
+            yield from _examine_place(named, named.wanted_place, bench.labgrid.address, devices)
         else:
             yield from _examine_board(named, devices)
 
@@ -92,7 +92,7 @@ def _examine_place(named: BenchBoard, place: str, address: str, devices: Sequenc
         yield Check(named.name, "place", OK, f"{held.name} of the labgrid at {address} is acquired for these checks.")
         if found.power is not None:
             yield _checked(named.name, "power", lambda: _switches(found.power))
-        addresses = {"place": None, "probe": found.probe, "serial": found.serial, "meter": found.meter}
+        addresses = {"place": None, "board": None, "probe": found.probe, "serial": found.serial, "meter": found.meter}
         yield from _examine_board(named.model_copy(update=addresses), devices)
     except RigError as error:
         yield Check(named.name, "place", WRONG, str(error))

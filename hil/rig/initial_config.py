@@ -19,8 +19,8 @@ HEAD = """\
 # probe = "..."        full USB serial number of its debug probe; omit it for a board without one
 # serial = "..."       USB serial number of its serial port, or the port's path (/dev/serial/by-path/... survives a
 #                      restart)
-# place = "..."        labgrid place that the board is at, instead of the keys above; "any:VALUE" for any with the tag
-#                      board=VALUE (docs/how-to/labgrid.md)
+# place = "..."        labgrid place that the board is at, instead of the keys above (docs/how-to/labgrid.md)
+# board = "any:TAG"    instead of name and place: any labgrid place with the tag board=TAG
 # pack = "..."         CMSIS pack that describes the chip, if pyOCD's own target does not work
 # loader = "..."       serial number of a Teensy in its boot loader, if more than one is attached
 # meter = "..."        VISA resource name of its power meter, such as TCPIP0::192.168.1.7::5025::SOCKET

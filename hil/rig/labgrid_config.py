@@ -9,6 +9,7 @@ from hil import boards
 from hil.lab.found import METERS, PORTS, PROBES, SWITCHES, is_probe_server
 from hil.lab.state import Place, Snapshot
 from hil.rig.places import TAG
+from hil.rig_toml import ANY
 
 USED = (*PORTS, *PROBES, *METERS, *SWITCHES)
 
@@ -16,7 +17,7 @@ USED = (*PORTS, *PROBES, *METERS, *SWITCHES)
 def place_tables(snapshot: Snapshot) -> str:
     """Return a table for each board that places are for, by name or tag; the other places as comments, to choose from.
 
-    Several places of a board become `any:BOARD` if all have the tag `board=BOARD`.
+    Several places of a board become `board = "any:BOARD"` if all have the tag `board=BOARD`.
     """
     by_board: dict[str, list[Place]] = {}
     for _, place in sorted(snapshot.places.items()):
@@ -42,11 +43,13 @@ def _board_of(place: Place) -> str:
 def _table(snapshot: Snapshot, board: str, places: Sequence[Place]) -> str:
     lines = [_comment(snapshot, place) for place in places]
     tagged = [place for place in places if place.tags.get(TAG) == board]
-    any_of_them = len(places) > 1 and len(tagged) == len(places)
-    values = [f"any:{board}"] if any_of_them else [place.name for place in places]
-    lines += ["[[board]]", f'name = "{board}"', f"place = {_quoted(values[0])}"]
+    lines.append("[[board]]")
+    if len(tagged) == len(places) > 1:
+        return _joined([*lines, f'board = "{ANY}{board}"'])
+    lines += [f'name = "{board}"', f"place = {_quoted(places[0].name)}"]
     lines += [
-        f"# place = {_quoted(other)}   # or this one: tag all with {TAG}={board} to use any" for other in values[1:]
+        f"# place = {_quoted(other.name)}   # or this one: tag all with {TAG}={board} to use any"
+        for other in places[1:]
     ]
     return _joined(lines)
 

@@ -121,9 +121,9 @@ class Rig:
 
     def _place_of(self, named: BenchBoard) -> HeldPlace | None:
         """Acquire the labgrid place of a board; None for a board that is attached to this computer."""
-        if named.place is None:
+        if named.wanted_place is None:
             return None
-        return self._places.hold(named.name, named.place, found_in(named))
+        return self._places.hold(named.name, named.wanted_place, found_in(named))
 
     def close(self) -> None:
         """Stop stand-ins and the probe process, release all locks, and give back all places."""

@@ -14,7 +14,7 @@ from hil.errors import Blocked
 from hil.images import Image
 from hil.targets import connect_options
 from hil.targets.core_sample import Sample
-from hil.targets.probe_process import Ended, Failed, ProbeProcess, TimedOut
+from hil.targets.probe_process import Ended, Failed, ProbeProcess, RoundTrips, TimedOut
 
 LOG = logging.getLogger(__name__)
 DEADLINES_S = {
@@ -95,11 +95,11 @@ class Probe:
         deadline_s = deadline_s or DEADLINES_S[stage]
         try:
             return self._process.ask(deadline_s, request, *arguments)
-        except TimedOut:
+        except TimedOut as late:
             raise Blocked(
                 stage,
-                f"the probe {self._id} did not {words} within {deadline_s:.0f} s and its process was killed: "
-                "unplug the probe, plug it in again, and run again.",
+                f"the probe {self._id} did not {words} within {deadline_s:.0f} s{_of_network(late.trips)} "
+                f"and its process was killed: {_cure(self._id)}.",
             ) from None
         except Ended as ended:
             raise Blocked(
@@ -182,3 +182,16 @@ class Probe:
 
 class ChipUnreachable(Blocked):
     """pyOCD reported a failure: the probe still answers, but the chip may not."""
+
+
+def _of_network(trips: RoundTrips) -> str:
+    """Return what a request was given beside its deadline, for the path to a remote probe."""
+    if not trips.number:
+        return ""
+    return f" and the time of {trips.number:,} round trips of {trips.each_s * 1000:.3g} ms"
+
+
+def _cure(unique_id: str) -> str:
+    if unique_id.startswith("remote:"):
+        return "look at the log of `pyocd server` there, or program the board once from a computer beside it"
+    return "unplug the probe, plug it in again, and run again"

@@ -22,29 +22,28 @@ def main(descriptor: int) -> None:
     """Serve requests `(method name, arguments)` until the pipe closes.
 
     The answer is `("done", result)`, `("blocked", stage, reason)` or `("failed", text)`. Log lines of pyOCD are sent
-    before it as `("log", line)`, so the log of a request that hangs shows how far it came.
+    before it as `("log", line)`, so the log of a request that hangs shows how far it came. The round trips to a remote
+    probe are sent as `("answered", number, seconds of one)`: its deadline follows them.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl+C and closes the probe properly
     start(threading.Thread(target=_end_with_parent, daemon=True))
-    pipe, session = Connection(descriptor), PyocdSession()
+    pipe = Connection(descriptor)
     pyocd = logging.getLogger("pyocd")
     pyocd.setLevel(logging.INFO)
     pyocd.propagate = False
     sender = _Sender(pipe)
     pyocd.addHandler(sender)
+    session = PyocdSession(lambda answered, round_trip_s: sender.send("answered", answered, round_trip_s))
     while True:
         try:
             name, arguments = pipe.recv()
         except EOFError:
             return
-        answer = _answer(session, name, arguments)
-        sender.acquire()
-        pipe.send(answer)
-        sender.release()
+        sender.send(*_answer(session, name, arguments))
 
 
 class _Sender(logging.Handler):
-    """Sends log lines through the pipe. Its lock keeps messages whole, because pyOCD may log from several threads."""
+    """Sends messages through the pipe. Its lock keeps them whole, because pyOCD may log from several threads."""
 
     def __init__(self, pipe: Connection) -> None:
         super().__init__()
@@ -52,7 +51,15 @@ class _Sender(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Send one log line."""
-        self._pipe.send(("log", f"{record.name}: {record.getMessage()}"))
+        self.send("log", f"{record.name}: {record.getMessage()}")
+
+    def send(self, *message: Any) -> None:
+        """Send one message."""
+        self.acquire()
+        try:
+            self._pipe.send(message)
+        finally:
+            self.release()
 
 
 def _answer(session: PyocdSession, name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:

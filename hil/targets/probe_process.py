@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
@@ -21,10 +22,28 @@ from hil.threads import start
 
 LOG = logging.getLogger(__name__)
 END_WITHIN_S = 1.0
+LONGEST_S = 3600.0  # for one request, however long the round trip
+
+
+@dataclass(frozen=True)
+class RoundTrips:
+    """How many round trips to a remote probe a request has taken, and the seconds of the fastest one."""
+
+    number: int = 0
+    each_s: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """What the network has taken of the request."""
+        return self.number * self.each_s
 
 
 class TimedOut(Exception):
-    """No answer within the deadline; the process was killed."""
+    """No answer within the deadline, to which the round trips were added; the process was killed."""
+
+    def __init__(self, trips: RoundTrips = RoundTrips()) -> None:
+        super().__init__()
+        self.trips = trips
 
 
 class Ended(Exception):
@@ -77,22 +96,25 @@ class ProbeProcess:
         """
         self.start()
         assert self._process is not None and self._pipe is not None
-        until = time.monotonic() + deadline_s
+        started, trips = time.monotonic(), RoundTrips()
         # Killing the process breaks the pipe wherever it hangs, even in the middle of an answer.
-        timer = threading.Timer(deadline_s, self._process.kill)
-        start(timer)
+        deadline = _Deadline(self._process, deadline_s)
         try:
             self._pipe.send((request, arguments))
             kind, *values = self._pipe.recv()
-            while kind == "log":
-                LOG.info("%s", *values)
+            while kind in ("log", "answered"):
+                if kind == "log":
+                    LOG.info("%s", *values)
+                else:
+                    trips = RoundTrips(trips.number + values[0], values[1])
+                    allowed = min(deadline_s + trips.seconds, LONGEST_S)
+                    deadline.move(allowed - (time.monotonic() - started))
                 kind, *values = self._pipe.recv()
         except (EOFError, OSError):
-            late = time.monotonic() >= until
             status = self.stop()
-            raise TimedOut if late else Ended(f"status {status}") from None
+            raise TimedOut(trips) if deadline.is_over else Ended(f"status {status}") from None
         finally:
-            timer.cancel()
+            deadline.cancel()
         if kind == "blocked":
             raise Blocked(*values)
         if kind == "failed":
@@ -114,3 +136,29 @@ class ProbeProcess:
         except subprocess.TimeoutExpired:
             process.kill()
             return process.wait()
+
+
+class _Deadline:
+    """Kills a process after some seconds, unless it is moved or cancelled before."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        self._process, self.is_over = process, False
+        self._timer = self._started(seconds)
+
+    def move(self, seconds: float) -> None:
+        """Let it be so many seconds from now."""
+        self._timer.cancel()
+        self._timer = self._started(seconds)
+
+    def cancel(self) -> None:
+        """Let the process live."""
+        self._timer.cancel()
+
+    def _started(self, seconds: float) -> threading.Timer:
+        timer = threading.Timer(max(seconds, 0.0), self._end)
+        start(timer)
+        return timer
+
+    def _end(self) -> None:
+        self.is_over = True
+        self._process.kill()

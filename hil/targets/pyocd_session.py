@@ -26,10 +26,14 @@ DHCSR, S_SLEEP, S_LOCKUP = 0xE000EDF0, 1 << 18, 1 << 19  # ARM DDI 0403E.e, C1.6
 
 
 class PyocdSession:
-    """At most one open pyOCD session. Every method may also raise the exceptions of pyOCD and its USB libraries."""
+    """At most one open pyOCD session. Every method may also raise the exceptions of pyOCD and its USB libraries.
 
-    def __init__(self) -> None:
-        remote_probe.install()
+    Args:
+        report: called with the round trips to a remote probe (`EndingSocket`).
+    """
+
+    def __init__(self, report: remote_probe.Report = lambda answered, round_trip_s: None) -> None:
+        remote_probe.install(report)
         self._session: Session | None = None
 
     def connect(

@@ -1,19 +1,53 @@
-"""Fix pyOCD's client for remote probes (`remote:HOST:PORT`), which hangs when the server closes the connection."""
+"""pyOCD's client for remote probes (`remote:HOST:PORT`) that notices a closed connection and reports round trips."""
 
 from __future__ import annotations
 
 import contextlib
 import socket
+import time
+from collections.abc import Callable
+from functools import partial
+from math import inf
 
 from pyocd.probe import tcp_client_probe
 from pyocd.probe.debug_probe import DebugProbe
 from pyocd.utility.sockets import ClientSocket
 
+REPORT_S = 1.0  # from one report to the next, at least
+Report = Callable[[int, float], None]
+
 
 class EndingSocket(ClientSocket):  # type: ignore[misc]
-    """Reports a closed connection. pyOCD's own socket (seen in 0.46) then reads for ever without a pause."""
+    """Reports a closed connection. pyOCD's own socket (seen in 0.46) then reads for ever without a pause.
+
+    Args:
+        host, port: of the server.
+        report: called every second or later, with the number of requests that were answered since, and the seconds of
+            the fastest answer so far: the round trip.
+    """
 
     _socket: socket.socket | None
+
+    def __init__(self, host: str, port: int, report: Report) -> None:
+        super().__init__(host, port)
+        self._report, self._answered, self._round_trip_s = report, 0, inf
+        self._asked_at = self._reported_at = time.monotonic()
+
+    def write(self, data: bytes) -> None:
+        """Send a request."""
+        self._asked_at = time.monotonic()
+        super().write(data)
+
+    def readline(self) -> bytes:
+        """Return an answer."""
+        line: bytes = super().readline()
+        now = time.monotonic()
+        self._answered += 1
+        self._round_trip_s = min(self._round_trip_s, now - self._asked_at)
+        if now - self._reported_at >= REPORT_S:
+            self._report(self._answered, self._round_trip_s)
+            self._answered, self._reported_at = 0, now
+        return line
 
     def read(self, packet_size: int | None = None) -> bytes:
         """Return received bytes.
@@ -49,6 +83,6 @@ def close_connection(probe: DebugProbe) -> None:
         probe._socket.close()
 
 
-def install() -> None:
+def install(report: Report) -> None:
     """Make pyOCD use `EndingSocket`."""
-    tcp_client_probe.ClientSocket = EndingSocket
+    tcp_client_probe.ClientSocket = partial(EndingSocket, report=report)

@@ -1,4 +1,10 @@
-"""Runs faults, several at a time."""
+"""Runs faults, several at a time.
+
+Not on the workers of `hil.cluster`: each trial is a fork of a process without threads, which has loaded everything and
+keeps a desk from one fault to the next, and whose files stay in one folder. A worker of Dask has threads, so a fork of
+it may hang by itself, and what the campaign would then call a hang of the rig is its own. A program of its own for
+each of 2,000 faults would load everything again each time.
+"""
 
 from __future__ import annotations
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from distributed import Client
+from distributed.security import Security
 
 from tests.unit.cluster.certificates import Authority
 
@@ -51,6 +53,9 @@ class Cluster:
         self.folder = folder
         authority = Authority(folder)
         certificate, key = authority.pair("lab")
+        self.security = Security(
+            tls_ca_file=str(authority.ca), tls_client_cert=certificate, tls_client_key=key, require_encryption=True
+        )
         tls = {"CA_FILE": str(authority.ca)}
         for role in ("SCHEDULER", "WORKER", "CLIENT"):
             tls |= {f"{role}__CERT": certificate, f"{role}__KEY": key}
@@ -71,7 +76,7 @@ class Cluster:
 
     def experiment(self, out: str, *more: str) -> subprocess.Popen[bytes]:
         (spec := self.folder / "small.toml").write_text(SPEC)
-        command = ("experiment", "--spec", str(spec), "--seeds=1", "--out", str(self.folder / out), *more)
+        command = ("experiment", "--spec", str(spec), "--seeds=1", "--out", str(self.folder / out), "--no-cache", *more)
         return self._start(f"{out}.log", "hil.commands.main", *command)
 
     def _start(self, log: str, module: str, *arguments: str) -> subprocess.Popen[bytes]:
@@ -82,6 +87,21 @@ class Cluster:
             )
         self.started.append(process)
         return process
+
+    def computing(self) -> bool:
+        """Return whether the scheduler answers and a worker has a task now."""
+        return bool(self._asked(lambda client: any(client.processing().values())))
+
+    def has_workers(self, count: int) -> bool:
+        """Return whether the scheduler answers and has so many workers."""
+        return bool(self._asked(lambda client: len(client.scheduler_info(n_workers=-1)["workers"]) >= count))
+
+    def _asked(self, question: Callable[[Client], bool]) -> bool | None:
+        try:
+            with Client(self.address, security=self.security, timeout=2, set_as_default=False) as client:
+                return question(client)
+        except (OSError, TimeoutError):
+            return None
 
     def end(self) -> None:
         for process in self.started:
@@ -99,6 +119,12 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     one = Cluster(tmp_path)
     yield one
     one.end()
+
+
+def kill_whole(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it has started, as a power cut does."""
+    for one in (*psutil.Process(process.pid).children(recursive=True), process):
+        one.kill()
 
 
 def eventually(is_so: Callable[[], object]) -> None:
@@ -149,3 +175,34 @@ def test_whatever_is_killed_nothing_is_lost(cluster: Cluster, tmp_path: Path) ->
         for path in (tmp_path / "there" / "certificates.json", tmp_path / "here" / "certificates.json")
     ]
     assert verdicts[0] == verdicts[1] and {verdict for _, _, verdict, _ in verdicts[0]} == {"pass"}
+
+
+def test_slices_go_on_within_ten_seconds_of_the_return_of_what_was_killed(
+    cluster: Cluster, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    """From the moment at which the scheduler listens and knows its workers to that at which one computes."""
+    scheduler, worker = cluster.scheduler(), cluster.worker()
+    experiment = cluster.experiment("there", "--scheduler", cluster.address)
+    eventually(lambda: rows(tmp_path / "there"))
+    back: dict[str, float] = {}
+    for name in ("worker", "scheduler"):
+        kill_whole(worker)
+        if name == "scheduler":
+            scheduler.kill()
+        time.sleep(5)
+        assert experiment.poll() is None and not cluster.computing()
+        scheduler = cluster.scheduler() if name == "scheduler" else scheduler
+        started = time.monotonic()
+        worker = cluster.worker()
+        eventually(lambda: cluster.has_workers(2))
+        returned = time.monotonic()
+        eventually(cluster.computing)
+        back[name] = time.monotonic() - returned
+        record_property(f"of this, to start: {name}, in s", round(returned - started, 2))
+        before = sum(rows(tmp_path / "there").values())
+        eventually(lambda before=before: sum(rows(tmp_path / "there").values()) > before)
+    for name, seconds in back.items():
+        record_property(f"next slice after the return of: {name}, in s", round(seconds, 2))
+    assert max(back.values()) < 10, back
+    assert experiment.wait(DEADLINE_S) == 0, (tmp_path / "there.log").read_text()
+    assert set(rows(tmp_path / "there").values()) == {121}

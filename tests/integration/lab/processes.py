@@ -98,12 +98,12 @@ class Lab:
     def await_session(self) -> None:
         assert self.admin.wait_for(lambda: self.admin.connected, READY_S)
 
-    def export(self, name: str, resources: dict[str, dict[str, Any]]) -> Process:
-        """Start an exporter with `{group: {resource: parameters}}`."""
+    def export(self, name: str, resources: dict[str, dict[str, Any]], *options: str) -> Process:
+        """Start an exporter with `{group: {resource: parameters}}`, and options of labgrid-exporter."""
         folder = self.folder / re.sub(r"\W", "-", name)
         folder.mkdir()
         (folder / "resources.yaml").write_text(yaml.safe_dump(resources))
-        words = ["-c", self.address, "-n", name, "--hostname", ADDRESS, "resources.yaml"]
+        words = ["-c", self.address, "-n", name, "--hostname", ADDRESS, *options, "resources.yaml"]
         exporter = self.exporters[name] = Process("exporter", words, folder, "Exporter ready", self._path)
         exporter.start()
         return exporter

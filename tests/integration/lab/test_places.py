@@ -23,11 +23,11 @@ from hil.endpoints import NetworkSwitch
 from hil.errors import Blocked
 from hil.rig.bench_endpoints import found_in
 from hil.rig.held_place import HeldPlace
-from hil.rig.places import Places
-from hil.rig_toml import BenchBoard, read_bench
+from hil.rig.places import Places, seats
+from hil.rig_toml import Bench, BenchBoard, LabgridEntry, read_bench
 from hil.targets.power import open_power
 
-from .processes import Lab
+from .processes import Lab, free_port
 
 BOARD = "stm32h7b3"
 ME = f"{socket.gethostname()}/[^/:]+:trainrig-{os.getpid()}"
@@ -62,7 +62,7 @@ def session(bench: Lab) -> Iterator[Callable[..., HeldPlace]]:
     def take(place: str, wait_s: float = 0.0, again: bool = False) -> HeldPlace:
         if not again or not opened:
             opened.append(Places(bench.address, wait_s))
-        return opened[-1].hold(BOARD, place, found_in(BenchBoard(name=BOARD, place=place)))
+        return opened[-1].hold(BOARD, place, found_in(BenchBoard(name=BOARD)))
 
     yield take
     for each in opened:
@@ -70,6 +70,7 @@ def session(bench: Lab) -> Iterator[Callable[..., HeldPlace]]:
 
 
 def test_a_place_is_acquired_for_a_session_and_given_back(bench: Lab) -> None:
+    before = set(threading.enumerate())
     places = Places(bench.address)
     try:
         held = places.hold(BOARD, "h7 bench 3", found_in(BenchBoard(name=BOARD, place="h7 bench 3")))
@@ -79,6 +80,10 @@ def test_a_place_is_acquired_for_a_session_and_given_back(bench: Lab) -> None:
     finally:
         places.release()
     bench.await_holder("h7 bench 3", "")
+    left = [each for each in threading.enumerate() if each not in before and each.name.startswith("labgrid")]
+    for each in left:
+        each.join(5.0)
+    assert not [each for each in left if each.is_alive()], "the session is over"
 
 
 def test_a_place_of_another_names_its_holder_and_can_be_waited_for(
@@ -110,21 +115,26 @@ def test_a_place_that_the_user_has_acquired_is_used_and_stays_acquired(
     bench.await_holder("spare", "")
 
 
-def test_what_a_killed_session_left_acquired_is_taken_over(
-    bench: Lab, session: Callable[..., HeldPlace], tmp_path: Path
-) -> None:
-    killed = f"""
+def killed(bench: Lab, folder: Path, place: str) -> None:
+    """Let another process acquire a place, and die of SIGKILL."""
+    program = f"""
 import os, signal
 import hil.rig.locks as locks
 from pathlib import Path
-locks.FOLDER = Path({str(tmp_path / "locks")!r})
+locks.FOLDER = Path({str(folder / "locks")!r})
 from hil.rig.bench_endpoints import found_in
 from hil.rig_toml import BenchBoard
 from hil.rig.places import Places
-Places({bench.address!r}).hold("{BOARD}", "spare", found_in(BenchBoard(name="{BOARD}", place="spare")))
+Places({bench.address!r}).hold("{BOARD}", {place!r}, found_in(BenchBoard(name="{BOARD}")))
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    subprocess.run([sys.executable, "-c", killed], check=False, timeout=120)
+    subprocess.run([sys.executable, "-c", program], check=False, timeout=120)
+
+
+def test_what_a_killed_session_left_acquired_is_taken_over(
+    bench: Lab, session: Callable[..., HeldPlace], tmp_path: Path
+) -> None:
+    killed(bench, tmp_path, "spare")
     bench.await_holder("spare", ".*:trainrig-.*")
     session("spare")
     bench.await_holder("spare", ME)
@@ -134,6 +144,46 @@ def test_any_place_with_the_tag_until_all_are_taken(bench: Lab, session: Callabl
     assert {session("any:stm32f746").name, session("any:stm32f746").name} == {"f7-a", "f7-b"}
     with pytest.raises(Blocked, match=r"lock: .* the tag board=stm32f746 is held \(f7-a by .*, f7-b by "):
         session("any:stm32f746")
+
+
+def test_any_place_leaves_that_of_another_alone(bench: Lab, session: Callable[..., HeldPlace]) -> None:
+    bench.admin.acquire("f7-a")
+    bench.await_holder("f7-a", "desk/admin")
+    try:
+        assert session("any:stm32f746").name == "f7-b"
+        assert bench.holder("f7-a") == "desk/admin"
+    finally:
+        bench.admin.release("f7-a", "desk/admin")
+        bench.await_holder("f7-a", "")
+
+
+def test_any_place_that_a_killed_session_left_is_free_again(
+    bench: Lab, session: Callable[..., HeldPlace], tmp_path: Path
+) -> None:
+    """And so is its reservation."""
+    killed(bench, tmp_path, "any:stm32f746")
+    assert bench.admin.wait_for(lambda: any(":trainrig-" in bench.holder(name) for name in ("f7-a", "f7-b")), 20.0)
+    assert {session("any:stm32f746").name, session("any:stm32f746").name} == {"f7-a", "f7-b"}
+
+
+def test_a_board_has_as_many_seats_as_places_with_its_tag_are_free(bench: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    def counted(asked: str, coordinator: str = bench.address, **entry: str) -> int:
+        lab = LabgridEntry(coordinator=coordinator)
+        return seats(Bench(board=[BenchBoard.model_validate({"name": "stm32f746"} | entry)], labgrid=lab), asked)
+
+    assert counted("stm32f746", board="any:stm32f746") == 2
+    assert counted("stm32f746", place="f7-a") == counted("rp2040", board="any:stm32f746") == 1
+    assert counted("stm32f746", board="any:none") == 1
+    with monkeypatch.context() as patch:
+        patch.setattr("hil.rig.places.BACK_WITHIN_S", 0.5)
+        assert counted("stm32f746", f"127.0.0.1:{free_port()}", board="any:stm32f746") == 1, "nobody can be asked"
+    bench.admin.acquire("f7-a")
+    bench.await_holder("f7-a", "desk/admin")
+    try:
+        assert counted("stm32f746", board="any:stm32f746") == 1
+    finally:
+        bench.admin.release("f7-a", "desk/admin")
+        bench.await_holder("f7-a", "")
 
 
 @pytest.mark.parametrize(
@@ -164,6 +214,26 @@ def test_someone_who_releases_the_place_takes_it_away(bench: Lab, session: Calla
     with pytest.raises(Blocked, match="lock: .*held by desk/admin"):
         session("spare", again=True)
     bench.admin.release("spare", "desk/admin")
+
+
+def test_a_place_whose_exporter_is_away_is_one_sentence(
+    bench: Lab, session: Callable[..., HeldPlace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hil.rig.places.BACK_WITHIN_S", 0.5)
+    bench.place("unplugged", "nowhere/h7/*")
+    with pytest.raises(
+        Blocked, match=r"unplugged lacks nowhere/h7/\*, which no exporter offers now: start its exporter"
+    ):
+        session("unplugged")
+
+
+def test_a_place_that_is_deleted_is_taken_away(bench: Lab, session: Callable[..., HeldPlace]) -> None:
+    bench.place("brief", "right/spare/*")
+    held = session("brief")
+    bench.admin._ask("DeletePlace", bench.admin._labgrid.messages.DeletePlaceRequest(name="brief"))
+    assert held._session.wait_for(lambda: held.taken_away() == "it was deleted", 20.0)
+    with pytest.raises(Blocked, match=r"brief was taken away during the trial \(it was deleted\)"):
+        held.alive()
 
 
 def test_an_exporter_that_starts_again_is_back_for_the_next_trial(
@@ -290,5 +360,5 @@ def test_init_writes_the_places(bench: Lab, tmp_path: Path, capsys: pytest.Captu
     assert "places of the labgrid coordinator at" in capsys.readouterr().out
     written = read_bench(path)
     assert written.labgrid.address == bench.address
-    assert {entry.name: entry.place for entry in written.board} == {"stm32f746": "any:stm32f746"}
+    assert {entry.name: entry.wanted_place for entry in written.board} == {"stm32f746": "any:stm32f746"}
     assert '# place = "h7 bench 3"' in path.read_text()

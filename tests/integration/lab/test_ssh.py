@@ -16,13 +16,20 @@ import pytest
 
 pytest.importorskip("labgrid", reason="labgrid is not installed: pip install 'trainrig[labgrid]'")
 
+from hil import boards
 from hil.errors import Blocked
+from hil.images import image_of
 from hil.lab import Found, tunnelled
 from hil.lab.tunnel import coordinator_address
+from hil.rig import Rig
+from hil.rig_toml import Bench, BenchBoard, LabgridEntry
+from hil.standins import start_virtual
 from hil.targets.serial_port import close_and_discard, open_serial
+from hil.trial import TrialSpec, run_trial
 
-from .processes import free_port
+from .processes import Lab, free_port
 
+BOARD = "stm32h7b3"
 HOST = "trainrig-test-bench"
 READY_S = 30.0
 
@@ -61,7 +68,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         f"PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
     )
     (folder / "config").write_text(
-        f"Host {HOST}\n  HostName 127.0.0.1\n  Port {port}\n  IdentityFile {folder}/user\n  IdentitiesOnly yes\n"
+        f"Host {HOST} {socket.getfqdn()}\n  HostName 127.0.0.1\n  Port {port}\n  IdentityFile {folder}/user\n  IdentitiesOnly yes\n"
         f"  UserKnownHostsFile {folder}/known\n  IdentityAgent none\n"
     )
     tools = folder / "bin"
@@ -132,3 +139,29 @@ def test_an_ssh_host_that_cannot_be_reached_is_one_sentence(sshd: None) -> None:
 def test_what_needs_no_ssh_host_stays_as_it_is() -> None:
     found = Found(frozenset(), "remote:lab-1:4711", "socket://10.0.0.7:4001")
     assert tunnelled(found) is found
+
+
+@pytest.mark.tier("nightly")
+def test_a_trial_at_a_place_of_an_isolated_exporter(sshd: None, lab: Lab, tmp_path: Path) -> None:
+    """labgrid names the SSH host of an isolated exporter: the rig reaches serial port and probe through it."""
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
+    board = start_virtual(boards.load(BOARD), image_of(BOARD), tmp_path / "board.log")
+    try:
+        ends = board.endpoints
+        host, number = (ends.probe or "").removeprefix("remote:").rsplit(":", 1)
+        server = {"cls": "NetworkService", "address": host, "port": int(number), "username": "none"}
+        lab.export("isolated", {"h7": {"RawSerialPort": {"port": ends.serial}, "pyocd": server}}, "--isolated")
+        lab.place("h7 far", "isolated/h7/*")
+        bench = Bench(board=[BenchBoard(name=BOARD, place="h7 far")], labgrid=LabgridEntry(coordinator=lab.address))
+        (tmp_path / "trial").mkdir()
+        with Rig(bench) as rig:
+            with rig.take(boards.load(BOARD), image_of(BOARD), tmp_path / "log") as taken:
+                assert str(taken.endpoints.serial).startswith("rfc2217://localhost:"), taken.endpoints
+                assert str(taken.endpoints.probe).startswith("remote:localhost:"), taken.endpoints
+                assert number not in str(taken.endpoints.probe), "the probe server's own port"
+            outcome = run_trial(TrialSpec(BOARD, "cls1", batch=2, steps=4, evaluate=0), rig, tmp_path / "trial")
+        assert outcome.verdict == "pass", outcome.reason
+        assert (outcome.flash.route, outcome.flash.programmed) == ("pyocd", True), "through the probe"
+        assert [row.match for row in outcome.steps] == [True] * 4
+    finally:
+        board.stop()

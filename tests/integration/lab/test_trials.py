@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +13,11 @@ pytest.importorskip("labgrid", reason="labgrid is not installed: pip install 'tr
 pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 
 from hil import boards
-from hil.commands.main import main
 from hil.images import image_of
 from hil.rig import Rig
 from hil.rig.doctor import OK, WRONG, examine
-from hil.rig_toml import Bench, BenchBoard, LabgridEntry, read_bench
-from hil.standins import StandIn, start_virtual
+from hil.rig_toml import Bench, BenchBoard, LabgridEntry
+from hil.standins import start_virtual
 from hil.trial import TrialSpec, run_trial
 from hil.trial.callbacks import Watch
 from hil.trial.outcome import Outcome
@@ -34,7 +30,7 @@ BOARD, STEPS = "stm32h7b3", 12
 
 @dataclass
 class Seat:
-    """A lab with two virtual boards, at the places `h7 bench 3` and `h7 bench 4`, each behind an exporter of its own."""
+    """A lab with a virtual board at the place `h7 bench 3`."""
 
     lab: Lab
 
@@ -45,18 +41,14 @@ class Seat:
 
 @pytest.fixture(scope="module")
 def seat(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seat]:
-    started: list[StandIn] = []
-    for number in (3, 4):
-        log = tmp_path_factory.mktemp("board") / "log"
-        started.append(start_virtual(boards.load(BOARD), image_of(BOARD), log))
-        ends = started[-1].endpoints
-        host, port = (ends.probe or "").removeprefix("remote:").rsplit(":", 1)
-        server = {"cls": "NetworkService", "address": host, "port": int(port), "username": "none"}
-        lab.export(f"h7 exporter {number}", {"h7": {"RawSerialPort": {"port": ends.serial}, "pyocd": server}})
-        lab.place(f"h7 bench {number}", f"h7 exporter {number}/h7/*", board=BOARD)
+    started = start_virtual(boards.load(BOARD), image_of(BOARD), tmp_path_factory.mktemp("board") / "log")
+    ends = started.endpoints
+    host, port = (ends.probe or "").removeprefix("remote:").rsplit(":", 1)
+    server = {"cls": "NetworkService", "address": host, "port": int(port), "username": "none"}
+    lab.export("h7 exporter 3", {"h7": {"RawSerialPort": {"port": ends.serial}, "pyocd": server}})
+    lab.place("h7 bench 3", "h7 exporter 3/h7/*", board=BOARD)
     yield Seat(lab)
-    for each in started:
-        each.stop()
+    started.stop()
 
 
 def trial(seat: Seat, rig: Rig, folder: Path, watch: Watch | None = None) -> Outcome:
@@ -133,37 +125,3 @@ def test_the_doctor_looks_at_what_the_place_has(seat: Seat) -> None:
     seat.lab.await_holder("h7 bench 3", "")
     (check,) = [check for check in examine(seat.bench("h7 bench 5"), []) if check.board]
     assert (check.subject, check.state) == ("place", WRONG)
-
-
-def test_the_trials_of_a_board_spread_over_its_places(seat: Seat, tmp_path: Path) -> None:
-    """`hil init --labgrid` writes the bench; pytest with three workers uses both places, and gives both back."""
-    assert main(["init", f"--rig={tmp_path / 'rig.toml'}", f"--labgrid={seat.lab.address}"]) == 0
-    assert {each.name: each.place for each in read_bench(tmp_path / "rig.toml").board}[BOARD] == f"any:{BOARD}"
-    (tmp_path / "test_spread.py").write_text(
-        "import pytest\nfrom hil.trial import TrialSpec\n\n\n"
-        "@pytest.mark.parametrize('seed', range(4))\n"
-        "def test_a_trial(hil_board, hil_trial, seed):\n"
-        "    assert hil_trial(TrialSpec(hil_board, 'cls1', steps=2, evaluate=0, seed=seed)).verdict == 'pass'\n"
-    )
-    seen: set[str] = set()
-    done = threading.Event()
-
-    def watch() -> None:
-        while not done.wait(0.1):
-            places = seat.lab.admin.snapshot.places
-            seen.update(name for name in ("h7 bench 3", "h7 bench 4") if places[name].holder)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:labgrid", "-p", "no:cacheprovider", f"--board={BOARD}"]
-    try:
-        ran = subprocess.run(
-            [*command, "-n", "3", "test_spread.py"], cwd=tmp_path, capture_output=True, text=True, timeout=900
-        )
-    finally:
-        done.set()
-        watcher.join()
-    assert ran.returncode == 0 and "4 passed" in ran.stdout, ran.stdout[-3000:]
-    assert seen == {"h7 bench 3", "h7 bench 4"}
-    for name in seen:
-        seat.lab.await_holder(name, "")

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -27,6 +28,8 @@ from hil.targets import probe as probe_module
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
 from hil.targets.pyocd_session import PyocdSession
+from tests.faults.lines.path import Path as NetworkPath
+from tests.faults.lines.proxy import proxied
 
 H7, PICO = boards.load("stm32h7b3"), boards.load("rp2040")
 VirtualEndpoints = Callable[[str], Endpoints]
@@ -276,6 +279,37 @@ def test_a_remote_probe_whose_program_is_gone_is_no_wait(virtual_endpoints: Virt
             ) as gone:
                 one.program(Bytes((0x08000000, bytes(100))))
         assert gone.value.stage == "flash"
+    finally:
+        process.stop()
+
+
+@pytest.mark.tier("nightly")
+def test_the_deadline_of_a_remote_probe_follows_its_round_trips(
+    virtual_endpoints: VirtualEndpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To connect and to program takes longer than both deadlines, only because of the path."""
+    round_s, process = 0.04, ProbeProcess()
+    process.start()
+    address = str(virtual_endpoints("stm32h7b3").probe).removeprefix("remote:")
+    for stage in ("connect", "identify", "flash"):
+        monkeypatch.setitem(probe_module.DEADLINES_S, stage, 4.0)
+    try:
+        with proxied(address, lambda: NetworkPath(round_s / 2)) as proxy:
+            started = time.monotonic()
+            with opened(H7, f"remote:{proxy.address}", process) as one:
+                assert time.monotonic() - started > 5.0
+                started = time.monotonic()
+                assert one.program(Bytes((0x08000000, bytes(range(256)) * 64)))
+                assert time.monotonic() - started > 5.0
+                threading.Timer(2.0, proxy.stop).start()
+                with pytest.raises(Blocked) as late:
+                    one.program(Bytes((0x08000000, bytes(64))), always=True)
+        said = rf"the probe remote:{proxy.address} did not flash the image within 4 s and the time of (\d+) round trips of "
+        found = re.match(
+            rf"{said}(\S+) ms and its process was killed: look at the log of `pyocd server`", late.value.reason
+        )
+        assert found is not None, late.value.reason
+        assert int(found[1]) > 10 and round_s <= float(found[2]) / 1000 < round_s * 2
     finally:
         process.stop()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hil.cluster import Failure, Task, Workers, local
+from hil.cluster import Failure, Task, Workers
 from hil.errors import RigError
 
 from . import calls
@@ -70,10 +70,12 @@ def test_a_worker_that_dies_costs_its_task_once(workers: Workers, tmp_path: Path
     assert len(list(tmp_path.glob("other-*"))) == 4, "the others are computed once"
 
 
-def test_a_task_that_kills_its_workers_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(local.CONFIGURATION, "distributed.scheduler.allowed-failures", 0)
-    with Workers(1) as alone:
-        [(task, failure)] = alone.run([Task("deadly", calls.die, (str(tmp_path), 9))])
+def test_a_task_that_kills_its_workers_is_named(
+    workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert workers.offered("core") and workers.address  # they have begun
+    monkeypatch.setattr(workers._cluster.scheduler, "allowed_failures", 0)
+    [(task, failure)] = workers.run([Task("deadly", calls.die, (str(tmp_path), 9))])
     assert task.name == "deadly" and failure.reason.startswith("its worker died, 1 of 1 times: "), failure
 
 

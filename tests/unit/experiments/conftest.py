@@ -15,6 +15,12 @@ from hil.experiments.exponents import ExponentRun
 DATA, BATCH = "fashion-mnist-1k", 50
 
 
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keep the finished runs of a test from others."""
+    monkeypatch.setattr("hil.experiments.finished.cache_folder", lambda: tmp_path / "cache")
+
+
 @pytest.fixture
 def begun(tmp_path: Path):
     """A function that makes the folder of a run."""

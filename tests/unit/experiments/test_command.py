@@ -75,6 +75,24 @@ def test_from_end_to_end(here: list[str], tmp_path: Path, capsys: pytest.Capture
     assert "was started with other settings" in capsys.readouterr().err
 
 
+@pytest.mark.tier("nightly")
+def test_what_was_trained_before_is_copied_and_certified_all_the_same(
+    here: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    assert cli.main(here) == 0
+    assert "trained before" not in capsys.readouterr().out
+    assert cli.main([*here[:-1], str(tmp_path / "again")]) == 0
+    said = capsys.readouterr().out
+    assert said.count("trained before") == 4 and said.count("\npass: ") == 8, "copied, and certified all the same"
+    assert cli.main([*here[:-1], str(tmp_path / "anew"), "--jobs=1", "--no-cache"]) == 0
+    assert "trained before" not in capsys.readouterr().out
+    digests = {
+        tuple(row["digest"] for path in sorted(out.glob("runs/*/curve.json")) for row in json.loads(path.read_text()))
+        for out in (tmp_path / "out", tmp_path / "again", tmp_path / "anew")
+    }
+    assert len(digests) == 1
+
+
 def test_a_board_that_is_wrong_ends_with_1(here: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(spec: TrialSpec, folder: Path) -> Outcome:
         return on_fake(spec, folder, spoil=7 if spec.variant == "cls1" else None)

@@ -36,6 +36,9 @@ class Notes:
     def end(self, name: str, rows: list[EpochRow]) -> None:
         self.said.append(("end", name, len(rows)))
 
+    def copied(self, name: str, rows: list[EpochRow]) -> None:
+        self.said.append(("copied", name, len(rows)))
+
 
 def test_workers_give_the_same_bits_and_go_on_behind_a_cut(begun, workers: Workers) -> None:
     here = begun("here", epochs=2)
