@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hil.bounded_read import parse_json
 from hil.errors import Blocked, RigError
-from hil.rig.lock_file import MOST_NOTE, LockFile, LockHeld, UnsafeLock, user_name
+from hil.rig.lock_file import MOST_NOTE, LockFile, LockHeld, UnsafeLock, held_by, user_name
 
 FOLDER = Path(tempfile.gettempdir())  # shared by all users of this computer; belongs to root
 
@@ -60,6 +60,11 @@ class Locks:
         with contextlib.suppress(OSError, RigError, KeyError, TypeError, ValueError):
             return int(parse_json(self._path(device).read_bytes()[:MOST_NOTE], "the note", "")["process"])
         return None
+
+    def holder(self, device: str) -> str:
+        """Return for people who holds a device, empty if nobody does. It takes no lock that a session could meet."""
+        held = held_by(self._path(device))
+        return "" if held is None else _holder(held)
 
     def release(self) -> None:
         """Release all devices."""

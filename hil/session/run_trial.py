@@ -16,6 +16,7 @@ from rich.console import Console
 
 from hil.errors import Blocked, RigError, shown
 from hil.history.earlier import EarlierNights
+from hil.history.keeper import Keeper
 from hil.record import TrialWriter
 from hil.record.progress import ProgressFile
 from hil.rig import Rig
@@ -26,6 +27,7 @@ from hil.trial.progress import TRAIN, ProgressLine, loss_a_sample
 from hil.trial.recording import latency_table, steps_table, trial_record
 
 WRITER = pytest.StashKey[TrialWriter]()  # of the config: writes the trials of this process
+KEEPER = pytest.StashKey[Keeper]()  # of the config: knows the boards in quarantine
 EARLIER = pytest.StashKey[EarlierNights]()  # of the config: the nights before this run
 ERASE = "\r\x1b[2K"  # erases the line of the cursor (ECMA-48, EL)
 EVALUATIONS = 8  # during a training with --energy-to
@@ -107,6 +109,10 @@ class Trials:
     def _end(self, outcome: Outcome, folder: Path) -> None:
         record = trial_record(outcome, self._tracker.entry.test)
         record.folder = folder.name
+        keeper, named = self._config.stash[KEEPER], self._rig.bench.find(record.board)
+        record.quarantine = keeper.ended(record, at_place=named is not None and named.place is not None)
+        if keeper.problem and keeper.problem not in self._tracker.notes:
+            self._tracker.notes.append(keeper.problem)
         self._tracker.trials.append(record)
         try:
             if outcome.verdict == "interrupted":

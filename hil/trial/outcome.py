@@ -112,6 +112,9 @@ class Outcome:
         budgets: of rig.toml.
         earlier: gives the figures of earlier nights, for relative budgets; None without a history.
         judgements: every budget of the trial, after `judge`.
+        began: time in UTC.
+        attached: whether rig.toml names the board, so that no stand-in was asked for.
+        place: labgrid place of the board; empty without one.
     """
 
     spec: TrialSpec
@@ -151,6 +154,9 @@ class Outcome:
     budgets: Budgets = field(default_factory=dict)
     earlier: Earlier | None = None
     judgements: list[Judgement] = field(default_factory=list)
+    began: str = ""
+    attached: bool | None = None
+    place: str = ""
     _ended: bool = False
 
     def begin(self, prepared: Prepared) -> None:
@@ -166,6 +172,9 @@ class Outcome:
             notes=[*self.notes, note],
             budgets=self.budgets,
             earlier=self.earlier,
+            began=self.began,
+            attached=self.attached,
+            place=self.place,
         )
 
     def block(self, blocked: Blocked) -> None:

@@ -91,6 +91,9 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         second_sources={figure: list(sources) for figure, sources in outcome.figures.sources.items()},
         wrong_figures=dict(outcome.figures.wrong),
         test=test,
+        began=outcome.began or None,
+        attached=outcome.attached,
+        place=outcome.place or None,
     )
 
 

@@ -7,6 +7,7 @@ import logging
 import time
 import traceback
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
@@ -63,7 +64,10 @@ def run_trial(
         KeyboardInterrupt: Ctrl-C; `watch` has received the outcome, which says so.
     """
     started = time.monotonic()
-    outcome = Outcome(spec, budgets=rig.bench.budgets_of(spec.board), earlier=earlier)
+    outcome = Outcome(
+        spec, budgets=rig.bench.budgets_of(spec.board), earlier=earlier, attached=rig.attached(spec.board, inject),
+        began=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    )  # fmt: skip
     stages = StageLogs(folder, watch.stage)
     blocked = _prepare(outcome, elf, stages, folder)
     try:
@@ -79,6 +83,7 @@ def run_trial(
                 taken = stack.enter_context(rig.take(prepared.board, prepared.image, folder / "bench.log", inject))
                 LOG.info("%s", taken.endpoints)
             outcome.reality = taken.endpoints.reality
+            outcome.place = taken.place.name if taken.place is not None else ""
             attempt = Attempt(prepared, taken, stages, watch, reflash)
             try:
                 attempt.run(outcome)
@@ -89,6 +94,7 @@ def run_trial(
                     outcome = _after_power_cycle(outcome, taken, error, watch.tell, again)
                 attempt.run(outcome)
     except Blocked as error:
+        outcome.place = outcome.place or error.place
         outcome.block(error)
     except ImplausibleReply as reply:
         outcome.figures.refuse(reply.figure, str(reply))
