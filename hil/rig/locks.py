@@ -62,9 +62,9 @@ class Locks:
         return None
 
     def holder(self, device: str) -> str:
-        """Return for people who holds a device, empty if nobody does. It takes no lock that a session could meet."""
+        """Return in a few words who holds a device, empty if nobody does. It takes no lock that others could meet."""
         held = held_by(self._path(device))
-        return "" if held is None else _holder(held)
+        return "" if held is None else _brief(held)
 
     def release(self) -> None:
         """Release all devices."""
@@ -108,6 +108,17 @@ def _command() -> str:
     program = Path(sys.argv[0])
     name = program.parent.name if program.name == "__main__.py" else program.name  # `python -m pytest`
     return " ".join([name, *sys.argv[1:]])[:200]
+
+
+def _brief(held: LockHeld) -> str:
+    """Return the holder of a lock as `the user NAME, process NUMBER, since TIME`, as far as the note is one."""
+    who = user_name(held.user)
+    try:
+        note = parse_json(held.note, "the note", "")
+        since = datetime.fromisoformat(note["since"])
+        return f"{who}, process {int(note['process'])}, since {since:%Y-%m-%d %H:%M%z}"
+    except (RigError, KeyError, TypeError, ValueError, OverflowError):
+        return who
 
 
 def _holder(held: LockHeld) -> str:

@@ -71,8 +71,8 @@ def queue_words(line: BoardLine) -> str:
 
 
 def left_words(runs: Sequence[UnderWay], now: datetime) -> str:
-    """Return the time left of the runs that go on, `-` without any."""
-    return "; ".join(f"{run.run}: {run_left(run, now)}" for run in runs) or "-"
+    """Return the time left of each run that goes on, `-` without any; the list of runs has their names."""
+    return "; ".join(run_left(run, now) for run in runs) or "-"
 
 
 def run_left(run: UnderWay, now: datetime) -> str:

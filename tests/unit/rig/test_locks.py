@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import threading
 import time
@@ -123,7 +124,10 @@ def test_who_holds_a_device_is_told_without_taking_its_lock(tmp_path: Path) -> N
     holder = spawn.Process(target=hold_for_ever, args=(tmp_path, held))
     holder.start()
     pid = held.get(timeout=60)
-    assert f"process {pid}, since" in Locks(folder=tmp_path).holder(DEVICES[0])
+    assert re.fullmatch(
+        rf"the user .+, process {pid}, since \d{{4}}-\d\d-\d\d \d\d:\d\d[+-]\d{{4}}",
+        Locks(folder=tmp_path).holder(DEVICES[0]),
+    )
     os.kill(pid, signal.SIGKILL)
     holder.join(10)
     assert list(tmp_path.iterdir()), "its files are there"
