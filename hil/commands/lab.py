@@ -18,7 +18,6 @@ from hil.commands.history_arguments import add_place
 from hil.commands.tail import read_session
 from hil.errors import RigError, close_matches, printable
 from hil.history.address import Address, address_of
-from hil.history.failures import HistoryError
 from hil.history.health import NIGHTS, BoardKey, health
 from hil.history.quarantine import put, quarantines, release
 from hil.history.queries import History
@@ -60,7 +59,7 @@ def _view(bench: Bench, address: Address, nights: int) -> LabView:
     try:
         with History.open(address) as history:
             view = lab_view(history, own, seats, now, nights, notes)
-    except HistoryError as error:
+    except RigError as error:
         return lab_view(None, own, seats, now, nights, [*notes, str(error)])
     return with_waiting(view, _waiting_here(view, own))
 

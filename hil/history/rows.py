@@ -18,6 +18,7 @@ from hil.record.trial_writer import as_json, json_fields
 LONGEST_NAME = 300  # characters; PostgreSQL indexes at most 2,704 bytes, two names among them
 LONGEST_TEXT = 4000
 LARGEST_INTEGER = 2**63 - 1
+MOST_WORKERS = 2**31 - 1  # a column of a database takes no more
 SUBJECT = ("board", "reality", "network", "method", "variant", "data")  # with SETTINGS and the bench: a series
 SETTINGS = ("batch", "seed", "steps", "slots", "settings", "schedule")  # what tells two trials of one variant apart
 
@@ -64,7 +65,7 @@ def run_row(facts: Mapping[str, Any], path: str | None, imported: bool = False, 
         bench: name of the bench if the record has none.
     """
     host, versions = facts["host"], facts["versions"]
-    code = facts["exit_code"]
+    code, workers = facts["exit_code"], facts.get("workers")
     return {
         "uid": name_of(facts.get("uid") or derived_uid(facts)),
         "name": name_of(facts["id"]),
@@ -81,7 +82,7 @@ def run_row(facts: Mapping[str, Any], path: str | None, imported: bool = False, 
         "exit_code": code if code is not None and abs(code) <= LARGEST_INTEGER else None,
         "imported": imported,
         "path": text_of(path) if path is not None else None,
-        "workers": facts.get("workers"),
+        "workers": workers if workers is not None and workers <= MOST_WORKERS else None,
     }
 
 
@@ -93,7 +94,7 @@ def asked_row(test: AskedTest) -> Row:
         "verdict": test.verdict,
         "expected": test.expected,
         "reason": text_of(test.reason),
-        "seconds": test.seconds,
+        "seconds": number(test.seconds),
     }
 
 

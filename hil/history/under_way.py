@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -135,6 +136,8 @@ def _durations(history: History, names: set[str]) -> Durations:
     )
     found: dict[tuple[str, str | None, str], list[float]] = {}
     for row in sorted(history.rows(question), key=lambda row: nights[row.run_id]):
+        if not math.isfinite(row.seconds):  # the record of a stranger
+            continue
         bench = history.runs[nights[row.run_id]].bench
         found.setdefault((row.test, row.board, bench), []).append(row.seconds)
     return {key: each[-NIGHTS:] for key, each in found.items()}

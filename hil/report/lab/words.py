@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
@@ -23,6 +24,8 @@ def time_words(moment: datetime | None, now: datetime) -> str:
 
 def duration_words(seconds: float) -> str:
     """Return a duration such as `1 h 12 min`."""
+    if not math.isfinite(seconds):
+        return "not a number"
     if seconds < 2 * MINUTE_S:
         return f"{seconds:.0f} s"
     minutes = round(seconds / MINUTE_S)

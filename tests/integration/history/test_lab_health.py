@@ -26,7 +26,7 @@ from hil.history.models import runs
 from hil.history.quarantine import count, find, put, quarantines, release
 from hil.history.queries import History
 from hil.history.rebuild import rebuild
-from hil.history.rows import planned_row, run_row, trial_rows
+from hil.history.rows import asked_row, planned_row, run_row, trial_rows
 from hil.history.store import Store
 from hil.record import AskedTest, TrialRecord
 from hil.report.lab import lab_view
@@ -119,6 +119,19 @@ def test_the_lab_costs_a_dozen_questions_however_many_boards_there_are(address: 
     assert 5 < len([each for each in asked if each.startswith("SELECT")]) <= 10, "and two for the version of the tables"
 
 
+def test_numbers_that_no_column_takes_are_left_out(address: Address) -> None:
+    asked = AskedTest(test="a", board="rp2040", verdict="pass", reason="", outcome="passed", seconds=10**400)
+    with Store(address) as store, store.transaction() as writer:
+        writer.tests(writer.run(run_row(run_facts(0, "left", workers=10**30), None)), [asked_row(asked)])
+        now = writer.run(run_row(run_facts(1, "left", state="running", ended=None), None))
+        writer.plan(now, [planned_row(asked, [])])
+        writer.heard(now)
+    with History.open(address) as history:
+        assert history.runs[0].workers is None
+        (run,) = under_way.under_way(history)
+    assert (run.left_s, run.unknown) == (None, 1)
+
+
 def test_imported_runs_are_of_no_board_of_the_lab(address: Address) -> None:
     with Store(address) as store, store.transaction() as writer:
         run = writer.run(run_row(run_facts(0, "far"), None, imported=True))
@@ -175,6 +188,16 @@ def test_two_benches_that_write_at_once_are_both_under_way_until_they_end(addres
         writer.connection.execute(update(runs).values(heard=datetime.now(timezone.utc) - timedelta(days=8)))
     with History.open(address) as history:
         assert under_way.under_way(history) == []
+
+
+def test_a_run_that_never_began_leaves_nothing(address: Address, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    url = str(address.url.render_as_string(hide_password=False))
+    history = LiveHistory(url, tmp_path / "run", run_facts(0, "left", state="running", ended=None))
+    history.plan([AskedTest(test="a", board="stm32h7b3")])
+    history.discard()
+    with History.open(address) as found:
+        assert found.runs == [] and under_way.under_way(found) == []
 
 
 def test_a_run_in_which_no_test_ends_gives_signs_of_life(

@@ -1,4 +1,7 @@
-"""Quarantine in sessions of pytest: a board that is not there, and a virtual one that rig.toml names as if attached."""
+"""The commands of docs/lab-view.md, and quarantine in sessions of pytest.
+
+One board is not there, the other a virtual one that rig.toml names as if it were attached.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +90,8 @@ def test_a_board_that_a_person_put_in_quarantine_runs_again_when_it_is_released(
     (trial,) = read_run(Path("reports/latest")).trials
     assert trial.stage == "quarantine" and "by hand since" in trial.reason and "(its cable is loose)" in trial.reason
     assert "QUARANTINE" in (main(["lab"]), capsys.readouterr().out)[1]
+    assert main(["lab", "--page", "lab.html"]) == 0
+    assert "<h1>Lab: 1 board, 1 in quarantine</h1>" in Path("lab.html").read_text()
     assert main(["lab", "release", BOARD]) == 0
     done = session(tmp_path, rig, 1, "--reflash")
     assert done.returncode == 0, done.stdout
