@@ -87,9 +87,9 @@ class Rig:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def attached(self, board: str, inject: tuple[str, ...] = ()) -> bool:
+    def attached(self, board: str) -> bool:
         """Return whether `take` gives the board of rig.toml, and no stand-in."""
-        return is_attached(self.bench.find(board), "virtual" if inject else self.reality)
+        return is_attached(self.bench.find(board), self.reality)
 
     @contextlib.contextmanager
     def take(self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = ()) -> Iterator[Taken]:

@@ -17,7 +17,7 @@ from rich.console import Console
 from hil.errors import Blocked, RigError, shown
 from hil.history.earlier import EarlierNights
 from hil.history.keeper import Keeper
-from hil.record import TrialWriter
+from hil.record import TrialRecord, TrialWriter
 from hil.record.progress import ProgressFile
 from hil.rig import Rig
 from hil.session.tracker import Tracker
@@ -99,15 +99,18 @@ class Trials:
             self._reflash.discard(spec.board)
         return outcome
 
+    def _record(self, outcome: Outcome) -> TrialRecord:
+        return trial_record(outcome, self._tracker.entry.test, self._rig.attached(outcome.spec.board))
+
     def _begin(self, outcome: Outcome, folder: Path) -> None:
         """Write the record that remains if the trial is killed. A full disk is found here, before flashing."""
         try:
-            self._writer.begin_trial(trial_record(outcome, self._tracker.entry.test), folder)
+            self._writer.begin_trial(self._record(outcome), folder)
         except OSError as error:
             raise _disk_error(folder, error) from error
 
     def _end(self, outcome: Outcome, folder: Path) -> None:
-        record = trial_record(outcome, self._tracker.entry.test)
+        record = self._record(outcome)
         record.folder = folder.name
         keeper, named = self._config.stash[KEEPER], self._rig.bench.find(record.board)
         record.quarantine = keeper.ended(record, at_place=named is not None and named.place is not None)

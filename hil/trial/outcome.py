@@ -113,7 +113,6 @@ class Outcome:
         earlier: gives the figures of earlier nights, for relative budgets; None without a history.
         judgements: every budget of the trial, after `judge`.
         began: time in UTC.
-        attached: whether rig.toml names the board, so that no stand-in was asked for.
         place: labgrid place of the board; empty without one.
     """
 
@@ -155,7 +154,6 @@ class Outcome:
     earlier: Earlier | None = None
     judgements: list[Judgement] = field(default_factory=list)
     began: str = ""
-    attached: bool | None = None
     place: str = ""
     _ended: bool = False
 
@@ -173,7 +171,6 @@ class Outcome:
             budgets=self.budgets,
             earlier=self.earlier,
             began=self.began,
-            attached=self.attached,
             place=self.place,
         )
 

@@ -64,10 +64,8 @@ def run_trial(
         KeyboardInterrupt: Ctrl-C; `watch` has received the outcome, which says so.
     """
     started = time.monotonic()
-    outcome = Outcome(
-        spec, budgets=rig.bench.budgets_of(spec.board), earlier=earlier, attached=rig.attached(spec.board, inject),
-        began=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-    )  # fmt: skip
+    outcome = Outcome(spec, budgets=rig.bench.budgets_of(spec.board), earlier=earlier)
+    outcome.began = datetime.now(timezone.utc).isoformat(timespec="seconds")
     stages = StageLogs(folder, watch.stage)
     blocked = _prepare(outcome, elf, stages, folder)
     try:
