@@ -34,12 +34,16 @@ class Blocked(RigError):
     Args:
         stage: stage that failed: `bench`, `flash`, `link`, `load`, `train`, `probe`, ...
         reason: one sentence.
+
+    Attributes:
+        place: labgrid place that the board is at, if it was acquired; else empty.
     """
 
     def __init__(self, stage: str, reason: str) -> None:
         super().__init__(f"{stage}: {reason}")
         self.stage = stage
         self.reason = printable(reason)
+        self.place = ""
 
     def __reduce__(self) -> tuple[type[Blocked], tuple[str, str]]:
         """Give pickle both arguments, of which an exception keeps only the message."""

@@ -12,6 +12,7 @@ import pytest
 from hil import boards
 from hil.errors import Blocked, RigError
 from hil.history.earlier import EarlierNights
+from hil.history.keeper import Keeper
 from hil.history.live import LiveHistory
 from hil.images import image_of
 from hil.record import RunWriter, TrialWriter
@@ -20,7 +21,7 @@ from hil.rig_toml import Bench, read_bench
 from hil.session import ci, collection, summary, tracker
 from hil.session.options import BOARD_PATHS, SUITE, add_options, command
 from hil.session.recorder import JUNIT, RECORDER, Recorder
-from hil.session.run_trial import EARLIER, WRITER, Trials
+from hil.session.run_trial import EARLIER, KEEPER, WRITER, Trials
 from hil.session.tracker import TRACKER
 from hil.session.workers_line import WorkersLine
 from hil.trial import TrialSpec
@@ -64,6 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker is not None:
         config.stash[WRITER] = TrialWriter(Path(worker[FOLDER_KEY]))
         config.stash[EARLIER] = _earlier(config, worker[UID_KEY])
+        config.stash[KEEPER] = _keeper(config)
         from hil.session.xdist import end_with_parent
 
         end_with_parent()
@@ -84,32 +86,34 @@ def _choose_paths(config: pytest.Config) -> None:
 
 def _begin_run(config: pytest.Config) -> None:
     folder, entry = config.getoption("report_dir"), _bench_of(config).history
+    named = {"bench": entry.bench} if entry.bench else {}
     try:
-        run = RunWriter.begin(folder, command=command(config), **({"bench": entry.bench} if entry.bench else {}))
+        run = RunWriter.begin(folder, command=command(config), workers=_choose_workers(config), **named)
     except OSError as error:
         reason = error.strerror or error
         message = f"--report-dir={folder}: no run can be recorded there ({reason}): name a writable folder."
         raise pytest.UsageError(message) from error
     config.stash[WRITER] = run
     config.stash[EARLIER] = _earlier(config, run.facts["uid"])
-    config.stash[RECORDER] = Recorder(run, LiveHistory(entry.url, run.folder, run.facts))
+    config.stash[KEEPER] = _keeper(config)
+    config.stash[RECORDER] = Recorder(run, LiveHistory(entry.url, run.folder, run.facts, _attached(config)))
     config.pluginmanager.register(config.stash[RECORDER], "trainrig-recorder")
     if config.option.xmlpath is None:
         config.option.xmlpath = str(run.folder / JUNIT)
-    _begin_workers(config)
 
 
-def _begin_workers(config: pytest.Config) -> None:
-    """Run trials in parallel if the command line does not say otherwise: each worker has stand-ins of its own."""
-    unset = getattr(config.option, "numprocesses", 0) is None  # it is missing with `-p no:xdist`
-    if not unset or config.option.usepdb or config.option.capture == "no":  # a worker shows nothing
-        return
-    names, bench, reality = config.option.board, _bench_of(config), config.getoption("reality")
-    stand_ins = any(not is_attached(bench.find(name), reality) for name in names)
-    workers = min(max(len(names), STAND_IN_WORKERS if stand_ins else 1), os.cpu_count() or 1)
-    if workers > 1:
+def _choose_workers(config: pytest.Config) -> int:
+    """Run trials side by side if the command line does not say otherwise; return how many processes run tests."""
+    workers: int | None = getattr(config.option, "numprocesses", 0)  # missing with `-p no:xdist`, None without -n
+    if workers is None and not config.option.usepdb and config.option.capture != "no":  # a worker shows nothing
+        names, bench, reality = config.option.board, _bench_of(config), config.getoption("reality")
+        stand_ins = any(not is_attached(bench.find(name), reality) for name in names)
+        workers = min(max(len(names), STAND_IN_WORKERS if stand_ins else 1), os.cpu_count() or 1)
+        if workers == 1:
+            return 1
         config.option.numprocesses = workers
         config.option.dist, config.option.tx = "load", ["popen"] * workers
+    return workers or 1
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -126,6 +130,12 @@ def _earlier(config: pytest.Config, uid: str) -> EarlierNights:
     """Return the nights before the run; a worker of pytest-xdist reads them for itself."""
     entry = _bench_of(config).history
     return EarlierNights(entry.url, config.stash[WRITER].folder.parent, entry.bench, uid)
+
+
+def _keeper(config: pytest.Config) -> Keeper:
+    bench = _bench_of(config)
+    reports = config.stash[WRITER].folder.parent
+    return Keeper(bench.history.url, reports, bench.history.bench, bench.lab.quarantine_after)
 
 
 def _worker_input(config: pytest.Config) -> dict[str, Any] | None:
@@ -148,9 +158,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         return None
     from hil.session.xdist import ByBoard
 
+    return ByBoard(
+        config, log, {name: seats(_bench_of(config), name, config.stash[KEEPER]) for name in _attached(config)}
+    )
+
+
+def _attached(config: pytest.Config) -> list[str]:
+    """Return the named boards that are those of rig.toml, and no stand-ins."""
     bench, reality = _bench_of(config), config.getoption("reality")
-    attached = [name for name in config.getoption("board") if is_attached(bench.find(name), reality)]
-    return ByBoard(config, log, {name: seats(bench, name) for name in attached})
+    return [name for name in config.getoption("board") if is_attached(bench.find(name), reality)]
 
 
 def _bench_of(config: pytest.Config) -> Bench:
@@ -196,8 +212,10 @@ def hil_rig(request: pytest.FixtureRequest, run_record: TrialWriter) -> Iterator
         reason = error.strerror or error
         message = f"no folder for logs can be made in {run_record.folder} ({reason}): check the disk."
         raise Blocked("record", message) from error
-    with Rig(_bench_of(config), logs, config.getoption("reality"), float(config.getoption("wait"))) as rig:
+    wait_s, keeper = float(config.getoption("wait")), config.stash[KEEPER]
+    with Rig(_bench_of(config), logs, config.getoption("reality"), wait_s, keeper) as rig:
         yield rig
+    keeper.close()
 
 
 @pytest.fixture(scope="session")

@@ -141,6 +141,18 @@ class HistoryEntry(BaseModel):
     bench: str = Field(default="", description="name of this bench in a database that several benches share")
 
 
+class LabEntry(BaseModel):
+    """The `[lab]` table of rig.toml: what is done about boards that fail as a rig."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    quarantine_after: int | None = Field(
+        default=None, ge=2, le=100,
+        description="put a board in quarantine after so many trials one after the other that the rig blocked "
+        "(docs/lab-view.md); default: never",
+    )  # fmt: skip
+
+
 class Bench(BaseModel):
     """The contents of rig.toml."""
 
@@ -150,6 +162,7 @@ class Bench(BaseModel):
     budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of all boards (docs/gates.md)")
     labgrid: LabgridEntry = Field(default=LabgridEntry(), description="the coordinator of labgrid's places")
     history: HistoryEntry = Field(default=HistoryEntry(), description="where the history of all runs is kept")
+    lab: LabEntry = Field(default=LabEntry(), description="quarantine of boards that fail as a rig")
 
     def find(self, name: str) -> BenchBoard | None:
         """Return the entry of a board, None if rig.toml does not name it."""
@@ -247,7 +260,9 @@ def _explain(path: Path, text: str, error: ValidationError) -> str:
     table = next((part for part in first["loc"] if isinstance(part, int)), None)
     line = _line_of(text, "power" if "power" in first["loc"] else key, table)
     if first["type"] == "extra_forbidden":
-        tables: dict[str, type[BaseModel]] = {"board": BenchBoard, "history": HistoryEntry, "labgrid": LabgridEntry}
+        tables: dict[str, type[BaseModel]] = {
+            "board": BenchBoard, "history": HistoryEntry, "lab": LabEntry, "labgrid": LabgridEntry,
+        }  # fmt: skip
         kind = tables[str(first["loc"][0])] if len(first["loc"]) > 1 else Bench
         known = (PowerEntry if "power" in first["loc"] else kind).model_fields
         return f"{path.name}, line {line}, key {key}: unknown key: {close_matches(key, known)}"

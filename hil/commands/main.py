@@ -35,6 +35,7 @@ COMMANDS = {  # in the order of `hil --help`
     "report": "render the report of a recorded run again",
     "summary": "print a recorded run in brief: for mail, chat, forges and Allure",
     "history": "list the quantities of all nights: hil history; make the history again: hil history rebuild",
+    "lab": "show the boards of a lab: holder, health, queue, time left; quarantine: hil lab quarantine|release NAME",
     "export": "write the history to a Parquet or CSV file",
     "import": "read the runs of another bench into the history",
 }

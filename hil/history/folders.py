@@ -31,8 +31,14 @@ class Count:
     problems: list[str] = field(default_factory=list)
 
 
-def index_run(store: Store, folder: Path, count: Count) -> None:
+def index_run(store: Store, folder: Path, count: Count, sent: bool = False) -> None:
     """Write a run of this bench into the history, its trials in one transaction each.
+
+    Args:
+        store: an open history.
+        folder: of the run.
+        count: to be added to.
+        sent: the run does not go on, so that none of its tests will still end.
 
     Raises:
         HistoryError: the history cannot be written.
@@ -46,6 +52,8 @@ def index_run(store: Store, folder: Path, count: Count) -> None:
             count.written += writer.trial(run, rows)
     with store.transaction() as writer:
         writer.tests(run, [asked_row(test) for test in entries.tests])
+        if sent:
+            writer.unplan(run)
     count.runs += 1
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import contextlib
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hil.errors import RigError, message_of
-from hil.history.rows import asked_row, run_row, trial_rows
+from hil.history.rows import asked_row, planned_row, run_row, trial_rows
 from hil.history.unsent import Unsent
 from hil.record import AskedTest, TrialRecord
 from hil.record.since_last_good import SinceLastGood, nothing_known
@@ -23,6 +23,7 @@ from hil.threads import start
 if TYPE_CHECKING:  # imported late, by the thread: SQLAlchemy takes as long to load as some trials
     from hil.history.store import Store, Writer
 
+BEAT_S = 60.0  # between two signs of life of a run in which no test ends
 FINISH_S = 10.0  # how long the end of a run waits, once, for a history that does not answer
 OTHERS_S = 5.0  # how long the end of a run sends earlier runs
 LATER = "the folder of the run has everything, and the next run or `hil history send` sends it"
@@ -35,15 +36,17 @@ class LiveHistory:
         url: of rig.toml; None for the file in the folder of the runs.
         run: folder of the run.
         facts: `run` of results.json, as far as it is known.
+        attached: names of the boards of rig.toml for which no stand-in stands in this run.
     """
 
-    def __init__(self, url: str | None, run: Path, facts: dict[str, Any]) -> None:
-        self._url, self._run, self._facts = url, run, dict(facts)
+    def __init__(self, url: str | None, run: Path, facts: dict[str, Any], attached: Collection[str] = ()) -> None:
+        self._url, self._run, self._facts, self._attached = url, run, dict(facts), attached
         self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._thread: threading.Thread | None = None
         self._store: Store | None = None
         self._number: int | None = None  # of the run in the history
         self._trials: set[str] = set()  # folders of those that were sent
+        self._planned: dict[str, AskedTest] = {}  # tests of a plan that was not sent, except those that have ended
         self._sent = False  # the history has everything
         self._failure = ""  # the first one; it is told only if something is still not sent at the end
         self._notes: list[str] = []
@@ -54,16 +57,41 @@ class LiveHistory:
         except OSError as error:
             self._failure = f"the run could not be noted as unsent ({error.strerror or error})"
 
+    def plan(self, tests: Sequence[AskedTest]) -> None:
+        """Send which tests will run, so that others see how much is left."""
+        found = {test.test: test for test in tests}
+
+        def planned() -> None:
+            self._planned = found
+            self._sign_of_life()
+
+        self._do(planned)
+
     def trial(self, record: TrialRecord) -> None:
         """Send a trial that ended."""
         self._do(lambda: self._trial(record))
 
     def test(self, test: AskedTest) -> None:
         """Send the verdict of a test."""
-        self._do(lambda: self._write(lambda writer, run: writer.tests(run, [asked_row(test)])))
+
+        def ended() -> None:
+            self._planned.pop(test.test, None)
+            self._write(written)
+
+        def written(writer: Writer, run: int) -> None:
+            row = asked_row(test)
+            writer.tests(run, [row])
+            writer.unplan(run, row["test"])
+            writer.heard(run, moved=True)
+
+        self._do(ended)
 
     def discard(self) -> None:
         """Forget a run whose folder was deleted because it never began."""
+        if self._thread is not None:  # its plan was sent
+            self._do(lambda: self._write(lambda writer, run: writer.forget(run)))
+            self._jobs.put(None)
+            self._thread.join(self._wait_s)
         self._unsent.done()
 
     def since_last_good(
@@ -133,17 +161,30 @@ class LiveHistory:
             self._thread = thread
 
     def _work(self) -> None:
-        """Do the jobs. An error costs a warning and never more, whatever it is."""
-        while (job := self._jobs.get()) is not None:
+        """Do the jobs, and let others hear of the run between them. An error costs a warning and never more."""
+        while True:
+            try:
+                job = self._jobs.get(timeout=BEAT_S)
+            except queue.Empty:
+                job = self._sign_of_life
+            if job is None:
+                break
             try:
                 job()
             except Exception as error:
                 self._close()
                 self._trials.clear()  # a server that crashed may have lost what it had acknowledged
                 self._failure = self._failure or _sentence(error)
-            finally:
-                self._jobs.task_done()
         self._close()
+
+    def _sign_of_life(self) -> None:
+        """Say that the run goes on, and what it will do, if that is not there yet."""
+        self._write(self._beat)
+        self._planned = {}
+
+    def _beat(self, writer: Writer, run: int) -> None:
+        writer.plan(run, [planned_row(test, self._attached) for test in self._planned.values()])
+        writer.heard(run, moved=bool(self._planned))
 
     def _write(self, action: Callable[[Writer, int], object]) -> None:
         """Do one transaction on the run; open the history first if it is not open."""
@@ -176,6 +217,7 @@ class LiveHistory:
         from hil.history.send import send
 
         self._send_run(facts, tests, trials)
+        self._write(lambda writer, run: writer.unplan(run))
         self._sent = True
         assert self._store is not None
         self._notes += send(self._store, self._run.parent, OTHERS_S).problems

@@ -66,6 +66,9 @@ runs = Table(
     Column("exit_code", BigInteger),
     Column("imported", Boolean, nullable=False),
     Column("path", Text),  # of its folder on the computer that indexed it; null if there is none
+    Column("workers", Integer),  # processes that run tests side by side; null if unknown
+    Column("heard", Utc),  # when it last wrote into this history, by the clock of the database
+    Column("moved", Utc),  # when one of its tests last ended, by that clock
 )
 
 tests = Table(
@@ -77,6 +80,16 @@ tests = Table(
     Column("verdict", Text, nullable=False),
     Column("expected", Boolean, nullable=False),  # marked xfail, and failed as expected
     Column("reason", Text, nullable=False),
+    Column("seconds", Double),  # setup, call and teardown; null if it did not end, or is of an older version
+)
+
+planned = Table(  # tests that a run that goes on has yet to end
+    "planned",
+    metadata,
+    Column("run_id", ForeignKey("runs.id"), primary_key=True),
+    Column("test", Text, primary_key=True),
+    Column("board", Text),
+    Column("attached", Boolean, nullable=False),  # to be run on the board that rig.toml names
 )
 
 settings = Table(
@@ -106,6 +119,10 @@ trials = Table(
     Column("final_digest", Text),  # of the trained tensors after the last step
     Column("image", Text),  # XXH32 of the flashed image
     Column("content", Text, nullable=False),  # digest of the record
+    Column("began", Utc),
+    Column("attached", Boolean),  # rig.toml named the board; null if it is not known
+    Column("place", Text),  # labgrid place of the board; null without one
+    Column("programmed", Boolean),  # the flash was written; null if it is not known
     UniqueConstraint("run_id", "folder"),
 )
 
@@ -117,6 +134,19 @@ kinds = Table(
     Column("unit", Text, nullable=False),
     Column("provenance", Text, nullable=False),
     UniqueConstraint("name", "unit", "provenance"),
+)
+
+# What no folder of a run has: `hil history rebuild` leaves it as it is.
+boards = Table(
+    "boards",
+    metadata,
+    Column("bench", Text, primary_key=True),  # empty for a board at a labgrid place, which several benches may use
+    Column("board", Text, primary_key=True),
+    Column("place", Text, primary_key=True),  # labgrid place; empty without one
+    Column("faults", Integer, nullable=False),  # of the rig, one after the other
+    Column("since", Utc),  # in quarantine since then; null if it is not
+    Column("by_hand", Boolean, nullable=False),  # a person put it in quarantine
+    Column("why", Text, nullable=False),
 )
 
 # SQLite: rows of one kind lie side by side, so that a series over all nights is one range. It keeps no row number

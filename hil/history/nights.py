@@ -25,6 +25,9 @@ class RunEntry:
         placed: time by which the nights are ordered; differs from `started` only if the clock was wrong.
         tests, trials: number of each by verdict.
         path: of its folder on the computer that indexed it; None if it came without one.
+        workers: number of processes that run its tests; None if it is not known.
+        heard, moved: when it last wrote into the history, and when a test of it last ended, by the clock of the
+            database; None if it was written when it had ended, or by an older version.
     """
 
     number: int
@@ -44,6 +47,9 @@ class RunEntry:
     exit_code: int | None
     imported: bool
     path: str | None
+    workers: int | None = None
+    heard: datetime | None = None
+    moved: datetime | None = None
     tests: dict[str, int] = field(default_factory=dict)
     trials: dict[str, int] = field(default_factory=dict)
 

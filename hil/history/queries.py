@@ -133,7 +133,7 @@ class History:
         """All runs in the order of the nights, oldest first."""
         tests_by = self._verdicts(select(tests.c.run_id, tests.c.verdict, func.count()).where(~tests.c.expected))
         trials_by = self._verdicts(select(trials.c.run_id, trials.c.verdict, func.count()))
-        found = [row._asdict() for row in self._rows(select(runs))]
+        found = [row._asdict() for row in self.rows(select(runs))]
         placed = places([(row["id"], row["bench"], row["name"], row["after"], row["started"]) for row in found])
         found.sort(key=lambda row: (*placed[row["id"]], row["started"] or EARLIEST, row["id"]))
         return [
@@ -163,15 +163,15 @@ class History:
         nights = self.nights(chosen)
         question = select(*(tests.c[name] for name in AskedEntry._fields))
         question = question.where(tests.c.board.in_(chosen.board)) if chosen.board else question
-        return [AskedEntry(*row) for row in self._rows(question) if row.run_id in nights]
+        return [AskedEntry(*row) for row in self.rows(question) if row.run_id in nights]
 
     def settings(self) -> dict[str, str]:
         """Return the settings as JSON by their digest."""
-        return {row.digest: row.text for row in self._rows(select(settings))}
+        return {row.digest: row.text for row in self.rows(select(settings))}
 
     def names(self, patterns: Iterable[str] = ("*",)) -> list[str]:
         """Return the names of quantities that match one of the patterns (`latency.*`)."""
-        found = {name for (name,) in self._rows(select(kinds.c.name).distinct())}
+        found = {name for (name,) in self.rows(select(kinds.c.name).distinct())}
         return sorted({name for pattern in patterns for name in fnmatch.filter(found, pattern)})
 
     def series(self, names: Sequence[str], chosen: Filter = EVERYTHING) -> list[Series]:
@@ -243,7 +243,7 @@ class History:
         if not any(getattr(chosen, name) for name in ("network", "method", "variant", "data", "reality", "settings")):
             question = select(tests.c.run_id, tests.c.verdict).where(~tests.c.expected)
             found.append(question.where(tests.c.board.in_(chosen.board)) if chosen.board else question)
-        for run, verdict in (row for question in found for row in self._rows(question.distinct())):
+        for run, verdict in (row for question in found for row in self.rows(question.distinct())):
             verdicts.setdefault(run, set()).add(verdict)
         places_of = self.nights(chosen)
         for run_entry in reversed(self.runs[:before]):
@@ -252,6 +252,11 @@ class History:
             if good and run_entry.number in places_of and (among is None or run_entry.number in among):
                 return run_entry
         return None
+
+    def rows(self, question: Select[Any]) -> list[Any]:
+        """Return the rows of a question. Raises HistoryError if the history cannot be read."""
+        with explained(self.store.address.shown), self.store.engine.connect() as connection:
+            return list(connection.execute(question).all())
 
     def _trials(self, chosen: Filter, names: Sequence[str]) -> list[Any]:
         """Return columns of the trials of a filter, those of the oldest night first; `id` and `run_id` lead `names`."""
@@ -267,12 +272,8 @@ class History:
         begins = [trials.c.settings.startswith(digest, autoescape=True) for digest in chosen.settings]
         return question.where(or_(*begins)) if begins else question
 
-    def _rows(self, question: Select[Any]) -> list[Any]:
-        with explained(self.store.address.shown), self.store.engine.connect() as connection:
-            return list(connection.execute(question).all())
-
     def _plain_rows(self, question: Select[Any]) -> list[Any]:
-        """Return the rows of numbers and texts as the database gives them, which takes half the time of `_rows`."""
+        """Return the rows of numbers and texts as the database gives them, which takes half the time of `rows`."""
         with explained(self.store.address.shown), self.store.engine.connect() as connection:
             cursor = connection.execute(question).cursor
             return list(cursor.fetchall()) if cursor is not None else []
@@ -280,14 +281,14 @@ class History:
     def _verdicts(self, question: Select[Any]) -> dict[int, dict[str, int]]:
         run, verdict = question.selected_columns[0], question.selected_columns[1]
         found: dict[int, dict[str, int]] = {}
-        for number, word, count in self._rows(question.group_by(run, verdict)):
+        for number, word, count in self.rows(question.group_by(run, verdict)):
             found.setdefault(number, {})[word] = count
         return found
 
     def _kinds(self, names: Sequence[str]) -> list[Any]:
         """Return number, name, unit and provenance of each kind of these names."""
         wanted = set(names)
-        return [row for row in self._rows(select(kinds).order_by(kinds.c.id)) if row.name in wanted]
+        return [row for row in self.rows(select(kinds).order_by(kinds.c.id)) if row.name in wanted]
 
     def _values(self, kind: int) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Return trials, values and uncertainties of a kind."""

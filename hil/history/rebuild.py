@@ -10,6 +10,7 @@ from hil.errors import RigError
 from hil.history.address import Address
 from hil.history.failures import REBUILD, Damaged, HistoryError, explained
 from hil.history.folders import Count, index_run, run_folders
+from hil.history.rescue import rescue_boards
 from hil.history.send import send
 from hil.history.store import Store, file_number, open_to_write, set_aside
 
@@ -35,7 +36,9 @@ def rebuild(address: Address, reports: Path) -> Count:
         if number is None:
             raise
         moved = set_aside(address, number)
-        count = Count(problems=[f"{str(damaged).partition(':')[0]}; it was moved to {moved}."])
+        with open_to_write(address, []) as store:
+            lost = rescue_boards(moved, store)
+        count = Count(problems=[f"{str(damaged).partition(':')[0]}; it was moved to {moved}{lost}."])
         return _index_all(address, reports, count)
 
 

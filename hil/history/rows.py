@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
@@ -18,6 +18,7 @@ from hil.record.trial_writer import as_json, json_fields
 LONGEST_NAME = 300  # characters; PostgreSQL indexes at most 2,704 bytes, two names among them
 LONGEST_TEXT = 4000
 LARGEST_INTEGER = 2**63 - 1
+MOST_WORKERS = 2**31 - 1  # a column of a database takes no more
 SUBJECT = ("board", "reality", "network", "method", "variant", "data")  # with SETTINGS and the bench: a series
 SETTINGS = ("batch", "seed", "steps", "slots", "settings", "schedule")  # what tells two trials of one variant apart
 
@@ -64,7 +65,7 @@ def run_row(facts: Mapping[str, Any], path: str | None, imported: bool = False, 
         bench: name of the bench if the record has none.
     """
     host, versions = facts["host"], facts["versions"]
-    code = facts["exit_code"]
+    code, workers = facts["exit_code"], facts.get("workers")
     return {
         "uid": name_of(facts.get("uid") or derived_uid(facts)),
         "name": name_of(facts["id"]),
@@ -81,6 +82,7 @@ def run_row(facts: Mapping[str, Any], path: str | None, imported: bool = False, 
         "exit_code": code if code is not None and abs(code) <= LARGEST_INTEGER else None,
         "imported": imported,
         "path": text_of(path) if path is not None else None,
+        "workers": workers if workers is not None and workers <= MOST_WORKERS else None,
     }
 
 
@@ -92,7 +94,14 @@ def asked_row(test: AskedTest) -> Row:
         "verdict": test.verdict,
         "expected": test.expected,
         "reason": text_of(test.reason),
+        "seconds": number(test.seconds),
     }
+
+
+def planned_row(test: AskedTest, attached: Collection[str]) -> Row:
+    """Return the row of a test that has yet to end, without the number of its run; `attached` names boards."""
+    row = asked_row(test)
+    return {"test": row["test"], "board": row["board"], "attached": test.board in attached}
 
 
 def subject_columns(fields: Mapping[str, Any]) -> tuple[Row, str]:
@@ -134,6 +143,10 @@ def trial_rows(record: TrialRecord) -> TrialRows:
         "final_digest": record.final_digest,
         "image": record.image["digest"] if record.image is not None else None,
         "content": digest_of(canonical(fields))[:32],
+        "began": time_of(record.began),
+        "attached": record.attached,
+        "place": name_of(record.place) if record.place is not None else None,
+        "programmed": record.flash["programmed"] if record.flash is not None else None,
     }
     figures = {}
     for name, each in found.items():

@@ -9,7 +9,7 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, tex
 from hil.history.failures import HistoryError, NewerSchema
 from hil.history.models import metadata
 
-HEAD = "0002"  # the newest migration
+HEAD = "0003"  # the newest migration
 TABLE = "trainrig_version"
 VERSION = Table(TABLE, MetaData(), Column("version_num", String(32), primary_key=True))  # as Alembic makes it
 LOCK = 0x7472_6967  # of PostgreSQL's advisory locks: one process upgrades at a time

@@ -27,7 +27,7 @@ def send(store: Store, reports: Path, budget_s: float | None = None) -> Count:
                 continue
             try:
                 if run.is_dir():
-                    index_run(store, run, count)
+                    index_run(store, run, count, sent=True)
             except HistoryError:
                 raise
             except RigError as error:

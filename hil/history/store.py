@@ -9,11 +9,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, Table, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Engine, Table, bindparam, delete, func, insert, select, update
 
 from hil.history import models, schema
 from hil.history.address import Address
 from hil.history.failures import Damaged, HistoryError, NoTables, OlderSchema, explained
+from hil.history.rescue import rescue_boards
 
 if TYPE_CHECKING:  # the record takes longer to load than a list of the history to make
     from hil.history.rows import Figure, Row, TrialRows
@@ -102,7 +103,7 @@ class Writer:
     def run(self, row: Row) -> int:
         """Write or update a run and return its number. The state of a run that ended is not replaced by `running`."""
         runs = models.runs
-        self._insert_new(runs, [row])
+        self.insert_new(runs, [row])
         found = self.connection.execute(select(runs.c.id, runs.c.state).where(runs.c.uid == row["uid"])).one()
         if row["state"] != "running" or found.state == "running":
             self.connection.execute(update(runs).where(runs.c.id == found.id).values(row))
@@ -114,9 +115,31 @@ class Writer:
         tests = models.tests
         for row in rows:
             key = (tests.c.run_id == run, tests.c.test == row["test"])
-            self._insert_new(tests, [{"run_id": run, **row}])
+            self.insert_new(tests, [{"run_id": run, **row}])
             condition = (*key,) if row["verdict"] != INTERRUPTED else (*key, tests.c.verdict == INTERRUPTED)
             self.connection.execute(update(tests).where(*condition).values(row))
+
+    def plan(self, run: int, rows: Iterable[Row]) -> None:
+        """Write which tests a run that goes on has yet to end."""
+        found = [{"run_id": run, **row} for row in rows]
+        if found:
+            self.insert_new(models.planned, found)
+
+    def heard(self, run: int, moved: bool = False) -> None:
+        """Note that a run has told something, and with `moved` that one of its tests has begun or ended."""
+        now = {"heard": func.now()} | ({"moved": func.now()} if moved else {})
+        self.connection.execute(update(models.runs).where(models.runs.c.id == run).values(now))
+
+    def unplan(self, run: int, test: str | None = None) -> None:
+        """Remove a test of a run that has ended from its plan; None removes all."""
+        planned = models.planned
+        one = () if test is None else (planned.c.test == test,)
+        self.connection.execute(delete(planned).where(planned.c.run_id == run, *one))
+
+    def forget(self, run: int) -> None:
+        """Remove a run that has no trials, and its plan."""
+        self.unplan(run)
+        self.connection.execute(delete(models.runs).where(models.runs.c.id == run))
 
     def trial(self, run: int, rows: TrialRows, replace: bool = True) -> bool:
         """Write a trial with its quantities; return whether anything changed.
@@ -125,19 +148,21 @@ class Writer:
         trial that did not end never replaces that of one that did.
         """
         trials = models.trials
-        self._insert_new(models.settings, [{"digest": rows.row["settings"], "text": rows.settings}])
+        self.insert_new(models.settings, [{"digest": rows.row["settings"], "text": rows.settings}])
         insertion = self._insertion(trials).values({"run_id": run, **rows.row}).returning(trials.c.id)
         number = self.connection.execute(insertion).scalar()
         if number is not None:
             self._quantities(number, rows.figures)
             return True
         found = self.connection.execute(
-            select(trials.c.id, trials.c.content, trials.c.verdict)
+            select(trials.c.id, trials.c.content, trials.c.verdict, trials.c.programmed)
             .where(trials.c.run_id == run, trials.c.folder == rows.row["folder"])
             .with_for_update()
         ).one()
         stale = found.verdict != INTERRUPTED and not rows.ended
-        if found.content == rows.row["content"] or stale or not replace:
+        # An older version has written the same record without what it did not know of.
+        same = found.content == rows.row["content"] and found.programmed == rows.row.get("programmed")
+        if same or stale or not replace:
             return False
         self.connection.execute(update(trials).where(trials.c.id == found.id).values(rows.row))
         quantities = models.quantities  # by each kind, because there is no index by trial
@@ -162,13 +187,13 @@ class Writer:
         if not new:
             return
         kinds, columns = models.kinds, ("name", "unit", "provenance")
-        self._insert_new(kinds, [dict(zip(columns, kind, strict=True)) for kind in new])
+        self.insert_new(kinds, [dict(zip(columns, kind, strict=True)) for kind in new])
         lookup = select(kinds.c.id).where(*(kinds.c[name] == bindparam(name) for name in columns))
         for kind in new:
             found = self.connection.execute(lookup, dict(zip(columns, kind, strict=True))).scalar_one()
             self.kinds[kind] = found
 
-    def _insert_new(self, table: Table, rows: list[Row]) -> None:
+    def insert_new(self, table: Table, rows: list[Row]) -> None:
         """Insert the rows whose keys are new; another process may write the same ones."""
         self.connection.execute(self._insertion(table), rows)
 
@@ -190,8 +215,11 @@ def open_to_write(address: Address, warn: list[str]) -> Store:
     except Damaged as damaged:
         if before is None:
             raise
-        warn.append(f"{str(damaged).rstrip('.')}; it was moved to {set_aside(address, before)}.")
-        return Store(address)
+        moved = set_aside(address, before)
+        store = Store(address)
+        lost = rescue_boards(moved, store)
+        warn.append(f"{str(damaged).rstrip('.')}; it was moved to {moved}{lost}.")
+        return store
 
 
 def set_aside(address: Address, number: int) -> Path:

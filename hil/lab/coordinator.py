@@ -11,10 +11,11 @@ from typing import Any
 
 from hil.errors import Blocked, message_of
 from hil.lab.package import load
-from hil.lab.state import Place, Resource, Snapshot
+from hil.lab.state import Place, Resource, Snapshot, Waiting
 from hil.lab.tunnel import coordinator_address
 from hil.threads import start
 
+LAB = "lab"  # stage of what is wrong with the lab, and with no board
 CALL_S = 15.0  # for one request; the coordinator gives an exporter 10 s for each resource
 AGAIN_S = 0.5  # from the end of a session to the next attempt
 CLOSE_S = 2.0
@@ -85,7 +86,7 @@ class Coordinator:
     def away(self) -> Blocked:
         """Return why there is no session."""
         return Blocked(
-            "bench",
+            LAB,
             f"the labgrid coordinator at {self.address} cannot be used ({self._reason}): "
             "start it, or correct `coordinator` in the table [labgrid] of rig.toml.",
         )
@@ -120,6 +121,16 @@ class Coordinator:
         """Cancel a reservation; one that is not known is no error. Raises Blocked without a session."""
         with contextlib.suppress(Refusal):
             self._ask("CancelReservation", self._labgrid.messages.CancelReservationRequest(token=token))
+
+    def waiting(self) -> list[Waiting]:
+        """Return the reservations that wait for a place, the first come first. Raises as `acquire`."""
+        found = self._ask("GetReservations", self._labgrid.messages.GetReservationsRequest()).reservations
+        state_of = self._labgrid.common.ReservationState
+        return [
+            Waiting(each.owner, dict(each.filters["main"].filter))
+            for each in sorted(found, key=lambda each: each.created)
+            if state_of(each.state).name == "waiting" and "main" in each.filters
+        ]
 
     def _ask(self, name: str, request: Any) -> Any:
         with self.changed:

@@ -64,6 +64,18 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """A reservation that waits: who made it, and the tags that its place must have."""
+
+    owner: str
+    tags: Mapping[str, str]
+
+    def suits(self, place: Place) -> bool:
+        """Return whether a place will do; labgrid gives each place a tag with its name."""
+        return self.tags.items() <= {**place.tags, "name": place.name}.items()
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """The places and resources of a coordinator at one moment.
 

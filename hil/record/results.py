@@ -10,7 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from typing_extensions import NotRequired, TypedDict
 
 from hil.record.energy import Figure
-from hil.record.field_types import CLOSED, OPEN, Flag, Integer, Items, Named, Sentence
+from hil.record.field_types import CLOSED, OPEN, Flag, Integer, Items, Named, Natural, Sentence
 from hil.record.since_last_good import SINCE
 from hil.record.trial_record import TrialRecord
 from hil.record.verdicts import AskedTest, Totals
@@ -33,6 +33,7 @@ class RunFacts(TypedDict):
         ]
     ]
     bench: NotRequired[Annotated[str, Field(description="name of the bench, from rig.toml")]]
+    workers: NotRequired[Annotated[Natural, Field(description="processes that run tests side by side")]]
     time: Annotated[str, Field(description="time of the start in UTC")]
     commit: Annotated[
         str | None,

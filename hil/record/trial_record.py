@@ -20,6 +20,7 @@ from hil.record.field_types import (
     Natural,
     NotNegative,
     Number,
+    Sentence,
     Sha256,
     Word,
 )
@@ -159,3 +160,11 @@ class TrialRecord(Entry):
         default=None, description="of a network that was given by path, else null"
     )
     test: str = Field(default="", description="node id of the test that ran the trial")
+    began: Sentence | None = Field(default=None, description="time at which the trial began, in UTC")
+    attached: Flag | None = Field(
+        default=None, description="whether rig.toml names the board, so that no stand-in was asked for"
+    )
+    place: Sentence | None = Field(default=None, description="labgrid place that the board is at; null without one")
+    quarantine: str = Field(
+        default="", description="one sentence if the board was in quarantine when the trial ended, else empty"
+    )

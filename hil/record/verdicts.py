@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, with_config
 from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
-from hil.record.field_types import CLOSED, Count, Entry, Flag, Items, Sentence
+from hil.record.field_types import CLOSED, Count, Entry, Flag, Items, NotNegative, Sentence
 
 Verdict = Literal["pass", "fail", "blocked", "refused", "interrupted", "skipped"]
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
@@ -41,6 +41,9 @@ class AskedTest(Entry):
     )
     trials: Items[str] = Field(default=[], description="folders of its trials, in the order in which they began")
     repeat: str = Field(default="", description="the command that runs this test again")
+    seconds: NotNegative | None = Field(
+        default=None, description="time of its setup, call and teardown on the host in seconds; null if it did not end"
+    )
 
 
 # The functional form, because the key `pass` is a Python keyword.

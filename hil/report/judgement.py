@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hil.record import AskedTest, Run, TrialRecord
-from hil.report.overview import BAD, ORDER, against_mark, banner
+from hil.report.overview import BAD, ORDER, against_mark, banner, quarantined
 
 Judgement = Literal["fine", "not fine", "cannot tell"]
 Where = Literal["device", "test", "request", "run", "rig"]
@@ -65,6 +65,8 @@ def sentence_of(run: Run, judgement: Judgement, problems: Sequence[Problem]) -> 
     for where, (one, several) in PHRASES.items():
         number = sum(problem.where == where for problem in problems)
         said += [f"{number} {one if number == 1 else several}"] if number else []
+    kept = len(quarantined(run))
+    said += [f"{kept} {'board is' if kept == 1 else 'boards are'} in quarantine"] if kept else []
     expected = sum(test.expected for test in run.tests)
     said += [f"{expected} {'fails' if expected == 1 else 'fail'} as expected"] if expected else []
     said += [f"{count['skipped']} {'is' if count['skipped'] == 1 else 'are'} skipped"] if count["skipped"] else []

@@ -112,6 +112,7 @@ def banner(run: Run) -> Banner:
     against = against_mark(run)
     if against:
         sentences.append(f"{against} {'is' if against == 1 else 'are'} marked to fail, but passed: remove the mark.")
+    sentences += quarantined(run)
     if not count["all"]:
         sentences.append("No test ran a trial: this run proves nothing.")
     if run.facts["state"] != "ended":
@@ -121,6 +122,12 @@ def banner(run: Run) -> Banner:
     if bad or not run.facts["whole"] or not count["all"]:
         return Banner("bad", sentences)
     return Banner("open" if count["blocked"] or count["skipped"] or against else "fine", sentences)
+
+
+def quarantined(run: Run) -> list[str]:
+    """Return a sentence for each board that was in quarantine at the end of its last trial."""
+    last = {(trial.board, trial.place): trial for trial in run.trials if trial.attached}
+    return [trial.quarantine for trial in last.values() if trial.quarantine]
 
 
 def against_mark(run: Run) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from hil.errors import Blocked
 from hil.lab import Coordinator, Found
+from hil.lab.coordinator import LAB
 from hil.lab.found import NotYet
 from hil.lab.state import Place, Resource, Snapshot
 from hil.rig.locks import Locks
@@ -65,7 +66,7 @@ class HeldPlace:
         other = self.taken_away()
         if other is not None:
             raise Blocked(
-                "bench",
+                LAB,
                 f"the labgrid place {self.name} was taken away during the trial ({other}): agree with its users, "
                 "and run again.",
             )
@@ -151,7 +152,7 @@ class HeldPlace:
             return self._session.away()
         place = self._place()
         if place is None or place.holder != self._holder:
-            return Blocked("bench", f"the labgrid place {self.name} is no longer acquired: look who released it.")
+            return Blocked(LAB, f"the labgrid place {self.name} is no longer acquired: look who released it.")
         missing = self.snapshot.missing(place)
         if missing is not None:
             return Blocked(

@@ -25,6 +25,7 @@ FILE_MODE = 0o644  # other users read who holds the lock, and try to lock the fi
 FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 FAR = 1 << 20  # offset of the locked byte on Windows, past the note, because a locked byte cannot be read
 MOST_NOTE = 4096  # bytes
+LOCKS = Path("/proc/locks")
 MOST_MOVES = 100  # how often the file may disappear between being opened and being locked
 
 
@@ -113,6 +114,29 @@ class LockFile:
         raise UnsafeLock(
             f"{self.path} was left by {user_name(found.st_uid)}, who could move it: let that user or root remove it"
         )
+
+
+def held_by(path: Path) -> LockHeld | None:
+    """Return the note and the owner of a lock that some process holds, None if none does; it takes no lock.
+
+    A lock that is taken for a moment to see whether it is free would block a session that does not wait for it. So this
+    reads the kernel's list (proc(5), /proc/locks). Where there is none, a file counts as locked.
+    """
+    try:
+        descriptor = os.open(path, FLAGS & ~os.O_RDWR | os.O_RDONLY)
+    except OSError:  # nobody has it
+        return None
+    try:
+        found = os.fstat(descriptor)
+        try:
+            locks = LOCKS.read_text(encoding="ascii", errors="replace").splitlines()
+        except OSError:
+            locks = [f"FLOCK :{found.st_ino} "]
+        if not any("FLOCK" in line and "->" not in line and f":{found.st_ino} " in line for line in locks):
+            return None
+        return LockHeld(os.pread(descriptor, MOST_NOTE, 0), found.st_uid)
+    finally:
+        os.close(descriptor)
 
 
 def check_folder(folder: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hil.bounded_read import parse_json
 from hil.errors import Blocked, RigError
-from hil.rig.lock_file import MOST_NOTE, LockFile, LockHeld, UnsafeLock, user_name
+from hil.rig.lock_file import MOST_NOTE, LockFile, LockHeld, UnsafeLock, held_by, user_name
 
 FOLDER = Path(tempfile.gettempdir())  # shared by all users of this computer; belongs to root
 
@@ -61,6 +61,11 @@ class Locks:
             return int(parse_json(self._path(device).read_bytes()[:MOST_NOTE], "the note", "")["process"])
         return None
 
+    def holder(self, device: str) -> str:
+        """Return in a few words who holds a device, empty if nobody does. It takes no lock that others could meet."""
+        held = held_by(self._path(device))
+        return "" if held is None else _brief(held)
+
     def release(self) -> None:
         """Release all devices."""
         while self._held:
@@ -103,6 +108,17 @@ def _command() -> str:
     program = Path(sys.argv[0])
     name = program.parent.name if program.name == "__main__.py" else program.name  # `python -m pytest`
     return " ".join([name, *sys.argv[1:]])[:200]
+
+
+def _brief(held: LockHeld) -> str:
+    """Return the holder of a lock as `the user NAME, process NUMBER, since TIME`, as far as the note is one."""
+    who = user_name(held.user)
+    try:
+        note = parse_json(held.note, "the note", "")
+        since = datetime.fromisoformat(note["since"])
+        return f"{who}, process {int(note['process'])}, since {since:%Y-%m-%d %H:%M%z}"
+    except (RigError, KeyError, TypeError, ValueError, OverflowError):
+        return who
 
 
 def _holder(held: LockHeld) -> str:

@@ -8,14 +8,15 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 
 from hil.errors import Blocked, RigError, close_matches
 from hil.lab import Coordinator, Found
-from hil.lab.coordinator import Refusal
+from hil.lab.coordinator import LAB, Refusal
 from hil.lab.state import Place, Snapshot
 from hil.rig.held_place import HeldPlace
+from hil.rig.kept_off import STAGE, KeptOff, check_kept_off, nothing_kept_off
 from hil.rig.locks import Locks
 from hil.rig_toml import ANY, Bench
 from hil.threads import start
@@ -38,10 +39,13 @@ class Places:
         address: `host:port` of the coordinator.
         wait_s: how long to wait for a place that another holds, in seconds; infinity waits for ever.
         folder: folder of the lock files, as for `Locks`.
+        kept_off: why no trial may run at a place, by the board and the place.
     """
 
-    def __init__(self, address: str, wait_s: float = 0.0, folder: Path | None = None) -> None:
-        self._address, self._wait_s, self._folder = address, wait_s, folder
+    def __init__(
+        self, address: str, wait_s: float = 0.0, folder: Path | None = None, kept_off: KeptOff = nothing_kept_off
+    ) -> None:
+        self._address, self._wait_s, self._folder, self._kept_off = address, wait_s, folder, kept_off
         host, user = os.environ.get("LG_HOSTNAME", socket.gethostname()), os.environ.get("LG_USERNAME")
         self._person = f"{host}/{user or getpass.getuser()}"  # labgrid's own client acquires under this name
         self._session: Coordinator | None = None
@@ -64,13 +68,18 @@ class Places:
         """
         session = self._connected()
         held = self._held.get(wanted)
-        if held is not None and held.taken_away() is not None:
+        if held is not None and (held.taken_away() is not None or self._kept_off(board, held.name)):
             self._give_back(self._held.pop(wanted))
             held = None
         if held is None:
             held = self._held[wanted] = self._acquire(session, board, wanted)
         held.find = find
-        held.await_ready(board, BACK_WITHIN_S)
+        try:
+            held.await_ready(board, BACK_WITHIN_S)
+        except Blocked as blocked:
+            if blocked.stage != LAB:
+                blocked.place = held.name
+            raise
         return held
 
     def snapshot(self) -> Snapshot:
@@ -113,6 +122,7 @@ class Places:
             place = session.snapshot.find(name)
             if place is None:
                 raise _unknown(session, board, name)
+            check_kept_off(self._kept_off, board, place.name)
             lock = Locks(max(0.0, until - time.monotonic()), self._folder)
             left = lock.left_by(self._device(place.name))
             lock.hold(board, [self._device(place.name)])
@@ -158,28 +168,37 @@ class Places:
         tagged = session.snapshot.tagged(TAG, value)
         if not tagged:
             raise Blocked(
-                "bench",
+                LAB,
                 f"no labgrid place at {self._address} has the tag {TAG}={value} that rig.toml asks for: "
                 f"set it with `labgrid-client -p PLACE set-tags {TAG}={value}`.",
             )
         for place in tagged:
             self._free_left(session, place)
+        refused = {place.name: why for place in tagged if (why := self._kept_off(board, place.name))}
+        if len(refused) == len(tagged):
+            raise Blocked(STAGE, " ".join(refused.values()))
+        tokens: list[str] = []  # the last one is for the trial, the others keep places that it must not use
         try:
-            token = session.reserve({TAG: value})
             try:
-                while (name := session.allocated(token)) is None:
+                tokens.append(session.reserve({TAG: value}))
+                while (name := session.allocated(tokens[-1])) is None or name in refused:
+                    if name is not None:
+                        tokens.append(session.reserve({TAG: value}))
+                        continue
                     left_s = until - time.monotonic()
                     if left_s <= 0:
-                        raise Blocked("lock", f"{board} is in use: {_holders(session, value)}: {ASK}")
+                        raise Blocked("lock", f"{board} is in use: {_holders(session, value, refused)}: {ASK}")
                     session.wait_for(lambda: False, min(left_s, POLL_S))
-                return token, name
-            except BaseException:
-                with contextlib.suppress(Blocked):
-                    session.cancel(token)
-                raise
+                    for kept in tokens[:-1]:  # each lives a minute
+                        session.allocated(kept)
+                return tokens.pop(), name
+            finally:
+                for kept in tokens:
+                    with contextlib.suppress(Blocked):
+                        session.cancel(kept)
         except Refusal as refusal:
             raise Blocked(
-                "bench", f"labgrid refuses to reserve a place with the tag {TAG}={value} ({refusal}): correct rig.toml."
+                LAB, f"labgrid refuses to reserve a place with the tag {TAG}={value} ({refusal}): correct rig.toml."
             ) from refusal
 
     def _free_left(self, session: Coordinator, place: Place) -> None:
@@ -208,17 +227,18 @@ class Places:
         return None if process is None else f"{self._person}:trainrig-{process}"
 
 
-def seats(bench: Bench, board: str) -> int:
+def seats(bench: Bench, board: str, kept_off: KeptOff = nothing_kept_off) -> int:
     """Return how many of an attached board can be taken at once: more than one only if any place with a tag will do.
 
-    If the lab cannot be asked, it is one; its trials then say why.
+    Places that no trial may run at do not count. If the lab cannot be asked, it is one; its trials then say why.
     """
     named = bench.find(board)
     if named is None or named.tag is None:
         return 1
     places = Places(bench.labgrid.address)
     try:
-        free = [place for place in places.snapshot().tagged(TAG, named.tag) if not place.holder]
+        tagged = places.snapshot().tagged(TAG, named.tag)
+        free = [place for place in tagged if not place.holder and not kept_off(board, place.name)]
     except RigError:
         return 1
     finally:
@@ -235,8 +255,13 @@ def _await_another_holder(session: Coordinator, name: str, seen: str | None, sec
     session.wait_for(lambda: _holder(session, name) != seen, seconds)
 
 
-def _holders(session: Coordinator, value: str) -> str:
-    held = [f"{place.name} by {place.holder or 'a reservation'}" for place in session.snapshot.tagged(TAG, value)]
+def _holders(session: Coordinator, value: str, refused: Container[str]) -> str:
+    held = [
+        f"{place.name} is in quarantine"
+        if place.name in refused
+        else f"{place.name} by {place.holder or 'a reservation'}"
+        for place in session.snapshot.tagged(TAG, value)
+    ]
     return f"every labgrid place with the tag {TAG}={value} is held ({', '.join(held)})"
 
 
@@ -244,6 +269,6 @@ def _unknown(session: Coordinator, board: str, name: str) -> Blocked:
     known = session.snapshot.places
     cure = close_matches(name, known) if known else "it has no places."
     return Blocked(
-        "bench",
+        LAB,
         f"the labgrid coordinator at {session.address} has no place {name!r}, which rig.toml names for {board}: {cure}",
     )

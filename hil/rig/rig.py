@@ -13,11 +13,12 @@ from hil.images import Image
 from hil.lab import tunnelled
 from hil.rig.bench_endpoints import endpoints_of, found_in
 from hil.rig.held_place import HeldPlace
+from hil.rig.kept_off import KeptOff, check_kept_off, nothing_kept_off
 from hil.rig.kept_stand_ins import KEPT, KeptStandIns
 from hil.rig.locks import Locks
 from hil.rig.places import Places
 from hil.rig.power_cycle import power_cycle
-from hil.rig.reality import choose, start
+from hil.rig.reality import choose, is_attached, start
 from hil.rig_toml import Bench, BenchBoard
 from hil.standins import StandIn
 from hil.standins.qemu import crash
@@ -65,13 +66,18 @@ class Rig:
         folder: folder for the logs of stand-ins that are kept between trials; None starts a stand-in for each trial.
         reality: one of `REALITIES`.
         wait_s: how long to wait for a board that another session holds, in seconds; infinity waits for ever.
+        kept_off: why no trial may run on an attached board, by its name and labgrid place; nothing by default.
     """
 
-    def __init__(self, bench: Bench, folder: Path | None = None, reality: str = "auto", wait_s: float = 0.0) -> None:
+    def __init__(
+        self, bench: Bench, folder: Path | None = None, reality: str = "auto", wait_s: float = 0.0,
+        kept_off: KeptOff = nothing_kept_off,
+    ) -> None:  # fmt: skip
         self.bench = bench
         self.reality = reality
+        self._kept_off = kept_off
         self._locks = Locks(wait_s)
-        self._places = Places(bench.labgrid.address, wait_s)
+        self._places = Places(bench.labgrid.address, wait_s, kept_off=kept_off)
         self._probe_process = ProbeProcess()
         self._kept = KeptStandIns(folder) if folder is not None else None
 
@@ -80,6 +86,10 @@ class Rig:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def attached(self, board: str) -> bool:
+        """Return whether `take` gives the board of rig.toml, and no stand-in."""
+        return is_attached(self.bench.find(board), self.reality)
 
     @contextlib.contextmanager
     def take(self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = ()) -> Iterator[Taken]:
@@ -101,6 +111,8 @@ class Rig:
         reality = choose(board, named, "virtual" if inject else self.reality)
         if named is not None and reality == "hardware":
             place = self._place_of(named)
+            if place is None:
+                check_kept_off(self._kept_off, named.name)
             self._locks.hold(board.name, (name for key, name in named.devices.items() if key != "place"))
             ends = endpoints_of(named, tunnelled(place.found()) if place is not None else None)
             if ends.probe is not None:

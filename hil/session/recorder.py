@@ -34,6 +34,7 @@ class Recorder:
     def __init__(self, run: RunWriter, history: LiveHistory) -> None:
         self.run, self.history = run, history
         self.notes: list[str] = []  # sentences about the history, which change no verdict
+        self.quarantine_notes: list[str] = []  # why it was not known which boards are in quarantine
         self.missing: list[str] = []  # sentences that say what is missing from the record, and why
         self.lines: dict[str, int] = {}  # of tests that have ended, in their files
         self.discarded = False  # the run was deleted because the command line was wrong
@@ -45,6 +46,7 @@ class Recorder:
         """Take the tests that run trials, each with pytest's node id."""
         self._nodes |= dict(planned)
         self.run.plan(test for _, test in planned)
+        self.history.plan([test for _, test in planned])
         self._save("results.json", self.run.update)
 
     def plan_of_workers(self) -> None:
@@ -68,6 +70,7 @@ class Recorder:
                 self.history.trial(trial)
             for sentence in result["missing"]:
                 self.miss(sentence)
+            self.quarantine_notes += [each for each in result["notes"] if each not in self.quarantine_notes]
             test = AskedTest(**result["test"])
             if report.location[1] is not None:
                 self.lines[test.test] = report.location[1] + 1  # pytest counts from 0
@@ -156,7 +159,8 @@ class Recorder:
         self._render()
         if len(self.missing) > before:
             self._finish_run(session, tests)
-        self.notes += self.history.finish(self.run.facts, self.run.tests, self.run.trials)
+        away = self.history.finish(self.run.facts, self.run.tests, self.run.trials)
+        self.notes += away or self.quarantine_notes  # who could not be written could not be asked either
 
     def _close_tests(self, session: pytest.Session) -> None:
         """Give the reason to each test that did not end."""

@@ -16,7 +16,8 @@ from rich.console import Console
 
 from hil.errors import Blocked, RigError, shown
 from hil.history.earlier import EarlierNights
-from hil.record import TrialWriter
+from hil.history.keeper import Keeper
+from hil.record import TrialRecord, TrialWriter
 from hil.record.progress import ProgressFile
 from hil.rig import Rig
 from hil.session.tracker import Tracker
@@ -26,6 +27,7 @@ from hil.trial.progress import TRAIN, ProgressLine, loss_a_sample
 from hil.trial.recording import latency_table, steps_table, trial_record
 
 WRITER = pytest.StashKey[TrialWriter]()  # of the config: writes the trials of this process
+KEEPER = pytest.StashKey[Keeper]()  # of the config: knows the boards in quarantine
 EARLIER = pytest.StashKey[EarlierNights]()  # of the config: the nights before this run
 ERASE = "\r\x1b[2K"  # erases the line of the cursor (ECMA-48, EL)
 EVALUATIONS = 8  # during a training with --energy-to
@@ -97,16 +99,23 @@ class Trials:
             self._reflash.discard(spec.board)
         return outcome
 
+    def _record(self, outcome: Outcome) -> TrialRecord:
+        return trial_record(outcome, self._tracker.entry.test, self._rig.attached(outcome.spec.board))
+
     def _begin(self, outcome: Outcome, folder: Path) -> None:
         """Write the record that remains if the trial is killed. A full disk is found here, before flashing."""
         try:
-            self._writer.begin_trial(trial_record(outcome, self._tracker.entry.test), folder)
+            self._writer.begin_trial(self._record(outcome), folder)
         except OSError as error:
             raise _disk_error(folder, error) from error
 
     def _end(self, outcome: Outcome, folder: Path) -> None:
-        record = trial_record(outcome, self._tracker.entry.test)
+        record = self._record(outcome)
         record.folder = folder.name
+        keeper, named = self._config.stash[KEEPER], self._rig.bench.find(record.board)
+        record.quarantine = keeper.ended(record, at_place=named is not None and named.place is not None)
+        if keeper.problem and keeper.problem not in self._tracker.notes:
+            self._tracker.notes.append(keeper.problem)
         self._tracker.trials.append(record)
         try:
             if outcome.verdict == "interrupted":

@@ -19,12 +19,13 @@ RIG_VERDICTS = ("blocked", "refused")  # an xfail mark does not expect these
 
 @dataclass(frozen=True)
 class Phase:
-    """One phase of a test as pytest reported it; `why` is one line."""
+    """One phase of a test as pytest reported it; `why` is one line, `seconds` its time."""
 
     when: str
     outcome: str
     xfail: bool
     why: str
+    seconds: float
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Tracker:
     runs_trials: bool  # set when the test first uses `hil_trial`, if not known before
     trials: list[TrialRecord] = field(default_factory=list)  # of all attempts
     missing: list[str] = field(default_factory=list)  # sentences that say what the disk did not take
+    notes: list[str] = field(default_factory=list)  # sentences about the history, which change no verdict
     _attempt: int = 0  # index of the first trial of this attempt; a plugin may repeat a test
     _reported: int = 0  # number of trials whose failure the test has already reported
     _error: tuple[str, str] | None = None  # verdict and reason of an error of the rig
@@ -93,12 +95,13 @@ class Tracker:
             del report.wasxfail
             report.outcome = "failed"
         xfail = hasattr(report, "wasxfail")
-        self._phases.append(Phase(report.when or "", report.outcome, xfail, _why(report, call)))
+        why = _why(report, call)
+        self._phases.append(Phase(report.when or "", report.outcome, xfail, why, max(0.0, report.duration)))
         report.trainrig_phase = verdict  # type: ignore[attr-defined]  # pytest sends it to the process that prints
         if report.when == "teardown" and self.runs_trials:
             test = self.judge()
             trials = [json_fields(trial) for trial in self.trials]  # xdist serializes only plain values
-            result = {"test": test.model_dump(), "trials": trials, "missing": self.missing}
+            result = {"test": test.model_dump(), "trials": trials, "missing": self.missing, "notes": self.notes}
             report.trainrig = result  # type: ignore[attr-defined]
             report.user_properties = [*report.user_properties, *self._properties(test)]
 
@@ -120,6 +123,7 @@ class Tracker:
             "outcome": self._outcome(failed, skipped),
             "expected": bool(expected and not failed),
             "trials": [trial.folder for trial in self.trials],
+            "seconds": round(sum(phase.seconds for phase in self._phases), 3),
         }
         return self.entry.model_copy(update=ended)
 

@@ -30,6 +30,7 @@ MOST = 50  # entries of a list: a step summary is dropped as a whole above 1 MiB
 def markdown(summary: Summary) -> str:
     """Return the summary; every list in it has at most MOST entries."""
     parts = [f"## trainrig\n\n**{summary.sentence}**", _counts(summary)]
+    parts += _section("Boards in quarantine", [code(sentence) for sentence in summary.quarantined])
     parts += _section("What is wrong", [_problem(problem) for problem in summary.problems])
     parts += _since(summary)
     parts += _section("Missing from the record", [code(sentence) for sentence in summary.missing])

@@ -11,7 +11,7 @@ from hil.record import Run, TrialRecord, quantities
 from hil.record.since_last_good import SinceLastGood, read_since
 from hil.report.damage import damage_reported
 from hil.report.judgement import Judgement, Problem, judgement_of, problems_of, sentence_of
-from hil.report.overview import Cost, costs
+from hil.report.overview import Cost, costs, quarantined
 
 REALITIES: Mapping[str | None, str] = {
     "hardware": "attached board",
@@ -63,6 +63,7 @@ class Summary:
         missing: sentences that say what is missing from the record.
         costs: time, energy and SRAM of a step, each over all trials that have it; without text from the record.
         since: what the history said of the run when it ended; None if it was not asked.
+        quarantined: a sentence for each board in quarantine, from the record.
     """
 
     run: str
@@ -81,6 +82,7 @@ class Summary:
     missing: list[str]
     costs: list[Cost]
     since: SinceLastGood | None = None
+    quarantined: tuple[str, ...] = ()
 
 
 def summary_of(run: Run) -> Summary:
@@ -109,6 +111,7 @@ def summary_of(run: Run) -> Summary:
         missing=list(run.facts["missing"]),
         costs=found,
         since=read_since(run.folder),
+        quarantined=tuple(quarantined(run)),
     )
 
 

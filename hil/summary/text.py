@@ -8,6 +8,7 @@ from hil.summary.summary import Summary
 from hil.summary.words import budget_words, cost_words, duration, fault, reality_words, unjudged_words
 
 MOST_LINES = 10
+MOST_QUARANTINED = 2  # boards; the first line has the number of all
 WIDTH, LONGEST_LINK = 200, 2000  # characters of a line
 
 
@@ -18,7 +19,7 @@ def text_lines(summary: Summary, link: str = "") -> list[str]:
         summary: of the run.
         link: address of the report, for the last line.
     """
-    head = [summary.sentence, _boards(summary)]
+    head = [summary.sentence, *summary.quarantined[:MOST_QUARANTINED], _boards(summary)]
     since = [summary.since["sentence"]] if summary.since is not None else []
     tail = [*_budgets(summary), *since, _origin(summary)]
     last = [f"Report: {one_line(link, LONGEST_LINK)}"] if link else []

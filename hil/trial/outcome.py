@@ -112,6 +112,8 @@ class Outcome:
         budgets: of rig.toml.
         earlier: gives the figures of earlier nights, for relative budgets; None without a history.
         judgements: every budget of the trial, after `judge`.
+        began: time in UTC.
+        place: labgrid place of the board; empty without one.
     """
 
     spec: TrialSpec
@@ -151,6 +153,8 @@ class Outcome:
     budgets: Budgets = field(default_factory=dict)
     earlier: Earlier | None = None
     judgements: list[Judgement] = field(default_factory=list)
+    began: str = ""
+    place: str = ""
     _ended: bool = False
 
     def begin(self, prepared: Prepared) -> None:
@@ -166,6 +170,8 @@ class Outcome:
             notes=[*self.notes, note],
             budgets=self.budgets,
             earlier=self.earlier,
+            began=self.began,
+            place=self.place,
         )
 
     def block(self, blocked: Blocked) -> None:

@@ -32,12 +32,13 @@ STAND_INS = {  # by reality
 }
 
 
-def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
+def trial_record(outcome: Outcome, test: str = "", attached: bool | None = None) -> TrialRecord:
     """Return the record of a trial; null stands for what a blocked trial did not find out.
 
     Args:
         outcome: of the trial, which may still run.
         test: node id of the test that ran it.
+        attached: whether rig.toml names the board, so that no stand-in was asked for; None if it is not known.
 
     Raises:
         Blocked: a figure is not valid in a record.
@@ -91,6 +92,9 @@ def trial_record(outcome: Outcome, test: str = "") -> TrialRecord:
         second_sources={figure: list(sources) for figure, sources in outcome.figures.sources.items()},
         wrong_figures=dict(outcome.figures.wrong),
         test=test,
+        began=outcome.began or None,
+        attached=attached,
+        place=outcome.place or None,
     )
 
 

@@ -7,6 +7,7 @@ import logging
 import time
 import traceback
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
@@ -64,6 +65,7 @@ def run_trial(
     """
     started = time.monotonic()
     outcome = Outcome(spec, budgets=rig.bench.budgets_of(spec.board), earlier=earlier)
+    outcome.began = datetime.now(timezone.utc).isoformat(timespec="seconds")
     stages = StageLogs(folder, watch.stage)
     blocked = _prepare(outcome, elf, stages, folder)
     try:
@@ -79,6 +81,7 @@ def run_trial(
                 taken = stack.enter_context(rig.take(prepared.board, prepared.image, folder / "bench.log", inject))
                 LOG.info("%s", taken.endpoints)
             outcome.reality = taken.endpoints.reality
+            outcome.place = taken.place.name if taken.place is not None else ""
             attempt = Attempt(prepared, taken, stages, watch, reflash)
             try:
                 attempt.run(outcome)
@@ -89,6 +92,7 @@ def run_trial(
                     outcome = _after_power_cycle(outcome, taken, error, watch.tell, again)
                 attempt.run(outcome)
     except Blocked as error:
+        outcome.place = outcome.place or error.place
         outcome.block(error)
     except ImplausibleReply as reply:
         outcome.figures.refuse(reply.figure, str(reply))

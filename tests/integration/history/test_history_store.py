@@ -18,10 +18,13 @@ from sqlalchemy import inspect, select, text
 from hil.history import models, schema
 from hil.history.address import Address, address_of
 from hil.history.failures import HistoryError, NewerSchema
+from hil.history.health import BoardKey, health
+from hil.history.quarantine import quarantines
 from hil.history.queries import History
-from hil.history.rows import Figure, asked_row, run_row, trial_rows
+from hil.history.rows import Figure, TrialRows, asked_row, run_row, trial_rows
 from hil.history.store import Store, Writer
-from hil.record import AskedTest, quantities
+from hil.history.under_way import under_way
+from hil.record import AskedTest, TrialRecord, quantities
 from tests.history_records import energy_record, record
 from tests.history_year import facts
 
@@ -212,15 +215,52 @@ def test_the_migrations_make_what_the_models_say(address: Address, monkeypatch: 
         assert write(store, record()) == [True]
 
 
-def test_a_history_of_the_first_version_keeps_its_quantities(address: Address) -> None:
+NEW_COLUMNS = ("began", "attached", "place", "programmed")  # of trials, since 0003
+
+
+def old_history(address: Address, version: str, trial: TrialRecord) -> TrialRows:
+    """Make a history of an older version with one trial, as that version did; return the rows of the trial."""
     config = Config()
     config.set_main_option("script_location", str(schema.MIGRATIONS))
-    rows = trial_rows(record())
+    rows = trial_rows(trial)
+    row = {name: value for name, value in rows.row.items() if name not in NEW_COLUMNS}
+    of_run = {name: value for name, value in run_row(facts(0), None).items() if name != "workers"}
     with address.engine().begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        command.upgrade(config, version)
         writer = Writer(connection, {})
-        writer.trial(writer.run(run_row(facts(0), None)), rows)
+        writer.trial(writer.run(of_run), TrialRows(row, rows.settings, rows.figures))
+        connection.execute(
+            text("INSERT INTO tests (run_id, test, board, verdict, expected, reason) VALUES (1, 'a', 'b', 'pass', :no, '')"),
+            {"no": False},
+        )  # fmt: skip
+    return rows
+
+
+def test_a_history_before_the_boards_of_the_lab_keeps_all_and_learns_its_flash_cycles(address: Address) -> None:
+    """`hil history rebuild` writes the same record again, of which the older version did not keep everything."""
+    trial = record(reality="hardware", flash={"route": "pyocd", "programmed": True, "cycles": 7})
+    rows = old_history(address, "0002", trial)
+    key = BoardKey("", trial.board, "")
+    with History.open(address) as history:
+        (entry,) = history.runs
+        assert entry.tests == {"pass": 1} and (entry.heard, entry.workers) == (None, None)
+        fares = health(history)[key]
+        assert (fares.programmed, fares.programmed_since) == (0, None), "it is not known"
+        assert fares.use_s == pytest.approx(trial.wall_s)
+        assert under_way(history) == [] and quarantines(history) == {}
+    with Store(address) as store, store.transaction() as writer:
+        assert writer.trial(1, rows)
+    with History.open(address) as history:
+        fares = health(history)[key]
+        assert (fares.programmed, fares.programmed_since) == (1, history.runs[0].placed)
+        assert {each.name for each in history.series(history.names())} == {each.name for each in rows.figures}
+    with Store(address) as store, store.transaction() as writer:
+        assert not writer.trial(1, rows), "it is there now"
+
+
+def test_a_history_of_the_first_version_keeps_its_quantities(address: Address) -> None:
+    rows = old_history(address, "0001", record())
     with History.open(address) as history:  # who only reads upgrades it too
         found = {(one.name, one.unit, one.provenance): one.values.tolist() for one in history.series(history.names())}
         keys = inspect(history.store.engine).get_pk_constraint("quantities")["constrained_columns"]
@@ -231,7 +271,7 @@ def test_a_history_of_the_first_version_keeps_its_quantities(address: Address) -
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
-revision, down_revision = "0003", "0002"
+revision, down_revision = "0004", "0003"
 def upgrade():
     op.add_column("runs", sa.Column("weather", sa.Text, server_default="unknown"))
 """
@@ -246,9 +286,9 @@ def test_an_old_history_is_upgraded_and_keeps_its_trials(
     (migrations / "versions").mkdir(parents=True)
     for path in (*schema.MIGRATIONS.glob("*.py"), *schema.MIGRATIONS.glob("versions/0*.py")):
         (migrations / path.relative_to(schema.MIGRATIONS)).write_text(path.read_text())
-    (migrations / "versions/0003_weather.py").write_text(NEXT)
+    (migrations / "versions/0004_weather.py").write_text(NEXT)
     monkeypatch.setattr(schema, "MIGRATIONS", migrations)
-    monkeypatch.setattr(schema, "HEAD", "0003")
+    monkeypatch.setattr(schema, "HEAD", "0004")
     with pytest.raises(HistoryError, match="was written by an older trainrig: `hil history rebuild` upgrades it"):
         Store(address, read_only=True)
     with History.open(address) as history:  # who only reads upgrades it too

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
+import threading
 import time
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -113,3 +115,36 @@ def test_names_that_look_alike_are_two_devices(tmp_path: Path, pair: tuple[str, 
     first, second = Locks(folder=tmp_path), Locks(folder=tmp_path)
     first.hold("a", pair[:1])
     second.hold("b", pair[1:])
+
+
+def test_who_holds_a_device_is_told_without_taking_its_lock(tmp_path: Path) -> None:
+    """A holder that was killed leaves its file; a session that does not wait is never blocked by who only looks."""
+    assert Locks(folder=tmp_path).holder(DEVICES[0]) == ""
+    held = spawn.Queue()
+    holder = spawn.Process(target=hold_for_ever, args=(tmp_path, held))
+    holder.start()
+    pid = held.get(timeout=60)
+    assert re.fullmatch(
+        rf"the user .+, process {pid}, since \d{{4}}-\d\d-\d\d \d\d:\d\d[+-]\d{{4}}",
+        Locks(folder=tmp_path).holder(DEVICES[0]),
+    )
+    os.kill(pid, signal.SIGKILL)
+    holder.join(10)
+    assert list(tmp_path.iterdir()), "its files are there"
+    assert Locks(folder=tmp_path).holder(DEVICES[0]) == ""
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            Locks(folder=tmp_path).holder(DEVICES[0])
+
+    looker = threading.Thread(target=look)
+    looker.start()
+    try:
+        for _ in range(200):
+            locks = Locks(folder=tmp_path)
+            locks.hold("stm32h7b3", DEVICES[:1])
+            locks.release()
+    finally:
+        stop.set()
+        looker.join()
