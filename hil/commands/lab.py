@@ -18,8 +18,9 @@ from hil.commands.history_arguments import add_place
 from hil.commands.tail import read_session
 from hil.errors import RigError, close_matches, printable
 from hil.history.address import Address, address_of
+from hil.history.failures import NoTables
 from hil.history.health import NIGHTS, BoardKey, health
-from hil.history.quarantine import put, quarantines, release
+from hil.history.quarantine import put, quarantines, release, shown_name
 from hil.history.queries import History
 from hil.history.rows import name_of
 from hil.history.store import Store
@@ -137,27 +138,33 @@ def _change(options: argparse.Namespace, bench: Bench, address: Address) -> int:
     """Put a board in quarantine, or release it."""
     if options.name is None:
         raise RigError(f"hil lab {options.what} needs the name of a board or of a labgrid place: see `hil lab`.")
-    if (options.why is None) == (options.what == "quarantine"):
-        cure = "say why" if options.why is None else "leave --why out"
+    if (not options.why) == (options.what == "quarantine"):
+        cure = "leave --why out" if options.why else "say why"
         raise RigError(f'hil lab {options.what} NAME: {cure} (`hil lab quarantine NAME --why "its cable is broken"`).')
+    key = _key(options, bench, _known(address))
     if address.is_file:
         address.path.parent.mkdir(parents=True, exist_ok=True)  # a bench that has no run yet
-    with Store(address) as store:
-        with History.open(address) as history:
-            known = {*health(history), *quarantines(history)}
-        key = _key(options, bench, known)
-        with store.transaction() as writer:
-            if options.what == "release":
-                done = release(writer, key)
-            else:
-                put(writer, key, options.why, datetime.now(timezone.utc))
-                done = True
+    with Store(address) as store, store.transaction() as writer:
+        if options.what == "release":
+            done = release(writer, key)
+        else:
+            put(writer, key, options.why, datetime.now(timezone.utc))
+            done = True
     name = key.place or key.board
     if options.what == "release":
         print(f"{name} is released: its trials run again." if done else f"{name} is not in quarantine.")
     else:
-        print(f"{name} is in quarantine: its trials are blocked until `hil lab release {options.name}`.")
+        print(f"{name} is in quarantine: its trials are blocked until `hil lab release {shown_name(key)}`.")
     return 0
+
+
+def _known(address: Address) -> set[BoardKey]:
+    """Return the boards of the history; none if there is no history yet."""
+    try:
+        with History.open(address) as history:
+            return {*health(history), *quarantines(history)}
+    except NoTables:
+        return set()
 
 
 def _key(options: argparse.Namespace, bench: Bench, known: set[BoardKey]) -> BoardKey:
