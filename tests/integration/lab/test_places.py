@@ -227,6 +227,12 @@ def test_a_place_whose_exporter_is_away_is_one_sentence(
         session("unplugged")
 
 
+def test_a_place_that_works_is_not_acquired_again(bench: Lab, session: Callable[..., HeldPlace]) -> None:
+    session("h7 bench 3")
+    bench.await_holder("h7 bench 3", ME)
+    assert not bench.admin.wait_for(lambda: not bench.holder("h7 bench 3"), 2.5), "longer than SETTLED_S and LOOK_S"
+
+
 def test_a_place_that_is_deleted_is_taken_away(bench: Lab, session: Callable[..., HeldPlace]) -> None:
     bench.place("brief", "right/spare/*")
     held = session("brief")
