@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import tty
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -134,6 +135,28 @@ def test_any_place_with_the_tag_until_all_are_taken(bench: Lab, session: Callabl
     assert {session("any:stm32f746").name, session("any:stm32f746").name} == {"f7-a", "f7-b"}
     with pytest.raises(Blocked, match=r"lock: .* the tag board=stm32f746 is held \(f7-a by .*, f7-b by "):
         session("any:stm32f746")
+
+
+def test_a_place_that_is_given_back_is_had_at_once_by_who_waits_for_any(bench: Lab) -> None:
+    """Released before its reservation is cancelled, it stays idle until labgrid looks again, which it does every 15 s."""
+    named, find = "any:stm32f746", found_in(BenchBoard(name=BOARD, place="any:stm32f746"))
+    opened = [Places(bench.address), Places(bench.address)]
+    try:
+        for places in opened:
+            places.hold(BOARD, named, find)
+        for leaving in range(2):
+            opened.append(Places(bench.address, 60.0))
+            with ThreadPoolExecutor(1) as pool:
+                held = pool.submit(opened[-1].hold, BOARD, named, find)
+                time.sleep(2.0)  # it has its reservation, and has polled it
+                assert not held.done()
+                began = time.monotonic()
+                opened[leaving].release()
+                held.result()
+                assert time.monotonic() - began < 4.0, "the place stayed idle"
+    finally:
+        for places in opened:
+            places.release()
 
 
 @pytest.mark.parametrize(
