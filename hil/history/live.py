@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # imported late, by the thread: SQLAlchemy takes as long to l
     from hil.history.store import Store, Writer
 
 FINISH_S = 10.0  # how long the end of a run waits, once, for a history that does not answer
+IDLE_S = 1.0  # without a trial to send, after which the connection to a server is given back
 OTHERS_S = 5.0  # how long the end of a run sends earlier runs
 LATER = "the folder of the run has everything, and the next run or `hil history send` sends it"
 
@@ -134,7 +135,7 @@ class LiveHistory:
 
     def _work(self) -> None:
         """Do the jobs. An error costs a warning and never more, whatever it is."""
-        while (job := self._jobs.get()) is not None:
+        while (job := self._next()) is not None:
             try:
                 job()
             except Exception as error:
@@ -144,6 +145,15 @@ class LiveHistory:
             finally:
                 self._jobs.task_done()
         self._close()
+
+    def _next(self) -> Callable[[], None] | None:
+        """Return the next job. A run that waits for one keeps no connection: a server gives out 100."""
+        try:
+            return self._jobs.get(timeout=IDLE_S)
+        except queue.Empty:
+            if self._store is not None:
+                self._store.rest()
+            return self._jobs.get()
 
     def _write(self, action: Callable[[Writer, int], object]) -> None:
         """Do one transaction on the run; open the history first if it is not open."""
