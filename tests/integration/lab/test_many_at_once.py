@@ -1,0 +1,49 @@
+"""Forty workers that ask a real coordinator at the same moment for places whose serial ports its exporter must start."""
+
+from __future__ import annotations
+
+import os
+import tty
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("labgrid", reason="labgrid is not installed: pip install 'trainrig[labgrid]'")
+
+from hil.lab import Coordinator
+
+from .processes import READY_S, Lab
+
+WORKERS = 40
+
+
+@pytest.fixture
+def ports() -> Iterator[list[str]]:
+    ends = [os.openpty() for _ in range(WORKERS)]
+    for end in ends:
+        tty.setraw(end[1])
+    yield [os.ttyname(end[1]) for end in ends]
+    for pair in ends:
+        for end in pair:
+            os.close(end)
+
+
+@pytest.mark.tier("nightly")
+def test_each_gets_its_place_although_the_last_one_waits_for_all_others(lab: Lab, ports: list[str]) -> None:
+    """labgrid's exporter waits half a second for each ser2net, and its coordinator serves one call after the other."""
+    lab.export("many", {f"group {number}": {"RawSerialPort": {"port": port}} for number, port in enumerate(ports)})
+    for number in range(WORKERS):
+        lab.place(f"many-{number}", f"many/group {number}/*")
+    lab.await_exported("many")
+    sessions = [Coordinator(lab.address, f"worker/{number}") for number in range(WORKERS)]
+    try:
+        for session in sessions:
+            assert session.wait_for(lambda session=session: session.connected, READY_S)
+        with ThreadPoolExecutor(WORKERS) as pool:
+            list(pool.map(lambda number: sessions[number].acquire(f"many-{number}"), range(WORKERS)))
+        for number in range(WORKERS):
+            lab.await_holder(f"many-{number}", f"worker/{number}")
+    finally:
+        for session in sessions:
+            session.close()
