@@ -179,7 +179,7 @@ class LiveHistory:
 
         self._send_run(facts, tests, trials)
         assert self._store is not None
-        return since_last_good(History(self._store), run_row(facts, None)["uid"])
+        return since_last_good(History(self._store, counted=False), run_row(facts, None)["uid"])
 
     def _end(self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord]) -> None:
         """Send how the run ended and every trial that was not sent, then earlier runs."""

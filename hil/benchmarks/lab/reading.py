@@ -19,6 +19,7 @@ from hil.history.filters import Filter
 from hil.history.models import trials
 from hil.history.queries import History
 from hil.history.since_last_good import since_last_good
+from hil.history.store import Store
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Read:
 def read(address: Address) -> Read:
     """Measure each reader once."""
     began = time.perf_counter()
-    with History.open(address) as history:
+    with Store(address, read_only=True) as store:
+        history = History(store, counted=False)  # as the session has it
         since_last_good(history, history.runs[-1].uid)
     run_end_s = time.perf_counter() - began
     began = time.perf_counter()
