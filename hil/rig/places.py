@@ -121,6 +121,9 @@ class Places:
                 by_hand = self._acquire_named(session, board, place.name, left, until)
                 return HeldPlace(session, place.name, lock, self._person if by_hand else session.user, token)
             except BaseException:
+                # A call that came too late may have acquired the place all the same.
+                with contextlib.suppress(Blocked, Refusal):
+                    session.release(place.name, session.user)
                 lock.release()
                 raise
         except BaseException:

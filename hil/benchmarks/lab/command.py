@@ -47,12 +47,15 @@ def main(options: argparse.Namespace) -> int:
         0.0 if options.network_ports else Lab.start_s, options.seed,
     )  # fmt: skip
     shown = _Shown(options.json)
-    _say(f"night of {lab.boards:,} boards, {lab.trials:,} trials")
-    night = simulate(lab)
-    shown.add(figures.of_queues(night))
-    wire = measure(lab.boards)
-    shown.add(figures.of_coordinator(night, wire))
-    problems, rate = _database(options.database, night, shown)
+    with tempfile.TemporaryDirectory() as folder:
+        url = options.database or f"sqlite:///{folder}/history.sqlite"
+        prepare(address_of(url, Path(folder)))  # first: a database that is refused must not cost an hour
+        _say(f"night of {lab.boards:,} boards, {lab.trials:,} trials")
+        night = simulate(lab)
+        shown.add(figures.of_queues(night))
+        wire = measure(lab.boards)
+        shown.add(figures.of_coordinator(night, wire))
+        problems, rate = _database(url, Path(folder), night, shown)
     problems += conservation(night)
     _say("checks")
     little, waits = littles_law(night), theory(ARRIVALS, seed=options.seed)
@@ -70,31 +73,26 @@ def main(options: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _database(url: str | None, night: Night, shown: _Shown) -> tuple[list[str], float]:
+def _database(url: str, reports: Path, night: Night, shown: _Shown) -> tuple[list[str], float]:
     """Write the night in two parts and read it after each; return what is wrong, and the trials a second."""
     verdicts: Verdicts = {run.number: {} for run in night.runs}
     for trial in night.trials:
         verdicts[trial.run][trial.index] = trial.verdict
-    with tempfile.TemporaryDirectory() as folder:
-        reports = Path(folder)
-        url = url or f"sqlite:///{reports / 'history.sqlite'}"
-        address = address_of(url, reports)
-        prepare(address)
-        cut = max(1, round(SMALL * len(night.runs)))
-        parts, reads, problems = [], [], []
-        for runs in (night.runs[:cut], night.runs[cut:]):
-            if runs:
-                _say(f"writing {sum(len(run.durations) for run in runs):,} trials to {address.shown}")
-                part = write(url, reports, 0, runs, {run.number: verdicts[run.number] for run in runs}, _writers())
-                parts.append(part)
-                reads.append(read(address))
-                problems += part.problems
-        written = together(parts)
-        rate = written.trials / written.seconds
-        shown.add(figures.of_database(night, written, rate))
-        if len(reads) == 2:
-            shown.add(figures.of_readers(reads[0], reads[1], len(night.trials)))
-        return problems + missing_or_double(address, 0, night.runs, verdicts), rate
+    address = address_of(url, reports)
+    cut = max(1, round(SMALL * len(night.runs)))
+    parts, reads, problems = [], [], []
+    for runs in (night.runs[:cut], night.runs[cut:]):
+        if runs:
+            _say(f"writing {sum(len(run.durations) for run in runs):,} trials to {address.shown}")
+            parts.append(write(url, reports, 0, runs, {run.number: verdicts[run.number] for run in runs}, _writers()))
+            reads.append(read(address))
+            problems += parts[-1].problems
+    written = together(parts)
+    rate = written.trials / written.seconds
+    shown.add(figures.of_database(night, written, rate))
+    if len(reads) == 2:
+        shown.add(figures.of_readers(reads[0], reads[1], len(night.trials)))
+    return problems + missing_or_double(address, 0, night.runs, verdicts), rate
 
 
 def _writers() -> int:

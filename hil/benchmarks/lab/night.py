@@ -164,7 +164,8 @@ class _Worker:
 
     async def _take(self) -> None:
         asked = created = self._loop.time()
-        token, served = "", False
+        token = place = ""
+        served = False
         try:
             wanted = {"main": self._grid.messages.Reservation.Filter(filter={TAG: self._run.kind})}
             token = (await self._call("CreateReservation", filters=wanted)).reservation.token
@@ -173,6 +174,8 @@ class _Worker:
             await self._acquire(place)
             self._place, self._token, self._since, served = place, token, self._loop.time(), True
         finally:
+            if place and not served:
+                await self._quietly("ReleasePlace", placename=place, fromuser=self._peer)
             if token and not served:
                 await self._quietly("CancelReservation", token=token)
             now = self._loop.time()

@@ -11,11 +11,16 @@ import pytest
 
 pytest.importorskip("labgrid", reason="labgrid is not installed: pip install 'trainrig[labgrid]'")
 
+from hil.errors import Blocked
 from hil.lab import Coordinator
+from hil.rig.bench_endpoints import found_in
+from hil.rig.places import Places
+from hil.rig_toml import BenchBoard
 
 from .processes import READY_S, Lab
 
 WORKERS = 40
+BOARD = "stm32h7b3"
 
 
 @pytest.fixture
@@ -47,3 +52,36 @@ def test_each_gets_its_place_although_the_last_one_waits_for_all_others(lab: Lab
     finally:
         for session in sessions:
             session.close()
+
+
+@pytest.mark.tier("nightly")
+def test_a_place_that_came_too_late_is_given_back(lab: Lab, ports: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """labgrid leaves a place acquired, and tells nobody, if the call that acquires it is given up halfway."""
+    monkeypatch.setattr("hil.lab.coordinator.CALL_S", 2.0)
+    some = [f"late-{number}" for number in range(12)]
+    lab.export(
+        "late", {f"group {name}": {"RawSerialPort": {"port": port}} for name, port in zip(some, ports, strict=False)}
+    )
+    for name in some:
+        lab.place(name, f"late/group {name}/*")
+    lab.await_exported("late")
+    opened = {name: Places(lab.address) for name in some}
+
+    def hold(name: str) -> str:
+        try:
+            opened[name].hold(BOARD, name, found_in(BenchBoard(name=BOARD, place=name)))
+        except Blocked:
+            return ""
+        return name
+
+    try:
+        for places in opened.values():
+            places.snapshot()
+        with ThreadPoolExecutor(len(some)) as pool:
+            held = set(pool.map(hold, some)) - {""}
+        assert 0 < len(held) < len(some), "none was late"
+        places = lab.admin._ask("GetPlaces", lab.admin._labgrid.messages.GetPlacesRequest()).places
+        assert {place.name for place in places if place.acquired and place.name in some} == held
+    finally:
+        for each in opened.values():
+            each.release()

@@ -110,6 +110,7 @@ def test_calls_queue_behind_the_start_of_each_serial_port_until_they_are_too_lat
     assert conservation(patient) == []
     hasty = simulate(lab, Rules(deadline_s=15.0), runs)
     assert sum(hasty.late.values()) > 0 and {trial.verdict for trial in hasty.trials} == {"pass", "blocked"}
+    assert conservation(hasty) == []
 
 
 @pytest.mark.tier("nightly")
