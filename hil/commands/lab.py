@@ -15,7 +15,6 @@ from rich.text import Text
 
 from hil.arguments import positive_count
 from hil.commands.history_arguments import add_place
-from hil.commands.tail import read_session
 from hil.errors import RigError, close_matches, printable
 from hil.history.address import Address, address_of
 from hil.history.failures import NoTables
@@ -25,6 +24,7 @@ from hil.history.queries import History
 from hil.history.rows import name_of
 from hil.history.store import Store
 from hil.history.under_way import UnderWay
+from hil.record.running import read_session
 from hil.report.lab import LabView, lab_view, words, write_lab_page
 from hil.report.lab.view import with_waiting
 from hil.rig.holders import seats_of

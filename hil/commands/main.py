@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hil import __version__
 from hil.arguments import add_rig, add_workers, positive_count
+from hil.benchmarks.lab.options import add_options as add_lab_options
 from hil.errors import RigError
 
 COMMANDS = {  # in the order of `hil --help`
@@ -50,6 +51,7 @@ MODULES = {
     "import": "hil.commands.history_import",
 }
 WRONG_REQUEST = 2
+ENERGY_TRIALS = 100  # in each row
 INTERRUPTED, OUTPUT_CLOSED = 130, 141  # 128 plus the number of the signal (SIGINT, SIGPIPE), as in a shell
 
 
@@ -109,12 +111,13 @@ def _add_options(parsers: dict[str, argparse.ArgumentParser]) -> None:
     """Add the options of the commands that are parsed here."""
     bench, report = parsers["bench"], parsers["report"]
     bench.add_argument(
-        "what", nargs="?", choices=("rig", "kernels", "energy", "stream"), default="rig",
+        "what", nargs="?", choices=("rig", "kernels", "energy", "stream", "lab"), default="rig",
         help="rig: steps, link and start-up rates (default); kernels: instructions of every kernel; energy: coverage "
-        "of the energy intervals; stream: ten minutes at 100 kS/s",
+        "of the energy intervals; stream: ten minutes at 100 kS/s; lab: a night of 1,000 boards in virtual time",
     )  # fmt: skip
-    text = "energy: trials in each row (default: 100)"
-    bench.add_argument("--trials", type=positive_count, default=100, metavar="N", help=text)
+    text = "energy: trials in each row (default: 100); lab: trials of a night (default: 100000)"
+    bench.add_argument("--trials", type=positive_count, metavar="N", help=text)
+    add_lab_options(bench)
     text = "energy: only this meter (repeatable)"
     bench.add_argument("--meter", action="append", default=[], metavar="KEY", help=text)
     add_workers(bench, "energy: ")
@@ -134,13 +137,17 @@ def _add_options(parsers: dict[str, argparse.ArgumentParser]) -> None:
 def _run_here(options: argparse.Namespace) -> int:
     """Run `bench`, `devices`, `init`, `doctor` or `report`."""
     if options.command == "bench":
+        if options.what == "lab":
+            from hil.benchmarks.lab.command import main as lab
+
+            return lab(options)
         from hil.benchmarks import energy, kernels, rig, stream
 
         if options.what == "energy":
             from hil.cluster.options import workers_of
 
             with workers_of(options, lambda line: print(line, file=sys.stderr)) as workers:
-                return energy.main(options.meter, options.trials, options.json, workers)
+                return energy.main(options.meter, options.trials or ENERGY_TRIALS, options.json, workers)
         if options.what == "rig":
             return rig.main(options.board, options.json)
         return (kernels if options.what == "kernels" else stream).main(options.json)

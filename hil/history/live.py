@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # imported late, by the thread: SQLAlchemy takes as long to l
 
 BEAT_S = 60.0  # between two signs of life of a run in which no test ends
 FINISH_S = 10.0  # how long the end of a run waits, once, for a history that does not answer
+IDLE_S = 1.0  # without a trial to send, after which the connection to a server is given back
 OTHERS_S = 5.0  # how long the end of a run sends earlier runs
 LATER = "the folder of the run has everything, and the next run or `hil history send` sends it"
 
@@ -162,13 +163,7 @@ class LiveHistory:
 
     def _work(self) -> None:
         """Do the jobs, and let others hear of the run between them. An error costs a warning and never more."""
-        while True:
-            try:
-                job = self._jobs.get(timeout=BEAT_S)
-            except queue.Empty:
-                job = self._sign_of_life
-            if job is None:
-                break
+        while (job := self._next()) is not None:
             try:
                 job()
             except Exception as error:
@@ -176,6 +171,19 @@ class LiveHistory:
                 self._trials.clear()  # a server that crashed may have lost what it had acknowledged
                 self._failure = self._failure or _sentence(error)
         self._close()
+
+    def _next(self) -> Callable[[], None] | None:
+        """Return the next job, after a minute without one a sign of life.
+
+        A run that waits for one keeps no connection: a server gives out 100.
+        """
+        with contextlib.suppress(queue.Empty):
+            return self._jobs.get(timeout=IDLE_S)
+        if self._store is not None:
+            self._store.rest()
+        with contextlib.suppress(queue.Empty):
+            return self._jobs.get(timeout=BEAT_S)
+        return self._sign_of_life
 
     def _sign_of_life(self) -> None:
         """Say that the run goes on, and what it will do, if that is not there yet."""
@@ -210,7 +218,7 @@ class LiveHistory:
 
         self._send_run(facts, tests, trials)
         assert self._store is not None
-        return since_last_good(History(self._store), run_row(facts, None)["uid"])
+        return since_last_good(History(self._store, counted=False), run_row(facts, None)["uid"])
 
     def _end(self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord]) -> None:
         """Send how the run ended and every trial that was not sent, then earlier runs."""

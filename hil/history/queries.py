@@ -101,10 +101,15 @@ class Series:
 
 
 class History:
-    """An open history, to be read. What it returns is of the moment at which it was first asked."""
+    """An open history, to be read. What it returns is of the moment at which it was first asked.
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    Args:
+        store: to read from.
+        counted: whether its runs have the counts of their tests and trials, for which every row is looked at.
+    """
+
+    def __init__(self, store: Store, counted: bool = True) -> None:
+        self.store, self._counted = store, counted
 
     @classmethod
     def open(cls, address: Address) -> History:
@@ -163,6 +168,7 @@ class History:
         nights = self.nights(chosen)
         question = select(*(tests.c[name] for name in AskedEntry._fields))
         question = question.where(tests.c.board.in_(chosen.board)) if chosen.board else question
+        question = question.where(tests.c.run_id >= self._first(chosen))
         return [AskedEntry(*row) for row in self.rows(question) if row.run_id in nights]
 
     def settings(self) -> dict[str, str]:
@@ -193,7 +199,7 @@ class History:
         found: list[tuple[Any, Series]] = []
         wanted = {name: rank for rank, name in enumerate(names)}
         for kind, name, unit, provenance in self._kinds(names):
-            trial, value, uncertainty = self._values(kind)
+            trial, value, uncertainty = self._values(kind, int(number_of.min()) if len(number_of) else 0)
             at = np.where(trial < len(place), place[np.minimum(trial, len(place) - 1)], -1)
             kept = at >= 0
             at, value, uncertainty = at[kept], value[kept], uncertainty[kept]
@@ -242,6 +248,7 @@ class History:
         found = [self._where(select(trials.c.run_id, trials.c.verdict).where(~as_expected), chosen)]
         if not any(getattr(chosen, name) for name in ("network", "method", "variant", "data", "reality", "settings")):
             question = select(tests.c.run_id, tests.c.verdict).where(~tests.c.expected)
+            question = question.where(tests.c.run_id >= self._first(chosen))
             found.append(question.where(tests.c.board.in_(chosen.board)) if chosen.board else question)
         for run, verdict in (row for question in found for row in self.rows(question.distinct())):
             verdicts.setdefault(run, set()).add(verdict)
@@ -264,8 +271,13 @@ class History:
         rows = self._plain_rows(self._where(select(*(trials.c[name] for name in names)), chosen))
         return sorted((row for row in rows if row[1] in nights), key=lambda row: (nights[row[1]], row[0]))
 
+    def _first(self, chosen: Filter) -> int:
+        """Return the least number of a run since a filter begins: what is older need not leave the database."""
+        return min(self.nights(chosen), default=0) if chosen.since is not None else 0
+
     def _where(self, question: Select[Any], chosen: Filter) -> Select[Any]:
-        """Return a question about trials with the conditions of a filter, except those about runs."""
+        """Return a question about trials with the conditions of a filter; of those about runs only its beginning."""
+        question = question.where(trials.c.run_id >= self._first(chosen))
         for name in OF_TRIALS:
             if getattr(chosen, name):
                 question = question.where(trials.c[name].in_(getattr(chosen, name)))
@@ -279,6 +291,8 @@ class History:
             return list(cursor.fetchall()) if cursor is not None else []
 
     def _verdicts(self, question: Select[Any]) -> dict[int, dict[str, int]]:
+        if not self._counted:
+            return {}
         run, verdict = question.selected_columns[0], question.selected_columns[1]
         found: dict[int, dict[str, int]] = {}
         for number, word, count in self.rows(question.group_by(run, verdict)):
@@ -290,9 +304,9 @@ class History:
         wanted = set(names)
         return [row for row in self.rows(select(kinds).order_by(kinds.c.id)) if row.name in wanted]
 
-    def _values(self, kind: int) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return trials, values and uncertainties of a kind."""
+    def _values(self, kind: int, first: int) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return trials, values and uncertainties of a kind, from a number of a trial on."""
         question = select(quantities.c.trial_id, quantities.c.value, quantities.c.uncertainty)
-        rows = self._plain_rows(question.where(quantities.c.kind_id == kind))
+        rows = self._plain_rows(question.where(quantities.c.kind_id == kind, quantities.c.trial_id >= first))
         trial, value, uncertainty = ([row[column] for row in rows] for column in range(3))
         return np.array(trial, np.int64), np.array(value, np.float64), np.array(uncertainty, np.float64)

@@ -25,6 +25,7 @@ from hil.record.since_last_good import (
 
 COMPARED = ("accuracy.after", "step_time_s", "cycles.total", "energy.per_step", "sram.total")
 DRAWN = ("step_time_s", "sram.total", "accuracy.after")  # the first that a trial has is drawn over the nights
+SOUGHT = 200  # runs of a bench, this one too, in which the last good night is sought; a lab may have 1,000 a night
 LAST_NIGHTS = 60  # before the run, in which flaky tests are sought
 MOST_DRAWN = 30  # nights of a drawing
 NO_GOOD_NIGHT = "No earlier good night ran these trials on this bench: there is nothing to compare with."
@@ -43,7 +44,8 @@ def since_last_good(history: History, uid: str) -> SinceLastGood:
     if place is None:
         return nothing_known("The history does not have this run: what changed is not known.")
     tonight = history.runs[place]
-    bench = Filter(bench=(tonight.bench,))
+    ours_before = [run for run in history.runs[: place + 1] if run.bench == tonight.bench][-SOUGHT:]
+    bench = Filter(bench=(tonight.bench,), since=ours_before[0].placed)
     nights = history.nights()
     trials = [trial for trial in history.trials(bench) if nights[trial.run_id] <= place]
     asked = [test for test in history.tests(bench) if nights[test.run_id] <= place]

@@ -51,6 +51,11 @@ class Store:
         """Close the connections."""
         self.engine.dispose()
 
+    def rest(self) -> None:
+        """Give back the connection to a server; the next transaction opens another one."""
+        if not self.address.is_file:
+            self.engine.dispose()
+
     def __enter__(self) -> Store:
         return self
 

@@ -114,12 +114,14 @@ class HeldPlace:
         The lock of this computer is released in any case.
         """
         try:
-            if self._holder == self._session.user:
-                self._session.release(self.name, self._holder)
+            # The reservation first: a place that is free before it is not given to others until labgrid looks again,
+            # which it does every 15 s.
+            if self._token is not None:
+                self._session.cancel(self._token)
         finally:
             try:
-                if self._token is not None:
-                    self._session.cancel(self._token)
+                if self._holder == self._session.user:
+                    self._session.release(self.name, self._holder)
             finally:
                 self._lock.release()
 

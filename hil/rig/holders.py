@@ -44,8 +44,8 @@ def seats_of(bench: Bench, folder: Path | None = None) -> tuple[list[Seat], list
         folder: of the lock files, as for `Locks`.
     """
     locks = Locks(folder=folder)
-    here = [Seat(named.name, holder=_locked(locks, named)) for named in bench.board if named.place is None]
-    at_places = [named for named in bench.board if named.place is not None]
+    here = [Seat(named.name, holder=_locked(locks, named)) for named in bench.board if named.wanted_place is None]
+    at_places = [named for named in bench.board if named.wanted_place is not None]
     if not at_places:
         return here, []
     try:
@@ -82,4 +82,4 @@ def _seat(named: BenchBoard, place: Place, waiting: Iterable[Waiting]) -> Seat:
 
 
 def _unknown(named: BenchBoard) -> Seat:
-    return Seat(named.name, named.place or "", None)
+    return Seat(named.name, named.wanted_place or "", None)

@@ -23,7 +23,8 @@ from hil.threads import start
 
 BACK_WITHIN_S = 10.0  # for a coordinator or an exporter that starts again
 LOOK_S = 0.5
-POLL_S = 1.0  # for a reservation; labgrid lets one expire after a minute
+POLL_S = 1.0
+KEEP_S = 20.0  # between polls of a reservation, which keep it for a minute; an update of a place says when it has one
 TAG = "board"
 ASK = "wait for it with --wait=SECONDS, or ask its holder to release it."
 
@@ -130,6 +131,9 @@ class Places:
                 by_hand = self._acquire_named(session, board, place.name, left, until)
                 return HeldPlace(session, place.name, lock, self._person if by_hand else session.user, token)
             except BaseException:
+                # A call that came too late may have acquired the place all the same.
+                with contextlib.suppress(Blocked, Refusal):
+                    session.release(place.name, session.user)
                 lock.release()
                 raise
         except BaseException:
@@ -188,7 +192,7 @@ class Places:
                     left_s = until - time.monotonic()
                     if left_s <= 0:
                         raise Blocked("lock", f"{board} is in use: {_holders(session, value, refused)}: {ASK}")
-                    session.wait_for(lambda: False, min(left_s, POLL_S))
+                    session.wait_for(lambda: _kept_for(session, tokens[-1]), min(left_s, KEEP_S))
                     for kept in tokens[:-1]:  # each lives a minute
                         session.allocated(kept)
                 return tokens.pop(), name
@@ -210,9 +214,9 @@ class Places:
         with contextlib.suppress(Blocked, Refusal):
             lock.hold(place.name, [self._device(place.name)])
             try:
-                session.release(place.name, place.holder)
                 if place.reservation:
                     session.cancel(place.reservation)
+                session.release(place.name, place.holder)
             finally:
                 lock.release()
 
@@ -249,6 +253,10 @@ def seats(bench: Bench, board: str, kept_off: KeptOff = nothing_kept_off) -> int
 def _holder(session: Coordinator, name: str) -> str | None:
     place = session.snapshot.places.get(name)
     return None if place is None else place.holder
+
+
+def _kept_for(session: Coordinator, token: str) -> bool:
+    return any(place.reservation == token for place in session.snapshot.places.values())
 
 
 def _await_another_holder(session: Coordinator, name: str, seen: str | None, seconds: float) -> None:

@@ -113,7 +113,7 @@ class Trials:
         record = self._record(outcome)
         record.folder = folder.name
         keeper, named = self._config.stash[KEEPER], self._rig.bench.find(record.board)
-        record.quarantine = keeper.ended(record, at_place=named is not None and named.place is not None)
+        record.quarantine = keeper.ended(record, at_place=named is not None and named.wanted_place is not None)
         if keeper.problem and keeper.problem not in self._tracker.notes:
             self._tracker.notes.append(keeper.problem)
         self._tracker.trials.append(record)

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import tty
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -184,6 +185,28 @@ def test_a_board_has_as_many_seats_as_places_with_its_tag_are_free(bench: Lab, m
     finally:
         bench.admin.release("f7-a", "desk/admin")
         bench.await_holder("f7-a", "")
+
+
+def test_a_place_that_is_given_back_is_had_at_once_by_who_waits_for_any(bench: Lab) -> None:
+    """Released before its reservation is cancelled, it stays idle until labgrid looks again, which it does every 15 s."""
+    named, find = "any:stm32f746", found_in(BenchBoard(name=BOARD, board="any:stm32f746"))
+    opened = [Places(bench.address), Places(bench.address)]
+    try:
+        for places in opened:
+            places.hold(BOARD, named, find)
+        for leaving in range(2):
+            opened.append(Places(bench.address, 60.0))
+            with ThreadPoolExecutor(1) as pool:
+                held = pool.submit(opened[-1].hold, BOARD, named, find)
+                time.sleep(2.0)  # it has its reservation, and has polled it
+                assert not held.done()
+                began = time.monotonic()
+                opened[leaving].release()
+                held.result()
+                assert time.monotonic() - began < 4.0, "the place stayed idle"
+    finally:
+        for places in opened:
+            places.release()
 
 
 @pytest.mark.parametrize(

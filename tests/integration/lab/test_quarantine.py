@@ -28,7 +28,7 @@ from .processes import Lab
 
 NOW = datetime(2026, 11, 27, 22, tzinfo=timezone.utc)
 BOARD, TAG = "rp2040", "pico-q"
-ANY = BenchBoard(name=BOARD, place=f"any:{TAG}")
+ANY = BenchBoard(name=BOARD, board=f"any:{TAG}")
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def bench(lab: Lab, *named: BenchBoard) -> Bench:
 
 
 def hold(places: Places, named: BenchBoard) -> HeldPlace:
-    return places.hold(BOARD, named.place or "", found_in(named))
+    return places.hold(BOARD, named.wanted_place or "", found_in(named))
 
 
 @pytest.mark.parametrize(("broken", "taken"), [("pico a", "pico b"), ("pico b", "pico a")])
@@ -131,7 +131,7 @@ def test_the_holder_and_who_waits_are_those_of_labgrid(
         assert by_place["pico b"].waiting == ("desk/admin", "desk/admin"), "one asks for it by its name"
         monkeypatch.chdir(tmp_path)
         Path("rig.toml").write_text(
-            f'[[board]]\nname = "{BOARD}"\nplace = "any:{TAG}"\n[labgrid]\ncoordinator = "{shelf.address}"\n'
+            f'[[board]]\nname = "{BOARD}"\nboard = "any:{TAG}"\n[labgrid]\ncoordinator = "{shelf.address}"\n'
         )
         assert main(["lab", "quarantine", "pico a", "--why", "its cable"]) == 0
         assert main(["lab"]) == 0

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from hil.history.address import address_of
+from hil.history.filters import Filter
 from hil.history.live import LiveHistory
 from hil.history.queries import History
 from hil.history.rows import asked_row, run_row, trial_rows
-from hil.history.since_last_good import since_last_good
+from hil.history.since_last_good import NO_GOOD_NIGHT, since_last_good
 from hil.history.store import Store
 from hil.record import AskedTest, TrialRecord
 from hil.record.since_last_good import SinceLastGood, read_since, write_since
@@ -27,6 +28,7 @@ def compared(folder: Path, *nights: Night, benches: str = "", expected: str = ""
 
     The test `expected` is marked xfail: it fails as expected in the nights in which its trial fails.
     """
+    folder.mkdir(exist_ok=True)
     with Store(address_of(None, folder)) as store:
         for night, trials in enumerate(nights):
             bench = benches[night] if benches else ""
@@ -53,6 +55,24 @@ def test_an_unchanged_night_has_no_change(tmp_path: Path) -> None:
     assert (found["words"], found["figures"], found["flaky"], found["compared"]) == ([], [], [], 1)
     assert found["sentence"] == "Since the last good night no change is shown (1 trial compared)."
     assert found["good"]["run"] == facts(0)["id"] and found["commits"] == "", "both nights tested one commit"
+
+
+def test_only_the_last_runs_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lab has 1,000 runs a night: what a run reads at its end must not grow with the history."""
+    monkeypatch.setattr("hil.history.since_last_good.SOUGHT", 3)
+    nights = [[record(0)], [bad("fail")], [bad("fail")], [record(0)]]
+    assert compared(tmp_path / "out", *nights)["sentence"] == NO_GOOD_NIGHT
+    assert compared(tmp_path / "in", *nights[1:], nights[0])["good"]["run"] == facts(2)["id"]
+    other = compared(tmp_path / "benches", *nights, benches="abba")
+    assert other["good"]["run"] == facts(0)["id"], "runs of another bench do not count"
+    with History.open(address_of(None, tmp_path / "out")) as history:
+        numbers = [run.number for run in history.runs]
+        for place, run in enumerate(history.runs):
+            chosen = Filter(since=run.placed)
+            assert [trial.run_id for trial in history.trials(chosen)] == numbers[place:]
+            assert [test.run_id for test in history.tests(chosen)] == numbers[place:]
+            (series,) = history.series(["step_time_s"], chosen)
+            assert series.nights.tolist() == list(range(place, len(numbers)))
 
 
 def test_verdict_and_digests_that_changed_are_named_with_the_commits(tmp_path: Path) -> None:
