@@ -42,7 +42,7 @@ def bench(lab: Lab) -> Iterator[Lab]:
     lab.export("left bench", {"h7": {"RawSerialPort": {"port": os.ttyname(ends[1])}}})
     ports = {
         group: {"NetworkSerialPort": {"host": "127.0.0.2", "port": 4000 + number, "protocol": "raw", "speed": 115200}}
-        for number, group in enumerate(("f7 a", "f7 b", "spare"))
+        for number, group in enumerate(("f7 a", "f7 b", "spare", "brief"))
     }
     lab.export("right", ports)
     lab.place("h7 bench 3", "left bench/h7/*")
@@ -257,7 +257,7 @@ def test_a_place_that_works_is_not_acquired_again(bench: Lab, session: Callable[
 
 
 def test_a_place_that_is_deleted_is_taken_away(bench: Lab, session: Callable[..., HeldPlace]) -> None:
-    bench.place("brief", "right/spare/*")
+    bench.place("brief", "right/brief/*")  # labgrid keeps its resources acquired
     held = session("brief")
     bench.admin._ask("DeletePlace", bench.admin._labgrid.messages.DeletePlaceRequest(name="brief"))
     assert held._session.wait_for(lambda: held.taken_away() == "it was deleted", 20.0)
