@@ -23,7 +23,6 @@ from hil.standins import StandIn, start_virtual
 
 from .processes import Lab
 
-pytestmark = pytest.mark.tier("nightly")
 PLACES = {"f7-a": "stm32f746", "f7-b": "stm32f746", "h7 bench": "stm32h7b3", "rp2040 left": "rp2040"}
 TRIALS = """
 import pytest
