@@ -6,6 +6,7 @@ import os
 import signal
 import sqlite3
 import tempfile
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from tests.other_user import NOBODY, as_user, needs_root
 from tests.postgresql import Server
 
 SHORT_S = 2.0
+HANG_S = 60.0
 
 
 def folders(path: Path) -> list[str]:
@@ -254,4 +256,6 @@ def test_a_server_that_hangs_does_not_hang_the_run(server: Server, tmp_path: Pat
 
 def wait_until_idle(history: LiveHistory) -> None:
     """Wait until the thread has done its jobs."""
-    history._jobs.join()
+    done = threading.Event()
+    history._jobs.put(done.set)
+    assert done.wait(HANG_S)
