@@ -6,5 +6,6 @@ from collections.abc import Sequence
 
 
 def one_process(*options: str) -> Sequence[str]:
-    """Return options for one process, before those given; `-n` or `-p no:xdist` among these counts instead."""
-    return options if {"-n", "no:xdist"} & set(options) else ("-n", "0", *options)
+    """Return options for one process, before those given, unless these say something of workers themselves."""
+    says = any(option in ("-n", "no:xdist") or option.startswith("--tx") for option in options)
+    return options if says else ("-n", "0", *options)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.one_process import one_process
+
 HANG_S = 400
 TEST = """
 from hil.trial import EnergyWindows, LatencySteps, TrialSpec
@@ -37,7 +39,7 @@ def on_a_terminal(folder: Path, *options: str) -> str:
         "no:cacheprovider",
         "--board=stm32h7b3",
         "--reality=virtual",
-        *options,
+        *one_process(*options),
         "test_mine.py",
     ]
     process = subprocess.Popen(
@@ -84,6 +86,14 @@ def test_every_phase_is_seen_and_training_has_rate_loss_and_time_left(folder: Pa
     assert any(re.search(r"[1-6]/6 .*steps/s loss \d\.\d+ \d+:\d+:\d+ left", line) for line in train), train
     assert "what a test prints" not in shown
     assert re.search(r"test_mine\.py \. +\[100%\]", shown), "pytest's own line is whole"
+
+
+@pytest.mark.tier("nightly")
+def test_workers_are_seen(folder: Path) -> None:
+    """Without `-n 2` it is the same where there are two cores."""
+    shown = on_a_terminal(folder, "-n", "2")
+    assert re.search(r"stm32h7b3 cls1: train [0-6]/6|stm32h7b3 cls1: (flash|load|evaluate|latency|energy)", shown)
+    assert re.search(r"\.\s+\[100%\]", shown), "below it the line was erased"
 
 
 @pytest.mark.tier("nightly")

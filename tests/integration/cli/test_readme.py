@@ -78,6 +78,9 @@ COMMANDS = {
     "hil bench kernels": Use(nightly=True),
     "hil bench energy": Use(nightly=True),
     "hil bench stream": Use(nightly=True),
+    "hil bench lab": Use(
+        "--boards 20 --exporters 4 --trials 300 --runs 10 --clients 2", needs=("labgrid-client",), nightly=True
+    ),
     "hil network import": Use(not_run="needs a model; test_tutorial.py runs it"),
     "hil network export": Use(not_run="needs a trained model; test_tutorial.py runs it"),
     "hil measure": Use(not_run=METER),
