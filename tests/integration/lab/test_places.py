@@ -143,7 +143,7 @@ def test_what_a_killed_session_left_acquired_is_taken_over(
 
 def test_any_place_with_the_tag_until_all_are_taken(bench: Lab, session: Callable[..., HeldPlace]) -> None:
     assert {session("any:stm32f746").name, session("any:stm32f746").name} == {"f7-a", "f7-b"}
-    with pytest.raises(Blocked, match=r"lock: .* the tag board=stm32f746 is held \(f7-a by .*, f7-b by "):
+    with pytest.raises(Blocked, match=rf"lock: .* the tag board=stm32f746 is held \(f7-a by {ME}, f7-b by {ME}\)"):
         session("any:stm32f746")
 
 
