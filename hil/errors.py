@@ -11,6 +11,7 @@ NO_MEMORY = (
     "this computer gives the rig no more memory or threads: close other programs, "
     "or raise its limits (ulimit -v, ulimit -u)."
 )
+QUARANTINE = "quarantine"  # stage at which a trial on a board in quarantine is blocked (docs/lab-view.md)
 LONGEST_SHOWN = 120  # characters of a value in a message
 # Control characters except tab and newline; lone halves of surrogate pairs.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hil.errors import message_of
 from hil.gates import FIGURES, EarlierUnknown
+from hil.history.answer import NoAnswer, answer_of
 from hil.history.rows import name_of, subject_columns
 from hil.quantity import Provenance, Quantity
-from hil.threads import start
 
 if TYPE_CHECKING:  # imported late, by the thread: SQLAlchemy takes as long to load as some trials
     from hil.history.queries import Subject
 
-ANSWER_S = 10.0  # how long one trial of a session waits for a history that does not answer
 UNREADABLE = "cannot be read"
 TELLS = "`hil history` says more"
 
@@ -59,14 +56,11 @@ class EarlierNights:
         return self._found.get((path, subject), [])
 
     def _ask(self) -> None:
-        """Read the history in a thread, and wait for it for a while."""
-        answers: queue.Queue[Nights | str] = queue.Queue()
-        thread = threading.Thread(target=lambda: answers.put(self._read()), name="earlier nights", daemon=True)
+        """Read the history, and keep what it says or why it says nothing."""
         try:
-            start(thread)
-            answer = answers.get(timeout=ANSWER_S)
-        except queue.Empty:
-            answer = f"the history did not answer within {ANSWER_S:g} s ({TELLS})"
+            answer = answer_of(self._read, "earlier nights")
+        except NoAnswer as reason:
+            answer = f"{reason} ({TELLS})"
         except (MemoryError, RuntimeError) as error:
             answer = f"the history is not read ({message_of(error)})"
         if isinstance(answer, str):

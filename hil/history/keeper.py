@@ -5,21 +5,17 @@ A history that is away or does not answer costs no trial: then nothing is in qua
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hil.errors import RigError, message_of
+from hil.errors import QUARANTINE, RigError, message_of
+from hil.history.answer import NoAnswer, answer_of
 from hil.record import TrialRecord
-from hil.threads import start
 
 if TYPE_CHECKING:  # imported late, by the thread: SQLAlchemy takes as long to load as some trials
     from hil.history.store import Store, Writer
-
-ANSWER_S = 10.0  # how long one trial of a session waits for a history that does not answer
 
 
 class Keeper:
@@ -61,13 +57,15 @@ class Keeper:
             record: of the trial.
             at_place: rig.toml names a labgrid place for the board.
         """
-        from hil.history.quarantine import STAGE, count, counts_as, key_of_trial
-
-        if record.stage == STAGE:
+        if record.stage == QUARANTINE:
             return record.reason
-        fault = counts_as(record, at_place) if record.attached else None
         after = self._after
-        if fault is None or after is None:
+        if after is None or not record.attached:
+            return ""
+        from hil.history.quarantine import count, counts_as, key_of_trial
+
+        fault = counts_as(record, at_place)
+        if fault is None:
             return ""
 
         def counted(writer: Writer) -> str:
@@ -84,16 +82,13 @@ class Keeper:
             self._store = None
 
     def _answer(self, question: Callable[[Writer], str]) -> str:
-        """Ask the history in a thread, and wait for it for a while."""
+        """Return the answer of the history; an empty text if it gives none."""
         if self.problem:
             return ""
-        answers: queue.Queue[str] = queue.Queue()
-        thread = threading.Thread(target=lambda: answers.put(self._asked(question)), name="quarantine", daemon=True)
         try:
-            start(thread)
-            return answers.get(timeout=ANSWER_S)
-        except queue.Empty:
-            self._give_up(f"the history did not answer within {ANSWER_S:g} s")
+            return answer_of(lambda: self._asked(question), "quarantine")
+        except NoAnswer as reason:
+            self._give_up(str(reason))
         except (MemoryError, RuntimeError) as error:
             self._give_up(message_of(error))
         return ""

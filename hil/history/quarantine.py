@@ -20,7 +20,6 @@ from hil.history.rows import name_of
 from hil.history.store import Writer
 from hil.record import TrialRecord
 
-STAGE = "quarantine"  # at which a trial on a board in quarantine is blocked, as `hil.rig.kept_off` has it
 BEFORE_THE_FIRMWARE = ("bench", "connect", "identity", "probe", "flash", "power")
 OF_THE_RIG = (*BEFORE_THE_FIRMWARE, "greet", "link")
 LONGEST_WHY = 160  # characters of a reason in a sentence

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hil.errors import Blocked
+from hil.errors import QUARANTINE, Blocked
 
-STAGE = "quarantine"
 KeptOff = Callable[[str, str], str]  # of board and labgrid place (empty without one): one sentence, empty if it may run
 
 
@@ -19,4 +18,4 @@ def check_kept_off(kept_off: KeptOff, board: str, place: str = "") -> None:
     """Raise Blocked with the sentence if a board may not run trials."""
     sentence = kept_off(board, place)
     if sentence:
-        raise Blocked(STAGE, sentence)
+        raise Blocked(QUARANTINE, sentence)

@@ -11,12 +11,12 @@ import time
 from collections.abc import Callable, Container
 from pathlib import Path
 
-from hil.errors import Blocked, RigError, close_matches
+from hil.errors import QUARANTINE, Blocked, RigError, close_matches
 from hil.lab import Coordinator, Found
 from hil.lab.coordinator import LAB, Refusal
 from hil.lab.state import Place, Snapshot
 from hil.rig.held_place import HeldPlace
-from hil.rig.kept_off import STAGE, KeptOff, check_kept_off, nothing_kept_off
+from hil.rig.kept_off import KeptOff, check_kept_off, nothing_kept_off
 from hil.rig.locks import Locks
 from hil.rig_toml import ANY, Bench
 from hil.threads import start
@@ -180,7 +180,7 @@ class Places:
             self._free_left(session, place)
         refused = {place.name: why for place in tagged if (why := self._kept_off(board, place.name))}
         if len(refused) == len(tagged):
-            raise Blocked(STAGE, " ".join(refused.values()))
+            raise Blocked(QUARANTINE, " ".join(refused.values()))
         tokens: list[str] = []  # the last one is for the trial, the others keep places that it must not use
         try:
             try:

@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from hil.gates import EarlierUnknown
 from hil.history import address as addresses
-from hil.history import earlier, schema
+from hil.history import answer, schema
 from hil.history.address import Address, address_of
 from hil.history.earlier import EarlierNights
 from hil.history.rows import run_row, trial_rows
@@ -164,7 +164,7 @@ def test_a_server_that_is_away_is_a_reason_without_its_name(tmp_path: Path) -> N
 
 
 def test_a_history_that_hangs_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(earlier, "ANSWER_S", 0.05)
+    monkeypatch.setattr(answer, "ANSWER_S", 0.05)
     end, asks = threading.Event(), []
 
     def hang(nights: EarlierNights) -> dict[object, object]:
@@ -185,7 +185,7 @@ def test_a_computer_without_memory_for_a_thread_is_a_reason(tmp_path: Path, monk
     def full(thread: threading.Thread) -> None:
         raise MemoryError("no memory for a thread")
 
-    monkeypatch.setattr(earlier, "start", full)
+    monkeypatch.setattr(answer, "start", full)
     with pytest.raises(EarlierUnknown, match="not read .no memory for a thread."):
         values(asked(tmp_path), record())
 
