@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
@@ -78,11 +78,12 @@ def under_way(history: History) -> list[UnderWay]:
         own = left.get(number, [])
         silent = (now - heard).total_seconds() > SILENT_S
         elapsed = (now - moved).total_seconds()
-        left_s = None if silent else time_left(own, before, run.bench, run.workers or 1, elapsed)
+        boards = attached.get(number, set())
+        left_s = None if silent else time_left(own, before, run.bench, run.workers or 1, elapsed, boards)
         found.append(
             UnderWay(
                 run.name, run.bench, run.host, run.path, run.started, heard, silent, sum(run.tests.values()),
-                _by_board(own), tuple(sorted(attached.get(number, ()))), left_s,
+                _by_board(own), tuple(sorted(boards)), left_s,
                 sum(_seconds(before, run.bench, *test) is None for test in own),
             )
         )  # fmt: skip
@@ -92,11 +93,13 @@ def under_way(history: History) -> list[UnderWay]:
 Durations = Mapping[tuple[str, str | None, str], Sequence[float]]  # by test, board and bench; the last nights
 
 
-def time_left(left: Sequence[Test], before: Durations, bench: str, workers: int, elapsed_s: float) -> float | None:
+def time_left(
+    left: Sequence[Test], before: Durations, bench: str, workers: int, elapsed_s: float, attached: Collection[str]
+) -> float | None:
     """Return about how long tests will take in s, None if none of them has an earlier night.
 
-    A test takes the median of its last nights; one without an earlier night the median of the others. The tests of one
-    board run one after the other, and no more than `workers` at once.
+    A test takes the median of its last nights; one without an earlier night the median of the others. The tests of an
+    attached board run one after the other, those of a stand-in side by side, and no more than `workers` at once.
 
     Args:
         left: tests that have not ended.
@@ -104,6 +107,7 @@ def time_left(left: Sequence[Test], before: Durations, bench: str, workers: int,
         bench: name of the bench, whose own nights count if a test has any.
         workers: number of processes that run tests.
         elapsed_s: time since a test of the run last ended.
+        attached: boards that are no stand-ins.
     """
     if not left:
         return 0.0
@@ -115,7 +119,7 @@ def time_left(left: Sequence[Test], before: Durations, bench: str, workers: int,
     for test in left:
         by_board[test[1]] = by_board.get(test[1], 0.0) + known.get(test, typical)
     whole = sum(by_board.values())
-    longest = max(by_board.values()) if workers > 1 else whole
+    longest = max((by_board.get(board, 0.0) for board in attached), default=0.0)
     return max(0.0, max(longest, whole / workers) - elapsed_s)
 
 

@@ -141,12 +141,18 @@ def test_the_time_left_is_that_of_the_longest_board_or_of_all_workers() -> None:
     left = [("a", "x"), ("b", "x"), ("c", "y"), ("new", "y")]
     before = {("a", "x", "here"): [10.0, 30.0, 20.0], ("b", "x", "there"): [5.0], ("c", "y", "here"): [2.0]}
     typical = 5.0  # the median of 20, 5 and 2
-    assert time_left(left, before, "here", 1, 0.0) == 20 + 5 + 2 + typical
-    assert time_left(left, before, "here", 2, 0.0) == 25.0, "x takes longer than y"
-    assert time_left(left, before, "here", 2, 24.0) == 1.0 and time_left(left, before, "here", 2, 99.0) == 0.0
-    assert time_left([("new", "y")], before, "here", 1, 0.0) is None and time_left([], before, "here", 1, 0.0) == 0.0
+    assert time_left(left, before, "here", 1, 0.0, "xy") == 20 + 5 + 2 + typical
+    assert time_left(left, before, "here", 2, 0.0, "xy") == 25.0, "x takes longer than y"
+    assert (
+        time_left(left, before, "here", 2, 24.0, "xy") == 1.0 and time_left(left, before, "here", 2, 99.0, "xy") == 0.0
+    )
+    assert time_left(left, before, "here", 2, 0.0, "y") == 32 / 2, "x is a stand-in, whose tests run side by side"
+    assert (
+        time_left([("new", "y")], before, "here", 1, 0.0, "xy") is None
+        and time_left([], before, "here", 1, 0.0, "xy") == 0.0
+    )
     own = {("a", "x", "here"): [10.0], ("a", "x", "there"): [1000.0]}
-    assert time_left([("a", "x")], own, "here", 1, 0.0) == 10.0, "the nights of the bench itself come first"
+    assert time_left([("a", "x")], own, "here", 1, 0.0, "xy") == 10.0, "the nights of the bench itself come first"
 
 
 @pytest.mark.tier("nightly")
