@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
+
 PATIENCE_S = 120  # on a busy machine too
 QUICK = [
     "fsync=off",
@@ -95,3 +97,11 @@ class Server:
             **self._as,
         )  # type: ignore[call-overload]
         assert done.returncode == 0, done.stderr
+
+
+def started() -> Server:
+    """Return a server that runs; a test without PostgreSQL is skipped."""
+    if programs() is None:
+        pytest.skip("PostgreSQL is not installed: apt install postgresql")
+    pytest.importorskip("psycopg", reason="pip install 'trainrig[postgresql]'")
+    return Server()

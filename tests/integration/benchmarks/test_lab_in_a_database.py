@@ -18,17 +18,14 @@ from hil.history.live import IDLE_S, LiveHistory
 from hil.history.models import quantities, trials
 from tests.history_records import record
 from tests.history_year import facts
-from tests.postgresql import Server, programs
+from tests.postgresql import Server, started
 
 RUNS = runs_of(Lab(trials=24, runs=4))
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    if programs() is None:
-        pytest.skip("PostgreSQL is not installed: apt install postgresql")
-    pytest.importorskip("psycopg", reason="pip install 'trainrig[postgresql]'")
-    server = Server()
+    server = started()
     yield server
     server.close()
 

@@ -8,15 +8,12 @@ from pathlib import Path
 import pytest
 
 from hil.history.address import Address, address_of
-from tests.postgresql import Server, programs
+from tests.postgresql import Server, started
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    if programs() is None:
-        pytest.skip("PostgreSQL is not installed: apt install postgresql")
-    pytest.importorskip("psycopg", reason="pip install 'trainrig[postgresql]'")
-    server = Server()
+    server = started()
     yield server
     server.close()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import signal
-import traceback
 from pathlib import Path
 
 import pytest
@@ -27,6 +26,7 @@ from hil.history.under_way import under_way
 from hil.record import AskedTest, TrialRecord, quantities
 from tests.history_records import energy_record, record
 from tests.history_year import facts
+from tests.in_child import in_child
 
 WRITERS, TRIALS_EACH = 8, 4
 
@@ -39,21 +39,6 @@ def write(store: Store, *records, night: int = 0) -> list[bool]:
         with store.transaction() as writer:
             done.append(writer.trial(writer.run(run_row(facts(night), None)), rows))
     return done
-
-
-def in_child(action) -> int:
-    """Run an action in a process of its own, which ends with 0 if nothing was raised; return its number."""
-    pid = os.fork()
-    if not pid:
-        code = 1
-        try:
-            action()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    return pid
 
 
 def test_every_quantity_comes_back_as_the_record_has_it(address: Address) -> None:

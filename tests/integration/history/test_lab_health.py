@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
@@ -32,23 +31,10 @@ from hil.record import AskedTest, TrialRecord
 from hil.report.lab import lab_view
 from tests.history_records import record, run_folder
 from tests.history_year import facts
+from tests.in_child import in_child
 
 NOW = datetime(2026, 11, 27, 22, tzinfo=timezone.utc)
 LEFT, RIGHT = BoardKey("left", "stm32h7b3", ""), BoardKey("right", "stm32h7b3", "")
-
-
-def in_child(action: Callable[[], None]) -> int:
-    pid = os.fork()
-    if not pid:
-        code = 1
-        try:
-            action()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    return pid
 
 
 def run_facts(night: int, bench: str, **more: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from hil.history.unsent import waiting
 from hil.images import image_of
 from hil.rig.places import BACK_WITHIN_S
 from hil.standins import start_virtual
-from tests.postgresql import Server, programs
+from tests.postgresql import Server, started
 
 from .processes import Lab, running
 
@@ -85,9 +85,7 @@ class Session:
 @pytest.fixture
 def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Server]]:
     """A lab of its own with a virtual board, and a PostgreSQL server."""
-    if programs() is None:
-        pytest.skip("PostgreSQL is not installed: apt install postgresql")
-    server = Server()
+    server = started()
     board = start_virtual(boards.load(BOARD), image_of(BOARD), tmp_path_factory.mktemp("board") / "log")
     try:
         with running(tmp_path_factory.mktemp("lab")) as lab:

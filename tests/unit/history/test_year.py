@@ -16,7 +16,7 @@ from hil.history.address import Address, address_of
 from hil.history.queries import History
 from hil.history.since_last_good import since_last_good
 from tests.history_year import NIGHTS, TRIALS, simulate
-from tests.postgresql import Server, programs
+from tests.postgresql import started
 
 MOST_BYTES = 200_000_000
 COMMAND = [sys.executable, "-m", "hil.commands.main", "history", "--json", "--reports"]
@@ -66,10 +66,7 @@ def history_url(kind: str) -> Iterator[str | None]:
     if kind == "SQLite":
         yield None
         return
-    if programs() is None:
-        pytest.skip("PostgreSQL is not installed: apt install postgresql")
-    pytest.importorskip("psycopg", reason="pip install 'trainrig[postgresql]'")
-    server = Server()
+    server = started()
     try:
         yield server.database()
     finally:
