@@ -28,6 +28,7 @@ from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
 SUMMARISED = pytest.StashKey[bool]()
+BENCH = pytest.StashKey[Bench]()  # of the config: what rig.toml says
 # In `workerinput` of a worker of pytest-xdist: the folder of the run, and its identity.
 FOLDER_KEY, UID_KEY = "trainrig", "trainrig-uid"
 STAND_IN_WORKERS = 4  # at most, without -n: each needs about 300 MB
@@ -54,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     try:
         names = boards.names() if "all" in chosen else [boards.load(name).name for name in chosen]
-        _bench_of(config)
+        config.stash[BENCH] = _read_bench(config)
         for name in names:
             image_of(name, config.getoption("elf"))
     except RigError as error:
@@ -85,7 +86,7 @@ def _choose_paths(config: pytest.Config) -> None:
 
 
 def _begin_run(config: pytest.Config) -> None:
-    folder, entry = config.getoption("report_dir"), _bench_of(config).history
+    folder, entry = config.getoption("report_dir"), config.stash[BENCH].history
     named = {"bench": entry.bench} if entry.bench else {}
     try:
         run = RunWriter.begin(folder, command=command(config), workers=_choose_workers(config), **named)
@@ -106,7 +107,7 @@ def _choose_workers(config: pytest.Config) -> int:
     """Run trials side by side if the command line does not say otherwise; return how many processes run tests."""
     workers: int | None = getattr(config.option, "numprocesses", 0)  # missing with `-p no:xdist`, None without -n
     if workers is None and not config.option.usepdb and config.option.capture != "no":  # a worker shows nothing
-        names, bench, reality = config.option.board, _bench_of(config), config.getoption("reality")
+        names, bench, reality = config.option.board, config.stash[BENCH], config.getoption("reality")
         stand_ins = any(not is_attached(bench.find(name), reality) for name in names)
         workers = min(max(len(names), STAND_IN_WORKERS if stand_ins else 1), os.cpu_count() or 1)
         if workers == 1:
@@ -128,12 +129,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def _earlier(config: pytest.Config, uid: str) -> EarlierNights:
     """Return the nights before the run; a worker of pytest-xdist reads them for itself."""
-    entry = _bench_of(config).history
+    entry = config.stash[BENCH].history
     return EarlierNights(entry.url, config.stash[WRITER].folder.parent, entry.bench, uid)
 
 
 def _keeper(config: pytest.Config) -> Keeper:
-    bench = _bench_of(config)
+    bench = config.stash[BENCH]
     reports = config.stash[WRITER].folder.parent
     return Keeper(bench.history.url, reports, bench.history.bench, bench.lab.quarantine_after)
 
@@ -159,17 +160,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from hil.session.xdist import ByBoard
 
     return ByBoard(
-        config, log, {name: seats(_bench_of(config), name, config.stash[KEEPER]) for name in _attached(config)}
+        config, log, {name: seats(config.stash[BENCH], name, config.stash[KEEPER]) for name in _attached(config)}
     )
 
 
 def _attached(config: pytest.Config) -> list[str]:
     """Return the named boards that are those of rig.toml, and no stand-ins."""
-    bench, reality = _bench_of(config), config.getoption("reality")
+    bench, reality = config.stash[BENCH], config.getoption("reality")
     return [name for name in config.getoption("board") if is_attached(bench.find(name), reality)]
 
 
-def _bench_of(config: pytest.Config) -> Bench:
+def _read_bench(config: pytest.Config) -> Bench:
     """Read the bench. The file must exist if --rig names it; a missing rig.toml is an empty bench."""
     path: Path | None = config.getoption("rig")
     if path is not None and not path.is_file():
@@ -183,7 +184,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     for name in config.getoption("board"):
         board = boards.load(name)
         try:
-            kind = choose(board, _bench_of(config).find(name), config.getoption("reality"))
+            kind = choose(board, config.stash[BENCH].find(name), config.getoption("reality"))
             stand_in = f"{kind} stand-in: no figure below was measured on silicon"
             claim = "attached board" if kind == "hardware" else stand_in
         except Blocked as blocked:
@@ -213,7 +214,7 @@ def hil_rig(request: pytest.FixtureRequest, run_record: TrialWriter) -> Iterator
         message = f"no folder for logs can be made in {run_record.folder} ({reason}): check the disk."
         raise Blocked("record", message) from error
     wait_s, keeper = float(config.getoption("wait")), config.stash[KEEPER]
-    with Rig(_bench_of(config), logs, config.getoption("reality"), wait_s, keeper) as rig:
+    with Rig(config.stash[BENCH], logs, config.getoption("reality"), wait_s, keeper) as rig:
         yield rig
     keeper.close()
 
