@@ -87,7 +87,7 @@ void w16a8_max_pool(const Layer *layer, int64_t lanes, const int16_t *x, int16_t
                 for (int32_t ky = rows.first; ky < rows.end; ky++)
                     for (int32_t kx = columns.first; kx < columns.end; kx++)
                         largest =
-                            larger(largest, load(x + ((ptrdiff_t)(top + ky) * layer->width + left + kx) * pixel + at));
+                            maximum(largest, load(x + ((ptrdiff_t)(top + ky) * layer->width + left + kx) * pixel + at));
                 store(out, clamped(largest, layer->scaling.low, layer->scaling.high));
             }
         }

@@ -20,7 +20,7 @@ typedef struct {
  * are 0. */
 INLINE void add_pair(const int outputs, const int both, const int16_t *weights, ptrdiff_t output, Shorts one,
                      Shorts other, Sums *sums) {
-    Pairs pairs = unpacked(one, other);
+    Pairs pairs = paired(one, other);
     for (int o = 0; o < outputs; o++) {
         int32_t pair = 0;
         memcpy(&pair, weights + o * output, both ? 4 : 2);

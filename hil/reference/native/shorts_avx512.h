@@ -1,4 +1,4 @@
-/* What lanes.h needs of AVX-512; lanes_avx2.h says what each function does. */
+/* What shorts.h needs of AVX-512; shorts_avx2.h says what each function does. */
 
 INLINE Shorts all_shorts(int32_t value) {
     return (Shorts)_mm512_set1_epi16((int16_t)value);
@@ -83,7 +83,7 @@ INLINE void store_some(int16_t *to, Shorts values, ptrdiff_t count) {
 }
 
 INLINE void store_half(int16_t *to, Shorts values, ptrdiff_t count) {
-    if (count >= LANES)
+    if (count >= WORDS)
         _mm256_storeu_si256((__m256i *)to, _mm512_castsi512_si256((__m512i)values));
     else
         store_some(to, values, count);

@@ -1,4 +1,4 @@
-/* What lanes.h needs of AVX2. */
+/* What shorts.h needs of AVX2. */
 
 INLINE Shorts all_shorts(int32_t value) {
     return (Shorts)_mm256_set1_epi16((int16_t)value);
@@ -28,7 +28,7 @@ INLINE Words shifted_right(Words words, Words by) {
     return (Words)_mm256_srav_epi32((__m256i)words, (__m256i)by);
 }
 
-/* Return SHORTS numbers of 8 bits, or LANES numbers of 16. */
+/* Return SHORTS numbers of 8 bits, or WORDS numbers of 16. */
 INLINE Shorts widened_bytes(const int8_t *from) {
     return (Shorts)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)from));
 }
@@ -62,7 +62,7 @@ INLINE Pairs paired(Shorts one, Shorts other) {
                    (Words)_mm256_unpackhi_epi16((__m256i)one, (__m256i)other)};
 }
 
-/* Return pairs of the first LANES numbers of two vectors, in their order. */
+/* Return pairs of the first WORDS numbers of two vectors, in their order. */
 INLINE Words paired_half(Shorts one, Shorts other) {
     __m128i a = _mm256_castsi256_si128((__m256i)one), b = _mm256_castsi256_si128((__m256i)other);
     return (Words)_mm256_set_m128i(_mm_unpackhi_epi16(a, b), _mm_unpacklo_epi16(a, b));
@@ -87,9 +87,9 @@ INLINE void store_some(int16_t *to, Shorts values, ptrdiff_t count) {
         memcpy(to, &values, (size_t)count * sizeof *to);
 }
 
-/* Write the first `count` of LANES numbers in the lower half. */
+/* Write the first `count` of WORDS numbers in the lower half. */
 INLINE void store_half(int16_t *to, Shorts values, ptrdiff_t count) {
-    if (count >= LANES)
+    if (count >= WORDS)
         _mm_storeu_si128((__m128i *)to, _mm256_castsi256_si128((__m256i)values));
     else
         memcpy(to, &values, (size_t)count * sizeof *to);
@@ -101,7 +101,7 @@ INLINE Shorts mask_of(uint32_t bits) {
     return (Shorts)_mm256_cmpeq_epi16(_mm256_and_si256((__m256i)all_shorts((int32_t)bits), (__m256i)own), (__m256i)own);
 }
 
-/* Add `more` where a bit of the lowest LANES is 1. */
+/* Add `more` where a bit of the lowest WORDS is 1. */
 INLINE Words add_where(Words words, uint32_t bits, Words more) {
     const Words own = {1, 2, 4, 8, 16, 32, 64, 128};
     return words + (more & (Words)_mm256_cmpeq_epi32((__m256i)(all_words((int32_t)bits) & own), (__m256i)own));
