@@ -21,7 +21,7 @@ from hil.images import image_of
 from hil.rig_toml import read_bench
 from hil.standins import StandIn, start_virtual
 
-from .processes import Lab
+from .processes import Lab, running
 
 PLACES = {"f7-a": "stm32f746", "f7-b": "stm32f746", "h7 bench": "stm32h7b3", "rp2040 left": "rp2040"}
 TRIALS = """
@@ -46,8 +46,8 @@ def test_energy(hil_board, hil_trial):
 
 
 @pytest.fixture(scope="module")
-def four(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """The places, two behind each exporter; that of the stm32h7b3 has a power meter."""
+def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A lab of these places only, two behind each exporter; that of the stm32h7b3 has a power meter."""
     started: list[StandIn] = []
     offers: list[dict[str, dict[str, object]]] = [{}, {}]
     for number, board in enumerate(PLACES.values()):
@@ -61,12 +61,13 @@ def four(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
             kind, _, url = str(ends.meter).partition("::")
             has["PyVISADevice"] = {"type": kind, "url": url}
         offers[number % 2][f"group {number}"] = has
-    for side, offered in zip(("left", "right"), offers, strict=True):
-        lab.export(f"{side} exporter", offered)
-    for number, (place, board) in enumerate(PLACES.items()):
-        tags = {"board": board} if place != "rp2040 left" else {}
-        lab.place(place, f"{('left', 'right')[number % 2]} exporter/group {number}/*", **tags)
-    yield lab
+    with running(tmp_path_factory.mktemp("lab")) as lab:
+        for side, offered in zip(("left", "right"), offers, strict=True):
+            lab.export(f"{side} exporter", offered)
+        for number, (place, board) in enumerate(PLACES.items()):
+            tags = {"board": board} if place != "rp2040 left" else {}
+            lab.place(place, f"{('left', 'right')[number % 2]} exporter/group {number}/*", **tags)
+        yield lab
     for each in started:
         each.stop()
 
