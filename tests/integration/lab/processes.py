@@ -19,6 +19,7 @@ from typing import Any
 
 import yaml
 
+from hil.endpoints import Endpoints
 from hil.lab import Coordinator
 
 from .ser2net import ADDRESS
@@ -30,6 +31,18 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def resources(ends: Endpoints) -> dict[str, dict[str, Any]]:
+    """What an exporter offers for a virtual board: its serial port, and its probe server and meter if it has them."""
+    offered: dict[str, dict[str, Any]] = {"RawSerialPort": {"port": ends.serial}}
+    if ends.probe is not None:
+        host, port = ends.probe.removeprefix("remote:").rsplit(":", 1)
+        offered["pyocd"] = {"cls": "NetworkService", "address": host, "port": int(port), "username": "none"}
+    if ends.meter is not None:
+        kind, _, url = ends.meter.partition("::")
+        offered["PyVISADevice"] = {"type": kind, "url": url}
+    return offered
 
 
 class Process:

@@ -28,7 +28,7 @@ from hil.rig.places import BACK_WITHIN_S
 from hil.standins import start_virtual
 from tests.postgresql import Server, started
 
-from .processes import Lab, running
+from .processes import Lab, resources, running
 
 pytestmark = pytest.mark.tier("nightly")
 BOARD, PLACE, MOST, DEADLINE_S = "stm32f746", "f7", 200, 300.0
@@ -89,10 +89,7 @@ def seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Server
     board = start_virtual(boards.load(BOARD), image_of(BOARD), tmp_path_factory.mktemp("board") / "log")
     try:
         with running(tmp_path_factory.mktemp("lab")) as lab:
-            ends = board.endpoints
-            host, port = (ends.probe or "").removeprefix("remote:").rsplit(":", 1)
-            service = {"cls": "NetworkService", "address": host, "port": int(port), "username": "none"}
-            lab.export("exporter", {"group": {"RawSerialPort": {"port": ends.serial}, "pyocd": service}})
+            lab.export("exporter", {"group": resources(board.endpoints)})
             lab.place(PLACE, "exporter/group/*")
             lab.await_saved(PLACE)
             yield lab, server

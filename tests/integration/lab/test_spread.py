@@ -9,6 +9,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from hil.images import image_of
 from hil.rig_toml import read_bench
 from hil.standins import StandIn, start_virtual
 
-from .processes import Lab, running
+from .processes import Lab, resources, running
 
 PLACES = {"f7-a": "stm32f746", "f7-b": "stm32f746", "h7 bench": "stm32h7b3", "rp2040 left": "rp2040"}
 TRIALS = """
@@ -36,8 +37,6 @@ def test_a_trial(hil_board, hil_trial, seed):
 
 
 def test_energy(hil_board, hil_trial):
-    if hil_board != "stm32h7b3":
-        pytest.skip("its place has no power meter")
     windows = EnergyWindows(windows=2, steps=1, idle_ms=20)
     outcome = hil_trial(TrialSpec(hil_board, "cls1", batch=2, steps=1, evaluate=0, energy=windows))
     assert outcome.verdict == "pass"
@@ -47,20 +46,12 @@ def test_energy(hil_board, hil_trial):
 
 @pytest.fixture(scope="module")
 def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """A lab of these places only, two behind each exporter; that of the stm32h7b3 has a power meter."""
+    """A lab of these places only, two behind each exporter; each with a power meter."""
     started: list[StandIn] = []
-    offers: list[dict[str, dict[str, object]]] = [{}, {}]
+    offers: list[dict[str, dict[str, dict[str, Any]]]] = [{}, {}]
     for number, board in enumerate(PLACES.values()):
         started.append(start_virtual(boards.load(board), image_of(board), tmp_path_factory.mktemp("board") / "log"))
-        ends = started[-1].endpoints
-        has: dict[str, object] = {"RawSerialPort": {"port": ends.serial}}
-        if ends.probe is not None:
-            host, port = ends.probe.removeprefix("remote:").rsplit(":", 1)
-            has["pyocd"] = {"cls": "NetworkService", "address": host, "port": int(port), "username": "none"}
-        if board == "stm32h7b3":
-            kind, _, url = str(ends.meter).partition("::")
-            has["PyVISADevice"] = {"type": kind, "url": url}
-        offers[number % 2][f"group {number}"] = has
+        offers[number % 2][f"group {number}"] = resources(started[-1].endpoints)
     with running(tmp_path_factory.mktemp("lab")) as lab:
         for side, offered in zip(("left", "right"), offers, strict=True):
             lab.export(f"{side} exporter", offered)
@@ -103,10 +94,10 @@ def test_all_boards_on_four_workers_use_every_place_and_run_each_trial_once(four
     finally:
         done.set()
         watcher.join()
-    assert ran.returncode == 0 and "10 passed, 2 skipped" in ran.stdout, ran.stdout[-3000:]
+    assert ran.returncode == 0 and "12 passed" in ran.stdout, ran.stdout[-3000:]
     record = json.loads((tmp_path / "reports/latest/results.json").read_text())
     passed = Counter(test["test"] for test in record["tests"] if test["verdict"] == "pass")
-    assert len(passed) == len(record["trials"]) == 10 and set(passed.values()) == {1}
+    assert len(passed) == len(record["trials"]) == 12 and set(passed.values()) == {1}
     assert all(len(each) == 1 for each in holders.values()), f"a worker has its place to the end: {holders}"
     assert holders["f7-a"] != holders["f7-b"] and together[0] == 4
     for name in PLACES:

@@ -27,7 +27,7 @@ from hil.standins import start_virtual
 from hil.targets.serial_port import close_and_discard, open_serial
 from hil.trial import TrialSpec, run_trial
 
-from .processes import Lab, free_port
+from .processes import Lab, free_port, resources
 
 BOARD = "stm32h7b3"
 HOST = "trainrig-test-bench"
@@ -147,10 +147,8 @@ def test_a_trial_at_a_place_of_an_isolated_exporter(sshd: None, lab: Lab, tmp_pa
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     board = start_virtual(boards.load(BOARD), image_of(BOARD), tmp_path / "board.log")
     try:
-        ends = board.endpoints
-        host, number = (ends.probe or "").removeprefix("remote:").rsplit(":", 1)
-        server = {"cls": "NetworkService", "address": host, "port": int(number), "username": "none"}
-        lab.export("isolated", {"h7": {"RawSerialPort": {"port": ends.serial}, "pyocd": server}}, "--isolated")
+        offered = resources(board.endpoints)
+        lab.export("isolated", {"h7": offered}, "--isolated")
         lab.place("h7 far", "isolated/h7/*")
         bench = Bench(board=[BenchBoard(name=BOARD, place="h7 far")], labgrid=LabgridEntry(coordinator=lab.address))
         (tmp_path / "trial").mkdir()
@@ -158,7 +156,7 @@ def test_a_trial_at_a_place_of_an_isolated_exporter(sshd: None, lab: Lab, tmp_pa
             with rig.take(boards.load(BOARD), image_of(BOARD), tmp_path / "log") as taken:
                 assert str(taken.endpoints.serial).startswith("rfc2217://localhost:"), taken.endpoints
                 assert str(taken.endpoints.probe).startswith("remote:localhost:"), taken.endpoints
-                assert number not in str(taken.endpoints.probe), "the probe server's own port"
+                assert str(offered["pyocd"]["port"]) not in str(taken.endpoints.probe), "the probe server's own port"
             outcome = run_trial(TrialSpec(BOARD, "cls1", batch=2, steps=4, evaluate=0), rig, tmp_path / "trial")
         assert outcome.verdict == "pass", outcome.reason
         assert (outcome.flash.route, outcome.flash.programmed) == ("pyocd", True), "through the probe"

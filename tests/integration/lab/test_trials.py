@@ -22,7 +22,7 @@ from hil.trial import TrialSpec, run_trial
 from hil.trial.callbacks import Watch
 from hil.trial.outcome import Outcome
 
-from .processes import Lab
+from .processes import Lab, resources
 
 pytestmark = pytest.mark.tier("nightly")
 BOARD, STEPS = "stm32h7b3", 12
@@ -42,10 +42,7 @@ class Seat:
 @pytest.fixture(scope="module")
 def seat(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seat]:
     started = start_virtual(boards.load(BOARD), image_of(BOARD), tmp_path_factory.mktemp("board") / "log")
-    ends = started.endpoints
-    host, port = (ends.probe or "").removeprefix("remote:").rsplit(":", 1)
-    server = {"cls": "NetworkService", "address": host, "port": int(port), "username": "none"}
-    lab.export("h7 exporter 3", {"h7": {"RawSerialPort": {"port": ends.serial}, "pyocd": server}})
+    lab.export("h7 exporter 3", {"h7": resources(started.endpoints)})
     lab.place("h7 bench 3", "h7 exporter 3/h7/*", board=BOARD)
     yield Seat(lab)
     started.stop()
