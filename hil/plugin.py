@@ -134,9 +134,7 @@ def _earlier(config: pytest.Config, uid: str) -> EarlierNights:
 
 
 def _keeper(config: pytest.Config) -> Keeper:
-    bench = config.stash[BENCH]
-    reports = config.stash[WRITER].folder.parent
-    return Keeper(bench.history.url, reports, bench.history.bench, bench.lab.quarantine_after)
+    return Keeper.of(config.stash[BENCH], config.stash[WRITER].folder.parent)
 
 
 def _worker_input(config: pytest.Config) -> dict[str, Any] | None:

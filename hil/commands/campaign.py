@@ -22,11 +22,10 @@ from hil.campaign.run import Campaign
 from hil.campaign.signals import stop_signals
 from hil.campaign.status import sentence, status_of
 from hil.commands.campaign_arguments import add_bench, add_trial
+from hil.commands.rig_of import rig_of
 from hil.data.names import absolute_name
 from hil.dataclass_json import read_specification, validated_keys
 from hil.errors import RigError
-from hil.rig import Rig
-from hil.rig_toml import read_bench
 from hil.trial import TrialSpec, Watch
 from hil.trial.prepare import prepare
 from hil.trial.progress import ProgressLine
@@ -98,7 +97,7 @@ def _run(folder: Path, options: argparse.Namespace) -> int:
     with (
         locked(folder),
         stop_signals() as signals,
-        Rig(read_bench(options.rig), folder, options.reality, options.wait or 0.0) as rig,
+        rig_of(options.rig, folder, options.reality, options.wait or 0.0) as rig,
         contextlib.ExitStack() as line,
     ):
         plan.check(prepare(plan.trial(folder)))

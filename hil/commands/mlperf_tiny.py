@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hil.arguments import add_rig
+from hil.commands.rig_of import rig_of
 from hil.errors import RigError
 from hil.graph.graph import Format
 from hil.link.session import Session, fresh_nonce
@@ -18,8 +19,7 @@ from hil.matrix.cells import cells
 from hil.networks import build
 from hil.networks.files import is_path, read_network, title_of
 from hil.networks.published import Published, published_as
-from hil.rig import Rig, Taken
-from hil.rig_toml import read_bench
+from hil.rig import Taken
 from hil.targets import open_target
 from hil.trial.device import Device
 from hil.trial.prepare import Loadable, loadable
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     found = ready(options.board, options.network, task, options.checkpoint, options.seed)
     with (
         tempfile.TemporaryDirectory() as folder,
-        Rig(read_bench(options.rig)) as rig,
+        rig_of(options.rig) as rig,
         rig.take(found.board, found.image, Path(folder) / "bench.log") as taken,
     ):
         path = make_ready(found, taken, model, options.energy, task)

@@ -9,12 +9,12 @@ from pathlib import Path
 from hil.campaign.board_checkpoints import check_board_has, read_weights, ready, slots_of
 from hil.campaign.plan import DOCS, TrialRequest
 from hil.commands.campaign_arguments import add_bench, add_trial
+from hil.commands.rig_of import rig_of
 from hil.dataclass_json import validated_keys
 from hil.errors import RigError
 from hil.record.weights import write_weights
 from hil.reference.methods import reference_of
 from hil.rig import Rig
-from hil.rig_toml import read_bench
 from hil.trial.prepare import Prepared, prepare
 
 OPTIONS = ("board", "network", "method", "variant", "batch", "seed")
@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
     elif not options.file.parent.is_dir():
         raise RigError(f"there is no folder {options.file.parent}: make it, or choose another file.")
     prepared = prepare(validated_keys(TrialRequest, fields, f"hil weights {options.what}", DOCS).trial())
-    with tempfile.TemporaryDirectory() as folder, Rig(read_bench(options.rig), Path(folder), options.reality) as rig:
+    with tempfile.TemporaryDirectory() as folder, rig_of(options.rig, Path(folder), options.reality) as rig:
         copy = save if options.what == "save" else load
         print(copy(prepared, rig, options.file, Path(folder)))
     return 0

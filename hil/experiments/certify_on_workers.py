@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hil.cluster import Failure, Task, Workers
 from hil.experiments.certify import Certificate, Repeated, Segment, certificate_of, trial_of
+from hil.history.keeper import Keeper
 from hil.rig import Rig
 from hil.rig_toml import read_bench
 from hil.trial import TrialSpec, run_trial
@@ -28,7 +29,8 @@ def resource_of(board: str) -> str:
 
 def on_bench(spec: TrialSpec, folder: Path) -> Outcome:
     """Run a trial on the bench of rig.toml, or on the board's stand-in if none is attached."""
-    with Rig(read_bench(Path("rig.toml"))) as rig:
+    bench = read_bench(Path("rig.toml"))
+    with Keeper.of(bench) as keeper, Rig(bench, kept_off=keeper) as rig:
         return run_trial(spec, rig, folder)
 
 

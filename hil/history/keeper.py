@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 from hil.errors import QUARANTINE, RigError, message_of
 from hil.history.answer import NoAnswer, answer_of
 from hil.record import TrialRecord
+from hil.rig_toml import Bench
+
+REPORTS = Path("reports")  # folder of the runs by default
 
 if TYPE_CHECKING:  # imported late, by the thread: SQLAlchemy takes as long to load as some trials
     from hil.history.store import Store, Writer
 
 
 class Keeper:
-    """Quarantine in one process of a session.
+    """Quarantine in one process of a session, or in one command.
 
     Args:
         url: of rig.toml; None for the file in the folder of the runs.
@@ -36,8 +39,16 @@ class Keeper:
         self._store: Store | None = None
         self.problem = ""
 
+    @classmethod
+    def of(cls, bench: Bench, reports: Path = REPORTS) -> Keeper:
+        """Return the keeper of a bench, whose runs are in a folder."""
+        return cls(bench.history.url, reports, bench.history.bench, bench.lab.quarantine_after)
+
     def __call__(self, board: str, place: str) -> str:
-        """Return why no trial may run on an attached board, empty if it may (`hil.rig.Rig`)."""
+        """Return why no trial may run on an attached board, empty if it may (`hil.rig.Rig`).
+
+        A history whose file is not there is not made.
+        """
 
         def ask(writer: Writer) -> str:
             from hil.history.health import key_of
@@ -48,7 +59,7 @@ class Keeper:
             found = find(writer, key)
             return "" if found is None else found.sentence(key)
 
-        return self._answer(ask)
+        return self._answer(ask, make=False)
 
     def ended(self, record: TrialRecord, at_place: bool) -> str:
         """Count a trial; return a sentence if its board is in quarantine now, else an empty text.
@@ -81,26 +92,35 @@ class Keeper:
             self._store.close()
             self._store = None
 
-    def _answer(self, question: Callable[[Writer], str]) -> str:
+    def __enter__(self) -> Keeper:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _answer(self, question: Callable[[Writer], str], make: bool = True) -> str:
         """Return the answer of the history; an empty text if it gives none."""
         if self.problem:
             return ""
         try:
-            return answer_of(lambda: self._asked(question), "quarantine")
+            return answer_of(lambda: self._asked(question, make), "quarantine")
         except NoAnswer as reason:
             self._give_up(str(reason))
         except (MemoryError, RuntimeError) as error:
             self._give_up(message_of(error))
         return ""
 
-    def _asked(self, question: Callable[[Writer], str]) -> str:
+    def _asked(self, question: Callable[[Writer], str], make: bool) -> str:
         """Ask in one transaction; never raises."""
         from hil.history.address import address_of
         from hil.history.store import Store
 
         try:
             if self._store is None:
-                self._store = Store(address_of(self._url, self._reports))
+                address = address_of(self._url, self._reports)
+                if not make and address.is_file and not address.path.exists():
+                    return ""
+                self._store = Store(address)
             with self._store.transaction() as writer:
                 return question(writer)
         except Exception as error:  # whatever it is: it costs the quarantine, and no trial

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pytest
 
 from hil import boards
 from hil.commands.main import main
+from hil.experiments.certify_on_workers import on_bench
 from hil.history.address import address_of
 from hil.history.health import BoardKey
 from hil.history.quarantine import quarantines
@@ -27,6 +29,7 @@ from hil.rig_toml import Bench, BenchBoard
 from hil.standins import StandIn, start_virtual
 from hil.summary import summary_of
 from hil.summary.markdown import markdown
+from hil.trial import TrialSpec
 
 BOARD = "stm32h7b3"
 GONE = f'[lab]\nquarantine_after = 3\n[[board]]\nname = "{BOARD}"\nserial = "00112233445566"\n'  # not attached
@@ -101,6 +104,47 @@ def test_a_board_that_a_person_put_in_quarantine_runs_again_when_it_is_released(
     health = board["health"]
     assert board["quarantine"] is None and health["last"]["verdict"] == "pass" and health["programmed"] == 1
     assert health["failures"] == {"quarantine": 1} and health["use_s"] > 0 and health["nights"] == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("weights", "save", "w.npz"), ("campaign", "start", "mine", "--steps=2"), ("mlperf-tiny", "--network=resnet-tiny")],
+    ids=lambda words: words[0],
+)
+def test_commands_that_use_a_board_refuse_one_in_quarantine(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a quarantine they say that the board is not attached, and make no history."""
+    monkeypatch.chdir(tmp_path)
+    Path("rig.toml").write_text(GONE)
+
+    def said(*more: str) -> str:
+        assert main([*words, f"--board={BOARD}", *more]) not in (0, 1)
+        out = capsys.readouterr()
+        return out.err + out.out
+
+    monkeypatch.setattr("hil.campaign.run.PAUSE_S", 0.0)
+    told = said()
+    assert "is not attached" in told and "note:" not in told and not Path("reports/history.sqlite").exists()
+    assert main(["lab", "quarantine", BOARD, "--why", "its cable is loose"]) == 0
+    capsys.readouterr()
+    shutil.rmtree("mine", ignore_errors=True)
+    told = said()
+    assert "stm32h7b3 is in quarantine by hand since" in told and "not attached" not in told
+    assert "(its cable is loose): mend it, then `hil lab release stm32h7b3`." in told
+    away = '[history]\nurl = "postgresql+psycopg://me:secret@127.0.0.1:1/night"\n'
+    Path("rig.toml").write_text(GONE + away)
+    shutil.rmtree("mine", ignore_errors=True)
+    told = said()
+    assert "is not attached" in told and told.count("note: whether a board is in quarantine is not known: ") == 1
+
+
+def test_a_certificate_refuses_a_board_in_quarantine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rig.toml").write_text(GONE)
+    assert main(["lab", "quarantine", BOARD, "--why", "its cable is loose"]) == 0
+    outcome = on_bench(TrialSpec(BOARD, "cls1", steps=1, evaluate=0), tmp_path)
+    assert (outcome.verdict, outcome.stage) == ("blocked", "quarantine")
 
 
 def test_stand_ins_are_never_in_quarantine(tmp_path: Path) -> None:
