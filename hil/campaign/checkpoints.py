@@ -64,7 +64,7 @@ class Checkpoints:
         digest = step_digest(tensor_digests(weights))
         about = {"campaign": self._campaign, "step": step, "digest": f"{digest:08x}"}
         path = self._folder / f"checkpoint-{step:010d}.npz"
-        write_weights(path, weights, about=np.frombuffer(json.dumps(about).encode(), np.uint8))
+        write_weights(path, weights, {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}, durable=True)
         for old in self._files()[KEPT:]:
             old.unlink(missing_ok=True)
         return Checkpoint(path, step, digest)

@@ -82,7 +82,8 @@ class Workers:
     def run(self, tasks: Iterable[Task], resource: str = CORE) -> Iterator[tuple[Task, Any]]:
         """Yield every task with its result, or with a `Failure`, as they end.
 
-        A task is taken from `tasks` when there is a worker for it, and one of `go_on` before those.
+        A task is taken from `tasks` when there is a worker for it, before the result of the task that ended there is
+        yielded. Those of `go_on` come first, from the next result on.
 
         Raises:
             RigError: no worker offers the resource, or the scheduler does not come back.
@@ -101,6 +102,8 @@ class Workers:
             task, _ = self._running.pop(id(future), (None, None))
             if task is None:
                 continue  # of a scheduler that has gone away
+            if future.status == "finished":
+                self._fill(source, resource)  # a worker must not wait while the result is fetched and written
             result = self._result(task, future)
             if result is None:
                 self._next.appendleft(task)

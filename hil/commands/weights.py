@@ -47,7 +47,7 @@ def save(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
             raise RigError(f"the flash of {board} holds no checkpoint: write one by a campaign or `hil weights load`.")
         newest = slots[0]
         weights = read_weights(device, prepared, newest)
-    write_weights(file, weights)
+    write_weights(file, weights, durable=True)
     checkpoint = f"checkpoint {newest.sequence} before step {newest.step:,}, digest {newest.digest:08x}"
     return f"{file}: {len(weights)} tensors of {board}, {checkpoint}"
 

@@ -63,7 +63,7 @@ def checkpoint_path(folder: Path, epoch: int) -> Path:
 
 def write_checkpoint(path: Path, weights: Sequence[np.ndarray], step: int, digests: np.ndarray) -> None:
     """Write a checkpoint atomically: w0, w1, ..., `step` and `digests`."""
-    write_weights(path, weights, step=np.asarray(step, np.int64), digests=digests)
+    write_weights(path, weights, {"step": np.asarray(step, np.int64), "digests": digests})
 
 
 def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Checkpoint:
@@ -98,7 +98,7 @@ def read_checkpoint(path: Path, like: Sequence[np.ndarray] | None = None) -> Che
 
 def write_state(folder: Path, epoch: int, state: Mapping[str, np.ndarray]) -> None:
     """Write what decides later steps beside the weights of the checkpoint of an epoch."""
-    write_weights(folder / STATE.format(epoch), (), **state)
+    write_weights(folder / STATE.format(epoch), (), state)
 
 
 def read_state(folder: Path, epoch: int) -> dict[str, np.ndarray]:

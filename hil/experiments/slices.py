@@ -28,7 +28,7 @@ from hil.experiments.curve import (
 )
 from hil.experiments.task_training import TaskTraining
 from hil.experiments.train import Training
-from hil.record.atomic_write import atomic_file
+from hil.record.atomic_write import write_durable
 
 Files = dict[str, bytes]  # by name in the folder of a run
 
@@ -95,9 +95,8 @@ def keep(folder: Path, trained: Trained) -> list[EpochRow]:
     The curve comes after all that it stands for.
     """
     done = len(read_curve(folder))
-    for name in sorted(trained.files, key=lambda name: name == CURVE_FILE):
-        with atomic_file(folder / name, durable=True) as partial:
-            partial.write_bytes(trained.files[name])
+    for is_curve in (False, True):
+        write_durable(folder, {name: data for name, data in trained.files.items() if (name == CURVE_FILE) == is_curve})
     for name in trained.removed:
         (folder / name).unlink(missing_ok=True)
     return read_curve(folder)[done:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,6 +37,15 @@ def write_atomic(path: Path, text: str, durable: bool = False) -> None:
     """Write a UTF-8 text file with `atomic_file`."""
     with atomic_file(path, durable) as partial:
         partial.write_text(text, encoding="utf-8")
+
+
+def write_durable(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files atomically, each by itself, and sync all of them, and then their folder, to the disk."""
+    for name, content in files.items():
+        with atomic_file(folder / name) as partial:
+            partial.write_bytes(content)
+            _sync(partial)
+    _sync(folder)
 
 
 def _sync(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,23 @@ import numpy as np
 from hil.record.atomic_write import atomic_file
 
 
-def write_weights(path: Path, weights: Sequence[np.ndarray], **others: np.ndarray) -> None:
-    """Write a weight file atomically and sync it to the disk; `others` are more arrays for it, by name.
+def write_weights(
+    path: Path,
+    weights: Sequence[np.ndarray],
+    others: Mapping[str, np.ndarray] | None = None,
+    durable: bool = False,
+) -> None:
+    """Write a weight file atomically.
+
+    Args:
+        path: of the file.
+        weights: the tensors, in any shapes and dtypes.
+        others: more arrays for it, by name.
+        durable: sync it to the disk.
 
     Raises:
         OSError: the disk is full; a file that was at `path` before is unchanged.
     """
-    arrays: dict[str, Any] = {f"w{index}": tensor for index, tensor in enumerate(weights)} | others
-    with atomic_file(path, durable=True) as partial, partial.open("wb") as file:
+    arrays: dict[str, Any] = {f"w{index}": tensor for index, tensor in enumerate(weights)} | dict(others or {})
+    with atomic_file(path, durable) as partial, partial.open("wb") as file:
         np.savez(file, **arrays)

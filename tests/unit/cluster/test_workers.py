@@ -62,6 +62,19 @@ def test_a_task_goes_on_before_others_begin(workers: Workers) -> None:
     assert max(order.index(("second", number)) for number in range(2)) < order.index(("first", 5))
 
 
+def test_a_worker_does_not_wait_while_a_result_is_handled(workers: Workers, tmp_path: Path) -> None:
+    """Three are asked for before the first result is there, so that two are under way while it is written."""
+    asked: list[int] = []
+
+    def tasks() -> Iterator[Task]:
+        for number in range(6):
+            asked.append(number)
+            yield Task("sum", calls.add, (number, 1), number)
+
+    ahead = [len(asked) - done for done, _ in enumerate(workers.run(tasks()))]
+    assert ahead == [3, 3, 3, 3, 2, 1]
+
+
 def test_a_worker_that_dies_costs_its_task_once(workers: Workers, tmp_path: Path) -> None:
     others = [Task(f"other-{number}", calls.note, (str(tmp_path), f"other-{number}")) for number in range(4)]
     results = dict(workers.run(iter([Task("dies", calls.die, (str(tmp_path), 1)), *others])))
