@@ -108,7 +108,11 @@ def test_a_board_that_a_person_put_in_quarantine_runs_again_when_it_is_released(
 
 @pytest.mark.parametrize(
     "words",
-    [("weights", "save", "w.npz"), ("campaign", "start", "mine", "--steps=2"), ("mlperf-tiny", "--network=resnet-tiny")],
+    [
+        ("weights", "save", "w.npz"),
+        ("campaign", "start", "mine", "--steps=2"),
+        ("mlperf-tiny", "--network=resnet-tiny"),
+    ],
     ids=lambda words: words[0],
 )
 def test_commands_that_use_a_board_refuse_one_in_quarantine(

@@ -88,7 +88,7 @@ def main() -> int:
     """Print a line a turn, and the median."""
     parser = argparse.ArgumentParser(description="One machine and two, by turns.")
     parser.add_argument("--turns", type=positive_count, default=5, metavar="N", help="default: 5")
-    parser.add_argument("--trials", type=positive_count, default=32, metavar="N", help="of each command (default: 32)")
+    parser.add_argument("--trials", type=positive_count, default=64, metavar="N", help="of each command (default: 64)")
     options = parser.parse_args()
     first, second = sorted(os.sched_getaffinity(0))[:2]
     ratios = []
