@@ -36,6 +36,7 @@ class HeldPlace:
         self._guard = threading.RLock()  # while the place is released and acquired again
         self._acquired_at = time.monotonic()
         self.find: Callable[[Snapshot, Place], Found] = lambda snapshot, place: Found(frozenset())
+        self._ready = Found(frozenset())  # what the place had for the board when it was ready
 
     @property
     def snapshot(self) -> Snapshot:
@@ -61,7 +62,8 @@ class HeldPlace:
     def alive(self, within_s: float = 0.0) -> None:
         """Raise `Blocked` if another has the place, or, within `within_s` seconds, its exporter or coordinator is away.
 
-        With `within_s` = 0 only the first counts: a trial goes on without its coordinator as long as its lines do.
+        Or the exporter was away, and what the place has is elsewhere now than when it was ready. With `within_s` = 0
+        only the first counts: a trial goes on without its coordinator as long as its lines do.
         """
         other = self.taken_away()
         if other is not None:
@@ -74,6 +76,12 @@ class HeldPlace:
             trouble = self._trouble()
             if trouble is not None:
                 raise trouble
+        if within_s and self.found() != self._ready:
+            raise Blocked(
+                "bench",
+                f"what the labgrid place {self.name} has came back at other addresses during the trial, because its "
+                "exporter was started again: run again.",
+            )
 
     def await_ready(self, board: str, within_s: float) -> None:
         """Wait until everything that the place has for the board is there. Raises Blocked if it does not come."""
@@ -81,7 +89,8 @@ class HeldPlace:
             trouble = self._trouble()
             if trouble is not None:
                 raise trouble
-        if self.found().serial is None:
+        self._ready = self.found()
+        if self._ready.serial is None:
             has = ", ".join(f"{each.name} ({each.cls})" for each in self._resources()) or "nothing"
             raise Blocked(
                 "bench",

@@ -276,6 +276,11 @@ def test_an_exporter_that_starts_again_is_back_for_the_next_trial(
     with pytest.raises(Blocked, match="lacks left bench/h7/.*, which no exporter offers now"):
         held.alive(within_s=10.0)
     exporter.start()
+    assert held._session.wait_for(lambda: held._trouble() is None, 20.0)
+    with pytest.raises(
+        Blocked, match="bench: .* h7 bench 3 has came back at other addresses .* exporter was started again"
+    ):
+        held.alive(within_s=0.1)
     assert session("h7 bench 3", again=True) is held
     held.alive(within_s=0.1)
 
