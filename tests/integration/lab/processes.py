@@ -34,15 +34,18 @@ def free_port() -> int:
 
 
 def resources(ends: Endpoints) -> dict[str, dict[str, Any]]:
-    """What an exporter offers for a virtual board: its serial port, and its probe server and meter if it has them."""
+    """What an exporter offers for a virtual board: its serial port, and its probe server if it has one."""
     offered: dict[str, dict[str, Any]] = {"RawSerialPort": {"port": ends.serial}}
     if ends.probe is not None:
         host, port = ends.probe.removeprefix("remote:").rsplit(":", 1)
         offered["pyocd"] = {"cls": "NetworkService", "address": host, "port": int(port), "username": "none"}
-    if ends.meter is not None:
-        kind, _, url = ends.meter.partition("::")
-        offered["PyVISADevice"] = {"type": kind, "url": url}
     return offered
+
+
+def meter(ends: Endpoints) -> dict[str, dict[str, Any]]:
+    """What an exporter offers for the power meter of a virtual board."""
+    kind, _, url = str(ends.meter).partition("::")
+    return {"PyVISADevice": {"type": kind, "url": url}}
 
 
 class Process:

@@ -22,7 +22,7 @@ from hil.images import image_of
 from hil.rig_toml import read_bench
 from hil.standins import StandIn, start_virtual
 
-from .processes import Lab, resources, running
+from .processes import Lab, meter, resources, running
 
 PLACES = {"f7-a": "stm32f746", "f7-b": "stm32f746", "h7 bench": "stm32h7b3", "rp2040 left": "rp2040"}
 TRIALS = """
@@ -51,7 +51,8 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     offers: list[dict[str, dict[str, dict[str, Any]]]] = [{}, {}]
     for number, board in enumerate(PLACES.values()):
         started.append(start_virtual(boards.load(board), image_of(board), tmp_path_factory.mktemp("board") / "log"))
-        offers[number % 2][f"group {number}"] = resources(started[-1].endpoints)
+        ends = started[-1].endpoints
+        offers[number % 2][f"group {number}"] = resources(ends) | meter(ends)
     with running(tmp_path_factory.mktemp("lab")) as lab:
         for side, offered in zip(("left", "right"), offers, strict=True):
             lab.export(f"{side} exporter", offered)
