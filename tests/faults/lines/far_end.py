@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tests.unit.firmware.host_agent import Agent
 
+from .rates import BAUD
 from .simulated import BITS
 
-BAUD = 921_600
 PORTION = 256  # bytes: 3 ms of the line
 LAST = b"\xff"  # byte of a plain stream, answered with the same
 

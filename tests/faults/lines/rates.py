@@ -18,9 +18,19 @@ BAUD, PIXELS, WIRE = 921_600, 968, 985  # bytes of a frame: tests/unit/link/test
 FRAMES = 400
 WINDOWS = (8064, 3968)
 NETWORKS = [(round_s, loss) for loss in (0.0, 0.001, 0.01) for round_s in (0.0, 0.001, 0.02, 0.1)]
-BODIES = [
-    {"slot": slot % 40, "label": slot % 10, "pixels": random.Random(slot).randbytes(PIXELS)} for slot in range(FRAMES)
-]
+
+
+def bodies(frames: int) -> list[dict[str, object]]:
+    """Return the bodies of so many frames of samples."""
+    return [
+        {"slot": number % 40, "label": number % 10, "pixels": random.Random(number).randbytes(PIXELS)}
+        for number in range(frames)
+    ]
+
+
+def bound_of_window(window: int, round_s: float) -> float:
+    """Return the bytes a second that a window of so many bytes allows on a path with this round trip."""
+    return window / (round_s + WIRE * BITS / BAUD)
 
 
 def main() -> None:
@@ -40,9 +50,9 @@ def row(agent: Agent, window: int, round_s: float, loss: float) -> str:
     session = Session(port, 1)
     session.hello(30.0)
     session._window, started = window, clock.now
-    session.stream("samples", BODIES)
+    session.stream("samples", bodies(FRAMES))
     rate = FRAMES * WIRE / (clock.now - started)
-    allowed = min(BAUD / BITS, window / (round_s + WIRE * BITS / BAUD))
+    allowed = min(BAUD / BITS, bound_of_window(window, round_s))
     agent.close()
     lost = port.to_board.path.lost + port.to_host.path.lost
     return (

@@ -7,7 +7,6 @@ the same baud rate. A window of frames bounds the link besides. Needs root, for 
 from __future__ import annotations
 
 import argparse
-import random
 import socket
 import subprocess
 import sys
@@ -22,13 +21,11 @@ from hil.link.session import Session
 from hil.targets.serial_port import open_serial
 from tests.unit.firmware.host_agent import build
 
-from .far_end import BAUD, LAST
+from .far_end import LAST
 from .packet_path import FAR, PacketPath
-from .simulated import BITS
+from .rates import BAUD, WINDOWS, WIRE, bodies, bound_of_window
 
-PIXELS, WIRE = 968, 985  # bytes of a frame: tests/unit/link/test_long_paths.py
-WINDOW = 8064  # of most boards
-SLOTS = 40
+WINDOW = WINDOWS[0]
 PORT = 4001
 NETWORKS = [(round_s, loss) for loss in (0.0, 0.01) for round_s in (0.001, 0.02, 0.1)]
 
@@ -54,7 +51,7 @@ def row(program: Path, round_s: float, loss: float, frames: int, seed: int) -> s
         before = path.lost
         with far_end(path.namespace, str(program)):
             rate, repeated = link_rate(frames)
-        allowed = min(plain, WINDOW / (round_s + WIRE * BITS / BAUD))
+        allowed = min(plain, bound_of_window(WINDOW, round_s))
         return (
             f"| {1000 * round_s:g} ms | {100 * loss:g} % | {plain:,.0f} | {rate:,.0f} | {100 * rate / allowed:.0f} % | "
             f"{before}, {path.lost - before} | {repeated} |"
@@ -86,17 +83,14 @@ def plain_rate(count: int) -> float:
 
 def link_rate(frames: int) -> tuple[float, int]:
     """Return the encoded bytes a second of a stream of frames until the last one is acknowledged, and the repeats."""
-    noise = random.Random(1)
-    bodies = [
-        {"slot": number % SLOTS, "label": number % 10, "pixels": noise.randbytes(PIXELS)} for number in range(frames)
-    ]
+    samples = bodies(frames)
     port = open_serial(f"socket://{FAR}:{PORT}", BAUD)
     try:
         session = Session(port, 1)
         session.hello(30.0)
         session._window = WINDOW
         began = time.monotonic()
-        session.stream("samples", bodies)
+        session.stream("samples", samples)
         return frames * WIRE / (time.monotonic() - began), session.counters.frames_repeated
     finally:
         port.close()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from hil.arguments import positive_count
 from hil.commands.main import main as hil
 from hil.images import image_of
 from hil.standins import start_virtual
+from tests.by_turns import median_ratio
 
 from .processes import Lab, resources, running
 
@@ -90,15 +90,8 @@ def main() -> int:
     parser.add_argument("--turns", type=positive_count, default=5, metavar="N", help="default: 5")
     parser.add_argument("--trials", type=positive_count, default=64, metavar="N", help="of each command (default: 64)")
     options = parser.parse_args()
-    first, second = sorted(os.sched_getaffinity(0))[:2]
-    ratios = []
-    for turn in range(options.turns):
-        labs = [[first], [first, second]]
-        times = {len(cores): seconds(cores, options.trials) for cores in (labs if turn % 2 else reversed(labs))}
-        ratios.append(times[1] / times[2])
-        print(f"one machine {times[1]:.1f} s, two {times[2]:.1f} s, ratio {ratios[-1]:.3f}", flush=True)
-    found = statistics.median(ratios)
-    print(f"median of {options.turns} ratios: {found:.3f}, asked for: {ASKED}")
+    cores = sorted(os.sched_getaffinity(0))
+    found = median_ratio("machine", lambda machines: seconds(cores[:machines], options.trials), options.turns, ASKED)
     return int(found < ASKED)
 
 

@@ -1,4 +1,4 @@
-"""Measure an experiment on one worker and on two, by turns: python tools/worker_speed.py [--turns N]
+"""Measure an experiment on one worker and on two, by turns: python -m tests.integration.cluster.speed [--turns N]
 
 Eight equal runs are trained on a computer that does nothing else: of ElasticZO, whose epochs take hundredths of a
 second, so that the files of each count, and of Poor Man's Training, whose epochs take a second. Workers have begun and
@@ -9,11 +9,11 @@ code 1 if the median of the ratios of the second is below what is asked for.
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 import tempfile
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -27,13 +27,15 @@ from hil.experiments.graphs import GraphRun
 from hil.experiments.kinds import Run
 from hil.experiments.pool import Pool
 from hil.experiments.progress import RunLines
+from tests.by_turns import median_ratio
 
 ASKED = 1.85
 DATA = "fashion-mnist-1k"
 GIVEN = (("train", "pointwise"), ("perturb", "node"), ("gns", 1), ("qas", 1), ("queries", 10))
+LONG = "long epochs"
 RUNS: dict[str, Run] = {
     "short epochs": ExponentRun(DATA, "int8", "cls1", seed=1, epochs=240, batch=50, r_max=15),
-    "long epochs": GraphRun(
+    LONG: GraphRun(
         DATA, "speed", "speed", seed=1, epochs=8, batch=100, network="resnet-tiny", method="poor-mans-training",
         given=GIVEN, eta=0.01,
     ),
@@ -51,7 +53,7 @@ def folders(runs: Path, like: Run, count: int, epochs: int) -> list[Path]:
     return made
 
 
-def seconds(like: Run, workers: int, runs: int) -> float:
+def seconds(like: Run, workers: int, *, runs: int) -> float:
     """Return the wall time of the training of so many such runs on so many workers."""
     with tempfile.TemporaryDirectory() as place, Workers(workers) as some:
         pool = Pool(some, RunLines(Console(quiet=True)))
@@ -63,22 +65,17 @@ def seconds(like: Run, workers: int, runs: int) -> float:
 
 
 def main() -> int:
-    """Print a line a turn, and the median."""
+    """Print a line a turn, and the median, for each kind of run."""
     parser = argparse.ArgumentParser(description="One worker and two, by turns.")
     parser.add_argument("--turns", type=positive_count, default=5, metavar="N", help="default: 5")
     parser.add_argument("--runs", type=positive_count, default=8, metavar="N", help="of each experiment (default: 8)")
     options = parser.parse_args()
-    found = 0.0
+    found = {}
     for name, like in RUNS.items():
-        ratios = []
-        for turn in range(options.turns):
-            order = (1, 2) if turn % 2 else (2, 1)
-            times = {workers: seconds(like, workers, options.runs) for workers in order}
-            ratios.append(times[1] / times[2])
-            print(f"{name}: one worker {times[1]:.1f} s, two {times[2]:.1f} s, ratio {ratios[-1]:.3f}", flush=True)
-        found = statistics.median(ratios)
-        print(f"{name}: median of {options.turns} ratios: {found:.3f}, asked for: {ASKED}")
-    return int(found < ASKED)
+        print(name)
+        measured = partial(seconds, like, runs=options.runs)
+        found[name] = median_ratio("worker", measured, options.turns, ASKED)
+    return int(found[LONG] < ASKED)
 
 
 if __name__ == "__main__":
