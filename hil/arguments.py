@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -11,6 +12,37 @@ def positive_count(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
+
+
+def output_file(text: str) -> Path:
+    """Return the path of a file to be written, for argparse; it may exist."""
+    path = Path(text)
+    if not text or path.is_dir() or not path.name or text.endswith("/"):
+        raise argparse.ArgumentTypeError(f"{text!r} is {'a folder' if text else 'no name'}: name a file")
+    if "\0" in text or (path.exists() and not path.is_file()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a regular file: name another one")
+    return path
+
+
+def output_folder(text: str) -> Path:
+    """Return the path of a folder to be written to, for argparse; it may exist."""
+    path = Path(text)
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is no name: name a folder")
+    if path.exists() and not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a folder: name one")
+    return path
+
+
+def different_files(parser: argparse.ArgumentParser, files: Mapping[str, Path | None]) -> None:
+    """End with the error of the parser if two options, by name, write the same file."""
+    seen: dict[Path, str] = {}
+    for option, path in files.items():
+        if path is None:
+            continue
+        other = seen.setdefault(path.resolve(), option)
+        if other != option:
+            parser.error(f"{other} and {option} write the same file {path}: give each a name of its own")
 
 
 def add_rig(parser: argparse.ArgumentParser) -> None:

@@ -1,10 +1,11 @@
-"""Read the arrays of an .npz file from an untrusted source: every size is checked before an array is made."""
+"""Write .npz files, and read them and .npy files from an untrusted source: sizes are checked before arrays are made."""
 
 from __future__ import annotations
 
 import io
 import math
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,21 @@ def read_npz(path: Path, cure: str, most: int = LARGEST, kinds: str = NUMBERS) -
     return arrays
 
 
+def read_npy(path: Path, cure: str, most: int = LARGEST, kinds: str = NUMBERS) -> np.ndarray:
+    """Return the array of an .npy file; arguments and errors as `read_npz`."""
+    data = read_file(path, most, cure)
+    try:
+        return _unpacked(io.BytesIO(data), path.name, kinds)
+    except Exception as error:  # a damaged header may raise nearly anything
+        raise RigError(f"{path} cannot be read as .npy ({message_of(error)}): {cure}.") from error
+
+
+def write_npz(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays as a compressed .npz file that `read_npz` reads. Raises OSError if the disk is full."""
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # the names are no options of the function
+
+
 def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, kinds: str, name: str, cure: str) -> np.ndarray:
     """Unpack one member and make its array; the bytes are there before their shape is believed.
 
@@ -58,15 +74,17 @@ def _array(file: zipfile.ZipFile, member: zipfile.ZipInfo, most: int, kinds: str
     if member.compress_type not in PACKINGS:
         raise ValueError(f"{member.filename[:40]!r} is packed by method {member.compress_type}")
     with file.open(member) as stream:
-        stream = io.BytesIO(take(stream, most, f"{name}, unpacked,", cure))
+        return _unpacked(io.BytesIO(take(stream, most, f"{name}, unpacked,", cure)), member.filename, kinds)
+
+
+def _unpacked(stream: io.BytesIO, name: str, kinds: str) -> np.ndarray:
+    """Return the array of an .npy file in memory. Raises ValueError if its header is not that of its bytes."""
     version = npy.read_magic(stream)
     if version not in HEADERS:
-        raise ValueError(f"{member.filename[:40]!r} has version {version} of the format")
+        raise ValueError(f"{name[:40]!r} has version {version} of the format")
     shape, by_columns, dtype = HEADERS[version](stream)
     size = math.prod(shape) * dtype.itemsize
     numbers = stream.read()
     if dtype.kind not in kinds or min(shape, default=0) < 0 or size != len(numbers):
-        raise ValueError(
-            f"{member.filename[:40]!r} holds {len(numbers)} bytes where its header says {dtype}{list(shape)}"
-        )
+        raise ValueError(f"{name[:40]!r} holds {len(numbers)} bytes where its header says {dtype}{list(shape)}")
     return np.frombuffer(numbers, dtype).reshape(shape, order="F" if by_columns else "C").copy()

@@ -11,10 +11,11 @@ import json
 import os
 import stat
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from hil.errors import RigError, message_of
+from hil.errors import RigError, message_of, shown
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -82,16 +83,19 @@ def read_json(path: Path, most: int, cure: str, infinite: bool = False) -> Any:
     """Return the content of a JSON file, as `read_file`.
 
     With `infinite`, accept NaN and infinities, which Python writes although JSON does not have them. Raises RigError
-    also if the file is not JSON or is nested too deeply.
+    also if the file is not JSON, is nested too deeply, or has an object with a name twice: readers differ in which of
+    the two counts (RFC 8259, section 4).
     """
     return parse_json(read_file(path, most, cure), str(path), cure, infinite)
 
 
 def parse_json(data: bytes, name: str, cure: str, infinite: bool = False) -> Any:
-    """Parse JSON text, as `read_json` does. If an object has a key twice, the last one counts."""
+    """Parse JSON text, as `read_json` does."""
     text = _utf8(data, name, cure)
     try:
-        return json.loads(text) if infinite else json.loads(text, parse_constant=_no_number, parse_float=_finite)
+        if infinite:
+            return json.loads(text, object_pairs_hook=_each_once)
+        return json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_number, parse_float=_finite)
     except RecursionError:
         raise RigError(f"{name} is damaged (it is nested too deeply): {cure}.") from None
     except ValueError as error:
@@ -119,6 +123,14 @@ def _utf8(data: bytes, name: str, cure: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise RigError(f"{name} is damaged (byte {error.start} is not UTF-8): {cure}.") from error
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"an object in it has the name {shown(twice)} twice")
+    return found
 
 
 def _no_number(word: str) -> NoReturn:

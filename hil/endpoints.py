@@ -1,9 +1,13 @@
-"""Endpoints: the addresses of a board's probe, serial port and meter. The rig uses every reality through them."""
+"""Endpoints: the addresses of a board's probe, serial port, meter and coverage. Every reality is used through them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
+
+from hil.command_line import CommandLine
+
+REALITIES = ("auto", "hardware", "renode", "qemu", "virtual")  # what may be asked for; auto decides
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,35 @@ class NetworkSwitch:
 Power: TypeAlias = "HubPort | SupplyOutput | NetworkSwitch"
 
 
+Verify: TypeAlias = Literal["probe", "agent", "read_back", "none"]
+
+
+@dataclass(frozen=True)
+class BoardCommands:
+    """Commands that program and reset an attached board, instead of the rig's own routes.
+
+    Attributes:
+        flash: programs an image; None if the rig's own route does.
+        reset: resets the board; None if the probe does, or nothing can.
+        timeout_s: longest time of each.
+        verify: how it is checked that the image is on the board; None: the best way that there is.
+        read_back: writes what is on the board into a file.
+    """
+
+    flash: CommandLine | None = None
+    reset: CommandLine | None = None
+    timeout_s: float = 120.0
+    verify: Verify | None = None
+    read_back: CommandLine | None = None
+
+
 @dataclass(frozen=True)
 class Endpoints:
     """The addresses of one board's debug probe, serial port and meter; each may be absent.
 
     Attributes:
         board: name in the catalogue.
-        reality: `hardware`, `renode`, `qemu` or `virtual`.
+        reality: `hardware`, `renode`, `qemu` or `virtual`; of a command, the word in rig.toml.
         probe: unique id of the probe for pyOCD (a full serial number, or `remote:host:port`).
         serial: path of the serial port, or address of one on a network (`socket://host:port`, `rfc2217://host:port`).
         serial_number: USB serial number of that port, if rig.toml names it; the port is found by it, even under
@@ -82,6 +108,10 @@ class Endpoints:
         measuring_point: where in the board's supply the meter is; None if not stated.
         ambient_c: declared ambient temperature in degrees Celsius; None if not stated.
         supply_error: largest deviation of the supply voltage, also under load, as a fraction; None if not stated.
+        process: number of the process of a stand-in, whose time deadlines are in; None for hardware.
+        coverage: `host:port` of a server that says which code the chip has executed; only the virtual board has one.
+        gdb: Unix socket of an emulator's GDB stub, by which a device under test is looked at; trials do not use it.
+        commands: that program and reset the board; None if rig.toml names none.
     """
 
     board: str
@@ -97,3 +127,7 @@ class Endpoints:
     measuring_point: str | None = None
     ambient_c: float | None = None
     supply_error: float | None = None
+    process: int | None = None
+    coverage: str | None = None
+    gdb: str | None = None
+    commands: BoardCommands | None = None

@@ -5,11 +5,19 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 NO_MEMORY = (
     "this computer gives the rig no more memory or threads: close other programs, "
     "or raise its limits (ulimit -v, ulimit -u)."
+)
+NO_WORKING_FOLDER = (
+    "the working folder was deleted, by a test or another program: let it stay, or change to another one (os.chdir)."
+)
+FOLDER_GONE = (
+    "the folder {} of the run was deleted while the run went on, by a test or another program: let nothing delete it, "
+    "and run again."
 )
 QUARANTINE = "quarantine"  # stage at which a trial on a board in quarantine is blocked (docs/lab-view.md)
 LONGEST_SHOWN = 120  # characters of a value in a message
@@ -37,7 +45,7 @@ class Blocked(RigError):
         reason: one sentence.
 
     Attributes:
-        place: labgrid place that the board is at, if it was acquired; else empty.
+        place: labgrid place that the board is at, if it was acquired, or its `id` in rig.toml; else empty.
     """
 
     def __init__(self, stage: str, reason: str) -> None:
@@ -53,6 +61,11 @@ class Blocked(RigError):
 
 class DeviceFault(RigError):
     """The device under test is wrong: it faulted, refused a valid request, or its arithmetic differs."""
+
+
+def verdict_word(error: RigError) -> Literal["fail", "blocked", "refused"]:
+    """Return the verdict of what ended with an error: it follows the type."""
+    return "fail" if isinstance(error, DeviceFault) else "blocked" if isinstance(error, Blocked) else "refused"
 
 
 def message_of(error: BaseException) -> str:
@@ -79,6 +92,20 @@ def shown(value: Any) -> str:
     except Exception:  # the `repr` of a user's object may raise anything
         return f"of type {type(value).__name__}"
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def short_path(path: Path) -> Path:
+    """Return a path for a message: relative to the working folder if it is below it, without the user's own folders."""
+    working = working_folder()
+    return path.relative_to(working) if working is not None and path.is_relative_to(working) else path
+
+
+def working_folder() -> Path | None:
+    """Return the working folder; None if it was deleted."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
 
 
 def close_matches(name: str, known: Iterable[str]) -> str:

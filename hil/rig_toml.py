@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hil import boards
+from hil.boards import Board
 from hil.bounded_read import SMALL_TEXT, read_toml
 from hil.endpoints import HubPort, Power, SupplyOutput
 from hil.errors import RigError, close_matches
 from hil.gates import Gate, nearest, parse_budgets
+from hil.plugins import use_folders
+from hil.rig_commands import CommandKeys, set_folder
+from hil.rig_ids import check_ids
 
 ANY = "any:"  # of `board`
 PORT = 20408  # of a labgrid coordinator, if nothing else is said
@@ -46,12 +51,16 @@ class PowerEntry(BaseModel):
         return None
 
 
-class BenchBoard(BaseModel):
+class BenchBoard(CommandKeys):
     """One `[[board]]` table of rig.toml."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    name: str = Field(description="board of the catalogue (`hil boards`); with the key `board`, the default is its tag")
+    name: str = Field(
+        description="board of the catalogue (`hil boards`); with the key `board`, the default is its tag; with `run`, "
+        "any name"
+    )
+    id: str | None = Field(
+        None, description="a word for this one board; each needs one if several tables have the same `name`"
+    )
     board: str | None = Field(
         None,
         description="`any:TAG`: the board is at any labgrid place with the tag `board=TAG` (docs/how-to/labgrid.md)",
@@ -62,8 +71,18 @@ class BenchBoard(BaseModel):
         description="labgrid place that the board is at (docs/how-to/labgrid.md); the keys below choose among its "
         "resources, or add to them",
     )
-    probe: str | None = Field(None, description="full USB serial number of the debug probe")
+    probe: str | None = Field(
+        None, description="full USB serial number of the debug probe, or `usb:1-2.3`: the place of one without a number"
+    )
     serial: str | None = Field(None, description="USB serial number of the serial port, or its path")
+    baud: int | None = Field(
+        None, ge=50, le=100_000_000,
+        description="rate of the serial port for firmware of your own (docs/dut.md); default: that of the catalogue",
+    )  # fmt: skip
+    elf: str | None = Field(
+        None, min_length=1,
+        description="firmware of your own for tests with hil_dut, beside rig.toml; default: the prebuilt image",
+    )  # fmt: skip
     meter: str | None = Field(None, description="VISA resource name of the power meter, or its driver's address")
     meter_model: str | None = Field(
         None, description="instrument: key of a data sheet, or path of a file of your own (default: keithley-2450)"
@@ -76,6 +95,9 @@ class BenchBoard(BaseModel):
         None, ge=0, le=0.5, strict=False, description="largest error of the supply voltage under load, as a fraction"
     )
     pack: str | None = Field(None, description="CMSIS pack with the description of the chip, beside rig.toml")
+    coverage: str | None = Field(
+        None, pattern=r"^[^\s:]+:\d+$", description="`host:port` at which a virtual board says what it has executed"
+    )
     loader: str | None = Field(None, description="number of a Teensy in its boot loader")
     power: PowerEntry | None = Field(None, description="how the rig may switch the board's power (docs/recovery.md)")
     budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of this board (docs/gates.md)")
@@ -104,11 +126,17 @@ class BenchBoard(BaseModel):
         return self.board or self.place
 
     @property
+    def title(self) -> str:
+        """The board in a message: its name, and its id if it has one."""
+        return self.name if self.id is None else f"{self.name} (board {self.id})"
+
+    @property
     def devices(self) -> dict[str, str]:
         """Identities of the devices that the board uses, by key of rig.toml; two boards may not share a device."""
         power = self.switch.device if self.switch is not None else None
         place = f"labgrid place {self.place}" if self.place is not None else None
-        used = {"place": place, "power": power, "loader": self.loader}
+        command = f"command {self.id} of {self._here}" if self.run is not None and self.id is not None else None
+        used = {"place": place, "command": command, "power": power, "loader": self.loader}
         if self.wanted_place is None:  # else the names of resources, which other places may have too
             used |= {key: getattr(self, key) for key in ("probe", "serial", "meter")}
         return {key: device for key, device in used.items() if device is not None}
@@ -163,10 +191,54 @@ class Bench(BaseModel):
     labgrid: LabgridEntry = Field(default=LabgridEntry(), description="the coordinator of labgrid's places")
     history: HistoryEntry = Field(default=HistoryEntry(), description="where the history of all runs is kept")
     lab: LabEntry = Field(default=LabEntry(), description="quarantine of boards that fail as a rig")
+    plugins: list[str] = Field(
+        default_factory=list,
+        description="folders of plugins beside rig.toml, which need not be installed (docs/how-to/plugins.md)",
+    )
 
     def find(self, name: str) -> BenchBoard | None:
-        """Return the entry of a board, None if rig.toml does not name it."""
+        """Return the entry of a board, the first of several of one kind; None if rig.toml does not name it."""
         return next((entry for entry in self.board if entry.name == name), None)
+
+    def of_kind(self, name: str) -> list[BenchBoard]:
+        """Return all entries with a name, in the order of rig.toml."""
+        return [entry for entry in self.board if entry.name == name]
+
+    def kind_of(self, name: str) -> str:
+        """Return the name of the board with an id; any other name as it is."""
+        return next((entry.name for entry in self.board if entry.id == name), name)
+
+    def asked(self, names: Sequence[str]) -> tuple[list[str], Bench]:
+        """Return the kinds of boards that are asked for, and the bench with only those of them that are.
+
+        Args:
+            names: of kinds, which ask for all boards of the kind, and ids, which ask for one.
+
+        Raises:
+            RigError: neither the catalogue nor rig.toml has such a board.
+        """
+        kinds = [self.board_of(self.kind_of(name)).name for name in names]
+        only = set(kinds) - set(names)
+        left = [entry for entry in self.board if entry.name not in only or entry.id in names]
+        return list(dict.fromkeys(kinds)), self.model_copy(update={"board": left})
+
+    def board_of(self, name: str) -> Board:
+        """Return the catalogue entry of a board, or what stands for it if rig.toml says that it is a command.
+
+        Raises RigError if neither the catalogue nor rig.toml has such a board.
+        """
+        entry = self.find(name)
+        return entry.board_of(name) if entry is not None else boards.load(name)
+
+    def is_command(self, name: str) -> bool:
+        """Return whether rig.toml says that a board is a command."""
+        entry = self.find(name)
+        return entry is not None and entry.run is not None
+
+    def firmware(self, name: str, elf: Path | None = None) -> Path | None:
+        """Return the user's firmware for a board: `elf`, else that of its table; None for the prebuilt image."""
+        entry = self.find(name)
+        return elf or (Path(entry.elf) if entry is not None and entry.elf is not None else None)
 
     def budgets_of(self, name: str) -> dict[str, list[Gate]]:
         """Return the budgets of a board: those of its table before those of `[budgets]`."""
@@ -188,31 +260,40 @@ def read_bench(path: Path) -> Bench:
         bench = Bench.model_validate(raw)
     except ValidationError as error:
         raise RigError(_explain(path, text, error)) from error
+    use_folders(path.parent.absolute() / folder for folder in bench.plugins)
     _check(path, text, bench)
     for entry in bench.board:
+        set_folder(entry, path.parent.absolute())
         if entry.pack is not None:
-            entry.pack = str(path.parent / entry.pack)
+            entry.pack = str(path.parent.absolute() / entry.pack)
+        if entry.elf is not None:
+            entry.elf = str(path.parent.absolute() / entry.elf)
         if entry.meter_model is not None and entry.meter_model.endswith(".toml"):
-            entry.meter_model = str(path.parent / entry.meter_model)
+            entry.meter_model = str(path.parent.absolute() / entry.meter_model)
     return bench
 
 
 def _check(path: Path, text: str, bench: Bench) -> None:
     owners: dict[str, str] = {}
     _check_budgets(path, text, bench.budgets, IN_FILE, None)
+    mistake = check_ids(bench.board, boards.is_known)
     for table, entry in enumerate(bench.board):
         _check_place(path, text, entry, table)
         key = "board" if entry.name == entry.tag else "name"
         place = f"{path.name}, line {_line_of(text, key, table)}, key {key}"
-        if entry.name not in boards.names() and key == "board":
+        wrong = entry.check_commands(entry.name, entry.probe is not None or entry.wanted_place is not None)
+        if wrong is not None:
+            raise RigError(f"{path.name}, line {_line_of(text, wrong[0], table)}, key {wrong[0]}: {wrong[1]}")
+        known = entry.run is not None or boards.is_known(entry.name)
+        if not known and key == "board":
             cure = 'say with name = "..." which board these places have'
             raise RigError(f"{place}: the tag {entry.tag!r} is no board of the catalogue: {cure}.")
-        if entry.name not in boards.names():
+        if not known:
             raise RigError(
                 f"{place}: no board {entry.name!r} in the catalogue: {close_matches(entry.name, boards.names())}"
             )
-        if bench.find(entry.name) is not entry:
-            raise RigError(f"{place}: the board {entry.name!r} is named twice: keep one of the two [[board]] tables.")
+        if mistake is not None and mistake[0] == table:
+            raise RigError(f"{path.name}, line {_line_of(text, mistake[1], table)}, key {mistake[1]}: {mistake[2]}")
         if entry.power is not None and entry.switch is None:
             raise RigError(
                 f"{path.name}, line {_line_of(text, 'power', table)}, key power: these keys do not go together: "
@@ -221,7 +302,7 @@ def _check(path: Path, text: str, bench: Bench) -> None:
             )
         _check_budgets(path, text, entry.budgets, f"of {entry.name} in rig.toml", table)
         for key, device in entry.devices.items():
-            if owners.setdefault(device, entry.name) != entry.name:
+            if owners.setdefault(device, entry.title) != entry.title:
                 raise RigError(
                     f"{path.name}, line {_line_of(text, key, table)}, key {key}: "
                     f"{device} is named for {owners[device]} already: a device serves one board."
@@ -256,9 +337,9 @@ def _check_budgets(path: Path, text: str, budgets: dict[str, Any], source: str, 
 
 def _explain(path: Path, text: str, error: ValidationError) -> str:
     first = error.errors()[0]
-    key = str(first["loc"][-1])
+    key = str([part for part in first["loc"] if isinstance(part, str)][-1])
     table = next((part for part in first["loc"] if isinstance(part, int)), None)
-    line = _line_of(text, "power" if "power" in first["loc"] else key, table)
+    line = _line_of(text, str(first["loc"][2]) if table is not None and len(first["loc"]) > 2 else key, table)
     if first["type"] == "extra_forbidden":
         tables: dict[str, type[BaseModel]] = {
             "board": BenchBoard, "history": HistoryEntry, "lab": LabEntry, "labgrid": LabgridEntry,

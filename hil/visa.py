@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import pyvisa
 from pyvisa import rname
-from pyvisa.resources import MessageBasedResource, TCPIPSocket
+from pyvisa.resources import MessageBasedResource, SerialInstrument, TCPIPSocket
 
 from hil.errors import Blocked, RigError
 
@@ -136,21 +136,22 @@ class VisaSession:
     ) -> np.ndarray:
         """Return the numbers of a binary block (IEEE 488.2, 8.7.9 and 8.7.10), float64[n].
 
-        `count` is the expected number of values; 0 accepts any. A block that begins with #0 on a socket needs it, since
-        nothing else gives its length. Raises `Blocked` if no block arrives, or an incomplete one.
+        `count` is the expected number of values; 0 accepts any. A block that begins with #0 has no length: it ends with
+        the message, which sockets and serial lines do not mark, so there it needs `count`. Raises `Blocked` if no block
+        arrives, or an incomplete one.
         """
         with self._blocked(query):
             resource = self._resource()
-            array: Any = np.array  # PyVISA then converts the bytes without a list
-            if isinstance(resource, TCPIPSocket):
-                data = _block_by_socket(resource, query, count * np.dtype(datatype).itemsize)
-                found = np.frombuffer(data, f"{'>' if big_endian else '<'}{datatype}").astype(np.float64)
-            else:
-                resource.write(query)
-                values: Any = resource.read_binary_values(
-                    datatype, big_endian, array, data_points=count, monitoring_interface=_Count()
-                )
-                found = np.asarray(values, np.float64)
+            resource.write(query)
+            resource.read_termination = None  # a byte of the block may equal the line terminator
+            try:
+                if isinstance(resource, (TCPIPSocket, SerialInstrument)):
+                    data = _block_by_length(resource, count * np.dtype(datatype).itemsize)
+                else:
+                    data = _block_by_end(resource)
+            finally:
+                resource.read_termination = END
+            found = np.frombuffer(data, f"{'>' if big_endian else '<'}{datatype}").astype(np.float64)
             _require_count(found, count or None)
             return found
 
@@ -162,7 +163,7 @@ class VisaSession:
                 raise ValueError(f"{answer[:20]!r} is not a block")
             start = 2 + int(answer[1])
             text = answer[start:]
-            if len(text) != int(answer[2:start]):
+            if start > 2 and len(text) != int(answer[2:start]):  # #0 has no length, and ends with the line
                 raise ValueError(f"{len(text)} of {answer[2:start]} characters arrived")
             return np.array(text.split(","), np.float64) if text else np.empty(0)
 
@@ -202,44 +203,54 @@ class VisaSession:
         except (pyvisa.Error, OSError, ValueError) as error:
             self.close()
             why = str(error).partition("\n")[0]
-            cure = "check its cable, its power and its address (rig.toml, or --meter)"
+            cure = getattr(error, "cure", "check its cable, its power and its address (rig.toml, or --meter)")
             raise Blocked(self._stage, f"the {self.name} did not take {command!r} ({why}): {cure}.") from error
 
 
-class _Count:
-    """Limits the bytes that PyVISA reads of an answer (its protocol `SupportsUpdate`)."""
+class _NoEnd(ValueError):
+    """A block without a length arrives where nothing marks the end of a message."""
 
-    def __init__(self) -> None:
-        self._bytes = 0
-
-    def update(self, count: int) -> None:
-        """Count more bytes. Raises ValueError if the answer is longer than any that a driver requests."""
-        self._bytes += count
-        if self._bytes > LONGEST_BLOCK:
-            raise ValueError(f"its answer does not end within {LONGEST_BLOCK:,} bytes")
+    cure = "name its VXI-11, HiSLIP or USB address (rig.toml, or --meter), where messages have an end"
 
 
-def _block_by_socket(resource: TCPIPSocket, query: str, unsized: int) -> bytes:
-    """Return the bytes of a block; `unsized` is their number if it begins with #0. Raises ValueError if there is none.
+def _block_by_length(resource: MessageBasedResource, unsized: int) -> bytes:
+    """Return the bytes of a block by its length; `unsized` is that of one that begins with #0, 0 if it is unknown.
 
-    PyVISA would stop at every byte of the block that equals the line terminator, at a third of the speed.
+    PyVISA would stop at every byte of the block that equals the line terminator, at a third of the speed. Raises
+    ValueError if there is no block.
     """
-    resource.write(query)
-    resource.read_termination = None
-    try:
-        head = resource.read_bytes(2)
-        if head[:1] != b"#" or not head[1:].isdigit():
-            raise ValueError(f"{head!r} does not begin a block")
-        digits = int(head[1:])
-        size = int(resource.read_bytes(digits)) if digits else unsized
-        if not 0 <= size <= LONGEST_BLOCK:
-            raise ValueError(f"a block of {size:,} bytes is longer than any that is requested")
-        data = resource.read_bytes(size + 1, chunk_size=size + 1)
-    finally:
-        resource.read_termination = END
+    digits = _digits(resource.read_bytes(2))
+    if not digits and not unsized:
+        raise _NoEnd("its block has no length, #0, and nothing on this line marks its end")
+    size = int(resource.read_bytes(digits)) if digits else unsized
+    if not 0 <= size <= LONGEST_BLOCK:
+        raise ValueError(f"a block of {size:,} bytes is longer than any that is requested")
+    data = resource.read_bytes(size + 1, chunk_size=size + 1)
     if data[-1:] != END.encode():
         raise ValueError(f"a block of {size} bytes continues after its end")
     return data[:-1]
+
+
+def _block_by_end(resource: MessageBasedResource) -> bytes:
+    """Return the bytes of a block that is a whole message. Raises ValueError if it is none, or incomplete."""
+    message = resource.read_bytes(LONGEST_BLOCK, break_on_termchar=True)
+    if len(message) == LONGEST_BLOCK:
+        raise ValueError(f"its answer does not end within {LONGEST_BLOCK:,} bytes")
+    digits = _digits(message[:2])
+    begin = 2 + digits
+    size = int(message[2:begin]) if digits else len(message) - begin - message.endswith(END.encode())
+    if message[begin + size :] not in (b"", END.encode()):
+        raise ValueError(f"a block of {size} bytes continues after its end")
+    if len(message) < begin + size:
+        raise ValueError(f"{len(message) - begin:,} of {size:,} bytes arrived")
+    return message[begin : begin + size]
+
+
+def _digits(head: bytes) -> int:
+    """Return how many digits give the length of a block; 0 for a block without a length. Raises ValueError if none."""
+    if head[:1] != b"#" or not head[1:].isdigit():
+        raise ValueError(f"{head!r} does not begin a block")
+    return int(head[1:])
 
 
 def _require_count(values: np.ndarray, count: int | None) -> None:

@@ -14,6 +14,15 @@ NEEDED = (
 )  # of the extra `test`; the modules of the extra `virtual` are skipped for by the tests that need them
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the tests of the training half where it was deleted (tools/bench_alone.sh)."""
+    if importlib.util.find_spec("hil.training") is not None:
+        return None
+    from tests.halves import needs_training
+
+    return needs_training(collection_path) or None
+
+
 def _let_children_cache_bytecode(config: pytest.Config) -> None:
     """Let the many Python programs that the tests start keep their bytecode, in the cache of pytest.
 
@@ -34,6 +43,14 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Return how many workers `-n auto` starts: one more than cores, because tests wait a quarter of their time."""
     chosen = "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ  # then xdist reads it
     return None if chosen else (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist reads the options in the same hook
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Give a file to one worker, so that its virtual board is started once, and begin with the longest files."""
+    chosen = config.option
+    if not config.getoption("board", None) and getattr(chosen, "numprocesses", None) and chosen.dist == "no":
+        chosen.dist, chosen.loadscopereorder = "loadfile", False
 
 
 def pytest_configure(config: pytest.Config) -> None:

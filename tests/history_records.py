@@ -17,18 +17,35 @@ EXAMPLE = Path(__file__).parents[1] / "reports/example/results.json"
 
 @cache
 def _example() -> list[dict[str, Any]]:
+    """Return its trials, those with an accuracy first."""
     found: list[dict[str, Any]] = json.loads(EXAMPLE.read_text())["trials"]
-    return found
+    return sorted(found, key=lambda trial: not trial["accuracy"]["n"])
 
 
 def record(number: int = 0, **fields: Any) -> TrialRecord:
-    """Return the record of a trial of the committed example, with other fields."""
-    return TrialRecord(**{**copy.deepcopy(_example()[number]), **fields})
+    """Return the record of a trial of the committed example, with other fields; a time of a step brings its cycles."""
+    changed = {**copy.deepcopy(_example()[number]), **fields}
+    if "step_time_s" in fields and "cycles" not in fields:
+        total = fields["step_time_s"] * changed["clock_hz"]
+        scale = total / changed["cycles"]["total"]
+        changed["cycles"] = {phase: round(mean * scale) for phase, mean in changed["cycles"].items()} | {
+            "total": round(total)
+        }
+    return TrialRecord(**changed)
 
 
 def energy_record() -> TrialRecord:
     """Return the record of the example's trial that measured energy and latency."""
     return next(record(number) for number, fields in enumerate(_example()) if fields["energy"])
+
+
+def steps_of(record: TrialRecord) -> pd.DataFrame:
+    """Return a table of steps that a record does not contradict: all matched, with the mean cycles, on the last digest."""
+    count = record.steps_compared
+    digest = int(record.final_digest or "0", 16)
+    right = record.signs["right"] if record.signs is not None else count
+    table = {"step": range(count), "match": True, "digest": digest, "right_sign": [n < right for n in range(count)]}
+    return pd.DataFrame(table | {f"cycles_{phase}": mean for phase, mean in record.cycles.items()})
 
 
 def run_folder(root: Path, *records: TrialRecord, end: bool = True, **facts: Any) -> Path:
@@ -37,10 +54,10 @@ def run_folder(root: Path, *records: TrialRecord, end: bool = True, **facts: Any
     run.plan(AskedTest(test=each.test, board=each.board) for each in records)
     for each in records:
         each = each.model_copy()
-        run.write_trial(each, pd.DataFrame({"step": [0]}), run.trial_folder(each.folder))
+        run.write_trial(each, steps_of(each), run.trial_folder(each.folder))
         run.end_test(
             AskedTest(test=each.test, board=each.board, verdict=each.verdict, reason=each.reason, outcome="passed")
         )
     if end:
-        run.finish()
+        run.finish(exit_code=int(any(each.verdict != "pass" for each in records)))
     return run.folder

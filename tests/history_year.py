@@ -30,9 +30,14 @@ BOARDS = 5
 
 
 def templates() -> list[TrialRows]:
-    """Return the trials of a night: those of the example on each board."""
+    """Return the trials of a night: those of the example on each board, as often as they are needed."""
     records = [TrialRecord(**fields) for fields in json.loads(EXAMPLE.read_text())["trials"]]
-    each = [trial_rows(record) for record in records[: TRIALS // BOARDS]]
+    each = []
+    for number in range(TRIALS // BOARDS):
+        turn, place = divmod(number, len(records))
+        record = records[place]
+        again = {"folder": f"{record.folder}-{turn + 1}", "seed": record.seed + turn} if turn else {}
+        each.append(trial_rows(record.model_copy(update=again)))
     found = []
     for board in boards.names()[:BOARDS]:
         for rows in each:

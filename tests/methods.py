@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hil.graph.graph import Graph
-from hil.methods import GraphMethod
-from hil.methods.deepzero import DeepZero
-from hil.methods.graph_settings import GraphSettings
-from hil.methods.int8_bp import Int8Bp
-from hil.methods.poor_mans_training import PoorMansTraining
-from hil.methods.tinytrain import TinyTrain
+from hil.training.graph.graph import Graph
+from hil.training.methods import GraphMethod
+from hil.training.methods.deepzero import DeepZero
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.int8_bp import Int8Bp
+from hil.training.methods.poor_mans_training import PoorMansTraining
+from hil.training.methods.tinytrain import TinyTrain
 
 
 def on_graph(graph: Graph, settings: GraphSettings, in_flash: bool = False) -> GraphMethod:

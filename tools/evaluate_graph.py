@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import argparse
 
-from hil.data import load
-from hil.methods import find_method
-from hil.networks import build
-from hil.reference.methods import reference_of
+from hil.training.data import load
+from hil.training.methods import find_method
+from hil.training.networks import build
+from hil.training.reference.methods import reference_of
 
 
 def main() -> None:

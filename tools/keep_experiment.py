@@ -16,9 +16,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from hil.experiments import cost_files
-from hil.experiments.choice import CHOICE_FILE
-from hil.experiments.curve import CURVE_FILE, RUN_FILE, STATE, checkpoint_path, complete, read_curve
+from hil.training.experiments import cost_files
+from hil.training.experiments.choice import CHOICE_FILE
+from hil.training.experiments.curve import CURVE_FILE, RUN_FILE, STATE, checkpoint_path, complete, read_curve
 
 RESULTS = ("results.json", "results.csv", "table.md", "table.tex", "certificates.json")
 COSTS = (cost_files.RESULTS, cost_files.PAGE)

@@ -1,13 +1,15 @@
 """Copy a recorded run for the repository: `python tools/keep_run.py reports/latest reports/example`.
 
-The copy has what the pages are rendered from: results.json, and of each trial steps.parquet and power.parquet. It also
-has results.csv and the rendered pages. It does not have logs and junit.xml, which may name the computer and its
-folders, nor plotly.js, which takes 2 MB.
+The copy has what the pages are rendered from: results.json, and of each trial steps.parquet, latency.parquet and
+power.parquet. It also has results.csv, the rendered pages, and SHA256SUMS of its own files. It does not have logs and
+junit.xml, which may name the computer and its folders, networks, trial.json, which results.json repeats, nor plotly.js
+(2 MB). `run.kept` in results.json says so.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import platform
 import re
 import shutil
@@ -16,11 +18,14 @@ from pathlib import Path
 
 from hil.errors import RigError
 from hil.record import read_run
+from hil.record.sums import sums_of, write_sums
+from hil.record.trial_writer import as_json
 from hil.report import render
 from hil.report.run_files import LIBRARY
 
-RUN_FILES = ("results.json", "results.csv")  # all text of a copy is in them; the pages repeat it
-TRIAL_FILES = ("steps.parquet", "power.parquet")
+RESULTS = "results.json"
+RUN_FILES = (RESULTS, "results.csv")  # all text of a copy is in them; the pages repeat it
+TRIAL_FILES = ("steps.parquet", "latency.parquet", "power.parquet")
 
 
 def keep(source: Path, target: Path) -> None:
@@ -40,6 +45,10 @@ def keep(source: Path, target: Path) -> None:
     for name in (*RUN_FILES, *(f"{trial.folder}/{name}" for trial in run.trials for name in TRIAL_FILES)):
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)
+    results = json.loads((source / RESULTS).read_text(encoding="utf-8"))
+    results["run"]["kept"] = True
+    (target / RESULTS).write_text(as_json(results), encoding="utf-8")
+    write_sums(target, sums_of(target, run.facts, pages=False))
     render(target)
     (target / LIBRARY).unlink(missing_ok=True)
 

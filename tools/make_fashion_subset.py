@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.data.idx import idx_bytes, read_idx
+from hil.training.data.idx import idx_bytes, read_idx
 
 TARGET = Path(__file__).resolve().parents[1] / "fixtures" / "fashion_mnist"
 ORIGINAL_SHA256 = {"train": "c59f468a", "t10k": "5b4141f0"}  # first digits, of the decompressed image files

@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from trainable import Recipe, train
 
-from hil.data import load
-from hil.networks import WEIGHTS
-from hil.networks.float_weights import write_weights
-from hil.networks.floating import FloatGraph
-from hil.networks.fqt_shapes import MBEDNETS
-from hil.networks.quantize import ranges
+from hil.training.data import load
+from hil.training.networks import WEIGHTS
+from hil.training.networks.float_weights import write_weights
+from hil.training.networks.floating import FloatGraph
+from hil.training.networks.fqt_shapes import MBEDNETS
+from hil.training.networks.quantize import ranges
 
 CALIBRATION = 1024
 AT_A_TIME = 200

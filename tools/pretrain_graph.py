@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from trainable import Recipe, train
 
-from hil.data import load
-from hil.graph.file import encode
-from hil.networks import WEIGHTS, find_network
-from hil.networks.quantize import quantize
+from hil.training.data import load
+from hil.training.graph.file import encode
+from hil.training.networks import WEIGHTS, find_network
+from hil.training.networks.quantize import quantize
 
 CALIBRATION = 1024
 RECIPES = {

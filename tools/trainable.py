@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from hil.graph.graph import Op
-from hil.networks.batch_norm import folded
-from hil.networks.floating import FloatGraph, FloatLayer
+from hil.training.graph.graph import Op
+from hil.training.networks.batch_norm import folded
+from hil.training.networks.floating import FloatGraph, FloatLayer
 
 BATCH = 128
 DECAY = 1e-4
@@ -22,7 +22,9 @@ ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "none": lambda v: v,
     "relu": torch.relu,
     "relu6": functional.relu6,
-    "hard_sigmoid": lambda v: v.clamp(0, 1),  # weights and biases are those of x / 6 + 1 / 2 (hil/networks/floating.py)
+    "hard_sigmoid": lambda v: v.clamp(
+        0, 1
+    ),  # weights and biases are those of x / 6 + 1 / 2 (hil/training/networks/floating.py)
 }
 
 

@@ -1,5 +1,5 @@
 /* The settings of a method: read from the body of `configure`, and checked against limits. The structures and the
-   tables are generated from hil/methods/methods.toml. */
+   tables are generated from hil/training/methods/methods.toml. */
 #pragma once
 
 #include "engine/common_settings.h"

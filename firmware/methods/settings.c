@@ -1,4 +1,4 @@
-/* Generated from hil/methods/methods.toml by `python -m hil.methods.generate`; edit that file. */
+/* Generated from hil/training/methods/methods.toml by `python -m hil.training.methods.generate`; edit that file. */
 #include "methods/settings.h"
 
 #include <stddef.h>

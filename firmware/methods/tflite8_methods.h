@@ -22,7 +22,7 @@ static inline bool tflite8_has_velocities(const tflite8_settings_t *settings) {
     return tflite8_goes_back(settings) && settings->momentum > 0.0f;
 }
 
-/* A setting of one byte of which a method takes one value: `only` in hil/methods/methods.toml. */
+/* A setting of one byte of which a method takes one value: `only` in hil/training/methods/methods.toml. */
 typedef struct {
     uint8_t place, value;
 } tflite8_only_t;

@@ -13,7 +13,7 @@
     FORMAT(affine8)                                                                                                    \
     /* the next format */
 
-/* The methods, one a line, in the order of the tables [loops.NAME] of hil/methods/methods.toml. */
+/* The methods, one a line, in the order of the tables [loops.NAME] of hil/training/methods/methods.toml. */
 #define METHODS(METHOD)                                                                                                \
     METHOD(poor_mans)                                                                                                  \
     METHOD(deepzero)                                                                                                   \

@@ -1,16 +1,26 @@
-"""Read the catalogue of boards: one TOML file for each board, in this folder."""
+"""Read the catalogue of boards: one TOML file for each board, in this folder or in that of a plugin."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hil.bounded_read import SMALL_TEXT, read_toml
 from hil.errors import RigError, close_matches
+from hil.plugins import Registry
 
 FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class ClockGate:
+    """The clock of a memory, off after a reset; it is on while all `bits` of the word at `address` are set."""
+
+    register: str
+    address: int
+    bits: int
 
 
 @dataclass(frozen=True)
@@ -40,9 +50,13 @@ class Identity:
 class Board:
     """A catalogue entry (docs/new-board.md describes all keys).
 
-    `stand_in` is the reality used when no board is attached. `routes` are the flash routes, the preferred one first:
-    `pyocd` (a debug probe), `halfkay` and `uf2` (USB boot loaders), `kernel` (the stand-in loads the file itself).
-    `connect_mode` and `reset_type` are pyOCD options: how it halts and how it resets the chip.
+    `stand_in` is the reality used when no board is attached: `virtual`, `qemu`, or a stand-in of a plugin. `routes` are
+    the flash routes, the preferred one first: `pyocd` (a debug probe), `halfkay` and `uf2` (USB boot loaders), `kernel`
+    (the stand-in loads the file itself), or those of plugins.
+    `clock_hz` is 0 of a command whose clock nobody has declared (`command_board`).
+    `connect_mode` and `reset_type` are pyOCD options: how it halts and how it resets the chip. `memory_gates` are the
+    clocks of memories, by their names, that are off after a reset. `ram_divided_by` is `program` if the program decides
+    which RAM answers at an address (FlexRAM), else `chip`.
     """
 
     name: str
@@ -59,12 +73,14 @@ class Board:
     stand_in: str = "virtual"
     supply_v: float = 3.3
     memory: tuple[Region, ...]
-    budget: dict[str, float]
+    budget: dict[str, float] = field(default_factory=dict)
     pyocd_target: str | None = None
     connect_mode: str = "halt"
     reset_type: str = "default"
     qemu_machine: str | None = None
     identity: Identity | None = None
+    memory_gates: dict[str, ClockGate] = field(default_factory=dict)
+    ram_divided_by: str = "chip"
 
     @property
     def room_for_data(self) -> Region | None:
@@ -72,9 +88,10 @@ class Board:
 
         It is the largest flash without its first quarter, which is reserved for the program.
         """
-        if "kernel" in self.routes:
+        regions = [region for region in self.memory if region.kind == "flash"]
+        if "kernel" in self.routes or not regions:
             return None
-        flash = max((region for region in self.memory if region.kind == "flash"), key=lambda region: region.size)
+        flash = max(regions, key=lambda region: region.size)
         return Region(flash.name, "flash", flash.start + flash.size // 4, flash.size - flash.size // 4)
 
     def sram_budget(self, variant: str, batch: int, scope: str) -> int | None:
@@ -82,54 +99,120 @@ class Board:
 
         A budget holds for batches up to `budget["batch"]` in scope `sample` (samples stream through the activations).
         """
-        if batch > self.budget["batch"] or scope != "sample":
-            return None
-        return int(self.budget.get(f"sram_bytes_{variant}", self.budget["sram_bytes"]))
+        limit = self._limit("sram_bytes", variant, batch, scope)
+        return None if limit is None else int(limit)
 
     def latency_budget_ms(self, variant: str, batch: int, scope: str) -> float | None:
         """Return the latency limit of a step on silicon in ms, None if there is none; see `sram_budget`."""
-        if batch > self.budget["batch"] or scope != "sample":
+        return self._limit("latency_ms", variant, batch, scope)
+
+    def _limit(self, figure: str, variant: str, batch: int, scope: str) -> float | None:
+        if batch > self.budget.get("batch", 0) or scope != "sample":
             return None
-        return self.budget.get(f"latency_ms_{variant}", self.budget.get("latency_ms"))
+        return self.budget.get(f"{figure}_{variant}", self.budget.get(figure))
 
 
 _CHOICES = {
     "kind": ("flash", "ram"),
-    "stand_in": ("virtual", "qemu"),
     "counter": ("none", "dwt", "systick"),
+    "ram_divided_by": ("chip", "program"),
     "connect_mode": ("halt", "pre-reset", "under-reset"),  # not `attach`: the core must be halted for flashing
     "reset_type": ("default", "hardware", "sysresetreq", "vectreset", "emulated"),
 }
 
 
-def names() -> list[str]:
-    """Return the names of all boards of the catalogue, sorted."""
-    return sorted(file.stem for file in FOLDER.glob("*.toml"))
+def _house() -> dict[str, str]:
+    return _files(FOLDER)
 
 
 @cache
+def _files(folder: Path) -> dict[str, str]:
+    return {file.stem: f"{__name__}:FOLDER" for file in sorted(folder.glob("*.toml"))}
+
+
+def _accept(name: str, folder: Any) -> Board:
+    if not isinstance(folder, Path):
+        raise RigError("a board is offered as the folder (a pathlib.Path) with its file NAME.toml")
+    return _read(name, folder)
+
+
+@cache
+def _read(name: str, folder: Path) -> Board:
+    """Return the board of the file NAME.toml in a folder.
+
+    Raises:
+        RigError: there is no such file, or it does not have the form that docs/new-board.md describes.
+    """
+    _, raw = read_toml(folder / f"{name}.toml", SMALL_TEXT, "correct the TOML syntax there")
+    _check(f"{name}.toml", raw, Board, but="name")
+    for region, facts in raw["memory"].items():
+        _check(f"{name}.toml, memory {region}", facts, Region, but="name")
+    for region, facts in raw.get("memory_gates", {}).items():
+        _check(f"{name}.toml, memory_gates {region}", facts, ClockGate)
+        if region not in raw["memory"]:
+            raise RigError(
+                f"{name}.toml, memory_gates: there is no memory {region}: {close_matches(region, raw['memory'])}"
+            )
+    if "identity" in raw:
+        _check(f"{name}.toml, [identity]", raw["identity"], Identity)
+    if raw.get("budget") and "batch" not in raw["budget"]:
+        raise RigError(f"{name}.toml, [budget]: the key batch is missing: add the largest batch that it is for.")
+    memory = tuple(Region(region, **facts) for region, facts in raw.pop("memory").items())
+    identity = Identity(**raw.pop("identity")) if "identity" in raw else None
+    gates = {region: ClockGate(**facts) for region, facts in raw.pop("memory_gates", {}).items()}
+    routes = tuple(raw.pop("routes"))
+    return Board(name=name, memory=memory, memory_gates=gates, routes=routes, identity=identity, **raw)
+
+
+def command_board(name: str, known: Board | None, core: str | None, clock_hz: int | None) -> Board:
+    """Return what stands for a board that is a command of rig.toml: a board without memory, counter and marker.
+
+    Args:
+        name: in rig.toml.
+        known: catalogue entry of this name; None without one.
+        core, clock_hz: of rig.toml; default: those of the catalogue entry.
+    """
+    return Board(
+        name=name, title=known.title if known is not None else "a command",
+        chip=known.chip if known is not None else "",
+        core=core or (known.core if known is not None else ""), fpu=known.fpu if known is not None else "",
+        clock_hz=clock_hz or (known.clock_hz if known is not None else 0), routes=("kernel",), counter="none",
+        uart="standard input and output", marker="none", stand_in="command", memory=(), budget={},
+    )  # fmt: skip
+
+
+BOARDS = Registry("boards", "the catalogue has no board", _house, _accept)
+
+
+def names() -> list[str]:
+    """Return the names of all boards of the catalogue, also of plugins, sorted. No plugin is imported."""
+    return sorted(BOARDS.names())
+
+
+def is_known(name: str) -> bool:
+    """Return whether the catalogue has a board."""
+    return name in BOARDS
+
+
 def load(name: str) -> Board:
     """Return the catalogue entry of a board.
 
     Raises:
-        RigError: the catalogue has no such board, or its file does not have the form that docs/new-board.md describes.
+        RigError: the catalogue has no such board, its plugin is broken, or its file does not have the form that
+            docs/new-board.md describes.
     """
-    if name not in names():
-        raise RigError(f"the catalogue has no board {name!r}: {close_matches(name, names())}")
-    _, raw = read_toml(FOLDER / f"{name}.toml", SMALL_TEXT, "correct the TOML syntax there")
-    _check(f"{name}.toml", raw, Board, but="name")
-    for region, facts in raw["memory"].items():
-        _check(f"{name}.toml, memory {region}", facts, Region, but="name")
-    if "identity" in raw:
-        _check(f"{name}.toml, [identity]", raw["identity"], Identity)
-    memory = tuple(Region(region, **facts) for region, facts in raw.pop("memory").items())
-    identity = Identity(**raw.pop("identity")) if "identity" in raw else None
-    return Board(name=name, memory=memory, routes=tuple(raw.pop("routes")), identity=identity, **raw)
+    return BOARDS.find(name)
+
+
+def working() -> tuple[list[Board], list[RigError]]:
+    """Return the boards that can be used, by name, and the errors of the plugins of which one cannot."""
+    found, errors = BOARDS.working()
+    return [found[name] for name in sorted(found)], errors
 
 
 def _check(place: str, raw: dict[str, Any], kind: type, but: str = "") -> None:
     """Check the keys of a table against the fields of a dataclass, except `but`, and its values against `_CHOICES`."""
-    known = {field.name: field.default is MISSING for field in fields(kind) if field.name != but}
+    known = {each.name: each.default is each.default_factory is MISSING for each in fields(kind) if each.name != but}
     for key in raw:
         if key not in known:
             raise RigError(f"{place}: unknown key {key}: {close_matches(key, known)}")

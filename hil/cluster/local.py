@@ -12,7 +12,8 @@ from hil.threads import ONE_THREAD
 
 CONFIGURATION = {
     # A step's products are small: threads within a task cost more than they gain, and the tasks already fill the cores.
-    "distributed.nanny.pre-spawn-environ": ONE_THREAD,  # Dask's own also sets a slower malloc
+    # Dask's own also sets a slower malloc. A worker is started by `multiprocessing`, which takes no other command.
+    "distributed.nanny.pre-spawn-environ": ONE_THREAD | {"PYTHONSAFEPATH": "1"},  # Python 3.11 and later
     "distributed.scheduler.http.routes": [],  # the ports are there, on loopback, and answer nothing
     "distributed.worker.http.routes": [],
     "distributed.worker.preload": [__name__],

@@ -6,8 +6,9 @@ import argparse
 import json
 from pathlib import Path
 
+from hil.arguments import output_file
 from hil.commands.listing import aligned
-from hil.report.compare import FORMATS, Comparison, compare, read_side, write_page
+from hil.report.compare import FORMATS, Comparison, compare, devices, read_side, write_page
 from hil.report.compare.sides import run_of
 from hil.report.compare.texts import HEADS, alone, figure_cells, title
 from hil.report.escapes import line
@@ -17,9 +18,14 @@ LATEST = Path("reports/latest")
 
 def main(argv: list[str]) -> int:
     """Print the comparison, and write its page if asked."""
-    text = "Compare two runs or trials: settings that differ, and figures with the uncertainty of their difference."
+    text = (
+        "Compare two runs, trials or tests of devices: settings that differ, figures with the uncertainty of their "
+        "difference, and the tensors of tests."
+    )
     parser = argparse.ArgumentParser(prog="hil compare", description=text)
-    text = "folder of a run or a trial, or selectors such as board=rp2040,variant=cls1,commit=02882664"
+    text = (
+        "folder of a run, a trial or a test of a device, or selectors such as board=rp2040,variant=cls1,commit=02882664"
+    )
     for name in ("first", "second"):
         parser.add_argument(name, metavar={"first": "A", "second": "B"}[name], help=text)
     text = "run in which selectors select (repeatable; default: that of the other side, else reports/latest)"
@@ -28,7 +34,7 @@ def main(argv: list[str]) -> int:
     how.add_argument("--json", action="store_true", help="print all figures as JSON")
     how.add_argument("--format", choices=tuple(FORMATS), help="print tables in this format (CSV has all figures)")
     text = "also write a page with the loss curves to this file"
-    parser.add_argument("--page", type=Path, default=None, metavar="FILE", help=text)
+    parser.add_argument("--page", type=output_file, default=None, metavar="FILE", help=text)
     options = parser.parse_args(argv)
     words = (options.first, options.second)
     within = options.within or [run for run in map(run_of, words) if run is not None] or [LATEST]
@@ -52,6 +58,8 @@ def _show(found: Comparison) -> None:
             [("setting", "first", "second"), *((one.name, one.first, one.second) for one in pair.settings)],
             [HEADS, *(tuple(figure_cells(row)) for row in pair.main)],
         ]
+        if pair.tensors is not None:
+            tables.append([devices.HEADS, *(tuple(row.cells) for row in pair.tensors.rows)])
         if pair.papers:
             papers = [(row.what, row.paper, row.first, row.second) for row in pair.papers]
             tables.append([("figure of a paper", "paper", "first", "second"), *papers])
@@ -59,5 +67,7 @@ def _show(found: Comparison) -> None:
             for text in aligned([[line(cell) for cell in row] for row in table]):
                 print(text)
             print()
+        if pair.tensors is not None:
+            print(f"Tensors: {line(pair.tensors.sentence)}")
     for text in filter(None, alone(found, line)):
         print(text)

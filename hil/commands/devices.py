@@ -17,16 +17,18 @@ from hil.rig.discover import attached
 from hil.rig.initial_config import tables, write_initial
 from hil.rig.labgrid_config import coordinator_table, place_tables
 from hil.rig.places import Places
-from hil.rig_toml import Bench, LabgridEntry, read_bench
+from hil.rig_toml import Bench, BenchBoard, LabgridEntry, read_bench
 
 MARKS = {"ok": "[green]ok   [/]", "wrong": "[red]wrong[/]", "note": "[yellow]note [/]"}
 
 
 def devices(path: Path, as_json: bool) -> int:
     """Print the attached devices, and how often this computer has programmed each board in rig.toml."""
-    found, counts = attached(), {named.name: cycles_of(named) for named in read_bench(path).board}
+    found, named = attached(), read_bench(path).board
     if as_json:
-        boards = [{"kind": "board", "name": name, "flash_cycles": count} for name, count in counts.items()]
+        boards = [
+            {"kind": "board", "name": each.name, **_id_of(each), "flash_cycles": cycles_of(each)} for each in named
+        ]
         print(json.dumps([*map(asdict, found), *boards], indent=1))
         return 0
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
@@ -35,14 +37,18 @@ def devices(path: Path, as_json: bool) -> int:
         console.print(_table(("kind", "name", "identity for rig.toml", "port", "plugged in at"), listed))
     else:
         print("nothing is attached: no probe, no USB serial port, no USB meter.")
-    if counts:
-        rows = [(name, str(count)) for name, count in counts.items()]
+    if named:
+        rows = [(each.title, str(cycles_of(each))) for each in named]
         print()
         console.print(_table((f"board of {path.name}", "flash cycles by this computer"), rows))
     return 0
 
 
-def _named(path: Path) -> Bench:
+def _id_of(named: BenchBoard) -> dict[str, str]:
+    return {} if named.id is None else {"id": named.id}
+
+
+def named_bench(path: Path) -> Bench:
     """Return the bench of a file; only the default rig.toml may be missing."""
     if path.name != "rig.toml" and not path.exists():
         raise RigError(
@@ -103,11 +109,13 @@ def doctor(path: Path, as_json: bool) -> int:
 
     checks = []
     console = Console(highlight=False, soft_wrap=True)
-    for check in examine(_named(path), attached()):
+    for check in examine(named_bench(path), attached()):
         checks.append(check)
         if not as_json:
-            console.print(f"{MARKS[check.state]} {check.board:12} {check.subject:14} ", end="")
+            board = check.board if check.id is None else f"{check.board} {check.id}"
+            console.print(f"{MARKS[check.state]} {board:12} {check.subject:14} ", end="")
             console.print(check.said, markup=False)
     if as_json:
-        print(json.dumps([asdict(check) for check in checks], indent=1))
+        said = [{key: value for key, value in asdict(check).items() if value is not None} for check in checks]
+        print(json.dumps(said, indent=1))
     return int(any(check.state == WRONG for check in checks))

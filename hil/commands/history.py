@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from hil.arguments import output_file
 from hil.commands.history_arguments import add_choice, add_place, choice, place
 from hil.commands.listing import aligned
 from hil.errors import RigError
@@ -154,6 +155,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quantity", action="append", default=[], metavar="PATTERN", help=text)
     parser.add_argument("--json", action="store_true", help="print JSON")
     text = "also write a page with every quantity over the nights to this file"
-    parser.add_argument("--page", type=Path, default=None, metavar="FILE", help=text)
+    parser.add_argument("--page", type=output_file, default=None, metavar="FILE", help=text)
     add_place(parser)
     return parser

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from hil.arguments import output_file
 from hil.commands.history_arguments import add_choice, add_place, choice, place
 from hil.history.export import export
 from hil.history.queries import History
@@ -15,7 +15,7 @@ KINDS = ("parquet", "csv")
 def main(argv: list[str]) -> int:
     """Write the file and return the exit code."""
     parser = argparse.ArgumentParser(prog="hil export", description="Write the history to a Parquet or CSV file.")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="file to be written")
+    parser.add_argument("--out", type=output_file, required=True, metavar="FILE", help="file to be written")
     text = "format of the file (default: csv if its name ends with .csv, else parquet)"
     parser.add_argument("--format", choices=KINDS, help=text)
     add_choice(parser)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hil.arguments import positive_count
+from hil.arguments import output_file, positive_count
 from hil.commands.history_arguments import add_place
 from hil.errors import RigError, close_matches, printable
 from hil.history.address import Address, address_of
@@ -115,7 +115,7 @@ def _table(view: LabView) -> Table:
     columns: dict[str, list[str]] = {
         "bench": [line.bench for line in view.lines],
         "board": [line.board for line in view.lines],
-        "place": [line.place for line in view.lines],
+        "board ID": [line.place for line in view.lines],
         "state": ["QUARANTINE" if line.quarantine is not None else "" for line in view.lines],
         "holder": [words.holder_words(line) for line in view.lines],
         "last verdict": [words.last_words(line, view.now) for line in view.lines],
@@ -137,7 +137,7 @@ def _table(view: LabView) -> Table:
 def _change(options: argparse.Namespace, bench: Bench, address: Address) -> int:
     """Put a board in quarantine, or release it."""
     if options.name is None:
-        raise RigError(f"hil lab {options.what} needs the name of a board or of a labgrid place: see `hil lab`.")
+        raise RigError(f"hil lab {options.what} needs the name of a board, its ID or its labgrid place: see `hil lab`.")
     if (not options.why) == (options.what == "quarantine"):
         cure = "leave --why out" if options.why else "say why"
         raise RigError(f'hil lab {options.what} NAME: {cure} (`hil lab quarantine NAME --why "its cable is broken"`).')
@@ -168,10 +168,10 @@ def _known(address: Address) -> set[BoardKey]:
 
 
 def _key(options: argparse.Namespace, bench: Bench, known: set[BoardKey]) -> BoardKey:
-    """Return the board with a name: that of a labgrid place, or that of a board of a bench.
+    """Return the board with a name: its id in rig.toml, its labgrid place, or the name of a board of a bench.
 
     Raises:
-        RigError: there is none, or it is at several places.
+        RigError: there is none, or there are several.
     """
     name = name_of(options.name)
     of = name_of(bench.history.bench if options.bench is None else options.bench)
@@ -183,10 +183,10 @@ def _key(options: argparse.Namespace, bench: Bench, known: set[BoardKey]) -> Boa
         at = f" of the bench {of!r}" if of else ""
         names = {key.place or key.board for key in known if key.place or key.bench == of}
         cure = close_matches(name, names) if names else "there is no board yet."
-        raise RigError(f"no board{at} and no labgrid place is called {name!r}: {cure}")
+        raise RigError(f"no board{at}, board ID or labgrid place is called {name!r}: {cure}")
     if len(found) > 1:
         places = ", ".join(sorted(key.place for key in found))
-        raise RigError(f"{name} is at several labgrid places: name one of them ({places}).")
+        raise RigError(f"there are several boards {name}: name one of them by its board ID ({places}).")
     return found[0]
 
 
@@ -198,7 +198,9 @@ def _parser() -> argparse.ArgumentParser:
         "trials again"
     )
     parser.add_argument("what", nargs="?", choices=("quarantine", "release"), help=text)
-    parser.add_argument("name", nargs="?", metavar="NAME", help="board of the bench, or labgrid place")
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="board of the bench, its id in rig.toml, or its labgrid place"
+    )
     parser.add_argument("--why", metavar="TEXT", help="why it is in quarantine: blocked trials say so")
     text = "bench of the board, if it is not that of rig.toml"
     parser.add_argument("--bench", metavar="NAME", default=None, help=text)
@@ -206,6 +208,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--nights", type=positive_count, default=NIGHTS, metavar="N", help=text)
     parser.add_argument("--json", action="store_true", help="print JSON")
     text = "also write a page to this file"
-    parser.add_argument("--page", type=Path, default=None, metavar="FILE", help=text)
+    parser.add_argument("--page", type=output_file, default=None, metavar="FILE", help=text)
     add_place(parser)
     return parser

@@ -5,48 +5,51 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 
 from hil import __version__
 from hil.arguments import add_rig, add_workers, positive_count
 from hil.benchmarks.lab.options import add_options as add_lab_options
+from hil.clients import BENCHMARKS, COMMANDS, registered
 from hil.errors import RigError
 
-COMMANDS = {  # in the order of `hil --help`
+OWN = {  # the commands of the bench, in the order of `hil --help`
     "boards": "list the boards of the catalogue",
-    "methods": "list the training methods with their variants, settings and networks",
-    "networks": "list the networks with their sizes and the boards that they fit",
-    "network": "networks of your own: hil network import|export|fetch|convert",
+    "agent": "write the agent as a library for firmware of your own: hil agent --copy DIR",
+    "plugins": "list what packages and folders of rig.toml add: boards, flash routes, meters and others",
+    "new": "write a small package of your own, with a test that passes: hil new board|meter|method|engine NAME",
     "bench-server": "run the virtual board and print its endpoints",
     "bench": "run the benchmarks",
-    "campaign": "run trials of several days that survive interruptions: hil campaign start|status|resume|stop",
-    "weights": "copy weights between a file and the flash of a board: hil weights save|load",
-    "data": "download full data sets: hil data fetch NAME; the card of any, your own too: hil data card NAME",
-    "experiment": "train the table of a paper and certify it on the board: hil experiment NAME",
-    "matrix": "show which method is bit-exact on which network and board",
     "measure": "measure the energy between two edges of a pin, for any firmware",
     "power": "watch the power of a board in the terminal or on a page, or export a recorded trace",
     "tail": "follow a running session: boards, rate, loss, power, and the time left",
-    "mlperf-tiny": "prepare a board for the runner of MLPerf Tiny",
     "devices": "list attached probes, ports, meters and boot loaders, and the flash cycles of the boards in rig.toml",
     "init": "write a first rig.toml from the attached devices, or fill in an empty one",
     "doctor": "check every device that rig.toml names, and print how to fix what is wrong",
     "compare": "compare two runs or trials, with uncertainty: hil compare A B",
+    "coverage": "show which source lines of the firmware the trials of a run reached: hil coverage [RUN]",
     "report": "render the report of a recorded run again",
     "summary": "print a recorded run in brief: for mail, chat, forges and Allure",
+    "verify": "check that a recorded run or a pack does not contradict itself, and compute its steps again",
+    "sign": "sign the record of a run: hil sign RUN --key FILE",
+    "pack": "write one file with a run and all that others need to check and repeat it",
     "history": "list the quantities of all nights: hil history; make the history again: hil history rebuild",
     "lab": "show the boards of a lab: holder, health, queue, time left; quarantine: hil lab quarantine|release NAME",
     "export": "write the history to a Parquet or CSV file",
     "import": "read the runs of another bench into the history",
+}
+BENCHMARKS_HERE = {  # what `hil bench` measures
+    "energy": "coverage of the energy intervals",
+    "stream": "ten minutes at 100 kS/s",
+    "lab": "a night of 1,000 boards in virtual time",
 }
 PARSED_HERE = ("bench", "devices", "init", "doctor", "report")
 # The module of any other command parses the rest of the command line: its `main(arguments)` returns the exit code. By
 # default it is the module of this folder with the command's name.
 MODULES = {
     "bench-server": "hil.standins.virtual.__main__",
-    "data": "hil.data.command",
-    "experiment": "hil.experiments",
     "export": "hil.commands.history_export",
     "import": "hil.commands.history_import",
 }
@@ -90,16 +93,18 @@ def _run_command(argv: list[str] | None) -> int:
     parser = argparse.ArgumentParser(prog="hil", description="trainrig: commands besides `pytest --board=NAME`.")
     parser.add_argument("--version", action="version", version=f"trainrig {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True)
+    clients = _of_clients(COMMANDS, OWN)
     parsers = {
         name: subparsers.add_parser(
             name, help=text, description=f"{text[0].upper()}{text[1:]}.", add_help=name in PARSED_HERE
         )
-        for name, text in COMMANDS.items()
+        for name, text in (OWN | _helps(clients)).items()
     }
     _add_options(parsers)
     options, rest = parser.parse_known_args(argv)
     if options.command not in PARSED_HERE:
-        module = MODULES.get(options.command, f"hil.commands.{options.command.replace('-', '_')}")
+        own = MODULES.get(options.command, f"hil.commands.{options.command.replace('-', '_')}")
+        module, _ = clients.get(options.command, (own, ""))
         code: int = import_module(module).main(rest)
         return code
     if rest:
@@ -107,13 +112,39 @@ def _run_command(argv: list[str] | None) -> int:
     return _run_here(options)
 
 
+def commands() -> dict[str, str]:
+    """Return the help of every command by its name: those of the bench, then those of its clients."""
+    return OWN | _helps(_of_clients(COMMANDS, OWN))
+
+
+def _helps(entries: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    return {name: text for name, (_, text) in entries.items()}
+
+
+def _of_clients(group: str, taken: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return module and help of what clients add under names of their own; say what cannot be added."""
+    found: dict[str, tuple[str, str]] = {}
+    for client in registered(group):
+        if client.error is not None:
+            print(f"hil: {client.error}", file=sys.stderr)
+            continue
+        for name, entry in client.value.items():
+            if name in found or name in taken:
+                print(
+                    f"hil: the client {client.name} adds {name!r}, which there is already: rename it.", file=sys.stderr
+                )
+            else:
+                found[name] = entry
+    return found
+
+
 def _add_options(parsers: dict[str, argparse.ArgumentParser]) -> None:
     """Add the options of the commands that are parsed here."""
     bench, report = parsers["bench"], parsers["report"]
+    kinds = BENCHMARKS_HERE | _helps(_of_clients(BENCHMARKS, BENCHMARKS_HERE))
     bench.add_argument(
-        "what", nargs="?", choices=("rig", "kernels", "energy", "stream", "lab"), default="rig",
-        help="rig: steps, link and start-up rates (default); kernels: instructions of every kernel; energy: coverage "
-        "of the energy intervals; stream: ten minutes at 100 kS/s; lab: a night of 1,000 boards in virtual time",
+        "what", nargs="?", choices=tuple(kinds), default="rig" if "rig" in kinds else "energy",
+        help="; ".join(f"{name}: {text}" for name, text in kinds.items()) + " (default: %(default)s)",
     )  # fmt: skip
     text = "energy: trials in each row (default: 100); lab: trials of a night (default: 100000)"
     bench.add_argument("--trials", type=positive_count, metavar="N", help=text)
@@ -137,20 +168,7 @@ def _add_options(parsers: dict[str, argparse.ArgumentParser]) -> None:
 def _run_here(options: argparse.Namespace) -> int:
     """Run `bench`, `devices`, `init`, `doctor` or `report`."""
     if options.command == "bench":
-        if options.what == "lab":
-            from hil.benchmarks.lab.command import main as lab
-
-            return lab(options)
-        from hil.benchmarks import energy, kernels, rig, stream
-
-        if options.what == "energy":
-            from hil.cluster.options import workers_of
-
-            with workers_of(options, lambda line: print(line, file=sys.stderr)) as workers:
-                return energy.main(options.meter, options.trials or ENERGY_TRIALS, options.json, workers)
-        if options.what == "rig":
-            return rig.main(options.board, options.json)
-        return (kernels if options.what == "kernels" else stream).main(options.json)
+        return _run_benchmark(options)
     if options.command == "report":
         from hil.report import render, render_single
 
@@ -163,6 +181,26 @@ def _run_here(options: argparse.Namespace) -> int:
             return devices.init_from_places(options.rig, options.labgrid)
         return devices.init(options.rig)
     return (devices.devices if options.command == "devices" else devices.doctor)(options.rig, options.json)
+
+
+def _run_benchmark(options: argparse.Namespace) -> int:
+    clients = _of_clients(BENCHMARKS, BENCHMARKS_HERE)
+    if options.what in clients:
+        code: int = import_module(clients[options.what][0]).main(options)
+        return code
+    if options.what == "lab":
+        from hil.benchmarks.lab.command import main as lab
+
+        return lab(options)
+    if options.what == "stream":
+        from hil.benchmarks import stream
+
+        return stream.main(options.json)
+    from hil.benchmarks import energy
+    from hil.cluster.options import workers_of
+
+    with workers_of(options, lambda line: print(line, file=sys.stderr)) as workers:
+        return energy.main(options.meter, options.trials or ENERGY_TRIALS, options.json, workers)
 
 
 if __name__ == "__main__":

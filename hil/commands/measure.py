@@ -7,6 +7,7 @@ and of the edges.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import sys
@@ -19,21 +20,24 @@ from typing import Any
 
 import numpy as np
 
-from hil.arguments import positive_count
+from hil.arguments import output_folder, positive_count
 from hil.commands.measure_arguments import MODEL, VOLT, add_meter, celsius, not_negative, positive, share, supply
 from hil.energy.capture import Capture
 from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import DataSheet
 from hil.energy.edge_check import WrongEdges, checked_edges
 from hil.energy.interval_figures import COVERAGE, evaluate
-from hil.errors import RigError
+from hil.energy.marker_interval import MarkerInterval
+from hil.errors import RigError, message_of
 from hil.meters import manual_readings
-from hil.meters.csv_columns import ENERGY_J, TIME_S, column_meanings
+from hil.meters.csv_columns import column_meanings
 from hil.meters.csv_file import read_csv
+from hil.meters.csv_units import ENERGY_J, TIME_S
 from hil.meters.measured_window import DEADLINE_S, MOST_TRIES, take
 from hil.meters.meter import Host
 from hil.meters.open import open_meter
-from hil.record.interval_trace import record_interval, writing_to
+from hil.number_text import number
+from hil.record.interval_trace import TRACE, record_interval, writing_to
 
 USB_VOLT = 5.0  # default supply voltage of a meter that is read by hand
 NUMBERS = {  # options: check of the value, its unit, and help
@@ -53,6 +57,7 @@ NUMBERS = {  # options: check of the value, its unit, and help
 }
 
 
+@np.errstate(over="ignore", invalid="ignore")  # numbers that are too large are refused in one sentence
 def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
     """Run the command and return its exit code."""
     parser = _parser()
@@ -74,12 +79,33 @@ def main(argv: list[str], ask: Callable[[str], str] = input) -> int:
         capture, sheet = _typed(options, ask) if options.typed else _from_file(options)
         identity = sheet.identity
         taken = record([capture], {"name": sheet.name, "identity": identity, "data_sheet": sheet.key})
-    result = evaluate(taken, sheet, identity, options.steps, Conditions(options.supply_error, options.ambient))
+    try:
+        result = _figures(taken, sheet, identity, options)
+    except RigError:
+        if not options.model:  # the file has the readings still; those of a meter cannot be measured again
+            (folder / TRACE).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # other files are in it
+                folder.rmdir()
+        raise
     # Print before writing: the window cannot be measured again.
     print(json.dumps(result, indent=1) if options.json else _as_text(result, folder))
     with writing_to(folder):
         (folder / "measure.json").write_text(json.dumps(result, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return 0
+
+
+def _figures(taken: MarkerInterval, sheet: DataSheet, identity: str, options: argparse.Namespace) -> dict[str, Any]:
+    conditions = Conditions(options.supply_error, options.ambient)
+    try:
+        result = evaluate(taken, sheet, identity, options.steps, conditions)
+        json.dumps(result, allow_nan=False)
+    except (ArithmeticError, ValueError) as error:
+        volt = "" if options.volt is None else f" --volt {options.volt:g},"
+        raise RigError(
+            f"the energy or its uncertainty is outside the range of numbers ({message_of(error)}): "
+            f"check{volt} --steps, --accuracy and the units of the readings."
+        ) from error
+    return result
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -100,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     text = "the energy is divided by this number (default: 1)"
     parser.add_argument("--steps", type=positive_count, default=1, help=text)
     text = "folder for trace and JSON (default: measure-<time>)"
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help=text)
+    parser.add_argument("--out", type=output_folder, metavar="FOLDER", help=text)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(interval=0.001, window=10.0)
     return parser
@@ -186,7 +212,7 @@ def _typed_number(ask: Callable[[str], str], prompt: str, units: dict[str, float
 def _accuracy(options: argparse.Namespace) -> manual_readings.Accuracy:
     try:
         of_reading, _, amperes = options.accuracy.partition(",")
-        return manual_readings.Accuracy(float(of_reading), float(amperes or 0))
+        return manual_readings.Accuracy(number(of_reading), number(amperes or "0"))
     except ValueError:
         raise RigError(
             f"--accuracy {options.accuracy!r} is not an accuracy: readings by hand need one, such as 0.01 or "

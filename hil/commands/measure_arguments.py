@@ -6,16 +6,20 @@ import argparse
 import math
 
 from hil.energy.data_sheet import load_data_sheet
+from hil.energy.meter_kind import METERS
 from hil.errors import RigError
-from hil.meters.open import MODELS
+from hil.number_text import number
 
-MODEL = f"meter, by the name of its data sheet ({', '.join(MODELS)}) or the path of your own data sheet"
+MODEL = (
+    f"meter, by the name of its data sheet ({', '.join(METERS.house_names())}), of a plugin, or the path of your own "
+    "data sheet"
+)
 VOLT = 3.3  # default supply voltage
 
 
 def positive(text: str) -> float:
     """Return a positive number, for argparse."""
-    value = float(text)
+    value = number(text)
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return value
@@ -23,7 +27,7 @@ def positive(text: str) -> float:
 
 def not_negative(text: str) -> float:
     """Return a number that is not negative, for argparse."""
-    return 0.0 if float(text) == 0 else positive(text)
+    return 0.0 if number(text) == 0 else positive(text)
 
 
 def share(text: str) -> float:
@@ -36,7 +40,7 @@ def share(text: str) -> float:
 
 def celsius(text: str) -> float:
     """Return the temperature of a room in degrees Celsius, for argparse."""
-    value = float(text)
+    value = number(text)
     if not -40 <= value <= 85:
         raise argparse.ArgumentTypeError(f"{text} is not from -40 to 85 degrees Celsius")
     return value

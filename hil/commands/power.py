@@ -20,6 +20,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from hil.arguments import output_file
 from hil.commands.measure_arguments import MODEL, VOLT, add_meter, positive, supply
 from hil.commands.power_server import PageServer
 from hil.energy.current_ranges import FULL
@@ -27,6 +28,7 @@ from hil.energy.live_trace import LiveTrace
 from hil.energy.provenance import provenance_of
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.open import open_meter
+from hil.number_text import whole_number
 
 CELLS = " ▁▂▃▄▅▆▇█"
 WIDTH = 60
@@ -221,11 +223,11 @@ def _parser() -> argparse.ArgumentParser:
     text = (
         "also draw on a page in the browser, on this computer only, and save it at the end (default: power-<time>.html)"
     )
-    parser.add_argument("--page", type=Path, nargs="?", const=Path(), metavar="FILE", help=text)
+    parser.add_argument("--page", type=output_file, nargs="?", const=Path(), metavar="FILE", help=text)
     text = "for --export: file to write; it ends with .csv, .parquet, .jls or .ppk2 (repeatable)"
-    parser.add_argument("--to", type=Path, action="append", default=[], metavar="FILE", help=text)
+    parser.add_argument("--to", type=output_file, action="append", default=[], metavar="FILE", help=text)
     parser.add_argument(
-        "--window", type=int, default=0, metavar="N", help="for --export: number of the window (default: 0)"
+        "--window", type=whole_number, default=0, metavar="N", help="for --export: number of the window (default: 0)"
     )
     return parser
 
@@ -237,6 +239,8 @@ def main(argv: list[str]) -> int:
     if options.export is not None:
         if not options.to:
             parser.error("--export needs a file to write: name it with --to, such as --to power.csv")
+        if len({path.resolve() for path in options.to}) < len(options.to):
+            parser.error("--to names one file twice: give each a name of its own")
         return _export(options.export, options.to, options.window)
     if not options.model:
         parser.error("--watch needs a meter: name it with --model")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hil.history.keeper import Keeper
-from hil.rig import Rig
+from hil.rig import Rig, check_known
 from hil.rig_toml import read_bench
 
 
@@ -21,6 +21,7 @@ def rig_of(rig_toml: Path, folder: Path | None = None, reality: str = "auto", wa
         folder, reality, wait_s: of `hil.rig.Rig`.
     """
     bench = read_bench(rig_toml)
+    check_known(reality)
     with Keeper.of(bench) as keeper, Rig(bench, folder, reality, wait_s, keeper) as rig:
         try:
             yield rig

@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from hil.arguments import output_file, output_folder
 from hil.errors import RigError
 from hil.record import Run, read_run, write_atomic
 
@@ -17,7 +18,13 @@ RESULTS = Path("allure-results")  # Allure's own name for the folder
 
 def main(arguments: list[str]) -> int:
     """Print the summary of a run, or write it to a file; return the exit code, which does not depend on the run."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.out is not None:
+        try:
+            options.out = (output_folder if options.format == "allure" else output_file)(options.out)
+        except argparse.ArgumentTypeError as error:
+            parser.error(f"argument --out: {error}")
     run = read_run(options.run)
     if options.webhook is not None:
         _send(run, options.webhook, options.link)
@@ -42,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help=text)
     text = "write to this file instead of standard output; of allure, the folder (default: allure-results)"
-    parser.add_argument("--out", type=Path, metavar="PATH", help=text)
+    parser.add_argument("--out", metavar="PATH", help=text)
     parser.add_argument("--link", default="", metavar="URL", help="address of the report, for text, gitlab and webhook")
     text = "also send the ten lines to the webhook of a chat; if that fails, warn and go on"
     parser.add_argument("--webhook", metavar="URL", help=text)

@@ -1,1 +1,3 @@
 """Energy from readings of a meter: windows, phases, uncertainty budget and checks."""
+
+MLPERF_TINY = "mlperf-tiny"  # rules of energy windows (docs/energy.md)

@@ -12,6 +12,10 @@ from hil.energy.current_ranges import peak_current
 from hil.energy.window import SWING, current_of, edges_of
 
 ALONE = 3.0  # times the larger neighbour: a spike, or a burst within one reading
+ROW, FEWEST_ROWS = 16, 10  # readings whose mean is compared, and how many times as many are needed
+SHORTEST_ROW = 8  # readings that are reported; fewer are spikes or bursts
+FAR = 8.0  # median deviations of such means: 5.4 standard deviations of normal ones
+MOST_SHIFTED = 0.25  # of the work: if more is at another level, that is how the board works
 RARE = 0.02  # of all readings: if more stand out, that is how the board works
 
 
@@ -66,6 +70,32 @@ def count_isolated(current_a: np.ndarray) -> int:
     return int(np.sum(size[1:-1] > ALONE * np.maximum(size[:-2], size[2:])))
 
 
+def shifted_stretch(current_a: np.ndarray) -> tuple[int, float]:
+    """Return how many readings in a row are at another level than all others, and by how much; (0, 0.0) for none.
+
+    Means over `ROW` readings are compared with their median. A board that repeats its steps spreads these means evenly,
+    so that they stay within a few of their median deviations. A rare level far beyond is the meter's, or a phase that
+    comes once: which of the two, the readings do not show.
+
+    Args:
+        current_a: float64[n] amperes, readings within the work, in order.
+    """
+    if len(current_a) < FEWEST_ROWS * ROW:
+        return 0, 0.0
+    means = np.convolve(current_a, np.full(ROW, 1 / ROW), "valid")
+    off = means - np.median(means)
+    spread = float(np.median(np.abs(off)))
+    beyond = np.abs(off) > FAR * spread
+    if not spread or not beyond.any() or np.mean(beyond) > MOST_SHIFTED:
+        return 0, 0.0
+    borders = np.flatnonzero(np.diff(np.concatenate([[False], beyond, [False]]).astype(np.int8)))
+    lengths = borders[1::2] - borders[::2]
+    longest = int(np.argmax(lengths))
+    row = int(lengths[longest]) - ROW + 1  # each of its readings is in ROW means
+    inside = off[borders[2 * longest] : borders[2 * longest + 1]]
+    return (row, float(inside[np.argmax(np.abs(inside))])) if row >= SHORTEST_ROW else (0, 0.0)
+
+
 def swing_flags(captures: Sequence[Capture], fast: Fast | None) -> list[str]:
     """Return what the readings do not show of the current, one sentence each.
 
@@ -83,6 +113,12 @@ def swing_flags(captures: Sequence[Capture], fast: Fast | None) -> list[str]:
         )
     slow = captures[0]
     work = [fast_of(one).current_a for one in captures]
+    row, by_a = max((shifted_stretch(one) for one in work), key=lambda found: found[0])
+    if row:
+        found.append(
+            f"about {row} readings in a row are {1000 * abs(by_a):.2g} mA {'above' if by_a > 0 else 'below'} the "
+            "others: a fault of the meter, or work of the board that is not that of the other steps."
+        )
     rough = max(map(roughness, work)) if fast is None else roughness(fast.current_a)
     if fast is None:
         if slow.aperture_s:

@@ -60,6 +60,11 @@ class Capture:
         ends_s: float64[n], end of each aperture if their lengths differ (differences of a counter); else None.
         renewed_s: time between two new readings of an instrument that repeats its last one; 0 if every reading is new.
         notes: reservations about these readings, one sentence each; they become flags of the result.
+        unseen_s: limit of the error of the time between the edges from samples that were lost without a trace in the
+            meter's count, by the host's clock (hil/meters/arrivals.py).
+        smoothed_j: energy between the edges that the meter's smoothing may have taken off or added, in joules: a limit.
+        resolution_j: standard uncertainty of the energy between the edges from the resolution of written numbers, in
+            joules; 0 if it is in the meter's data sheet.
         request: by which the host asked for the window; None if the window was not asked for.
     """
 
@@ -78,6 +83,9 @@ class Capture:
     renewed_s: float = 0.0
     notes: tuple[str, ...] = ()
     request: Request | None = None
+    unseen_s: float = 0.0
+    smoothed_j: float = 0.0
+    resolution_j: float = 0.0
 
     def noted(self, sentence: str) -> Capture:
         """Return the capture with a sentence added to its notes, unless it is there already."""
@@ -100,6 +108,8 @@ def joined(pieces: Sequence[Capture]) -> Capture:
         **arrays,
         edges=tuple(edge for piece in pieces for edge in piece.edges),
         lost=None if None in lost else sum(one or 0 for one in lost),
+        unseen_s=sum(piece.unseen_s for piece in pieces),
+        smoothed_j=sum(piece.smoothed_j for piece in pieces),
         ends_s=None
         if first.ends_s is None
         else np.concatenate([piece.ends_s for piece in pieces if piece.ends_s is not None]),
@@ -114,5 +124,7 @@ def tail(capture: Capture, readings: int) -> Capture:
         capture,
         **{name: getattr(capture, name)[kept].copy() for name in ARRAYS},
         edges=(),
+        unseen_s=0.0,
+        smoothed_j=0.0,
         ends_s=None if capture.ends_s is None else capture.ends_s[kept].copy(),
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from hil.bounded_read import SMALL_TEXT, packaged_toml, read_toml
 from hil.dataclass_json import rebuilt
+from hil.energy.meter_kind import METERS
 from hil.errors import RigError, close_matches
 
 FOLDER = Path(__file__).parents[1] / "meters" / "data_sheets"  # next to the drivers
@@ -42,7 +43,7 @@ class CurrentRange:
     @property
     def burden_ohm(self) -> float:
         """Largest resistance between supply and board."""
-        return self.burden_v / self.amperes
+        return self.burden_v / self.amperes if self.burden_v else 0.0  # readings by hand may all be 0 A
 
     @property
     def burden_share(self) -> float:
@@ -113,24 +114,31 @@ class DataSheet:
 
 
 def known_meters() -> list[str]:
-    """Return the keys of all data sheets."""
-    return sorted(file.stem for file in FOLDER.glob(f"*{SUFFIX}"))
+    """Return the keys of all data sheets, also of plugins; of some of this package's meters there is no driver."""
+    return sorted({*(file.stem for file in FOLDER.glob(f"*{SUFFIX}")), *METERS.names()})
 
 
 def load_data_sheet(key: str) -> DataSheet:
     """Return the data sheet of a meter by its key, or a user's own by its path, which ends with `.toml`.
 
     Raises:
-        RigError: there is no such data sheet, or the file is not one.
+        RigError: there is no such data sheet, its plugin is broken, or the file is not one.
     """
     if key.endswith(SUFFIX):
         path, cure = Path(key), "write one like hil/meters/data_sheets/polled-scpi.toml"
         return _read(path.stem, read_toml(path, SMALL_TEXT, cure)[1], str(path), cure)
-    known = known_meters()
-    if key not in known:
-        raise RigError(f"there is no data sheet of a meter {key!r}: {close_matches(key, known)}")
     sheet = FOLDER / f"{key}{SUFFIX}"
-    return _read(key, packaged_toml(sheet), sheet.name, "install trainrig again")
+    if is_own(key):
+        return _read(key, packaged_toml(sheet), sheet.name, "install trainrig again")
+    if key not in METERS:
+        raise RigError(f"there is no data sheet of a meter {key!r}: {close_matches(key, known_meters())}")
+    sheet, cure = METERS.find(key).sheets / sheet.name, "correct it, as docs/new-meter.md says"
+    return _read(key, read_toml(sheet, SMALL_TEXT, cure)[1], str(sheet), cure)
+
+
+def is_own(key: str) -> bool:
+    """Return whether this package has the data sheet of a meter."""
+    return any(file.stem == key for file in FOLDER.glob(f"*{SUFFIX}"))
 
 
 def _read(key: str, raw: dict[str, Any], name: str, cure: str) -> DataSheet:

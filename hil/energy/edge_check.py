@@ -7,6 +7,7 @@ draws another power between them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,11 @@ DIFFERS = 0.25  # of the rise from sleep to work: if the two sleeps differ by mo
 FEWEST = 4  # readings of each sleep and of the work that are needed for the check
 UNCHECKED = (
     "the power does not show where the work begins and ends: the marker's edges could not be checked against it."
+)
+
+BELOW = (
+    "the power between the edges is below that outside: if the marker is low while the board works, this is the rest "
+    "between two windows."
 )
 
 
@@ -43,7 +49,7 @@ def check_changes(levels: list[bool]) -> None:
         listed = ", ".join("up" if level else "down" for level in levels[:6]) + ", ..." * (len(levels) > 6)
         raise WrongEdges(
             f"the marker changed {len(levels)} times in one window ({listed}), not up and down: "
-            "check the marker pin for bounce or a loose wire"
+            "check the marker pin for bounce, a loose wire, or a level that is low while the board works"
         )
 
 
@@ -61,8 +67,10 @@ def checked_edges(capture: Capture, idle_s: float) -> Capture:
     """
     up, down = capture.edges
     rise_w, noise_w = _same_sleep(capture, idle_s)
-    if not rise_w > NOISE * noise_w:
+    if not abs(rise_w) > NOISE * noise_w:
         return capture.noted(UNCHECKED)
+    if rise_w < 0:
+        capture = capture.noted(BELOW)
     reach = SLEEP_USED * idle_s
     near = (capture.t_s >= up.t_s - up.half_s - reach) & (
         capture.t_s + capture.aperture_s <= down.t_s + down.half_s + reach
@@ -89,7 +97,7 @@ def _better(edge: Edge, power: Edge, slack: float) -> Edge:
 
 
 def _same_sleep(capture: Capture, idle_s: float) -> tuple[float, float]:
-    """Return the rise from sleep to work in watts (absolute), and its standard uncertainty.
+    """Return the change from sleep to work in watts, negative if work draws less, and its standard uncertainty.
 
     Raises:
         WrongEdges: the power after the second edge differs from that before the first one.
@@ -113,4 +121,4 @@ def _same_sleep(capture: Capture, idle_s: float) -> tuple[float, float]:
             f"{second:.4g} W after the second, so an edge is wrong or the board did not sleep on both sides: "
             "check the marker pin for bounce, or let the board sleep"
         )
-    return rise, uncertain
+    return math.copysign(rise, abs(between) - abs(first + second) / 2), uncertain

@@ -52,7 +52,10 @@ def evaluate(
         flags.append(f"of the {sheet.name}'s data sheet is unverified: {'; '.join(sheet.unverified)}.")
     u = combined(parts)
     u_time = math.hypot(
-        rectangular(found.begin.half_s), rectangular(found.end.half_s), rectangular(sheet.timebase) * found.duration_s
+        rectangular(found.begin.half_s),
+        rectangular(found.end.half_s),
+        rectangular(sheet.timebase) * found.duration_s,
+        rectangular(found.unseen_s),
     )
     u_power = combined([one for one in parts if one.source != TIME_BASE]) / found.duration_s
 

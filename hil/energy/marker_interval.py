@@ -15,12 +15,13 @@ from hil.energy.conditions import Conditions, rows
 from hil.energy.current_ranges import peak_current
 from hil.energy.data_sheet import DataSheet
 from hil.energy.integration import cells, integral
-from hil.energy.uncertainty import Contribution, rectangular
+from hil.energy.uncertainty import SMOOTHING, Contribution, rectangular
 from hil.energy.window import SWING, current_of
 from hil.errors import Blocked
 
 HELD = 16  # readings kept from the last piece: for the bound between two pieces, and for both sides of an edge
 EXACT = Conditions(supply_error=0.0)
+RESOLUTION = "resolution of the numbers"
 NEAR_EDGE = 2  # intervals on each side of an edge that are searched for its step of power
 
 
@@ -42,6 +43,7 @@ class MarkerInterval:
         changes: number of changes of the marker; the first two are the edges.
         notes: reservations about the readings, one sentence each.
         peak_a: largest current of any reading, between the edges or outside.
+        unseen_s, smoothed_j, resolution_j: as in Capture, of the whole capture.
     """
 
     begin: Edge
@@ -61,6 +63,9 @@ class MarkerInterval:
     changes: int
     notes: tuple[str, ...] = ()
     peak_a: float = 0.0
+    unseen_s: float = 0.0
+    smoothed_j: float = 0.0
+    resolution_j: float = 0.0
 
     @property
     def duration_s(self) -> float:
@@ -82,6 +87,7 @@ class IntervalSums:
         self._energy = self._charge = self._square = self._volts = 0.0
         self._notes: dict[str, None] = {}
         self._readings, self._peak_a = 0, 0.0
+        self._unseen_s = self._smoothed_j = self._resolution_j = 0.0
         self._lost: int | None = 0
         self._lowest, self._highest = math.inf, -math.inf
         # For each edge, the lowest and highest power near it in each piece.
@@ -93,6 +99,9 @@ class IntervalSums:
             raise ValueError("an edge came after readings that lie after it")
         self._edges += piece.edges
         self._lost = None if self._lost is None or piece.lost is None else self._lost + piece.lost
+        self._unseen_s += piece.unseen_s
+        self._smoothed_j += piece.smoothed_j
+        self._resolution_j += piece.resolution_j
         self._notes |= dict.fromkeys(piece.notes)
         if not len(piece.t_s):
             return
@@ -136,7 +145,7 @@ class IntervalSums:
             begin, end, self._energy, self._charge, self._volts / self._readings if self._readings else math.nan,
             self._square, self._lowest, self._highest, self._readings, (steps[0], steps[1]), last.aperture_s,
             last.range_a, self._lost, last.synchronisation, len(self._edges), tuple(self._notes),
-            self._peak_a,
+            self._peak_a, self._unseen_s, self._smoothed_j, self._resolution_j,
         )  # fmt: skip
 
     def _integrate(self, seen: Capture, reach_s: float) -> None:
@@ -204,6 +213,8 @@ def interval_budget(
     edges = [
         rectangular(edge.half_s) * step for edge, step in zip((found.begin, found.end), found.steps_w, strict=True)
     ]
+    highest = max(abs(found.lowest_w), abs(found.highest_w))
+    unseen = Contribution("samples lost by the host's clock", "B", rectangular(found.unseen_s * highest))
     return [
         Contribution("current gain", "B", rectangular(used.gain) * e),
         Contribution("current offset", "B", rectangular(used.offset_a) * volt * t),
@@ -216,4 +227,7 @@ def interval_budget(
         *rows(conditions, sheet, e, e, voltage_read=voltage_read),
         Contribution(f"burden voltage, {used.burden_share:.0%} of the largest taken off", "B", rectangular(unknown)),
         Contribution("both edges", "B", math.hypot(*edges)),
+        *([unseen] if found.unseen_s else []),
+        *([Contribution(SMOOTHING, "B", rectangular(found.smoothed_j))] if found.smoothed_j else []),
+        *([Contribution(RESOLUTION, "B", found.resolution_j)] if found.resolution_j else []),
     ]

@@ -11,7 +11,7 @@ from hil.energy.conditions import Conditions, rows
 from hil.energy.data_sheet import CurrentRange, DataSheet
 from hil.energy.edge_search import HOST
 from hil.energy.monte_carlo import MEAN, efficiency
-from hil.energy.uncertainty import Contribution, least_variance, rectangular
+from hil.energy.uncertainty import SMOOTHING, Contribution, least_variance, rectangular
 from hil.energy.window import Window
 
 NET, GROSS, IDLE = "net", "gross", "idle"
@@ -141,7 +141,9 @@ def _of_the_windows(
         if aperture_s
         else 0.0
     )
+    smoothed = _mean(windows, lambda w: w.smoothed) / steps if figure != IDLE else 0.0
     return [
+        *([Contribution(SMOOTHING, "B", rectangular(smoothed))] if smoothed else []),
         Contribution("lost readings (limit)", "B", rectangular(missing) / math.sqrt(n)),
         Contribution("noise (in the scatter)", "B", noise / steps * share, counted=False),
         Contribution("readings beside the edges (in the scatter)", "B", ends * share, counted=False),

@@ -24,7 +24,6 @@ from hil.errors import Blocked
 
 FEWEST_WINDOWS = 6  # the range of five covers the median with a probability of only 93.75 %
 IDLE_DRIFT = 0.02  # of the idle power, between before and after; a larger drift is flagged
-MLPERF_TINY = "mlperf-tiny"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 COVERAGE = 0.95
+SMOOTHING = "smoothing by the meter after a change of its range"
 
 
 @dataclass(frozen=True)

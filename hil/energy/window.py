@@ -41,6 +41,7 @@ class Window:
         ends_u: standard deviation of the net energy from the position of readings at the edges; 0 if not on a grid.
         lever: distance of the middle of the window from that of the idle readings; multiplies a drift of the offset.
         missing: limit of the net energy's error from lost readings.
+        smoothed: as `smoothed_j` of the capture.
         synchronisation: how the edges were found (hil/energy/capture.py).
         temperature_c: at the meter's sensor; None if it has none.
         burden, idle_burden: the meter's own share of net and idle energy at its full burden voltage.
@@ -68,6 +69,7 @@ class Window:
     burden_share: float = 0.5
     synchronisation: str = "marker"
     temperature_c: float | None = None
+    smoothed: float = 0.0
 
 
 def edges_of(capture: Capture) -> tuple[Edge, Edge]:
@@ -133,11 +135,13 @@ def window_of(
         gross=net + idle_power * duration, idle=idle_power * duration, net=net, idle_power=idle_power,
         active_power=net / duration + idle_power, duration=duration, charge=charge + idle_current * duration,
         voltage=float(np.mean(capture.voltage_v[inside])), readings=int(inside.sum()), lost=capture.lost,
-        idle_before=idles[0], idle_after=idles[1], duration_u=math.hypot(up.half_s, down.half_s) / math.sqrt(3),
+        idle_before=idles[0], idle_after=idles[1],
+        duration_u=math.hypot(up.half_s, down.half_s, capture.unseen_s) / math.sqrt(3),
         ends_u=_ends(capture, net / duration), lever=_lever(bounds, first, last, before, after),
-        missing=lost_s * float(np.ptp(power[inside])) / 2,
+        missing=lost_s * float(np.ptp(power[inside])) / 2 + capture.unseen_s * float(np.max(np.abs(power[inside]))),
         burden=_or_zero(burden_ohm * square), idle_burden=_or_zero(burden_ohm * idle_current**2 * duration),
         burden_share=burden_share, synchronisation=capture.synchronisation, temperature_c=capture.temperature_c,
+        smoothed=capture.smoothed_j,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from hil.energy.step_energy import EnergyResult
 from hil.energy.uncertainty import combined, coverage_factor, effective_dof
 
 MOST_WINDOWS = 24
-MOST_COUNTED = 1000  # windows of a trial (hil/trial/spec.py)
+MOST_COUNTED = 1000  # windows of a trial (hil/training/trial/spec.py)
 LONGEST_S = 60.0  # of a window
 AT_ONCE = 10  # largest increase of the length: an estimate from six windows is rough
 SPARE = 0.9  # of the requested uncertainty, as a target, because the estimate is rough

@@ -1,7 +1,29 @@
 """Gates: budgets of a trial's figures, and what may be said of a figure beside its budget (docs/gates.md)."""
 
-from hil.gates.gate import FIGURES, Budgets, Earlier, EarlierUnknown, Figure, Gate, as_list, nearest, parse_budgets
-from hil.gates.judgement import FAIL, INCONCLUSIVE, NO_HISTORY, NOT_JUDGED, PASS, Judgement, More, NoMedian, judge
+from hil.gates.gate import (
+    FIGURES,
+    Budgets,
+    Earlier,
+    EarlierUnknown,
+    Figure,
+    Gate,
+    as_list,
+    budgets_of_figure,
+    nearest,
+    parse_budgets,
+)
+from hil.gates.judgement import (
+    FAIL,
+    INCONCLUSIVE,
+    NO_HISTORY,
+    NOT_JUDGED,
+    PASS,
+    Judgement,
+    More,
+    NoMedian,
+    begin_of,
+    judge,
+)
 
 __all__ = [
     "FAIL",
@@ -19,6 +41,8 @@ __all__ = [
     "More",
     "NoMedian",
     "as_list",
+    "begin_of",
+    "budgets_of_figure",
     "judge",
     "nearest",
     "parse_budgets",

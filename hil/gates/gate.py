@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hil.errors import RigError, close_matches, shown
-from hil.quantity import EXAMPLES, Quantity, parse_quantity
+from hil.quantity import EXAMPLES, PREFIXES, Quantity, parse_quantity
 
 RELATIVE = re.compile(r"([+-])\s*(\d+(?:[.]\d+)?)\s*%")
+BOUND = re.compile(r"at (most|least)\s+")
+NUMBER = re.compile(r"\d+(?:[.]\d+)?(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -23,12 +25,14 @@ class Figure:
         unit: of the figure.
         upper: whether the budget is the most that the figure may be, or the least.
         words: subject and verb of a sentence about the figure.
+        plain: whether a figure without a unit is written as a number, not in per cent.
     """
 
     path: str
     unit: str
     upper: bool
     words: str
+    plain: bool = False
 
 
 FIGURES = {
@@ -45,21 +49,23 @@ class Gate:
     """The budget of one figure: either `limit` or `relative` is given.
 
     Attributes:
-        name: one of FIGURES.
+        name: one of FIGURES, or that of a figure of the test's own.
         source: where the budget is written, as in "the budget of rp2040" or "the budget in rig.toml".
         limit: absolute budget in the unit of the figure.
         relative: largest change over the median of the last good nights: 0.02 allows 2 % more, -0.02 2 % less.
+        own: the figure, if it is not one of FIGURES.
     """
 
     name: str
     source: str
     limit: float | None = None
     relative: float | None = None
+    own: Figure | None = None
 
     @property
     def figure(self) -> Figure:
         """The figure that the budget is for."""
-        return FIGURES[self.name]
+        return self.own or FIGURES[self.name]
 
 
 Budgets = Mapping[str, Sequence[Gate]]  # by name of the figure
@@ -100,13 +106,40 @@ def parse_budgets(table: Any, source: str) -> dict[str, list[Gate]]:
     return found
 
 
+def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Gate]:
+    """Return the gates of a figure that a test gives, which may have any name and unit.
+
+    Args:
+        name: of the figure.
+        unit: of the figure: `B`, `s`, `J`, `1`, or any other, which the budgets then have too.
+        texts: one budget or several: `75 ms`, `+2 %`, or beginning with `at most` or `at least`. Without these words a
+            budget is the most that the figure may be, and of an accuracy the least.
+        source: where they are written.
+
+    Raises:
+        RigError: a budget is no quantity of the figure's unit.
+    """
+    known = FIGURES.get(name)
+    found = []
+    for text in as_list(texts):
+        if not isinstance(text, str):
+            raise RigError(
+                f"the budget {source} of {name} is {shown(text)}: {EXAMPLES}, or `at least 65 %`, in quotes."
+            )
+        bound = BOUND.match(text.strip())
+        upper = bound[1] == "most" if bound is not None else known.upper if known is not None else True
+        figure = Figure(f"figures.{name}", unit, upper, f"{name} is", plain="%" not in text)
+        found.append(_parsed(name, text.strip()[bound.end() if bound is not None else 0 :], source, figure))
+    return found
+
+
 def as_list(texts: Any) -> list[Any]:
     """Return the texts of a budget, which may be one or several."""
     return list(texts) if isinstance(texts, (list, tuple)) else [texts]
 
 
-def _parsed(name: str, text: Any, source: str) -> Gate:
-    place, figure = f"the budget {source} of {name}", FIGURES[name]
+def _parsed(name: str, text: Any, source: str, own: Figure | None = None) -> Gate:
+    place, figure = f"the budget {source} of {name}", own or FIGURES[name]
     if not isinstance(text, str):
         raise RigError(f"{place} is {shown(text)}: {EXAMPLES}, or +2 % relative to the last good nights, in quotes.")
     change = RELATIVE.fullmatch(text.strip())
@@ -114,15 +147,19 @@ def _parsed(name: str, text: Any, source: str) -> Gate:
         if (change[1] == "+") != figure.upper:
             right, what = ("+", "more") if figure.upper else ("-", "less")
             raise RigError(f"{place} is {text!r}: write {right}{change[2]} %, it limits how much {what} it may be.")
-        return Gate(name, source, relative=math.copysign(float(change[2]) / 100, 1 if figure.upper else -1))
+        return Gate(name, source, None, math.copysign(float(change[2]) / 100, 1 if figure.upper else -1), own)
+    number, _, unit = text.strip().partition(" ")
+    if own is not None and unit.strip() == figure.unit.replace("1", "") and NUMBER.fullmatch(number):
+        return Gate(name, source, float(number), None, own)
     try:
         limit = parse_quantity(text)
     except RigError as error:
-        raise RigError(f"{place}: {error}") from error
+        example = f" (the figure is in {figure.unit}: 12 {figure.unit})" if figure.unit not in PREFIXES else ""
+        raise RigError(f"{place}: {str(error).rstrip('.')}{example}.") from error
     if limit.unit != figure.unit:
         units = {"B": "bytes", "s": "seconds", "J": "joules", "1": "per cent"}
-        raise RigError(f"{place} is {text!r}: give it in {units[figure.unit]}.")
-    return Gate(name, source, float(limit.value))
+        raise RigError(f"{place} is {text!r}: give it in {units.get(figure.unit, figure.unit)}.")
+    return Gate(name, source, float(limit.value), None, own)
 
 
 def nearest(*tables: Budgets) -> dict[str, list[Gate]]:

@@ -97,28 +97,36 @@ def judge(
                 f"{gate.name} is in {one.unit}, its budget in {gate.figure.unit}: this is a defect of trainrig."
             )
     limit, blur = _limit(gate, median)
-    half = coverage * (value.uncertainty or 0.0)
-    about = f"{gate.figure.words} {_with_interval(value, half)}"
     if value.provenance not in SILICON:
-        sentence = f"{about}, {value.provenance.value}; {_budget(gate, limit)}, and budgets are for silicon."
+        sentence = f"{begin_of(gate, value, coverage, limit, NOT_JUDGED)}, and budgets are for silicon."
         return Judgement(gate, NOT_JUDGED, sentence, value, limit)
     if limit is None and isinstance(median, NoMedian):
-        sentence = f"{about}; {_budget(gate, None)}, which is not known, because {median.why}{_nights(median.nights)}."
+        begin = begin_of(gate, value, coverage, None, INCONCLUSIVE)
+        sentence = f"{begin}, which is not known, because {median.why}{_nights(median.nights)}."
         return Judgement(
             gate, INCONCLUSIVE, sentence, value, None, median.nights, GOOD_NIGHTS if median.nights is not None else ""
         )
     assert limit is not None
     over = value.value - limit if gate.figure.upper else limit - value.value
-    guard = math.hypot(half, COVERAGE * blur)
-    if over <= -guard:
-        return Judgement(gate, PASS, f"{about}, and {_budget(gate, limit)}.", value, limit)
-    if over > guard:
-        return Judgement(gate, FAIL, f"{about}, but {_budget(gate, limit)}.", value, limit)
+    guard = math.hypot(coverage * (value.uncertainty or 0.0), COVERAGE * blur)
+    verdict = PASS if over <= -guard else FAIL if over > guard else INCONCLUSIVE
+    begin = begin_of(gate, value, coverage, limit, verdict)
+    if verdict != INCONCLUSIVE:
+        return Judgement(gate, verdict, f"{begin}.", value, limit)
     room = math.sqrt(max(over**2 - (COVERAGE * blur) ** 2, 0.0))
     count = more.needed(room) if more is not None and room else None
     what = more.what if more is not None else ""
-    sentence = f"{about}, and {_budget(gate, limit)}: the uncertainty does not allow a verdict; {_cure(count, what)}."
+    sentence = f"{begin}: the uncertainty does not allow a verdict; {_cure(count, what)}."
     return Judgement(gate, INCONCLUSIVE, sentence, value, limit, count, what if count is not None else "")
+
+
+def begin_of(gate: Gate, value: Quantity, coverage: float, limit: float | None, verdict: str) -> str:
+    """Return how the sentence of `judge` begins: the figure, and the budget with its limit; arguments as there."""
+    about = f"{gate.figure.words} {_with_interval(gate, value, coverage * (value.uncertainty or 0.0))}"
+    if value.provenance not in SILICON:
+        return f"{about}, {value.provenance.value}; {_budget(gate, limit)}"
+    joint = "; " if limit is None else ", but " if verdict == FAIL else ", and "
+    return f"{about}{joint}{_budget(gate, limit)}"
 
 
 def _limit(gate: Gate, median: Quantity | NoMedian) -> tuple[float | None, float]:
@@ -130,16 +138,23 @@ def _limit(gate: Gate, median: Quantity | NoMedian) -> tuple[float | None, float
     return (1 + gate.relative) * median.value, (1 + gate.relative) * (median.uncertainty or 0.0)
 
 
-def _with_interval(value: Quantity, half: float) -> str:
-    text = in_words(value.value, value.unit)
-    return text if not half else f"{text} ± {in_words(half, value.unit, 2)}"
+def _written(gate: Gate, value: float, digits: int = 4) -> str:
+    if gate.figure.plain and gate.figure.unit == "1":
+        return f"{value:,.{digits}g}"
+    return in_words(value, gate.figure.unit, digits)
+
+
+def _with_interval(gate: Gate, value: Quantity, half: float) -> str:
+    text = _written(gate, value.value)
+    return text if not half else f"{text} ± {_written(gate, half, 2)}"
 
 
 def _budget(gate: Gate, limit: float | None) -> str:
     if gate.relative is None:
-        return f"the budget {gate.source} is {in_words(gate.limit or 0.0, gate.figure.unit)}"
+        bound = "at least " if gate.own is not None and not gate.figure.upper else ""
+        return f"the budget {gate.source} is {bound}{_written(gate, gate.limit or 0.0)}"
     text = f"the budget {gate.source} is {100 * gate.relative:+g} % on the median of the last good nights"
-    return text if limit is None else f"{text}, {in_words(limit, gate.figure.unit)}"
+    return text if limit is None else f"{text}, {_written(gate, limit)}"
 
 
 def _nights(count: int | None) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
-from hil.errors import RigError
+from hil.errors import RigError, short_path
 
 FILE = "history.sqlite"
 BUSY_S = 30.0  # how long a writer waits for others; SQLite gives no turns, so that one may wait for many
@@ -45,7 +45,7 @@ class Address:
     def shown(self) -> str:
         """The address for a message, without user, password and options."""
         if self.is_file:
-            return f"the history {self.path}"
+            return f"the history {short_path(self.path)}"
         place = self.url.host or "this computer"
         return f"the history in the database {self.url.database or ''} on {place}".replace("  ", " ")
 
@@ -113,7 +113,7 @@ def address_of(url: str | None, reports: Path) -> Address:
         RigError: the URL names no database that the history can be in. The message does not show it.
     """
     if url is None:
-        return Address(URL.create("sqlite", database=str(reports / FILE)))
+        return Address(URL.create("sqlite", database=str((reports / FILE).absolute())))
     try:
         found = make_url(url)
     except (ArgumentError, ValueError):
@@ -123,7 +123,9 @@ def address_of(url: str | None, reports: Path) -> Address:
         return Address(found.set(drivername="postgresql+psycopg"))
     if backend != "sqlite" or not found.database or found.database == ":memory:":
         raise RigError(f"rig.toml, [history], key url: the history cannot be in {backend or 'this'}: {FORMS}.")
-    return Address(found)
+    if found.database.startswith("file:"):  # a URI of SQLite's own
+        return Address(found)
+    return Address(found.set(database=str(Path(found.database).absolute())))  # the working folder may change
 
 
 def _use_log(connection: sqlite3.Connection) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hil.errors import message_of
-from hil.gates import FIGURES, EarlierUnknown
+from hil.gates import FIGURES, NO_HISTORY, EarlierUnknown, Gate, NoMedian
+from hil.gates.judgement import SILICON
 from hil.history.answer import NoAnswer, answer_of
-from hil.history.rows import name_of, subject_columns
+from hil.history.device_rows import device_subject
+from hil.history.rows import Row, name_of, subject_columns
+from hil.history.statistics import FEWEST_NIGHTS, median_of_last
 from hil.quantity import Provenance, Quantity
 
 if TYPE_CHECKING:  # imported late, by the thread: SQLAlchemy takes as long to load as some trials
@@ -45,13 +48,19 @@ class EarlierNights:
         Raises:
             EarlierUnknown: the history cannot be read; the message has no path, server or user, for it is recorded.
         """
+        return self._of(subject_columns(trial)[0], path)
+
+    def of_device(self, test: str, board: str, reality: str | None, path: str) -> Sequence[Quantity]:
+        """Return the values of a figure of a device test in the nights in which the test passed, as `__call__` does."""
+        return self._of(device_subject(test, board, reality), path)
+
+    def _of(self, columns: Row, path: str) -> Sequence[Quantity]:
         if self._found is None and not self._reason:
             self._ask()
         if self._found is None:
             raise EarlierUnknown(self._reason)
         from hil.history.queries import Subject
 
-        columns, _ = subject_columns(trial)
         subject = Subject(bench=self._bench, **columns | {"reality": columns["reality"] or ""})
         return self._found.get((path, subject), [])
 
@@ -90,10 +99,36 @@ class EarlierNights:
         with history:
             ours = {place for place, run in enumerate(history.runs) if run.uid == self._uid}
             chosen = Filter(bench=(self._bench,), verdict=("pass",))
-            for series in history.series([figure.path for figure in FIGURES.values()], chosen):
+            names = [figure.path for figure in FIGURES.values()] + history.names_below("figures.")
+            for series in history.series(names, chosen):
                 values = [
                     Quantity(night.value, series.unit, Provenance(series.provenance), night.uncertainty)
                     for night in nights_of(series.without(ours), history.runs)
                 ]
                 found.setdefault((series.name, series.subject), []).extend(values)
         return found
+
+
+def median_of_nights(
+    gate: Gate, value: Quantity | None, earlier: Callable[[], Sequence[Quantity]]
+) -> Quantity | NoMedian:
+    """Return the median of the last good nights of the same kind of figure, or why there is none.
+
+    Args:
+        gate: the budget; only a relative one needs a median.
+        value: the figure of tonight.
+        earlier: gives those of earlier nights, the oldest first.
+    """
+    if gate.relative is None or value is None or value.provenance not in SILICON:
+        return NO_HISTORY
+    try:
+        alike = [one for one in earlier() if (one.unit, one.provenance) == (value.unit, value.provenance)]
+    except EarlierUnknown as unknown:
+        return NoMedian(str(unknown))
+    median = median_of_last(alike)
+    if median is not None:
+        return median
+    nights = (
+        "no good night is" if not alike else "1 good night is" if len(alike) == 1 else f"{len(alike)} good nights are"
+    )
+    return NoMedian(f"{nights} in the history so far", FEWEST_NIGHTS - len(alike))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hil.errors import RigError
+from hil.history.device_rows import device_rows
 from hil.history.rows import TrialRows, asked_row, run_row, trial_rows
 from hil.history.store import Store
 from hil.record import Entries, read_entries
@@ -91,7 +92,12 @@ def run_folders(root: Path) -> Sequence[Path]:
 
 
 def _trials(entries: Entries, count: Count) -> Iterator[TrialRows]:
-    """Yield the rows of each trial, and note those whose figures cannot be computed."""
+    """Yield the rows of each trial and device test, and note those whose figures cannot be computed."""
+    for device in entries.device_tests:
+        rows = device_rows(device)
+        if rows is not None:
+            count.trials += 1
+            yield rows
     for record in entries.trials:
         count.trials += 1
         try:

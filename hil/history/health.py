@@ -1,7 +1,7 @@
 """How the attached boards of a lab fare: the last verdict, what failed lately, hours of use, flash cycles.
 
 All of it is counted from the trials of all benches that share the history, except imported runs. A board is that of a
-bench, or that of a labgrid place, which several benches may use.
+bench, or that of a labgrid place or an id of rig.toml, which several benches may use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class BoardKey(NamedTuple):
 
 
 def key_of(bench: str, board: str, place: str | None) -> BoardKey:
-    """Return the key of a board: that of its labgrid place, else that of its bench."""
+    """Return the key of a board: that of its labgrid place or its id, else that of its bench."""
     return BoardKey("" if place else bench, board, place or "")
 
 

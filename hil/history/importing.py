@@ -18,6 +18,7 @@ from hil.history.folders import Count, import_run, run_folders
 from hil.history.rows import LARGEST_INTEGER, Figure, Row, TrialRows, digest_of, name_of, number, text_of, time_of
 from hil.history.store import Store, Writer
 from hil.history.table import COLUMNS, OF_QUANTITY, WORDS
+from hil.number_text import whole_number
 from hil.quantity import Provenance
 from hil.record.parquet import row_groups
 from hil.record.safe_paths import check_name
@@ -190,7 +191,7 @@ def _time(text: str | None) -> datetime | None:
 
 def _code(text: str | None) -> int | None:
     """Return an exit code; of one that no system has nothing is kept."""
-    code = None if text is None else int(text)
+    code = None if text is None else whole_number(text)
     return code if code is not None and abs(code) <= LARGEST_INTEGER else None
 
 

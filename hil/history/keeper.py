@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from hil.errors import QUARANTINE, RigError, message_of
 from hil.history.answer import NoAnswer, answer_of
 from hil.record import TrialRecord
+from hil.record.device_test import DeviceTest
 from hil.rig_toml import Bench
 
 REPORTS = Path("reports")  # folder of the runs by default
@@ -61,12 +62,12 @@ class Keeper:
 
         return self._answer(ask, make=False)
 
-    def ended(self, record: TrialRecord, at_place: bool) -> str:
-        """Count a trial; return a sentence if its board is in quarantine now, else an empty text.
+    def ended(self, record: TrialRecord | DeviceTest, at_place: bool) -> str:
+        """Count a trial or a device test; return a sentence if its board is in quarantine now, else an empty text.
 
         Args:
-            record: of the trial.
-            at_place: rig.toml names a labgrid place for the board.
+            record: of it.
+            at_place: rig.toml names a labgrid place for the board, or gives ids.
         """
         if record.stage == QUARANTINE:
             return record.reason

@@ -14,10 +14,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from hil.errors import RigError, message_of
+from hil.history.device_rows import device_rows
 from hil.history.rows import asked_row, planned_row, run_row, trial_rows
 from hil.history.unsent import Unsent
 from hil.record import AskedTest, TrialRecord
-from hil.record.since_last_good import SinceLastGood, nothing_known
+from hil.record.device_test import DeviceTest
+from hil.record.since_last_good import NO_ANSWER, SinceLastGood, nothing_known
 from hil.threads import start
 
 if TYPE_CHECKING:  # imported late, by the thread: SQLAlchemy takes as long to load as some trials
@@ -68,8 +70,8 @@ class LiveHistory:
 
         self._do(planned)
 
-    def trial(self, record: TrialRecord) -> None:
-        """Send a trial that ended."""
+    def trial(self, record: TrialRecord | DeviceTest) -> None:
+        """Send a trial or a device test that ended."""
         self._do(lambda: self._trial(record))
 
     def test(self, test: AskedTest) -> None:
@@ -96,7 +98,7 @@ class LiveHistory:
         self._unsent.done()
 
     def since_last_good(
-        self, facts: dict[str, Any], tests: Sequence[AskedTest], trials: Sequence[TrialRecord]
+        self, facts: dict[str, Any], tests: Sequence[AskedTest], trials: Sequence[TrialRecord | DeviceTest]
     ) -> SinceLastGood:
         """Return what the history says of the run; a sentence only if it does not answer. It waits as `finish` does."""
         answers: queue.Queue[SinceLastGood | None] = queue.Queue()
@@ -115,14 +117,14 @@ class LiveHistory:
                 found = answers.get(timeout=self._wait_s)
         self._wait_s = max(0.0, self._wait_s - (monotonic() - began))
         if found is None:
-            return nothing_known("The history did not answer: what changed since the last good night is not known.")
+            return nothing_known(NO_ANSWER)
         return found
 
     def finish(
         self,
         facts: dict[str, Any],
         tests: Sequence[AskedTest],
-        trials: Sequence[TrialRecord],
+        trials: Sequence[TrialRecord | DeviceTest],
         wait_s: float | None = None,
     ) -> list[str]:
         """Send how the run ended, and earlier runs that wait. Return a sentence for everything that went wrong.
@@ -130,7 +132,7 @@ class LiveHistory:
         Args:
             facts: `run` of results.json.
             tests: all tests.
-            trials: all trials, also those that did not end, of which no report came.
+            trials: all trials and device tests, also those that did not end, of which no report came.
             wait_s: the longest that this takes if the history does not answer; None for what is left of FINISH_S.
         """
         wait_s = self._wait_s if wait_s is None else wait_s
@@ -202,16 +204,20 @@ class LiveHistory:
             action(writer, number)
         self._number = number
 
-    def _trial(self, record: TrialRecord) -> None:
+    def _trial(self, record: TrialRecord | DeviceTest) -> None:
         try:
-            rows = trial_rows(record)
+            rows = device_rows(record) if isinstance(record, DeviceTest) else trial_rows(record)
         except RigError as error:
             self._notes.append(str(error))
+            return
+        if rows is None:
             return
         self._write(lambda writer, run: writer.trial(run, rows))
         self._trials.add(record.folder)
 
-    def _compared(self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord]) -> SinceLastGood:
+    def _compared(
+        self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord | DeviceTest]
+    ) -> SinceLastGood:
         """Send the run as far as it is known, and compare it with the nights before."""
         from hil.history.queries import History
         from hil.history.since_last_good import since_last_good
@@ -220,7 +226,7 @@ class LiveHistory:
         assert self._store is not None
         return since_last_good(History(self._store, counted=False), run_row(facts, None)["uid"])
 
-    def _end(self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord]) -> None:
+    def _end(self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord | DeviceTest]) -> None:
         """Send how the run ended and every trial that was not sent, then earlier runs."""
         from hil.history.send import send
 
@@ -230,7 +236,7 @@ class LiveHistory:
         assert self._store is not None
         self._notes += send(self._store, self._run.parent, OTHERS_S).problems
 
-    def _send_run(self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord]) -> None:
+    def _send_run(self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord | DeviceTest]) -> None:
         self._facts = facts
         for record in trials:
             if record.folder not in self._trials:

@@ -117,11 +117,11 @@ trials = Table(
     Column("stage", Text, nullable=False),  # at which it was blocked
     Column("reason", Text, nullable=False),
     Column("final_digest", Text),  # of the trained tensors after the last step
-    Column("image", Text),  # XXH32 of the flashed image
+    Column("image", Text),  # XXH32 of the flashed image; of a device test, begin of the SHA-256 of its ELF file
     Column("content", Text, nullable=False),  # digest of the record
     Column("began", Utc),
     Column("attached", Boolean),  # rig.toml named the board; null if it is not known
-    Column("place", Text),  # labgrid place of the board; null without one
+    Column("place", Text),  # labgrid place of the board, or its `id` in rig.toml; null without
     Column("programmed", Boolean),  # the flash was written; null if it is not known
     UniqueConstraint("run_id", "folder"),
 )
@@ -140,9 +140,11 @@ kinds = Table(
 boards = Table(
     "boards",
     metadata,
-    Column("bench", Text, primary_key=True),  # empty for a board at a labgrid place, which several benches may use
+    Column(
+        "bench", Text, primary_key=True
+    ),  # empty for a board with an id, or at a labgrid place, which several benches may use
     Column("board", Text, primary_key=True),
-    Column("place", Text, primary_key=True),  # labgrid place; empty without one
+    Column("place", Text, primary_key=True),  # labgrid place, or `id` in rig.toml; empty without
     Column("faults", Integer, nullable=False),  # of the rig, one after the other
     Column("since", Utc),  # in quarantine since then; null if it is not
     Column("by_hand", Boolean, nullable=False),  # a person put it in quarantine

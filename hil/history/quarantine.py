@@ -19,6 +19,7 @@ from hil.history.queries import History
 from hil.history.rows import name_of
 from hil.history.store import Writer
 from hil.record import TrialRecord
+from hil.record.device_test import DeviceTest
 
 BEFORE_THE_FIRMWARE = ("bench", "connect", "identity", "probe", "flash", "power")
 OF_THE_RIG = (*BEFORE_THE_FIRMWARE, "greet", "link")
@@ -36,7 +37,7 @@ class Quarantine:
     def sentence(self, key: BoardKey) -> str:
         """Return what to tell of a board: since when, why, and the cure."""
         who = "by hand " if self.by_hand else ""
-        name = f"{key.board} at the place {key.place}" if key.place else key.board
+        name = f"{key.board} (board {key.place})" if key.place else key.board
         cure = f"mend it, then `hil lab release {shown_name(key)}`."
         return f"{name} is in quarantine {who}since {self.since:%Y-%m-%d %H:%M} UTC ({self.why}): {cure}"
 
@@ -47,12 +48,12 @@ def shown_name(key: BoardKey) -> str:
     return f'"{name}"' if " " in name else name
 
 
-def key_of_trial(record: TrialRecord, bench: str) -> BoardKey:
+def key_of_trial(record: TrialRecord | DeviceTest, bench: str) -> BoardKey:
     """Return the key of the board of a trial."""
-    return key_of(name_of(bench), name_of(record.board), name_of(record.place) if record.place else None)
+    return key_of(name_of(bench), name_of(record.board or ""), name_of(record.place) if record.place else None)
 
 
-def counts_as(record: TrialRecord, at_place: bool) -> bool | None:
+def counts_as(record: TrialRecord | DeviceTest, at_place: bool) -> bool | None:
     """Return whether a trial is a fault of its rig (True), shows that the rig works (False), or says neither (None).
 
     Neither says a trial that was interrupted, or blocked by something else: a lock, a disk, a meter, the lab. Nor does
@@ -60,17 +61,24 @@ def counts_as(record: TrialRecord, at_place: bool) -> bool | None:
     user's own that does not greet.
 
     Args:
-        record: of a trial on an attached board.
-        at_place: rig.toml names a labgrid place for it. A fault before a place was acquired is one of the lab.
+        record: of a trial or a device test on an attached board.
+        at_place: rig.toml names a labgrid place for it, or gives ids. A fault before one was taken is one of the lab.
     """
     if record.verdict in ("pass", "fail"):
         return False
-    own = record.image is not None and not record.image["in_manifest"]
+    own = record.image is not None and _is_own(record)
     stages = BEFORE_THE_FIRMWARE if own else OF_THE_RIG
     blamed = record.verdict == "blocked" and record.stage in stages and not record.steps_compared
     if not blamed or record.reason == NO_MEMORY or (at_place and not record.place):
         return None
     return True
+
+
+def _is_own(record: TrialRecord | DeviceTest) -> bool:
+    """Return whether the firmware, which there is, is one of the user's own."""
+    if isinstance(record, DeviceTest):
+        return record.image is not None and record.image["own"]
+    return record.image is not None and not record.image["in_manifest"]
 
 
 def quarantines(history: History) -> dict[BoardKey, Quarantine]:

@@ -299,6 +299,10 @@ class History:
             found.setdefault(number, {})[word] = count
         return found
 
+    def names_below(self, prefix: str) -> list[str]:
+        """Return the names of all quantities that begin with a prefix, sorted."""
+        return sorted({row.name for row in self.rows(select(kinds)) if row.name.startswith(prefix)})
+
     def _kinds(self, names: Sequence[str]) -> list[Any]:
         """Return number, name, unit and provenance of each kind of these names."""
         wanted = set(names)

@@ -14,12 +14,15 @@ from hil.history.queries import AskedEntry, History, Series, TrialEntry
 from hil.history.statistics import Result, difference, flakiness
 from hil.quantity import Provenance, Quantity
 from hil.record.since_last_good import (
+    NO_GOOD_NIGHT,
+    NOT_IN_HISTORY,
     ChangedFigure,
     ChangedWord,
     FlakyTest,
     GoodNight,
     SinceLastGood,
     TrialHistory,
+    changes_in_words,
     nothing_known,
 )  # fmt: skip
 
@@ -28,7 +31,6 @@ DRAWN = ("step_time_s", "sram.total", "accuracy.after")  # the first that a tria
 SOUGHT = 200  # runs of a bench, this one too, in which the last good night is sought; a lab may have 1,000 a night
 LAST_NIGHTS = 60  # before the run, in which flaky tests are sought
 MOST_DRAWN = 30  # nights of a drawing
-NO_GOOD_NIGHT = "No earlier good night ran these trials on this bench: there is nothing to compare with."
 
 Key = tuple[str, str, str | None, str, str, str, str, str]
 
@@ -42,7 +44,7 @@ def since_last_good(history: History, uid: str) -> SinceLastGood:
     """
     place = next((place for place, run in enumerate(history.runs) if run.uid == uid), None)
     if place is None:
-        return nothing_known("The history does not have this run: what changed is not known.")
+        return nothing_known(NOT_IN_HISTORY)
     tonight = history.runs[place]
     ours_before = [run for run in history.runs[: place + 1] if run.bench == tonight.bench][-SOUGHT:]
     bench = Filter(bench=(tonight.bench,), since=ours_before[0].placed)
@@ -64,7 +66,7 @@ def since_last_good(history: History, uid: str) -> SinceLastGood:
             run=good.name, time=good.started.isoformat() if good.started else "", commit=good.commit or ""
         )
         found |= {"commits": commit_range(good.commit, tonight.commit), "compared": len(pairs)}
-        found |= {"words": words, "figures": figures, "sentence": _sentence(len(pairs), words, figures)}
+        found |= {"words": words, "figures": figures, "sentence": changes_in_words(len(pairs), words, figures)}
     found["flaky"] = _flaky(history, asked, trials, tonight, place)
     found["histories"] = _histories(ours, trials, series, place)
     return found
@@ -148,24 +150,6 @@ def _values(series: Series, trials: Sequence[int]) -> dict[int, Quantity]:
         )
         for trial, value, sigma in zip(*columns, strict=True)
     }
-
-
-def _sentence(compared: int, words: Sequence[ChangedWord], figures: Sequence[ChangedFigure]) -> str:
-    verdicts = [word for word in words if word["what"] == "verdict"]
-    gone, new = (sum(not word[side] for word in verdicts) for side in ("after", "before"))
-    shown = sum(figure["shown"] for figure in figures)
-    counts = (
-        (len(verdicts) - gone - new, "verdict"), (len(words) - len(verdicts), "digest"), (shown, "figure"),
-    )  # fmt: skip
-    said = [_counted(count, word) for count, word in counts if count]
-    parts = [f"{', '.join(said)} changed" if said else "no change is shown"]
-    parts += [f"{_counted(gone, 'test')} did not run"] if gone else []
-    parts += [f"{_counted(new, 'test')} {'is' if new == 1 else 'are'} new"] if new else []
-    return f"Since the last good night {', '.join(parts)} ({_counted(compared, 'trial')} compared)."
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count} {word}{'s' * (count != 1)}"
 
 
 def _flaky(

@@ -1,5 +1,5 @@
 """Firmware images: ELF files with symbols, source lines and call frames; prebuilt or the user's own."""
 
-from hil.images.images import Image, image_of
+from hil.images.images import Image, firmware_of, image_of, prebuilt_boards, program_of
 
-__all__ = ["Image", "image_of"]
+__all__ = ["Image", "firmware_of", "image_of", "prebuilt_boards", "program_of"]

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import Section
 
 from hil.errors import RigError
 from hil.images.symbols import symbols_of
@@ -27,27 +26,37 @@ def foreign_instructions(path: Path) -> Iterator[tuple[int, int]]:
     """
     with path.open("rb") as file:
         elf = ELFFile(file)
-        marks = sorted((each.value, each.name[:2]) for each in symbols_of(elf) or () if each.name[:2] in (CODE, DATA))
-        if not marks:
+        code = list(code_of(elf))
+        if not code:
             raise RigError(
                 f"{path} has no mapping symbols ($t, $d), so its code cannot be checked: "
                 "link it without `strip --strip-all`."
             )
-        for section in elf.iter_sections():
-            if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and section["sh_type"] == "SHT_PROGBITS":
-                yield from _in_section(section, marks)
+        for base, halfwords in code:
+            index = 0
+            while index < len(halfwords):
+                first = halfwords[index]
+                if not is_armv6m(first, halfwords[index + 1] if index + 1 < len(halfwords) else 0):
+                    yield base + 2 * index, first
+                index += 2 if is_wide(first) else 1
 
 
-def _in_section(section: Section, marks: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
-    data, base = section.data(), section["sh_addr"]
-    halfwords = struct.unpack(f"<{len(data) // 2}H", data[: len(data) // 2 * 2])
-    for (place, kind), (following, _) in zip(marks, [*marks[1:], (base + len(data), DATA)], strict=True):
-        index, end = max(place - base, 0) // 2, min(following - base, len(data)) // 2
-        while kind == CODE and index < end:
-            first = halfwords[index]
-            if not is_armv6m(first, halfwords[index + 1] if index + 1 < len(halfwords) else 0):
-                yield base + 2 * index, first
-            index += 2 if is_wide(first) else 1
+def code_of(elf: ELFFile) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield (address, halfwords) of every stretch of instructions, without the data between them.
+
+    Mapping symbols tell them apart; those of other sections, such as debug sections, have values that are no addresses.
+    """
+    marks = sorted(
+        (each.section, each.value, each.name[:2]) for each in symbols_of(elf) or () if each.name[:2] in (CODE, DATA)
+    )
+    for number, section in enumerate(elf.iter_sections()):
+        if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and section["sh_type"] == "SHT_PROGBITS":
+            base, data = section["sh_addr"], section.data()
+            inside = [(value - base, kind) for place, value, kind in marks if place == number]
+            for (first, kind), (end, _) in zip(inside, [*inside[1:], (len(data), DATA)], strict=True):
+                size = (end - first) // 2
+                if kind == CODE and size > 0:
+                    yield base + first, struct.unpack_from(f"<{size}H", data, first)
 
 
 def is_wide(first: int) -> bool:

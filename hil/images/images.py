@@ -8,21 +8,25 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import xxhash
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from hil.boards.catalogue import load
+from hil.boards.catalogue import Board, load, names
+from hil.boards.cores import CORES, core_of
 from hil.bounded_read import packaged_toml, read_file
 from hil.errors import Blocked, RigError
 from hil.images import own_image
 from hil.images.armv6m import foreign_instructions
+from hil.images.debug_info import DebugInfo
 from hil.images.source_lines import SourceLines
 from hil.images.symbols import Symbol, symbols_of
 from hil.packaged import packaged_folder
 
 LARGEST = 256 << 20  # bytes of an ELF file, including debug information
+AGENT = ("agent_poll", "hil_agent_poll")  # one of them is in every firmware with the agent
 CURE = "give the path of an ELF file"
 PREBUILT = packaged_folder("prebuilt", "firmware/prebuilt")
 
@@ -78,9 +82,20 @@ class Image:
             return sorted((s["p_paddr"], s.data()) for s in loads)
 
     @cached_property
+    def entry(self) -> int:
+        """Address of the first instruction, without the Thumb bit."""
+        with self.path.open("rb") as file:
+            return int(ELFFile(file)["e_entry"]) & ~1
+
+    @cached_property
     def table(self) -> list[Symbol]:
         """Every named symbol; empty if the file has no symbol table."""
         return _table_of(self.path, self.sha256)
+
+    @property
+    def has_agent(self) -> bool:
+        """Whether the agent is in it: then it reports its own faults and answers every byte."""
+        return any(symbol.name in AGENT for symbol in self.table)
 
     @cached_property
     def symbols(self) -> dict[str, int]:
@@ -88,6 +103,19 @@ class Image:
         if not self.table:
             raise RigError(f"{self.path} has no symbol table: build it without `strip`.")
         return {symbol.name: symbol.address for symbol in self.table}
+
+    def local_function(self, file: str, name: str) -> int | None:
+        """Return the address of a static function of a source file, given without its folder; None without one.
+
+        In a symbol table the local symbols of a file follow its own symbol (ELF specification 1.2, STT_FILE).
+        """
+        current = ""
+        for symbol in self.table:
+            if symbol.value == 0 and symbol.name.endswith(".c"):
+                current = symbol.name
+            elif symbol.is_function and (current, symbol.name) == (file, name):
+                return symbol.address
+        return None
 
     @property
     def digest(self) -> int:
@@ -109,18 +137,28 @@ class Image:
         """Address and name of every function, ascending. Static functions may share a name."""
         return sorted((symbol.address, symbol.name) for symbol in self.table if symbol.is_function)
 
-    def function_at(self, address: int) -> str:
-        """Return `name+offset` of the function that contains `address`; the address itself if there is none."""
-        place = bisect_right(self.functions, (address & ~1, "\uffff")) - 1
+    def function_at(self, address: int, call: bool = False) -> str:
+        """Return `name+offset` of the function that contains `address`; the address itself if there is none.
+
+        With `call`, the address is a return address: the function is that of the call before it. A call of a function
+        that does not return may be the last instruction of its function.
+        """
+        at = address & ~1
+        place = bisect_right(self.functions, (at - call, "\uffff")) - 1
         if place < 0:
             return f"0x{address:08X}"
         value, name = self.functions[place]
-        return f"{name}+0x{(address & ~1) - value:X}"
+        return f"{name}+0x{at - value:X}"
 
     @cached_property
     def lines(self) -> SourceLines:
         """The line tables of the file."""
         return SourceLines(self.path)
+
+    @cached_property
+    def debug(self) -> DebugInfo:
+        """Variables and types of the file."""
+        return DebugInfo(self.path)
 
     def place(self, address: int, call: bool = False) -> str:
         """Return `0xADDRESS in function+offset (file.c:line)`, without the parts that the file does not contain.
@@ -131,14 +169,20 @@ class Image:
         if not any(base <= (address & ~1) < base + len(data) for base, data in self.segments):
             return words
         line = self.lines.at((address & ~1) - call)
-        return f"{words} in {self.function_at(address)}" + (f" ({line})" if line else "")
+        return f"{words} in {self.function_at(address, call)}" + (f" ({line})" if line else "")
 
 
 @cache
 def _table_of(path: Path, sha256: str) -> list[Symbol]:
-    """Return the symbols of a file; `sha256` is that of its present content. One session asks for an image often."""
+    """Return the symbols of a file; `sha256` is that of its present content. One session asks for an image often.
+
+    A program that is no ELF file, which a command may run, has none.
+    """
     with path.open("rb") as file:
-        return symbols_of(ELFFile(file)) or []
+        try:
+            return symbols_of(ELFFile(file)) or []
+        except ELFError:
+            return []
 
 
 @cache
@@ -155,9 +199,45 @@ def image_of(board: str, elf: Path | None = None) -> Image:
             (own_image.py), or has instructions that the board's core does not have.
     """
     image = _prebuilt(board) if elf is None else _own(elf, board)
-    if load(board).core == "cortex-m0plus":
+    if core_of(board, load(board).core).is_armv6m:
         _check_armv6m(image, board)
     return image
+
+
+def firmware_of(board: str, elf: Path | None = None) -> Image:
+    """Return any firmware that may be flashed into a board and runs there, or the board's prebuilt image.
+
+    Unlike `image_of`, it needs no symbols.
+
+    Raises:
+        RigError: as `image_of`, but for symbols.
+    """
+    if elf is None:
+        return image_of(board)
+    image = _own(elf, board, of_agent=False)
+    if core_of(board, load(board).core).is_armv6m and any(symbol.name.startswith("$t") for symbol in image.table):
+        _check_armv6m(image, board)
+    return image
+
+
+def program_of(path: Path, board: Board | None = None) -> Image:
+    """Return any program that a command runs: an ELF file for any processor, or another file.
+
+    Args:
+        path: of the file.
+        board: whose core executes it; None: this computer, or what the command knows.
+
+    Raises:
+        RigError: the file is missing; or the board has a core that the rig knows, and the file is not for it.
+    """
+    if board is not None and board.core in CORES:
+        image = read_elf(path)
+        try:
+            own_image.check_core(path, board)
+        except ELFError as error:
+            raise RigError(f"{path} is damaged ({error}): link it again.") from error
+        return replace(image, own=True)
+    return Image(path, hashlib.sha256(read_file(path, LARGEST, CURE)).hexdigest(), own=True)
 
 
 def kernel_image(core: str) -> Image:
@@ -177,25 +257,41 @@ def _check_armv6m(image: Image, board: str) -> None:
         )
 
 
-def _own(path: Path, board: str) -> Image:
-    read = _read(path)
+def _own(path: Path, board: str, of_agent: bool = True) -> Image:
+    """Return the user's own image; `of_agent`, with what a trial needs of it."""
+    read, entry = read_elf(path), load(board)
     try:
-        own_image.check(path, load(board))
+        own_image.check(path, entry, also_ram=not of_agent and "kernel" in entry.routes)
+        if of_agent:
+            own_image.check_symbols(path)
     except ELFError as error:
         raise RigError(f"{path} is damaged ({error}): link it again.") from error
     return Image(read.path, read.sha256, own=True)
 
 
-def _prebuilt(name: str) -> Image:
+def prebuilt_boards() -> list[str]:
+    """Return the boards of the catalogue that have a prebuilt image, sorted. Raises RigError as `image_of`."""
+    manifest = _manifest()
+    return [name for name in names() if name in manifest]
+
+
+def _manifest() -> dict[str, Any]:
     manifest_path = PREBUILT / "MANIFEST.toml"
     if not manifest_path.is_file():
         raise RigError(
             f"{manifest_path} is missing: reinstall trainrig, or run `make -C firmware prebuilt` in the checkout."
         )
-    manifest = packaged_toml(manifest_path)
+    return packaged_toml(manifest_path)
+
+
+def _prebuilt(name: str) -> Image:
+    manifest = _manifest()
     if name not in manifest:
-        raise RigError(f"{manifest_path} lists no image for {name}: run `make -C firmware prebuilt`.")
-    image = _read(PREBUILT / f"{name}.elf")
+        raise RigError(
+            f"there is no prebuilt image for {name} in {PREBUILT / 'MANIFEST.toml'}: give firmware of your own with "
+            "--elf or with `elf` in its table of rig.toml, or run `make -C firmware prebuilt` in a checkout."
+        )
+    image = read_elf(PREBUILT / f"{name}.elf")
     if image.sha256 != manifest[name]["sha256"]:
         raise RigError(
             f"{image.path} does not match MANIFEST.toml (sha256 {image.sha256[:12]}, "
@@ -205,7 +301,8 @@ def _prebuilt(name: str) -> Image:
     return image
 
 
-def _read(path: Path) -> Image:
+def read_elf(path: Path) -> Image:
+    """Return an ELF file, whatever board it is for. Raises RigError if it is missing or no ELF file."""
     data = read_file(path, LARGEST, CURE)
     try:
         ELFFile(io.BytesIO(data))

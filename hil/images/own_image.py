@@ -1,4 +1,4 @@
-"""Check the user's own firmware before flashing: built for this board, with the symbols that the rig needs."""
+"""Check the user's own firmware before flashing: built for this board; for a trial also with the agent's symbols."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import ARMAttributesSection
 
 from hil.boards.catalogue import Board, names
+from hil.boards.cores import core_of
 from hil.errors import RigError
 from hil.images.symbols import symbols_of
 
@@ -15,10 +16,7 @@ OF_BOARD = "__board_"  # prefix of a symbol that every port's memory.ld defines;
 AREAS = tuple(f"__{area}" for area in (
     "image_start", "image_end", "static_start", "static_end", "arena_start", "arena_end", "stack_bottom", "stack_top",
 ))  # fmt: skip
-# Tag_CPU_arch (Addenda to the ABI for the Arm architecture, 3.3.5.2): v6-M and v6S-M; and those, v7 and v7E-M.
-V6M, V7M = (11, 12), (10, 11, 12, 13)
-ARCHITECTURES = {"cortex-m0plus": V6M, "cortex-m4": V7M, "cortex-m7": V7M}
-NAMES = {
+NAMES = {  # of Tag_CPU_arch
     10: "Armv7",
     11: "Armv6-M",
     12: "Armv6S-M",
@@ -32,29 +30,47 @@ PROFILE_M = (ord("M"), None)
 DOCS = "see docs/own-firmware.md"
 
 
-def check(path: Path, board: Board) -> None:
-    """Check an ELF file against a board of the catalogue.
+def check(path: Path, board: Board, also_ram: bool = False) -> None:
+    """Check that an ELF file may be flashed into a board of the catalogue and run there, whatever it is.
+
+    Args:
+        path: of the file.
+        board: catalogue entry.
+        also_ram: whether it may load bytes into RAM: an emulator writes them at every reset.
 
     Raises:
-        RigError: the file is for another processor or board, is not linked, has no loadable segment, loads outside the
-            flash, or lacks symbols that the host reads.
+        RigError: the file is for another processor or board, is not linked, has no loadable segment, or loads outside
+            the flash.
     """
     with path.open("rb") as file:
         elf = ELFFile(file)
         _check_kind(elf, path, board)
-        table = symbols_of(elf)
-        symbols = {symbol.name for symbol in table or ()}
-        _check_board(symbols, path, board)
+        _check_board({symbol.name for symbol in symbols_of(elf) or ()}, path, board)
         _check_architecture(elf, path, board)
-        _check_segments(elf, path, board)
-        if table is None:
-            raise RigError(f"{path} has no symbol table: build it without `strip`.")
-        missing = [name for name in AREAS if name not in symbols]
-        if missing:
-            raise RigError(
-                f"{path} does not define {', '.join(missing)}: "
-                f"link it with ports/common/sections.ld, or define them, {DOCS}."
-            )
+        _check_segments(elf, path, board, also_ram)
+
+
+def check_core(path: Path, board: Board) -> None:
+    """Check that the core of a board executes an ELF file. Raises RigError if it is for another processor."""
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        _check_kind(elf, path, board)
+        _check_architecture(elf, path, board)
+
+
+def check_symbols(path: Path) -> None:
+    """Check that an ELF file has the symbols that the host reads in a trial. Raises RigError if it lacks some."""
+    with path.open("rb") as file:
+        table = symbols_of(ELFFile(file))
+    if table is None:
+        raise RigError(f"{path} has no symbol table: build it without `strip`.")
+    symbols = {symbol.name for symbol in table}
+    missing = [name for name in AREAS if name not in symbols]
+    if missing:
+        raise RigError(
+            f"{path} does not define {', '.join(missing)}: "
+            f"link it with ports/common/sections.ld, or define them, {DOCS}."
+        )
 
 
 def _check_kind(elf: ELFFile, path: Path, board: Board) -> None:
@@ -83,7 +99,7 @@ def _check_board(symbols: set[str], path: Path, board: Board) -> None:
 def _check_architecture(elf: ELFFile, path: Path, board: Board) -> None:
     attributes = _attributes(elf)
     architecture, profile = attributes.get("TAG_CPU_ARCH"), attributes.get("TAG_CPU_ARCH_PROFILE")
-    known = ARCHITECTURES[board.core]
+    known = core_of(board.name, board.core).architectures
     if architecture is not None and (architecture not in known or profile not in PROFILE_M):
         name = NAMES.get(architecture, f"Tag_CPU_arch {architecture}")
         raise RigError(
@@ -105,13 +121,13 @@ def _attributes(elf: ELFFile) -> dict[str, int]:
     }
 
 
-def _check_segments(elf: ELFFile, path: Path, board: Board) -> None:
+def _check_segments(elf: ELFFile, path: Path, board: Board, also_ram: bool) -> None:
     loads = [(each["p_paddr"], each["p_filesz"]) for each in elf.iter_segments("PT_LOAD") if each["p_filesz"]]
     if not loads:
         raise RigError(
             f"{path} has no loadable segment: nothing would be flashed; link it with the board's memory.ld, {DOCS}."
         )
-    flash = [region for region in board.memory if region.kind == "flash" and region.name != "rom"]
+    flash = [region for region in board.memory if also_ram or (region.kind == "flash" and region.name != "rom")]
     for start, size in loads:
         if not any(region.start <= start and start + size <= region.start + region.size for region in flash):
             there = " and ".join(f"0x{region.start:08X}..0x{region.start + region.size - 1:08X}" for region in flash)

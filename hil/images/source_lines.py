@@ -6,37 +6,47 @@ import bisect
 import posixpath
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from elftools.elf.elffile import ELFFile
 
-Row = tuple[int, str, int]  # first address, file, line; an empty file ends a sequence
+
+class Row(NamedTuple):
+    """A row of a line table: from this address on, the code is of this line; an empty file ends a sequence."""
+
+    address: int
+    file: str
+    line: int
 
 
 class SourceLines:
     """The line tables of one ELF file, which may have none."""
 
     def __init__(self, path: Path) -> None:
-        rows: list[Row] = []
-        with path.open("rb") as file:
-            elf = ELFFile(file)
-            if elf.has_dwarf_info():
-                dwarf = elf.get_dwarf_info()
-                for unit in dwarf.iter_CUs():
-                    program = dwarf.line_program_for_CU(unit)
-                    if program is not None:
-                        rows += _rows(program)
         # A sequence may begin at the address at which another ends: sort the end first.
-        self._rows = sorted(rows, key=lambda row: (row[0], bool(row[1])))
-        self._starts = [row[0] for row in self._rows]
+        self._rows = sorted(line_rows(path), key=lambda row: (row.address, bool(row.file)))
+        self._starts = [row.address for row in self._rows]
 
     def at(self, address: int) -> str | None:
         """Return `folder/file.c:line` of the instruction at an address, None if no table contains it."""
         place = bisect.bisect_right(self._starts, address) - 1
-        if place < 0 or not self._rows[place][1]:
+        if place < 0 or not self._rows[place].file:
             return None
-        _, file, line = self._rows[place]
-        return f"{file}:{line}"
+        return f"{self._rows[place].file}:{self._rows[place].line}"
+
+
+def line_rows(path: Path) -> list[Row]:
+    """Return the rows of all line tables of an ELF file, sequence by sequence; empty if it has none."""
+    rows: list[Row] = []
+    with path.open("rb") as file:
+        elf = ELFFile(file)
+        if elf.has_dwarf_info():
+            dwarf = elf.get_dwarf_info()
+            for unit in dwarf.iter_CUs():
+                program = dwarf.line_program_for_CU(unit)
+                if program is not None:
+                    rows += _rows(program)
+    return rows
 
 
 def _rows(program: Any) -> list[Row]:
@@ -46,13 +56,17 @@ def _rows(program: Any) -> list[Row]:
     """
     rows: list[Row] = []
     sequence: list[Row] = []
+    files: dict[int, str] = {}
     for entry in program.get_entries():
         state = entry.state
         if state is None:
             continue
-        sequence.append((state.address, "" if state.end_sequence else _file(program, state.file), state.line))
+        if state.file not in files:
+            files[state.file] = _file(program, state.file)
+        name = "" if state.end_sequence else files[state.file]
+        sequence.append(Row(state.address, name, state.line))
         if state.end_sequence:
-            rows += sequence if sequence[0][0] else []
+            rows += sequence if sequence[0].address else []
             sequence = []
     return rows
 

@@ -17,11 +17,16 @@ FUNCTION = 2  # type in the low four bits of `info` (figure 1-17)
 
 
 class Symbol(NamedTuple):
-    """One entry of the symbol table. The value of a function includes the Thumb bit."""
+    """One entry of the symbol table: `section` is its number, 0 for none; `size` in bytes, 0 if it is not known.
+
+    The value of a function includes the Thumb bit.
+    """
 
     name: str
     value: int
     is_function: bool
+    section: int
+    size: int = 0
 
     @property
     def address(self) -> int:
@@ -42,10 +47,13 @@ def symbols_of(elf: ELFFile) -> list[Symbol] | None:
     names = strings.data() if isinstance(strings, StringTableSection) else b""
     try:
         found = [
-            (names[at : names.index(0, at)], value, info) for at, value, _, info, _, _ in ENTRY.iter_unpack(entries)
+            (names[at : names.index(0, at)], value, info, section, size)
+            for at, value, size, info, _, section in ENTRY.iter_unpack(entries)
         ]
     except (struct.error, ValueError):
         raise ELFError("its symbol table is truncated, or names a string that its string table lacks") from None
     return [
-        Symbol(name.decode("utf-8", "replace"), value, info & 0xF == FUNCTION) for name, value, info in found if name
+        Symbol(name.decode("utf-8", "replace"), value, info & 0xF == FUNCTION, section, size)
+        for name, value, info, section, size in found
+        if name
     ]

@@ -1,11 +1,14 @@
-"""Unwind the call stack of a halted Cortex-M with the call frame information of an ELF file (DWARF 5, section 6.4)."""
+"""Unwind the call stack of a halted Cortex-M with the call frame information of an ELF file (DWARF 5, section 6.4).
+
+It goes on through exceptions, into what they interrupted.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from elftools.dwarf.callframe import FDE
 from elftools.elf.elffile import ELFFile
@@ -13,24 +16,41 @@ from elftools.elf.elffile import ELFFile
 SP, LR = 13, 14  # DWARF register numbers, the same as those of the core (AADWARF32, section 4.1)
 DEEPEST = 16
 EXCEPTION_RETURN = 0xF0000000  # a value of LR at or above this is EXC_RETURN (ARM DDI 0403E.e, B1.5.8)
+ON_PROCESS_STACK, NO_FP_STATE = 1 << 2, 1 << 4  # bits of EXC_RETURN
+# The frame of an exception (ARM DDI 0403E.e, B1.5.6): its registers in order, then pc and xPSR; bytes without and with
+# those of the FPU, and the bit of xPSR that says that 4 more were left out to align it.
+FRAME, STACKED_PC, STACKED_XPSR, FRAME_BYTES, FP_FRAME_BYTES, ALIGNED = (0, 1, 2, 3, 12, LR), 24, 28, 32, 104, 1 << 9
 
 Read = Callable[[int], "int | None"]
 
 
-def return_addresses(path: Path, pc: int, registers: Mapping[int, int], read: Read) -> list[int]:
-    """Return the return addresses of the functions on the stack, innermost first, without the Thumb bit.
+class Caller(NamedTuple):
+    """A function on the stack: the address at which it goes on, without the Thumb bit.
+
+    `called` is False for what an exception interrupted: then it is the instruction that was not executed yet.
+    """
+
+    address: int
+    called: bool
+
+
+def call_chain(
+    path: Path, pc: int, registers: Mapping[int, int], read: Read, process_stack: int | None = None
+) -> list[Caller]:
+    """Return the functions on the stack, innermost first, without that of `pc`.
 
     A function without frame information (assembly or a library) is assumed to have saved nothing. This is only done for
-    the innermost function.
+    the innermost function, and of one that an exception interrupted.
 
     Args:
         path: ELF file.
         pc: address of the current instruction.
         registers: known values of the core registers 0 to 14, by number.
         read: returns the 32-bit word at an address of the stack, None if it is unknown.
+        process_stack: stack pointer of the threads of an operating system; None if it is not known.
     """
     stat = path.stat()
-    return _walk(_frames(path, stat.st_mtime_ns, stat.st_size), pc, dict(registers), read)
+    return _walk(_frames(path, stat.st_mtime_ns, stat.st_size), pc, dict(registers), read, process_stack)
 
 
 @lru_cache(maxsize=4)  # several samples of one hang ask for the same file
@@ -44,21 +64,47 @@ def _frames(path: Path, _changed_ns: int, _size: int) -> list[Any]:
         return [entry for entry in dwarf.CFI_entries() if isinstance(entry, FDE) and entry["initial_location"]]
 
 
-def _walk(frames: list[Any], pc: int, registers: dict[int, int], read: Read) -> list[int]:
-    found: list[int] = []
-    lookup = pc
+def _walk(frames: list[Any], pc: int, registers: dict[int, int], read: Read, process_stack: int | None) -> list[Caller]:
+    found: list[Caller] = []
+    lookup, innermost = pc, True
     while len(found) < DEEPEST:
         caller = _caller(_row(frames, lookup), registers, read)
-        if caller is None and not found and LR in registers:
+        if caller is None and innermost and LR in registers:
             caller = dict(registers)
         back = None if caller is None else caller.get(LR)
-        if caller is None or back is None or back >= EXCEPTION_RETURN or not back & 1:
+        if caller is None or back is None:
             break
-        found.append(back & ~1)
+        innermost = back >= EXCEPTION_RETURN
+        if innermost:
+            interrupted = _interrupted(back, caller, read, process_stack)
+            if interrupted is None:
+                break
+            lookup, registers = interrupted
+            found.append(Caller(lookup, False))
+            continue
+        if not back & 1:
+            break
+        found.append(Caller(back & ~1, True))
         lookup = (back & ~1) - 1  # inside the call instruction: another function may begin after it
         registers = caller
         del registers[LR]  # the call overwrote the caller's LR
     return found
+
+
+def _interrupted(
+    back: int, registers: dict[int, int], read: Read, process_stack: int | None
+) -> tuple[int, dict[int, int]] | None:
+    """Return pc and registers of what an exception interrupted, None if its frame cannot be read."""
+    start = process_stack if back & ON_PROCESS_STACK else registers.get(SP)
+    if start is None:
+        return None
+    pc, xpsr = read(start + STACKED_PC), read(start + STACKED_XPSR)
+    stacked = {number: read(start + 4 * place) for place, number in enumerate(FRAME)}
+    if pc is None or xpsr is None or None in stacked.values():
+        return None
+    size = (FRAME_BYTES if back & NO_FP_STATE else FP_FRAME_BYTES) + (4 if xpsr & ALIGNED else 0)
+    known = {number: value for number, value in stacked.items() if value is not None}
+    return pc & ~1, registers | known | {SP: start + size}
 
 
 def _row(frames: list[Any], address: int) -> dict[Any, Any] | None:

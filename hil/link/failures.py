@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hil.errors import Blocked, DeviceFault, RigError
 
 
 class Silent(Blocked):
-    """The agent no longer answers: the line is cut, or the firmware hangs."""
+    """The agent no longer answers: the line is cut, or the firmware hangs.
 
-    def __init__(self, reason: str) -> None:
+    Attributes:
+        looked_at: whether the reason says already what the probe found.
+    """
+
+    def __init__(self, reason: str, looked_at: bool = False) -> None:
         super().__init__("link", reason)
+        self.looked_at = looked_at
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Give pickle the arguments of this class."""
+        return type(self), (self.reason, self.looked_at)
 
 
 class Refused(RigError):
-    """The agent answered a request with an error: `code` and its two words `a` and `b`."""
+    """The agent answered a request with an error: `code` and its two words `a` and `b`.
 
-    def __init__(self, request: str, code: str, a: int, b: int) -> None:
-        super().__init__(f"the agent refused {request}: {code} ({a}, {b})")
+    `said` is the message, if there is a better one than code and words.
+    """
+
+    def __init__(self, request: str, code: str, a: int, b: int, said: str = "") -> None:
+        super().__init__(said or f"the agent refused {request}: {code} ({a}, {b})")
         self.request, self.code, self.a, self.b = request, code, a, b
 
 

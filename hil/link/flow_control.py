@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 
 REPEAT_AFTER_S = 0.3  # shortest time without progress after which the oldest frame is sent again
 SLOWEST_S = 4.0  # the longest: a frame of 1 KB at 2,400 baud
 LATE_S = 2.0  # the longest that answers which came late make it: above a retransmission by TCP (RFC 6298: 1 s)
+BACK_OFF_S = 0.9  # limit of the doubled wait: ten repeats take little longer than SILENCE_S
+LOST = 3  # time-outs before the wait doubles, on a line that loses frames although the other end answers at once
 FORGET = 0.998  # of that for each accepted frame: half of it after 350
 NAK_PAUSE_S = 0.02  # lets the rest of a damaged window pass before it is sent again
 SILENCE_S = 8.0  # time without progress after which the agent counts as gone
-REPEATS = 10  # on a slow line: at least this many time-outs before the agent counts as gone
+REPEATS = 10  # at least so many, and as many time-outs, before the agent counts as gone
 REMEMBERED = 64  # repeated frames that are checked for a second answer
 SMOOTH, SPREAD, SPREADS = 1 / 8, 1 / 4, 4.0  # of the round trip: RFC 6298, section 2
 
@@ -19,8 +22,11 @@ class FlowControl:
     """The retransmission timer of a line; one exchange follows the other.
 
     It measures the round trip of frames that were not repeated (RFC 6298; Karn's rule). If a repeated frame is answered
-    twice, the repeat was too early and the time-out doubles. So a slow line is not flooded, and a line that loses
-    frames waits only a short time. All times are wall time in seconds.
+    twice, the repeat was too early and the time-out doubles.
+
+    Besides, the wait doubles with every time-out until there is progress (RFC 6298, 5.5), up to `BACK_OFF_S`: a
+    receiver that is slower than the repeats would never get to their end. On a line that is known to lose frames, the
+    first repeats come at a constant rate. All times are wall time in seconds.
 
     Args:
         networked: whether the line is behind a network. Then the doubled time-out is forgotten slowly: TCP, which has
@@ -38,6 +44,9 @@ class FlowControl:
         self._sent_again: OrderedDict[int, set[int]] = OrderedDict()  # types of the answers so far, by frame number
         self._since = self._due = 0.0
         self._repeats, self._pause_s = 0, NAK_PAUSE_S
+        self._timeouts = 0  # without an answer since
+        self._repeated_at: float | None = None  # when the last time-out sent a frame again
+        self._loses_frames = False
         self._last_nak: int | None = None
         self.repeat_all = False
 
@@ -45,6 +54,7 @@ class FlowControl:
         """Start the timer: the first frame of an exchange is sent."""
         self._since, self._due = now, now + self._timeout_s
         self._repeats, self._pause_s = 0, NAK_PAUSE_S
+        self._timeouts, self._repeated_at = 0, None
         self._last_nak, self.repeat_all = None, False
 
     def progress(self, now: float, sent_at: float | None) -> None:
@@ -53,6 +63,8 @@ class FlowControl:
             if sent_at is not None:
                 self._learn(now - sent_at)
             self._after_s = self._measured()
+        elif self._repeated_at is not None and now - self._repeated_at <= self._estimate_s() < self._timeout_s / 2:
+            self._loses_frames = True  # the answer came one round trip after the repeat: all copies before it were lost
         self._late_s *= FORGET
         self.begin(now)
 
@@ -64,6 +76,7 @@ class FlowControl:
         if kind in answers:
             self._after_s = min(2 * self._after_s, SLOWEST_S)
             self._late_s = min(max(self._late_s, self._after_s), self._latest_s)
+            self._loses_frames = False
         answers.add(kind)
 
     def nak_received(self, now: float, seq: int, single: bool) -> None:
@@ -77,6 +90,7 @@ class FlowControl:
         """
         fresh = single or self._last_nak is None or (seq - self._last_nak) & 0xFFFF >= 0x8000
         self._last_nak = seq
+        self._timeouts = 0  # the agent has read the line up to this frame
         if fresh and not self.repeat_all:
             self.repeat_all = True
             self._due = min(self._due, now + self._pause_s)
@@ -95,11 +109,14 @@ class FlowControl:
             self._sent_again.popitem(last=False)
         if self.repeat_all:
             self._pause_s = min(2 * self._pause_s, self._after_s)
-        self.repeat_all, self._due = False, now + self._timeout_s
+        else:
+            self._timeouts += 1
+            self._repeated_at = now
+        self.repeat_all, self._due = False, now + self._wait_s()
 
     def is_over(self, now: float) -> bool:
         """Return whether the agent counts as gone."""
-        return now - self._since > max(SILENCE_S, REPEATS * self._timeout_s)
+        return self._repeats >= REPEATS and now - self._since > max(SILENCE_S, REPEATS * self._timeout_s)
 
     def waited(self, now: float) -> float:
         """Return the seconds since the last progress."""
@@ -109,6 +126,11 @@ class FlowControl:
     def _timeout_s(self) -> float:
         return max(self._after_s, self._late_s)
 
+    def _wait_s(self) -> float:
+        """Return how long to wait for the answer to a frame that was sent again."""
+        doublings = max(0, self._timeouts - LOST) if self._loses_frames else self._timeouts
+        return min(self._timeout_s * 2**doublings, max(BACK_OFF_S, self._timeout_s))
+
     def _learn(self, round_s: float) -> None:
         if self._round_s is None:
             self._round_s, self._spread_s = round_s, round_s / 2
@@ -116,7 +138,11 @@ class FlowControl:
             self._spread_s += SPREAD * (abs(self._round_s - round_s) - self._spread_s)
             self._round_s += SMOOTH * (round_s - self._round_s)
 
+    def _estimate_s(self) -> float:
+        """Return the round trip and its spread (RFC 6298, 2.3), or infinity before the first measurement."""
+        return math.inf if self._round_s is None else self._round_s + SPREADS * self._spread_s
+
     def _measured(self) -> float:
         if self._round_s is None:
             return self._after_s
-        return min(max(REPEAT_AFTER_S, self._round_s + SPREADS * self._spread_s), SLOWEST_S)
+        return min(max(REPEAT_AFTER_S, self._estimate_s()), SLOWEST_S)

@@ -7,7 +7,7 @@ from typing import Any
 from hil.link.failures import Faulted, ProtocolMismatch, Refused
 from hil.link.frames import Frame
 from hil.link.in_flight import SentRequest
-from hil.link.messages import REPLY_BIT, Description, Fields, MessageError, decode
+from hil.link.messages import REPLY_BIT, Description, Fields, MessageError, Request, decode
 
 
 class FrameDecoder:
@@ -36,7 +36,7 @@ class FrameDecoder:
 
     def is_reply(self, frame: Frame, sent: SentRequest) -> bool:
         """Return whether the frame ends a request, by its reply or by an error."""
-        wanted = self._messages.requests[sent.name].id | REPLY_BIT
+        wanted = sent.request.id | REPLY_BIT
         return frame.seq == sent.seq and (frame.type == wanted or self.control(frame) == "error")
 
     def acknowledges(self, frame: Frame, sent: SentRequest) -> bool:
@@ -46,6 +46,13 @@ class FrameDecoder:
     def requests_first(self, frame: Frame, sent: SentRequest) -> bool:
         """Return whether the agent answers a request other than the first by asking for the first."""
         return self.control(frame) == "nak" and frame.seq == sent.seq and self.expected(frame) == 1 < sent.seq
+
+    def knows_no_session(self, frame: Frame) -> bool:
+        """Return whether the frame is the nak of an agent that has had no `hello` since it started.
+
+        Once it has had one, its naks carry the session, and it expects number 1 or a later one.
+        """
+        return self.control(frame) == "nak" and frame.session == frame.seq == self.expected(frame) == 0
 
     def expected(self, frame: Frame) -> int:
         """Return the number that an ack or nak says is expected next."""
@@ -58,11 +65,11 @@ class FrameDecoder:
         error = self._decoded("error", self._messages.controls["error"].fields, frame)
         return Refused(name, self._messages.errors.get(error["code"], str(error["code"])), error["a"], error["b"])
 
-    def reply(self, name: str, frame: Frame) -> dict[str, Any]:
-        """Return the fields of the reply to the request `name`; raise Refused if the frame is an error."""
+    def reply(self, request: Request, frame: Frame) -> dict[str, Any]:
+        """Return the fields of the reply to a request; raise Refused if the frame is an error."""
         if self.control(frame) == "error":
-            raise self.refusal(name, frame)
-        return self._decoded(name, self._messages.requests[name].reply, frame)
+            raise self.refusal(request.name, frame)
+        return self._decoded(request.name, request.reply, frame)
 
     @staticmethod
     def _decoded(name: str, fields: Fields, frame: Frame) -> dict[str, Any]:
@@ -73,15 +80,18 @@ class FrameDecoder:
 
 
 class ResetDetector:
-    """Detect a reset of the agent: it answers a greeting, and asks for request 1 although another was sent.
+    """Detect a reset of the agent: it answers a greeting, and a nak shows that it has forgotten the session.
 
-    The second sign is not enough: a line may repeat an old nak without end.
+    The nak asks for request 1 although another was sent, or, before the greeting, knows no session. It is not enough
+    alone: a line may repeat an old nak without end.
     """
 
     def __init__(self, decoder: FrameDecoder, sent: SentRequest) -> None:
-        self._decoder, self._sent, self._greeted = decoder, sent, False
+        self._decoder, self._sent, self._greeted, self._forgotten = decoder, sent, False, False
 
     def feed(self, frame: Frame) -> bool:
         """Add a frame; return whether it completes the signs of a reset."""
-        self._greeted |= self._decoder.is_greeting(frame)
-        return self._greeted and self._decoder.requests_first(frame, self._sent)
+        self._forgotten |= self._decoder.knows_no_session(frame)
+        greets = self._decoder.is_greeting(frame)
+        self._greeted |= greets
+        return (greets and self._forgotten) or (self._greeted and self._decoder.requests_first(frame, self._sent))

@@ -13,6 +13,8 @@ HEADER = struct.Struct("<BBH")
 CRC = struct.Struct("<I")
 LONGEST = 2048  # bytes kept while no delimiter arrives; older ones are noise
 DAMAGED_KEPT = 8  # damaged frames kept for the diagnosis of a failed session
+DAMAGED: bytes = cobs.encode(HEADER.pack(0, 0, 0) + CRC.pack(~zlib.crc32(bytes(HEADER.size)) & 0xFFFFFFFF)) + b"\0"
+"""The bytes of a frame with a wrong CRC, which every agent answers with `nak`."""
 
 
 @dataclass(frozen=True)

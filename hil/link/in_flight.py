@@ -6,14 +6,21 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from hil.link.messages import Request
+
 
 @dataclass(frozen=True)
 class SentRequest:
-    """A request that was sent: its sequence number, its name and its bytes on the wire."""
+    """A request that was sent: its sequence number, its description and its bytes on the wire."""
 
     seq: int
-    name: str
+    request: Request
     wire: bytes
+
+    @property
+    def name(self) -> str:
+        """The name of the request."""
+        return self.request.name
 
     def is_before(self, expected: int) -> bool:
         """Return whether an agent that expects this number next has accepted the request (numbers wrap at 2^16)."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hil.bounded_read import packaged_toml
+from hil.errors import RigError, close_matches, shown
 
 FORMATS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i8": "b", "i16": "h", "i32": "i", "f32": "f"}
 WORDS = {"u32[]": "I", "u64[]": "Q"}
@@ -16,6 +17,7 @@ OPEN = ("bytes", *WORDS)  # kinds of a last field that holds the rest of the bod
 REPLY_BIT = 0x80
 
 Fields = tuple[tuple[str, str], ...]
+OWN_FIELDS: Fields = (("body", "bytes"),)  # of a request of one's own, and of its reply
 
 
 class MessageError(ValueError):
@@ -43,6 +45,15 @@ class Control:
 
 
 @dataclass(frozen=True)
+class Own:
+    """The numbers of requests of one's own, and the code of the errors of their handlers."""
+
+    first: int
+    last: int
+    error: int
+
+
+@dataclass(frozen=True)
 class Description:
     """The contents of messages.toml."""
 
@@ -52,6 +63,38 @@ class Description:
     controls: dict[str, Control]
     errors: dict[int, str]
     enums: dict[str, dict[str, int]]
+    own: Own
+
+    def request(self, name: str, windowed: bool) -> Request:
+        """Return a request by its name, of those with a reply of their own or of the windowed ones.
+
+        Raises:
+            RigError: there is none of this name, or it is of the other kind.
+        """
+        found = self.requests.get(name)
+        if found is None:
+            raise RigError(f"the link has no request {name!r}: {close_matches(name, self.requests)}")
+        if found.windowed and not windowed:
+            raise RigError(
+                f"the agent does not reply to {name!r}, it only acknowledges it (docs/link.md): send it with `stream`."
+            )
+        if windowed and not found.windowed:
+            raise RigError(f"{name!r} is no windowed request (docs/link.md): send it with `request`.")
+        return found
+
+    def own_request(self, number: int) -> Request:
+        """Return a request of one's own by its number.
+
+        Raises:
+            RigError: it is no such number.
+        """
+        if isinstance(number, bool) or not isinstance(number, int) or not self.own.first <= number <= self.own.last:
+            given = f"{number:#04x}" if isinstance(number, int) else shown(number)
+            raise RigError(
+                f"{given} is no number of a request of your own: they are {self.own.first:#04x} to "
+                f"{self.own.last:#04x} (docs/how-to/agent-library.md)."
+            )
+        return Request(f"request {number:#04x}", number, OWN_FIELDS, OWN_FIELDS, windowed=False)
 
 
 @cache
@@ -72,6 +115,7 @@ def description() -> Description:
         controls={name: Control(name, c["id"], fields(c["fields"])) for name, c in raw["control"].items()},
         errors={code: name for name, code in raw["error"].items()},
         enums=raw["enum"],
+        own=Own(**raw["own"]),
     )
 
 

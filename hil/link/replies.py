@@ -1,8 +1,8 @@
 """Replies of the agent as checked data classes.
 
 Every function here raises ImplausibleReply if a value is impossible or a count is wrong. The CRC-32 guarantees that a
-reply arrives as it was sent, so an impossible value is the firmware's fault. Other checks (hil/trial/second_sources)
-decide whether a possible value is true.
+reply arrives as it was sent, so an impossible value is the firmware's fault. Other checks decide whether a possible
+value is true (docs/reported-figures.md).
 """
 
 from __future__ import annotations

@@ -32,6 +32,11 @@ class Session(Transport):
 
     _repeats_settled = 0  # value of counters.frames_repeated when all copies were last known to be handled
 
+    @property
+    def nonce(self) -> int:
+        """The 32 bits that `hello` sends, which the agent keeps for the session."""
+        return self._nonce
+
     def hello(self, deadline_s: float = 10.0) -> dict[str, Any]:
         """Open the session and return the fields of the reply to `hello`.
 

@@ -10,18 +10,19 @@ from typing import Any, NoReturn
 
 from serial import Serial
 
-from hil.errors import Blocked
+from hil.errors import Blocked, RigError, shown
 from hil.link.failures import Refused, Silent
 from hil.link.flow_control import FlowControl
 from hil.link.frame_decoder import FrameDecoder, ResetDetector
-from hil.link.frames import Frame
+from hil.link.frames import DAMAGED, Frame
 from hil.link.in_flight import InFlight, SentRequest
-from hil.link.messages import Description, description, encode
+from hil.link.messages import Description, Request, description, encode
 from hil.link.pending_request import POLL_AFTER_S, PendingRequest, RequestTime
-from hil.link.wire import Counters, Wire
+from hil.link.wire import CURE, Counters, Wire
 
 LOG = logging.getLogger(__name__)
 AGAIN_S, GREET_S = 2.0, 0.5  # how long to look for a reset of the board; from one greeting to the next
+QUESTIONS = 3  # damaged frames before a greeting: the end of a frame that the reset cut off may spoil one
 
 
 class Transport:
@@ -31,18 +32,26 @@ class Transport:
         port: an open serial port with a short read time-out.
         nonce: 32 bits that distinguish this session from the one before.
         alive: called while waiting; raises Blocked if the other end is known to be gone.
+        cure: what to do about a silent board, as `Wire`.
+        lost_s: returns the seconds in which the other end, a stand-in, could not run; they count for no deadline.
 
     Attributes:
         request_time: how long the last answered `request` took.
     """
 
-    def __init__(self, port: Serial, nonce: int, alive: Callable[[], None] = lambda: None) -> None:
-        self._wire, self._nonce, self._alive = Wire(port, alive), nonce, alive
+    def __init__(
+        self,
+        port: Serial,
+        nonce: int,
+        alive: Callable[[], None] = lambda: None,
+        cure: str = CURE,
+        lost_s: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self._wire, self._nonce, self._alive, self._lost_s = Wire(port, alive, cure), nonce, alive, lost_s
         self._flow = FlowControl(self._wire.networked)
         self._messages: Description = description()
         self._decoder = FrameDecoder(self._messages)
         self._seq = 0
-        self._session_frames = 0  # received, of this session
         self._window = self._messages.max_body
         self.request_time = RequestTime(0.0, 0.0, 0)
 
@@ -65,15 +74,57 @@ class Transport:
         sets it longer than the window.
 
         Raises:
+            RigError: the link has no such request, or the agent only acknowledges it.
             Refused: the agent answered with an error.
             Silent: the agent does not answer, or sends nothing new.
             ProtocolMismatch: a frame does not fit the protocol.
             Blocked: the port is gone, or the board was reset.
             Faulted: the processor faulted.
         """
-        sent, before = self._number(name, encode(self._messages.requests[name].request, values)), replace(self.counters)
-        frames_before = self._session_frames
+        request = self._messages.request(name, windowed=False)
+        return self._exchange(request, encode(request.request, values), deadline_s, poll_after_s)
+
+    def ask(self, number: int, body: bytes = b"", deadline_s: float = 60.0) -> bytes:
+        """Send a request of one's own and return the body of its reply (docs/how-to/agent-library.md).
+
+        Args:
+            number: with which the firmware has registered it: 0x20 to 0x3F.
+            body: at most 1024 bytes.
+            deadline_s: for the reply, in seconds.
+
+        Raises:
+            RigError: it is no such number, or the body is too long or no bytes.
+            Refused: the firmware has not registered it, or its handler returned an error.
+            Silent, ProtocolMismatch, Blocked, Faulted: as `request`.
+        """
+        request = self._messages.own_request(number)
+        if isinstance(body, (str, int)):
+            raise RigError(f"the body of {request.name} must be bytes, not {shown(body)}: encode it.")
+        data = bytes(body)
+        if len(data) > self._messages.max_body:
+            most = self._messages.max_body
+            raise RigError(f"the body of {request.name} has {len(data):,} bytes, of at most {most:,}: split it.")
+        try:
+            reply: bytes = self._exchange(request, data, deadline_s, POLL_AFTER_S)["body"]
+        except Refused as refused:
+            raise self._own_refusal(refused, number) from None
+        return reply
+
+    def _own_refusal(self, refused: Refused, number: int) -> Refused:
+        """Return a refusal of a request of one's own in words."""
+        if refused.code == str(self._messages.own.error):
+            said = f"the handler of {refused.request} in the firmware returned the error {refused.a}."
+            return Refused(refused.request, "own_error", refused.a, refused.b, said)
+        if refused.code == "unknown_request":
+            said = f"the firmware has no {refused.request}: register it with HIL_REQUEST({number:#04x}, handler)."
+            return Refused(refused.request, refused.code, refused.a, refused.b, said)
+        return refused
+
+    def _exchange(self, request: Request, body: bytes, deadline_s: float, poll_after_s: float) -> dict[str, Any]:
+        name = request.name
+        sent, before = self._number(request, body), replace(self.counters)
         pending, reset = PendingRequest(time.monotonic(), poll_after_s), ResetDetector(self._decoder, sent)
+        lost_before = self._lost_s()
         self._flow.begin(pending.started)
         self._transmit(sent)
         while True:
@@ -86,20 +137,21 @@ class Transport:
                     if not pending.is_accepted:  # else the time measures the work, not the line
                         self._flow.progress(now, pending.sent_once_at)
                     self.request_time = pending.time_taken(now, self.counters.frames_repeated - before.frames_repeated)
-                    return self._decoder.reply(name, frame)
+                    return self._decoder.reply(request, frame)
                 if self._decoder.acknowledges(frame, sent) and pending.acknowledged(now):
                     self._flow.progress(now, pending.sent_once_at)
                 else:
                     self._no_progress(frame, single=True)
             now = time.monotonic()
-            if now - pending.started > deadline_s or (not pending.is_accepted and self._flow.is_over(now)):
+            able = now - (self._lost_s() - lost_before)  # the time for deadlines
+            if able - pending.started > deadline_s or (not pending.is_accepted and self._flow.is_over(able)):
                 sentence = f"the agent did not answer {name!r} within {now - pending.started:.1f} s"
-                self._give_up(sent, sentence, before, frames_before)
+                self._give_up(sent, sentence, before)
             if pending.is_poll_due(now):
                 pending.polled(now)
                 self._transmit(sent, again=True)
             elif pending.is_mute(now):
-                if self._was_reset(sent, silent=False):
+                if self._was_reset(sent):
                     raise self._reset_error(sent)
                 pending.double_patience()
             elif not pending.is_accepted and self._flow.is_due(now):
@@ -113,12 +165,12 @@ class Transport:
         Raises:
             Refused, Silent, ProtocolMismatch, Blocked, Faulted: as `request`.
         """
-        fields = self._messages.requests[name].request
-        numbered = (self._number(name, encode(fields, body)) for body in bodies)
+        request = self._messages.request(name, windowed=True)
+        numbered = (self._number(request, encode(request.request, body)) for body in bodies)
         in_flight = InFlight(self._window)
         following = next(numbered, None)
         refusal: Refused | None = None
-        before, frames_before = replace(self.counters), self._session_frames
+        before, lost_before = replace(self.counters), self._lost_s()
         while in_flight.frames or following is not None:
             while following is not None and in_flight.has_room(len(following.wire)):
                 now = time.monotonic()
@@ -137,13 +189,14 @@ class Transport:
                     self._flow.progress(time.monotonic(), in_flight.sent_at)
                 elif control in ("ack", "nak") and in_flight.acknowledge(self._decoder.expected(frame)):
                     self._flow.progress(time.monotonic(), in_flight.sent_at)
+                    lost_before = self._lost_s()
                 elif in_flight.frames:
                     self._no_progress(frame, single=len(in_flight.frames) == 1)
             now = time.monotonic()
-            if in_flight.frames and self._flow.is_over(now):
+            if in_flight.frames and self._flow.is_over(now - (self._lost_s() - lost_before)):
                 waited = f"{self._flow.waited(now):.0f} s"
                 sentence = f"the agent has accepted nothing new for {waited} during {name!r}"
-                self._give_up(in_flight.frames[0], sentence, before, frames_before)
+                self._give_up(in_flight.frames[0], sentence, before)
             if in_flight.frames and self._flow.is_due(now):
                 again = list(in_flight.frames) if self._flow.repeat_all else [in_flight.frames[0]]
                 self._flow.repeated(now, [sent.seq for sent in again])
@@ -161,11 +214,11 @@ class Transport:
         else:
             self.counters.stale += 1
 
-    def _give_up(self, sent: SentRequest, sentence: str, before: Counters, frames_before: int) -> NoReturn:
+    def _give_up(self, sent: SentRequest, sentence: str, before: Counters) -> NoReturn:
         """Raise `Silent` with what arrived instead of an answer, or the reason: the other end exited, or a reset."""
         self._alive()
         received = self.counters.received_since(before)
-        if sent.seq and self._was_reset(sent, silent=self._session_frames == frames_before):
+        if sent.seq and self._was_reset(sent):
             raise self._reset_error(sent)
         raise Silent(f"{sentence}{received}: {self._wire.cure}")
 
@@ -177,27 +230,23 @@ class Transport:
             "Check its supply (brown-out) and its reset line, and whether its program resets it.",
         )
 
-    def _was_reset(self, sent: SentRequest, silent: bool) -> bool:
+    def _was_reset(self, sent: SentRequest) -> bool:
         """Send `hello` with the known nonce again, repeat a request, and return whether the board was reset.
 
-        After a reset this is the agent's first greeting, and it expects number 1. It then executes request 1 itself.
-        For request 1 the reset shows only if the agent was `silent` before, for all repeats: an agent ignores the
-        frames of an unknown session, and asks for damaged ones again.
-
-        `silent` means that no undamaged frame of this session arrived since the request was first sent. A board that
-        was reset in the middle of a frame asks for that frame again, in no session.
+        After a reset this is the agent's first greeting, and it expects number 1. It then executes request 1 itself, as
+        an agent does that was not reset. For request 1 the host therefore sends damaged frames before `hello`: an agent
+        that was reset asks for them again in no session, any other in the session that it has.
         """
         now, reset = time.monotonic(), ResetDetector(self._decoder, sent)
         greet_at, until = now, now + AGAIN_S
+        questions = [DAMAGED] * QUESTIONS if sent.seq == 1 else []
         while now < until:
             if now >= greet_at:  # more than once: a reply that the reset cut short spoils the frame after it
                 greet_at = now + GREET_S
-                for data in (self._hello_frame(self._nonce), sent.wire):
+                for data in (*questions, self._hello_frame(self._nonce), sent.wire):
                     self._wire.send(data)
-            for frame in self._receive():
+            for frame in self._receive(of_no_session=True):
                 if reset.feed(frame):
-                    return True
-                if silent and sent.seq == 1 and self._decoder.is_reply(frame, sent):
                     return True
             now = time.monotonic()
         return False
@@ -209,10 +258,10 @@ class Transport:
         hello = self._messages.requests["hello"]
         return Frame(hello.id, nonce & 0xFF, 0, encode(hello.request, self._hello_values(nonce))).encode()
 
-    def _number(self, name: str, body: bytes) -> SentRequest:
+    def _number(self, request: Request, body: bytes) -> SentRequest:
         seq = self._seq
         self._seq = (self._seq + 1) & 0xFFFF
-        return SentRequest(seq, name, Frame(self._messages.requests[name].id, self._nonce & 0xFF, seq, body).encode())
+        return SentRequest(seq, request, Frame(request.id, self._nonce & 0xFF, seq, body).encode())
 
     def _transmit(self, sent: SentRequest, again: bool = False) -> None:
         self.counters.frames_sent += 1
@@ -221,14 +270,18 @@ class Transport:
             LOG.info("%s, number %d, is sent again", sent.name, sent.seq)
         self._wire.send(sent.wire)
 
-    def _receive(self) -> list[Frame]:
-        """Return the frames of this session; raise Faulted if one of any session reports a fault."""
+    def _receive(self, of_no_session: bool = False) -> list[Frame]:
+        """Return the frames of this session; raise Faulted if one of any session reports a fault.
+
+        With `of_no_session`, return also the naks of an agent that knows no session.
+        """
         found = []
         for frame in self._wire.receive():
             self._decoder.check_fault(frame)
             if frame.session == self._nonce & 0xFF:
                 found.append(frame)
-                self._session_frames += 1
                 if self._decoder.control(frame) != "nak":
                     self._flow.answered(frame.seq, frame.type)
+            elif of_no_session and self._decoder.knows_no_session(frame):
+                found.append(frame)
         return found

@@ -56,6 +56,7 @@ class Wire:
     Args:
         port: open, with time-outs for reading (a short one) and writing.
         alive: called while waiting; raises Blocked if the other end is known to be gone.
+        cure: what to do about a silent board, unless the port says that itself.
 
     Attributes:
         networked: whether the port is on a network, and may deliver bytes late; such a port has a `cure`.
@@ -64,11 +65,11 @@ class Wire:
         reader: splits the received bytes into frames.
     """
 
-    def __init__(self, port: Serial, alive: Callable[[], None]) -> None:
+    def __init__(self, port: Serial, alive: Callable[[], None], cure: str = CURE) -> None:
         self._port, self._alive = port, alive
         self.counters, self.reader = Counters(), FrameReader()
         self.networked = hasattr(port, "cure")
-        self.cure: str = getattr(port, "cure", CURE)
+        self.cure: str = getattr(port, "cure", cure)
 
     def send(self, data: bytes) -> None:
         """Send bytes. Raises Silent if the port accepts none, Blocked if it is gone."""

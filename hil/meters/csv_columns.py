@@ -7,23 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from hil.errors import RigError, close_matches
-from hil.meters.csv_layout import STATISTICS, TIMES, UNITS, Head, Layout, split_unit
+from hil.meters.csv_layout import STATISTICS, TIMES, Head, Layout, split_unit
+from hil.meters.csv_units import COLUMNS, VOLTAGE_V, WORDS
 
-TIME_S = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
-ENERGY_J = {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "Wh": 3600.0, "mWh": 3.6, "uWh": 3.6e-3}
-VOLTAGE_V = {"V": 1.0, "mV": 1e-3, "uV": 1e-6}
-# The first unit of each kind is the unit of a column that names none.
-COLUMNS = {
-    "time": TIME_S,
-    "current": {"A": 1.0, "mA": 1e-3, "uA": 1e-6, "nA": 1e-9},
-    "voltage": VOLTAGE_V,
-    "power": {"W": 1.0, "mW": 1e-3, "uW": 1e-6, "nW": 1e-9},
-    "energy": ENERGY_J,
-    "marker": {"": 1.0},
-}
 READ = ("current", "power", "energy")  # a file needs one of them
 # PPK2: the digital inputs as one column, in the order of its characters.
 BITS = {"D0-D7": range(8), "Bits": range(7, -1, -1)}
@@ -82,13 +69,17 @@ def find_columns(name: str, layout: Layout, meanings: Mapping[str, str], shunt_o
     for column, meaning in meanings.items():
         place, bit = _place(where, layout.heads, column)
         head = split_unit(meaning)
-        unit = head.unit or layout.heads[place].unit
-        kind = head.name.lower()
+        kind, own = head.name.lower(), layout.heads[place].unit
+        if head.unit and own and head.unit != own:
+            raise RigError(
+                f"{where}: column {column!r} is in {own} by its head and in {head.unit} by --column: leave the unit "
+                "out of --column, or correct the head of the file."
+            )
+        unit = head.unit or own
         if kind in chosen:
             raise RigError(f"{where}: two columns are said to be the {kind}: keep one --column of them.")
         chosen[kind] = Column(place, _scale(where, kind, unit, column, shunt_ohm), column, bit)
-    own = _by_name(where, name, layout, shunt_ohm, chosen)
-    columns = own | chosen
+    columns = _by_name(where, name, layout, shunt_ohm, chosen) | chosen
     _require(where, layout, columns)
     return columns
 
@@ -102,12 +93,17 @@ def _by_name(
     """
     found: dict[str, Column] = {}
     places = {one.place for one in chosen.values()}
-    needless = {*chosen, *(READ if chosen.keys() & {"power", "energy"} else ())}
+    needless = {*chosen, *(READ if chosen.keys() & {*READ} else ())}
     for place, head in enumerate(layout.heads):
         kind = None if place in places else _kind(where, file, layout, head)
         if kind is None or kind in needless:
             continue
         if kind in found:
+            if layout.heads[found[kind].place] == head:
+                raise RigError(
+                    f"{where}: two columns have the name {head.name!r}: rename the one that is not the {kind} in the "
+                    "head of the file."
+                )
             raise RigError(f"{where}: a column occurs twice: {found[kind].name!r} and {head.name!r}; say which "
                            f"is the {kind}, such as --column '{head.name}={kind}'.")  # fmt: skip
         found[kind] = Column(place, _scale(where, kind, head.unit, head.name, shunt_ohm), head.name)
@@ -117,8 +113,8 @@ def _by_name(
 def _kind(where: str, file: str, layout: Layout, head: Head) -> str | None:
     """Return what a column holds according to its name; None if the name does not say."""
     name = head.name.lower()
-    if layout.means:  # Joulescope: power suffices
-        return name if name in ("time", "power", "voltage") else None
+    if layout.means:  # Joulescope: power suffices, and energy where rows are missing
+        return name if name in ("time", "power", "voltage", "energy") else None
     if name in TIMES:
         if name == AMBIGUOUS_TIME and not head.unit and not any(_otii(file, one) for one in layout.heads):
             raise RigError(f"{where}: {head.name!r} has no unit: say which, such as --column '{head.name}=time (ms)'.")
@@ -150,7 +146,7 @@ def _place(where: str, heads: Sequence[Head], column: str) -> tuple[int, int | N
 def _scale(where: str, kind: str, unit: str, column: str, shunt_ohm: float | None) -> float:
     """Return the factor from a column's unit to SI units."""
     if kind == "marker":
-        return 1.0
+        return COLUMNS[kind].get(unit, 1.0)  # an analogue channel may be in volts
     if kind == "current" and shunt_ohm is not None:
         if unit and unit not in VOLTAGE_V:
             raise RigError(f"{where}: {column!r} is in {unit}, not the voltage of a shunt: leave --shunt out.")
@@ -182,7 +178,7 @@ def _require(where: str, layout: Layout, columns: Mapping[str, Column]) -> None:
     if not kinds:
         free = [head for place, head in enumerate(layout.heads) if place not in {one.place for one in columns.values()}]
         one = free[0] if free else Head("NAME")
-        unit = one.unit or UNITS.get(one.name.lower(), "")
+        unit = one.unit or WORDS.get(one.name.lower(), "")
         means = (
             "current --shunt OHMS"
             if unit in VOLTAGE_V
@@ -192,7 +188,7 @@ def _require(where: str, layout: Layout, columns: Mapping[str, Column]) -> None:
             f"{where}: none of its columns {there} is said to be current, power or energy: say which, such as "
             f"--column {one.name}={means}."
         )
-    if len(kinds) > 1 and kinds != ["current", "power"]:
+    if len(kinds) > 1 and kinds != ["current", "power"] and not layout.means:
         raise RigError(
             f"{where}: {' and '.join(kinds)} may contradict each other: keep one of them, such as by "
             f"--column {kinds[-1]}={kinds[-1]}."
@@ -207,20 +203,3 @@ def unused(layout: Layout, columns: Mapping[str, Column]) -> list[str]:
         for place, head in enumerate(layout.heads)
         if place not in used and not (layout.means and head.name in STATISTICS)
     ]
-
-
-def changes(levels: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return between which two readings a level changes, int64[n] each, and the new level, bool[n].
-
-    A level is high above two thirds of its swing and low below one third, so noise at the middle is no change.
-
-    Args:
-        levels: float64[k].
-        known: bool[k], whether a level is known. An unknown one widens a change to the known readings around it.
-    """
-    low, high = float(levels[known].min()), float(levels[known].max())
-    third = (high - low) / 3
-    sure = np.flatnonzero(known & ((levels <= low + third) | (levels >= high - third)))
-    up = levels[sure] > low + 1.5 * third
-    at = np.flatnonzero(up[1:] != up[:-1])
-    return sure[at], sure[at + 1], up[at + 1]

@@ -7,16 +7,18 @@ import re
 from array import array
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from hil.energy.capture import Capture, Edge, edge_between
+from hil.energy.capture import Capture, Edge
 from hil.energy.current_ranges import peak_current
 from hil.errors import RigError
-from hil.meters.csv_columns import BITS, Column, changes, find_columns, unused
+from hil.meters.csv_columns import BITS, Column, find_columns, unused
+from hil.meters.csv_counter import continued
 from hil.meters.csv_layout import Layout, find_layout
+from hil.meters.csv_marker import window_edges
+from hil.meters.csv_resolution import last_digit, power_notes, resolution_j
 from hil.meters.csv_text import CLOCK, LARGEST, CsvText
 from hil.meters.reading_checks import missing
 
@@ -25,7 +27,11 @@ LEVELS = {"0": 0.0, "1": 1.0}  # characters of a digital input; any other one is
 UNKNOWN = ("-", "X")  # PPK2: the input has no level, or had both
 # Of the interval: if the median deviation of the spacing is smaller, readings lie on a grid, and a gap is a loss.
 REGULAR = 0.01
+LATE = 1.5  # intervals from the reading before: rows are missing between
+NAMED = 5  # lines in a note
 SHORTEST_S = 1e-12  # shortest interval
+QUANTITIES = {"current", "voltage", "power", "energy"}  # whose last digit matters
+COARSEST = 15  # powers of ten
 
 
 def read_csv(
@@ -52,18 +58,34 @@ def read_csv(
     text = CsvText(path)
     layout = find_layout(text)
     used = find_columns(text.name, layout, columns or {}, shunt_ohm)
-    values, lines = _values(text, layout, used)
+    if volt is not None and "voltage" in used:
+        raise RigError(
+            f"{text.name}: its column {used['voltage'].name!r} has the voltage, and --volt {volt:g} gives another one: "
+            "leave --volt out."
+        )
+    values, lines, digits = _values(text, layout, used)
     times = _times(text.name, layout, used["time"], values["time"], lines)
-    edges = _edges(text.name, times, values.get("marker"), debounce_s)
-    capture = replace(_capture(text.name, layout, times, values, volt), edges=edges)
-    for note in _notes(layout, used, shunt_ohm, volt if "voltage" not in values else None, values):
+    counted = _counted(text.name, used, values, times, lines)
+    edges, discarded = window_edges(text.name, times, used.get("marker"), values.get("marker"), debounce_s)
+    capture = _capture(text.name, layout, times, values, volt, edges)
+    if not layout.means:
+        counted += power_notes(text.name, used, values, capture.voltage_v)
+    notes = _notes(layout, used, shunt_ohm, volt, values)
+    for note in [*discarded, *counted, *_gaps(layout, times, lines), *notes]:
         capture = capture.noted(note)
-    return capture
+    gaps = int(np.sum(_late(layout, times)))
+    return replace(capture, resolution_j=resolution_j(text.name, values, digits, capture, layout.means, gaps))
 
 
-def _values(text: CsvText, layout: Layout, used: Mapping[str, Column]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return the numbers of each kind in SI units, float64[n], and their lines; an unknown marker is NaN."""
+def _values(
+    text: CsvText, layout: Layout, used: Mapping[str, Column]
+) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, float]]:
+    """Return the numbers of each kind in SI units, float64[n], their lines, and for each kind a unit of the last digit.
+
+    An unknown marker is NaN.
+    """
     kept, lines = {kind: array("d") for kind in used}, array("q")
+    finest = dict.fromkeys(used.keys() & QUANTITIES, COARSEST)
     width, beside = len(layout.heads), layout.beside
     clock = False
     for line, cells in text.lines():
@@ -83,6 +105,10 @@ def _values(text: CsvText, layout: Layout, used: Mapping[str, Column]) -> tuple[
                 why = "is not finite" if not math.isfinite(number) else "is too large for a reading"
                 raise RigError(f"{text.name}, line {line}: a value {why}: delete the line.")
             kept[kind].append(number)
+            if kind in finest:
+                finest[kind] = min(finest[kind], last_digit(cell))
+            if column.bit is None and text.delimiter != "," and ":" not in cell:  # a time of day may have its own sign
+                text.require_one_sign(line, cell)
         clock = clock or CLOCK.fullmatch(row[used["time"].place]) is not None
         lines.append(line)
     values = {
@@ -91,7 +117,7 @@ def _values(text: CsvText, layout: Layout, used: Mapping[str, Column]) -> tuple[
     }
     if clock:
         values["time"][1:] += DAY_S * np.cumsum(np.diff(values["time"]) < -DAY_S / 2)  # midnight
-    return values, np.array(lines, np.int64)
+    return values, np.array(lines, np.int64), {kind: 10.0 ** finest[kind] * used[kind].scale for kind in finest}
 
 
 def _times(name: str, layout: Layout, column: Column, read: np.ndarray, lines: np.ndarray) -> np.ndarray:
@@ -123,82 +149,69 @@ def _times(name: str, layout: Layout, column: Column, read: np.ndarray, lines: n
     return times
 
 
+def _counted(
+    name: str, used: Mapping[str, Column], values: dict[str, np.ndarray], times: np.ndarray, lines: np.ndarray
+) -> list[str]:
+    """Check the energy counter and continue it where it went round; return notes about it."""
+    if "energy" not in values:
+        return []
+    scale = used["energy"].scale
+    counter, notes = continued(name, values["energy"] / scale, times, lines)
+    if counter is not values["energy"]:
+        values["energy"] = counter * scale
+    return notes
+
+
+def _late(layout: Layout, times: np.ndarray) -> np.ndarray:
+    """Return which readings come after a gap, bool[n - 1] from the second one, in a file of means over an interval."""
+    spacing = np.diff(times)
+    return spacing > LATE * float(np.median(spacing)) if layout.means else np.zeros(len(spacing), bool)
+
+
+def _gaps(layout: Layout, times: np.ndarray, lines: np.ndarray) -> list[str]:
+    """Return a note on rows that are missing in a file of means."""
+    late = np.flatnonzero(_late(layout, times))
+    if not len(late):
+        return []
+    named = ", ".join(str(lines[place + 1]) for place in late[:NAMED]) + ", ..." * (len(late) > NAMED)
+    return [
+        f"rows are missing before line{'s' * (len(late) > 1)} {named}: the energy of the gap is from the energy column."
+    ]
+
+
 def _capture(
-    name: str, layout: Layout, times: np.ndarray, values: Mapping[str, np.ndarray], volt: float | None
-) -> Capture:
-    """Return the readings without edges. The largest current substitutes the unknown range."""
+    name: str, layout: Layout, times: np.ndarray, values: Mapping[str, np.ndarray], volt: float | None,
+    edges: tuple[Edge, ...]
+) -> Capture:  # fmt: skip
+    """Return the readings. The largest current substitutes the unknown range.
+
+    Only readings that are missing between the edges count: after a window, a clock may be set.
+    """
     interval = float(np.median(np.diff(times)))
-    lost = (
-        missing(times, interval) if float(np.median(np.abs(np.diff(times) - interval))) <= REGULAR * interval else None
-    )
+    on_a_grid = float(np.median(np.abs(np.diff(times) - interval))) <= REGULAR * interval
+    begin, end = (edge.t_s for edge in edges[:2])
+    first, last = max(int(np.searchsorted(times, begin, "right")) - 1, 0), int(np.searchsorted(times, end))
+    lost = missing(times[first : last + 1], interval) if on_a_grid or layout.means else None
     volts = values.get("voltage", np.full(len(times), volt if volt is not None else np.nan))
-    if "energy" in values or layout.means:
-        power = np.diff(values["energy"]) / np.diff(times) if "energy" in values else values["power"][1:]
+    if "energy" in values:
+        power = np.diff(values["energy"]) / np.diff(times)
+        if layout.means:  # the counter has fewer digits than the means, and knows what the means of missing rows were
+            power = np.where(_late(layout, times), power, values["power"][1:])
         amps = power / volts[1:]
         return Capture(
-            times[:-1], power, amps, volts[1:], interval, interval, (), peak_current(amps), None, ends_s=times[1:]
-        )
+            times[:-1], power, amps, volts[1:], interval, interval, edges, peak_current(amps),
+            lost if layout.means else None, ends_s=times[1:],
+        )  # fmt: skip
     if "power" in values:
         amps = values.get("current", values["power"] / volts)
-        return Capture(times, values["power"], amps, volts, 0.0, interval, (), peak_current(amps), lost)
+        return Capture(times, values["power"], amps, volts, 0.0, interval, edges, peak_current(amps), lost)
     if np.isnan(volts).any():
         raise RigError(
             f"{name}: current alone is not power: give the supply voltage with --volt, or the column that holds it "
             "with --column NAME=voltage."
         )
     amps = values["current"]
-    return Capture(times, amps * volts, amps, volts, 0.0, interval, (), peak_current(amps), lost)
-
-
-def _edges(name: str, times: np.ndarray, marker: np.ndarray | None, debounce_s: float | None) -> tuple[Edge, ...]:
-    """Return the edges of the marker, or start and end of a file without one.
-
-    Raises:
-        RigError: the marker does not change, or changes more than twice without `debounce_s`.
-    """
-    if marker is None:
-        return Edge(float(times[0]), 0.0, True), Edge(float(times[-1]), 0.0, False)
-    known = np.isfinite(marker)
-    if not known.any():
-        raise RigError(
-            f"{name}: its marker is not known in any line: switch the digital inputs on, and record it again."
-        )
-    below, above, high = changes(marker, known)
-    begins, ends = times[below], times[above]
-    spans = [(float(a), float(b), bool(c)) for a, b, c in zip(begins, ends, high, strict=True)]
-    edges = debounced(spans, debounce_s or 0.0)
-    if len(edges) < 2:
-        raise RigError(
-            f"{name}: its marker changes {len(edges)} times: name the column that goes up where the work begins "
-            "and down where it ends."
-        )
-    if len(edges) > 2 and debounce_s is None:
-        shortest = min(after.t_s - before.t_s for before, after in pairwise(edges))
-        raise RigError(
-            f"{name}: its marker changes {len(edges)} times, at least {shortest:.3g} s apart: cut the file to one "
-            "window, or say with --debounce below how many seconds a pulse is bounce (0: the first two changes count)."
-        )
-    return edges
-
-
-def debounced(spans: list[tuple[float, float, bool]], debounce_s: float) -> tuple[Edge, ...]:
-    """Return the edges of a marker without its bounce.
-
-    Changes within `debounce_s` of each other are one edge, anywhere between the first and the last of them, if the
-    level after them differs from the level before; otherwise they are none.
-
-    Args:
-        spans: for each change, its earliest and latest time in seconds, and the level after it.
-        debounce_s: 0 for no bounce.
-    """
-    groups: list[list[tuple[float, float, bool]]] = []
-    for span in spans:
-        if groups and span[0] - groups[-1][-1][1] < debounce_s:
-            groups[-1].append(span)
-        else:
-            groups.append([span])
-    kept = [group for group in groups if len(group) % 2]
-    return tuple(edge_between(group[0][0], group[-1][1], high=group[-1][2]) for group in kept)
+    return Capture(times, amps * volts, amps, volts, 0.0, interval, edges, peak_current(amps), lost)
 
 
 def _notes(

@@ -24,15 +24,9 @@ from dataclasses import dataclass, replace
 
 from hil.errors import RigError
 from hil.meters.csv_text import HEAD, CsvText
+from hil.meters.csv_units import WORDS, plain_micro, symbol_of
 
 TIMES = ("time", "timestamp", "x-axis", "second", "seconds")
-UNITS = {"second": "s", "volt": "V", "ampere": "A", "amp": "A", "watt": "W"}
-UNITS |= {f"{name}s": symbol for name, symbol in UNITS.items()}
-SYMBOLS = (
-    *("s", "ms", "us", "ns", "min", "h"),
-    *("V", "mV", "uV", "A", "mA", "uA", "nA", "W", "mW", "uW", "nW"),
-    *("J", "mJ", "uJ", "Wh", "mWh", "uWh"),
-)
 PLAIN = (*TIMES, "current", "voltage", "power", "energy")  # a unit may follow these names without brackets
 STATISTICS = ["time", "current", "voltage", "power", "charge", "energy"]
 TDS = 3  # columns of settings to the left of the readings of a Tektronix TDS
@@ -69,13 +63,13 @@ class Layout:
 
 def split_unit(text: str) -> Head:
     """Return name and unit in a header such as `current (mA)`, `Current(uA)`, `time_ms`, `voltage [V]` or `CH1`."""
-    text = text.strip().replace("\u00b5", "u").replace("\u03bc", "u")
+    text = plain_micro(text.strip())
     bracket = re.fullmatch(r"(.+?)[\s_]*[(\[]\s*([^()\[\]]*?)\s*[)\]]", text)
     if bracket:
         scope = re.fullmatch(r"CH\d+", bracket[2])  # Rigol writes X(CH1)
-        return Head(bracket[2]) if scope else Head(bracket[1], UNITS.get(bracket[2].lower(), bracket[2]))
+        return Head(bracket[2]) if scope else Head(bracket[1], WORDS.get(bracket[2].lower(), bracket[2]))
     name, _, unit = re.sub(r"[\s_]+", " ", text).rpartition(" ")
-    symbol = _symbol(unit) or (unit if name.lower() in PLAIN else "")
+    symbol = symbol_of(unit) or (unit if name.lower() in PLAIN else "")
     return Head(name, symbol) if name and symbol else Head(text)
 
 
@@ -121,17 +115,17 @@ def _below_names(text: CsvText, rows: list[tuple[int, list[str]]], place: int) -
     if cells[0].lower() == "x" and cells[-1].lower() == "increment":
         return _counted(text, line, cells[:-2], _filled(below))
     heads = [split_unit(cell) for cell in cells]
-    units = [UNITS.get(cell.lower(), _symbol(cell)) for cell in _filled(below)]
+    units = [WORDS.get(cell.lower(), symbol_of(cell)) for cell in _filled(below)]
     first = line + 1
     if units and all(units):
         units += [""] * len(heads)
         heads = [replace(one, unit=one.unit or unit) for one, unit in zip(heads, units, strict=False)]
         first = rows[place + 1][0] + 1
-    elif all(cell.lower() in UNITS for cell in cells):  # Siglent: only units; channels are among the settings
+    elif all(cell.lower() in WORDS for cell in cells):  # Siglent: only units; channels are among the settings
         channels = _setting(rows[:place], "Source")
         if len(channels) != len(cells) - 1:
             channels = [str(number) for number in range(1, len(cells))]
-        heads = [Head(name, UNITS[cell.lower()]) for name, cell in zip(["time", *channels], cells, strict=True)]
+        heads = [Head(name, WORDS[cell.lower()]) for name, cell in zip(["time", *channels], cells, strict=True)]
     else:
         settings = [
             *_setting(rows[:place], "Horizontal Units")[:1],
@@ -153,7 +147,7 @@ def _counted(text: CsvText, line: int, names: list[str], below: list[str]) -> La
         )
     heads = [
         Head("time", "s"),
-        *(Head(name, UNITS.get(unit.lower(), unit)) for name, unit in zip(names[1:], below[1:-2], strict=True)),
+        *(Head(name, WORDS.get(unit.lower(), unit)) for name, unit in zip(names[1:], below[1:-2], strict=True)),
     ]
     return Layout(tuple(heads), line, line + 2, steps=(begin, step))
 
@@ -182,9 +176,3 @@ def _setting(rows: list[tuple[int, list[str]]], name: str) -> list[str]:
         ),
         [],
     )
-
-
-def _symbol(text: str) -> str:
-    """Return the symbol of a unit in its correct case, or empty text: `mw` is mW, as megawatts do not occur."""
-    text = text.replace("\u00b5", "u").replace("\u03bc", "u")
-    return text if text in SYMBOLS else next((one for one in SYMBOLS if one.lower() == text.lower()), "")

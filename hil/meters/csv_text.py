@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hil.bounded_read import take
 from hil.errors import RigError
+from hil.number_text import number
 
 LONGEST = 256 << 20  # of a file: 10 million lines of time and current
 HEAD = 100  # lines that may come before the readings: scopes write up to 30 about their settings
@@ -33,6 +34,7 @@ class CsvText:
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
+        self._signs: dict[str, tuple[int, str]] = {}  # by decimal sign: line and cell of its first number
         self._text = _decoded(path)
         head = [line for line in self._text.splitlines()[:HEAD] if line.strip()]
         if not head:
@@ -66,10 +68,26 @@ class CsvText:
         It is one if the delimiter is another character.
         """
         try:
-            return float(cell.replace(",", ".") if self.delimiter != "," else cell)
+            return number(cell.replace(",", ".") if self.delimiter != "," else cell)
         except ValueError:
             clock = CLOCK.fullmatch(cell)
             return 3600 * int(clock[1]) + 60 * int(clock[2]) + float(clock[3].replace(",", ".")) if clock else None
+
+    def require_one_sign(self, line: int, cell: str) -> None:
+        """Check that the decimal sign of a number is that of the numbers before it: 20.000 may be 20 or 20,000.
+
+        Raises:
+            RigError: one number has a point, and another one a comma.
+        """
+        sign = "," if "," in cell else "." if "." in cell else ""
+        first = self._signs.setdefault(sign, (line, cell)) if sign else None
+        if first is not None and len(self._signs) > 1:
+            before, (there, other) = next((key, found) for key, found in self._signs.items() if key != sign)
+            words = {",": "comma", ".": "point"}
+            raise RigError(
+                f"{self.name}, line {line}: {cell!r} has a {words[sign]}, and {other!r} in line {there} a "
+                f"{words[before]}: export the numbers with one decimal sign and no thousands separator."
+            )
 
     def mistake(self, line: int, cells: list[str], count: int) -> RigError:
         """Return the error of a line that does not hold `count` numbers."""

@@ -16,6 +16,7 @@ import numpy as np
 from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
+from hil.meters.arrivals import Arrivals, with_unseen
 from hil.meters.joulescope_stream import Levels, Samples
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.optional_library import library
@@ -95,7 +96,9 @@ class Joulescope(Meter):
     def arm(self) -> None:
         """Start the streams."""
         self._stop()
+        self._arrivals = Arrivals(self.identity, self.sheet.timebase)
         self._streams = {name: Levels() if name == "marker" else Samples() for name in SIGNALS}
+        self._streams["p"] = Samples(lambda end_s: self._arrivals.add(end_s, self._host.now()))
         self._running = True
         for name, topic in SIGNALS.items():
             with self._blocked(f"subscribe {topic}"):
@@ -141,7 +144,14 @@ class Joulescope(Meter):
         if len(marker.edges) != 2 or not marker.edges[0][2]:
             raise InvalidWindow(f"the marker changed {len(marker.edges)} times instead of up and down.")
         edges = tuple(Edge(*edge) for edge in marker.edges)
-        return Capture(times, cut["p"], cut["i"], cut["v"], 1 / self.rate, 1 / self.rate, edges, self._range.amperes, 0)
+        found = Capture(
+            times, cut["p"], cut["i"], cut["v"], 1 / self.rate, 1 / self.rate, edges, self._range.amperes, 0
+        )
+        if marker.missing:
+            found = found.noted(
+                f"{marker.missing} samples of the marker are missing: an edge in that time may be anywhere in it."
+            )
+        return with_unseen(found, self._arrivals.unseen(edges[0].t_s, edges[1].t_s))
 
     def watch(self) -> np.ndarray:
         """Return the power of the samples since the last call, float64[n] in watts; call `arm` first."""

@@ -7,6 +7,7 @@ first. The driver's thread makes the calls, so they only store a piece.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,20 @@ Piece = dict[str, Any]
 
 
 class Samples:
-    """A stream of numbers."""
+    """A stream of numbers.
 
-    def __init__(self) -> None:
+    Args:
+        arrived: called with each piece's end in seconds of the instrument, in the driver's thread.
+    """
+
+    def __init__(self, arrived: Callable[[float], None] = lambda end_s: None) -> None:
         self._pieces: list[Piece] = []
+        self._arrived = arrived
 
     def __call__(self, _topic: str, piece: Piece) -> None:
         """Store a piece."""
         self._pieces.append(piece)
+        self._arrived(self.reached_s())
 
     def reached_s(self) -> float:
         """Return the time of the last sample, in seconds of the instrument; -1 before the first one."""
@@ -56,26 +63,33 @@ class Levels:
     """A digital input, of which only the changes are stored.
 
     Attributes:
-        edges: (seconds of the instrument, half-width, new level).
+        edges: (seconds of the instrument, half-width, new level). A change while samples were lost may be anywhere in
+            that time.
+        missing: number of samples that were lost between pieces.
     """
 
     def __init__(self) -> None:
         self.edges: list[tuple[float, float, bool]] = []
+        self.missing = 0
         self._level: int | None = None
         self._held: Piece | None = None
+        self._known = 0  # number of the last sample whose level is known, in units of the instrument
 
     def __call__(self, _topic: str, piece: Piece) -> None:
         """Process the piece before this one: its number of valid bits follows from where this one begins."""
         held, self._held = self._held, piece
         if held is None:
             return
-        step, rate = int(held["decimate_factor"]), float(held["sample_rate"])
-        bits = np.unpackbits(np.asarray(held["data"], np.uint8), bitorder="little")[
-            : (int(piece["sample_id"]) - int(held["sample_id"])) // step
-        ]
+        step, rate, first = int(held["decimate_factor"]), float(held["sample_rate"]), int(held["sample_id"])
+        due = (int(piece["sample_id"]) - first) // step
+        bits = np.unpackbits(np.asarray(held["data"], np.uint8), bitorder="little")[:due]
+        if not len(bits):
+            return
+        known = first - step if self._level is None else self._known
         before = bits[:1] if self._level is None else np.array([self._level], np.uint8)
         for place in np.flatnonzero(np.diff(np.concatenate([before, bits]))):
-            at = (int(held["sample_id"]) + (int(place) - 0.5) * step) / rate
-            self.edges.append((at, 0.5 * step / rate, bool(bits[place])))
-        if len(bits):
-            self._level = int(bits[-1])
+            at = first + int(place) * step
+            since = known if place == 0 else at - step
+            self.edges.append(((since + at) / 2 / rate, (at - since) / 2 / rate, bool(bits[place])))
+        self.missing += due - len(bits)
+        self._level, self._known = int(bits[-1]), first + (len(bits) - 1) * step

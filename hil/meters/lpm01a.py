@@ -15,6 +15,7 @@ import numpy as np
 from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
+from hil.meters.arrivals import Arrivals, with_unseen
 from hil.meters.lpm01a_stream import Stream
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.serial_line import SerialLine
@@ -96,6 +97,7 @@ class Lpm01a(Meter):
     def arm(self) -> None:
         """Start reading: the marker's next edges belong to the window."""
         self._stream = Stream()
+        self._arrivals = Arrivals(self.identity, self.sheet.timebase)
         self._stream.feed(self._query("start", rest=True).encode("ascii", "replace"))
 
     def capture(self, deadline_s: float) -> Capture:
@@ -107,6 +109,7 @@ class Lpm01a(Meter):
                     raise self._no_edges(len(self._stream.events), deadline_s, PULSES * self.falling_only + WIRING)
                 self._host.sleep(POLL_S)
                 self._stream.feed(self._line.read())
+                self._arrivals.add(len(self._stream.readings) / self.frequency, self._host.now())
                 self._look_for_trouble()
         finally:
             self._stop()
@@ -163,7 +166,8 @@ class Lpm01a(Meter):
             Edge(place / f, 1 / f, high) for (_, place), high in zip(stream.events, (True, False), strict=True)
         )
         times, volts = np.arange(len(power)) / f, np.full(len(power), self.volt)
-        return Capture(times, power, power / self.volt, volts, 1 / f, 1 / f, edges, self._range.amperes, lost)
+        found = Capture(times, power, power / self.volt, volts, 1 / f, 1 / f, edges, self._range.amperes, lost)
+        return with_unseen(found, self._arrivals.unseen(edges[0].t_s, edges[1].t_s))
 
     def watch(self) -> np.ndarray:
         """Return the power of the readings since the last call, float64[n] in watts; call `arm` first.

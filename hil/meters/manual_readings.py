@@ -14,6 +14,7 @@ from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import READ_BY_HAND, CurrentRange, DataSheet
 from hil.errors import RigError
 from hil.meters.csv_text import LARGEST
+from hil.meters.csv_units import plain_micro
 
 TYPED_IN, FROM_FILE = "typed in", "from a file"
 
@@ -47,8 +48,8 @@ def typed(text: str, units: dict[str, float], what: str) -> Typed:
     Raises:
         RigError: it is not a number, not positive, or in another unit.
     """
-    found = re.fullmatch(r"\s*(\d+(?:[.,](\d+))?)\s*([a-zA-Zµ]+)\s*", text)
-    unit = found[3].replace("µ", "u") if found else ""
+    found = re.fullmatch(r"\s*(\d+(?:[.,](\d+))?)\s*([a-zA-Zµμ]+)\s*", text)
+    unit = plain_micro(found[3]) if found else ""
     if not found or unit not in units:
         raise RigError(
             f"{text.strip()!r} is not a valid {what}: type a number and a unit ({', '.join(units)}), "

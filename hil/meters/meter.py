@@ -152,3 +152,14 @@ class Host:
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
+
+
+def refuse_two_times(meter: Meter, reality: str | None, stage: str) -> None:
+    """Raise Blocked at this stage if the host would date a stand-in, whose time is virtual."""
+    sheet = meter.sheet
+    if reality != "hardware" and (sheet.timestamps == "host" or sheet.marker == "none"):
+        raise Blocked(
+            stage,
+            f"the {sheet.name} uses this computer's clock to date its readings or the window's edges, but a {reality} "
+            "board has its own time: measure it with a meter that dates both itself.",
+        )

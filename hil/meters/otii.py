@@ -16,6 +16,7 @@ import numpy as np
 from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
+from hil.meters.arrivals import Arrivals, with_unseen
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.optional_library import library
 
@@ -99,6 +100,7 @@ class Otii(Meter):
                 self._recording.delete()
             self._project.start_recording()
             self._watched = 0
+            self._arrivals = Arrivals(self.identity, self.sheet.timebase)
             self._recording = self._project.get_last_recording()
         if self._recording is None:
             raise Blocked("meter", f"the {self.sheet.name} does not record: check the Otii program.")
@@ -108,8 +110,9 @@ class Otii(Meter):
         until = self._host.now() + deadline_s
         try:
             while True:
-                edges = self._edges()
-                if len(edges) >= 2 and self._recorded_s() >= edges[1].t_s + IDLE_KEPT * self._setting.idle_s:
+                edges, recorded_s = self._edges(), self._recorded_s()
+                self._arrivals.add(recorded_s, self._host.now())
+                if len(edges) >= 2 and recorded_s >= edges[1].t_s + IDLE_KEPT * self._setting.idle_s:
                     break
                 if self._host.now() > until:
                     raise self._no_edges(len(edges), deadline_s, "wire the board's marker pin to its input GPI1")
@@ -155,7 +158,8 @@ class Otii(Meter):
         if not (np.isfinite(amps).all() and np.isfinite(volts).all()):
             raise InvalidWindow(f"a sample of the {self.sheet.name} is not a number.")
         self._require_on_range(amps, self._range.amperes)
-        return Capture(times, amps * volts, amps, volts, interval, interval, edges, self._range.amperes, None)
+        found = Capture(times, amps * volts, amps, volts, interval, interval, edges, self._range.amperes, None)
+        return with_unseen(found, self._arrivals.unseen(edges[0].t_s, edges[1].t_s))
 
     def _samples(self, channel: str) -> tuple[np.ndarray, np.ndarray, float]:
         data = self._fetch(channel)

@@ -20,9 +20,10 @@ import numpy as np
 from hil.energy.capture import Capture
 from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
+from hil.meters.arrivals import Arrivals, with_unseen
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.meters.optional_library import library
-from hil.meters.ppk2_stream import RANGES, RATE_HZ, READING, Reader, Recording, currents, ranges
+from hil.meters.ppk2_stream import BLIND_S, RANGES, RATE_HZ, READING, Reader, Recording, currents, ranges
 from hil.meters.reading_checks import require_complete
 
 VOLTS = (0.8, 5.0)
@@ -36,6 +37,11 @@ WIRING = "wire the board's marker pin to D0 of its logic port, and VCC of that p
 RANGE_CHANGED = (
     "the PPK2 changed its current range within the window: gain and offset may differ between sleep and work, and the "
     "budget takes them to be the same."
+)
+SMOOTHED = 0.01  # of the energy: a larger share that is in doubt is noted
+SMOOTHING = (
+    "Nordic's filter smooths the samples after each change of range, here by up to {:.0%} of the energy, which is in "
+    "the uncertainty: bursts of some 10 us are not measured well."
 )
 OPENING: tuple[type[Exception], ...] = (*READING, ValueError)
 NOT_CALIBRATED = "the PPK2 reports that it is not calibrated (Calibrated: 0)."
@@ -108,8 +114,9 @@ class Ppk2(Meter):
         with self._attached():
             self._stop()
             self._recording = Recording(math.ceil(KEPT_BEFORE * self._setting.idle_s * RATE_HZ))
+            self._arrivals = Arrivals(self.identity, self.sheet.timebase, BLIND_S)
             self._device.start_measuring()
-            self._reader = Reader(self._device)
+            self._reader = Reader(self._device, self._host.now)
 
     def capture(self, deadline_s: float) -> Capture:
         """Read until the end of the sleep after the second edge, and stop."""
@@ -142,9 +149,11 @@ class Ppk2(Meter):
         """Add what has arrived to the recording, and return how many bytes that were."""
         assert self._reader is not None
         with self._attached():
-            data = self._reader.take()
-        self._recording.add(data)
-        return len(data)
+            pieces = self._reader.take()
+        for now, data in pieces:
+            self._recording.add(data)
+            self._arrivals.add(self._recording.reached / RATE_HZ, now)
+        return sum(len(data) for _, data in pieces)
 
     def _capture(self, recording: Recording) -> Capture:
         edges, (words, numbers) = recording.edges, recording.drain()
@@ -152,18 +161,24 @@ class Ppk2(Meter):
         edges = [edge for edge in edges if edge.t_s * RATE_HZ < self._end(edges[1].t_s)]
         if [edge.high for edge in edges] != [True, False]:
             raise InvalidWindow(f"the marker changed {len(edges)} times instead of up and down.")
-        amps, lost = self._amperes(words[inside], numbers[inside])
+        amps, plain, lost = self._amperes(words[inside], numbers[inside])
+        work = (numbers[inside] >= edges[0].t_s * RATE_HZ) & (numbers[inside] < edges[1].t_s * RATE_HZ)
+        smoothed_j = float(np.sum(np.abs(plain - amps)[work])) / RATE_HZ * self._setting.volt
+        share = smoothed_j / max(abs(float(np.sum(amps[work]))) / RATE_HZ * self._setting.volt, 1e-30)
         cells, amps = _means(numbers[inside], amps, self._samples)
         interval_s = self._samples / RATE_HZ
         notes = self._notes if len(np.unique(ranges(words[inside]))) == 1 else (*self._notes, RANGE_CHANGED)
+        if share > SMOOTHED:
+            notes = (*notes, SMOOTHING.format(share))
         volts = np.full(len(amps), self._setting.volt if self.sheet.feeds else np.nan)
-        return Capture(
+        capture = Capture(
             cells * interval_s, amps * self._setting.volt, amps, volts, interval_s, interval_s, tuple(edges),
-            self._range.amperes, math.ceil(lost / self._samples), notes=notes,
+            self._range.amperes, math.ceil(lost / self._samples), notes=notes, smoothed_j=smoothed_j,
         )  # fmt: skip
+        return with_unseen(capture, self._arrivals.unseen(edges[0].t_s, edges[1].t_s))
 
-    def _amperes(self, words: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, int]:
-        """Return the currents of samples, float64[n], and how many samples are missing among them.
+    def _amperes(self, words: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the currents of samples, float64[n], also without smoothing, and how many are missing among them.
 
         Raises:
             InvalidWindow: too many are missing, a word is no sample, or a range is beyond the one that was set.
@@ -174,7 +189,7 @@ class Ppk2(Meter):
         if np.max(used) >= RANGES:
             raise InvalidWindow(f"{np.sum(used >= RANGES)} samples of the {self.sheet.name} arrived garbled.")
         largest = self.sheet.ranges[int(np.max(used))].amperes
-        amps = currents(self._device, words)
+        amps, plain = currents(self._device, words)
         if not np.isfinite(amps).all():
             raise InvalidWindow(f"the {self.sheet.name} has no calibration of its range of {largest:g} A.")
         if largest > self._range.amperes:
@@ -184,7 +199,7 @@ class Ppk2(Meter):
                 beyond_range=True,
             )
         self._require_on_range(amps, self._range.amperes)
-        return amps, lost
+        return amps, plain, lost
 
     def watch(self) -> np.ndarray:
         """Return the power of the readings since the last call, float64[n] in watts; call `arm` first."""
@@ -192,7 +207,7 @@ class Ppk2(Meter):
         words, numbers = self._recording.drain()
         if not len(words):
             return np.empty(0)
-        amps, _ = self._amperes(words, numbers)
+        amps, _, _ = self._amperes(words, numbers)
         return _means(numbers, amps, self._samples)[1] * self._setting.volt
 
     def close(self) -> None:

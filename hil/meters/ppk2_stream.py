@@ -13,6 +13,7 @@ the samples around a change of range in full.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Event, Lock, Thread
 from typing import Any
 
@@ -26,6 +27,7 @@ RATE_HZ = 100_000
 WORD = np.dtype("<u4")
 MARKER = 1 << 24  # D0
 COUNTER_AT, COUNTS = 18, 64
+BLIND_S = COUNTS / RATE_HZ  # a loss of a multiple of this does not show in the counter
 RANGE_AT, RANGES = 14, 5
 CONVERTED = (1 << 17) - 1  # the bits on which the current depends
 # Samples before a change of range from which the library's smoothing has the right state: it forgets 6 % with each.
@@ -43,27 +45,29 @@ class Reader:
 
     Args:
         device: a `PPK2_API` that measures.
+        now: the host's clock in seconds.
     """
 
-    def __init__(self, device: Any) -> None:
-        self._device, self._pieces, self._lock, self._over = device, list[bytes](), Lock(), Event()
+    def __init__(self, device: Any, now: Callable[[], float]) -> None:
+        self._device, self._now, self._lock, self._over = device, now, Lock(), Event()
+        self._pieces: list[tuple[float, bytes]] = []
         self._error: Exception | None = None
         self._thread = Thread(target=self._read, name="ppk2", daemon=True)
         start(self._thread)
 
-    def take(self) -> bytes:
-        """Return the bytes that have arrived since the last call.
+    def take(self) -> list[tuple[float, bytes]]:
+        """Return the bytes that have arrived since the last call, in pieces with the host's time of each.
 
         Raises:
             OSError: the port is gone.
         """
         with self._lock:
             if self._error is None:
-                self._pieces.append(self._device.get_data())
+                self._take()
             pieces, self._pieces = self._pieces, []
-        if self._error is not None and not any(pieces):
+        if self._error is not None and not pieces:
             raise OSError(str(self._error)) from self._error
-        return b"".join(pieces)
+        return pieces
 
     def stop(self) -> None:
         """Stop reading."""
@@ -74,10 +78,15 @@ class Reader:
         while not self._over.wait(PAUSE_S):
             try:
                 with self._lock:
-                    self._pieces.append(self._device.get_data())
+                    self._take()
             except READING as error:
                 self._error = error
                 return
+
+    def _take(self) -> None:
+        data = self._device.get_data()
+        if data:
+            self._pieces.append((self._now(), data))
 
 
 class Recording:
@@ -142,8 +151,11 @@ def ranges(words: np.ndarray) -> np.ndarray:
     return (words >> RANGE_AT).astype(np.int64) & 7
 
 
-def currents(device: Any, words: np.ndarray) -> np.ndarray:
+def currents(device: Any, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the currents of consecutive samples, float64[n] amperes, as `PPK2_API.get_samples` converts them.
+
+    The second array has them without the library's smoothing after a change of range. It hides the spikes of the meter
+    when it switches, and the board's own bursts of some samples, so the truth lies between both.
 
     Args:
         device: a `PPK2_API` that has read its calibration, and knows the voltage.
@@ -155,12 +167,13 @@ def currents(device: Any, words: np.ndarray) -> np.ndarray:
     for number in range(RANGES):
         alike = ranges(different) == number
         table[alike] = _converted(device, different[alike])
-    found = table[places]
+    plain = table[places]
+    found = plain.copy()
     changes = np.flatnonzero(np.diff(ranges(words))) + 1
     for first, last in _stretches(changes, len(words)):
         run_up = max(0, first - RUN_UP)
         found[first:last] = _converted(device, words[run_up:last])[first - run_up :]
-    return found
+    return found, plain
 
 
 def _stretches(changes: np.ndarray, count: int) -> list[tuple[int, int]]:

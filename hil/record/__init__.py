@@ -3,10 +3,10 @@
 from hil.record.atomic_write import atomic_file, write_atomic
 from hil.record.quantities import quantities
 from hil.record.results import SCHEMA, schema
-from hil.record.run_reader import Entries, Run, read_entries, read_run
+from hil.record.run_reader import Entries, Run, read_entries, read_run, read_trial
 from hil.record.run_writer import RunWriter
 from hil.record.trial_record import TrialRecord
-from hil.record.trial_writer import TRAINED, TrialWriter, read_trial
+from hil.record.trial_writer import TRAINED, TrialWriter
 from hil.record.validation import new_entry
 from hil.record.verdicts import VERDICTS, AskedTest
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -18,9 +19,11 @@ def atomic_file(path: Path, durable: bool = False) -> Iterator[Path]:
         durable: sync the file and its folder to the disk, so that the file survives a power cut.
 
     Raises:
-        OSError: the disk is full or not writable; a file that was at `path` before is unchanged.
+        OSError: the disk is full or not writable, or `path` is a folder; a file that was at `path` before is unchanged.
     """
     # The random name prevents that someone places a link there first.
+    if not path.name or (path.is_dir() and not path.is_symlink()):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield partial

@@ -8,6 +8,7 @@ fields, which a reader keeps.
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -55,6 +56,20 @@ Share = Annotated[
 Sentence = Annotated[str, Field(min_length=1)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]  # XXH32
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Uid = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]  # 128 random bits
+
+
+def _check_time(value: str) -> str:
+    """Refuse what has the form of a time and is none, such as month 13."""
+    try:
+        datetime.fromisoformat(value)
+    except ValueError as error:
+        raise clause_error(f"is {value!r}, which is not a time ({error})") from error
+    return value
+
+
+# The time in UTC to the second, as `datetime.isoformat` writes it (RFC 3339).
+Time = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\+00:00$"), AfterValidator(_check_time)]
 Items = Annotated[list[T], FailFast()]  # stop at the first wrong item: a hostile list may have millions
 Word = Literal["measured", "counted", "modelled", "analytic"]  # hil.quantity.Provenance
 MOST_NAMES = 4096

@@ -13,12 +13,14 @@ from hil.errors import RigError
 from hil.meters.meter import InvalidWindow
 from hil.record.power_trace import TraceWriter
 
+TRACE = "trace.parquet"
+
 
 def record_interval(folder: Path, window: Iterable[Capture], about: dict[str, Any], fewest: int = 0) -> MarkerInterval:
     """Write a window's trace while its pieces arrive, and return its sums. A window that fails leaves no trace.
 
     Args:
-        folder: for `trace.parquet`.
+        folder: for TRACE.
         window: pieces of the window.
         about: facts about the meter, for the trace.
         fewest: least number of readings between the edges.
@@ -30,7 +32,7 @@ def record_interval(folder: Path, window: Iterable[Capture], about: dict[str, An
     running = IntervalSums()
     with writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with TraceWriter(folder / "trace.parquet", about) as trace:
+        with TraceWriter(folder / TRACE, about) as trace:
             for piece in window:
                 about.update(range_a=piece.range_a, aperture_s=piece.aperture_s)
                 trace.append(piece)

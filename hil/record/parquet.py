@@ -10,6 +10,7 @@ from hil.errors import RigError, message_of
 from hil.record.safe_paths import RERUN
 
 if TYPE_CHECKING:  # imported late: they take about as long as sending a network to a board
+    import numpy as np
     import pandas as pd
     import pyarrow as pa
 
@@ -45,6 +46,22 @@ def read_table(path: Path, words: Sequence[str] = (), only: tuple[str, int] | No
                     raise ValueError(f"more than {MOST_VALUES:,} values")
             table = pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
             return table.to_pandas(ignore_metadata=True)
+    except Exception as error:  # for a damaged file pyarrow raises exceptions of many types
+        raise RigError(f"{path} is damaged ({message_of(error)}): {RERUN}.") from error
+
+
+def read_columns(path: Path) -> dict[str, np.ndarray]:
+    """Return the columns of a table of numbers, without pandas; errors as of `read_table`.
+
+    A column with nulls is float64 with NaN.
+    """
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            _check(file, (), keeps_all=True)
+            table: pa.Table = file.read()
+            return {name: table[name].to_numpy() for name in table.column_names}
     except Exception as error:  # for a damaged file pyarrow raises exceptions of many types
         raise RigError(f"{path} is damaged ({message_of(error)}): {RERUN}.") from error
 

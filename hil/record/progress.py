@@ -58,10 +58,13 @@ class ProgressFile:
     Args:
         folder: of the trial.
         now: UNIX time.
+        steady: seconds of a clock that nobody sets, for the rate.
     """
 
-    def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
-        self._path, self._now = folder / NAME, now
+    def __init__(
+        self, folder: Path, now: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._path, self._now, self._steady = folder / NAME, now, steady
         self._state, self._written = Progress(), float("-inf")
         self._marks: deque[tuple[float, int]] = deque(maxlen=RATE_OVER)
 
@@ -92,15 +95,15 @@ class ProgressFile:
             self._path.unlink(missing_ok=True)
 
     def _write_sometimes(self) -> None:
-        if self._now() - self._written >= EVERY_S:
+        if self._steady() - self._written >= EVERY_S:
             self._write()
 
     def _write(self) -> None:
-        now = self._written = self._now()
-        self._marks.append((now, self._state.done))
+        self._written = self._steady()
+        self._marks.append((self._written, self._state.done))
         (first, before), (last, done) = self._marks[0], self._marks[-1]
         rate = (done - before) / (last - first) if last > first and done > before else None
-        self._state = replace(self._state, at=now, rate=rate)
+        self._state = replace(self._state, at=self._now(), rate=rate)
         with suppress(OSError, ValueError):  # a full disk; a loss that is no number
             write_atomic(self._path, json.dumps(asdict(self._state), allow_nan=False))
 

@@ -43,7 +43,7 @@ def _sram(trial: TrialRecord) -> dict[str, Quantity]:
     found = {
         f"sram.{name}": Quantity(value, "B", Provenance(words[name]))
         for name, value in sram.items()
-        if value is not None
+        if name != "regions" and value is not None
     }
     for name, value in probed.items():
         found[f"sram_probe.{name}"] = Quantity(value, "B", COUNTED, note="read through the probe")

@@ -9,8 +9,9 @@ from pydantic import Field, TypeAdapter, with_config
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from typing_extensions import NotRequired, TypedDict
 
+from hil.record.device_test import DEVICE, DeviceTest
 from hil.record.energy import Figure
-from hil.record.field_types import CLOSED, OPEN, Flag, Integer, Items, Named, Natural, Sentence
+from hil.record.field_types import CLOSED, OPEN, Flag, Integer, Items, Named, Natural, Sentence, Time, Uid
 from hil.record.since_last_good import SINCE
 from hil.record.trial_record import TrialRecord
 from hil.record.verdicts import AskedTest, Totals
@@ -24,9 +25,7 @@ class RunFacts(TypedDict):
     """Commit, versions and host of a run, and how it ended."""
 
     id: Annotated[str, Field(description="name of the run's folder")]
-    uid: NotRequired[
-        Annotated[Sentence, Field(description="random; tells runs apart that have one id, on two computers")]
-    ]
+    uid: NotRequired[Annotated[Uid, Field(description="random; tells runs apart that have one id, on two computers")]]
     after: NotRequired[
         Annotated[
             Sentence, Field(description="id of the newest run in the folder before: the order if a clock is wrong")
@@ -34,7 +33,7 @@ class RunFacts(TypedDict):
     ]
     bench: NotRequired[Annotated[str, Field(description="name of the bench, from rig.toml")]]
     workers: NotRequired[Annotated[Natural, Field(description="processes that run tests side by side")]]
-    time: Annotated[str, Field(description="time of the start in UTC")]
+    time: Annotated[Time, Field(description="time of the start in UTC")]
     commit: Annotated[
         str | None,
         Field(
@@ -50,11 +49,23 @@ class RunFacts(TypedDict):
     state: Annotated[
         State, Field(description="running: still running, or killed; interrupted: by Ctrl-C or pytest.exit")
     ]
-    ended: Annotated[str | None, Field(description="time of the end; null while the state is running")]
+    ended: Annotated[Time | None, Field(description="time of the end; null while the state is running")]
     whole: Annotated[Flag, Field(description="the run and all its tests ended, and nothing is missing from the record")]
     exit_code: Annotated[Integer | None, Field(description="exit code of pytest; null if the run did not end")]
     missing: Annotated[
         Items[Sentence], Field(description="sentences that say what is missing from the record, and why")
+    ]
+    sums: NotRequired[
+        Annotated[
+            Literal["SHA256SUMS"],
+            Field(description="file with the SHA-256 of the files of the run; not there while the run goes on"),
+        ]
+    ]
+    kept: NotRequired[
+        Annotated[
+            Flag,
+            Field(description="a copy for a repository, without trial.json, networks, logs and junit.xml of the run"),
+        ]
     ]
 
 
@@ -75,6 +86,12 @@ class Results(TypedDict):
     totals: RunTotals
     tests: Items[AskedTest]
     trials: Items[TrialRecord]
+    device_tests: NotRequired[
+        Annotated[
+            Items[DeviceTest],
+            Field(description="the tests that used a device under test, or compared; not there if there is none"),
+        ]
+    ]
 
 
 class TrialFile(TrialRecord):
@@ -88,6 +105,7 @@ TRIAL: TypeAdapter[TrialRecord] = TypeAdapter(TrialRecord)
 FILES: dict[str, TypeAdapter[Any]] = {
     "results": RESULTS,
     "trial": TypeAdapter(TrialFile),
+    "device_test": DEVICE,
     "since_last_good": SINCE,
 }
 

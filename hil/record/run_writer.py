@@ -5,21 +5,26 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from hil.errors import RigError
 from hil.record.atomic_write import atomic_file, write_atomic
 from hil.record.csv_table import csv_of
+from hil.record.device_test import DeviceTest
+from hil.record.device_tests import order, written_device_tests
 from hil.record.origin import origin
 from hil.record.results import RESULTS, SCHEMA, RunTotals
+from hil.record.sums import SUMS, sums_of, write_sums
 from hil.record.trial_record import TrialRecord
 from hil.record.trial_writer import TrialWriter, as_json, json_fields, written_trials
 from hil.record.validation import unrecordable
 from hil.record.verdicts import AskedTest, totals
+from hil.steady_clock import SteadyClock
 
+RESULTS_FILE, CSV_FILE = "results.json", "results.csv"
 RUNNING, ENDED, INTERRUPTED = "running", "ended", "interrupted"
 RUN_NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
 
@@ -32,13 +37,15 @@ class RunWriter(TrialWriter):
     Args:
         folder: of the run; it must exist.
         facts: id, time, commit, versions and host.
+        clock: which gave the time.
     """
 
-    def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, facts: dict[str, Any], clock: SteadyClock | None = None) -> None:
+        super().__init__(folder, clock)
         self.facts = facts | {"state": RUNNING, "ended": None, "whole": False, "exit_code": None, "missing": []}
         self._tests: dict[str, AskedTest] = {}
         self._kept: dict[str, TrialRecord] = {}
+        self._kept_device_tests: dict[str, DeviceTest] = {}
 
     @classmethod
     def begin(cls, root: Path, **facts: Any) -> RunWriter:
@@ -47,12 +54,13 @@ class RunWriter(TrialWriter):
         Raises:
             OSError: the disk is full or not writable.
         """
-        now = datetime.now(timezone.utc)
+        clock = SteadyClock.set()
+        now = clock.now()
         folder = root / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
         before = _newest(root)
         folder.mkdir(parents=True)
         identity = {"id": folder.name, "uid": secrets.token_hex(16), "time": now.isoformat(timespec="seconds")}
-        run = cls(folder, identity | ({"after": before} if before is not None else {}) | origin() | facts)
+        run = cls(folder, identity | ({"after": before} if before is not None else {}) | origin() | facts, clock)
         try:
             run.update()
         except OSError:
@@ -72,6 +80,10 @@ class RunWriter(TrialWriter):
         """Keep the record of a trial that ended, whether or not the disk has it."""
         self._kept[record.folder] = TrialRecord(**json_fields(record))
 
+    def keep_device_test(self, record: DeviceTest) -> None:
+        """Keep the record of a device test that ended, whether or not the disk has it."""
+        self._kept_device_tests[record.folder] = record
+
     def write_trial(self, record: TrialRecord, *files: Any, **tables: Any) -> None:
         """Write a trial as `TrialWriter.write_trial` does, and update results.json."""
         super().write_trial(record, *files, **tables)
@@ -85,6 +97,12 @@ class RunWriter(TrialWriter):
         return list((self._kept | found).values())
 
     @property
+    def device_tests(self) -> list[DeviceTest]:
+        """All device tests so far: those in the folder, of all processes, and those that the disk did not take."""
+        kept = self._kept_device_tests
+        return sorted([*kept.values(), *written_device_tests(self.folder, but=kept)], key=order)
+
+    @property
     def tests(self) -> list[AskedTest]:
         """All planned tests in order, each with its trials."""
         return with_trials(self._tests.values(), self.trials)
@@ -96,32 +114,57 @@ class RunWriter(TrialWriter):
             OSError: the disk is full; the former file remains.
             Blocked: a fact of the run does not fit the model.
         """
+        tests, trials, text = self._now()
+        write_atomic(self.folder / RESULTS_FILE, text)
+        return tests, trials
+
+    def _now(self) -> tuple[list[AskedTest], list[TrialRecord], str]:
+        """Return tests, trials and the text of results.json in the present state."""
         trials = self.trials
         tests = with_trials(self._tests.values(), trials)
         totals_now = counts(tests, trials)
         results = {"schema": SCHEMA, "run": self.facts, "totals": totals_now, "tests": tests, "trials": trials}
+        device_tests = self.device_tests
+        if device_tests:
+            results["device_tests"] = device_tests
         try:
             found = RESULTS.validate_python(results)
         except ValidationError as error:
-            raise unrecordable(error, results, "results.json") from error
-        write_atomic(self.folder / "results.json", as_json(RESULTS.dump_python(found)))
-        return tests, trials
+            raise unrecordable(error, results, RESULTS_FILE) from error
+        return tests, trials, as_json(RESULTS.dump_python(found))
 
     def finish(self, state: str = ENDED, exit_code: int = 0, missing: Sequence[str] = ()) -> None:
-        """Write results.json and results.csv of a run that is over, and point `latest` at it unless interrupted.
+        """Write results.csv, SHA256SUMS and results.json of a run that is over; point `latest` at it if it ended.
 
         `missing` has sentences that say what is missing from the record, and why.
 
         Raises:
-            OSError: the disk is full.
+            OSError: the disk is full; results.json says that the run is over if that alone could be written.
         """
         complete = state == ENDED and not missing and all(test.verdict != "interrupted" for test in self.tests)
-        ended = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        self.facts |= {"state": state, "ended": ended, "whole": complete, "exit_code": exit_code}
-        self.facts["missing"] = list(missing)
-        write_atomic(self.folder / "results.csv", csv_of(*self.update()))
+        self.facts |= {"state": state, "ended": self.clock.stamp(), "whole": complete, "exit_code": exit_code}
+        self.facts |= {"missing": list(missing), "sums": SUMS}
+        tests, trials, text = self._now()
+        try:
+            write_atomic(self.folder / CSV_FILE, csv_of(tests, trials))
+            # before results.json, which says that it is there: a session may be killed between the two
+            write_sums(self.folder, sums_of(self.folder, self.facts, False, {RESULTS_FILE: text.encode()}))
+        except (OSError, RigError):
+            self.facts.pop("sums")
+            self.update()
+            raise
+        write_atomic(self.folder / RESULTS_FILE, text)
         if state == ENDED:
             self._point_latest()
+
+    def sum_again(self) -> None:
+        """Write SHA256SUMS again, with files that came after `finish`.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        if "sums" in self.facts:
+            write_sums(self.folder, sums_of(self.folder, self.facts, False))
 
     def _point_latest(self) -> None:
         """Make `latest` a symbolic link, or a text file with the run's name if links are not supported."""

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hil.bounded_read import read_json, read_text
+from hil.bounded_read import read_json
 from hil.errors import RigError
+from hil.record.checks import refuse_contradictions
 from hil.record.progress import Progress, read_progress
-from hil.record.run_reader import LARGEST, LARGEST_LATEST, NAME
+from hil.record.run_reader import LARGEST, NAME, read_recorded, run_folder
 from hil.record.run_writer import RUNNING
-from hil.record.safe_paths import PLAIN_NAME, RERUN
+from hil.record.safe_paths import RERUN
 from hil.record.trial_writer import BEGUN
 from hil.record.trial_writer import LARGEST as LARGEST_TRIAL
 
@@ -58,13 +59,10 @@ def read_session(folder: Path) -> Session:
         folder: of the run, or `latest` as a text file beside it.
 
     Raises:
+        Contradicted: it has ended, and its files say different things.
         RigError: it holds no run, or a file is damaged.
     """
-    if folder.is_file():
-        name = read_text(folder, LARGEST_LATEST, "name the folder of a run").strip()
-        if not PLAIN_NAME.fullmatch(name):
-            raise RigError(f"{folder} names no run: name the folder of one.")
-        folder = folder.parent / name
+    folder = run_folder(folder)
     if not (folder / NAME).is_file():
         raise RigError(f"{folder} holds no {NAME}: name the folder of a run, such as those in reports.")
     results = read_json(folder / NAME, LARGEST, RERUN)
@@ -77,6 +75,8 @@ def read_session(folder: Path) -> Session:
         facts = str(run["id"]), str(run["state"]), str(run["time"])
     except (KeyError, TypeError) as error:
         raise RigError(f"{folder / NAME} is damaged ({type(error).__name__}: {error}): {RERUN}.") from error
+    if facts[1] != RUNNING:
+        refuse_contradictions(read_recorded(folder))
     return Session(*facts, len(tests), verdicts, running_trials(folder) if facts[1] == RUNNING else [])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,6 +19,10 @@ from hil.record.validation import validated
 FILE = "since_last_good.json"
 LARGEST = 16 << 20  # bytes; a trial has about 3 KB
 RERUN = "delete it, `hil report` then shows the run without it"
+NO_GOOD_NIGHT = "No earlier good night ran these trials on this bench: there is nothing to compare with."
+NOT_IN_HISTORY = "The history does not have this run: what changed is not known."
+NO_ANSWER = "The history did not answer: what changed since the last good night is not known."
+NOTHING_KNOWN = (NO_GOOD_NIGHT, NOT_IN_HISTORY, NO_ANSWER)
 
 
 @with_config(CLOSED)
@@ -115,6 +120,25 @@ def nothing_known(sentence: str) -> SinceLastGood:
     return SinceLastGood(
         schema=1, good=None, commits="", sentence=sentence, compared=0, words=[], figures=[], flaky=[], histories=[]
     )
+
+
+def changes_in_words(compared: int, words: Sequence[ChangedWord], figures: Sequence[ChangedFigure]) -> str:
+    """Return the sentence of a run that is compared with a good night."""
+    verdicts = [word for word in words if word["what"] == "verdict"]
+    gone, new = (sum(not word[side] for word in verdicts) for side in ("after", "before"))
+    shown = sum(figure["shown"] for figure in figures)
+    counts = (
+        (len(verdicts) - gone - new, "verdict"), (len(words) - len(verdicts), "digest"), (shown, "figure"),
+    )  # fmt: skip
+    said = [_counted(count, word) for count, word in counts if count]
+    parts = [f"{', '.join(said)} changed" if said else "no change is shown"]
+    parts += [f"{_counted(gone, 'test')} did not run"] if gone else []
+    parts += [f"{_counted(new, 'test')} {'is' if new == 1 else 'are'} new"] if new else []
+    return f"Since the last good night {', '.join(parts)} ({_counted(compared, 'trial')} compared)."
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
 
 
 def write_since(folder: Path, since: SinceLastGood) -> None:

@@ -9,6 +9,7 @@ from typing_extensions import NotRequired, TypedDict
 
 from hil.record.field_types import (
     CLOSED,
+    NO_COLUMN,
     OPEN,
     Count,
     Digest,
@@ -28,7 +29,7 @@ MOST_CHANNELS = 1 << 16
 
 @with_config(CLOSED)
 class FirstDifference(TypedDict):
-    """The first difference between board and reference (hil/trial/difference.py)."""
+    """The first difference between board and reference (hil/training/trial/difference.py)."""
 
     step: Integer
     layer: str
@@ -49,16 +50,38 @@ class Accuracy(TypedDict):
 
 
 @with_config(CLOSED)
+class RamRegion(TypedDict):
+    """One owner's bytes in a memory of the board (docs/memory.md).
+
+    `claimed_by` is `static`, `stack`, `arena`, `dma`, `section NAME`, `segment 0xADDRESS` or `unclaimed`. `used` is
+    null for unclaimed RAM that was not compared.
+    """
+
+    memory: str
+    claimed_by: str
+    start: Count
+    size: Count
+    used: Count | None
+
+
+@with_config(CLOSED)
 class Sram(TypedDict):
-    """SRAM in bytes: the watermarks of the board and their sum, the budget, the plan, and the paper's formula."""
+    """SRAM in bytes: what the board uses and its sum, the budget, the plan, the paper's formula, and all RAM.
+
+    `sections` are the image's own sections outside static memory, arena and stack; `unclaimed` is RAM that nothing in
+    the image claims and that was written, null if it was not compared.
+    """
 
     static: Count | None
     arena_peak: Count | None
     stack_peak: Count | None
+    sections: NotRequired[Count | None]
+    unclaimed: NotRequired[Count | None]
     total: Count | None
     budget: Count | None
     planned: Count | None
     analytic: Count | None
+    regions: NotRequired[Annotated[Items[RamRegion], NO_COLUMN]]
 
 
 @with_config(CLOSED)
@@ -68,6 +91,8 @@ class SramProvenance(TypedDict):
     static: Word
     arena_peak: Word
     stack_peak: Word
+    sections: NotRequired[Word]
+    unclaimed: NotRequired[Word]
     total: Word
     budget: Word
     planned: Word

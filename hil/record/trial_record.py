@@ -47,7 +47,8 @@ from hil.record.trial_parts import (
 )
 
 TrialVerdict = Literal["pass", "fail", "blocked", "interrupted"]
-Reality = Literal["hardware", "renode", "qemu", "virtual"]
+# `hardware`, `renode`, `qemu`, `virtual`, or the name of a plugin's stand-in
+Reality = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]*$")]
 Source = Literal["probe", "host", "plan", "catalogue", "image", "host's clock", "meter", "alone"]
 
 RULES: list[JsonValue] = [  # only in the schema: the writer follows them, the reader does not check them
@@ -138,6 +139,9 @@ class TrialRecord(Entry):
     selection: Items[Tried] = Field(default=[], description="blocks that were tried on the board before training")
     data_card: Annotated[DataCard | None, NO_COLUMN] = Field(default=None, description="what the data set is")
     evaluations: Annotated[Items[Evaluation], NO_COLUMN] = Field(default=[], description="points of the accuracy curve")
+    evaluate_every: Annotated[Count | None, NO_COLUMN] = Field(
+        default=None, description="steps between two evaluations during training; 0 for none"
+    )
     sample_gradients: Annotated[SampleGradients | None, NO_COLUMN] = Field(
         default=None, description="maps of the gradients of one sample"
     )
@@ -164,7 +168,9 @@ class TrialRecord(Entry):
     attached: Flag | None = Field(
         default=None, description="whether rig.toml names the board, so that no stand-in was asked for"
     )
-    place: Sentence | None = Field(default=None, description="labgrid place that the board is at; null without one")
+    place: Sentence | None = Field(
+        default=None, description="which board of its kind it was: `id` in rig.toml, or its labgrid place; null without"
+    )
     quarantine: str = Field(
         default="", description="one sentence if the board was in quarantine when the trial ended, else empty"
     )

@@ -12,32 +12,41 @@ from typing import TYPE_CHECKING, Any
 from hil.bounded_read import read_json
 from hil.energy.capture import Capture
 from hil.errors import RigError
+from hil.images.executed import Executed
 from hil.record.atomic_write import atomic_file, write_atomic
+from hil.record.coverage import write_executed
+from hil.record.field_types import Entry
 from hil.record.quantities import quantities
 from hil.record.results import TRIAL
 from hil.record.safe_paths import RERUN, safe_file, safe_folder
 from hil.record.trial_record import TrialRecord
 from hil.record.validation import validated
+from hil.steady_clock import SteadyClock
 
 if TYPE_CHECKING:  # imported late: it takes about as long as sending a network to a board
     import pandas as pd
 
 ENDED = "trial.json"
 BEGUN = "begun.json"
-TRAINED = "trained.hnet"
+TRAINED, NETWORK = "trained.hnet", "network.hnet"  # network files after and before training
 LONGEST_NAME = 120
 LARGEST = 32 << 20  # bytes of trial.json
 
 
 class TrialWriter:
-    """Writes trials into the folder of a run, which must exist. Several processes may write into the same folder."""
+    """Writes trials into the folder of a run, which must exist. Several processes may write into the same folder.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    Args:
+        folder: of the run.
+        clock: of the run; by default one that is set now.
+    """
+
+    def __init__(self, folder: Path, clock: SteadyClock | None = None) -> None:
+        self.folder, self.clock = folder, clock or SteadyClock.set()
 
     def trial_folder(self, name: str) -> Path:
         """Make and return the folder of a trial. Special characters become `_`; a repeated name gets a number."""
-        name = re.sub(r"[^A-Za-z0-9._@+-]|^\.+", "_", name)[:LONGEST_NAME]
+        name = folder_name(name)
         folder, number = self.folder / name, 2
         while True:
             try:
@@ -59,8 +68,10 @@ class TrialWriter:
         power: Sequence[Capture] = (),
         latency: pd.DataFrame | None = None,
         trained: bytes | None = None,
+        network: bytes | None = None,
+        executed: Executed | None = None,
     ) -> None:
-        """Write trial.json, steps.parquet, latency.parquet, trained.hnet and power.parquet (hil/record/power_trace.py).
+        """Write trial.json, the tables, the network files, coverage.npz, and power.parquet.
 
         Args:
             record: of the trial. trial.json also has its `quantities`: the figures with unit and provenance.
@@ -69,6 +80,8 @@ class TrialWriter:
             power: the energy windows; power.parquet has their readings with times from the window's first edge.
             latency: one row per autonomous step.
             trained: the network file after training.
+            network: the network file before training, if name and seed do not give it.
+            executed: the code that the board executed.
 
         Raises:
             OSError: the disk is full; no partial file remains.
@@ -79,9 +92,12 @@ class TrialWriter:
             if table is not None:
                 with atomic_file(folder / name) as partial:
                     table.to_parquet(partial)
-        if trained is not None:
-            with atomic_file(folder / TRAINED) as partial:
-                partial.write_bytes(trained)
+        for name, blob in ((TRAINED, trained), (NETWORK, network)):
+            if blob is not None:
+                with atomic_file(folder / name) as partial:
+                    partial.write_bytes(blob)
+        if executed is not None and record.image_sha256 is not None:
+            write_executed(folder, executed, record.image_sha256)
         if power:
             from hil.record.power_trace import TraceWriter  # late: pyarrow loads slowly, and few trials measure power
 
@@ -92,8 +108,13 @@ class TrialWriter:
         (folder / BEGUN).unlink(missing_ok=True)
 
 
+def folder_name(name: str) -> str:
+    """Return the name of the folder of a trial with this name: special characters become `_`."""
+    return re.sub(r"[^A-Za-z0-9._@+-]|^\.+", "_", name)[:LONGEST_NAME]
+
+
 def written_trials(folder: Path, but: Container[str] = ()) -> list[TrialRecord]:
-    """Return the trials in the folder of a run, of all processes, in the order in which they were written.
+    """Return the trials in the folder of a run, of all processes, in the order in which they began.
 
     `but` has the names of trial folders to skip.
 
@@ -106,26 +127,17 @@ def written_trials(folder: Path, but: Container[str] = ()) -> list[TrialRecord]:
         if parent.name in but:
             continue
         try:
-            found.append(_read_trial(folder, path))
+            found.append(read_ended(folder, path))
         except FileNotFoundError:  # another process just replaced begun.json by trial.json
-            found.append(_read_trial(folder, path.with_name(ENDED)))
-    return [trial for _, _, trial in sorted(found, key=lambda each: each[:2])]
+            found.append(read_ended(folder, path.with_name(ENDED)))
+    return [trial for _, trial in sorted(found, key=lambda each: each[0])]
 
 
-def read_trial(folder: Path) -> TrialRecord:
-    """Return the record of one trial that has ended.
+def read_ended(run: Path, path: Path) -> tuple[tuple[str, int, str], TrialRecord]:
+    """Read trial.json or begun.json of a trial.
 
-    Raises:
-        RigError: there is none, or it is damaged.
-    """
-    path = folder.resolve() / ENDED
-    if not path.is_file():
-        raise RigError(f"{folder} has no {ENDED}: give the folder of a trial that has ended.")
-    return _read_trial(path.parent.parent, path)[2]
-
-
-def _read_trial(run: Path, path: Path) -> tuple[int, str, TrialRecord]:
-    """Read the record of one trial; return the time of its file in ns, the name of its folder, and the record.
+    Return what the record is sorted by, and the record. That is when it began, by the clock of the run; in one second,
+    the time of its file, which is set by others; then the name of its folder.
 
     Raises:
         FileNotFoundError: the file no longer exists.
@@ -139,10 +151,10 @@ def _read_trial(run: Path, path: Path) -> tuple[int, str, TrialRecord]:
         raise RigError(f"{path} is damaged (it is not the record of a trial in this folder): {RERUN}.")
     fields.pop("quantities", None)
     record = validated(TRIAL, fields, str(path), path.name)
-    return path.stat().st_mtime_ns, record.folder, record
+    return (record.began or "", path.stat().st_mtime_ns, record.folder), record
 
 
-def json_fields(record: TrialRecord) -> dict[str, Any]:
+def json_fields(record: Entry) -> dict[str, Any]:
     """Return the fields of a record as JSON gives them back: only numbers, strings, lists and dicts."""
     fields: dict[str, Any] = json.loads(as_json(record.model_dump()))
     return fields

@@ -14,15 +14,16 @@ from hil.record.field_types import CLOSED, Count, Entry, Flag, Items, NotNegativ
 Verdict = Literal["pass", "fail", "blocked", "refused", "interrupted", "skipped"]
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+WORST_FIRST = ("fail", "blocked", "refused", "interrupted")  # of several, a test has the first
 RULE: JsonDict = {  # only in the schema: the reader does not check it
     "if": {"properties": {"verdict": {"const": "pass"}}},
-    "then": {"properties": {"reason": {"const": ""}, "trials": {"minItems": 1}}},
+    "then": {"properties": {"reason": {"const": ""}}},
     "else": {"properties": {"reason": {"minLength": 1}}},
 }
 
 
 class AskedTest(Entry):
-    """One entry of `tests`: a test that uses a board or runs a trial.
+    """One entry of `tests`: a test that uses a board, runs a trial, or tests a device of the user's own.
 
     Until the test has ended its verdict is `interrupted`, so that the record of a killed run is correct.
     """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hil.networks import NETWORKS
 from hil.quantity import Quantity
 from hil.record import TrialRecord, quantities
+from hil.record.clients import clients
 from hil.report.budgets import BudgetRow, budget_rows
 from hil.report.formats import in_unit
 from hil.report.overview import kind_of
@@ -86,13 +86,12 @@ def cost_rows(trials: Sequence[TrialRecord]) -> list[CostRow]:
     for trial in trials:
         groups.setdefault(kind_of(trial), []).append(trial)
     ordered = sorted(groups.values(), key=lambda group: _names(group[0]))
-    return [CostRow(tuple(group), formats_of(group[0]), _cells(group)) for group in ordered]
+    return [CostRow(tuple(group), _formats(group[0]), _cells(group)) for group in ordered]
 
 
-def formats_of(trial: TrialRecord) -> str:
-    """Return the number formats of the layers of a named network, in this version; empty if it is not known."""
-    network = NETWORKS.get(trial.network.partition("@")[0]) if trial.network_file is None else None
-    return ", ".join(one.name.lower() for one in network.formats) if network is not None else ""
+def _formats(trial: TrialRecord) -> str:
+    """Return the number formats of the network of a trial; empty if no client knows it."""
+    return next((words for client in clients() if (words := client.formats(trial))), "")
 
 
 def _names(trial: TrialRecord) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
 from hil.record import AskedTest, Run, TrialRecord
+from hil.record.device_test import DeviceTest
 from hil.report.overview import BAD, ORDER, against_mark, banner, quarantined
 
 Judgement = Literal["fine", "not fine", "cannot tell"]
@@ -20,6 +21,7 @@ PHRASES: Mapping[Where, tuple[str, str]] = {
     "run": ("did not end", "did not end"),
     "rig": ("is blocked by the rig", "are blocked by the rig"),
 }
+ASSERTION = "the test failed"  # as the reason of a test begins that ended by its own assertion, or an error in it
 OF_VERDICT: Mapping[str, Where] = {"refused": "request", "interrupted": "run", "blocked": "rig"}
 
 
@@ -43,8 +45,9 @@ class Problem:
 def problems_of(run: Run) -> list[Problem]:
     """Return the tests that ended badly without being expected to, the worst first."""
     trials = {trial.folder: trial for trial in run.trials}
+    devices = {each.test: each for each in run.device_tests}  # the last of each test
     return [
-        _problem(test, [trials[folder] for folder in test.trials])
+        _problem(test, [trials[folder] for folder in test.trials], devices.get(test.test))
         for test in sorted(run.tests, key=lambda test: ORDER.index(test.verdict))
         if test.verdict in (*BAD, "blocked") and not test.expected
     ]
@@ -80,12 +83,12 @@ def sentence_of(run: Run, judgement: Judgement, problems: Sequence[Problem]) -> 
     )
     if count["all"] == count["pass"] > 1 and not against:
         tests = f"all {count['all']} tests pass"
-    return f"{judgement.capitalize()}{_on(run.trials)}: {'; '.join([*_cut_short(run), tests])}."
+    realities = {trial.reality for trial in run.trials} | {each.reality for each in run.device_tests}
+    return f"{judgement.capitalize()}{_on(realities - {None})}: {'; '.join([*_cut_short(run), tests])}."
 
 
-def _on(trials: Sequence[TrialRecord]) -> str:
+def _on(realities: Set[str | None]) -> str:
     """Return what the judgement rests on, if that is not silicon alone."""
-    realities = {trial.reality for trial in trials} - {None}
     if not realities or realities == {"hardware"}:
         return ""
     return ", partly on stand-ins" if "hardware" in realities else ", on stand-ins only"
@@ -97,13 +100,14 @@ def _cut_short(run: Run) -> list[str]:
     return said + (["a part of the record is missing"] if run.facts["missing"] else [])
 
 
-def _problem(test: AskedTest, trials: Sequence[TrialRecord]) -> Problem:
+def _problem(test: AskedTest, trials: Sequence[TrialRecord], device: DeviceTest | None) -> Problem:
     guilty = next((trial for trial in trials if trial.verdict == test.verdict), None)
-    shown = guilty or (trials[-1] if trials else None)
+    shown: TrialRecord | DeviceTest | None = guilty or (trials[-1] if trials else device)
+    judged = device is not None and device.verdict == test.verdict and not device.reason.startswith(ASSERTION)
     return Problem(
         verdict=test.verdict,
-        where=OF_VERDICT.get(test.verdict) or ("device" if guilty is not None else "test"),
-        stage=guilty.stage if guilty is not None else "",
+        where=OF_VERDICT.get(test.verdict) or ("device" if guilty is not None or judged else "test"),
+        stage=guilty.stage if guilty is not None else device.stage if device is not None else "",
         test=test.test,
         file=test.test.partition("::")[0],
         board=test.board or (shown.board if shown is not None else None),

@@ -11,7 +11,7 @@ from hil.energy.capture import Request
 from hil.report.run_files import is_own
 
 LOG = Path("log") / "energy.log"
-LINE = re.compile(r"(\d\d):(\d\d):(\d\d)\.(\d\d\d) (.+)")  # hil/trial/stages.py
+LINE = re.compile(r"(\d\d):(\d\d):(\d\d)\.(\d\d\d) (.+)")  # hil/training/trial/stages.py
 DAY_S = 86_400
 ROUNDED_S = 0.002  # the log has milliseconds
 MOST_LINES, MOST_READ, WIDTH = 200, 100_000, 300

@@ -20,6 +20,10 @@ from hil.report.style import (
     vertical_line,
 )  # fmt: skip
 
+ALWAYS = ("static", "arena_peak", "stack_peak")
+USED = (  # the others are shown if they are not 0
+    ("static", THIRD), ("arena_peak", BOARD), ("stack_peak", REFERENCE), ("sections", "#c9a66b"), ("unclaimed", LIMIT),
+)  # fmt: skip
 KINDS = {
     "blob": GREY, "samples": THIRD, "labels": THIRD, "plus_logits": THIRD, "plus_exponents": THIRD,
     "noise": "#7fc7a8", "act": BOARD, "acc": "#6aa9dd", "scratch": "#9dc4e6", "err": REFERENCE,
@@ -53,14 +57,15 @@ GROUPS = {  # kinds that share the legend entry of another kind
 
 
 def memory_bars(trial: TrialRecord) -> Figure:
-    """Draw static, arena and stack bytes next to plan, formula and budget."""
+    """Draw the bytes in use by what uses them, next to plan, formula and budget."""
     sram: Mapping[str, Any] = trial.sram
     provenance: Mapping[str, Any] = trial.sram_provenance
-    kib = {name: value / 1024 for name, value in sram.items() if value is not None}
+    kib = {name: value / 1024 for name, value in sram.items() if name != "regions" and value is not None}
     bars = []
-    for name, colour in (("static", THIRD), ("arena_peak", BOARD), ("stack_peak", REFERENCE)):
-        label = f"in use<br>({provenance[name]})"
-        bars.append(_bar(label, kib[name], colour) | {"name": name.replace("_", " ")})
+    for name, colour in USED:
+        if name in ALWAYS or kib.get(name):
+            label = f"in use<br>({provenance[name]})"
+            bars.append(_bar(label, kib[name], colour) | {"name": name.replace("_", " ")})
     formula: str = trial.analytic["equation"] if trial.analytic else "the paper's formula"
     formula = f"equation {formula}" if formula.startswith("(") else formula
     for name, label in (("planned", "arena planned"), ("analytic", formula)):

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from hil.quantity import Quantity
 from hil.record import AskedTest, Run, TrialRecord, quantities
+from hil.record.device_test import DeviceTest
 from hil.report.figures import drawn_losses
 from hil.report.formats import figure, kib, seconds, span
 from hil.report.sparkline import sparkline
@@ -18,6 +19,7 @@ ORDER = ("fail", "refused", "interrupted", "blocked", "skipped", "pass")
 FIELDS = ("data", "seed", "steps")  # in which trials may differ, besides their settings
 SHOWN = ("loss", "perturb", "scope")  # settings that every line shows
 BAD = ("fail", "refused", "interrupted")
+GIVEN = {"step_time": "s", "energy_per_step": "J", "sram": "B", "accuracy": "1"}  # shown in the columns of trials
 COSTS = (("time a step", "step_time_s"), ("energy a step", "energy.per_step"), ("SRAM in use", "sram.total"))
 
 
@@ -32,6 +34,13 @@ class Line:
     found: dict[str, Quantity]  # the figures of the trial
     spark: Markup | None  # its loss curve as a small drawing
     differs: str = ""  # differences from trials of the same network, method and board, such as `seed 2, eta 0.01`
+    device: DeviceTest | None = None  # what a test without a trial did with its device
+
+    @property
+    def given(self) -> dict[str, Mapping[str, Any]]:
+        """The figures that a device test gave, by name, in the units of the columns."""
+        figures = self.device.figures if self.device is not None else []
+        return {each["name"]: each for each in figures if GIVEN.get(each["name"]) == each["unit"]}
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,7 @@ def lines_of(run: Run) -> list[Line]:
     """Return the lines, the worst verdicts first."""
     trials = {trial.folder: (trial, steps) for trial, steps in zip(run.trials, run.steps, strict=True)}
     found = differences(run.trials)
+    devices = {each.test: each for each in run.device_tests}  # the last of each test
     lines = []
     for test in run.tests:
         its = [trials[folder] for folder in test.trials]
@@ -65,8 +75,8 @@ def lines_of(run: Run) -> list[Line]:
             verdict, reason = (test.verdict, test.reason) if worse else (trial.verdict, trial.reason or test.reason)
             spark = sparkline(drawn_losses(trial, steps), trial)
             lines.append(Line(verdict, reason, test, trial, quantities(trial), spark, found[trial.folder]))
-        if len(its) != 1 and test.verdict != worst:
-            lines.append(Line(test.verdict, test.reason, test, None, {}, None))
+        if test.test in devices or (len(its) != 1 and test.verdict != worst):
+            lines.append(Line(test.verdict, test.reason, test, None, {}, None, device=devices.get(test.test)))
     return sorted(lines, key=lambda line: ORDER.index(line.verdict))
 
 
@@ -125,9 +135,10 @@ def banner(run: Run) -> Banner:
 
 
 def quarantined(run: Run) -> list[str]:
-    """Return a sentence for each board that was in quarantine at the end of its last trial."""
-    last = {(trial.board, trial.place): trial for trial in run.trials if trial.attached}
-    return [trial.quarantine for trial in last.values() if trial.quarantine]
+    """Return a sentence for each board that was in quarantine at the end of its last trial or device test."""
+    ran: list[TrialRecord | DeviceTest] = [*run.trials, *run.device_tests]
+    last = {(each.board, each.place): each for each in sorted(ran, key=lambda each: each.began or "") if each.attached}
+    return [each.quarantine for each in last.values() if each.quarantine]
 
 
 def against_mark(run: Run) -> int:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hil.methods.graph_settings import POINTWISE
 from hil.record import TrialRecord
 from hil.report.formats import NO_BREAK, number, seconds
 from hil.report.paper_row import Row
+
+POINTWISE = ("pointwise", "pointwise-last")  # values of the setting `train` with the pointwise layers of the blocks
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,19 @@ WORDS = {
     "results.json": "every trial, every figure",
     "since_last_good.json": "what changed since the last good night",
     "results.csv": "a row a trial",
+    "SHA256SUMS": "SHA-256 of the files of the run",
+    "SHA256SUMS.sig": "its signature",
     "junit.xml": "the verdicts for CI",
     "trial.json": "the record, with units",
     "steps.parquet": "every step",
     "power.parquet": "every reading of the meter",
     "latency.parquet": "every autonomous step",
+    "coverage.npz": "the code that the board executed",
+    "sources.npz": "source files, for the coverage",
     "soak.json": "resources of the processes between the trials",
+    "device_test.json": "the record",
+    "serial.log": "all that came and went on the serial port",
+    "tensors.npz": "tensors of the device by step",
     "bench.log": "output of the stand-in",
 }
 TAIL_LINES, TAIL_BYTES, TAIL_WIDTH = 16, 1 << 16, 400
@@ -67,12 +74,12 @@ def tails(folder: Path, stage: str) -> list[Tail]:
     """Return the ends of the logs of a trial's stage and of its stand-in; without a stage, that with the newest log."""
     own = [path for path in (folder / "log").glob("*.log") if is_own(path, folder)]
     logs = sorted(own, key=lambda path: (path.stem == stage, path.stat().st_mtime_ns, path.name))
-    found = [_tail(path, folder) for path in (*logs[-1:], folder / "bench.log") if is_own(path, folder)]
+    found = [tail_of(path, folder) for path in (*logs[-1:], folder / "bench.log") if is_own(path, folder)]
     return [tail for tail in found if tail.lines]
 
 
-def _tail(path: Path, folder: Path) -> Tail:
-    """Read the end of a log of any length."""
+def tail_of(path: Path, folder: Path) -> Tail:
+    """Return the end of a log of any length; its path is relative to the folder."""
     size = path.stat().st_size
     with path.open("rb") as log:
         log.seek(max(0, size - TAIL_BYTES))

@@ -10,13 +10,17 @@ from urllib.parse import quote
 
 import pandas as pd
 
+from hil.coverage import Coverage
 from hil.record import AskedTest, Run, TrialRecord, quantities
 from hil.record.safe_paths import safe_file, safe_folder
 from hil.record.since_last_good import read_since
 from hil.record.soak import read_soak
 from hil.report.budgets import budget_rows
 from hil.report.cost_table import COLUMNS, cost_rows
+from hil.report.coverage_page import NAME
+from hil.report.coverage_page import sentence as coverage_sentence
 from hil.report.cursors import cursor_data, limits_of
+from hil.report.device_view import device_at
 from hil.report.energy_windows import burden_of, flags_of, window_rows
 from hil.report.figures import drawn_losses, has_queries
 from hil.report.gradients import layer_maps, scale_bar
@@ -36,8 +40,14 @@ from hil.report.trial_figures import data_script, has_curve, trial_figures
 View = dict[str, Any]
 
 
-def overview_view(run: Run, single: bool) -> View:
-    """Return the variables of the overview; `single`: it is on the same page as the trials."""
+def overview_view(run: Run, single: bool, coverage: Coverage | str | None = None) -> View:
+    """Return the variables of the overview.
+
+    Args:
+        run: the run.
+        single: whether the overview is on the same page as the trials.
+        coverage: of the firmware; why it cannot be shown; or None if there is none.
+    """
     lines = lines_of(run)
     since = read_since(run.folder)
     folders = sorted(path.name for path in run.folder.iterdir() if path.is_dir() and not path.is_symlink())
@@ -47,6 +57,10 @@ def overview_view(run: Run, single: bool) -> View:
         "addresses": {
             trial.folder: f"#{_at(number)}trial" if single else f"{quote(trial.folder)}/index.html"
             for number, trial in enumerate(run.trials, start=1)
+        }
+        | {
+            each.folder: f"#{device_at(number)}trial" if single else f"{quote(each.folder)}/index.html"
+            for number, each in enumerate(run.device_tests, start=1)
         },
         "banner": banner(run),
         "sentence": sentence_of(run, judgement_of(run), problems_of(run)),
@@ -58,6 +72,8 @@ def overview_view(run: Run, single: bool) -> View:
         "cost_rows": cost_rows(run.trials),
         "budgets": budget_rows(run.trials),
         "count": run.totals["tests"],
+        "coverage": coverage_sentence(coverage) if isinstance(coverage, Coverage) else coverage,
+        "coverage_page": NAME if isinstance(coverage, Coverage) else "",
         **soak_view(read_soak(run.folder)),
         "files": files_in(run.folder, deep=False),
         "folders": {

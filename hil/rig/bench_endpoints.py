@@ -20,30 +20,32 @@ def found_in(named: BenchBoard) -> Callable[[Snapshot, Place], Found]:
     )
 
 
-def endpoints_of(named: BenchBoard, found: Found | None = None) -> Endpoints:
+def endpoints_of(named: BenchBoard, found: Found | None = None, may_come: bool = False) -> Endpoints:
     """Return the endpoints of an attached board, or, of one at a labgrid place, of what was `found` there.
 
     Raises Blocked unless exactly one port has the serial number in rig.toml. If the board's power can be switched, the
-    path is then None instead: a power cycle may bring the port back.
+    path is then None instead: a power cycle may bring the port back. So it is if the port `may_come`: firmware makes it
+    that is not flashed yet.
     """
     if found is not None:
         return Endpoints(
             named.name, "hardware", found.probe, found.serial, found.meter, found.serial_number, named.pack,
             named.loader, named.switch or found.power, named.meter_model, named.measuring_point, named.ambient_c,
-            named.supply_error,
+            named.supply_error, coverage=named.coverage, commands=named.commands,
         )  # fmt: skip
     path, number = named.serial, None
     if path is not None and not is_path(path):
         number = path
         try:
-            path = port_of(number, named.name)
+            path = port_of(number, named.title)
         except Blocked:
-            if named.switch is None:
+            if named.switch is None and not may_come:
                 raise
             path = None
     return Endpoints(
         named.name, "hardware", named.probe, path, named.meter, number, named.pack, named.loader, named.switch,
-        named.meter_model, named.measuring_point, named.ambient_c, named.supply_error,
+        named.meter_model, named.measuring_point, named.ambient_c, named.supply_error, coverage=named.coverage,
+        commands=named.commands,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from serial.tools.list_ports_common import ListPortInfo
 
 from hil.targets import uf2_drives
 from hil.targets.uf2_drives import line_of
+from hil.targets.usb_places import MADE_UP, PREFIX, made_up_ids
 
 KINDS = ("probe", "port", "meter", "boot loader")
 TEST_AND_MEASUREMENT = ("fe", "03")  # USB interface class and subclass of USBTMC (USBTMC 1.0, table 43)
@@ -24,7 +25,8 @@ class Device:
     Attributes:
         kind: one of `KINDS`.
         name: that the device reports.
-        identity: its name in rig.toml: full USB serial number, path if it has none, or VISA resource name.
+        identity: its name in rig.toml: full USB serial number, or VISA resource name. Without a serial number: of a
+            port, its path; of a probe, `usb:` and the USB bus and ports, or empty if they are unknown.
         path: USB bus and ports at which it is plugged in, or mount point; empty if unknown.
         device: path of a serial port; empty for other devices.
         target: pyOCD's target name for the chip on the probe's board; empty if the probe does not report it.
@@ -49,12 +51,17 @@ def probes() -> list[Device]:
 
     logging.getLogger("pyocd").setLevel(logging.ERROR)
     places = {usb["serial"]: usb["path"] for usb in _usb_devices()}
+    nameless = made_up_ids()
     found = []
     for probe in ConnectHelper.get_all_connected_probes(blocking=False, print_wait_message=False):
         name, place = f"{probe.vendor_name} {probe.product_name}", places.get(probe.unique_id, "")
         board = probe.associated_board_info
         target = (board.target or "") if board is not None else ""
-        found.append(Device("probe", name, probe.unique_id, place, target=target))
+        identity = probe.unique_id
+        if identity in nameless or (MADE_UP.fullmatch(identity) and identity not in places):
+            name, place = f"{name} (no serial number)", nameless.get(identity, "")
+            identity = f"{PREFIX}{place}" if place else ""
+        found.append(Device("probe", name, identity, place, target=target))
     return found
 
 

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from hil import boards
 from hil.endpoints import Power
 from hil.errors import Blocked, RigError
-from hil.images import image_of
+from hil.images import image_of, prebuilt_boards
 from hil.lab import tunnelled
 from hil.link.failures import Silent
 from hil.link.session import Session, board_name, fresh_nonce
 from hil.meters.open import open_meter
+from hil.plugins import examined, sentence
 from hil.rig.bench_endpoints import cycles_of, endpoints_of, found_in
+from hil.rig.command_board import program_for
 from hil.rig.discover import Device
 from hil.rig.places import Places
 from hil.rig_toml import Bench, BenchBoard
 from hil.standins import renode
 from hil.targets import open_target
+from hil.targets.one_board import check_one_board, two_boards
 from hil.targets.power import open_power
 from hil.targets.probe import Probe
 from hil.targets.serial_port import open_serial
+from hil.targets.usb_places import MADE_UP
 
 OK, WRONG, NOTE = "ok", "wrong", "note"
 ERASED, FIRST_BYTES = 0xFF, 256  # erased NOR flash; bytes read from its start (a vector table or a boot stage)
@@ -46,12 +51,14 @@ class Check:
         subject: what was checked.
         state: `ok`, `wrong` or `note`.
         said: one sentence, with the cure if the state is `wrong`.
+        id: of the board in rig.toml, None without one.
     """
 
     board: str
     subject: str
     state: str
     said: str
+    id: str | None = None
 
 
 class Note(str):
@@ -63,21 +70,40 @@ def examine(bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
     if not bench.board:
         sentence = "rig.toml names no board, so trials run on stand-ins: `hil init` adds attached devices."
         yield Check("", "rig.toml", NOTE, sentence)
+    yield from _plugins()
     yield _renode()
     for named in bench.board:
-        if named.wanted_place is not None:
-            yield from _examine_place(named, named.wanted_place, bench.labgrid.address, devices)
-        else:
-            yield from _examine_board(named, devices)
+        for check in _examine(named, bench, devices):
+            yield replace(check, id=named.id)
+
+
+def _examine(named: BenchBoard, bench: Bench, devices: Sequence[Device]) -> Iterator[Check]:
+    if named.run is not None:
+        yield _checked(named.name, "command", partial(_command_is_there, named))
+    elif named.wanted_place is not None:
+        yield from _examine_place(named, named.wanted_place, bench.labgrid.address, devices)
+    else:
+        yield from _examine_board(named, devices)
+
+
+def _plugins() -> Iterator[Check]:
+    """Check what plugins offer. A package that is installed may be of no use to this bench: that is a note."""
+    offers, errors = examined()
+    for offer, error in offers:
+        state = OK if error is None else NOTE if offer.source.folder is None else WRONG
+        yield Check("", "plugin", state, f"{offer} can be used." if error is None else sentence(error))
+    for error in errors:
+        yield Check("", "plugin", WRONG, str(error))
 
 
 def _renode() -> Check:
-    """Check Renode. An unsuitable Renode on the PATH blocks every trial that would use it."""
+    """Check Renode. `auto` leaves an unsuitable one alone; only trials with --reality=renode are blocked."""
     models = ", ".join(renode.modelled())
     try:
         version = renode.installed()
     except Blocked as blocked:
-        return Check("", "renode", WRONG, blocked.reason)
+        sentence = f"{blocked.reason} Until then --reality=auto takes the other stand-in of each board."
+        return Check("", "renode", NOTE, sentence)
     if version is None:
         return Check("", "renode", NOTE, f"Renode is not installed; it could stand in for {models}: {renode.cure()}.")
     return Check("", "renode", OK, f"Renode {version} at {renode.program()} can stand in for {models}.")
@@ -105,6 +131,8 @@ def _examine_board(named: BenchBoard, devices: Sequence[Device]) -> Iterator[Che
     if named.probe is not None:
         looks += [("probe", lambda: _attached(named, devices)), ("probe opens", lambda: _probe_opens(named))]
     looks += [("port opens", lambda: _port_opens(named)), ("agent answers", lambda: _agent_answers(named))]
+    if named.commands is not None:
+        looks.insert(0, ("commands", lambda: _commands_are_there(named)))
     looks.append(("flash", lambda: f"this computer has programmed it {cycles_of(named)} times."))
     if named.meter is not None:
         looks.append(("meter", lambda: _meter_answers(named)))
@@ -125,6 +153,17 @@ def _checked(board: str, subject: str, look: Callable[[], str]) -> Check:
     return Check(board, subject, NOTE if isinstance(sentence, Note) else OK, sentence)
 
 
+def _command_is_there(named: BenchBoard) -> str:
+    elf = Path(named.elf) if named.elf is not None else None
+    image = program_for(named, elf)
+    return f"the command runs {image.path.name} (sha256 {image.sha256[:12]}), and is called {named.reality}."
+
+
+def _commands_are_there(named: BenchBoard) -> str:
+    found = [line for key in ("flash", "reset", "read_back") if (line := named.line(key)) is not None]
+    return " ".join(f"`{line.key}` is {line.program('bench')}." for line in found)
+
+
 def _attached(named: BenchBoard, devices: Sequence[Device]) -> str:
     probe = named.probe or ""
     if probe.startswith("remote:"):
@@ -138,7 +177,12 @@ def _attached(named: BenchBoard, devices: Sequence[Device]) -> str:
         raise RigError(
             f"{probe} is only a part of {' and of '.join(like)}: write the full serial number into rig.toml."
         )
-    others = ", ".join(device.identity for device in found) or "no probe at all"
+    others = ", ".join(device.identity or device.name for device in found) or "no probe at all"
+    if MADE_UP.fullmatch(probe):
+        raise RigError(
+            f"the probe {probe} is not attached (found: {others}): pyOCD makes up such an id for a probe without a "
+            "serial number, and it changes when the probe is plugged in: write its USB place into rig.toml (usb:...)."
+        )
     raise RigError(f"the probe {probe} is not attached (found: {others}): plug it in, or correct rig.toml.")
 
 
@@ -176,6 +220,8 @@ def _port_opens(named: BenchBoard) -> str:
 
 
 def _agent_answers(named: BenchBoard) -> str:
+    if named.name not in prebuilt_boards():
+        return Note("there is no prebuilt image for the board, so its firmware is not asked: `elf` names your own.")
     board, image = boards.load(named.name), image_of(named.name)
     target = open_target(board, endpoints_of(named))
     try:
@@ -184,7 +230,12 @@ def _agent_answers(named: BenchBoard) -> str:
         if there is not None and set(there) == {ERASED}:
             return Note("the flash is erased: the first run programs the firmware.")
         target.start()  # a probe halts the core when it connects
-        identity = Session(target.port, fresh_nonce()).hello()
+        session = Session(target.port, fresh_nonce())
+        identity = session.hello()
+        if there is not None and identity["image_digest"] == image.digest:
+            if not program.startswith(there):
+                raise two_boards(target)
+            check_one_board(target, image, session)
     except Silent as silent:
         return _no_answer(named, silent, None if there is None else program.startswith(there))
     finally:

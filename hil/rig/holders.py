@@ -23,7 +23,7 @@ class Seat:
 
     Attributes:
         board: name in the catalogue.
-        place: labgrid place; empty for a board that is attached to this computer.
+        place: labgrid place, or `id` in rig.toml of a board of this computer; empty without either.
         holder: who holds it; empty if nobody does, None if it is not known.
         waiting: owners of the reservations that wait for it, the first come first.
     """
@@ -44,7 +44,9 @@ def seats_of(bench: Bench, folder: Path | None = None) -> tuple[list[Seat], list
         folder: of the lock files, as for `Locks`.
     """
     locks = Locks(folder=folder)
-    here = [Seat(named.name, holder=_locked(locks, named)) for named in bench.board if named.wanted_place is None]
+    here = [
+        Seat(named.name, named.id or "", _locked(locks, named)) for named in bench.board if named.wanted_place is None
+    ]
     at_places = [named for named in bench.board if named.wanted_place is not None]
     if not at_places:
         return here, []

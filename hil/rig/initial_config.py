@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hil import boards
+from hil.boards import Board
 from hil.errors import RigError
 from hil.rig.discover import Device
 from hil.rig_toml import read_bench
@@ -16,7 +17,9 @@ HEAD = """\
 #
 # [[board]]            one table for each board
 # name = "..."         name in `hil boards`
-# probe = "..."        full USB serial number of its debug probe; omit it for a board without one
+# id = "..."           word for this one, if several tables have the same name
+# probe = "..."        full USB serial number of its debug probe, or usb:1-2.3, the place of a probe without a serial
+#                      number (`hil devices`); omit it for a board without a probe
 # serial = "..."       USB serial number of its serial port, or the port's path (/dev/serial/by-path/... survives a
 #                      restart)
 # place = "..."        labgrid place that the board is at, instead of the keys above (docs/how-to/labgrid.md)
@@ -59,18 +62,23 @@ def _same_usb_device(probe: Device, port: Device) -> bool:
 
 
 def _table(probe: Device, ports: Sequence[Device]) -> str:
-    names = [name for name in boards.names() if _is_chip_of(probe.target, name)]
-    certain = len(names) == 1
+    names = [board.name for board in boards.working()[0] if _is_chip_of(probe.target, board)]
+    certain = len(names) == 1 and probe.identity != ""
     mark = "" if certain else "# "
     lines = [f"# {_line(probe)}\n", f"{mark}[[board]]\n"]
-    if certain:
-        lines.append(f'name = "{names[0]}"\n')
+    if len(names) == 1:
+        lines.append(f'{mark}name = "{names[0]}"\n')
     else:
         lines.append(
             f'# name = "{" | ".join(names or boards.names())}"   '
             "# the probe does not report its board: choose, and remove the # signs\n"
         )
-    lines.append(f'{mark}probe = "{probe.identity}"\n')
+    place = (
+        "   # it has no serial number: the place where it is plugged in"
+        if probe.identity == f"usb:{probe.path}"
+        else ""
+    )
+    lines.append(f'{mark}probe = "{probe.identity or "usb:..."}"{place}\n')
     if len(ports) == 1:
         lines.append(f'{mark}serial = "{ports[0].identity}"   # now {ports[0].device}\n')
     else:
@@ -79,9 +87,9 @@ def _table(probe: Device, ports: Sequence[Device]) -> str:
     return "".join(lines)
 
 
-def _is_chip_of(target: str, name: str) -> bool:
+def _is_chip_of(target: str, board: Board) -> bool:
     """Return whether a pyOCD target name, such as stm32h7b3lihxq, is the chip of a board."""
-    wanted = boards.load(name).pyocd_target or ""
+    wanted = board.pyocd_target or ""
     common = len(wanted.rstrip("x"))
     return bool(target) and bool(wanted) and target.lower()[:common] == wanted[:common]
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from hil.errors import QUARANTINE, Blocked
 
-KeptOff = Callable[[str, str], str]  # of board and labgrid place (empty without one): one sentence, empty if it may run
+KeptOff = Callable[
+    [str, str], str
+]  # of a board, and its id or labgrid place (empty without): one sentence, empty if it may run
 
 
 def nothing_kept_off(board: str, place: str) -> str:

@@ -6,33 +6,15 @@ A virtual board keeps the image in its flash, like an attached board. A Renode p
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from hil.boards import Board
 from hil.errors import Blocked
 from hil.images import Image
 from hil.rig.reality import start
-from hil.standins import StandIn, renode
-
-KEPT = ("virtual", "renode")
-
-
-@dataclass
-class _KeptStandIn:
-    stand_in: StandIn
-    image: Path
-
-    def serves(self, reality: str, board: Board, image: Image) -> bool:
-        """Return whether it runs and is usable: a virtual board with this image's symbols, or Renode after a reboot."""
-        with contextlib.suppress(Blocked):
-            self.stand_in.alive()
-            if reality == "renode":
-                renode.boot_again(self.stand_in, board, image)
-                return True
-            return self.image == image.path
-        return False
+from hil.standins import StandIn
 
 
 class KeptStandIns:
@@ -40,7 +22,8 @@ class KeptStandIns:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._kept: dict[str, _KeptStandIn] = {}
+        self._kept: list[tuple[str, str, StandIn]] = []  # each after its reality and the board that it was last
+        self._lent: set[Path] = set()  # logs of those in a `with` block
 
     @contextlib.contextmanager
     def provide(self, reality: str, board: Board, image: Image, log: Path) -> Iterator[StandIn]:
@@ -48,26 +31,44 @@ class KeptStandIns:
 
         It is stopped, and not used again, if the block raises an exception. Raises Blocked if it did not start.
         """
-        name = board.name if reality == "virtual" else reality
-        full_log = self._folder / f"{name}.log"
-        before = full_log.stat().st_size if full_log.exists() else 0
-        kept = self._kept.pop(name, None)
-        if kept is not None and not kept.serves(reality, board, image):
-            kept.stand_in.stop()
-            kept = None
+        sizes = {path: path.stat().st_size for path in self._folder.glob("*.log")}
+        stand_in = self._serving(reality, board, image)
+        full_log = stand_in.log if stand_in is not None else self._free_log(board.name)
+        self._lent.add(full_log)
         try:
-            kept = kept or _KeptStandIn(start(reality, board, image, full_log), image.path)
-            yield kept.stand_in
+            stand_in = stand_in or start(reality, board, image, full_log)
+            yield stand_in
         except BaseException:
-            if kept is not None:
-                kept.stand_in.stop()
+            if stand_in is not None:
+                stand_in.stop()
             raise
         else:
-            self._kept[name] = kept
+            self._kept.append((reality, board.name, stand_in))
         finally:
-            log.write_bytes(full_log.read_bytes()[before:] if full_log.exists() else b"")
+            self._lent.discard(full_log)
+            log.write_bytes(full_log.read_bytes()[sizes.get(full_log, 0) :] if full_log.exists() else b"")
+
+    def _serving(self, reality: str, board: Board, image: Image) -> StandIn | None:
+        """Take out the stand-in that serves this trial; stop what has ended, and one of this board that does not."""
+        for kept in [kept for kept in self._kept if kept[0] == reality]:
+            _, name, stand_in = kept
+            self._kept.remove(kept)
+            with contextlib.suppress(Blocked):
+                if stand_in.serves(board, image):
+                    return stand_in
+                if name != board.name:
+                    self._kept.append(kept)
+                    continue
+            stand_in.stop()
+        return None
+
+    def _free_log(self, board: str) -> Path:
+        """Return the log of a stand-in that is started now; a test may use several of one board."""
+        used = {*self._lent, *(stand_in.log for _, _, stand_in in self._kept)}
+        names = itertools.chain((board,), (f"{board}-{number}" for number in itertools.count(2)))
+        return next(path for name in names if (path := self._folder / f"{name}.log") not in used)
 
     def close(self) -> None:
         """Stop every stand-in."""
         while self._kept:
-            self._kept.popitem()[1].stand_in.stop()
+            self._kept.pop()[2].stop()

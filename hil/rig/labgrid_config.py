@@ -35,7 +35,7 @@ def coordinator_table(address: str) -> str:
 def _board_of(place: Place) -> str:
     """Return the board of a place, by its tag, else by a name that contains exactly one; empty if that is not known."""
     if TAG in place.tags:
-        return place.tags[TAG] if place.tags[TAG] in boards.names() else ""
+        return place.tags[TAG] if boards.is_known(place.tags[TAG]) else ""
     names = [name for name in boards.names() if any(name in text.lower() for text in (place.name, *place.aliases))]
     return names[0] if len(names) == 1 else ""
 

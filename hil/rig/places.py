@@ -15,6 +15,7 @@ from hil.errors import QUARANTINE, Blocked, RigError, close_matches
 from hil.lab import Coordinator, Found
 from hil.lab.coordinator import LAB, Refusal
 from hil.lab.state import Place, Snapshot
+from hil.rig.attached_boards import free_of
 from hil.rig.held_place import HeldPlace
 from hil.rig.kept_off import KeptOff, check_kept_off, nothing_kept_off
 from hil.rig.locks import Locks
@@ -232,11 +233,14 @@ class Places:
 
 
 def seats(bench: Bench, board: str, kept_off: KeptOff = nothing_kept_off) -> int:
-    """Return how many of an attached board can be taken at once: more than one only if any place with a tag will do.
+    """Return how many boards of a kind can be taken at once: places with a tag that will do, or those of this computer.
 
-    Places that no trial may run at do not count. If the lab cannot be asked, it is one; its trials then say why.
+    Boards and places that no trial may run on do not count, nor do those that others hold. If there is none, or the lab
+    cannot be asked, it is one; its trials then say why.
     """
     named = bench.find(board)
+    if named is not None and named.id is not None:
+        return max(1, free_of(bench, board, kept_off))
     if named is None or named.tag is None:
         return 1
     places = Places(bench.labgrid.address)

@@ -2,26 +2,54 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import dataclass
 from pathlib import Path
 
 from hil.boards import Board
-from hil.errors import Blocked
+from hil.errors import Blocked, RigError, close_matches
 from hil.images import Image
 from hil.rig_toml import BenchBoard
-from hil.standins import StandIn, renode, start_qemu, start_renode, start_virtual
+from hil.standins import STAND_INS, StandIn, renode, start_virtual
+from hil.standins.kinds import NO_STAND_IN, NOT_STAND_INS
 
-REALITIES = ("auto", "hardware", "renode", "qemu", "virtual")
+LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """What `--reality=auto` takes for a board on this computer.
+
+    Attributes:
+        reality: one of `REALITIES`; None if trials are blocked until a stand-in is requested.
+        why: one clause, or one sentence if trials are blocked.
+        warning: why Renode, which is installed, is not used, as a sentence; None if nothing is wrong with it.
+    """
+
+    reality: str | None
+    why: str
+    warning: str | None = None
+
+
+def check_known(asked: str) -> None:
+    """Check what `--reality` asks for. Raises RigError if there is no stand-in of this name."""
+    if asked not in NOT_STAND_INS and asked not in STAND_INS:
+        known = (*NOT_STAND_INS, *STAND_INS.names())
+        raise RigError(f"--reality={asked}: there is no such reality: {close_matches(asked, known)}")
 
 
 def is_attached(named: BenchBoard | None, asked: str) -> bool:
-    """Return whether a trial runs on the attached board: rig.toml names it, and no stand-in is requested."""
-    return named is not None and asked in ("auto", "hardware")
+    """Return whether a trial runs on the attached board: rig.toml names it, and no stand-in is requested.
+
+    A board that is a command is not attached: every test has a process of its own.
+    """
+    return named is not None and named.run is None and asked in ("auto", "hardware")
 
 
 def choose(board: Board, named: BenchBoard | None, asked: str) -> str:
     """Return the reality of a board, given the requested one of `REALITIES`.
 
-    A board with a table in rig.toml (`named`) never falls back to a stand-in.
+    That of a command is the word in rig.toml. A board with a table there (`named`) never falls back to a stand-in.
 
     Raises:
         Blocked: hardware is requested but rig.toml names none; the board has no such stand-in; Renode is requested but
@@ -31,35 +59,67 @@ def choose(board: Board, named: BenchBoard | None, asked: str) -> str:
         raise Blocked(
             "bench", f"--reality=hardware, but rig.toml does not name {board.name}: add a [[board]] table for it."
         )
+    if named is not None and named.run is not None and asked not in ("auto", named.reality):
+        raise Blocked(
+            "bench", f"--reality={asked}, but rig.toml says that {board.name} is a command ({named.reality}): omit it."
+        )
     if is_attached(named, asked):
         return "hardware"
-    if asked == "auto":
-        return _stand_in_for(board)
-    kinds = [board.stand_in] + ["renode"] * (board.name in renode.modelled())
-    if asked not in kinds:
+    if asked == "auto" or (named is not None and named.run is not None):
+        found = automatic(board, named)
+        if found.reality is None:
+            raise Blocked("bench", found.why)
+        if found.warning is not None:
+            LOG.warning("%s", found.warning)
+        return found.reality
+    kinds = [board.stand_in] * (board.stand_in != NO_STAND_IN) + ["renode"] * (board.name in renode.modelled())
+    if asked not in kinds and not (asked in STAND_INS and board.name in STAND_INS.find(asked).boards):
         others = " or ".join(f"--reality={kind}" for kind in [*kinds, "auto"])
         reason = f" ({renode.why_not(board.name)})" if asked == "renode" else ""
         raise Blocked("bench", f"{board.name} has no {asked} stand-in{reason}: use {others}.")
-    if asked == "renode" and renode.program() is None:
+    if asked == "renode" and renode.installed() is None:
         raise Blocked("bench", f"renode is not installed: {renode.cure()}.")
     return asked
 
 
-def _stand_in_for(board: Board) -> str:
-    """Return `renode` if it is installed and models the board (an independent model), else the board's stand-in."""
-    if board.name not in renode.modelled() or renode.program() is None:
-        return board.stand_in
+def automatic(board: Board, named: BenchBoard | None) -> Automatic:
+    """Return what `auto` takes: the attached board, else Renode (an independent model), else the board's stand-in.
+
+    Renode must be installed in a version that can be used, and model the board.
+    """
+    if named is not None and named.run is not None:
+        return Automatic(named.reality, "rig.toml says that it is a command")
+    if named is not None:
+        return Automatic("hardware", "rig.toml names it")
+    if board.stand_in == NO_STAND_IN:
+        return Automatic(None, f"{board.name} is not attached, and has no stand-in: add a [[board]] table to rig.toml.")
+    if board.name not in renode.modelled():
+        return Automatic(board.stand_in, "Renode does not model it")
+    try:
+        version = renode.installed()
+    except Blocked as blocked:
+        warning = f"Renode is not used, and {board.stand_in} stands in for {board.name}: {blocked.reason}"
+        return Automatic(board.stand_in, "the installed renode cannot be used", warning)
+    if version is None:
+        return Automatic(board.stand_in, "Renode is not installed")
     if renode.other_users_present():
-        raise Blocked(
-            "bench",
+        return Automatic(
+            None,
             "other users work on this computer, and Renode executes commands from anyone who can reach its ports: "
             f"accept this with --reality=renode, or use --reality={board.stand_in}.",
         )
-    return "renode"
+    return Automatic("renode", f"Renode {version} is installed")
 
 
 def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str, ...] = ()) -> StandIn:
-    """Start a stand-in of the reality that `choose` returned. Raises Blocked if it did not start."""
-    if reality == "virtual":
+    """Start a stand-in of the reality that `choose` returned.
+
+    Raises:
+        RigError: there is no such stand-in, or its plugin is broken.
+        Blocked: it did not start.
+    """
+    if inject:
         return start_virtual(board, image, log, inject)
-    return start_renode(board, image, log) if reality == "renode" else start_qemu(board, image, log)
+    kind = STAND_INS.find(reality)
+    with STAND_INS.running(reality):
+        return kind.start(board, image, log)

@@ -3,38 +3,53 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hil.boards import Board
 from hil.endpoints import Endpoints
+from hil.errors import Blocked, RigError
 from hil.images import Image
 from hil.lab import tunnelled
+from hil.rig.attached_boards import AttachedBoards, devices_to_lock
 from hil.rig.bench_endpoints import endpoints_of, found_in
+from hil.rig.command_board import start_command
+from hil.rig.hang_diagnosis import explained
 from hil.rig.held_place import HeldPlace
-from hil.rig.kept_off import KeptOff, check_kept_off, nothing_kept_off
-from hil.rig.kept_stand_ins import KEPT, KeptStandIns
+from hil.rig.kept_off import KeptOff, nothing_kept_off
+from hil.rig.kept_stand_ins import KeptStandIns
 from hil.rig.locks import Locks
 from hil.rig.places import Places
 from hil.rig.power_cycle import power_cycle
 from hil.rig.reality import choose, is_attached, start
 from hil.rig_toml import Bench, BenchBoard
-from hil.standins import StandIn
-from hil.standins.qemu import crash
-from hil.standins.virtual_process import chip_fault
+from hil.standins import STAND_INS, CommandBoard, StandIn
 from hil.targets.probe_process import ProbeProcess
 
 
 @dataclass
 class Taken:
-    """A board reserved for one trial, until the end of the `with` block."""
+    """A board reserved for one trial, until the end of the `with` block.
+
+    Attributes:
+        named: its table of rig.toml; None for a stand-in.
+        place: its labgrid place; None without one.
+    """
 
     board: Board
     endpoints: Endpoints
     probe_process: ProbeProcess
     stand_in: StandIn | None = None
     place: HeldPlace | None = None
+    named: BenchBoard | None = None
+
+    @property
+    def which(self) -> str:
+        """Which board of its kind it is: its labgrid place, or `id` in rig.toml; empty without either."""
+        if self.place is not None:
+            return self.place.name
+        return (self.named.id or "") if self.named is not None else ""
 
     def alive(self, within_s: float = 0.0) -> None:
         """Raise `Blocked` if the stand-in or the labgrid place is gone, or within `within_s` seconds will be.
@@ -45,17 +60,34 @@ class Taken:
             if each is not None:
                 each.alive(within_s)
 
+    def lost_s(self) -> float:
+        """Return the seconds in which the stand-in could not run: 0 for an attached board."""
+        return self.stand_in.lost_s() if self.stand_in is not None else 0.0
+
     def power_cycle(self) -> str:
         """Switch the board's power off and on, as `hil.rig.power_cycle`."""
         return power_cycle(self.board, self.endpoints, self.probe_process)
 
+    def reset(self, while_stopped: Callable[[], None]) -> bool:
+        """Reset a machine that has no probe, by its emulator, or start a command anew; return False if nothing can.
+
+        `while_stopped` is called while the machine stands still, before the reset. Raises Blocked if it fails.
+        """
+        return self.stand_in is not None and self.stand_in.reset(while_stopped)
+
+    @property
+    def command(self) -> CommandBoard | None:
+        """The command that the board is, None if it is none."""
+        return self.stand_in if isinstance(self.stand_in, CommandBoard) else None
+
+    def forget_chip_faults(self) -> None:
+        """Forget what the chip of a stand-in has reported so far: it is reset."""
+        if self.stand_in is not None:
+            self.stand_in.forget_lines()
+
     def chip_fault(self, image: Image) -> str | None:
         """Return a sentence about an invalid access or a lockup that the stand-in has logged, None if there is none."""
-        if self.stand_in is None:
-            return None
-        if self.endpoints.reality == "virtual":
-            return chip_fault(self.stand_in)
-        return crash(self.stand_in, image) if self.endpoints.reality == "qemu" else None
+        return self.stand_in.chip_fault(image) if self.stand_in is not None else None
 
 
 class Rig:
@@ -66,7 +98,7 @@ class Rig:
         folder: folder for the logs of stand-ins that are kept between trials; None starts a stand-in for each trial.
         reality: one of `REALITIES`.
         wait_s: how long to wait for a board that another session holds, in seconds; infinity waits for ever.
-        kept_off: why no trial may run on an attached board, by its name and labgrid place; nothing by default.
+        kept_off: why no trial may run on an attached board, by its name, and its id or labgrid place; default: none.
     """
 
     def __init__(
@@ -75,8 +107,8 @@ class Rig:
     ) -> None:  # fmt: skip
         self.bench = bench
         self.reality = reality
-        self._kept_off = kept_off
-        self._locks = Locks(wait_s)
+        self._locks = Locks(wait_s)  # of what is at labgrid places
+        self._attached = AttachedBoards(wait_s, kept_off)
         self._places = Places(bench.labgrid.address, wait_s, kept_off=kept_off)
         self._probe_process = ProbeProcess()
         self._kept = KeptStandIns(folder) if folder is not None else None
@@ -92,7 +124,10 @@ class Rig:
         return is_attached(self.bench.find(board), self.reality)
 
     @contextlib.contextmanager
-    def take(self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = ()) -> Iterator[Taken]:
+    def take(
+        self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = (), dut_folder: Path | None = None,
+        other_than: Collection[str] = (),
+    ) -> Iterator[Taken]:  # fmt: skip
         """Reserve a board for a `with` block: the attached one if rig.toml names it, else a stand-in.
 
         An attached board stays locked for other sessions until `close`; one at a labgrid place, acquired.
@@ -102,34 +137,72 @@ class Rig:
             image: the firmware (a stand-in without a probe loads it itself).
             log: file for the stand-in's log.
             inject: faults for the project's own fault tests. They require the virtual board, which is then used.
+            dut_folder: of a device under test. Its port may come only when it is flashed, and a board that is a command
+                works in this folder. None for a trial, which no command can run.
+            other_than: ids in rig.toml of boards of this kind that the caller has already.
+
+        A board that falls silent or faults in the block is looked at through its probe (hil/rig/hang_diagnosis.py).
 
         Raises:
+            RigError: a trial is requested of a board that is a command.
             Blocked: a board of rig.toml is missing or held by another session, or the requested reality is not
                 available.
         """
+        with self._take(board, image, log, inject, dut_folder, other_than) as taken, explained(taken, image):
+            yield taken
+
+    @contextlib.contextmanager
+    def _take(
+        self,
+        board: Board,
+        image: Image,
+        log: Path,
+        inject: tuple[str, ...],
+        dut_folder: Path | None,
+        other_than: Collection[str],
+    ) -> Iterator[Taken]:
         named = self.bench.find(board.name)
         reality = choose(board, named, "virtual" if inject else self.reality)
+        if named is not None and named.run is not None and reality == named.reality:
+            if dut_folder is None:
+                raise RigError(
+                    f"{board.name} is a command in rig.toml, and no trial can run on it: test it with hil_dut, or name "
+                    "a board of the catalogue."
+                )
+            if named.id is not None:
+                named = self._attached.hold(self.bench.of_kind(board.name), other_than)
+            command = start_command(named, image, log, dut_folder)
+            try:
+                yield Taken(board, command.endpoints, self._probe_process, command, named=named)
+            finally:
+                command.stop()
+            return
         if named is not None and reality == "hardware":
             place = self._place_of(named)
             if place is None:
-                check_kept_off(self._kept_off, named.name)
-            self._locks.hold(board.name, (name for key, name in named.devices.items() if key != "place"))
-            ends = endpoints_of(named, tunnelled(place.found()) if place is not None else None)
+                named = self._attached.hold(self.bench.of_kind(board.name), other_than)
+            else:
+                self._locks.hold(board.name, devices_to_lock(named))
+            try:
+                found = tunnelled(place.found()) if place is not None else None
+                ends = endpoints_of(named, found, may_come=dut_folder is not None)
+            except Blocked as blocked:
+                blocked.place = blocked.place or named.id or ""
+                raise
             if ends.probe is not None:
                 self._probe_process.start()
-            yield Taken(board, ends, self._probe_process, place=place)
+            yield Taken(board, ends, self._probe_process, place=place, named=named)
             return
         if "pyocd" in board.routes:
             self._probe_process.start()  # pyOCD loads while the stand-in starts
-        if reality in KEPT and self._kept is not None and not inject:
-            with self._kept.provide(reality, board, image, log) as stand_in:
-                yield Taken(board, stand_in.endpoints, self._probe_process, stand_in)
-            return
-        stand_in = start(reality, board, image, log, inject)
-        try:
-            yield Taken(board, stand_in.endpoints, self._probe_process, stand_in)
-        finally:
-            stand_in.stop()
+        with contextlib.ExitStack() as stack:
+            if self._kept is not None and not inject and STAND_INS.find(reality).kept:
+                stand_in = stack.enter_context(self._kept.provide(reality, board, image, log))
+            else:
+                stand_in = start(reality, board, image, log, inject)
+                stack.callback(stand_in.stop)
+            ends = replace(stand_in.endpoints, board=board.name, reality=reality)
+            yield Taken(board, ends, self._probe_process, stand_in)
 
     def _place_of(self, named: BenchBoard) -> HeldPlace | None:
         """Acquire the labgrid place of a board; None for a board that is attached to this computer."""
@@ -143,4 +216,5 @@ class Rig:
             self._kept.close()
         self._probe_process.stop()
         self._places.release()
+        self._attached.release()
         self._locks.release()

@@ -1,36 +1,21 @@
-"""Choose the tests of a run, and plan every test that runs trials."""
+"""Plan every test of a run that uses a board."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hil.errors import printable
 from hil.record import AskedTest
-from hil.session import summary
-from hil.session.options import SUITE, TIERS, command
+from hil.session.options import command
 from hil.session.recorder import RECORDER, write_plan
-from hil.session.run_trial import WRITER
-from hil.session.tracker import TRACKER, Tracker
+from hil.session.run_state import TRACKER, WRITER
+from hil.session.shadows import SHADOWED, check, shadowed
+from hil.session.tracker import Tracker
 
-FIXTURES = {"hil_board", "hil_trial"}  # a test that uses one of them runs trials
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run every test that uses `hil_board` on each named board."""
-    if "hil_board" in metafunc.fixturenames:
-        skipped = [pytest.param("", marks=pytest.mark.skip(reason=summary.NO_BOARD))]
-        metafunc.parametrize("hil_board", metafunc.config.getoption("board") or skipped)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests of the nightly tier in the quick tier."""
-    chosen = TIERS.index(config.getoption("tier"))
-    late = [item for item in items if any(TIERS.index(mark.args[0]) > chosen for mark in item.iter_markers("tier"))]
-    if late:
-        config.hook.pytest_deselected(items=late)
-        items[:] = [item for item in items if item not in late]
+FIXTURES = {"hil_board", "hil_device_use"}  # a test that uses one of them is recorded
 
 
 @pytest.hookimpl(tryfirst=True)  # before a worker reports that its collection is complete
@@ -39,11 +24,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     config = session.config
     if WRITER not in config.stash:
         return
-    planned = []
+    if RECORDER in config.stash:
+        check(config.rootpath)  # again: the folders of the tests are on the path now
+    else:
+        config.stash[SHADOWED] = shadowed(config.rootpath)
+    found = config.hook.pytest_trainrig_bench_tests(config=config, boards=config.getoption("board"))
+    brought = {tests.folder for tests in found}
+    planned, fixtures = [], FIXTURES.union(*config.hook.pytest_trainrig_fixtures())
     for item in session.items:
-        runs_trials = bool(FIXTURES & set(getattr(item, "fixturenames", ())))
-        tracker = item.stash[TRACKER] = Tracker(_entry(item), runs_trials)
-        if runs_trials:
+        uses_rig = bool(fixtures & set(getattr(item, "fixturenames", ())))
+        budgeted = any(mark.name == "budget" for mark in item.own_markers)
+        tracker = item.stash[TRACKER] = Tracker(_entry(item, brought), uses_rig, config.stash[WRITER].folder, budgeted)
+        if uses_rig:
             planned.append((item.nodeid, tracker.entry))
     if RECORDER in config.stash:
         config.stash[RECORDER].plan(planned)
@@ -55,17 +47,24 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         config.issue_config_time_warning(warning, 2)
 
 
-def _entry(item: pytest.Item) -> AskedTest:
-    """Return the entry of a test. The name of a bench test does not depend on where it is run."""
+def _entry(item: pytest.Item, brought: set[Path]) -> AskedTest:
+    """Return the entry of a test. The name of one that a package brings along does not depend on where it is run."""
     name = item.nodeid
     callspec = getattr(item, "callspec", None)
     board = callspec.params.get("hil_board") if callspec is not None else None
     words: tuple[str, ...] = (name,)
-    if item.path.parent == SUITE:
-        tail = name.partition("::")[2]
-        name, words = f"hil/suite/{item.path.name}::{tail}", ("--pyargs", f"hil.suite.{item.path.stem}::{tail}")
+    if item.path.parent in brought:
+        tail, package = name.partition("::")[2], _package(item.path.parent)
+        name = f"{'/'.join(package)}/{item.path.name}::{tail}"
+        words = ("--pyargs", f"{'.'.join(package)}.{item.path.stem}::{tail}")
     named = board if isinstance(board, str) else None
     return AskedTest(test=printable(name), board=named, repeat=command(item.config, words, board))
+
+
+def _package(folder: Path) -> tuple[str, ...]:
+    """Return the names of a package and of those around it, outermost first."""
+    around = _package(folder.parent) if (folder.parent / "__init__.py").is_file() else ()
+    return (*around, folder.name)
 
 
 @pytest.hookimpl(optionalhook=True)

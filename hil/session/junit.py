@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from _pytest.junitxml import mangle_test_address, xml_key
+from _pytest.junitxml import LogXML, mangle_test_address, xml_key
 
 from hil.record import AskedTest, atomic_file
+from hil.record.device_test import DeviceTest
 
 # Element of each verdict that pytest does not know.
 ELEMENTS = {"blocked": "error", "refused": "failure", "interrupted": "error"}
@@ -29,15 +30,26 @@ def suspend(config: pytest.Config) -> str | None:
     return path
 
 
-def write(config: pytest.Config, path: Path, tests: Sequence[AskedTest], node_ids: dict[str, str]) -> None:
+def writer_of(config: pytest.Config) -> LogXML:
+    """Return pytest's writer, which is not to be found any more when the session has ended."""
+    return config.stash[xml_key]
+
+
+def write(
+    xml: LogXML, path: Path, tests: Sequence[AskedTest], node_ids: dict[str, str], devices: Sequence[DeviceTest] = ()
+) -> None:
     """Write the file with the verdicts of all tests that run trials; pytest's writer has seen all reports.
 
-    `node_ids` has pytest's node id of a test by its name in the record, if they differ.
+    Args:
+        xml: pytest's writer.
+        path: of the file.
+        tests: all tests of the record.
+        node_ids: pytest's node id of a test by its name in the record, if they differ.
+        devices: tests of devices; each case that a device reported becomes a test case of its own.
 
     Raises:
         OSError: the disk is full.
     """
-    xml = config.stash[xml_key]
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with atomic_file(path) as partial:
@@ -48,6 +60,10 @@ def write(config: pytest.Config, path: Path, tests: Sequence[AskedTest], node_id
             if suite is not None:
                 named = [(_names(node_ids.get(test.test, test.test), xml.prefix), test) for test in tests]
                 _with_verdicts(suite, named)
+                last = {each.test: each for each in devices}  # a plugin may repeat a test
+                for names, test in named:
+                    if test.test in last:
+                        _add_reported(suite, ".".join(names), last[test.test], test.expected)
             tree.write(partial, encoding="utf-8", xml_declaration=True)
     finally:
         xml.logfile = str(path)
@@ -70,14 +86,39 @@ def _with_verdicts(suite: ET.Element, tests: Sequence[tuple[tuple[str, str], Ask
             case = ET.SubElement(suite, "testcase", classname=classname, name=name, time="0.000")
             _set_verdict(ET.SubElement(case, "error"), test)
             suite.set("tests", str(int(suite.get("tests", "0")) + 1))
-        elif test.verdict in ELEMENTS:
-            for element in (each for case in cases[names] for each in case if each.tag in COUNTED.values()):
+            continue
+        for case in cases[names]:
+            # they have others if requests came after the end of the test
+            for name, value in (("verdict", test.verdict), ("reason", NO_XML.sub("?", test.reason))):
+                for each in case.iterfind(f"properties/property[@name='{name}']"):
+                    each.set("value", value)
+        if test.verdict in ELEMENTS:
+            found = [each for case in cases[names] for each in case if each.tag in COUNTED.values()]
+            # a request after the end of its test: pytest has passed the test
+            for element in found or [ET.SubElement(cases[names][-1], ELEMENTS[test.verdict])]:
                 element.tag = ELEMENTS[test.verdict]
                 _set_verdict(element, test)
         elif test.verdict == "skipped":
             for case in cases[names]:  # pytest has passed a test that ran no trial: a reader must not take it for one
                 if not any(each.tag in COUNTED.values() for each in case):
                     _set_verdict(ET.SubElement(case, "skipped"), test)
+    for attribute, tag in COUNTED.items():
+        suite.set(attribute, str(sum(1 for _ in suite.iter(tag))))
+
+
+def _add_reported(suite: ET.Element, classname: str, device: DeviceTest, expected: bool) -> None:
+    """Add the cases that a device reported; of a test that is expected to fail no case is a failure."""
+    cases = [case for report in device.reports for case in report["cases"]]
+    for case in cases:
+        seconds = f"{case['seconds'] or 0:.3f}"
+        name = NO_XML.sub("?", case["name"])
+        element = ET.SubElement(suite, "testcase", classname=classname, name=name, time=seconds)
+        if case["verdict"] != "pass":
+            tag = "failure" if case["verdict"] == "fail" and not expected else "skipped"
+            why = ": ".join(part for part in (case["place"], case["message"]) if part) or case["line"]
+            bad = ET.SubElement(element, tag, type=case["verdict"], message=NO_XML.sub("?", why))
+            bad.text = NO_XML.sub("?", case["line"])
+    suite.set("tests", str(int(suite.get("tests", "0")) + len(cases)))
     for attribute, tag in COUNTED.items():
         suite.set(attribute, str(sum(1 for _ in suite.iter(tag))))
 

@@ -4,39 +4,44 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import shlex
 from pathlib import Path
 
 import pytest
 
-from hil.energy.step_energy import MLPERF_TINY
+from hil.endpoints import REALITIES
+from hil.energy import MLPERF_TINY
 from hil.errors import printable
-from hil.rig import REALITIES
+from hil.number_text import number
+from hil.session.run_state import ASKED, BENCH
 
 TIERS = ("quick", "nightly")
 REPEATED = ("reality", "tier", "rig", "elf", "energy_u", "energy_rules", "energy_to")  # options that affect results
 BOARD_PATHS = "board_testpaths"
-SUITE = Path(__file__).parents[1] / "suite"  # the bench tests
 
 
 def add_options(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("trainrig", "hardware-in-the-loop training rig")
     add, file = group.addoption, {"type": Path, "default": None, "metavar": "FILE"}
-    text = "board to run the bench tests on (repeatable; `all` for every board of the catalogue)"
+    text = (
+        "board to run the bench tests on, or the id of one board in rig.toml (repeatable; `all` for every board of the "
+        "catalogue)"
+    )
     add("--board", action="append", default=[], metavar="NAME", help=text)
     text = "fail if tests need a board and none is named (default: skip them with a warning)"
     add("--require-board", action="store_true", help=text)
     text = (
         "attached board or stand-in; auto: the board if rig.toml names it, else Renode if it is installed and models "
-        "the board, else the board's own stand-in (default: auto)"
+        f"the board, else the board's own stand-in (default: auto): {', '.join(REALITIES)}, or a stand-in of a plugin"
     )
-    add("--reality", choices=REALITIES, default="auto", help=text)
+    add("--reality", default="auto", metavar="NAME", help=text)
     text = "quick: tests short enough for every commit; nightly: these and the long ones (default: quick)"
     add("--tier", choices=TIERS, default="quick", help=text)
     add("--rig", **file, help="description of the bench (default: rig.toml)")
     text = "wait this long for a board that another session holds; without a value, forever (default: do not wait)"
-    add("--wait", nargs="?", type=float, const=math.inf, default=0.0, metavar="SECONDS", help=text)
+    add("--wait", nargs="?", type=number, const=math.inf, default=0.0, metavar="SECONDS", help=text)
     add("--elf", **file, help="flash this firmware instead of the prebuilt image")
     text = "program each board once, even if its flash holds the image already"
     add("--reflash", action="store_true", help=text)
@@ -60,9 +65,9 @@ def add_options(parser: pytest.Parser) -> None:
 
 def _share(text: str) -> float:
     """Return a share given as `1%` or `0.01`, for argparse."""
-    number = text.strip()
+    written = text.strip()
     try:
-        share = float(number[:-1]) / 100 if number.endswith("%") else float(number)
+        share = number(written[:-1]) / 100 if written.endswith("%") else number(written)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text!r} is not a share: write 1% or 0.01") from error
     if not 0 < share < 1:
@@ -71,15 +76,20 @@ def _share(text: str) -> float:
 
 
 def command(config: pytest.Config, test: tuple[str, ...] = (), board: str | None = None) -> str:
-    """Return the command line that repeats a test or the run. Files are given without their folder, for privacy.
+    """Return the command line that repeats a test or the run in the project's folder.
 
-    `test` has the words that name the test on the command line; without `board`, it names all boards of the run.
+    Files are given relative to that folder, so that the command is whole and does not show where it is. `test` has the
+    words that name the test on the command line; without `board`, it names all boards of the run.
     """
-    words = ["pytest", *(f"--board={name}" for name in ([board] if board else config.getoption("board")))]
+    asked = config.stash[ASKED]
+    names = [each for each in asked if board in (None, each, config.stash[BENCH].kind_of(each))]
+    words = ["pytest", *(f"--board={name}" for name in names)]
     for name in REPEATED:
         value = config.getoption(name)
         if value not in (None, {"reality": "auto", "tier": "quick"}.get(name)):
-            words.append(f"--{name.replace('_', '-')}={value.name if isinstance(value, Path) else value}")
+            words.append(
+                f"--{name.replace('_', '-')}={_from_project(config, value) if isinstance(value, Path) else value}"
+            )
     return printable(shlex.join([*words, *(test or _selection(config))]))  # a path may not be UTF-8
 
 
@@ -90,6 +100,11 @@ def _selection(config: pytest.Config) -> list[str]:
     if config.args_source is pytest.Config.ArgsSource.ARGS:
         words += [_relative(config, each) for each in config.invocation_params.args if each in config.args]
     return words
+
+
+def _from_project(config: pytest.Config, path: Path) -> str:
+    """Return a path relative to the folder of the project, which it need not be in."""
+    return os.path.relpath(config.invocation_params.dir / path, config.rootpath)
 
 
 def _relative(config: pytest.Config, argument: str) -> str:

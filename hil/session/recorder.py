@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
+import sys
 import traceback
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.junitxml import LogXML
 
-from hil.errors import RigError, printable
+from hil.coverage.keep import keep_lines
+from hil.errors import FOLDER_GONE, RigError, printable, short_path
 from hil.history.live import LiveHistory
 from hil.record import AskedTest, RunWriter, TrialRecord, write_atomic
-from hil.record.run_writer import ENDED, INTERRUPTED
+from hil.record.device_test import DeviceTest
+from hil.record.run_writer import ENDED, INTERRUPTED, RESULTS_FILE
+from hil.record.since_last_good import FILE as SINCE
 from hil.record.since_last_good import write_since
+from hil.record.sums import REFUSED_REQUESTS, SUMS
 from hil.session import junit
+from hil.session.requests import refused_requests
+from hil.session.tracker import worst_of
 
 EXIT_BLOCKED = 75  # EX_TEMPFAIL of sysexits.h: the rig could not tell, and no board failed
 PLANNED = "planned.json"
@@ -39,8 +49,11 @@ class Recorder:
         self.lines: dict[str, int] = {}  # of tests that have ended, in their files
         self.discarded = False  # the run was deleted because the command line was wrong
         self._nodes: dict[str, AskedTest] = {}
+        self._refused: dict[str, int] = {}  # by test: requests in refused_requests.jsonl that its verdict knows of
         self._interrupted = ""
         self._stopped = ""
+        self._finished = False
+        self._write_again: Callable[[], None] = lambda: None  # of junit.xml
 
     def plan(self, planned: list[tuple[str, AskedTest]]) -> None:
         """Take the tests that run trials, each with pytest's node id."""
@@ -68,16 +81,24 @@ class Recorder:
                 trial = TrialRecord(**fields)
                 self.run.keep(trial)
                 self.history.trial(trial)
+            for fields in result["device_tests"]:
+                device = DeviceTest(**fields)
+                self.run.keep_device_test(device)
+                self.history.trial(device)
             for sentence in result["missing"]:
                 self.miss(sentence)
             self.quarantine_notes += [each for each in result["notes"] if each not in self.quarantine_notes]
             test = AskedTest(**result["test"])
+            self._refused[test.test] = result["refused"]
             if report.location[1] is not None:
                 self.lines[test.test] = report.location[1] + 1  # pytest counts from 0
             self._end_test(test)
         elif report.when not in PHASES and report.nodeid in self._nodes:  # from pytest-xdist: the worker died
             test = self._nodes[report.nodeid]
-            test.reason, test.outcome = f"{str(report.longrepr).strip()}.", "failed"
+            _take_worst_trial(test, self.run.trials)
+            test.outcome = "failed"
+            if test.verdict == "interrupted":
+                test.reason = f"{str(report.longrepr).strip()}."
             self._end_test(test)
 
     def _end_test(self, test: AskedTest) -> None:
@@ -110,6 +131,9 @@ class Recorder:
         try:
             save()
         except (OSError, RigError) as error:
+            if not self.run.folder.is_dir():
+                self.miss(FOLDER_GONE.format(short_path(self.run.folder)))
+                return False
             self.miss(f"{what}: {str(getattr(error, 'strerror', None) or error).rstrip('.')}.")
             return False
         return True
@@ -149,35 +173,93 @@ class Recorder:
             return
         if session.exitstatus == pytest.ExitCode.INTERNAL_ERROR:
             self._interrupted = self._interrupted or "an internal error of pytest"
-        self._close_tests(session)
+        self._close_tests(self._interrupted or self._stopped or session.shouldfail or session.shouldstop)
+        self._take_late_requests()
         tests = self.run.tests
+        if not (self.run.folder / RESULTS_FILE).is_file():
+            self.miss(FOLDER_GONE.format(short_path(self.run.folder)))
+            session.exitstatus, self._finished = self._exit_code(session, tests), True
+            return
         if junit_path is not None:
-            self._write_junit(session.config, Path(junit_path), tests)
+            xml = junit.writer_of(session.config)
+            self._write_again = lambda: self._write_junit(xml, Path(junit_path), self.run.tests)
+            self._write_again()
         self._finish_run(session, tests)
-        self._compare()
         before = len(self.missing)
+        self._compare()
+        elf = session.config.getoption("elf")
+        self._save("coverage", lambda: keep_lines(self.run.folder, self.run.trials, elf))
+        self._save(SUMS, self.run.sum_again)  # with what was written after results.json
         self._render()
         if len(self.missing) > before:
             self._finish_run(session, tests)
-        away = self.history.finish(self.run.facts, self.run.tests, self.run.trials)
+        away = self.history.finish(self.run.facts, self.run.tests, [*self.run.trials, *self.run.device_tests])
+        self._finished = True
         self.notes += away or self.quarantine_notes  # who could not be written could not be asked either
 
-    def _close_tests(self, session: pytest.Session) -> None:
-        """Give the reason to each test that did not end."""
-        why = self._interrupted or self._stopped or session.shouldfail or session.shouldstop
-        trials = {trial.folder: trial for trial in self.run.trials}
-        for test in (test for test in self.run.tests if test.outcome is None):
-            if test.trials:
-                test.reason = trials[test.trials[-1]].reason or test.reason
-            elif why:
+    def _close_tests(self, why: str | bool) -> None:
+        """Give verdict and reason to each test that did not end."""
+        tests, trials = self.run.tests, self.run.trials
+        for test in (test for test in tests if test.outcome is None):
+            _take_worst_trial(test, trials)
+            if why and not test.trials:
                 test.reason = f"it was not run: {why}."
             self.run.end_test(test)
 
-    def _write_junit(self, config: pytest.Config, path: Path, tests: list[AskedTest]) -> None:
+    def _take_late_requests(self) -> bool:
+        """Give the verdict `refused` to tests with refusals that their verdict does not know; return if there are any.
+
+        They came after the test had ended, or the test was interrupted.
+        """
+        late = {test: lines[self._refused.get(test, 0) :] for test, lines in refused_requests(self.run.folder).items()}
+        for test in self.run.tests:
+            if not late.get(test.test):
+                continue
+            self._refused[test.test] = self._refused.get(test.test, 0) + len(late[test.test])
+            if test.verdict in ("pass", "skipped", "interrupted"):
+                test.verdict, test.reason = "refused", late[test.test][0]
+                self.run.end_test(test)
+        return any(late.values())
+
+    def end_early(self, why: str, code: int) -> bool:
+        """Complete the record before a test ends the process; return False after the session, where nothing is left."""
+        if self._finished:
+            return False
+        self._close_tests(why)
+        self._take_late_requests()
+        self._save("results.json", lambda: self.run.finish(INTERRUPTED, code, self.missing))
+        return True
+
+    def end_of_process(self) -> None:
+        """At the exit of Python, after all threads: report requests that came after the session had ended.
+
+        The exit code is decided by then. So the process ends here, with the code of a session with failed tests.
+        """
+        late = self._finished and not self.discarded and self._take_late_requests()
+        with contextlib.suppress(OSError):
+            (self.run.folder / REFUSED_REQUESTS).unlink(missing_ok=True)
+        if not late:
+            return
+        bad = [test for test in self.run.tests if test.verdict == "refused"]
+        with contextlib.suppress(OSError, RigError):
+            self._write_again()
+            (self.run.folder / SINCE).unlink(missing_ok=True)  # it says what the run was before
+            self.run.finish(ENDED, int(pytest.ExitCode.TESTS_FAILED), self.missing)
+            self._render()
+        for test in bad:
+            print(f"trainrig: refused: {test.test}: {test.reason}", file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(pytest.ExitCode.TESTS_FAILED)
+
+    def _write_junit(self, xml: LogXML, path: Path, tests: list[AskedTest]) -> None:
         """Write the JUnit file, and copy it into the run's folder if it is elsewhere."""
         node_ids = {test.test: nodeid for nodeid, test in self._nodes.items()}
-        kept = self.run.folder / JUNIT
-        if self._save(JUNIT, lambda: junit.write(config, path, tests, node_ids)) and path.resolve() != kept.resolve():
+        kept, devices = self.run.folder / JUNIT, self.run.device_tests
+        if (
+            self._save(JUNIT, lambda: junit.write(xml, path, tests, node_ids, devices))
+            and path.resolve() != kept.resolve()
+        ):
             self._save(JUNIT, lambda: shutil.copyfile(path, kept))
 
     def _finish_run(self, session: pytest.Session, tests: list[AskedTest]) -> None:
@@ -197,23 +279,32 @@ class Recorder:
     def _compare(self) -> None:
         """Write what the history says of the run. If that fails, the record is whole without it."""
         try:
-            since = self.history.since_last_good(self.run.facts, self.run.tests, self.run.trials)
+            ran: list[TrialRecord | DeviceTest] = [*self.run.trials, *self.run.device_tests]
+            since = self.history.since_last_good(self.run.facts, self.run.tests, ran)
             write_since(self.run.folder, since)
         except Exception as error:
             self.notes.append(f"what changed since the last good night is not known ({type(error).__name__}: {error}).")
 
     def _exit_code(self, session: pytest.Session, tests: list[AskedTest]) -> int:
-        """Return 75 if all tests that ran were blocked, 1 if only the record is incomplete, else pytest's own code."""
+        """Return 75 if all that ran was blocked, 1 if only the record shows what went wrong, else pytest's own code."""
         ran = [test for test in tests if test.outcome is not None and test.verdict != "skipped"]
         all_blocked = {test.verdict for test in ran} == {"blocked"} and session.testsfailed == len(ran)
         if session.exitstatus == pytest.ExitCode.TESTS_FAILED and all_blocked:
             return EXIT_BLOCKED
-        if session.exitstatus == pytest.ExitCode.OK and self.missing:
+        lost = [test for test in tests if test.verdict in ("fail", "blocked", "refused") and not test.expected]
+        if session.exitstatus == pytest.ExitCode.OK and (self.missing or lost):
             return pytest.ExitCode.TESTS_FAILED
         return session.exitstatus
 
 
 RECORDER = pytest.StashKey[Recorder]()  # of the config, in the process that began the run
+
+
+def _take_worst_trial(test: AskedTest, trials: Iterable[TrialRecord]) -> None:
+    """Give a test that did not end verdict and reason of its worst trial, if one did not pass."""
+    bad = [(each.verdict, each.reason) for each in trials if each.test == test.test and each.verdict != "pass"]
+    if bad:
+        test.verdict, test.reason = worst_of(bad)
 
 
 def write_plan(folder: Path, planned: list[tuple[str, AskedTest]]) -> None:

@@ -1,19 +1,34 @@
-"""Follow one test in the process that runs it: its trials, its phases, its verdict."""
+"""Follow one test in the process that runs it: its trials, its device under test, its phases, its verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from hil.errors import NO_MEMORY, Blocked, DeviceFault, RigError, printable
+from hil.errors import NO_MEMORY, Blocked, RigError, printable, verdict_word
 from hil.record import AskedTest, TrialRecord
+from hil.record.device_test import DeviceTest
 from hil.record.trial_writer import json_fields
+from hil.record.verdicts import WORST_FIRST
+from hil.refusals import watch_refusals
+from hil.session.requests import Requests
+from hil.session.run_state import BENCH, KEEPER, TRACKER
 
-WORST_FIRST = ("fail", "blocked", "refused", "interrupted")
+if TYPE_CHECKING:  # it takes the verdicts of errors from here
+    from hil.session.device_use import DeviceUse
+
+V = TypeVar("V", bound=str)  # a verdict
 NO_TRIAL = "the test passed without running a trial: nothing was compared."
+NO_FIGURE = (
+    "the test has the marker budget, but gives no figure that it could be for: run a trial with hil_trial, "
+    "or call hil_figure."
+)
+NOTHING_JUDGED = "the test passed, but read nothing from the device, and nothing was compared or judged."
+STRICT = "[XPASS(strict)]"  # pytest's word for a test that passed, which a strict mark expects to fail
 RIG_VERDICTS = ("blocked", "refused")  # an xfail mark does not expect these
 
 
@@ -33,22 +48,54 @@ class Tracker:
     """The state of one test."""
 
     entry: AskedTest  # the test as it was planned
-    runs_trials: bool  # set when the test first uses `hil_trial`, if not known before
+    uses_rig: bool  # set when the test first uses a fixture of the rig, if not known before
+    folder: Path  # of the run
+    budgeted: bool = False  # whether the test itself has the marker `budget`
+    requests: Requests = field(init=False)  # of this attempt
     trials: list[TrialRecord] = field(default_factory=list)  # of all attempts
     missing: list[str] = field(default_factory=list)  # sentences that say what the disk did not take
     notes: list[str] = field(default_factory=list)  # sentences about the history, which change no verdict
+    unrecorded: list[tuple[str, str]] = field(default_factory=list)  # of requests without a trial
+    device: DeviceUse | None = None  # of this attempt, once the test uses `hil_dut` or compares
+    device_tests: list[DeviceTest] = field(default_factory=list)  # of all attempts
     _attempt: int = 0  # index of the first trial of this attempt; a plugin may repeat a test
-    _reported: int = 0  # number of trials whose failure the test has already reported
+    _reported: tuple[int, int] = (0, 0)  # trials and other requests whose failure the test has already reported
     _error: tuple[str, str] | None = None  # verdict and reason of an error of the rig
+    _stage: str = ""  # at which that error blocked the test
     _phases: list[Phase] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.requests = Requests(self.folder, self.entry.test)
 
     def begin(self) -> None:
         """Begin an attempt of the test."""
-        self._attempt = self._reported = len(self.trials)
-        self._error, self._phases = None, []
+        self._attempt = len(self.trials)
+        self._error, self._phases, self.unrecorded = None, [], []
+        self._stage, self.device = "", None
+        self.requests = Requests(self.folder, self.entry.test)
+        self._mark_reported()
 
-    def run_phase(self) -> Generator[None, Any, Any]:
-        """Wrap a phase: turn an error of the rig into one sentence, and fail the test if a trial of it failed.
+    def note(self, error: RigError) -> None:
+        """Note the error of a request without a trial, in any process: the test may catch it."""
+        verdict, reason = verdict_of(error)
+        if verdict != "refused" or not self.requests.refuse(reason):
+            self.unrecorded.append((verdict, reason))
+
+    def count(self, record: TrialRecord | DeviceTest, config: pytest.Config) -> None:
+        """Count a trial or a device test for the quarantine of its board; note why that is not known, if it is not."""
+        keeper, named = config.stash[KEEPER], config.stash[BENCH].find(record.board or "")
+        at_place = named is not None and (named.wanted_place is not None or named.id is not None)
+        record.quarantine = keeper.ended(record, at_place)
+        if keeper.problem and keeper.problem not in self.notes:
+            self.notes.append(keeper.problem)
+
+    def run_phase(self, waits: bool, is_call: bool = False) -> Generator[None, Any, Any]:
+        """Wrap a phase: turn an error of the rig into one sentence, and fail the test if a request of it failed.
+
+        Args:
+            waits: whether a phase that ends well waits for the trials of the test's threads. (The fixture `hil_trial`
+                waits in any case, when it ends.)
+            is_call: whether this is the test function: when it ends well, its comparisons are complete.
 
         Raises:
             pytest.fail.Exception: with the sentence.
@@ -56,54 +103,116 @@ class Tracker:
         try:
             result = yield
         except RigError as error:
-            if not self.runs_trials:
+            if not self.uses_rig:
                 raise
             self._fail_with(error)
         except (MemoryError, SystemError):  # Python raises the second if it has no memory to raise the first
-            if not self.runs_trials:
+            if not self.uses_rig:
                 raise
             self._fail_with(Blocked("test", NO_MEMORY))
         except pytest.skip.Exception:
-            self._check_trials()
+            self._check_requests(waits)
             raise
-        except BaseException:
-            self._reported = len(self.trials)
+        except BaseException as error:
+            self._mark_reported()
+            if isinstance(error, (KeyboardInterrupt, SystemExit, pytest.exit.Exception)):
+                self.requests.interrupt()
             raise
-        self._check_trials()
+        if is_call and self.device is not None:
+            self.device.end_well(trials=bool(self.trials[self._attempt :]))
+        if is_call and self.budgeted and not self.uses_rig:
+            self.uses_rig = True  # so that the record has it
+            self._fail_with(RigError(NO_FIGURE))
+        self._check_requests(waits)
         return result
 
+    def _take_refusals(self) -> None:
+        self.unrecorded += [("refused", sentence) for sentence in self.requests.new_refusals()]
+
+    def _mark_reported(self) -> None:
+        self._take_refusals()
+        self._reported = len(self.trials), len(self.unrecorded)
+        if self.device is not None:
+            self.device.unreported()
+
     def _fail_with(self, error: RigError) -> None:
-        self._reported = len(self.trials)
-        if isinstance(error, Blocked):
-            self._error = "blocked", f"stage {error.stage!r}: {error.reason}"
-        else:
-            self._error = "fail" if isinstance(error, DeviceFault) else "refused", str(error)
+        self._mark_reported()
+        self._error = verdict_of(error)
+        self._stage = error.stage if isinstance(error, Blocked) else ""
         raise pytest.fail.Exception(": ".join(self._error), pytrace=False) from None
 
-    def _check_trials(self) -> None:
-        """Fail if a trial of this phase did not pass and the test did not fail because of it."""
-        bad = [trial for trial in self.trials[self._reported :] if trial.verdict != "pass"]
-        self._reported = len(self.trials)
-        if bad:
-            reason = f"{bad[0].verdict}: {bad[0].reason} (The test did not look at the verdict.)"
-            raise pytest.fail.Exception(reason, pytrace=False)
+    def _check_requests(self, waits: bool) -> None:
+        """Fail if a request of this phase did not pass and the test did not fail because of it."""
+        if not self.uses_rig:
+            return
+        if waits:
+            self.requests.wait()
+        self._take_refusals()
+        trials, others = self._reported
+        bad = [(each.verdict, each.reason) for each in self.trials[trials:] if each.verdict != "pass"]
+        caught = self.unrecorded[others:] + (self.device.unreported() if self.device is not None else [])
+        self._mark_reported()
+        if bad or caught:
+            verdict, reason = worst_of(bad + caught)
+            why = "The test did not look at the verdict." if (verdict, reason) in bad else "The test did not report it."
+            raise pytest.fail.Exception(f"{verdict}: {reason} ({why})", pytrace=False)
 
-    def take(self, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
-        """Take the report of a phase, and put the verdict into the report of the last one."""
+    def take(self, report: pytest.TestReport, call: pytest.CallInfo[None], raises: bool) -> None:
+        """Take the report of a phase, and put the verdict into the report of the last one.
+
+        `raises` says that an xfail mark names the exception that it expects.
+        """
         verdict = _rig_verdict(call)
-        if verdict in RIG_VERDICTS and hasattr(report, "wasxfail"):
-            del report.wasxfail
-            report.outcome = "failed"
+        if hasattr(report, "wasxfail") and report.outcome == "skipped":
+            unexpected = self._not_expected(verdict, call, raises)
+            if unexpected is not None:
+                del report.wasxfail
+                report.outcome, verdict = "failed", unexpected[0]
+                report.longrepr = ": ".join(unexpected)
         xfail = hasattr(report, "wasxfail")
         why = _why(report, call)
         self._phases.append(Phase(report.when or "", report.outcome, xfail, why, max(0.0, report.duration)))
         report.trainrig_phase = verdict  # type: ignore[attr-defined]  # pytest sends it to the process that prints
-        if report.when == "teardown" and self.runs_trials:
+        if report.when == "teardown" and self.uses_rig:
             test = self.judge()
+            self._record_device(test)
             trials = [json_fields(trial) for trial in self.trials]  # xdist serializes only plain values
-            result = {"test": test.model_dump(), "trials": trials, "missing": self.missing, "notes": self.notes}
+            result = {
+                "test": test.model_dump(), "trials": trials, "missing": self.missing, "notes": self.notes,
+                "refused": self.requests.refused, "device_tests": [json_fields(each) for each in self.device_tests],
+            }  # fmt: skip
             report.trainrig = result  # type: ignore[attr-defined]
             report.user_properties = [*report.user_properties, *self._properties(test)]
+
+    def _record_device(self, test: AskedTest) -> None:
+        """Write what the test did with its device, with the verdict of this attempt."""
+        if self.device is None:
+            return
+        seconds = round(sum(phase.seconds for phase in self._phases), 3)
+        try:
+            self.device_tests.append(self.device.record(test, self._stage, seconds))
+        except (OSError, MemoryError, ImportError, Blocked) as error:  # no disk space, or no memory
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            self.missing.append(f"{self.device.folder.name}: {reason}.")
+
+    def _not_expected(self, verdict: str | None, call: pytest.CallInfo[None], raises: bool) -> tuple[str, str] | None:
+        """Return verdict and reason of a request that an xfail mark does not expect, None without one.
+
+        A mark expects neither `blocked` nor `refused`. One that names an exception does not expect a failed trial,
+        unless the test ended by an assertion, which may be about the trial.
+        """
+        if verdict in RIG_VERDICTS and self._error is not None:
+            return self._error
+        about = call.excinfo is None or isinstance(call.excinfo.value, (AssertionError, pytest.fail.Exception))
+        hidden = RIG_VERDICTS if about or not raises else WORST_FIRST
+        found = [each for each in self._bad() if each[0] in hidden]
+        return worst_of(found) if found else None
+
+    def _bad(self) -> list[tuple[str, str]]:
+        """Return verdict and reason of every request of this attempt that did not pass."""
+        trials = self.trials[self._attempt :]
+        bad = [(each.verdict, each.reason) for each in trials if each.verdict != "pass"] + self.unrecorded
+        return bad + (self.device.bad if self.device is not None else [])
 
     def judge(self) -> AskedTest:
         """Return the entry of the test with its verdict."""
@@ -111,12 +220,17 @@ class Tracker:
         failed = [phase for phase in self._phases if phase.outcome == "failed"]
         expected = [phase for phase in self._phases if phase.xfail and phase.outcome == "skipped"]
         skipped = [phase for phase in self._phases if phase.outcome == "skipped" and not phase.xfail]
-        if failed or (expected and trials):
+        if failed or (expected and (trials or self.device is not None)):
             verdict, reason = self._worst(trials, (failed or expected)[0])
+        elif any(trial.verdict != "pass" for trial in self.trials) and (skipped or expected):
+            # an attempt before this one failed: a test that names a failed trial is not skipped
+            verdict, reason = worst_of([(trial.verdict, trial.reason) for trial in self.trials])
         elif skipped or expected:
             verdict, reason = "skipped", (skipped or expected)[0].why
+        elif trials or (self.device is not None and self.device.judged):
+            verdict, reason = "pass", ""
         else:
-            verdict, reason = ("pass", "") if trials else ("skipped", NO_TRIAL)
+            verdict, reason = "skipped", NO_TRIAL if self.device is None else NOTHING_JUDGED
         ended = {
             "verdict": verdict,
             "reason": printable(reason),
@@ -129,13 +243,12 @@ class Tracker:
 
     def _worst(self, trials: list[TrialRecord], phase: Phase) -> tuple[str, str]:
         """Return the worst verdict and its reason."""
-        found: list[tuple[str, str]] = [(each.verdict, each.reason) for each in trials if each.verdict != "pass"]
-        found += [self._error] if self._error is not None else []
+        found = self._bad() + ([self._error] if self._error is not None else [])
         if found:
-            return min(found, key=lambda each: WORST_FIRST.index(each[0]))
-        before = "after its trial passed" if trials else "before it ran a trial"
+            return worst_of(found)
+        before = ", after its trial passed" if trials else "" if self.device is not None else ", before it ran a trial"
         where = "" if phase.when == "call" else f" in its {phase.when}"
-        return "fail", f"the test failed{where}, {before}: {phase.why}"
+        return "fail", f"the test failed{where}{before}: {phase.why}"
 
     def _outcome(self, failed: list[Phase], skipped: list[Phase]) -> str:
         if failed:
@@ -148,19 +261,37 @@ class Tracker:
     def _properties(self, test: AskedTest) -> list[tuple[str, object]]:
         """Return the properties of the test case in junit.xml."""
         trials = self.trials[self._attempt :]
-        realities = ", ".join(dict.fromkeys(trial.reality or "none" for trial in trials)) or "none"
-        return [
+        device = self.device_tests[-1:] if self.device is not None else []
+        runs: list[TrialRecord | DeviceTest] = [*trials, *device]
+        realities = ", ".join(dict.fromkeys(run.reality or "none" for run in runs)) or "none"
+        found: list[tuple[str, object]] = [
             ("verdict", test.verdict),
-            ("board", test.board or ", ".join(dict.fromkeys(trial.board for trial in trials)) or "none"),
+            ("board", test.board or ", ".join(dict.fromkeys(run.board for run in runs if run.board)) or "none"),
             ("reality", realities),
-            ("stage", next((trial.stage for trial in trials if trial.stage), "")),
+            ("stage", next((run.stage for run in runs if run.stage), "")),
             ("reason", test.reason),
-            ("steps_compared", sum(trial.steps_compared for trial in trials)),
+            ("steps_compared", sum(run.steps_compared for run in runs)),
             ("trials", " ".join(trial.folder for trial in trials)),
         ]
+        for each in device:
+            found.append(("device_test", each.folder))
+            found += [(f"judged.{number}", sentence) for number, sentence in enumerate(each.judged, 1)]
+            for figure in each.figures:
+                if figure["source"] == "hil_figure":  # the others are properties already
+                    said = f"{figure['value']:.9g} {figure['unit']} ({figure['provenance']})"
+                    found.append((f"figure.{figure['name']}", said))
+        return found
 
 
-TRACKER = pytest.StashKey[Tracker]()  # of a test item
+def verdict_of(error: RigError) -> tuple[str, str]:
+    """Return verdict and reason of an error that ends a test or a request."""
+    reason = f"stage {error.stage!r}: {error.reason}" if isinstance(error, Blocked) else str(error)
+    return verdict_word(error), reason
+
+
+def worst_of(found: Sequence[tuple[V, str]]) -> tuple[V, str]:
+    """Return the worst verdict with its reason, the first of several."""
+    return min((each for each in found if each[0] in WORST_FIRST), key=lambda each: WORST_FIRST.index(each[0]))
 
 
 def _rig_verdict(call: pytest.CallInfo[None]) -> str | None:
@@ -174,12 +305,19 @@ def _rig_verdict(call: pytest.CallInfo[None]) -> str | None:
 def _why(report: pytest.TestReport, call: pytest.CallInfo[None]) -> str:
     """Return one line that says why a phase ended."""
     if call.excinfo is None:  # a strict xfail that passed has only a longrepr
-        return str(report.longrepr).partition("\n")[0] if report.longrepr else ""
+        first = str(report.longrepr or "").partition("\n")[0].strip()
+        marked, _, reason = first.partition(STRICT)
+        if first and not marked:
+            return f"passed, but was expected to fail (xfail, strict): {reason.strip() or 'no reason given'}"
+        return first
     if isinstance(call.excinfo.value, pytest.skip.Exception):
         return call.excinfo.value.msg or "skipped without a reason."
     if hasattr(report, "wasxfail") and report.outcome == "skipped":
         return f"expected to fail (xfail): {report.wasxfail or 'no reason given'}"
-    return (call.excinfo.exconly(tryshort=True).splitlines() or [call.excinfo.typename])[0]
+    lines = [line.strip() for line in call.excinfo.exconly(tryshort=True).splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].endswith(f"{call.excinfo.typename}:"):  # the message begins with a newline
+        lines[0] = f"{lines[0]} {lines[1]}"
+    return (lines or [call.excinfo.typename])[0]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -187,24 +325,27 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Begin to follow a test."""
     if TRACKER in item.stash:
         item.stash[TRACKER].begin()
-    return (yield from _phase(item))
+    return (yield from _phase(item, waits=False))  # a fixture may let a trial run beside the test
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Follow the test function."""
-    return (yield from _phase(item))
+    return (yield from _phase(item, waits=True, is_call=True))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     """Follow the teardown, where fixtures may run trials too."""
-    return (yield from _phase(item))
+    return (yield from _phase(item, waits=True))
 
 
-def _phase(item: pytest.Item) -> Generator[None, Any, Any]:
+def _phase(item: pytest.Item, waits: bool, is_call: bool = False) -> Generator[None, Any, Any]:
     tracker = item.stash.get(TRACKER, None)
-    return (yield from tracker.run_phase()) if tracker is not None else (yield)
+    if tracker is None:
+        return (yield)
+    with watch_refusals(tracker.note):
+        return (yield from tracker.run_phase(waits, is_call))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # runs after pytest's own xfail handling
@@ -214,7 +355,8 @@ def pytest_runtest_makereport(
     """Put the verdict into the report."""
     report = yield
     if TRACKER in item.stash:
-        item.stash[TRACKER].take(report, call)
+        raises = any("raises" in mark.kwargs for mark in item.iter_markers("xfail"))
+        item.stash[TRACKER].take(report, call, raises)
     return report
 
 

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import threading
 import time
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from hil.child_process import interpreter
 from hil.threads import start
 
 POLL_S = 0.5
+LOCAL = "popen"  # execnet's word for a worker on this computer
+
+
+def safe_workers(specifications: list[str]) -> list[str]:
+    """Return execnet's specifications of workers; those on this computer import nothing from the working folder."""
+    safe = f"{LOCAL}//python={shlex.join(interpreter())}"
+    return [safe if each == LOCAL else each for each in specifications]
 
 
 def end_with_parent() -> None:
@@ -35,18 +43,20 @@ class ByBoard(LoadScopeScheduling):  # type: ignore[misc]
 
     Args:
         config, log: of pytest.
-        attached: how many there are of each attached board: its trials go to as many workers at most.
+        attached: how many there are of each attached board: its trials go to as many workers at most, in turn.
     """
 
     def __init__(self, config: pytest.Config, log: Any, attached: Mapping[str, int]) -> None:
         super().__init__(config, log)
         self._attached = attached
+        self._tests: dict[str, dict[str, int]] = {name: {} for name in attached}  # numbers of the tests of each board
 
     def _split_scope(self, nodeid: str) -> str:
         """Return the scope of a test: its board (the first parameter) if attached, else the test itself."""
         for name, count in self._attached.items():
             if f"[{name}]" in nodeid or f"[{name}-" in nodeid:
-                return f"{name} {zlib.crc32(nodeid.encode()) % count}" if count > 1 else name
+                tests = self._tests[name]
+                return f"{name} {tests.setdefault(nodeid, len(tests)) % count}" if count > 1 else name
         return nodeid
 
     def remove_node(self, node: Any) -> str | None:

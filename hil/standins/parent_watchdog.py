@@ -2,7 +2,8 @@
 
 A process of this project calls `die_with_parent`. Any other program is run as
 `python parent_watchdog.py PROGRAM ARGUMENTS...`, which ends the program when standard input closes. Standard input is a
-pipe that the parent never writes to; the operating system closes it when the parent ends.
+pipe that the parent never writes to; the operating system closes it when the parent ends. On Linux the program also
+ends when this process is killed.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ def main(command: list[str]) -> int:
     Returns:
         The exit status of the command. If a signal ended it, this process ends by the same signal.
     """
-    program = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    program = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        preexec_fn=lambda: die_with_parent(signal.SIGKILL) if sys.platform == "linux" else None,  # one thread so far
+    )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: _end(program))
     threading.Thread(target=_watch, args=(program,), daemon=True).start()

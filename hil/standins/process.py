@@ -10,10 +10,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from hil.boards import Board
 from hil.endpoints import Endpoints
-from hil.errors import Blocked
+from hil.errors import Blocked, short_path
+from hil.images import Image
+from hil.process_time import LOOK_S, ProcessTime, stopped_process, stopped_sentence
 
 STOP_AFTER_S = 3.0  # from SIGTERM to SIGKILL
 
@@ -29,8 +33,12 @@ class StandIn:
         announce: turns one line of standard output into endpoints; returns None if the endpoints come in a later line.
         log: file to which the standard error of the process is appended.
         name: name of the stand-in in messages.
-        deadline_s: wall time [s] within which the endpoints must be announced.
+        deadline_s: time [s] within which the endpoints must be announced, of that in which the process could run.
         folder: is removed after the process has ended, also if it was killed.
+
+    Attributes:
+        endpoints: what it has announced.
+        log: as the argument.
 
     Raises:
         Blocked: the process ended, or announced no endpoints in time.
@@ -45,14 +53,16 @@ class StandIn:
         deadline_s: float = 60.0,
         folder: Path | None = None,
     ) -> None:
-        self._folder = folder
-        self._name, self._log = name, log
+        self.folder = folder
+        self.log, self._name = log, name
         self._announce, self._deadline_s = announce, deadline_s
         self._lines: list[str] = []
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
-            )
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
+                bufsize=0,  # `select` does not see lines that Python has read already
+            )  # fmt: skip
+        self._time, self._looked_at = ProcessTime(self.process.pid), time.monotonic()
         try:
             self.endpoints = self._await()
         except BaseException:
@@ -72,18 +82,19 @@ class StandIn:
         self.endpoints = self._await()
 
     def _await(self) -> Endpoints:
-        end = time.monotonic() + self._deadline_s
-        while (left := end - time.monotonic()) > 0:
-            line = self._read_line(left)
+        started, lost_s = time.monotonic(), self.lost_s()
+        while time.monotonic() - started - (self.lost_s() - lost_s) < self._deadline_s:
+            line = self._read_line(LOOK_S)
             if line is None:
                 self.alive()
                 continue
             endpoints = self._announce(line)
             if endpoints is not None:
-                return endpoints
+                return replace(endpoints, process=self.process.pid)
         raise Blocked(
             "bench",
-            f"the stand-in {self._name} offered no endpoints within {self._deadline_s:.0f} s: its log is {self._log}.",
+            f"the stand-in {self._name} offered no endpoints within {self._deadline_s:.0f} s, not counting the time in "
+            f"which it could not run: its log is {short_path(self.log)}.",
         )
 
     def _read_line(self, timeout_s: float) -> str | None:
@@ -92,9 +103,16 @@ class StandIn:
         line = self.process.stdout.readline() if ready else b""
         return line.decode(errors="replace").strip() if line else None
 
+    def lost_s(self) -> float:
+        """Return the seconds in which the process could not run (hil/process_time.py)."""
+        if time.monotonic() - self._looked_at >= LOOK_S:
+            self._looked_at = time.monotonic()
+            self._time.look()
+        return self._time.lost_s
+
     def log_text(self) -> str:
         """Return the log of the process so far."""
-        return self._log.read_text(errors="replace")
+        return self.log.read_text(errors="replace")
 
     def lines(self) -> list[str]:
         """Return all lines printed since the endpoints, without waiting."""
@@ -102,8 +120,16 @@ class StandIn:
             self._lines.append(line)
         return self._lines
 
+    def forget_lines(self) -> None:
+        """Forget the lines printed so far."""
+        self.lines().clear()
+
     def alive(self, within_s: float = 0.0) -> None:
-        """Raise `Blocked` if the process has ended, or ends within `within_s` seconds."""
+        """Raise `Blocked` if the process or a child is stopped for good, has ended, or ends within `within_s` seconds.
+
+        With `within_s`, which is for a board that no longer answers, it also waits to see whether a stopped one is
+        continued (`stopped_process`).
+        """
         if within_s:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(within_s)
@@ -116,12 +142,36 @@ class StandIn:
                 f"the stand-in {self._name} ended with status {status}{last_line}: "
                 "run again, and report it if it comes back.",
             )
+        self.lost_s()
+        stopped = self._time.stopped
+        if stopped is None and within_s:  # nobody has looked while the board was silent
+            stopped = stopped_process(self.process.pid)
+        if stopped is not None:
+            raise Blocked("bench", stopped_sentence(f"the stand-in {self._name}", stopped))
+
+    def chip_fault(self, image: Image) -> str | None:
+        """Return a sentence about an invalid access or a lockup that it has reported, None if there is none."""
+        return None
+
+    def reset(self, while_stopped: Callable[[], None]) -> bool:
+        """Reset the machine, if it can without a probe; return whether it did.
+
+        `while_stopped` is called while the machine stands still, before the reset. Raises Blocked if it fails.
+        """
+        return False
+
+    def serves(self, board: Board, image: Image) -> bool:
+        """Return whether it can serve one more trial, of this board and image, and prepare it for that.
+
+        Raises Blocked if it has ended.
+        """
+        return False
 
     def stop(self) -> None:
         """End the process: SIGTERM first, then SIGKILL."""
         self._end()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end(self) -> None:
         if self.process.poll() is None:

@@ -1,37 +1,74 @@
-"""QEMU as a stand-in: it loads the ELF file and offers a pseudo-terminal, but no probe and no meter."""
+"""QEMU as a stand-in: it loads the ELF file and offers a pseudo-terminal and a GDB stub, but no probe and no meter."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
-import sys
+import socket
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from hil.boards import Board
+from hil.child_process import script_command
 from hil.endpoints import Endpoints
-from hil.errors import Blocked
+from hil.errors import Blocked, message_of
 from hil.images import Image
 from hil.standins import parent_watchdog
+from hil.standins.kinds import StandInKind
 from hil.standins.process import StandIn
 
 PROGRAM = "qemu-system-arm"
+MONITOR, MONITOR_S = "monitor", 20.0  # its socket, and longest time of an answer
+GDB = "gdb"  # socket of its GDB stub
 FATAL = re.compile(r"^qemu: fatal: (.*)$", re.MULTILINE)  # QEMU then prints the registers and aborts
 PTY = re.compile(r"char device redirected to (\S+) \(label uart0\)")
 
 
-def crash(stand_in: StandIn, image: Image) -> str | None:
-    """Return the fatal error that QEMU logged, with its place in the image, as one sentence; None if it logged none."""
-    log_text = stand_in.log_text()
-    fatal, pc, lr = (
-        FATAL.search(log_text),
-        re.search(r"\bR15=([0-9a-f]{8})", log_text),
-        re.search(r"\bR14=([0-9a-f]{8})", log_text),
-    )
-    if fatal is None or pc is None or lr is None:
-        return None
-    return (
-        f"the emulated core stopped ({fatal[1]}) at pc {image.place(int(pc[1], 16))}, lr {image.place(int(lr[1], 16))}."
-    )
+class Qemu(StandIn):
+    """A machine of QEMU."""
+
+    def chip_fault(self, image: Image) -> str | None:
+        """Return the fatal error that QEMU logged, with its place in the image, as one sentence."""
+        log_text = self.log_text()
+        fatal, pc, lr = (
+            FATAL.search(log_text),
+            re.search(r"\bR15=([0-9a-f]{8})", log_text),
+            re.search(r"\bR14=([0-9a-f]{8})", log_text),
+        )
+        if fatal is None or pc is None or lr is None:
+            return None
+        return (
+            f"the emulated core stopped ({fatal[1]}) at pc {image.place(int(pc[1], 16))}, "
+            f"lr {image.place(int(lr[1], 16))}."
+        )
+
+    def reset(self, while_stopped: Callable[[], None]) -> bool:
+        """Reset the machine: it loads the image again, and RAM that the image does not load keeps its content.
+
+        Raises Blocked if QEMU does not answer.
+        """
+        assert self.folder is not None
+        try:
+            with socket.socket(socket.AF_UNIX) as monitor:
+                monitor.settimeout(MONITOR_S)
+                monitor.connect(str(self.folder / MONITOR))
+                with monitor.makefile("rw", encoding="utf-8") as lines:
+                    lines.readline()  # its greeting (QEMU Machine Protocol Specification, 2.2)
+                    for command in ("qmp_capabilities", "stop", "", "system_reset", "cont"):
+                        if not command:
+                            while_stopped()
+                            continue
+                        lines.write(json.dumps({"execute": command}) + "\n")
+                        lines.flush()
+                        while "return" not in json.loads(lines.readline()):
+                            pass  # an event, such as STOP
+        except (OSError, ValueError) as error:
+            self.alive(1.0)
+            sentence = f"{PROGRAM} does not answer at its monitor ({message_of(error)}): run again."
+            raise Blocked("reset", sentence) from error
+        return True
 
 
 def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
@@ -47,14 +84,20 @@ def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
             "bench",
             f"{PROGRAM} is not installed, and it is the only reality of {board.name}: apt install qemu-system-arm.",
         )
-    command = [
-        sys.executable, "-I", "-S", parent_watchdog.__file__, PROGRAM, "-M", str(board.qemu_machine),
+    folder = Path(tempfile.mkdtemp(prefix="trainrig-qemu-"))
+    command = script_command(
+        parent_watchdog.__file__, PROGRAM, "-M", str(board.qemu_machine),
         "-kernel", str(image.path), "-display", "none", "-monitor", "none", "-icount", "shift=5",
+        "-qmp", f"unix:{folder / MONITOR},server=on,wait=off",  # before what is announced
+        "-chardev", f"socket,id=gdb,path={folder / GDB},server=on,wait=off", "-gdb", "chardev:gdb",
         "-chardev", "pty,id=uart0", "-serial", "chardev:uart0",
-    ]  # fmt: skip
+    )  # fmt: skip
 
     def announced(line: str) -> Endpoints | None:
         found = PTY.search(line)
-        return Endpoints(board.name, "qemu", serial=found[1]) if found else None
+        return Endpoints(board.name, "qemu", serial=found[1], gdb=str(folder / GDB)) if found else None
 
-    return StandIn(command, announced, log, PROGRAM)
+    return Qemu(command, announced, log, PROGRAM, folder=folder)
+
+
+QEMU = StandInKind(start_qemu)

@@ -4,16 +4,40 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import sys
 from pathlib import Path
+from typing import Any
 
 from hil.boards import Board
+from hil.child_process import module_command
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.images import Image
+from hil.standins.kinds import StandInKind
 from hil.standins.process import StandIn
 
 NEEDS = ("unicorn", "llvmlite")
+
+
+class VirtualBoard(StandIn):
+    """A virtual board. Arguments: the image whose symbols it knows, and those of `StandIn`."""
+
+    def __init__(self, image: Image, *arguments: Any) -> None:
+        self._image = image.path
+        super().__init__(*arguments)
+
+    def chip_fault(self, image: Image) -> str | None:
+        """Return the first fault that the virtual chip reported, as one sentence, or None."""
+        for line in self.lines():
+            if line.startswith("{"):
+                fault = json.loads(line).get("fault")
+                if fault:
+                    return str(fault["message"])
+        return None
+
+    def serves(self, board: Board, image: Image) -> bool:
+        """Return whether it is this board, with the symbols of this image; it keeps its flash."""
+        self.alive()
+        return (self.endpoints.board, self._image) == (board.name, image.path)
 
 
 def start_virtual(
@@ -38,21 +62,12 @@ def start_virtual(
             f"the virtual board needs {' and '.join(missing)}: pip install 'trainrig[virtual]', "
             "or attach the board and name it in rig.toml.",
         )
-    command = [
-        sys.executable,
-        "-m",
-        "hil.standins.virtual",
-        "--board",
-        board.name,
-        "--elf",
-        str(image.path),
-        "--leashed",
-    ]
+    command = module_command("hil.standins.virtual", "--board", board.name, "--elf", str(image.path), "--leashed")
     for fault in inject:
         command += ["--inject", fault]
     if meter is not None:
         command += ["--meter", meter]
-    return StandIn(command, _announced, log, f"virtual {board.name}")
+    return VirtualBoard(image, command, _announced, log, f"virtual {board.name}")
 
 
 def _announced(line: str) -> Endpoints | None:
@@ -64,14 +79,8 @@ def _announced(line: str) -> Endpoints | None:
         announcement["serial"],
         announcement["meter"],
         meter_model=announcement["meter_model"],
+        coverage=announcement["coverage"],
     )
 
 
-def chip_fault(stand_in: StandIn) -> str | None:
-    """Return the first fault that the virtual chip reported, as one sentence, or None."""
-    for line in stand_in.lines():
-        if line.startswith("{"):
-            fault = json.loads(line).get("fault")
-            if fault:
-                return str(fault["message"])
-    return None
+VIRTUAL = StandInKind(start_virtual, kept=True)

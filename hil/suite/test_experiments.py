@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from hil.data import load
 from hil.errors import RigError
-from hil.experiments.certify import Segment, certify, trial_of
-from hil.experiments.curve import write_run
-from hil.experiments.elasticzo_tables import ElasticzoRequest, table1
-from hil.experiments.float_runs import FloatRun
-from hil.experiments.graphs import GraphRun
-from hil.experiments.qzo_runs import QzoRun
-from hil.experiments.train import Training
+from hil.training.data import load
+from hil.training.experiments.certify import Segment, certify, trial_of
+from hil.training.experiments.curve import write_run
+from hil.training.experiments.elasticzo_tables import ElasticzoRequest, table1
+from hil.training.experiments.float_runs import FloatRun
+from hil.training.experiments.graphs import GraphRun
+from hil.training.experiments.qzo_runs import QzoRun
+from hil.training.experiments.train import Training
 from hil.trial import does_not_fit
 
 ADAPTATION = GraphRun(

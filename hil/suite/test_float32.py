@@ -6,16 +6,17 @@ does not fit, a network of 21,662 parameters is trained, which fits every board.
 
 import pytest
 
-from hil.graph.graph import Format
-from hil.matrix.cells import Cell
-from hil.methods import METHODS
-from hil.networks import names
+from hil.training.graph.graph import Format
+from hil.training.matrix.cells import Cell
+from hil.training.methods import METHODS
+from hil.training.networks import names
 from hil.trial import LatencySteps, TrialSpec, does_not_fit
 
 NIGHTLY = pytest.mark.tier("nightly")
 METHOD = "elasticzo-fp32"
 VARIANTS = tuple(METHODS[METHOD].variants)
-NETWORKS = ("lenet5-float32", "convnet-tiny-float32")  # the first that fits is trained
+SMALL = "convnet-tiny-float32"
+NETWORKS = ("lenet5-float32", SMALL)  # the first that fits is trained
 SCHEDULE = ((1, {"eta": 0.008}),)
 # Steps and learning rate of the nightly trials that must learn.
 LEARNS = {"cls1": (400, 0.005), "full-bp": (200, 0.05)}
@@ -40,7 +41,7 @@ def test_a_batch_in_parts_with_a_schedule(hil_board, hil_trial):
     """Train by zeroth order and back-propagation, with a decaying rate; the board holds one sample of two."""
     settings = {"eta": 0.01, "epsilon": 0.01, "g_clip": 1.0}
     sizes = {"batch": 2, "slots": 1, "steps": 2, "evaluate": 2}
-    train(hil_trial, on_board(hil_board, "cls2", **sizes, settings=settings, schedule=SCHEDULE))
+    train(hil_trial, TrialSpec(hil_board, "cls2", SMALL, METHOD, **sizes, settings=settings, schedule=SCHEDULE))
 
 
 @NIGHTLY

@@ -2,9 +2,9 @@
 
 import pytest
 
-from hil.matrix.cells import Cell
-from hil.methods.qzo_ff import QzoFf
-from hil.networks import names
+from hil.training.matrix.cells import Cell
+from hil.training.methods.qzo_ff import QzoFf
+from hil.training.networks import names
 from hil.trial import LatencySteps, TrialSpec, does_not_fit
 
 NIGHTLY = pytest.mark.tier("nightly")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hil.matrix.cells import cells
-from hil.methods.fqt import Fqt
+from hil.training.matrix.cells import cells
+from hil.training.methods.fqt import Fqt
 from hil.trial import LatencySteps, TrialSpec, does_not_fit
 
 NIGHTLY = pytest.mark.tier("nightly")
@@ -36,7 +36,10 @@ def test_uint8(hil_board, hil_trial):
 def test_the_last_five_layers_mixed_and_sparse(hil_board, hil_trial):
     """Train the last five layers of a small MobileNetV3 with a float head; a batch that comes in parts."""
     settings = {"lambda_min": 0.1}
-    train(hil_trial, TrialSpec(hil_board, "last-5", MIXED, "fqt", batch=3, slots=2, steps=2, settings=settings))
+    train(
+        hil_trial,
+        TrialSpec(hil_board, "last-5", MIXED, "fqt", batch=3, slots=2, steps=2, evaluate=8, settings=settings),
+    )
 
 
 @NIGHTLY

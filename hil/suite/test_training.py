@@ -5,12 +5,10 @@ Full ZO needs far more steps to learn, so only its bits are compared; ZO-Feat-Cl
 
 import pytest
 
-from hil import boards
 from hil.trial import EnergyWindows, LatencySteps, TrialSpec, does_not_fit
 
-# Steps of the long trials of the quick tier, and images of their evaluation: what a stand-in does in half a minute.
-# A Cortex-M0+ needs more than twice the instructions.
-QUICK = {"cortex-m0plus": (50, 150)}
+# Steps of the longest trial of the quick tier, and images of its evaluation: what a stand-in does in ten seconds.
+STEPS, IMAGES = 50, 150
 QUICK_LATENCY = LatencySteps(32)
 NIGHTLY = pytest.mark.tier("nightly")
 PAPER_SCHEDULE = ((2, {"b_bp": 4, "p_zero": 128}), (4, {"b_bp": 3, "p_zero": 230}))
@@ -28,12 +26,10 @@ def train(hil_trial, spec):
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1", "full-bp"])
 def test_elasticzo_int8(hil_board, variant, hil_trial):
     """Train in lock-step; Cls1 is also evaluated, with latency, and with energy if the board has a meter."""
-    long, evaluate = QUICK.get(boards.load(hil_board).core, (200, 300))
-    longer = {
-        "full-zo": {"steps": long},
-        "cls1": {"steps": long, "evaluate": evaluate, "latency": QUICK_LATENCY, "energy": EnergyWindows()},
-    }
-    train(hil_trial, TrialSpec(hil_board, variant, **{"steps": 10, "evaluate": 0} | longer.get(variant, {})))
+    fields = {"steps": 4, "evaluate": 0}
+    if variant == "cls1":
+        fields = {"steps": STEPS, "evaluate": IMAGES, "latency": QUICK_LATENCY, "energy": EnergyWindows()}
+    train(hil_trial, TrialSpec(hil_board, variant, **fields))
 
 
 @NIGHTLY

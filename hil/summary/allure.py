@@ -34,7 +34,7 @@ from hil.record.safe_paths import safe_file, safe_folder
 from hil.report.run_files import files_in
 from hil.report.sparkline import sparkline
 from hil.summary.one_line import one_line
-from hil.summary.summary import REALITIES
+from hil.summary.summary import reality_words
 
 ENVIRONMENT = "environment.properties"
 STATUSES = {"pass": Status.PASSED, "fail": Status.FAILED, "skipped": Status.SKIPPED}  # any other verdict: broken
@@ -115,7 +115,7 @@ def _labels(run: Run, test: AskedTest, trials: Sequence[TrialRecord], file: str)
         LabelType.PARENT_SUITE: [boards[0]] if boards else [],
         LabelType.SUITE: [file],
         "board": boards,
-        "reality": [REALITIES[trial.reality] for trial in trials],
+        "reality": [reality_words(trial.reality) for trial in trials],
         "method": [trial.method for trial in trials],
         "network": [trial.network for trial in trials],
     }
@@ -127,7 +127,7 @@ def _labels(run: Run, test: AskedTest, trials: Sequence[TrialRecord], file: str)
 def _parameters(trial: TrialRecord) -> list[Parameter]:
     shown = {
         "board": trial.board,
-        "reality": REALITIES[trial.reality],
+        "reality": reality_words(trial.reality),
         "network": trial.network,
         "method": trial.method,
         "variant": trial.variant,
@@ -191,7 +191,7 @@ def _environment(run: Run) -> Iterator[str]:
     """Yield lines in the format of Java (java.util.Properties): on what the run was made."""
     realities: dict[str, list[str]] = {}
     for board, reality in dict.fromkeys((trial.board, trial.reality) for trial in run.trials):
-        realities.setdefault(f"board {board}", []).append(REALITIES[reality])
+        realities.setdefault(f"board {board}", []).append(reality_words(reality))
     shown = {name: " and ".join(found) for name, found in realities.items()}
     shown |= {"commit": run.facts["commit"] or "none", "trainrig": run.facts["versions"].get("trainrig", "unknown")}
     for name, value in shown.items():

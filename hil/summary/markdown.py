@@ -12,15 +12,15 @@ from hil.commit import short_commit
 from hil.report.judgement import Problem
 from hil.report.overview import ORDER
 from hil.summary.one_line import one_line
-from hil.summary.summary import Summary
+from hil.summary.summary import Summary, reality_words
 from hil.summary.words import (
     budget_words,
     change_words,
     cost_words,
+    device_words,
     duration,
     figure_words,
     flaky_words,
-    reality_words,
     unjudged_words,
 )
 
@@ -42,6 +42,8 @@ def markdown(summary: Summary) -> str:
     ]
     parts += _section("Boards", places)
     parts += [f"{cost_words(summary.costs)}."] if summary.costs else []
+    parts += _section("RAM: the most bytes that a trial used", [code(sentence) for sentence in summary.ram])
+    parts += [summary.coverage] if summary.coverage else []
     return "\n\n".join([*parts, _origin(summary)]) + "\n"
 
 
@@ -90,7 +92,5 @@ def _problem(problem: Problem) -> str:
 def _origin(summary: Summary) -> str:
     commit = f", commit {code(short_commit(summary.commit))}" if summary.commit else ""
     unjudged = unjudged_words(summary)
-    return (
-        f"Run {code(summary.run)}{commit}, {duration(summary.seconds)}. "
-        f"{summary.steps_compared:,} steps were compared bit for bit.{f' {unjudged}.' if unjudged else ''}"
-    )
+    steps = f"{summary.steps_compared:,} steps were compared bit for bit{device_words(summary)}."
+    return f"Run {code(summary.run)}{commit}, {duration(summary.seconds)}. {steps}{f' {unjudged}.' if unjudged else ''}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hil.commit import short_commit
 from hil.summary.one_line import one_line
-from hil.summary.summary import Summary
-from hil.summary.words import budget_words, cost_words, duration, fault, reality_words, unjudged_words
+from hil.summary.summary import Summary, reality_words
+from hil.summary.words import budget_words, cost_words, device_words, duration, fault, unjudged_words
 
 MOST_LINES = 10
 MOST_QUARANTINED = 2  # boards; the first line has the number of all
@@ -27,7 +27,9 @@ def text_lines(summary: Summary, link: str = "") -> list[str]:
     problems += [f"missing from the record: {sentence}" for sentence in summary.missing]
     room = MOST_LINES - len(head) - len(tail) - len(last)
     if summary.costs and len(problems) < room:  # what is wrong is more important
-        tail = [f"{cost_words(summary.costs)}.", *tail]
+        tail, room = [f"{cost_words(summary.costs)}.", *tail], room - 1
+    if summary.coverage and len(problems) < room:
+        tail, room = [summary.coverage, *tail], room - 1
     if len(problems) > room:
         problems = [*problems[: room - 1], f"and {len(problems) - room + 1} more"]
     return [*(one_line(line, WIDTH) for line in (*head, *problems, *tail)), *last]
@@ -50,5 +52,5 @@ def _budgets(summary: Summary) -> list[str]:
 def _origin(summary: Summary) -> str:
     commit = f", commit {short_commit(summary.commit)}" if summary.commit else ""
     unjudged = unjudged_words(summary)
-    steps = f"{summary.steps_compared:,} steps compared bit for bit"
+    steps = f"{summary.steps_compared:,} steps compared bit for bit{device_words(summary)}"
     return f"Run {summary.run}{commit}, {duration(summary.seconds)}, {steps}.{f' {unjudged}.' if unjudged else ''}"

@@ -8,7 +8,7 @@ from hil.record.since_last_good import ChangedFigure, ChangedWord, FlakyTest
 from hil.report.formats import NO_BREAK
 from hil.report.judgement import Problem
 from hil.report.overview import Cost
-from hil.summary.summary import REALITIES, MissedBudget, Summary
+from hil.summary.summary import MissedBudget, Summary, reality_words
 
 
 def fault(problem: Problem) -> str:
@@ -17,15 +17,16 @@ def fault(problem: Problem) -> str:
     return f"{problem.verdict}, {problem.where}{stage}"
 
 
-def reality_words(reality: str | None) -> str:
-    """Return what stood for a board; a stand-in is always called one."""
-    return REALITIES[reality]
-
-
 def budget_words(missed: MissedBudget) -> str:
     """Return the figure beside its budget, with its provenance."""
     figures = f"{_figure(missed.value)} {missed.unit}, the budget is {_figure(missed.budget)} {missed.unit}"
     return f"{missed.figure} is {figures} ({missed.provenance}, {reality_words(missed.reality)})"
+
+
+def device_words(summary: Summary) -> str:
+    """Return how many steps device tests compared, empty for none."""
+    count = summary.steps_of_devices
+    return f", {count:,} with references and tolerances of the tests" if count else ""
 
 
 def unjudged_words(summary: Summary) -> str:

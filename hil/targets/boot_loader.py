@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from hil.boards import Board
+from hil.endpoints import Verify
 from hil.errors import Blocked, DeviceFault
 from hil.images import Image
 from hil.link.failures import Refused
@@ -49,6 +50,7 @@ class ByBootLoader:
     def __init__(self, board: Board, port: SerialPort, loader: BootLoader | None, tell: Tell) -> None:
         self._board, self._port, self._loader, self._tell = board, port, loader, tell
         self.name = loader.name if loader is not None else "agent"
+        self.verified: Verify = "none"
 
     def program(self, image: Image, always: bool = False) -> bool:
         """Program the image, unless the agent reports that it runs this image; return whether it was programmed.
@@ -60,14 +62,10 @@ class ByBootLoader:
         """
         hello = ask_agent(self._port)
         if hello is not None:
-            name = board_name(hello)
-            if name != self._board.name:
-                raise Blocked(
-                    "identity",
-                    f"the board reports the name {name!r}, not {self._board.name!r}: "
-                    "correct its serial port in rig.toml; nothing was flashed.",
-                )
+            if board_name(hello) != self._board.name:
+                raise other_board(hello, self._board)
             if hello["image_digest"] == image.digest and not always:
+                self.verified = "agent"
                 return False
         if self._loader is None:
             raise Blocked("flash", self._no_route(image, hello))
@@ -110,6 +108,15 @@ def ask_agent(port: SerialPort, deadline_s: float = ANSWER_S) -> dict[str, Any] 
         return Session(port, fresh_nonce()).hello(deadline_s)
     except (Blocked, DeviceFault):  # no agent, another version, or a processor fault: all of them are flashed anew
         return None
+
+
+def other_board(hello: dict[str, Any], board: Board) -> Blocked:
+    """Return the error of an agent that is on another board."""
+    return Blocked(
+        "identity",
+        f"the board reports the name {board_name(hello)!r}, not {board.name!r}: "
+        "correct its serial port in rig.toml; nothing was flashed.",
+    )
 
 
 def leave_for_boot_loader(port: SerialPort) -> bool:

@@ -1,8 +1,9 @@
-"""State of a processor core, sampled through a probe."""
+"""State of a processor core, sampled through a probe, and a call that it made."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 REGISTERS = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc")  # in order of their numbers
 
@@ -17,6 +18,8 @@ class Sample:
         asleep: whether the core waited for an interrupt.
         lockup: whether the core was in lockup (a fault during fault handling).
         stack: memory starting at sp; empty if it was not read.
+        xpsr: the program status registers.
+        psp: stack pointer of the threads of an operating system.
     """
 
     registers: tuple[int, ...]
@@ -24,6 +27,8 @@ class Sample:
     asleep: bool
     lockup: bool
     stack: bytes
+    xpsr: int = 0
+    psp: int = 0
 
     @property
     def pc(self) -> int:
@@ -34,3 +39,12 @@ class Sample:
         """Return a word of the stack, None if it was not read."""
         at = address - self.registers[13]
         return int.from_bytes(self.stack[at : at + 4], "little") if 0 <= at <= len(self.stack) - 4 else None
+
+
+class Call(NamedTuple):
+    """One call: r0 to r3 at its start, r0 at its end, and the counter at both."""
+
+    arguments: tuple[int, ...]
+    result: int
+    before: int
+    after: int

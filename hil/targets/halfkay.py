@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import importlib
 import time
+from functools import partial
 from typing import Any
 
 from hil.boards import Board
 from hil.errors import Blocked
 from hil.images import Image
+from hil.targets.flash_route import by_boot_loader
 
 VENDOR, PRODUCT = 0x16C0, 0x0478
 # An operating system that does not report the usage gives 0.
@@ -127,3 +129,6 @@ def _hidapi() -> Any:
         raise Blocked(
             "flash", "a Teensy is flashed through hidapi, which is not installed: pip install 'trainrig[teensy]'."
         ) from error
+
+
+route = partial(by_boot_loader, HalfKay)  # the flash route `halfkay`

@@ -17,12 +17,15 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
+from hil.child_process import module_command
 from hil.errors import Blocked
+from hil.process_time import LOOK_S, ProcessTime
 from hil.threads import start
 
 LOG = logging.getLogger(__name__)
 END_WITHIN_S = 1.0
 LONGEST_S = 3600.0  # for one request, however long the round trip
+MOST_DEADLINES = 10  # of a request to a stand-in that makes progress: a computer ten times slower
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,19 @@ class RoundTrips:
 
 
 class TimedOut(Exception):
-    """No answer within the deadline, to which the round trips were added; the process was killed."""
+    """No answer within the deadline; the process was killed.
 
-    def __init__(self, trips: RoundTrips = RoundTrips()) -> None:
+    Attributes:
+        trips: what was added to the deadline.
+        stopped: number of the process of the stand-in that a signal had stopped, or None.
+        own_stopped: that of the process at the probe, or None.
+    """
+
+    def __init__(
+        self, trips: RoundTrips = RoundTrips(), stopped: int | None = None, own_stopped: int | None = None
+    ) -> None:
         super().__init__()
-        self.trips = trips
+        self.trips, self.stopped, self.own_stopped = trips, stopped, own_stopped
 
 
 class Ended(Exception):
@@ -83,12 +94,17 @@ class ProbeProcess:
         self._pipe, theirs = Pipe()
         with contextlib.closing(theirs):
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "hil.targets.probe_child", str(theirs.fileno())],
+                module_command("hil.targets.probe_child", str(theirs.fileno())),
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()],
             )  # fmt: skip
 
-    def ask(self, deadline_s: float, request: str, *arguments: Any) -> Any:
+    def ask(self, deadline_s: float, request: str, *arguments: Any, stand_in: int | None = None) -> Any:
         """Call a method of `PyocdSession` in the process and return its result.
+
+        Args:
+            deadline_s: from the request to the answer; a remote probe gets the time of its round trips too. With a
+                stand-in, from one progress to the next.
+            stand_in: process of the stand-in that the probe belongs to.
 
         Raises:
             Blocked: raised by the method.
@@ -96,9 +112,10 @@ class ProbeProcess:
         """
         self.start()
         assert self._process is not None and self._pipe is not None
-        started, trips = time.monotonic(), RoundTrips()
+        trips = RoundTrips()
         # Killing the process breaks the pipe wherever it hangs, even in the middle of an answer.
-        deadline = _Deadline(self._process, deadline_s)
+        process = self._process
+        deadline = _OfHardware(process, deadline_s) if stand_in is None else _OfStandIn(process, deadline_s, stand_in)
         try:
             self._pipe.send((request, arguments))
             kind, *values = self._pipe.recv()
@@ -107,12 +124,16 @@ class ProbeProcess:
                     LOG.info("%s", *values)
                 else:
                     trips = RoundTrips(trips.number + values[0], values[1])
-                    allowed = min(deadline_s + trips.seconds, LONGEST_S)
-                    deadline.move(allowed - (time.monotonic() - started))
+                    deadline.answered(trips)
                 kind, *values = self._pipe.recv()
         except (EOFError, OSError):
             status = self.stop()
-            raise TimedOut(trips) if deadline.is_over else Ended(f"status {status}") from None
+            if deadline.is_over:
+                raise TimedOut(trips, deadline.stopped, deadline.own_stopped) from None
+            raise Ended(f"status {status}") from None
+        except BaseException:  # no memory, Ctrl-C: the next request would take the answer that is left for its own
+            self.stop()
+            raise
         finally:
             deadline.cancel()
         if kind == "blocked":
@@ -138,23 +159,27 @@ class ProbeProcess:
             return process.wait()
 
 
-class _Deadline:
-    """Kills a process after some seconds, unless it is moved or cancelled before."""
+class _OfHardware:
+    """Kills a process after some seconds of wall time and its round trips, unless it is cancelled before."""
+
+    stopped: int | None = None
+    own_stopped: int | None = None
 
     def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        self._process, self.is_over = process, False
-        self._timer = self._started(seconds)
+        self._process, self._seconds, self._started, self.is_over = process, seconds, time.monotonic(), False
+        self._timer = self._running(seconds)
 
-    def move(self, seconds: float) -> None:
-        """Let it be so many seconds from now."""
+    def answered(self, trips: RoundTrips) -> None:
+        """Add the time of the round trips so far."""
         self._timer.cancel()
-        self._timer = self._started(seconds)
+        allowed = min(self._seconds + trips.seconds, LONGEST_S)
+        self._timer = self._running(allowed - (time.monotonic() - self._started))
 
     def cancel(self) -> None:
         """Let the process live."""
         self._timer.cancel()
 
-    def _started(self, seconds: float) -> threading.Timer:
+    def _running(self, seconds: float) -> threading.Timer:
         timer = threading.Timer(max(seconds, 0.0), self._end)
         start(timer)
         return timer
@@ -162,3 +187,46 @@ class _Deadline:
     def _end(self) -> None:
         self.is_over = True
         self._process.kill()
+
+
+class _OfStandIn:
+    """Kills a process that has made no progress for some seconds in which it and the stand-in could run.
+
+    Progress is an answered round trip. A request that goes on and on ends after `MOST_DEADLINES` times as long.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float, stand_in: int) -> None:
+        self._process, self._seconds = process, seconds
+        self.is_over = False
+        self.stopped: int | None = None
+        self.own_stopped: int | None = None
+        self._times = ProcessTime(stand_in), ProcessTime(process.pid)
+        self._done = threading.Event()
+        self._own_s = self._progress_s = 0.0  # of the time in which both could run
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        start(self._thread)
+
+    def answered(self, trips: RoundTrips) -> None:
+        """Note the progress."""
+        self._progress_s = self._own_s
+
+    def cancel(self) -> None:
+        """Let the process live."""
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        before = time.monotonic()
+        while not self._done.wait(LOOK_S):
+            lost = [each.lost_s for each in self._times]
+            for each in self._times:
+                each.look()
+            now = time.monotonic()
+            most = max(each.lost_s - old for each, old in zip(self._times, lost, strict=True))
+            self._own_s, before = self._own_s + max(now - before - most, 0.0), now
+            self.stopped, self.own_stopped = (each.stopped for each in self._times)
+            late = self._own_s - self._progress_s > self._seconds or self._own_s > MOST_DEADLINES * self._seconds
+            if late or self.stopped is not None or self.own_stopped is not None:
+                self.is_over = True
+                self._process.kill()
+                return

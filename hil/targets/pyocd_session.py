@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyocd.core.exceptions import Error as PyocdError
+from pyocd.core.exceptions import TransferFaultError
 from pyocd.core.session import Session
+from pyocd.core.target import Target
+from pyocd.coresight.core_ids import CORE_TYPE_NAME
 from pyocd.coresight.cortex_m import CortexM
 from pyocd.flash.loader import FlashLoader
 from pyocd.probe.aggregator import DebugProbeAggregator
 from pyocd.probe.debug_probe import DebugProbe
+from pyocd.target import TARGET
 
 from hil.errors import Blocked
 from hil.targets import cmsis_pack, connect_options, pyocd_targets, remote_probe
-from hil.targets.core_sample import REGISTERS, Sample
+from hil.targets.call_stops import CallStops
+from hil.targets.chip_found import ChipFound
+from hil.targets.core_sample import REGISTERS, Call, Sample
+from hil.targets.pyocd_core import PyocdCore
 from hil.targets.reset_catch import CORE_RESET, ResetCatch
+from hil.targets.usb_places import MADE_UP, PREFIX, pyocd_id
 
 Segments = Sequence[tuple[int, bytes]]
+Gate = tuple[int, int]  # address and bits of the register that switches the clock of a memory
+Write = tuple[int, bytes, Gate | None]  # address, whole words, and the gate of their memory
+ACCESS_BITS = {1: 8, 2: 16, 4: 32}  # by bytes
+BOOT_S = 2.0  # longest time of a boot ROM
 ANY_CORTEX_M = "cortex_m"  # pyOCD's generic target: it discovers the core and its memory, and writes nothing
 
+CPUID = 0xE000ED00  # ARM DDI 0403E.e, B3.2.3; the same on ARMv6-M and Armv8-M
 DHCSR, S_SLEEP, S_LOCKUP = 0xE000EDF0, 1 << 18, 1 << 19  # ARM DDI 0403E.e, C1.6.2; the same on ARMv6-M
 
 
@@ -35,6 +49,7 @@ class PyocdSession:
     def __init__(self, report: remote_probe.Report = lambda answered, round_trip_s: None) -> None:
         remote_probe.install(report)
         self._session: Session | None = None
+        self._stops: CallStops | None = None
 
     def connect(
         self,
@@ -75,17 +90,46 @@ class PyocdSession:
 
     def attached(self, unique_id: str) -> bool:
         """Return whether a probe with exactly this id is attached."""
-        return any(
-            probe.unique_id.lower() == unique_id.lower() for probe in DebugProbeAggregator.get_all_connected_probes()
-        )
+        wanted = pyocd_id(unique_id).lower()
+        return any(probe.unique_id.lower() == wanted for probe in DebugProbeAggregator.get_all_connected_probes())
 
-    def look(self, unique_id: str, address: int) -> int:
-        """Return a word of memory of an unknown chip through a generic session, to explain a failed connection."""
-        self._open(unique_id, ANY_CORTEX_M, connect_options.COMMON | {"connect_mode": "attach"})
+    def survey_targets(self, targets: Sequence[str]) -> list[str]:
+        """Return the targets to try for `survey`, in order, of pyOCD's names of targets.
+
+        Those that select one of several debug ports on one wire (multi-drop) come after the generic one, which does
+        not, so that none answers it.
+        """
+        for target in targets:
+            pyocd_targets.register(target)
+        return [ANY_CORTEX_M, *(target for target in targets if hasattr(TARGET.get(target), "select_dp"))]
+
+    def survey(self, unique_id: str, target: str, addresses: Sequence[int]) -> ChipFound | None:
+        """Return what identifies an unknown chip, to explain a failed connection; None if no debug port answers.
+
+        Args:
+            unique_id: of the probe.
+            target: one of `survey_targets`.
+            addresses: of the words to read.
+        """
+        pyocd_targets.register(target)
         try:
-            return self.word(address)
+            self._open(unique_id, target, connect_options.COMMON | {"connect_mode": "attach"})
+        except ERRORS:
+            return None
+        try:
+            return self._surveyed(addresses)
         finally:
-            self.close()
+            with contextlib.suppress(*ERRORS):
+                self.close()
+
+    def _surveyed(self, addresses: Sequence[int]) -> ChipFound:
+        dpidr, words = int(self._target.dp.dpidr.idr), {}
+        for address in (CPUID, *addresses):
+            with contextlib.suppress(*ERRORS):  # the chip has nothing there, or no core, or its debug port is locked
+                words[address] = self.word(address)
+        cpuid = words.pop(CPUID, None)
+        kind = cpuid and CORE_TYPE_NAME.get((cpuid >> 24, cpuid >> 4 & 0xFFF))
+        return ChipFound(dpidr, cpuid, kind or "", words)
 
     def _open(self, unique_id: str, target: str, options: dict[str, Any]) -> None:
         self.close()
@@ -152,25 +196,134 @@ class PyocdSession:
         """Return `size` bytes of memory, read while the chip runs."""
         start, end = address & ~3, (address + size + 3) & ~3
         words = self._target.read_memory_block32(start, (end - start) // 4)
-        flat = b"".join(word.to_bytes(4, "little") for word in words)
+        flat = struct.pack(f"<{len(words)}I", *words)
         return flat[address - start : address - start + size]
+
+    def start_with(self, entry: int, writes: Sequence[Write]) -> bool:
+        """Reset the chip, write memory before the program at `entry` runs its first instruction, and let it run.
+
+        A boot ROM runs before that, up to a breakpoint, because it uses RAM of its own. If the program does not begin
+        at `entry`, nothing is written.
+
+        Returns:
+            Whether the memory was written.
+        """
+        target = self._target
+        target.reset_and_halt()
+        begins = self._run_to(entry)
+        for address, data, gate in writes if begins else ():
+            with self._clocked(gate):
+                words = len(data) // 4
+                target.write_memory_block32(address, struct.unpack(f"<{words}I", data[: 4 * words]))
+        target.resume()
+        return begins
+
+    def _run_to(self, address: int) -> bool:
+        """Let the halted core run to an address; return whether it stopped there."""
+        target = self._target
+        if target.read_core_register("pc") == address:
+            return True
+        target.set_breakpoint(address, Target.BreakpointType.HW)
+        try:
+            target.resume()
+            end = time.monotonic() + BOOT_S
+            while target.get_state() != Target.State.HALTED:
+                if time.monotonic() > end:
+                    target.halt()
+                    break
+            return bool(target.read_core_register("pc") == address)
+        finally:
+            target.remove_breakpoint(address)
+            target.flush()
+
+    def read_clocked(self, address: int, size: int, gate: Gate | None) -> bytes | None:
+        """Return `size` bytes of memory with the clock of their memory on; None if the chip does not answer there."""
+        with self._clocked(gate):
+            try:
+                return self.read(address, size)
+            except TransferFaultError:
+                return None
+
+    def write_clocked(self, address: int, data: bytes, gate: Gate | None) -> bool:
+        """Write memory while the chip runs, with the clock of the memory on; False if the chip does not answer there.
+
+        A word or a half-word on its boundary is one access, as registers of peripherals need it.
+        """
+        with self._clocked(gate):
+            try:
+                if len(data) in ACCESS_BITS and address % len(data) == 0:
+                    self._target.write_memory(address, int.from_bytes(data, "little"), ACCESS_BITS[len(data)])
+                else:
+                    self._target.write_memory_block8(address, list(data))
+                self._target.flush()
+            except TransferFaultError:
+                return False
+        return True
+
+    def halt(self) -> None:
+        """Halt the core; nothing if it is halted."""
+        self._target.halt()
+
+    def resume(self) -> None:
+        """Let the halted core run."""
+        self._target.resume()
+
+    def is_halted(self) -> bool:
+        """Return whether the core is halted by the debugger."""
+        return bool(self._target.get_state() == Target.State.HALTED)
+
+    @contextlib.contextmanager
+    def _clocked(self, gate: Gate | None) -> Iterator[None]:
+        """Switch on the clock of a memory meanwhile: (address, bits) of its register; None: it has none."""
+        if gate is None:
+            yield
+            return
+        register, bits = gate
+        before = self.word(register)
+        if before & bits != bits:
+            self._target.write32(register, before | bits)
+        try:
+            yield
+        finally:
+            if before & bits != bits:
+                self._target.write32(register, before)
+
+    def watch_calls(self, functions: Sequence[int], counter: int | None) -> None:
+        """Stop the core at every call of these functions from now on (`CallStops`)."""
+        self._stops = CallStops(PyocdCore(self._target), functions, counter)
+
+    def calls(self, most: int, wait_s: float) -> list[tuple[int, int, int]]:
+        """Return the next calls of the watched functions (`CallStops.collect`)."""
+        return self._stops.collect(most, wait_s) if self._stops is not None else []
+
+    def next_return(self, wait_s: float) -> Call | None:
+        """Let the core run to the next return of a watched function (`CallStops.stop_at_return`)."""
+        return self._stops.stop_at_return(wait_s) if self._stops is not None else None
+
+    def watch_no_calls(self) -> None:
+        """End `watch_calls`."""
+        stops, self._stops = self._stops, None
+        if stops is not None:
+            stops.end()
 
     def sample(self, times: int, apart_s: float, stack_bytes: int) -> list[Sample]:
         """Sample the core `times` times, `apart_s` seconds apart, halting it for a moment each time.
 
-        The last sample reads `stack_bytes` bytes from the stack pointer on, up to the end of the memory.
+        A core that was halted stays so. The last sample reads `stack_bytes` bytes from the stack pointer on, up to the
+        end of the memory.
         """
-        samples = []
+        samples, halted = [], self.is_halted()
         for number in range(times):
             if number:
                 time.sleep(apart_s)
             status = int(self._target.read32(DHCSR))
             self._target.halt()
-            values = self._target.read_core_registers_raw([*REGISTERS, "xpsr"])
-            registers, exception = tuple(int(value) for value in values[:-1]), int(values[-1]) & 0x1FF
-            stack = self._stack(registers[13], stack_bytes) if number + 1 == times else b""
-            self._target.resume()
-            samples.append(Sample(registers, exception, bool(status & S_SLEEP), bool(status & S_LOCKUP), stack))
+            *values, xpsr, psp = map(int, self._target.read_core_registers_raw([*REGISTERS, "xpsr", "psp"]))
+            stack = self._stack(values[13], stack_bytes) if number + 1 == times else b""
+            if not halted:
+                self._target.resume()
+            asleep, lockup = bool(status & S_SLEEP), bool(status & S_LOCKUP)
+            samples.append(Sample(tuple(values), xpsr & 0x1FF, asleep, lockup, stack, xpsr, psp))
         return samples
 
     def _stack(self, start: int, size: int) -> bytes:
@@ -219,9 +372,10 @@ def _end(session: Session) -> None:
 
 
 def _the_probe(unique_id: str) -> DebugProbe:
-    """Return the probe with exactly this id; pyOCD itself would also accept a part of an id."""
-    like = DebugProbeAggregator.get_all_connected_probes(unique_id=unique_id)
-    exact = [probe for probe in like if probe.unique_id.lower() == unique_id.lower()]
+    """Return the probe with exactly this id, or at this USB place; pyOCD itself would also accept a part of an id."""
+    wanted = pyocd_id(unique_id)
+    like = DebugProbeAggregator.get_all_connected_probes(unique_id=wanted) if wanted else []
+    exact = [probe for probe in like if probe.unique_id.lower() == wanted.lower()]
     if len(exact) == 1:
         return exact[0]
     if len(exact) > 1:
@@ -232,6 +386,19 @@ def _the_probe(unique_id: str) -> DebugProbe:
         names = " and of ".join(sorted(probe.unique_id for probe in like))
         raise Blocked(
             "connect", f"{unique_id} is only a part of {names}: write the probe's full serial number into rig.toml."
+        )
+    if unique_id.startswith(PREFIX):
+        raise Blocked(
+            "connect",
+            f"no probe without a serial number is plugged in at {unique_id}: plug it in there, or correct `probe` in "
+            "rig.toml (`hil devices` lists the probes).",
+        )
+    if MADE_UP.fullmatch(unique_id):
+        raise Blocked(
+            "connect",
+            f"the probe {unique_id} is not attached: pyOCD makes up such an id for a probe without a serial number, "
+            "and it changes when the probe is plugged in: write its USB place into rig.toml, as `hil devices` lists "
+            f"it ({PREFIX}1-2).",
         )
     raise Blocked(
         "connect", f"the probe {unique_id} is not attached: plug it in, or correct its serial number in rig.toml."

@@ -56,10 +56,16 @@ def close_and_discard(port: SerialPort) -> None:
     port.close()
 
 
-def emptied(port: SerialPort, endpoints: Endpoints, within_s: float = BACK_WITHIN_S) -> SerialPort:
-    """Return the open port with empty buffers; if its device was gone, `come_back` with a new one."""
+def emptied(port: SerialPort, endpoints: Endpoints, within_s: float = BACK_WITHIN_S, keep: bool = False) -> SerialPort:
+    """Return the open port with empty buffers; if its device was gone, `come_back` with a new one.
+
+    With `keep`, what has come stays in the buffer.
+    """
     try:
-        port.reset_input_buffer()
+        if keep:
+            _ = port.in_waiting
+        else:
+            port.reset_input_buffer()
         return port
     except PORT_ERRORS:
         with contextlib.suppress(OSError):

@@ -10,8 +10,10 @@ from hil.endpoints import Endpoints
 from hil.images import Image
 from hil.targets import flash_cycles
 from hil.targets.boot_loader import Tell
-from hil.targets.flash_route import FlashRoute, route_of
-from hil.targets.probe import Probe
+from hil.targets.by_command import ByCommand
+from hil.targets.coverage import CoverageReader
+from hil.targets.flash_route import ROUTES, Flashing, FlashRoute, probe_of, route_of
+from hil.targets.probe import Probe, RamFill
 from hil.targets.probe_process import ProbeProcess
 from hil.targets.serial_port import SerialPort, close_and_discard, emptied, open_serial, path_of
 
@@ -22,6 +24,8 @@ class Target:
 
     Attributes:
         cycles: how often this computer has programmed the board's flash; None for a stand-in and before `flash`.
+        filled: whether RAM was filled before the program began (`flash`).
+        coverage: says which code was executed since `flash`; None if the board cannot.
     """
 
     board: Board
@@ -29,36 +33,52 @@ class Target:
     port: SerialPort
     route: FlashRoute
     cycles: int | None = None
+    filled: bool = False
+    coverage: CoverageReader | None = None
 
     @property
     def probe(self) -> Probe | None:
         """The open probe, None if the board has none."""
-        return self.route if isinstance(self.route, Probe) else None
+        return probe_of(self.route)
 
-    def flash(self, image: Image, always: bool = False) -> bool:
+    def flash(self, image: Image, always: bool = False, fill: RamFill | None = None) -> bool:
         """Program the image unless the board holds it (`always`: even then), and start it; return whether it did.
+
+        Through a probe, `fill` is written into RAM before the program begins.
 
         Raises Blocked if the route failed, it is another chip or board, or the serial port did not come back.
         """
-        programmed = self.route.program(image, always)
-        if self.endpoints.reality == "hardware":
-            identity = flash_cycles.identity_of(self.endpoints)
-            with contextlib.suppress(OSError):  # a folder that cannot be written is no reason to stop a trial
-                self.cycles = flash_cycles.count(identity) if programmed else flash_cycles.cycles(identity)
+        with ROUTES.running(self.route.name):
+            programmed = self.route.program(image, always)
+        self.cycles = flash_cycles_of(self.endpoints, programmed)
         self.port = emptied(self.port, self.endpoints)
-        self.start()
+        if self.coverage is not None:
+            self.coverage.begin()  # without what programmed the flash, and what ran before
+        self.start(fill)
         return programmed
 
-    def start(self) -> None:
-        """Start the image in the flash. Without a probe it runs already."""
+    def start(self, fill: RamFill | None = None) -> None:
+        """Start the image in the flash. Without a probe and a command that resets the board, it runs already."""
+        if isinstance(self.route, ByCommand) and self.route.reset():
+            return
         if self.probe is not None:
-            self.probe.start()
+            self.filled = self.probe.start(fill)
 
     def close(self) -> None:
         """Close the port and the probe; the board keeps running."""
         close_and_discard(self.port)
         if self.probe is not None:
             self.probe.close()
+
+
+def flash_cycles_of(endpoints: Endpoints, programmed: bool) -> int | None:
+    """Count a programming of a board's flash and return how many there were; None for a stand-in, or if unknown."""
+    if endpoints.reality != "hardware":
+        return None
+    identity = flash_cycles.identity_of(endpoints)
+    with contextlib.suppress(OSError):  # a folder that cannot be written is no reason to stop a trial
+        return flash_cycles.count(identity) if programmed else flash_cycles.cycles(identity)
+    return None
 
 
 def open_target(
@@ -74,7 +94,9 @@ def open_target(
     """
     port = open_serial(path_of(endpoints), board.baud)
     try:
-        return Target(board, endpoints, port, route_of(board, endpoints, port, process, tell))
+        coverage = CoverageReader(endpoints.coverage) if endpoints.coverage is not None else None
+        route = route_of(Flashing(board, endpoints, lambda: port, process, tell))
+        return Target(board, endpoints, port, route, coverage=coverage)
     except BaseException:
         port.close()
         raise

@@ -10,12 +10,14 @@ import os
 import shutil
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 from hil.boards import Board
 from hil.errors import Blocked
 from hil.images import Image
 from hil.targets import uf2_drives
+from hil.targets.flash_route import by_boot_loader
 from hil.targets.uf2_drives import Drive
 from hil.targets.uf2_file import uf2_of
 
@@ -122,3 +124,6 @@ def _picotool(image: Image) -> None:
         raise Blocked(
             "flash", f"picotool could not load {image.path.name} ({text}): run `picotool info` to see what it lacks."
         ) from error
+
+
+route = partial(by_boot_loader, Uf2)  # the flash route `uf2`

@@ -17,17 +17,19 @@ from typing import Any
 
 import pytest
 
-import hil.session.run_trial
-import hil.trial.energy
-import hil.trial.lockstep
-from hil.trial.second_sources.checks import Checks, Timed
-from hil.trial.second_sources.memory import MemoryCheck
+import hil.training.session.run_trial
+import hil.training.trial.energy
+import hil.training.trial.lockstep
+from hil.training.trial.second_sources.checks import Checks, Timed
+from hil.training.trial.second_sources.memory import MemoryCheck
+from hil.training.trial.second_sources.unclaimed import UnclaimedRam
 
 CHECKS = (
     (Checks, ("__init__", "step", "first_step", "bookings", "run", "stretches", "sleep", "readings")),
     (MemoryCheck, ("after_step", "stack_before", "compare")),
-    (hil.trial.lockstep, ("check_alone",)),
-    (hil.trial.energy, ("check_sleep",)),
+    (UnclaimedRam, ("fill", "begin", "compare")),
+    (hil.training.trial.lockstep, ("check_alone", "check_layers")),
+    (hil.training.trial.energy, ("check_sleep",)),
 )
 KEY = "cost_of_checks"
 
@@ -105,7 +107,7 @@ class Cost:
             for name in names:
                 patch.setattr(place, name, self.check(getattr(place, name)))
         patch.setattr(Timed, "__call__", self.around(Timed.__call__))
-        patch.setattr(hil.session.run_trial, "run_trial", self.trial(hil.session.run_trial.run_trial))
+        patch.setattr(hil.training.session.run_trial, "run_trial", self.trial(hil.training.session.run_trial.run_trial))
 
 
 class CostOfChecks:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from hil.graph.file import places_in_file
 from hil.images import image_of
-from hil.networks import build
+from hil.training.graph.file import places_in_file
+from hil.training.networks import build
 
 BYTES_OF_NETWORK = 110_000  # about where the samples of the first step begin on the line
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from hil.boards import load
-from hil.campaign.checkpoints import tensor_digests
 from hil.commands.main import main
-from hil.data import batches
 from hil.images import image_of
-from hil.reference.methods import reference_of
+from hil.step_digest import step_digest
+from hil.training.campaign.checkpoints import tensor_digests
+from hil.training.data import batches
+from hil.training.reference.methods import reference_of
+from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
-from hil.trial.outcome import step_digest
-from hil.trial.prepare import prepare
 
 SLOTS = {  # where they begin, and the erase or programming in the middle of the tensors of the second checkpoint
     "stm32h7b3": (0x0818_0000, 90), "stm32f746": (0x0808_0000, 345), "nrf52840": (0x000C_0000, 345), "rp2040": (0x1018_0000, 9),
@@ -42,7 +42,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("hil.rig.locks.FOLDER", tmp_path / "locks")
-    monkeypatch.setattr("hil.trial.device.STEP_DEADLINE_S", 20.0)
+    monkeypatch.setattr("hil.training.trial.device.STEP_DEADLINE_S", 20.0)
     running: list[subprocess.Popen[str]] = []
 
     def start(*inject: str, board: str = "stm32h7b3") -> dict[str, Any]:

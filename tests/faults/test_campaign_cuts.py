@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from hil.data import batches
-from hil.reference.methods import reference_of
+from hil.step_digest import step_digest
+from hil.training.data import batches
+from hil.training.reference.methods import reference_of
+from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
-from hil.trial.outcome import step_digest
-from hil.trial.prepare import prepare
 
 STEPS, BATCH = 30, 4
 DEADLINE_S = 240.0

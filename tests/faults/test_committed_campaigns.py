@@ -6,6 +6,9 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+from defects import drawn_record
+from defects.kinds import KINDS as KINDS_OF_CHANGES
 from defects.rows import ROWS
 
 from hil.record.soak import read_soak
@@ -14,6 +17,7 @@ from tests.faults.campaign.judge import WRONG
 from tests.faults.campaign.kinds import KINDS
 from tests.faults.campaign.record import read
 
+LEAST = {"stm32h7b3": 100, "rp2040": 30}  # rows of a draw that are not equivalent, at least
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "campaigns"
 
 
@@ -24,6 +28,43 @@ def test_every_seeded_defect_was_caught_and_nearly_all_were_named() -> None:
     assert [row["name"] for row in rows] == [row.name for row in ROWS]
     assert all(row["caught"] for row in rows)
     assert sum(row["named"] for row in rows) >= 0.95 * len(rows)
+
+
+def drawn() -> list[drawn_record.Campaign]:
+    entries = json.loads((FOLDER / "mutations.json").read_text(encoding="utf-8")).get("drawn", [])
+    return [drawn_record.Campaign.from_json(entry) for entry in entries]
+
+
+def row_of(campaign: drawn_record.Campaign) -> str:
+    """Return the row of a draw in the table of the document."""
+    quick = sum(row.caught and row.tier == "quick" for row in campaign.rows)
+    cells = (
+        campaign.seed, campaign.board, campaign.commit[:7], len(campaign.rows), campaign.counts["equivalent"], quick,
+        f"{100 * campaign.share:.1f} %",
+    )  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def test_the_document_lists_the_held_out_draws_of_the_record_and_no_others() -> None:
+    page = (FOLDER.parents[1] / "docs" / "defects.md").read_text(encoding="utf-8")
+    table = page.split("### The held-out draw")[1].split("## Changes that are not rows")[0]
+    listed = [line for line in table.splitlines() if re.match(r"\| \d", line)]
+    assert listed == [row_of(campaign) for campaign in drawn()]
+
+
+@pytest.mark.parametrize("campaign", drawn(), ids=lambda campaign: f"{campaign.board}-{campaign.seed}")
+def test_a_draw_is_whole_and_every_survivor_is_argued_or_in_the_document(campaign: drawn_record.Campaign) -> None:
+    counts, of = campaign.counts, len(campaign.rows)
+    assert re.fullmatch("[0-9a-f]{40}", campaign.commit)
+    assert of - counts["equivalent"] >= LEAST[campaign.board]
+    assert counts["blocked"] == 0 and campaign.disproved == []
+    assert campaign.share >= drawn_record.LEAST_CAUGHT
+    assert {row.kind for row in campaign.rows} == set(KINDS_OF_CHANGES)
+    assert {row.family for row in campaign.rows} == set(campaign.families)
+    assert len(campaign.controls) >= 2 and not any(control.failed for control in campaign.controls)
+    page = (FOLDER.parents[1] / "docs" / "defects.md").read_text(encoding="utf-8")
+    for row in campaign.rows:
+        assert row.caught or row.name in campaign.arguments or f"`{row.place}`" in page
 
 
 def test_an_hour_of_soak_was_flat_and_no_trial_ended_wrongly() -> None:

@@ -74,7 +74,7 @@ def test_not_recorded(hil_board, hil_trial, monkeypatch, error):
     def refused(outcome):
         raise error
 
-    monkeypatch.setattr("hil.session.run_trial.steps_table", refused)
+    monkeypatch.setattr("hil.training.session.run_trial.steps_table", refused)
     hil_trial(TrialSpec(hil_board, "cls1", steps=1, evaluate=0))
 """
 
@@ -99,7 +99,7 @@ def pytest_run(tmp_path: Path, reports: Path, tests: str = TESTS) -> subprocess.
 
 def assert_found_at_once(done: subprocess.CompletedProcess[str], reports: Path, why: str) -> None:
     assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout
-    assert f"--report-dir={reports}: no run can be recorded there" in done.stdout and why in done.stdout
+    assert f"--report-dir={reports.name}: no run can be recorded there" in done.stdout and why in done.stdout
     assert "Traceback" not in done.stdout and "INTERNALERROR" not in done.stdout and "collected" not in done.stdout
 
 

@@ -20,8 +20,8 @@ from hil.rig_toml import Bench, BenchBoard, PowerEntry
 from hil.standins import StandIn
 from hil.targets import open_target
 from hil.targets.connect_options import COMMON
-from hil.trial import TrialSpec, Watch, lockstep, run_trial
-from hil.trial.recording import trial_record
+from hil.training.trial import TrialSpec, Watch, lockstep, run_trial
+from hil.training.trial.recording import trial_record
 
 IN_THE_FIRST_STEPS = {"rp2040": 60_000_000, "stm32h7b3": 40_000_000}  # instructions
 Serve = Callable[..., dict[str, Any]]
@@ -58,7 +58,7 @@ def named(said: dict[str, Any], volts: float | None) -> BenchBoard:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("hil.trial.device.STEP_DEADLINE_S", 6.0)
+    monkeypatch.setattr("hil.training.trial.device.STEP_DEADLINE_S", 6.0)
     monkeypatch.setattr("hil.rig.locks.FOLDER", tmp_path / "locks")
 
 

@@ -21,14 +21,14 @@ from golden.numpy_side import NumpyTrainer
 from golden.train import Trainer, hexed
 
 import hil
-from hil.data import load
 from hil.errors import RigError
-from hil.methods import GraphMethod, Method, graph_method
-from hil.methods.graph_settings import GraphSettings
-from hil.methods.settings import configure_fields, sent
-from hil.networks import NETWORKS, build
-from hil.reference.formats.tflite8.loss import cross_entropy, summed
-from hil.reference.methods import reference_of
+from hil.training.data import load
+from hil.training.methods import GraphMethod, Method, graph_method
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.settings import configure_fields, sent
+from hil.training.networks import NETWORKS, build
+from hil.training.reference.formats.tflite8.loss import cross_entropy, summed
+from hil.training.reference.methods import reference_of
 
 NETWORK, STEPS, EVALUATED = "lenet5-tflite", 3, range(2)
 EXPONENT = 2  # bytes at the end of a stage

@@ -21,14 +21,14 @@ from golden.rows import DATA
 from golden.train import hexed
 
 import hil
-from hil.data import load
 from hil.errors import RigError
-from hil.graph.chain import chain
-from hil.graph.file import NetworkFileError, decode, encode
-from hil.graph.graph import Format, Graph, Node, Op, Parameters, Shape
-from hil.methods import Method, find_method
-from hil.methods.elasticzo_settings import Settings
-from hil.networks.lenet5 import xavier
+from hil.training.data import load
+from hil.training.graph.chain import chain
+from hil.training.graph.file import NetworkFileError, decode, encode
+from hil.training.graph.graph import Format, Graph, Node, Op, Parameters, Shape
+from hil.training.methods import Method, find_method
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.networks.lenet5 import xavier
 
 FORMAT = Format["FIXED16"]
 CASES: dict[str, tuple[str, dict[str, Any]]] = {  # variant and settings

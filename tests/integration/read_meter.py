@@ -1,6 +1,6 @@
-"""Read a window with the Northwind PM10 of a tree, from a virtual one behind a socket; print what was read, as JSON.
+"""Read a window with the Northwind PM10, from a virtual one behind a socket; print what was read, as JSON.
 
-`hil` is that of the tree, `unmarked_scene` that of tests/unit/meters.
+The driver is that of tests/integration/northwind, a folder of plugins; `unmarked_scene` that of tests/unit/meters.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from unmarked_scene import PS, VOLT, Scene, net_energy, once
 
 import hil
 from hil.energy.data_sheet import load_data_sheet
+from hil.energy.meter_kind import METERS
 from hil.errors import Blocked
 from hil.meters.meter import InvalidWindow
-from hil.meters.open import MODELS, open_meter
+from hil.meters.open import open_meter
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.polled_scpi import Waits
 from hil.standins.virtual.meter.scpi import number
@@ -138,7 +139,7 @@ def main() -> None:
     slow.slowest_s = 2.5  # a host that comes after the memory has overflowed
     said = {
         "from": hil.__file__,
-        "listed": KEY in MODELS,
+        "listed": KEY in METERS,
         "window": window(made()),
         "overload": refusal(made(RANGES_A[0])),
         "lost": refusal(slow),

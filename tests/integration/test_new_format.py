@@ -28,12 +28,12 @@ ROOMS = ("docs", "firmware", "hil")
 FOUR = (
     Path("docs/arithmetic-fixed16.md"),
     Path("firmware/formats/fixed16.c"),
-    Path("hil/formats/fixed16.py"),
-    Path("hil/reference/formats/fixed16.py"),
+    Path("hil/training/formats/fixed16.py"),
+    Path("hil/training/reference/formats/fixed16.py"),
 )
-TABLE = Path("hil/graph/chains.toml")
+TABLE = Path("hil/training/graph/chains.toml")
 LINES = {  # registry: the new line, and the line that it stands behind
-    Path("hil/graph/graph.py"): ("    FIXED16 = 6", "    BFP8 = 2"),
+    Path("hil/training/graph/graph.py"): ("    FIXED16 = 6", "    BFP8 = 2"),
     Path("firmware/trainer/registry.c"): (f"{'    FORMAT(fixed16)':<119}\\", f"{'    FORMAT(tflite8)':<119}\\"),
 }
 BAD_SETTING, LOSS = 13, 10  # FAILURE_BAD_SETTING of firmware/graph/failure.h; the place of `loss` in `configure`

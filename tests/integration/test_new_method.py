@@ -29,15 +29,15 @@ ROOMS = ("docs", "firmware", "hil")
 FOUR = (
     Path("docs/arithmetic-spsa.md"),
     Path("firmware/methods/spsa.c"),
-    Path("hil/methods/spsa.py"),
-    Path("hil/reference/methods/spsa.py"),
+    Path("hil/training/methods/spsa.py"),
+    Path("hil/training/reference/methods/spsa.py"),
 )
-SETTINGS = Path("hil/methods/methods.toml")
+SETTINGS = Path("hil/training/methods/methods.toml")
 LINES = {  # registry: the new line, and the line that it stands before
-    Path("hil/methods/__init__.py"): ('    "spsa:Spsa",', ")"),
+    Path("hil/training/methods/__init__.py"): ('    "spsa": "spsa:Spsa",', "}"),
     Path("firmware/trainer/registry.c"): (f"{'    METHOD(spsa)':<119}\\", "    /* the next method */"),
 }
-GENERATE = ("-m", "hil.methods.generate")
+GENERATE = ("-m", "hil.training.methods.generate")
 GENERATED = {Path("firmware/methods/settings.c"), Path("firmware/methods/settings.h")}
 BAD_SETTING = 13  # FAILURE_BAD_SETTING of firmware/graph/failure.h
 FIELDS = {"perturb": 8, "wise": 9, "difference": 10, "direction": 11, "gns": 12, "queries": 15}  # of `configure`

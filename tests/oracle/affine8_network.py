@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import xxhash
 
-from hil.graph.graph import Format, Graph, Node, Op, Shape
+from hil.training.graph.graph import Format, Graph, Node, Op, Shape
 from tests.oracle.affine8_numbers import float_of, params
 from tests.oracle.float32 import ZERO, Floats
 from tests.oracle.numbers import F32

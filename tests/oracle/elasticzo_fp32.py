@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import xxhash
 
-from hil.graph.graph import Graph
+from hil.training.graph.graph import Graph
 from tests.oracle import float32
 from tests.oracle.float32 import ZERO, Floats, clamp
 from tests.oracle.numbers import F32, MASK32, mix32, start

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hil.graph.graph import POOLS, Graph, Node, Op
+from hil.training.graph.graph import POOLS, Graph, Node, Op
 from tests.oracle.numbers import F32, exp32, log32
 
 Floats = list[np.float32]

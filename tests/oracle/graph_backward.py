@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from hil.graph.graph import Graph, MeanFactor, Node, Op
-from hil.methods.graph_settings import GraphSettings
+from hil.training.graph.graph import Graph, MeanFactor, Node, Op
+from hil.training.methods.graph_settings import GraphSettings
 from tests.oracle.graph_layers import Own, Values, clamp, gradient, loss, run, taps, windows
 from tests.oracle.graph_method import moved
 from tests.oracle.layers import accumulated

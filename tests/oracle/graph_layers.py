@@ -12,7 +12,7 @@ from math import floor
 
 import numpy as np
 
-from hil.graph.graph import AddFactors, Graph, MeanFactor, Node, Op
+from hil.training.graph.graph import AddFactors, Graph, MeanFactor, Node, Op
 from tests.oracle.numbers import F32, exp32, log32
 
 Values = list[int]  # of one tensor of one sample, HWC

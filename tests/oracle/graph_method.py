@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from hil.graph.graph import Graph, Op
-from hil.methods.graph_settings import GraphSettings
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
 from tests.oracle.graph_layers import Own, Values, clamp, gradient, half_away, loss, run
 from tests.oracle.layers import accumulated
 from tests.oracle.numbers import F32, Tensor, bits, round_shift, start, xorshift32

@@ -7,8 +7,8 @@ from itertools import accumulate
 
 import numpy as np
 
-from hil.graph.graph import Graph
-from hil.methods.elasticzo_settings import Settings
+from hil.training.graph.graph import Graph
+from hil.training.methods.elasticzo_settings import Settings
 from tests.oracle.layers import Group, accumulated, forward, input_error, weight_gradient
 from tests.oracle.loss import integer_losses, logits_error, sample_loss
 from tests.oracle.numbers import F32, Tensor, bits, clip127, perturbation, psto_shift

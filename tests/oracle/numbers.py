@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.methods.elasticzo_settings import Settings
-from hil.methods.graph_settings import GraphSettings
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.graph_settings import GraphSettings
 
 F32 = np.float32
 MASK32 = 0xFFFFFFFF

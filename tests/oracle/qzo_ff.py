@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from hil.graph.graph import Graph
+from hil.training.graph.graph import Graph
 from tests.oracle import w16a8
 from tests.oracle.numbers import F32
 from tests.oracle.qzo_directions import direction, mask

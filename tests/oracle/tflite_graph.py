@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hil.graph.graph import Graph, MeanFactor, Node, Op
-from hil.reference.formats.tflite8.rescale import Quantization
+from hil.training.graph.graph import Graph, MeanFactor, Node, Op
+from hil.training.reference.formats.tflite8.rescale import Quantization
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window
 

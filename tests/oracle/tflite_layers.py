@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.graph.graph import AddFactors
-from hil.reference.formats.tflite8.rescale import Quantization, requantize, rescale
+from hil.training.graph.graph import AddFactors
+from hil.training.reference.formats.tflite8.rescale import Quantization, requantize, rescale
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.graph.graph import POOLS, Graph, Node, Op
+from hil.training.graph.graph import POOLS, Graph, Node, Op
 from tests.oracle.float32 import sizes, windows
 from tests.oracle.numbers import F32, exp32, log32
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from hil.graph.graph import Graph, Op
-from hil.methods.graph_settings import GraphSettings
-from hil.reference.methods.back_propagation import BackPropagation
-from hil.reference.methods.deepzero import DeepZero
-from hil.reference.methods.trained_graph import TrainedGraph
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.methods.back_propagation import BackPropagation
+from hil.training.reference.methods.deepzero import DeepZero
+from hil.training.reference.methods.trained_graph import TrainedGraph
 
 
 def work_of(learner: TrainedGraph, step: int, samples: int) -> Work:

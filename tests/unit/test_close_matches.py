@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.errors import close_matches
-from hil.networks import NETWORKS
+from hil.training.networks import NETWORKS
 
 
 @pytest.mark.parametrize(

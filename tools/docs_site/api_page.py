@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
+from hil.clients import PYTEST, registered
 from tools.docs_site.markdown import cell, page, table
 
 PAGE = "reference/python.md"
@@ -71,9 +72,7 @@ def _directive(name: str, members: list[str] | None) -> str:
 
 
 def _fixtures(text: str) -> Iterator[str]:
-    module = importlib.import_module("hil.plugin")
+    plugins = ("hil.plugin", "hil.session.fixtures", *(client.value.__name__ for client in registered(PYTEST)))
     for name, said in named(text):
-        if hasattr(module, name):
-            yield _directive(f"hil.plugin.{name}", None)
-        else:
-            yield f"`{name}`: {cell(said)}."
+        plugin = next((each for each in plugins if hasattr(importlib.import_module(each), name)), None)
+        yield f"`{name}`: {cell(said)}." if plugin is None else _directive(f"{plugin}.{name}", None)

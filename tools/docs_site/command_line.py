@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from hil.commands.main import COMMANDS, PARSED_HERE, main
+from hil.commands.main import PARSED_HERE, commands, main
 from hil.session.options import add_options
 from tools.docs_site.markdown import cell, code, page, table
 
@@ -62,7 +62,7 @@ def _subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
 
 def parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Yield every command with its parser, those of commands with actions as `network import`."""
-    for command in COMMANDS:
+    for command in commands():
         parser = parser_of(command)
         actions = _subparsers(parser)
         if not actions:
@@ -73,13 +73,13 @@ def parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
 
 def text() -> str:
     """Return the page."""
-    parts = [INTRODUCTION, *(part for command in COMMANDS for part in _command(command, parser_of(command)))]
+    parts = [INTRODUCTION, *(part for command in commands() for part in _command(command, parser_of(command)))]
     return page(*parts, *_pytest_options())
 
 
 def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
     yield f"## hil {name}"
-    description = parser.description or COMMANDS[name]
+    description = parser.description or commands()[name]
     yield cell(description if description.endswith(".") else f"{description}.")
     actions = _subparsers(parser)
     if not actions:

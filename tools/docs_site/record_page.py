@@ -13,9 +13,9 @@ PAGE = "reference/record.md"
 INTRODUCTION = f"""\
 # Record of a run
 
-The fields of `results.json` and `trial.json`, schema {SCHEMA}. Both are described by JSON Schemas that are part of the
-package (`hil.record.schema`); this page is made from them. [The report](../report.md) shows the record to people, and
-[the list of files](../project/reports.md#files-of-a-run) says what else a run writes.
+The fields of `results.json`, `trial.json` and `device_test.json`, schema {SCHEMA}. They are described by JSON Schemas
+that are part of the package (`hil.record.schema`); this page is made from them. [The report](../report.md) shows the
+record to people, and [the list of files](../project/reports.md#files-of-a-run) says what else a run writes.
 [The public API](../public-api.md#files) says what a version promises.
 
 A value that is unknown is null. An object may have fields that this page does not name.
@@ -37,6 +37,8 @@ def text() -> str:
         cell(trial["description"]),
         "It has the fields of [TrialRecord](#trialrecord), and:",
         fields(only_there, definitions),
+        "## device_test.json",
+        "It has the fields of [DeviceTest](#devicetest).",
         *(part for name in ordered(definitions) for part in _part(name, definitions)),
     )
 
@@ -48,7 +50,7 @@ def _entry(results: dict[str, Any]) -> dict[str, Any]:
 
 def ordered(definitions: dict[str, Any]) -> list[str]:
     """Return the names of the parts: those of a run first, then the others by name."""
-    first = ("RunFacts", "RunTotals", "Totals", "AskedTest", "TrialRecord")
+    first = ("RunFacts", "RunTotals", "Totals", "AskedTest", "TrialRecord", "DeviceTest")
     return [*first, *sorted(definitions.keys() - set(first))]
 
 

@@ -1,16 +1,17 @@
-"""The reference of the settings of the training methods, from hil/methods/methods.toml."""
+"""The reference of the settings of the training methods, from hil/training/methods/methods.toml."""
 
 from __future__ import annotations
 
-from hil.methods.settings import COMMON, Setting, described, loops_of, only, setting_tables
+from hil.training.methods.settings import COMMON, Setting, described, loops_of, only, setting_tables
 from tools.docs_site.markdown import cell, code, page, table
 
 PAGE = "reference/settings.md"
 INTRODUCTION = """\
 # Settings of methods
 
-What `settings` of a trial may have, by the table of `hil/methods/methods.toml` that a training loop uses. `hil methods`
-lists the methods with their variants. A setting that is *scheduled* may be changed between two steps by `schedule`.
+What `settings` of a trial may have, by the table of `hil/training/methods/methods.toml` that a training loop uses.
+`hil methods` lists the methods with their variants. A setting that is *scheduled* may be changed between two steps by
+`schedule`.
 """
 
 

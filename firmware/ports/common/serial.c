@@ -9,6 +9,7 @@
 enum {
     RX_SIZE = BOARD_RX_RING, /* a power of two */
     TX_SIZE = 2048,          /* a power of two; holds the longest encoded frame */
+    RX_PORTION = 256,        /* bytes that a receiver without DMA may be ahead of the program */
     RX_MARGIN = 128,         /* what a host may send beyond its count: leading zeros and repeated single requests */
 };
 
@@ -19,6 +20,7 @@ typedef struct {
 } ring_t;
 
 static ring_t rx, tx;
+static volatile bool held_back;            /* the receiver may hold bytes that nothing announces */
 static volatile uint8_t rx_bytes[RX_SIZE]; /* volatile: read with interrupts on, in the order of `head` and `tail` */
 static uint8_t tx_bytes[TX_SIZE];
 
@@ -31,6 +33,11 @@ void serial_received(uint8_t byte) {
         rx_bytes[rx.head % RX_SIZE] = byte;
         rx.head++;
     }
+}
+
+bool serial_wants_more(void) {
+    held_back = used(&rx) >= RX_PORTION;
+    return !held_back;
 }
 
 bool serial_pending(void) {
@@ -59,6 +66,11 @@ size_t port_uart_read(uint8_t *bytes, size_t capacity) {
         bytes[i] = rx_bytes[(rx.tail + i) % RX_SIZE];
     }
     rx.tail += n;
+    if (held_back) {
+        interrupts_mask();
+        uart_poll();
+        interrupts_unmask();
+    }
     return n;
 }
 

@@ -27,6 +27,12 @@ void serial_after_sleep(void);
 /* Store a received byte; a byte that finds the ring full is dropped, and the link's CRC will tell. */
 void serial_received(uint8_t byte);
 
+/* Whether a receiver without DMA may take another byte now. After false the driver leaves what is waiting in the
+   receiver, and keeps it from interrupting: the program asks again with uart_poll() as soon as it has read. An
+   emulator's receiver may be full again as soon as a byte is taken: a handler that emptied it would keep the program
+   from answering. */
+bool serial_wants_more(void);
+
 /* Take the next byte to send; false when none is queued. */
 bool serial_next(uint8_t *byte);
 

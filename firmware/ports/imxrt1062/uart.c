@@ -131,8 +131,18 @@ static void take_ring(void) {
     }
 }
 
+static bool may_receive(void) {
+    static bool silenced;
+    const bool more = serial_wants_more();
+    if (silenced == more) {
+        silenced = !more;
+        LPUART6_CTRL ^= LPUART_CTRL_RIE;
+    }
+    return more;
+}
+
 static void take_fifo(void) {
-    while ((LPUART6_STAT & LPUART_STAT_RDRF) != 0) {
+    while (may_receive() && (LPUART6_STAT & LPUART_STAT_RDRF) != 0) {
         serial_received((uint8_t)LPUART6_DATA);
     }
 }

@@ -122,10 +122,24 @@ static void start_bytes(void) {
     UARTE0_TASKS_STARTRX = 1;
 }
 
+/* A reception that is not taken keeps its byte, and those after it wait. INTENCLR is written each time: an emulator may
+   carry out INTENSET later than a write that followed it. */
+static bool may_receive(void) {
+    static bool silenced;
+    const bool more = serial_wants_more();
+    if (!more) {
+        UARTE0_INTENCLR = UARTE_INT_ENDRX;
+    } else if (silenced) {
+        UARTE0_INTENSET = UARTE_INT_ENDRX;
+    }
+    silenced = !more;
+    return more;
+}
+
 /* Started before the event is taken, so that a byte that comes then has its place; and after it, for one that waited
    meanwhile. */
 static void receive_bytes(void) {
-    while (UARTE0_EVENTS_ENDRX != 0) {
+    while (may_receive() && UARTE0_EVENTS_ENDRX != 0) {
         serial_received(rx_ring[0]);
         UARTE0_TASKS_STARTRX = 1;
         UARTE0_EVENTS_ENDRX = 0;

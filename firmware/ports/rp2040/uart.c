@@ -29,6 +29,7 @@ enum {
 /* The divider in 64ths (4.2.7.1). */
 #define DIVIDER ((CLOCK_HZ * 4u + BOARD_BAUD / 2u) / BOARD_BAUD)
 
+#define INTERRUPTS_OF_UART (UART_INT_RX | UART_INT_RX_TIMEOUT | UART_INT_TX)
 #define INTERRUPTS (NVIC_BIT(UART0_IRQ) | NVIC_BIT(TIMER_IRQ(UART_ALARM)))
 
 /* Aligned to its size, as its addresses wrap (2.5.7, RING_SIZE). No initial values, and not cleared: only what the DMA
@@ -56,7 +57,7 @@ void uart_start(void) {
     UART0_FBRD = DIVIDER % 64u;
     UART0_LCR_H = UART_LCR_8_BITS | UART_LCR_FIFOS; /* after the divider, which it makes take effect */
     UART0_IFLS = UART_IFLS_RX_HALF | UART_IFLS_TX_EIGHTH;
-    UART0_IMSC = UART_INT_RX | UART_INT_RX_TIMEOUT | UART_INT_TX;
+    UART0_IMSC = INTERRUPTS_OF_UART;
     UART0_CR = UART_CR_ENABLE | UART_CR_TX | UART_CR_RX;
     ATOMIC_SET(TIMER_INTE) = 1u << UART_ALARM;
     NVIC_ISER(UART0_IRQ) = INTERRUPTS;
@@ -109,8 +110,19 @@ static void take_ring(void) {
     }
 }
 
+/* With DMA the FIFO is taken at once: it holds 32 bytes, which the core is always faster than. */
+static bool may_receive(void) {
+    static bool silenced;
+    const bool more = by_dma || serial_wants_more();
+    if (silenced == more) {
+        silenced = !more;
+        UART0_IMSC = INTERRUPTS_OF_UART & ~(more ? 0 : UART_INT_RX | UART_INT_RX_TIMEOUT);
+    }
+    return more;
+}
+
 static void take_fifo(void) {
-    while ((UART0_FR & UART_FR_RXFE) == 0) {
+    while (may_receive() && (UART0_FR & UART_FR_RXFE) == 0) {
         serial_received((uint8_t)UART0_DR);
     }
 }

@@ -104,8 +104,18 @@ static void take_ring(void) {
     }
 }
 
+static bool may_receive(void) {
+    static bool silenced;
+    const bool more = serial_wants_more();
+    if (silenced == more) {
+        silenced = !more;
+        modify(&USART1_CR1, USART_CR1_RXNEIE, more ? USART_CR1_RXNEIE : 0);
+    }
+    return more;
+}
+
 static void take_register(void) {
-    while ((USART1_ISR & USART_ISR_RXNE) != 0) {
+    while (may_receive() && (USART1_ISR & USART_ISR_RXNE) != 0) {
         serial_received((uint8_t)USART1_RDR);
     }
 }

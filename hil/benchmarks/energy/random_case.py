@@ -20,7 +20,7 @@ MOST_READINGS = 4000  # in a step, to limit the run time: 100 kS/s would give 30
 SPREADS = (1e-4, 1e-2)  # relative, of the board's energy between windows
 LARGEST_A = (0.005, 0.5)
 LARGEST_SHARE = 0.85  # of a range, so that spread and gain error do not exceed it
-IDLE_READINGS = 40  # as in a trial (hil/trial/energy.py)
+IDLE_READINGS = 40  # as in a trial (hil/training/trial/energy.py)
 MOST_LOST = 5e-4  # share of the readings; a driver discards a window with twice as many
 VOLT = 3.3
 # They choose the range of each sample. Gain and offset of their virtual instruments are given for the smallest range.

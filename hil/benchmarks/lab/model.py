@@ -71,7 +71,7 @@ class Run:
 
 def kinds_of_board() -> list[str]:
     """Return the boards of the catalogue that can be attached."""
-    return [name for name in boards.names() if boards.load(name).stand_in == "virtual"]
+    return [name for name in boards.BOARDS.house_names() if boards.load(name).stand_in == "virtual"]
 
 
 @cache

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import func, select
 
 from hil.benchmarks.lab.records import BENCH
+from hil.child_process import module_command
 from hil.gates import FIGURES
 from hil.history.address import Address
 from hil.history.filters import Filter
@@ -59,7 +59,7 @@ def _listed(address: Address) -> tuple[float, int]:
     url = address.url.render_as_string(hide_password=False)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "rig.toml").write_text(f'[history]\nurl = "{url}"\n', encoding="utf-8")
-        command = [sys.executable, "-m", "hil.commands.main", "history", "--json"]
+        command = module_command("hil.commands.main", "history", "--json")
         began = time.perf_counter()
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         seconds = time.perf_counter() - began

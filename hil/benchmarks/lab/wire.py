@@ -7,7 +7,6 @@ import os
 import queue
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hil.child_process import module_command
 from hil.errors import RigError
 from hil.lab import Coordinator
 from hil.lab.package import Package, load
@@ -103,7 +103,7 @@ def _fill(package: Package, stub: Any, outgoing: queue.SimpleQueue[Any], places:
 @contextlib.contextmanager
 def _coordinator(folder: str) -> Iterator[tuple[int, str]]:
     """Yield the number of the process of a running coordinator, and its address. It prints a line for every call."""
-    command = [sys.executable, "-u", "-m", "labgrid.remote.coordinator", "-l", "127.0.0.1:0"]
+    command = module_command("labgrid.remote.coordinator", "-l", "127.0.0.1:0", unbuffered=True)
     said = Path(folder) / "said"
     with said.open("wb") as output:
         running = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)

@@ -10,6 +10,8 @@ from hil.errors import RigError
 from hil.history.statistics import Difference, difference
 from hil.quantity import Quantity
 from hil.record import TrialRecord, quantities
+from hil.record.device_test import DeviceTest
+from hil.report.compare.devices import Tensors, fields_of, figures_of, name_of, tensors_of
 from hil.report.compare.sides import Side, Taken
 from hil.report.damage import damage_reported
 from hil.report.paper_elasticzo import elasticzo_rows
@@ -18,6 +20,7 @@ from hil.report.paper_pmt import pmt_rows
 from hil.report.paper_row import Row
 
 IDENTITY = ("board", "network", "method", "variant", "data", "batch", "seed")  # trials that are alike are a pair
+TEST = "test"  # of a test of a device, without its board
 SHOWN = (
     "board", "core", "reality", "network", "method", "variant", "data", "batch", "seed", "steps", "slots", "clock_hz",
     "image_sha256", "network_sha256", "data_sha256", "schedule", "verdict",
@@ -76,10 +79,13 @@ class Pair:
     settings: list[Setting]
     figures: list[FigureRow]
     papers: list[PaperRow]
+    tensors: Tensors | None = None
 
     @property
     def main(self) -> list[FigureRow]:
         """The figures of a table, in its order."""
+        if isinstance(self.first.trial, DeviceTest):
+            return self.figures
         by_path = {row.path: row for row in self.figures}
         return [by_path[path] for path in MAIN if path in by_path]
 
@@ -106,6 +112,7 @@ class Comparison:
                     "settings": [asdict(setting) for setting in pair.settings],
                     "figures": [_row_json(row) for row in pair.figures],
                     "papers": [asdict(row) for row in pair.papers],
+                    "tensors": asdict(pair.tensors) if pair.tensors is not None else None,
                 }
                 for pair in self.pairs
             ],
@@ -126,7 +133,7 @@ def compare(first: Side, second: Side) -> Comparison:
     if not found:
         raise RigError(
             f"no trial of {first.name} is like one of {second.name} in {', '.join(_keys(first, second))}: "
-            "give the folder of a trial on each side."
+            "give the folder of a trial on each side, or of a test, or selectors such as board=host board=stm32f746."
         )
     taken = [{id(one) for one in side} for side in zip(*found, strict=True)]
     alone = [
@@ -147,7 +154,7 @@ def _pairs(first: Side, second: Side) -> Iterator[tuple[Taken, Taken]]:
         return
     keys, left = _keys(first, second), list(second.trials)
     for one in first.trials:
-        alike = [other for other in left if all(_same(one, other, key) for key in keys)]
+        alike = [other for other in left if _are_alike(one, other, keys)]
         if not alike:
             continue
         other = min(alike, key=lambda each: each.trial.folder != one.trial.folder)  # of several, that of the same name
@@ -155,14 +162,24 @@ def _pairs(first: Side, second: Side) -> Iterator[tuple[Taken, Taken]]:
         yield one, other
 
 
-def _same(one: Taken, other: Taken, key: str) -> bool:
-    return bool(getattr(one.trial, key) == getattr(other.trial, key))
+def _are_alike(one: Taken, other: Taken, keys: Sequence[str]) -> bool:
+    here, there = _identity(one), _identity(other)
+    return here.keys() == there.keys() and all(here[key] == there[key] for key in here if key in (*keys, TEST))
+
+
+def _identity(one: Taken) -> dict[str, Any]:
+    """Return what makes trials, or tests of devices, alike."""
+    if isinstance(one.trial, DeviceTest):
+        return {"board": one.trial.board, TEST: name_of(one.trial)}
+    return {name: getattr(one.trial, name) for name in IDENTITY}
 
 
 def _pair(first: Taken, second: Taken) -> Pair:
+    papers = [paper_rows(each.trial) if isinstance(each.trial, TrialRecord) else [] for each in (first, second)]
     return Pair(
-        first, second, _settings(first, second), _figures(first.trial, second.trial), _papers(first.trial, second.trial)
-    )
+        first, second, _settings(first, second), _figures(first, second), _papers(*papers),
+        tensors_of(first.folder, second.folder),
+    )  # fmt: skip
 
 
 def _settings(first: Taken, second: Taken) -> list[Setting]:
@@ -176,6 +193,8 @@ def _fields(one: Taken) -> dict[str, Any]:
     """Return what may differ: the fields of the trial, its settings, and the facts of its run."""
     versions: Mapping[str, Any] = one.facts.get("versions", {})
     facts = {"commit": one.facts.get("commit"), **{f"version of {name}": word for name, word in versions.items()}}
+    if isinstance(one.trial, DeviceTest):
+        return fields_of(one.trial) | facts
     return {name: getattr(one.trial, name) for name in SHOWN} | one.trial.settings | facts
 
 
@@ -185,8 +204,11 @@ def _written(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _figures(first: TrialRecord, second: TrialRecord) -> list[FigureRow]:
-    one, other = quantities(first), quantities(second)
+def _figures(first: Taken, second: Taken) -> list[FigureRow]:
+    one, other = (
+        figures_of(each.trial) if isinstance(each.trial, DeviceTest) else quantities(each.trial)
+        for each in (first, second)
+    )
     rows = []
     for path in dict.fromkeys([*one, *other]):
         here, there = one.get(path), other.get(path)
@@ -195,8 +217,8 @@ def _figures(first: TrialRecord, second: TrialRecord) -> list[FigureRow]:
     return rows
 
 
-def _papers(first: TrialRecord, second: TrialRecord) -> list[PaperRow]:
-    sides = [{row.what: row for row in paper_rows(trial)} for trial in (first, second)]
+def _papers(*rows_of_sides: Sequence[Row]) -> list[PaperRow]:
+    sides = [{row.what: row for row in rows} for rows in rows_of_sides]
     found = []
     for what in dict.fromkeys(name for side in sides for name in side):
         rows = [side.get(what) for side in sides]

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from hil.commit import short_commit
 from hil.record import write_atomic
+from hil.record.device_test import DeviceTest
 from hil.report.compare.comparison import Comparison, Pair
 from hil.report.compare.sides import Taken
 from hil.report.compare.texts import figure_cells, title
@@ -60,7 +61,12 @@ def _facts(facts: Mapping[str, Any]) -> str:
 
 
 def _losses(one: Taken) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return steps and losses per sample, those of the board, or in floats of a method that compares integers."""
+    """Return steps and losses per sample, those of the board, or in floats of a method that compares integers.
+
+    None of a test of a device.
+    """
+    if isinstance(one.trial, DeviceTest) or one.steps is None:
+        return None
     steps = drawn_losses(one.trial, one.steps)
     if not has_curve(one.trial, steps):
         return None

@@ -1,4 +1,4 @@
-"""One side of a comparison: a run, a trial, or the trials of one or more runs that selectors name."""
+"""One side of a comparison: a run, a trial or a test of a device, or those of some runs that selectors name."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from hil.errors import RigError, close_matches
 from hil.record import Run, TrialRecord, read_run, read_trial
+from hil.record.device_test import DEVICE_TEST, DeviceTest
+from hil.record.device_tests import read_device_test
 from hil.record.parquet import read_table
 from hil.record.run_reader import NAME
-from hil.record.safe_paths import safe_file
+from hil.record.safe_paths import safe_file, safe_folder
 from hil.record.trial_writer import ENDED
 
 if TYPE_CHECKING:  # imported late: it loads slowly
@@ -26,11 +28,19 @@ WRITE = "write KEY=VALUE,KEY=VALUE, such as board=rp2040,variant=cls1"
 
 @dataclass(frozen=True)
 class Taken:
-    """A trial with its steps and the facts of its run, which are empty if its run is not there."""
+    """A trial, or a test of a device, with the facts of its run, which are empty if its run is not there.
 
-    trial: TrialRecord
-    steps: pd.DataFrame
+    Attributes:
+        trial: its record.
+        steps: of a trial; None of a test of a device.
+        facts: of the run.
+        folder: of a test of a device; None of a trial.
+    """
+
+    trial: TrialRecord | DeviceTest
+    steps: pd.DataFrame | None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -70,11 +80,16 @@ def run_of(text: str) -> Path | None:
     folder = Path(text)
     if not folder.exists():
         return None
-    return folder.resolve().parent if (folder / ENDED).is_file() else folder
+    return folder.resolve().parent if _is_of_one(folder) else folder
+
+
+def _is_of_one(folder: Path) -> bool:
+    """Return whether a folder is that of a trial or of a test of a device."""
+    return (folder / ENDED).is_file() or (folder / DEVICE_TEST).is_file()
 
 
 def _in_folder(folder: Path) -> Side:
-    if not (folder / ENDED).is_file():
+    if not _is_of_one(folder):
         run = read_run(folder)
         return Side(run.facts["id"], _of_run(run))
     whole = folder.resolve()
@@ -88,6 +103,8 @@ def _in_folder(folder: Path) -> Side:
 
 def _alone(folder: Path) -> Taken:
     """Return a trial whose run is not there."""
+    if (folder / DEVICE_TEST).is_file():
+        return Taken(read_device_test(folder.parent, folder.name), None, folder=folder)
     import pandas as pd
 
     table = safe_file(folder, "steps.parquet")
@@ -95,7 +112,8 @@ def _alone(folder: Path) -> Taken:
 
 
 def _of_run(run: Run) -> list[Taken]:
-    return [Taken(trial, steps, run.facts) for trial, steps in zip(run.trials, run.steps, strict=True)]
+    trials = [Taken(trial, steps, run.facts) for trial, steps in zip(run.trials, run.steps, strict=True)]
+    return trials + [Taken(each, None, run.facts, safe_folder(run.folder, each.folder)) for each in run.device_tests]
 
 
 def _selectors(text: str) -> dict[str, str]:
@@ -108,8 +126,13 @@ def _selectors(text: str) -> dict[str, str]:
     return found
 
 
+def settings_of(one: Taken) -> Mapping[str, Any]:
+    """Return the settings of the method of a trial; a test of a device has none."""
+    return one.trial.settings if isinstance(one.trial, TrialRecord) else {}
+
+
 def _check_keys(selectors: Mapping[str, str], found: Sequence[Taken]) -> None:
-    known = [*FIELDS, COMMIT, *dict.fromkeys(name for one in found for name in one.trial.settings)]
+    known = [*FIELDS, COMMIT, *dict.fromkeys(name for one in found for name in settings_of(one))]
     for key in selectors:
         if key not in known:
             raise RigError(f"there is no selector {key!r}: {close_matches(key, known)}")
@@ -118,7 +141,7 @@ def _check_keys(selectors: Mapping[str, str], found: Sequence[Taken]) -> None:
 def _value(one: Taken, key: str) -> str:
     if key == COMMIT:
         return str(one.facts.get("commit") or "")
-    value = getattr(one.trial, key) if key in FIELDS else one.trial.settings.get(key, "")
+    value = getattr(one.trial, key, "") if key in FIELDS else settings_of(one).get(key, "")
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

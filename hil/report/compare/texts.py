@@ -7,7 +7,10 @@ import io
 from collections.abc import Callable, Sequence
 
 from hil.quantity import Provenance, Quantity
+from hil.record.device_test import DeviceTest
+from hil.report.compare import devices
 from hil.report.compare.comparison import Comparison, FigureRow, Pair
+from hil.report.compare.devices import name_of
 from hil.report.escapes import csv_text, latex, markdown
 from hil.report.formats import NO_BREAK, figure, percent
 
@@ -61,7 +64,12 @@ def _signed(text: str) -> str:
 def title(pair: Pair) -> str:
     """Return the title of a pair: what both trials are, or what each is."""
     trials = [one.trial for one in (pair.first, pair.second)]
-    names = [f"{trial.network} by {trial.method} {trial.variant} on {trial.board}" for trial in trials]
+    names = [
+        f"{name_of(trial)} on {trial.board}"
+        if isinstance(trial, DeviceTest)
+        else f"{trial.network} by {trial.method} {trial.variant} on {trial.board}"
+        for trial in trials
+    ]
     return names[0] if names[0] == names[1] else " / ".join(names)
 
 
@@ -72,6 +80,9 @@ def as_markdown(found: Comparison) -> str:
         lines += ["", f"## {markdown(title(pair))}", ""]
         lines += _rows(("setting", "first", "second"), [(s.name, s.first, s.second) for s in pair.settings])
         lines += ["", *_rows(HEADS, [figure_cells(row) for row in pair.main])]
+        if pair.tensors is not None:
+            lines += ["", markdown(pair.tensors.sentence), ""]
+            lines += _rows(devices.HEADS, [row.cells for row in pair.tensors.rows])
         if pair.papers:
             papers = [(row.what, row.paper, row.first, row.second, row.differs) for row in pair.papers]
             lines += ["", *_rows(("figure of a paper", "paper", "first", "second", "what differs"), papers)]
@@ -90,6 +101,8 @@ def as_latex(found: Comparison) -> str:
         lines += [f"% {latex(title(pair))}"]
         lines += _tabular(("setting", "first", "second"), [(s.name, s.first, s.second) for s in pair.settings])
         lines += _tabular(HEADS, [figure_cells(row) for row in pair.main])
+        if pair.tensors is not None:
+            lines += _tabular(devices.HEADS, [row.cells for row in pair.tensors.rows])
         if pair.papers:
             papers = [(row.what, row.paper, row.first, row.second) for row in pair.papers]
             lines += _tabular(("figure of a paper", "paper", "first", "second"), papers)
@@ -118,6 +131,10 @@ def as_csv(found: Comparison) -> str:
             lines.writerow([*ends, "setting", csv_text(setting.name), "", *values])
         for row in pair.figures:
             lines.writerow([*ends, "figure", csv_text(row.path), *_numbers(row)])
+        for tensor in pair.tensors.rows if pair.tensors is not None else ():
+            values = list(empty)
+            values[-1] = csv_text("; ".join(map(" ".join, zip(devices.HEADS[1:], tensor.cells[1:], strict=True))))
+            lines.writerow([*ends, "tensor", csv_text(tensor.tensor), "", *values])
         for paper in pair.papers:
             values = list(empty)
             values[0], values[3] = csv_text(paper.first), csv_text(paper.second)

@@ -28,7 +28,7 @@ class Held(Protocol):
 
     @property
     def place(self) -> str:
-        """Name of its labgrid place; empty without one."""
+        """Its labgrid place, or its id in rig.toml; empty without either."""
 
     @property
     def holder(self) -> str | None:
@@ -44,7 +44,8 @@ class BoardLine:
     """A board.
 
     Attributes:
-        bench, board, place: names; `bench` is empty for a board at a labgrid place, and for a bench without a name.
+        bench, board, place: names; `bench` is empty for a board with an id or a labgrid place, and for a bench without
+            a name.
         named: whether rig.toml names it; of other boards only the history tells.
         holder: who holds it; empty if nobody does, None if it is not known here.
         waiting: who waits for it.
@@ -137,7 +138,7 @@ def of_board(
     benches = fare.benches | ({bench} if seat is not None else set())
     own = tuple(run for run in runs if key.board in run.attached and run.bench in benches)
     if key.place and seat is not None and not seat.holder:
-        own = ()  # who runs a trial at a place has acquired it
+        own = ()  # who runs a trial on a board with an id or a place holds it
     holder, waiting = (None, ()) if seat is None else (seat.holder, seat.waiting)
     return BoardLine(*key, seat is not None, holder, waiting, fare, kept.get(key), own)
 

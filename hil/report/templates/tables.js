@@ -44,7 +44,7 @@
       const chosen = [...form.querySelectorAll("select")].filter(one => one.value);
       const fits = bodies.map((body, at) => words.every(word => texts[at].includes(word)) && chosen.every(one => body.dataset[one.name] === one.value));
       bodies.forEach((body, at) => { body.hidden = !fits[at]; });
-      said.textContent = `${fits.filter(Boolean).length} of ${bodies.length} lines`;
+      said.textContent = `${fits.filter(Boolean).length} of ${bodies.length} ${form.dataset.noun ?? "lines"}`;
     };
     form.addEventListener("input", choose);
     form.addEventListener("reset", () => setTimeout(choose));

@@ -5,6 +5,6 @@ runs as a process of its own (`python -m hil.standins.renode`), reached only thr
 """
 
 from hil.standins.renode.platform import why_not
-from hil.standins.renode.start import boot_again, cure, installed, modelled, other_users_present, program, start_renode
+from hil.standins.renode.start import RENODE, cure, installed, modelled, other_users_present, program, start_renode
 
-__all__ = ["boot_again", "cure", "installed", "modelled", "other_users_present", "program", "start_renode", "why_not"]
+__all__ = ["RENODE", "cure", "installed", "modelled", "other_users_present", "program", "start_renode", "why_not"]

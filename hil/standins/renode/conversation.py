@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 from hil.boards import Board
@@ -12,11 +13,16 @@ from hil.standins.renode.line import Line
 from hil.standins.renode.platform import Platform
 from hil.standins.renode.robot import Robot
 
+Cargo = Sequence[tuple[int, Path]]  # (address, file)
+WORD = 4
+WRITTEN_STEP_S, WRITTEN_STEPS = 0.0001, 200  # of virtual time; within 20 ms every port has started its clocks
 TERMINAL_TRIES = 5  # another program may take a free port before Renode listens on it
 TAKEN = "Unable to create"  # Renode's message about a socket that it cannot open
 
 
-def boot(robot: Robot, board: Board, platform: Platform, image: Image, repl: Path, line: Line) -> None:
+def boot(
+    robot: Robot, board: Board, platform: Platform, image: Image, repl: Path, line: Line, cargo: Cargo = ()
+) -> None:
     """Replace the previous machine by a new one, run its firmware until it waits for its first byte, and let it run on.
 
     Args:
@@ -25,6 +31,7 @@ def boot(robot: Robot, board: Board, platform: Platform, image: Image, repl: Pat
         image: firmware to load.
         repl: file that contains the platform description.
         line: serial line to connect to the board's UART.
+        cargo: what lies beside the image in flash.
 
     Raises:
         Blocked: Renode refused a command, or the firmware is not in memory after loading.
@@ -38,6 +45,7 @@ def boot(robot: Robot, board: Board, platform: Platform, image: Image, repl: Pat
         f'mach create "{board.name}"',
         f"machine LoadPlatformDescription {quoted(repl)}",
         f"sysbus LoadELF {quoted(image.path)}",
+        *(f"sysbus LoadBinary {quoted(file)} 0x{address:08X}" for address, file in cargo),
         f"cpu VectorTableOffset 0x{vectors:08X}",
         *platform.commands,
         *(_write(address, value) for address, value in platform.values),
@@ -46,8 +54,13 @@ def boot(robot: Robot, board: Board, platform: Platform, image: Image, repl: Pat
     line.connect(_terminal(robot))
     robot.execute(f"connector Connect sysbus.{platform.uart} term")
     _check_loaded(robot, image, vectors)
+    for address, file in cargo:
+        with file.open("rb") as data:
+            _check_word(robot, address, data.read(WORD), file.name)
     for stage in platform.boot:
-        robot.execute(f'emulation RunFor "{stage.run_s:.6f}"')
+        if stage.after is not None and not _written(robot, stage.after):
+            continue
+        robot.execute(_run_for(stage.run_s))
         for address, value in stage.write:
             robot.execute(_write(address, value))
     robot.start()
@@ -94,18 +107,35 @@ def _write(address: int, value: int) -> str:
     return f"sysbus WriteDoubleWord 0x{address:08X} 0x{value:08X}"
 
 
+def _run_for(seconds: float) -> str:
+    return f'emulation RunFor "{seconds:.6f}"'
+
+
+def _written(robot: Robot, address: int) -> bool:
+    """Run until the firmware has written a word; return whether it has, within WRITTEN_STEPS."""
+    for _ in range(WRITTEN_STEPS):
+        if number(robot.execute(f"sysbus ReadDoubleWord 0x{address:08X}")):
+            return True
+        robot.execute(_run_for(WRITTEN_STEP_S))
+    return False
+
+
 def _check_loaded(robot: Robot, image: Image, vectors: int) -> None:
     """Raise `Blocked` if the first two words of the vector table are not in memory.
 
     LoadELF reports success for segments outside of any memory. An address without memory reads 0 and causes no fault.
     """
     base, data = next((start, data) for start, data in image.segments if start <= vectors < start + len(data))
-    for address in (vectors, vectors + 4):
-        wanted = int.from_bytes(data[address - base : address - base + 4], "little")
-        found = number(robot.execute(f"sysbus ReadDoubleWord 0x{address:08X}"))
-        if found != wanted:
-            raise Blocked(
-                "bench",
-                f"Renode holds 0x{found:08X} at 0x{address:08X} where {image.path.name} has 0x{wanted:08X}: "
-                "the board's memories in the catalogue do not hold the image.",
-            )
+    for address in (vectors, vectors + WORD):
+        _check_word(robot, address, data[address - base : address - base + WORD], image.path.name)
+
+
+def _check_word(robot: Robot, address: int, data: bytes, name: str) -> None:
+    wanted = int.from_bytes(data, "little")
+    found = number(robot.execute(f"sysbus ReadDoubleWord 0x{address:08X}"))
+    if found != wanted:
+        raise Blocked(
+            "bench",
+            f"Renode holds 0x{found:08X} at 0x{address:08X} where {name} has 0x{wanted:08X}: "
+            "the board's memories in the catalogue do not hold the image.",
+        )

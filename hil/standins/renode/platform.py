@@ -24,10 +24,13 @@ class Stage:
     """One stage of the start: run for a time, then write registers.
 
     Attributes:
+        after: address of a word that the firmware must have written (not 0) before the time of the stage begins. If it
+            does not write it, the stage is left out.
         run_s: virtual time [s] to run.
         write: (address, value) of the words that the hardware would have set in registers at the end of the stage.
     """
 
+    after: int | None
     run_s: float
     write: tuple[tuple[int, int], ...]
 
@@ -87,7 +90,7 @@ def load_platform(board: Board) -> Platform:
         tuple((name, start, size) for name, (start, size) in raw["registers"].items()),
         _pairs(raw["values"]),
         tuple(raw.get("commands", ())),
-        tuple(Stage(stage["run_s"], _pairs(stage["write"])) for stage in raw["boot"]),
+        tuple(Stage(stage.get("after"), stage["run_s"], _pairs(stage["write"])) for stage in raw["boot"]),
     )
 
 

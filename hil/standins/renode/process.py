@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from hil.errors import Blocked
+from hil.process_time import stopped_process, stopped_sentence
 from hil.standins.parent_watchdog import die_with_parent
 from hil.standins.renode.robot import Robot
 
@@ -52,11 +53,12 @@ class RenodeProcess:
         """
         end = time.monotonic() + UP_DEADLINE_S
         while time.monotonic() < end:
-            self.alive()
+            self.check("while it started")
             port = self._robot_port()
             if port is not None:
                 return Robot(port)
             time.sleep(0.05)
+        self.check_stopped()
         raise Blocked(
             "bench",
             f"Renode offered no robot server within {UP_DEADLINE_S:.0f} s: "
@@ -71,22 +73,35 @@ class RenodeProcess:
                 return int(text)
         return None
 
-    def alive(self) -> None:
-        """Raise `Blocked` when the process has ended."""
+    def end(self, doing: str) -> str | None:
+        """Return a clause about the end of the process and what it was `doing`, or None while it runs."""
         status = self.process.poll()
-        if status is not None:
-            raise Blocked(
-                "bench", f"Renode ended with status {status}: run again, and report it with the log if it comes back."
-            )
+        if status is None:
+            return None
+        how = f"status {status}" if status >= 0 else f"signal {signal.Signals(-status).name}"
+        return f"Renode ended with {how} {doing}"
 
-    def ended(self) -> None:
-        """Raise `Blocked` if the process ends within END_NOTICE_S.
+    def check(self, doing: str) -> None:
+        """Raise `Blocked` when the process has ended; `doing` says what it was doing, such as `while it started`."""
+        end = self.end(doing)
+        if end is not None:
+            raise Blocked("bench", f"{end}: run again, and report it with the log if it comes back.")
+
+    def check_stopped(self) -> None:
+        """Raise `Blocked` if a signal has stopped the process, or a child of it, for good."""
+        stopped = stopped_process(self.process.pid)
+        if stopped is not None:
+            raise Blocked("bench", stopped_sentence("Renode", stopped))
+
+    def explain(self, doing: str) -> None:
+        """Raise `Blocked` if the process is stopped, or ends within END_NOTICE_S.
 
         Call this after a command without an answer: the end of the process is a better reason than the missing answer.
         """
+        self.check_stopped()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(END_NOTICE_S)
-        self.alive()
+        self.check(doing)
 
     def close(self, robot: Robot | None) -> None:
         """End the process: ask through the robot server if there is one, then kill its process group."""

@@ -27,11 +27,16 @@ class Robot:
 
     Args:
         port: TCP port of the robot server.
+
+    Attributes:
+        deadline_s: timeout of one command.
+        last: the last command that was sent.
     """
 
     def __init__(self, port: int) -> None:
         self._url = f"http://127.0.0.1:{port}/"
         self.deadline_s = DEADLINE_S
+        self.last = ""
 
     def execute(self, command: str) -> str:
         """Execute one monitor command and return its output."""
@@ -51,6 +56,7 @@ class Robot:
 
     def _run(self, keyword: str, *arguments: str) -> str:
         what = " ".join((keyword, *arguments))
+        self.last = " ".join(arguments) or keyword
         try:
             # One connection for each command: after a timeout, the late reply would be taken for that of the next one.
             with xmlrpc.client.ServerProxy(self._url, transport=_Timed(self.deadline_s)) as server:

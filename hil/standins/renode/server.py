@@ -42,6 +42,8 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m hil.standins.renode", description="A board on Renode.")
     parser.add_argument("--board", required=True, help="board of the catalogue, e.g. stm32h7b3")
     parser.add_argument("--elf", type=Path, required=True, help="ELF file of the firmware")
+    text = "address of data beside the firmware, and the file that holds it (repeatable)"
+    parser.add_argument("--cargo", nargs=2, action="append", default=[], metavar=("ADDRESS", "FILE"), help=text)
     parser.add_argument("--folder", type=Path, required=True, help="empty folder for everything that Renode writes")
     parser.add_argument("--parent-pid", type=int, required=True, help="id of the parent process; end when it ends")
     options = parser.parse_args(argv)
@@ -51,7 +53,8 @@ def main(argv: list[str]) -> int:
         die_with_parent(signal.SIGTERM)
         if os.getppid() != options.parent_pid:
             return 0  # the parent ended before die_with_parent
-        return _serve(Request(options.board, options.elf), options.folder)
+        cargo = tuple((int(address, 0), Path(file)) for address, file in options.cargo)
+        return _serve(Request(options.board, options.elf, cargo), options.folder)
     except RigError as error:
         _print({"blocked": error.reason if isinstance(error, Blocked) else str(error)})
         return 2
@@ -87,7 +90,7 @@ def _serve(first: Request, folder: Path) -> int:
             _boot(renode, robot, request, folder, line)
             _log(f"Renode {found} runs {request.board}")
             _print({"board": request.board, "reality": "renode", "serial": line.path})
-            request = _next_request(renode, line)
+            request = _next_request(renode, line, request.board)
             _log_instructions(robot)
         return 0 if renode.process.poll() is None else 3
     except _EndSignal:
@@ -109,16 +112,16 @@ def _boot(renode: RenodeProcess, robot: Robot, request: Request, folder: Path, l
     repl.write_text(description(board, platform), encoding="utf-8")
     robot.deadline_s = DEADLINE_S
     try:
-        boot(robot, board, platform, image_of(board.name, request.elf), repl, line)
+        boot(robot, board, platform, image_of(board.name, request.elf), repl, line, request.cargo)
     except Blocked:
-        renode.ended()
+        renode.explain(f"at {robot.last!r}, while it built {board.name}")
         raise
 
 
-def _next_request(renode: RenodeProcess, line: Line) -> Request | None:
+def _next_request(renode: RenodeProcess, line: Line, board: str) -> Request | None:
     """Carry the serial line until the next request; return None if Renode ends or standard input closes."""
     received = b""
-    while renode.process.poll() is None:
+    while (end := renode.end(f"while it ran {board}")) is None:
         if line.carry(sys.stdin.fileno(), CHECK_S):
             part = os.read(sys.stdin.fileno(), 65536)
             if not part:
@@ -126,7 +129,7 @@ def _next_request(renode: RenodeProcess, line: Line) -> Request | None:
             received += part
             if received.endswith(b"\n"):
                 return Request.of(received)
-    _log(f"Renode ended by itself with status {renode.process.returncode}")
+    _log(end)
     return None
 
 

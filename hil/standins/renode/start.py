@@ -7,15 +7,18 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
-import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from hil.boards import Board
+from hil.child_process import module_command
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.images import Image
+from hil.standins.kinds import StandInKind
 from hil.standins.process import StandIn
 from hil.standins.renode.environment import private_environment
 from hil.standins.renode.platform import PLATFORMS, why_not
@@ -60,22 +63,10 @@ def version(path: str, environment: dict[str, str]) -> tuple[int, int, int]:
     Raises:
         Blocked: it does not report its version, or is older than `OLDEST`.
     """
-    try:
-        done = subprocess.run(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=VERSION_DEADLINE_S,
-            env=environment,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Blocked("bench", f"{path} does not report its version ({error}): {cure()}.") from error
-    numbers = re.search(r"Renode v(\d+)\.(\d+)\.(\d+)", done.stdout)
+    output = _output_of([path, "--version"], environment)
+    numbers = re.search(r"Renode v(\d+)\.(\d+)\.(\d+)", output)
     if numbers is None:
-        first = (done.stdout + done.stderr).strip().partition("\n")[0][:80]
+        first = output.strip().partition("\n")[0][:80]
         raise Blocked("bench", f"{path} does not report its version (its output is {first!r}): {cure()}.")
     found = (int(numbers[1]), int(numbers[2]), int(numbers[3]))
     if found < OLDEST:
@@ -83,8 +74,33 @@ def version(path: str, environment: dict[str, str]) -> tuple[int, int, int]:
     return found
 
 
+def _output_of(command: list[str], environment: dict[str, str]) -> str:
+    """Run a program and return its output; no process of its group remains. Raises Blocked if it does not end."""
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=environment,
+            start_new_session=True,
+        )
+        try:
+            return process.communicate(timeout=VERSION_DEADLINE_S)[0]
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Blocked("bench", f"{command[0]} does not report its version ({error}): {cure()}.") from error
+
+
 def installed() -> str | None:
     """Return the version of the installed Renode, e.g. `1.16.1`, or None if there is no Renode on the PATH.
+
+    The program is asked once, and again if its file has changed.
 
     Raises:
         Blocked: see `version`.
@@ -92,8 +108,30 @@ def installed() -> str | None:
     path = program()
     if path is None:
         return None
+    found = _ask_version(path, Path(path).stat().st_mtime_ns)
+    if isinstance(found, Blocked):
+        raise Blocked(found.stage, found.reason)
+    return found
+
+
+@cache
+def _ask_version(path: str, changed_ns: int) -> str | Blocked:
     with tempfile.TemporaryDirectory(prefix="trainrig-renode-") as folder:
-        return ".".join(map(str, version(path, private_environment(Path(folder)))))
+        try:
+            return ".".join(map(str, version(path, private_environment(Path(folder)))))
+        except Blocked as blocked:
+            return blocked
+
+
+class Renode(StandIn):
+    """A process with Renode, which serves one board after another."""
+
+    def serves(self, board: Board, image: Image) -> bool:
+        """Replace the machine by a board after reset. Raises Blocked as `start_renode`."""
+        self.alive()
+        assert self.folder is not None  # of start_renode
+        self.ask(Request.for_image(board.name, image, self.folder).to_line())
+        return True
 
 
 def start_renode(board: Board, image: Image, log: Path) -> StandIn:
@@ -108,20 +146,14 @@ def start_renode(board: Board, image: Image, log: Path) -> StandIn:
         Blocked: Renode is missing or too old, cannot stand in for the board, or did not start.
     """
     folder = Path(tempfile.mkdtemp(prefix="trainrig-renode-"))
-    command = [
-        sys.executable, "-m", "hil.standins.renode", "--board", board.name, "--elf", str(image.path),
+    request = Request.for_image(board.name, image, folder)
+    command = module_command(
+        "hil.standins.renode", "--board", board.name, "--elf", str(image.path),
         "--folder", str(folder), "--parent-pid", str(os.getpid()),
-    ]  # fmt: skip
-    return StandIn(command, _announced, log, "Renode", deadline_s=150.0, folder=folder)
-
-
-def boot_again(stand_in: StandIn, board: Board, image: Image) -> None:
-    """Replace the machine of a stand-in of `start_renode` by a board after reset.
-
-    Raises:
-        Blocked: see `start_renode`.
-    """
-    stand_in.ask(Request(board.name, image.path).to_line())
+    )  # fmt: skip
+    for address, file in request.cargo:
+        command += ["--cargo", hex(address), str(file)]
+    return Renode(command, _announced, log, "Renode", deadline_s=150.0, folder=folder)
 
 
 def _announced(line: str) -> Endpoints | None:
@@ -129,3 +161,6 @@ def _announced(line: str) -> Endpoints | None:
     if "blocked" in announcement:
         raise Blocked("bench", announcement["blocked"])
     return Endpoints(announcement["board"], "renode", serial=announcement["serial"])
+
+
+RENODE = StandInKind(start_renode, kept=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
@@ -48,11 +49,10 @@ class ChipMemory(MemoryInterface):
         self._write(addr, data.to_bytes(transfer_size // 8, "little"))
 
     def read_memory_block32(self, addr: int, size: int, **_attrs: object) -> list[int]:
-        data = self._read(addr, 4 * size)
-        return [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4)]
+        return list(struct.unpack(f"<{size}I", self._read(addr, 4 * size)))
 
     def write_memory_block32(self, addr: int, data: Sequence[int], **_attrs: object) -> None:
-        self._write(addr, b"".join(word.to_bytes(4, "little") for word in data))
+        self._write(addr, struct.pack(f"<{len(data)}I", *data))
 
     def read_memory_block8(self, addr: int, size: int, **_attrs: object) -> list[int]:
         return list(self._read(addr, size))

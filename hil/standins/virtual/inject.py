@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from hil.errors import RigError
+from hil.number_text import number, whole_number
 from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_registers import PC
 from hil.standins.virtual.chip.flash_power import FlashCut
@@ -42,7 +43,7 @@ def parse_injection(text: str) -> Injection:
         raise RigError(f"--inject {text} is not one of {known}")
     try:
         seconds = kind.endswith("_delay")
-        numbers = tuple(float(r) if seconds and i == 1 else int(r, 0) for i, r in enumerate(rest))
+        numbers = tuple(number(r) if seconds and i == 1 else whole_number(r, 0) for i, r in enumerate(rest))
     except ValueError as error:
         raise RigError(f"--inject {text}: {error}; write {kind}:{FORMS[kind]} with numbers") from error
     if any(n < 0 for n in numbers) or (kind.endswith(("_flip", "_stuck")) and not numbers[1] <= 7):

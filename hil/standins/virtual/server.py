@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 from hil.errors import RigError
+from hil.number_text import whole_number
 from hil.standins.virtual.inject import FORMS, parse_injection
 
 _CHECK_S = 0.2
@@ -30,7 +31,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--board", required=True, help="board of the catalogue, e.g. stm32h7b3")
     parser.add_argument("--elf", type=Path, help="ELF file, only for the names of functions in messages")
     parser.add_argument(
-        "--seed", type=int, default=1, help="seed of SRAM contents, unique id, meter errors and noise (default 1)"
+        "--seed",
+        type=whole_number,
+        default=1,
+        help="seed of SRAM contents, unique id, meter errors and noise (default 1)",
     )
     parser.add_argument("--flash", type=Path, help="file that keeps the flash between runs (default: erased flash)")
     parser.add_argument(
@@ -84,8 +88,9 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _table(endpoints: dict[str, object]) -> str:
     """Return the endpoints as a [[board]] table of rig.toml; JSON strings are valid TOML strings."""
-    keys = {"name": "board", "probe": "probe", "serial": "serial", "meter": "meter", "meter_model": "meter_model"}
-    lines = [f"{key} = {json.dumps(endpoints[field])}" for key, field in keys.items()]
+    table = {"name": endpoints["board"]}
+    table |= {key: endpoints[key] for key in ("probe", "serial", "meter", "meter_model", "coverage")}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
     return "\n".join(
         [
             "# Paste this into rig.toml while the virtual board runs. `hil doctor` checks it, and trials run on it.",

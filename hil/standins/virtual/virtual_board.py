@@ -13,6 +13,7 @@ from hil.errors import RigError
 from hil.standins.virtual import boards as models
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.machine import Machine
+from hil.standins.virtual.coverage_server import coverage_server
 from hil.standins.virtual.inject import Injection, schedule
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.power_supply import PowerSupply
@@ -66,6 +67,7 @@ class VirtualBoard:
         self._meter = twin.server(twin.make(self._supply, Errors.draw(twin.limits, rng), rng), log)
         self._rng = np.random.default_rng([seed, 1])
         self._power = InstrumentServer(PowerSupply(self._model.currents.volt, self._switch), log)
+        self._coverage = coverage_server(self._runner, log)
         self._risen = 0
         ports = self._model.ports(self._runner)
         self._probe = VirtualProbe(self._runner, f"virtual-{board}", ports, self._model.reset_line)
@@ -77,6 +79,7 @@ class VirtualBoard:
         self._port.start()
         self._meter.start()
         self._power.start()
+        self._coverage.start()
         self._probe_server.start()
         while not self._probe_server.is_running or self._probe_server.port == 0:
             threading.Event().wait(0.005)
@@ -84,6 +87,7 @@ class VirtualBoard:
             "board": self._board.name, "reality": "virtual", "probe": f"remote:127.0.0.1:{self._probe_server.port}",
             "probe_uid": self._probe.unique_id, "target": self._board.pyocd_target, "serial": self._port.path,
             "meter": self._meter.resource, "meter_model": self._meter_model, "supply": self._power.resource,
+            "coverage": f"127.0.0.1:{self._coverage.port}",
         }  # fmt: skip
 
     @property
@@ -97,6 +101,7 @@ class VirtualBoard:
         self._probe_server.stop()
         self._meter.close()
         self._power.close()
+        self._coverage.close()
         self._port.close()
 
     def keep_flash(self) -> None:

@@ -17,13 +17,14 @@ from hil.cluster import Failure, Task, Workers
 from hil.errors import RigError
 from hil.rig import Rig
 from hil.rig_toml import Bench
+from hil.training.trial.recording import steps_table, trial_record
 from hil.trial import run_trial
 from hil.trial.outcome import Outcome
-from hil.trial.recording import steps_table, trial_record
 from tests.faults.campaign.record import commit
 
+from . import drawn_campaign, drawn_record
 from .build import NotBuilt, Workshop
-from .row import TRIALS, Row
+from .row import BOARD, TRIALS, Row
 from .rows import ROWS
 
 CAUGHT, NAMED = 1.0, 0.95  # of all rows: what is asked for
@@ -32,10 +33,11 @@ AGAIN = 2  # times that a row whose trial was blocked is tried once more
 
 @dataclass(frozen=True)
 class Result:
-    """What the rig made of a defect; a row of mutations.json."""
+    """What the rig made of a defect; a row of mutations.json. `tier` is that of the project's test that runs the row."""
 
     name: str
     part: str
+    tier: str
     trial: str
     caught: bool
     named: bool
@@ -48,12 +50,11 @@ class Result:
 def run_row(row: Row, workshop: Workshop, rig: Rig, folder: Path) -> Result:
     """Build a defect and run its trial."""
     began = time.monotonic()
+    result = functools.partial(Result, row.name, row.part, row.tier, row.trial)
     try:
         image = workshop.build(row.patches, folder / "image.elf")
     except NotBuilt as error:
-        return Result(
-            row.name, row.part, row.trial, False, False, "not built", (), str(error), round(time.monotonic() - began, 1)
-        )
+        return result(False, False, "not built", (), str(error), round(time.monotonic() - began, 1))
     outcome = run_trial(TRIALS[row.trial], rig, folder, image)
     for again in range(AGAIN):  # a busy computer is no verdict
         if outcome.verdict == "blocked":
@@ -62,10 +63,9 @@ def run_row(row: Row, workshop: Workshop, rig: Rig, folder: Path) -> Result:
     steps_table(outcome).to_parquet(folder / "steps.parquet")
     found = found_in(outcome)
     named = any(re.fullmatch("|".join(row.names), name) and row.what in what for name, what in found)
-    return Result(
-        row.name, row.part, row.trial, outcome.verdict == "fail", outcome.verdict == "fail" and named, outcome.verdict,
-        tuple(name for name, _ in found), outcome.reason, round(time.monotonic() - began, 1),
-    )  # fmt: skip
+    fails = outcome.verdict == "fail"
+    seconds = round(time.monotonic() - began, 1)
+    return result(fails, fails and named, outcome.verdict, tuple(name for name, _ in found), outcome.reason, seconds)
 
 
 def found_in(outcome: Outcome) -> list[tuple[str, str]]:
@@ -114,7 +114,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--jobs", type=int, default=2, metavar="J", help="rows at a time (default: 2)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there")
+    drawn = parser.add_argument_group("changes drawn by a program, run by the bench tests of a board")
+    drawn.add_argument("--drawn", type=int, metavar="N", help="draw N changes that give another image, and run these")
+    drawn.add_argument("--seed", type=int, default=1, metavar="S", help="of the draw (default: 1)")
+    drawn.add_argument("--board", default=BOARD, metavar="NAME", help=f"board of the catalogue (default: {BOARD})")
+    drawn.add_argument("--resume", action="store_true", help="go on with the rows that --json has of this draw")
+    drawn.add_argument(
+        "--reach", type=Path, metavar="FILE", help="what each test runs; measured and written if it is not there"
+    )
+    drawn.add_argument(
+        "--controls", type=int, default=0, metavar="K", help="also run the tests that do not reach the first K changes"
+    )
+    drawn.add_argument(
+        "--late", metavar="REGEX", help="run the tests of the nightly tier that match for what the quick tier misses"
+    )
     options = parser.parse_args(argv)
+    if options.drawn is not None:
+        return drawn_campaign.run(options)
     numbers = [
         number
         for number, row in enumerate(ROWS)
@@ -133,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 flush=True,
             )
             if options.json is not None:
-                options.json.write_text(to_json(done, of))
+                drawn_record.update(options.json, json.loads(to_json(done, of)))
     caught, named = (sum(getattr(one, what) for one in done) for what in ("caught", "named"))
     print(f"\n{caught} of {len(done)} caught, {named} named")
     return int(caught < CAUGHT * len(done) or named < NAMED * len(done))

@@ -8,7 +8,10 @@ FIGURES, GRAPH = "figures", "figures of a graph"
 DWT, MEMORY, REQUESTS = "ports/dwt/dwt.c", "agent/memory.c", "trainer/requests.c"
 PEAK = "    const volatile uint32_t *word = __stack_bottom;\n    while (word < __stack_top && *word == STACK_PATTERN) {\n        word++;\n    }\n"
 STACK, TOTAL = ("stack_peak",), ("cycles_total",)
-LAPS = ("laps",)
+LAPS, RAM = ("laps",), ("unclaimed_ram",)
+TAKE = "static void take_all(engine_t *engine, uint16_t count) {"
+MAIN = "    port_init();\n"
+BOOK = "        stopwatch_book(&model->watch, &model->account.forward[l]);\n"
 RUN_REPLY = "    engine_report(call->engine, &result, call->reply->body + sizeof result);"
 
 
@@ -16,6 +19,18 @@ def _row(
     name: str, file: str, old: str, new: str, names: tuple[str, ...], trial: str = FIGURES, gate: bool = False
 ) -> Row:
     return Row(name, MEASURING, change(file, old, new), trial, names, "", gate)
+
+
+def _words_at(address: str) -> str:
+    """Return C that writes 8 KB at an address."""
+    return f" for (uint32_t i = 0; i < 2048; i++) {{ ((volatile uint32_t *)(uintptr_t){address})[i] = i; }}\n"
+
+
+def _moved(to: str) -> tuple[str, str]:
+    """Return the booking of a layer, and one that books a tenth of what conv1 took elsewhere."""
+    before = "        const uint64_t booked = model->account.forward[l];\n"
+    tenth = "        const uint64_t tenth = l == 0 ? (model->account.forward[l] - booked) / 10 : 0;\n"
+    return BOOK, f"{before}{BOOK}{tenth}        model->account.forward[l] -= tenth;\n        {to} += tenth;\n"
 
 
 def _in_run(line: str) -> tuple[str, str]:
@@ -37,6 +52,13 @@ MEASURING_ROWS = (
     _row("half the arena peak told", "engine/engine.c", "return end > kept || !model->in_ram ? end : model->file.size;", "return end > kept || !model->in_ram ? end / 2 : model->file.size;", ("arena_peak",)),
     _row("arena peak searched from the lower end", "engine/engine.c", "while (end > kept && model->arena[end - 1] == paint[(end - 1) % 4]) {\n        end--;", "end = kept;\n    while (end < engine->arena_size && model->arena[end] != paint[end % 4]) {\n        end++;", ("arena_peak",)),
     _row("arena peak of a graph ends where the file does", "engine/engine.c", "return end > kept || !model->in_ram ? end : model->file.size;", "return kept + 0 * end;", ("arena_peak",), GRAPH),
+    # RAM that nothing in the image claims
+    _row("8 KB after .bss written in every step, as a heap would", "engine/train.c", TAKE, f"extern uint32_t __bss_end[];\n{TAKE}{_words_at('__bss_end')}", RAM),
+    _row("8 KB of the DMA's RAM written in every step", "engine/train.c", TAKE, TAKE + _words_at("0x30001000u"), RAM, gate=True),
+    _row("8 KB of RAM written whose clock the firmware switches on for it", "engine/train.c", TAKE, f"{TAKE} *(volatile uint32_t *)0x5802453Cu |= 1u << 30;{_words_at('0x30012000u')}", RAM),
+    _row("8 KB of ITCM written in every step", "engine/train.c", TAKE, TAKE + _words_at("0x1000u"), RAM),
+    _row("8 KB written once, when the program begins", "trainer/main.c", MAIN, MAIN + _words_at("0x20010000u"), RAM),
+    _row("one word written where nothing is", "engine/train.c", TAKE, f"{TAKE} *(volatile uint32_t *)0x20010000u = 1;\n", RAM),
     # clock and counter
     _row("counter 6 % slow", DWT, "return DWT_CYCCNT;", "return DWT_CYCCNT - DWT_CYCCNT / 16u;", TOTAL, gate=True),
     _row("counter halved", DWT, "return DWT_CYCCNT;", "return DWT_CYCCNT / 2u;", TOTAL),
@@ -67,6 +89,9 @@ MEASURING_ROWS = (
     _row("laps of a graph told twice as long", "engine/train.c", "engine->laps[engine->lap_count++] = since(&before, &after);", "engine->laps[engine->lap_count++] = since(&before, &(lap_t){2 * after.perturb, 2 * after.forward, 2 * after.backward, 2 * after.update});", LAPS, GRAPH),
     _row("profile rotated by a layer", REQUESTS, "    memcpy(reply->body, account->forward, size);", "    memcpy(reply->body, account->forward + 1, size - sizeof account->forward[0]);\n    memcpy(reply->body + size - sizeof account->forward[0], account->forward, sizeof account->forward[0]);", ("profile",)),
     _row("profile of a graph rotated by a layer", "trainer/requests.c", "    memcpy(reply->body, account->forward, size);", "    memcpy(reply->body, account->forward + 1, size - sizeof account->forward[0]);\n    memcpy(reply->body + size - sizeof account->forward[0], account->forward, sizeof account->forward[0]);", ("profile",), GRAPH),
+    _row("a tenth of a layer's cycles booked to the next layer", "engine/pass.c", *_moved("model->account.forward[l + 1]"), ("layer_cycles",), gate=True),
+    _row("a tenth of a layer's forward cycles booked to its backward pass", "engine/pass.c", *_moved("model->account.backward[l]"), ("layer_cycles", "cycles_forward", "cycles_backward", "stretches")),
+    _row("a tenth of conv1 reported for the layer after it", REQUESTS, "    memcpy(reply->body, account->forward, size);", "    uint64_t told[2] = {account->forward[0] - account->forward[0] / 10, account->forward[1] + account->forward[0] / 10};\n    memcpy(reply->body, account->forward, size);\n    memcpy(reply->body, told, sizeof told);", ("layer_cycles",)),
     _row("profile of zeros", REQUESTS, "    memcpy(reply->body, account->forward, size);\n    memcpy(reply->body + size, account->backward, size);", "    (void)account;\n    memset(reply->body, 0, 2 * size);", ("profile",)),
     _row("booking cost x100", REQUESTS, "const uint32_t cycles = stopwatch_book_nothing(&call->engine->model.watch);", "const uint32_t cycles = 100u * stopwatch_book_nothing(&call->engine->model.watch);", ("bookings",)),
     _row("booking cost of 2^32 - 1", REQUESTS, "const uint32_t cycles = stopwatch_book_nothing(&call->engine->model.watch);", "const uint32_t cycles = stopwatch_book_nothing(&call->engine->model.watch) | UINT32_MAX;", ("bookings",)),

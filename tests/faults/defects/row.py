@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from hil.networks import NETWORKS
+from hil.training.networks import NETWORKS
 from hil.trial import EnergyWindows, LatencySteps, TrialSpec
 
 BOARD = "stm32h7b3"
@@ -126,6 +126,11 @@ class Row:
     names: tuple[str, ...]
     what: str = ""
     gate: bool = field(default=False, compare=False)
+
+    @property
+    def tier(self) -> str:
+        """The tier of the project's own tests that runs the row."""
+        return "quick" if self.gate else "nightly"
 
 
 def change(file: str, old: str, new: str) -> tuple[Patch, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hil.link.frames import Frame, FrameReader
-from hil.link.messages import REPLY_BIT, description
+from hil.link.messages import REPLY_BIT, decode, description
 from hil.rig import Rig
 from hil.rig_toml import Bench
 from hil.trial import LatencySteps, TrialSpec, run_trial
@@ -15,8 +15,11 @@ from ..lines.harm import Harm
 from ..lines.relay import OverRelay
 from .replayed import Records
 
-SPEC = TrialSpec("stm32h7b3", "cls1", steps=2, batch=4, evaluate=8, latency=LatencySteps(steps=2, layers=True))
-STEP = description().requests["step"].id
+LATENCY_STEPS = 2
+SPEC = TrialSpec("stm32h7b3", "cls1", steps=2, batch=4, evaluate=8, latency=LatencySteps(LATENCY_STEPS, layers=True))
+REQUESTS = description().requests
+STEP, RUN, PROFILE = (REQUESTS[name].id for name in ("step", "run", "profile"))
+WATCHED = SPEC.steps + LATENCY_STEPS  # index of the step in which the probe watches layers: without one, nobody asks
 ERROR = description().controls["error"].id
 
 
@@ -64,11 +67,16 @@ def recorded(folder: Path) -> Records:
 
 
 def _pairs(asked: list[Frame], said: list[Frame]) -> Records:
-    """Return each request with the reply that has its number, once."""
+    """Return each request with the reply that has its number, once, without those of the step that a probe watches."""
     records, replies = Records(), {frame.seq: frame for frame in said if frame.type & REPLY_BIT or frame.type == ERROR}
     seen: set[int] = set()
+    watched = False
     for frame in asked:
         if frame.seq in replies and frame.seq not in seen:
             seen.add(frame.seq)
-            records.add(frame, replies[frame.seq])
+            if frame.type == RUN:
+                watched = decode(REQUESTS["run"].request, frame.body)["step"] == WATCHED
+            if not (watched and frame.type in (RUN, PROFILE)):
+                records.add(frame, replies[frame.seq])
+            watched = watched and frame.type != PROFILE  # one profile belongs to that step
     return records

@@ -20,10 +20,10 @@ from unittest.mock import patch
 from hil.link import flow_control, transport
 from hil.link.messages import REPLY_BIT
 from hil.record.trial_writer import as_json
-from hil.trial import device, run_trial
+from hil.training.trial import device, run_trial
+from hil.training.trial.recording import latency_table, steps_table, trial_record
+from hil.training.trial.run import TRACEBACK
 from hil.trial.outcome import Outcome
-from hil.trial.recording import latency_table, steps_table, trial_record
-from hil.trial.run import TRACEBACK
 
 from .mutate import MESSAGES, Mutator
 from .recording import SPEC

@@ -11,13 +11,13 @@ from typing import Any
 
 import xxhash
 
-from hil.graph.file import encode as encode_graph
 from hil.link.messages import FORMATS, WORDS, MessageError, decode, description, encode
-from hil.methods.elasticzo_settings import Settings
-from hil.methods.graph_settings import GraphSettings
-from hil.methods.settings import Setting, configure_fields, sent
-from hil.networks.drawing import Drawing, calibration_images
-from hil.networks.quantize import quantize
+from hil.training.graph.file import encode as encode_graph
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.settings import Setting, configure_fields, sent
+from hil.training.networks.drawing import Drawing, calibration_images
+from hil.training.networks.quantize import quantize
 from tests.unit.firmware.host_agent import FLASH_BASE, Agent
 
 from ..lines.frame import Frame, frames

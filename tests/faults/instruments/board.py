@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from hil.link.replies import Identity, Stepped
-from hil.methods.least_cycles import LeastCycles
-from hil.trial.callbacks import Watch
-from hil.trial.latency_counts import LAP_PHASES
-from hil.trial.second_sources.checks import Checks
-from hil.trial.second_sources.figures import Figures
+from hil.training.methods.least_cycles import LeastCycles
+from hil.training.trial.callbacks import Watch
+from hil.training.trial.latency_counts import LAP_PHASES
+from hil.training.trial.second_sources.checks import Checks
+from hil.training.trial.second_sources.figures import Figures
 
 from .trace import Edge, Script, joined
 from .world import World

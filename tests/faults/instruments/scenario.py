@@ -18,8 +18,8 @@ from hil.energy.data_sheet import load_data_sheet
 from hil.errors import Blocked, RigError
 from hil.meters.meter import Host, InvalidWindow
 from hil.meters.open import open_meter
-from hil.trial.energy import measure_windows
-from hil.trial.spec import EnergyWindows
+from hil.training.trial.energy import measure_windows
+from hil.training.trial.spec import EnergyWindows
 
 from .analog import Errors, Front, drawn
 from .board import Board, Work, enough, trial_of

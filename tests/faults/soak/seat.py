@@ -18,9 +18,9 @@ from typing import Any
 from hil.record import TrialWriter
 from hil.rig import Rig, locks
 from hil.rig_toml import Bench, BenchBoard
+from hil.training.trial.recording import latency_table, steps_table, trial_record
 from hil.trial import Watch, run_trial
 from hil.trial.outcome import Outcome
-from hil.trial.recording import latency_table, steps_table, trial_record
 from tests.faults.campaign.acts import ACTS, Scene
 from tests.faults.campaign.desk import Desk
 from tests.faults.campaign.fault import Fault

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from docs_page import ROOT, Page, run
 
-from hil.data.own.statement import Statement, read_statement
+from hil.training.data.own.statement import Statement, read_statement
 
 PAGE = Page.of("data.md", "Data of your own")
 COMMANDS = PAGE.block("python3 make_data.py").splitlines()

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from hil.data.store import PARTS, data_folder, file_name
 from hil.record.run_writer import RunWriter
 from hil.rig_toml import read_bench
+from hil.training.data.store import PARTS, data_folder, file_name
 
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -74,6 +74,10 @@ COMMANDS = {
     "hil export": Use(not_run="needs a file's name; tests/integration/history runs it"),
     "hil import": Use(not_run="needs another bench's runs; tests/integration/history runs it"),
     "hil summary": Use(recorded=True),
+    "hil coverage": Use(not_run="needs a run that recorded coverage; tests/integration/trial and unit/coverage run it"),
+    "hil verify RUN --recompute": Use(not_run="needs a run with trials; tests/integration/verify runs it"),
+    "hil sign": Use(not_run="needs a key; tests/integration/verify runs it"),
+    "hil pack": Use(not_run="needs a run with trials; tests/integration/verify runs it"),
     "hil bench": Use(nightly=True),
     "hil bench kernels": Use(nightly=True),
     "hil bench energy": Use(nightly=True),
@@ -83,6 +87,10 @@ COMMANDS = {
     ),
     "hil network import": Use(not_run="needs a model; test_tutorial.py runs it"),
     "hil network export": Use(not_run="needs a trained model; test_tutorial.py runs it"),
+    "hil agent --copy": Use(
+        not_run="needs a folder's name; test_agent_beside_newlib.py runs it and builds what it wrote"
+    ),
+    "hil new board NAME": Use(not_run="needs a name; tests/integration/plugins runs it"),
     "hil measure": Use(not_run=METER),
     "hil power --watch": Use(not_run=METER),
     "hil campaign start": Use("--steps 3 --evaluate 0", nightly=True),

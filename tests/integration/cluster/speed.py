@@ -20,13 +20,13 @@ from rich.console import Console
 
 from hil.arguments import positive_count
 from hil.cluster import Workers
-from hil.data import load
-from hil.experiments.curve import write_run
-from hil.experiments.exponents import ExponentRun
-from hil.experiments.graphs import GraphRun
-from hil.experiments.kinds import Run
-from hil.experiments.pool import Pool
-from hil.experiments.progress import RunLines
+from hil.training.data import load
+from hil.training.experiments.curve import write_run
+from hil.training.experiments.exponents import ExponentRun
+from hil.training.experiments.graphs import GraphRun
+from hil.training.experiments.kinds import Run
+from hil.training.experiments.pool import Pool
+from hil.training.experiments.progress import RunLines
 from tests.by_turns import median_ratio
 
 ASKED = 1.85

@@ -11,8 +11,8 @@ import sys
 import pytest
 import serial
 
-from hil.commands.mlperf_tiny import main
 from hil.errors import RigError
+from hil.training.commands.mlperf_tiny import main
 
 
 @pytest.mark.parametrize("model", ["seventeen-letters", "größe"])

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.commands.mlperf_tiny import main, ready
 from hil.errors import RigError
-from hil.graph.file import decode
+from hil.training.commands.mlperf_tiny import main, ready
+from hil.training.graph.file import decode
 from tests.unit.tflite_models.made import CODED, Made, autoencoder, trainable
 
 

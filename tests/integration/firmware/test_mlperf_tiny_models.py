@@ -12,7 +12,7 @@ from mlperf_command import answering
 from mlperf_expected import Expected, printed_as
 from mlperf_modes import WINDOWS, median_throughput, performance
 
-from hil.commands.network_import import import_model
+from hil.training.commands.network_import import import_model
 from tests.unit.tflite_models.mlperf_files import mlperf_model
 
 TOLERANCE = 0.0011  # the board rounds a binary32 number to three decimals, the oracle has binary64

@@ -10,12 +10,12 @@ import serial
 from mlperf_command import exchange
 from mlperf_runner import Runner, expected_results
 
-from hil.commands.mlperf_tiny import make_ready
-from hil.data import load
 from hil.rig import Rig
 from hil.rig_toml import Bench
+from hil.training.commands.mlperf_tiny import make_ready
+from hil.training.data import load
+from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
-from hil.trial.prepare import prepare
 
 TOLERANCE = 0.0011  # the board rounds a float32 to three decimals, the oracle a float64
 

@@ -11,11 +11,11 @@ import numpy as np
 from hil import boards
 from hil.images import image_of
 from hil.link.session import Session, fresh_nonce
-from hil.methods import Method
 from hil.rig import Rig
 from hil.targets import open_target
-from hil.trial.device import STEP_DEADLINE_S, Device
-from hil.trial.lockstep import SLOWEST_MACS_S
+from hil.training.methods import Method
+from hil.training.trial.device import STEP_DEADLINE_S, Device
+from hil.training.trial.lockstep import SLOWEST_MACS_S
 from tests.unit.golden.train import Stepped
 
 BOARD = "stm32h7b3"

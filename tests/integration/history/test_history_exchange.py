@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import re
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,6 +22,7 @@ from hil.history.store import Store
 from hil.history.table import COLUMNS, NUMBERS
 from hil.record import quantities
 from tests.history_records import energy_record, record, run_folder
+from tests.integration.verify.forging import Forged
 
 HOSTILE = "=cmd|' /C calc'!A0<script>"
 
@@ -83,9 +84,10 @@ def test_a_run_of_this_history_is_not_changed_by_an_import(other: Path, address:
         count = import_runs(store, tmp_path / "forged.parquet", "x")
         assert len(count.problems) == 2 and "is a run of this history already" in count.problems[0]
         copy = tmp_path / "stranger/run"
-        copy.mkdir(parents=True)
-        text = next(other.glob("2*/results.json")).read_text()
-        (copy / "results.json").write_text(re.sub('"board": "[^"]*"', '"board": "nrf52840"', text))
+        shutil.copytree(next(other.glob("2*")), copy)
+        forged = Forged(copy)
+        forged.results["trials"][0]["wall_s"] = 1.0
+        forged.write(everywhere=True, seal=True)
         count = import_runs(store, copy.parent, "x")
         assert count.runs == 0 and "is a run of this history already" in count.problems[0]
     assert exported(address, tmp_path / "after.parquet") == before
@@ -161,11 +163,13 @@ def test_no_link_leads_out_of_a_folder_that_is_imported(other: Path, tmp_path: P
     assert len(count.problems) == 2 and any("no plain name" in sentence for sentence in count.problems)
 
 
-def test_figures_that_cannot_be_computed_cost_one_trial(other: Path, tmp_path: Path) -> None:
-    (path,) = [path for path in other.glob("2*/results.json") if "rp2040" in path.read_text()]
-    fields = json.loads(path.read_text())
-    fields["trials"][0]["accuracy"] |= {"after": 5.0, "n": 3}  # the root of a negative number
-    path.write_text(json.dumps(fields))
+def test_a_run_with_figures_that_cannot_be_computed_is_not_imported(other: Path, tmp_path: Path) -> None:
+    (path,) = [path for path in other.glob("2*") if "rp2040" in (path / "results.json").read_text()]
+    forged = Forged(path)
+    forged.results["trials"][0]["accuracy"] |= {"after": 5.0, "n": 3}  # the root of a negative number
+    forged.write(seal=True)
     with Store(address_of(None, tmp_path)) as store:
-        count = import_runs(store, path.parent, "x")
-    assert count.written == 1 and "its figures cannot be computed" in count.problems[0]
+        count = import_runs(store, path, "x")
+    (problem,) = count.problems
+    assert (count.runs, count.written) == (0, 0)
+    assert problem.startswith(f"{path.name} was not imported: ") and problem.endswith("run the trials again.")

@@ -224,7 +224,7 @@ def old_history(address: Address, version: str, trial: TrialRecord) -> TrialRows
 
 def test_a_history_before_the_boards_of_the_lab_keeps_all_and_learns_its_flash_cycles(address: Address) -> None:
     """`hil history rebuild` writes the same record again, of which the older version did not keep everything."""
-    trial = record(reality="hardware", flash={"route": "pyocd", "programmed": True, "cycles": 7})
+    trial = record(reality="hardware", attached=True, flash={"route": "pyocd", "programmed": True, "cycles": 7})
     rows = old_history(address, "0002", trial)
     key = BoardKey("", trial.board, "")
     with History.open(address) as history:

@@ -292,7 +292,7 @@ def test_a_keeper_counts_what_the_rig_blocked_and_nothing_else(address: Address,
     for _ in range(3):
         assert other.ended(blocked(), at_place=False) == "", "it is off"
     assert keeper.ended(blocked("bench", place="h7"), at_place=True) == ""
-    assert "at the place h7 is" in keeper.ended(blocked("bench", place="h7"), at_place=True)
+    assert "(board h7) is in quarantine" in keeper.ended(blocked("bench", place="h7"), at_place=True)
     assert "`hil lab release h7`" in other("stm32h7b3", "h7"), "a place is that of all benches"
     keeper.close()
     other.close()

@@ -17,7 +17,6 @@ import pytest
 
 from hil import boards
 from hil.commands.main import main
-from hil.experiments.certify_on_workers import on_bench
 from hil.history.address import address_of
 from hil.history.health import BoardKey
 from hil.history.quarantine import quarantines
@@ -29,6 +28,7 @@ from hil.rig_toml import Bench, BenchBoard
 from hil.standins import StandIn, start_virtual
 from hil.summary import summary_of
 from hil.summary.markdown import markdown
+from hil.training.experiments.certify_on_workers import on_bench
 from hil.trial import TrialSpec
 
 BOARD = "stm32h7b3"
@@ -43,9 +43,18 @@ def test_it(hil_board, hil_trial, seed):
 """
 
 
-def session(folder: Path, rig: str, tests: int, *options: str) -> subprocess.CompletedProcess[str]:
+DEVICE_TEST = """
+import pytest
+
+@pytest.mark.parametrize("number", range({}))
+def test_it(hil_dut, number):
+    hil_dut.serial.expect("ready")
+"""
+
+
+def session(folder: Path, rig: str, tests: int, *options: str, text: str = TEST) -> subprocess.CompletedProcess[str]:
     (folder / "rig.toml").write_text(rig)
-    (folder / "test_mine.py").write_text(TEST.format(tests))
+    (folder / "test_mine.py").write_text(text.format(tests))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--board={BOARD}", *options]
     environment = os.environ | {"TMPDIR": str(folder), "XDG_DATA_HOME": str(folder)}
     return subprocess.run(
@@ -70,6 +79,16 @@ def test_a_board_that_fails_as_a_rig_is_put_in_quarantine_and_the_night_is_not_g
     assert page.index("is in quarantine since") < page.index('id="verdicts"'), "on the first screen"
     with History.open(address_of(None, tmp_path / "reports")) as history:
         assert quarantines(history).keys() == {BoardKey("", BOARD, "")}
+
+
+def test_device_tests_count_too(tmp_path: Path) -> None:
+    done = session(tmp_path, GONE, 4, text=DEVICE_TEST)
+    assert done.returncode == 75 and "history:" not in done.stdout, done.stdout
+    run = read_run(tmp_path / "reports" / "latest")
+    assert [each.verdict for each in run.device_tests] == ["blocked"] * 4
+    assert [each.stage for each in run.device_tests][-1] == "quarantine"
+    assert [bool(each.quarantine) for each in run.device_tests] == [False, False, True, True]
+    assert summary_of(run).quarantined == (run.device_tests[-1].reason,)
 
 
 @pytest.fixture
@@ -127,7 +146,7 @@ def test_commands_that_use_a_board_refuse_one_in_quarantine(
         out = capsys.readouterr()
         return out.err + out.out
 
-    monkeypatch.setattr("hil.campaign.run.PAUSE_S", 0.0)
+    monkeypatch.setattr("hil.training.campaign.run.PAUSE_S", 0.0)
     told = said()
     assert "is not attached" in told and "note:" not in told and not Path("reports/history.sqlite").exists()
     assert main(["lab", "quarantine", BOARD, "--why", "its cable is loose"]) == 0
@@ -175,8 +194,11 @@ def test_each_error_is_one_sentence(
     assert code == 0 and "stm32h7b3  free" in said and said.count("there is no history at") == 1
     assert hil("quarantine", BOARD)[1].startswith("hil: hil lab quarantine NAME: say why")
     assert hil("release", BOARD, "--why", "x")[1].startswith("hil: hil lab release NAME: leave --why out")
-    assert hil("release")[1] == "hil: hil lab release needs the name of a board or of a labgrid place: see `hil lab`.\n"
-    wrong = "hil: no board and no labgrid place is called 'stm32h7': did you mean stm32h7b3?\n"
+    assert (
+        hil("release")[1]
+        == "hil: hil lab release needs the name of a board, its ID or its labgrid place: see `hil lab`.\n"
+    )
+    wrong = "hil: no board, board ID or labgrid place is called 'stm32h7': did you mean stm32h7b3?\n"
     assert hil("release", "stm32h7") == (2, wrong)
     assert hil("release", BOARD) == (0, "stm32h7b3 is not in quarantine.\n")
     Path("rig.toml").write_text(GONE.replace("= 3", "= 1"))

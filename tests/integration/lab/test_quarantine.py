@@ -87,7 +87,7 @@ def test_another_place_is_taken_than_one_in_quarantine(
         finally:
             other.release()
         quarantine(tmp_path, taken)
-        with pytest.raises(Blocked, match="pico a is in quarantine.* pico b is in quarantine") as raised:
+        with pytest.raises(Blocked, match=r"pico a\) is in quarantine.* pico b\) is in quarantine") as raised:
             hold(places, ANY)
         assert raised.value.stage == "quarantine"
         shelf.await_holder(taken, "")
@@ -138,7 +138,7 @@ def test_the_holder_and_who_waits_are_those_of_labgrid(
         said = capsys.readouterr().out
         assert "QUARANTINE" in said and said.count("desk/admin") == 5 and "pico b" in said
         assert main(["lab", "release", BOARD]) == 2
-        assert "is at several labgrid places: name one of them (pico a, pico b)" in capsys.readouterr().err
+        assert "name one of them by its board ID (pico a, pico b)" in capsys.readouterr().err
         assert main(["lab", "release", "pico a"]) == 0
     finally:
         for each in (token, named_one):

@@ -18,8 +18,8 @@ from hil.rig import Rig
 from hil.rig.doctor import OK, WRONG, examine
 from hil.rig_toml import Bench, BenchBoard, LabgridEntry
 from hil.standins import start_virtual
+from hil.training.trial.callbacks import Watch
 from hil.trial import TrialSpec, run_trial
-from hil.trial.callbacks import Watch
 from hil.trial.outcome import Outcome
 
 from .processes import Lab, resources

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 from user_project import Project
 
+from hil.commands.main import main
 from hil.record import read_run, schema
 from hil.report import render
 
@@ -80,6 +81,36 @@ def test_ctrl_c_in_a_trial(project: Project):
     assert "3 tests with trials: 1 blocked, 2 interrupted" in done.out and "the run is incomplete" in done.out
     assert 'type="interrupted"' in (folder / "junit.xml").read_text() and (folder / "index.html").is_file()
     assert_whole_files(folder)
+
+
+FAILS_FIRST = """
+import os, signal, time, pytest
+
+def test_fails(hil_board, hil_trial):
+    hil_trial(spec(hil_board, budgets={"sram": "1 KiB"}))
+    HOW
+    time.sleep(5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "options", "state"),
+    [
+        ("os.kill(os.getpid(), signal.SIGINT)", (), "interrupted"),
+        ('pytest.exit("bye", returncode=0)', (), "interrupted"),
+        ("os._exit(0)", (), "interrupted"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", ("-n", "1"), "ended"),
+    ],
+)
+def test_a_session_that_ends_after_a_trial_failed(project: Project, how: str, options: tuple[str, ...], state: str):
+    """The test has not ended, but what its trial found stays: no verdict is better than that of a trial."""
+    options = ("--board=stm32h7b3", "--reality=virtual", *options)
+    done = project.write(FAILS_FIRST.replace("HOW", how)).run(*options)
+    assert done.code != 0 and "contradicts itself" not in done.out, done.out
+    run = read_run(*done.runs)
+    assert (run.facts["state"], verdicts(run)) == (state, {"test_fails": "fail"})
+    assert run.tests[0].reason == run.trials[0].reason and "SRAM" in run.tests[0].reason
+    assert main(["verify", str(run.folder)]) == 0
 
 
 def test_a_session_that_is_killed(project: Project):

@@ -27,7 +27,7 @@ def rig(tmp_path):
     return run
 
 
-QUICK = 21  # tests of the quick tier
+QUICK = 96  # tests of the quick tier
 NAMED = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'
 
 
@@ -83,11 +83,23 @@ def test_hardware_alone_never_takes_a_stand_in(rig):
 )
 def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options, rig_toml, said):
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/renode").touch(mode=0o755)
+    (tmp_path / "bin/renode").write_text("#!/bin/sh\necho Renode v1.16.1.0\n")
+    (tmp_path / "bin/renode").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     if other_users_present() and said.startswith("renode"):
         said = "blocked: other users work on this computer"
     assert said in rig(*options, "--collect-only", rig_toml=rig_toml).stdout.splitlines()[2]
+
+
+def test_the_header_says_why_an_installed_renode_is_not_used(rig, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/renode").write_text("#!/bin/sh\necho 'renode: renames nodes'\n")
+    (tmp_path / "bin/renode").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    taken, why = rig("--board=stm32h7b3", "--collect-only").stdout.splitlines()[2:4]
+    assert "virtual stand-in: no figure below was measured on silicon" in taken
+    assert why.startswith("trainrig: Renode is not used, and virtual stands in for stm32h7b3: ")
+    assert "its output is 'renode: renames nodes'" in why
 
 
 @pytest.mark.parametrize(

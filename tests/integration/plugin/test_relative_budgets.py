@@ -14,10 +14,10 @@ from hil.history.address import Address, address_of
 from hil.history.rows import run_row, trial_rows
 from hil.history.store import Store
 from hil.record import TrialRecord
+from hil.training.trial.prepare import prepare
+from hil.training.trial.recording import trial_record
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
-from hil.trial.prepare import prepare
-from hil.trial.recording import trial_record
 from tests.history_year import facts
 
 pytest.importorskip("llvmlite", reason="the virtual board is of the extra `virtual`")
@@ -74,13 +74,13 @@ def gates(done: Done) -> dict[tuple[int, str], dict]:  # type: ignore[type-arg]
 
 
 SPY = """
-import hil.session.run_trial
+import hil.training.session.run_trial
 from hil.errors import RigError
 
 def spy(*_, earlier, **__):
     raise RigError(f"{earlier._reports} {earlier._bench!r} {earlier._uid}")
 
-hil.session.run_trial.run_trial = spy
+hil.training.session.run_trial.run_trial = spy
 """
 
 

@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 from user_project import Done, Project
 
-from hil.graph.file import places_in_file
 from hil.images import image_of
-from hil.networks import build
 from hil.record import VERDICTS, schema
+from hil.training.graph.file import places_in_file
+from hil.training.networks import build
 
 PROJECT = """
 def test_passes(hil_board, hil_trial):

@@ -15,7 +15,7 @@ from hil.standins import start_virtual
 POSIX = ("fcntl", "termios", "tty", "pty", "grp", "pwd", "resource")
 VIRTUAL = ("unicorn", "llvmlite")
 LOADED = (
-    "hil.plugin", "hil.commands.main", "hil.trial", "hil.commands.devices", "hil.rig.doctor", "hil.rig.initial_config", "hil.targets.halfkay", "hil.targets.uf2",
+    "hil.plugin", "hil.session.rig_session", "hil.commands.main", "hil.training.trial", "hil.commands.devices", "hil.rig.doctor", "hil.rig.initial_config", "hil.targets.halfkay", "hil.targets.uf2",
     "hil.report", "hil.record",
 )  # fmt: skip
 
@@ -37,9 +37,7 @@ HEAVY = ("plotly", "pandas", "pyarrow", "llvmlite", "unicorn", "scipy", "torch")
 
 
 def test_what_only_the_report_or_a_virtual_board_needs_is_not_loaded_before_a_trial() -> None:
-    program = (
-        f"import sys, hil.plugin, hil.trial, hil.trial.run; print([name for name in {HEAVY!r} if name in sys.modules])"
-    )
+    program = f"import sys, hil.session.rig_session, hil.training.trial, hil.training.trial.run; print([name for name in {HEAVY!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -62,7 +60,7 @@ from hil.rig import Rig
 from hil.rig_toml import read_bench
 from hil.record.run_writer import RunWriter
 from hil.trial import TrialSpec, run_trial
-from hil.trial.recording import steps_table, trial_record
+from hil.training.trial.recording import steps_table, trial_record
 with Rig(read_bench(Path({str(tmp_path / "rig.toml")!r}))) as rig:
     outcome = run_trial(TrialSpec("{board.name}", "cls1", steps=1, evaluate=0), rig, Path({str(tmp_path)!r}))
 assert outcome.verdict == "pass", outcome.reason

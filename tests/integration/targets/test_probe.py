@@ -189,6 +189,24 @@ def test_a_process_that_dies_is_not_taken_for_one_that_hangs(virtual_endpoints: 
         assert refused.value.stage in ("read", "connect")
 
 
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_an_answer_that_nobody_took_is_not_that_of_the_next_request(
+    virtual_endpoints: VirtualEndpoints, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    process, unique_id = ProbeProcess(), str(virtual_endpoints("stm32h7b3").probe)
+
+    def fail(*_: object) -> None:
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr("hil.targets.probe_process.LOG.info", fail)  # pyOCD's log comes before the answer
+        with pytest.raises(error):
+            Probe(H7, unique_id, None, process)
+    with opened(H7, unique_id, process) as again:
+        assert len(again.read(0x2400_0000, 64)) == 64
+    process.stop()
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("busy", [False, True])
 def test_the_process_ends_with_the_program_that_started_it(

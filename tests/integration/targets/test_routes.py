@@ -23,7 +23,7 @@ from hil.standins import start_virtual
 from hil.targets import boot_loader, connect_options, flash_cycles, open_target, pyocd_targets
 from hil.targets.boot_loader import ByBootLoader, ask_agent, leave_for_boot_loader
 from hil.targets.cmsis_pack import device_of, target_in
-from hil.targets.flash_route import AlreadyLoaded, route_of
+from hil.targets.flash_route import AlreadyLoaded, Flashing, route_of
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
 from hil.targets.pyocd_targets.stm32f746xg import STM32F746xG
@@ -200,9 +200,8 @@ def test_without_any_way_the_agent_alone_is_measured(agent: Callable[..., None])
 
 def test_the_bench_decides_the_route() -> None:
     def route(board: boards.Board, **ends: Any) -> Any:
-        return route_of(
-            board, Endpoints(board.name, **{"reality": "hardware"} | ends), None, None, lambda sentence: None
-        )  # type: ignore[arg-type]
+        ends = Endpoints(board.name, **{"reality": "hardware"} | ends)
+        return route_of(Flashing(board, ends, lambda: None, None, lambda sentence: None))  # type: ignore[arg-type, return-value]
 
     assert [route(board).name for board in (H7, PICO, QEMU)] == ["agent", "uf2", "agent"]
     assert isinstance(route(QEMU, reality="qemu"), AlreadyLoaded)

@@ -19,10 +19,10 @@ from hil.rig import Rig
 from hil.rig_toml import Bench, BenchBoard, PowerEntry
 from hil.standins import StandIn
 from hil.targets import open_target
+from hil.training.trial.device import Device
+from hil.training.trial.prepare import prepare
+from hil.training.trial.recording import trial_record
 from hil.trial import EnergyWindows, TrialSpec, run_trial
-from hil.trial.device import Device
-from hil.trial.prepare import prepare
-from hil.trial.recording import trial_record
 
 pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 Serve = Callable[[str], dict[str, Any]]

@@ -9,17 +9,17 @@ import jsonschema
 import numpy as np
 import pytest
 
-from hil.data import batches, load
-from hil.methods.fqt import Fqt
-from hil.networks import build
 from hil.record import RunWriter, schema
-from hil.reference.methods import reference_of
 from hil.report import render
 from hil.rig import Rig
+from hil.training.data import batches, load
+from hil.training.methods.fqt import Fqt
+from hil.training.networks import build
+from hil.training.reference.methods import reference_of
+from hil.training.trial.recording import steps_table, trial_record
+from hil.training.trial.sample_gradients import block_maxima
 from hil.trial import TrialSpec, run_trial
 from hil.trial.outcome import Outcome
-from hil.trial.recording import steps_table, trial_record
-from hil.trial.sample_gradients import block_maxima
 
 SETTINGS = {"lambda_min": 0.25, "eta": 0.01}
 NETWORK, STEPS, BATCH = "fqt-cnn-uint8", 3, 2
@@ -79,7 +79,7 @@ def test_a_trial_in_which_board_and_reference_differ_has_none(
     virtual_rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reference counts two samples of a channel at most: the third one, of step 1, moves its statistics more."""
-    monkeypatch.setattr("hil.reference.methods.fqt_statistics.MOST", np.float32(2))
+    monkeypatch.setattr("hil.training.reference.methods.fqt_statistics.MOST", np.float32(2))
     outcome = trial(virtual_rig, tmp_path)
     assert outcome.verdict == "fail" and outcome.difference is not None and outcome.difference.step == 1
     page, record = page_of(outcome, tmp_path / "reports")

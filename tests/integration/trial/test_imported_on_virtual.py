@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.commands.network_export import export
-from hil.graph.file import decode
 from hil.record import RunWriter
 from hil.rig import Rig
-from hil.tflite.importing import network_of
-from hil.tflite.read import parse
+from hil.training.commands.network_export import export
+from hil.training.graph.file import decode
+from hil.training.tflite.importing import network_of
+from hil.training.tflite.read import parse
+from hil.training.trial.recording import steps_table, trial_record
 from hil.trial import TrialSpec, run_trial
-from hil.trial.recording import steps_table, trial_record
 from tests.unit.tflite_models.made import DATA, trainable
 from tests.unit.tflite_models.witness import forward, run
 

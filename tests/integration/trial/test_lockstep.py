@@ -5,18 +5,18 @@ import json
 import numpy as np
 import pytest
 
-from hil.data import batches, load
 from hil.link.failures import Refused
 from hil.link.session import Session
-from hil.methods.elasticzo_settings import Settings
-from hil.networks import build
-from hil.reference.formats.bfp8 import layers
-from hil.reference.methods import Stage
-from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.data import batches, load
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.networks import build
+from hil.training.reference.formats.bfp8 import layers
+from hil.training.reference.methods import Stage
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.trial.difference import bits_of, first_weight
+from hil.training.trial.locate_difference import _element
+from hil.training.trial.recording import trial_record
 from hil.trial import TrialSpec, run_trial
-from hil.trial.difference import bits_of, first_weight
-from hil.trial.locate_difference import _element
-from hil.trial.recording import trial_record
 
 
 def test_floats_are_compared_by_their_bits():
@@ -64,7 +64,7 @@ def test_a_short_trial_on_the_virtual_board_is_bit_exact(trial):
     outcome = trial("cls1", 3)
     assert outcome.verdict == "pass", outcome.reason
     assert outcome.bit_exact and len(outcome.steps) == 3
-    assert outcome.sram_probe is not None and outcome.sram_probe.arena_peak == outcome.sram.arena_peak
+    assert outcome.sram_probe is not None and outcome.sram_probe.arena_peak == outcome.sram.marks.arena_peak
 
 
 def test_accuracies_in_the_midst_of_training_are_the_reference_s(virtual_rig, tmp_path):
@@ -105,7 +105,7 @@ def test_one_bit_of_the_references_rounding_is_found_at_its_step_layer_and_index
     slot, index = _first_tie(monkeypatch)
     monkeypatch.setattr(layers, "round_half_away", _half_up)
     monkeypatch.setattr(
-        "hil.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0)
+        "hil.training.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0)
     )  # it would see it before step 0
     outcome = trial("full-bp", 3)
     assert outcome.verdict == "fail"
@@ -120,9 +120,9 @@ def test_a_firmware_that_can_neither_trace_nor_give_weights_away_has_its_digests
         raise Refused("read_tensor", "unknown_request", 9, 0)
 
     for name in ("tensor", "trace"):
-        monkeypatch.setattr(f"hil.trial.device.Device.{name}", refuse)
+        monkeypatch.setattr(f"hil.training.trial.device.Device.{name}", refuse)
     monkeypatch.setattr(layers, "round_half_away", _half_up)
-    monkeypatch.setattr("hil.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0))
+    monkeypatch.setattr("hil.training.trial.lockstep.LockStep._evaluate", lambda self: (0.0, 0.0))
     outcome = trial("full-bp", 3)
     assert outcome.verdict == "fail"
     found = outcome.difference

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from hil.errors import Blocked
-from hil.methods import METHODS
-from hil.networks import find_network
 from hil.rig import Rig
 from hil.rig_toml import Bench
+from hil.training.methods import METHODS
+from hil.training.networks import find_network
+from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec, run_trial
-from hil.trial.prepare import prepare
 from tests.unit.tflite_models.mlperf_files import mlperf_model
 
 BOARDS = ("stm32h7b3", "mps2-an500")  # the second, in QEMU, for what does not fit the first

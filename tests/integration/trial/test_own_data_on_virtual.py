@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.data import load
-from hil.data.own import NetworkInput
 from hil.rig import Rig
+from hil.training.data import load
+from hil.training.data.own import NetworkInput
+from hil.training.trial.recording import trial_record
 from hil.trial import TrialSpec, run_trial
-from hil.trial.recording import trial_record
 
 RNG = np.random.Generator(np.random.PCG64(21))
 

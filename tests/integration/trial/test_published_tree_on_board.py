@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.experiments.command import on_bench
-from hil.graph.file import encode
+from hil.training.experiments.command import on_bench
+from hil.training.graph.file import encode
 from hil.trial import TrialSpec
 from tests.unit.network.test_tree_on_litert import images, imported_of, logits_of, pytestmark, read
 from tests.unit.tflite_models.witness import run

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hil.experiments.command import on_bench
-from hil.experiments.qzo_memory import Planned, planned
+from hil.training.experiments.command import on_bench
+from hil.training.experiments.qzo_memory import Planned, planned
 
 BOARD = "stm32h7b3"
 DOCS = (Path(__file__).parents[3] / "docs" / "experiments.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def test_the_document_has_the_watermark(one: Planned, tmp_path: Path) -> None:
     else:
         assert outcome.verdict == "pass", outcome.reason
         assert outcome.sram is not None
-        assert outcome.sram.arena_peak == sum(parts.values())
+        assert outcome.sram.marks.arena_peak == sum(parts.values())
         total = f"{outcome.sram.total:,}"
     line = f"| {one.network} | {one.title} | {parts['weights']:,} | {parts['scratch']:,} | {total} |"
     assert line in DOCS, f"docs/experiments.md does not have the row {line}"

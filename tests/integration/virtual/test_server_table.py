@@ -39,6 +39,7 @@ def test_the_table_is_a_rig_toml_that_the_doctor_finds_in_order(server: subproce
     assert doctor.returncode == 0, checks
     assert {check["board"] for check in checks} - {""} == {BOARD}  # "": of the computer
     assert {"probe opens", "port opens", "agent answers", "meter"} <= {check["subject"] for check in checks}
+    assert f'coverage = "{said["coverage"]}"' in pasted, "trials on it record what it executed"
     assert f'serial = "{said["serial"]}"' in pasted and said["pid"] == server.pid
     server.send_signal(signal.SIGINT)
     assert server.wait(30) == 0

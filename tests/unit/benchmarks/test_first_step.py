@@ -9,9 +9,9 @@ LATE = {"pandas", "pyarrow", "plotly", "pyocd", "unicorn"}
 
 
 def test_nothing_that_comes_later_is_loaded_at_the_start() -> None:
-    program = "import sys, pytest, hil.plugin; from hil.benchmarks import first_step; print(*sys.modules)"
+    program = "import sys, pytest, hil.session.rig_session; from hil.training.benchmarks import first_step; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True
     ).stdout.split()
-    assert "hil.trial.run" in loaded
+    assert "hil.training.trial.run" in loaded
     assert not LATE & set(loaded)

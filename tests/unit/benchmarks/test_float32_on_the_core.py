@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.benchmarks.kernels.float32 import LIMITS
-from hil.benchmarks.kernels.shapes import Shape
+from hil.training.benchmarks.kernels.float32 import LIMITS
+from hil.training.benchmarks.kernels.shapes import Shape
 
 SCALES = 1.0, 2.0**-74  # of inputs and weights; products of the second are subnormal numbers
 

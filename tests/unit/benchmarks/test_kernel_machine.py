@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil.benchmarks import kernels
-from hil.benchmarks.kernels.cases import CORES, cases
-from hil.benchmarks.kernels.shapes import Shape
 from hil.errors import RigError
-from hil.reference.arith import psto_shift
+from hil.training.benchmarks import kernels
+from hil.training.benchmarks.kernels.cases import CORES, cases
+from hil.training.benchmarks.kernels.shapes import Shape
+from hil.training.reference.arith import psto_shift
 
 pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual`")
 

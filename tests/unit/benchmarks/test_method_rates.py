@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hil.benchmarks import method_rates, one_core
+from hil.training.benchmarks import method_rates, one_core
 
 PASSES = {"qzo-ff full": 2, "poor-mans-training adaptive": 17 * 10, "poor-mans-training block3": 2 * 10}
 """Of a sample. Poor Man's Training has 10 queries for each of the 17 layers of resnet-tiny, or of 2 of MCUNet."""

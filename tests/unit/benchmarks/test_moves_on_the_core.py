@@ -7,12 +7,12 @@ import struct
 import numpy as np
 import pytest
 
-from hil.benchmarks.kernels.cases import CORES
 from hil.images.images import kernel_image
+from hil.training.benchmarks.kernels.cases import CORES
 
 pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual`")
 
-from hil.benchmarks.kernels.machine import KernelMachine
+from hil.training.benchmarks.kernels.machine import KernelMachine
 
 MOVES = 4 * 1024  # bytes behind moves_t, firmware/kernels/perturbation.h
 MANY = 30_001

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from hil.benchmarks import method_rates, one_core, rig
-from hil.data import load
-from hil.methods.elasticzo_settings import VARIANTS
-from hil.networks import build
-from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
+from hil.training.benchmarks import method_rates, one_core, rig
+from hil.training.data import load
+from hil.training.methods.elasticzo_settings import VARIANTS
+from hil.training.networks import build
+from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
 
 
 def test_a_rate_is_the_best_round_after_one_to_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +40,7 @@ def test_a_row_without_value_says_not_installed(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(rig, "_first_step", lambda prepared: [])
     monkeypatch.setattr(method_rates, "rows", lambda: [])
     monkeypatch.setattr(one_core, "rates", lambda: {"cls1": 27.5, "torch": None})
-    assert rig.main("stm32h7b3", as_json=False) == 0
+    assert rig.main(argparse.Namespace(board="stm32h7b3", json=False)) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[:3] for line in lines] == [["reference,", "cls1", "27.5"], ["PyTorch,", "FP32", "SGD"]]
     assert lines[1][3:5] == ["not", "installed"]

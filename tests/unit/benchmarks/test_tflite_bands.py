@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.tflite_layers import drawn, parameters
-from hil.formats.tflite8 import forward_scratch
-from hil.graph.graph import Node, Op
+from hil.training.formats.tflite8 import forward_scratch
+from hil.training.graph.graph import Node, Op
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window
 

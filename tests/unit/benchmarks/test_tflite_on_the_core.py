@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.tflite_layers import drawn, parameters, windows
-from hil.reference.formats.tflite8.rescale import Quantization, requantize
+from hil.training.reference.formats.tflite8.rescale import Quantization, requantize
 from tests.oracle import tflite_gradients as gradients
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window

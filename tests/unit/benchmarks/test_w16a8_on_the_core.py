@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.test_moves_on_the_core import following, stream
-from hil.benchmarks.kernels.shapes import Shape
+from hil.training.benchmarks.kernels.shapes import Shape
 
 pytest.importorskip("unicorn", reason="the virtual core needs the extra `virtual`")
 

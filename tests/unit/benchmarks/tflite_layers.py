@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from hil.reference.formats.tflite8.rescale import Quantization
+from hil.training.reference.formats.tflite8.rescale import Quantization
 from tests.oracle.tflite_layers import Window
 
 

@@ -11,9 +11,9 @@ from hil import boards
 from hil.boards import catalogue
 from hil.errors import RigError
 from hil.images import image_of
-from hil.methods.elasticzo_memory import plan
-from hil.methods.elasticzo_settings import VARIANTS, Settings
-from hil.networks import build
+from hil.training.methods.elasticzo_memory import plan
+from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.networks import build
 
 
 @pytest.fixture(params=boards.names())
@@ -94,7 +94,9 @@ def test_facts_of_the_stm32h7b3() -> None:
     assert places["flash"] == (0x0800_0000, 2 * 2**20)
     assert places["axi_sram"] == (0x2400_0000, 2**20)
     assert places["dtcm"] == (0x2000_0000, 128 * 2**10)
-    assert places["ahb_sram"] == (0x3000_0000, 128 * 2**10)
+    assert places["ahb_sram1"] == (0x3000_0000, 64 * 2**10)
+    assert places["ahb_sram2"] == (0x3001_0000, 64 * 2**10)
+    assert {name for name, _ in board.memory_gates.items()} == {"ahb_sram1", "ahb_sram2", "srd_sram"}
 
 
 def test_facts_of_the_stm32f746() -> None:
@@ -142,6 +144,12 @@ def test_a_name_like_nothing_gets_the_whole_list() -> None:
         ("marker = ", "# ", r"mine\.toml: the key marker is missing: add it \(docs/new-board\.md"),
         ('"ram", start = 0x2400_0000, ', '"ram", ', r"mine\.toml, memory axi_sram: the key start is missing"),
         ('"flash", start', '"rom", start', r"mine\.toml, memory flash, key kind: 'rom' is not one of flash, ram"),
+        (
+            "ahb_sram2 = { reg",
+            "ahb_sram3 = { reg",
+            r"memory_gates: there is no memory ahb_sram3: did you mean ahb_sram",
+        ),
+        ("counter = ", 'ram_divided_by = "x"\ncounter = ', r"key ram_divided_by: 'x' is not one of chip, program"),
         ("mask = ", "maks = ", r"mine\.toml, \[identity\]: unknown key maks: did you mean mask"),
         ('title = "', "title = ", r"mine\.toml: .*line \d+.*: correct the TOML syntax there"),
     ],

@@ -14,11 +14,11 @@ from hil.images import image_of
 from hil.link.frames import Frame, parse
 from hil.link.messages import decode, description, encode
 from hil.link.replies import BoardCheckpoint, checkpoints_of
-from hil.methods.elasticzo_settings import Settings
-from hil.methods.settings import configure_fields
 from hil.standins.virtual import boards as virtual
 from hil.standins.virtual.chip.flash_power import FlashCut
 from hil.standins.virtual.chip.machine import Pace
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.settings import configure_fields
 from tests.faults.fuzz.sessions import lenet_like
 
 MESSAGES = description()

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.campaign.checkpoints import Checkpoints, ResumePoint
-from hil.campaign.journal import NAME, Journal, read_journal
-from hil.campaign.step_saver import StepSaver
-from hil.graph.chain import bfp8_node, chain
-from hil.graph.graph import Graph, Op
-from hil.methods.elasticzo_settings import Settings
-from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.trial.outcome import StepRow, step_digest
+from hil.step_digest import step_digest
+from hil.training.campaign.checkpoints import Checkpoints, ResumePoint
+from hil.training.campaign.journal import NAME, Journal, read_journal
+from hil.training.campaign.step_saver import StepSaver
+from hil.training.graph.chain import bfp8_node, chain
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.trial.outcome import StepRow
 
 STEPS, BATCH, CAMPAIGN = 5, 2, 0xC0FFEE
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from hil import boards
-from hil.campaign.board_checkpoints import slots_of
-from hil.campaign.board_slots import BoardSlots
-from hil.campaign.journal import NAME, Journal, read_journal
 from hil.errors import RigError
 from hil.images import image_of
 from hil.link.failures import Refused
 from hil.link.messages import description, encode
 from hil.link.replies import ImplausibleReply
-from hil.trial.device import Device
+from hil.training.campaign.board_checkpoints import slots_of
+from hil.training.campaign.board_slots import BoardSlots
+from hil.training.campaign.journal import NAME, Journal, read_journal
+from hil.training.trial.device import Device
 
 CAMPAIGN, BYTES, NEVER = 0xCAFE, 64, "only this computer keeps them."
 REQUESTS = description().requests

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.campaign.folder import locked
-from hil.campaign.plan import NAME, Plan, TrialRequest
 from hil.commands.main import main
-from hil.trial.prepare import prepare
+from hil.training.campaign.folder import locked
+from hil.training.campaign.plan import NAME, Plan, TrialRequest
+from hil.training.trial.prepare import prepare
 
 
 @pytest.fixture(autouse=True)
@@ -112,7 +112,7 @@ def test_of_two_campaigns_one_is_to_be_named(capsys: pytest.CaptureFixture[str])
 def test_a_folder_that_is_held_is_running_and_refused_to_others(capsys: pytest.CaptureFixture[str]) -> None:
     folder = Path("mine")
     plan(folder)
-    program = "import sys, time; from pathlib import Path; from hil.campaign.folder import locked\nwith locked(Path('mine')): print('held', flush=True); time.sleep(600)"
+    program = "import sys, time; from pathlib import Path; from hil.training.campaign.folder import locked\nwith locked(Path('mine')): print('held', flush=True); time.sleep(600)"
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None and process.stdout.readline() == "held\n"
@@ -185,7 +185,7 @@ def test_the_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     )
     made = Plan(2**32 - 1, wanted, 5, 0, "a" * 64, "b" * 64)
     made.write(tmp_path)
-    from hil.campaign.plan import read_plan
+    from hil.training.campaign.plan import read_plan
 
     assert read_plan(tmp_path) == made
     assert made.trial(tmp_path).schedule == ((3, {"b_zo": 2}),)

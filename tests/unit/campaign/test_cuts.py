@@ -10,8 +10,8 @@ import pytest
 import small_run
 from small_run import STEPS, go_on, where
 
-from hil.campaign.journal import NAME
 from hil.errors import Blocked
+from hil.training.campaign.journal import NAME
 
 CONTINUED = 61  # of so many cuts one is gone on with to the end; where all the others would go on is looked at
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.campaign.checkpoints import Checkpoints
-from hil.campaign.journal import NAME as JOURNAL
-from hil.campaign.journal import Journal, read_journal
-from hil.campaign.plan import NAME, Plan, TrialRequest
-from hil.campaign.status import sentence, status_of
 from hil.commands.main import main
 from hil.errors import RigError
+from hil.training.campaign.checkpoints import Checkpoints
+from hil.training.campaign.journal import NAME as JOURNAL
+from hil.training.campaign.journal import Journal, read_journal
+from hil.training.campaign.plan import NAME, Plan, TrialRequest
+from hil.training.campaign.status import sentence, status_of
 from tests.mutate import damaged_bytes, damaged_fields
 
 NUMBER, STEPS, DAMAGES = 7, 3, 1000

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hil.campaign.journal import Journal, read_journal
 from hil.errors import RigError
+from hil.training.campaign.journal import Journal, read_journal
 
 
 @pytest.fixture

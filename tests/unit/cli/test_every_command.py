@@ -18,8 +18,9 @@ import pytest
 
 from hil import boards
 from hil.commands.main import main
-from hil.matrix.cells import METHOD_NAMES, NETWORK_NAMES
+from hil.record.atomic_write import write_atomic
 from hil.record.run_writer import RunWriter
+from hil.training.matrix.cells import METHOD_NAMES, NETWORK_NAMES
 
 HIL = [sys.executable, "-m", "hil.commands.main"]
 ROOT = Path(__file__).parents[3]
@@ -77,6 +78,8 @@ def test_an_unknown_option_is_named(command: str, hil_here: Callable[..., subpro
 
 WRONG = {
     "weights load MISSING": "cannot be read",
+    "agent": "one of the arguments --copy --list is required",
+    "agent --copy docs": "docs is not empty: name a new folder, or delete it before.",
     "campaign resume MISSING": "holds no campaign: `hil campaign start` begins one",
     "boards --json more": "unrecognized arguments: more",
     "methods mezoo": "there is no method 'mezoo': did you mean mezo?",
@@ -102,6 +105,8 @@ WRONG = {
     "power": "one of the arguments --watch --export is required",
     "power --watch": "--watch needs a meter: name it with --model",
     "tail MISSING": "holds no results.json: name the folder of a run",
+    "plugins --rig MISSING": "missing: give the description of a bench, or create one with `hil init --rig=",
+    "new board stm32h7b3": "there is a board 'stm32h7b3' already: take another name.",
     "devices --rig": "expected one argument",
     "doctor --rig DAMAGED": "damaged.toml: ",
     "devices --rig DAMAGED": "damaged.toml: ",
@@ -110,16 +115,20 @@ WRONG = {
     "doctor --rig MISSING": "missing: give the description of a bench, or create one with `hil init --rig=",
     "compare MISSING": "the following arguments are required: B",
     "compare MISSING MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",
+    "coverage MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",
     "report MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",
-    "report DAMAGED": "holds no results.json: give the folder of a run",
+    "report DAMAGED": "is a file that names no run: give the folder of a run",
+    "verify MISSING": "missing holds no results.json",
+    "sign DAMAGED --key=MISSING": "cannot be read",
+    "pack MISSING": "missing holds no results.json",
     "summary MISSING": "missing holds no results.json: give the folder of a run, such as reports/latest.",
     "history --reports MISSING": "there is no history at ",
     "history rebuild --reports MISSING": "missing: there is no such folder: name that of the runs with --reports.",
     "history --rig DAMAGED": "damaged.toml: ",
     "lab --nights 0": "'0' is not a whole number above 0",
     "lab --rig DAMAGED": "damaged.toml: ",
-    "lab quarantine": "hil lab quarantine needs the name of a board or of a labgrid place: see `hil lab`.",
-    "lab release stm32 --rig MISSING --reports MISSING": "no labgrid place is called 'stm32': there is no board yet.",
+    "lab quarantine": "hil lab quarantine needs the name of a board, its ID or its labgrid place: see `hil lab`.",
+    "lab release stm32 --rig MISSING --reports MISSING": "board ID or labgrid place is called 'stm32': there is no board yet.",
     "export": "the following arguments are required: --out",
     "export --out a.csv --reports MISSING --since never": "there is no history at ",
     "import MISSING": "missing: there is no such file or folder: name a folder of runs, or a Parquet file.",
@@ -135,6 +144,64 @@ def test_a_wrong_request_is_one_sentence(line: str, tmp_path: Path) -> None:
     ended = hil(*words)
     assert WRONG[line] in said(ended)
     assert ended.returncode == 2 and ended.stdout == ""
+
+
+FILES = (
+    "coverage --page", "coverage --lcov", "coverage --cobertura", "compare A B --page", "history --page", "lab --page",
+    "pack --out", "power --watch --page", "power --export TRACE --to", "export --out", "summary --out",
+    "network import MODEL --out", "network export TRIAL --trained --out", "network head lenet5 --classes 3 --out",
+    "weights save",
+)  # fmt: skip
+FOLDERS = (
+    "measure --typed --out", "experiment elasticzo-table1 --out", "network fetch NAME --to", "data fetch mnist --to",
+    "summary --format allure --out",
+)  # fmt: skip
+Here = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.mark.parametrize("command", FILES)
+def test_a_file_to_write_that_is_a_folder_or_nothing_is_named(command: str, tmp_path: Path, hil_here: Here) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name, why in (
+        ("/", "'/' is a folder: name a file"), (".", "'.' is a folder: name a file"),
+        ("", "'' is no name: name a file"), (str(tmp_path), "is a folder: name a file"),
+        (str(tmp_path / "pipe"), "is not a regular file: name another one"),
+    ):  # fmt: skip
+        ended = hil_here(*command.split(), name)
+        assert ended.returncode == 2 and ended.stdout == ""
+        assert why in said(ended)
+
+
+@pytest.mark.parametrize("command", FOLDERS)
+def test_a_folder_to_write_to_that_is_a_file_or_nothing_is_named(command: str, tmp_path: Path, hil_here: Here) -> None:
+    (tmp_path / "file").write_text("kept")
+    for name, why in (("", "'' is no name: name a folder"), (str(tmp_path / "file"), "is not a folder: name one")):
+        ended = hil_here(*command.split(), name)
+        assert ended.returncode == 2 and ended.stdout == ""
+        assert why in said(ended)
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("coverage --lcov same --cobertura ./same", "--lcov and --cobertura write the same file"),
+        ("coverage --page same --lcov same", "--page and --lcov write the same file"),
+        ("power --export TRACE --to a.csv --to ./a.csv", "--to names one file twice"),
+    ],
+)
+def test_two_outputs_in_one_file_are_refused(line: str, why: str, hil_here: Here) -> None:
+    ended = hil_here(*line.split())
+    assert ended.returncode == 2 and why in said(ended)
+
+
+@pytest.mark.parametrize("name", ["/", "", ".", "folder"])
+def test_no_file_replaces_a_folder(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(IsADirectoryError, match=re.escape(str(Path(name)))):
+        write_atomic(Path(name), "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
 def test_every_command_is_used_wrongly_above() -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from hil.methods.poor_mans_training import PoorMansTraining
-from hil.networks import NETWORKS, NamedNetwork
-from hil.networks.drawing import Drawing
-from hil.networks.floating import FloatGraph
-from hil.reference.methods import reference_of
+from hil.training.methods.poor_mans_training import PoorMansTraining
+from hil.training.networks import NETWORKS, NamedNetwork
+from hil.training.networks.drawing import Drawing
+from hil.training.networks.floating import FloatGraph
+from hil.training.reference.methods import reference_of
+from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
-from hil.trial.prepare import prepare
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "tests/integration"

@@ -1,4 +1,4 @@
-"""docs/public-api.md: every name on it is there, with a docstring; nothing of `hil.trial.__all__` is missing."""
+"""docs/public-api.md: every name on it is there, with a docstring; nothing of `hil.training.trial.__all__` is missing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_every_name_is_there_and_says_what_it_is(name: str) -> None:
     assert found.__doc__ and not found.__doc__.startswith(made_by_dataclass), f"{name} has no docstring"
 
 
-@pytest.mark.parametrize("name", hil.trial.__all__)
+@pytest.mark.parametrize("name", hil.training.trial.__all__)
 def test_what_the_room_of_trials_offers_is_on_the_page(name: str) -> None:
     assert f"hil.trial.{name}" in NAMES
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hil.commands.agent import library_files
+
 ROOT = Path(__file__).parents[3]
 MADE = {"__pycache__"}  # folders that a run leaves behind
 
@@ -39,6 +41,12 @@ def test_every_file_of_the_package_is_in_it(wheel: zipfile.ZipFile) -> None:
     there = {name.removeprefix("hil/") for name in wheel.namelist() if name.startswith("hil/")}
     assert files_of(ROOT / "hil") <= there
     assert {f"prebuilt/{name}" for name in files_of(ROOT / "firmware/prebuilt")} <= there
+
+
+def test_the_agent_as_a_library_is_in_it(wheel: zipfile.ZipFile) -> None:
+    there = set(wheel.namelist())
+    for path in library_files().values():
+        assert f"hil/{path.relative_to(ROOT).as_posix()}" in there
 
 
 def test_type_checkers_read_its_annotations(wheel: zipfile.ZipFile, metadata: Message) -> None:

@@ -194,7 +194,7 @@ def test_a_scheduler_that_goes_away_and_returns(authority: Authority, tmp_path: 
             with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
                 stack.close()  # the rest of it looks for its scheduler
         with scheduler(authority.pair("server"), authority.ca, int(address.rsplit(":", 1)[1])):
-            asking.join(60)
+            asking.join(300)
     assert results == ["before", "under way", "after"]
     assert [line for line in said if address in line and "has gone away" in line]
     assert len(list(tmp_path.glob("before-*"))) == 1 and len(list(tmp_path.glob("gate-*.begun"))) == 2

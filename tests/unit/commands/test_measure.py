@@ -24,12 +24,13 @@ from hil.commands.power import History, spark, watch, with_prefix
 from hil.energy import data_sheet
 from hil.energy.data_sheet import known_meters, load_data_sheet
 from hil.energy.interval_figures import evaluate
+from hil.energy.meter_kind import METERS
 from hil.errors import Blocked, RigError
 from hil.meters.keithley_2450 import Keithley2450
 from hil.meters.lpm01a import Lpm01a
 from hil.meters.measured_window import Recorder, take
 from hil.meters.meter import Host, Setting
-from hil.meters.open import MODELS, open_meter
+from hil.meters.open import open_meter
 from hil.record.interval_trace import record_interval
 from hil.record.power_trace import read_facts
 from hil.standins.virtual.meter.errors import Errors
@@ -379,4 +380,4 @@ def test_a_model_that_nobody_knows_is_told_with_those_like_it(capsys: pytest.Cap
 
 
 def test_every_meter_that_has_a_driver_may_be_named() -> None:
-    assert {"keithley-2450", "yokogawa-wt310", "lpm01a", "otii-arc"} <= set(MODELS) <= set(known_meters())
+    assert {"keithley-2450", "yokogawa-wt310", "lpm01a", "otii-arc"} <= set(METERS.house_names()) <= set(known_meters())

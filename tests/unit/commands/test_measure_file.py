@@ -80,7 +80,7 @@ def test_options_of_a_file_are_refused_without_one(option: list[str], capsys: py
 
 
 def test_amperes_of_an_accuracy_need_a_voltage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.csv").write_text("time,power\n0,1\n1,1\n2,1\n")
+    (tmp_path / "a.csv").write_text("time,power\n0,1.000000\n1,1\n2,1\n")
     arguments = [
         "measure",
         "--csv",
@@ -193,3 +193,35 @@ def test_a_folder_that_takes_no_result_costs_no_result(tmp_path: Path, capsys: p
     assert hil(arguments) == 2
     shown = capsys.readouterr()
     assert "energy" in shown.out and "name another folder with --out" in shown.err and shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "extra", [["--volt", "1e308"], ["--volt", "1e160"], ["--volt", "3.3", "--steps", "1" + "0" * 400]]
+)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("before", [False, True])
+def test_figures_outside_the_range_of_numbers_are_one_sentence_and_leave_nothing(
+    tmp_path: Path, extra: list[str], before: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ppk2(tmp_path / "ppk.csv", WINDOW)
+    out = tmp_path / "out"
+    if before:
+        out.mkdir()
+        (out / "notes.txt").write_text("mine")
+    words = ["--csv", str(tmp_path / "ppk.csv"), "--column", "D0=marker", "--accuracy", "0.05", "--out", str(out)]
+    assert hil(["measure", *words, *extra]) == 2
+    told = capfd.readouterr().err
+    assert "is outside the range of numbers" in told and "--steps" in told and told.count("\n") == 1
+    assert [path.name for path in out.iterdir()] == ["notes.txt"] if before else not out.exists()
+
+
+def test_two_columns_of_one_name_are_not_told_apart_by_that_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text("time (s),current (A),current (A),marker\n" + "".join(f"{k / 1000},0.001,0.002,{int(200 <= k < 700)}\n" for k in range(900)))  # fmt: skip
+    assert (
+        hil(["measure", "--csv", str(path), "--volt", "3.3", "--accuracy", "0.01", "--out", str(tmp_path / "out")]) == 2
+    )
+    told = capsys.readouterr().err
+    assert "two columns have the name 'current'" in told and "rename" in told and "--column" not in told, told

@@ -38,7 +38,7 @@ def running(root, tests: int = 3) -> tuple[RunWriter, ProgressFile, Clock]:
     }
     (folder / "begun.json").write_text(json.dumps(record))
     clock = Clock()
-    return run, ProgressFile(folder, clock), clock
+    return run, ProgressFile(folder, clock, clock), clock
 
 
 def end(run: RunWriter) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.data import clouds, download_routes, furniture
-from hil.data.clouds import POINTS, as_bytes, drawn, read_obj
-from hil.data.furniture import CATALOGUES, CLASSES, LIST, class_of, read_clouds
-from hil.data.store import PARTS
 from hil.errors import RigError
+from hil.training.data import clouds, download_routes, furniture
+from hil.training.data.clouds import POINTS, as_bytes, drawn, read_obj
+from hil.training.data.furniture import CATALOGUES, CLASSES, LIST, class_of, read_clouds
+from hil.training.data.store import PARTS
 
 SQUARE = b"# a square and a small triangle\nv 0 0 0\nv 2 0 0 1 1 1\nv 2 2 0\nv 0 2 0\nvn 0 0 1\nf 1/1/1 2/2/2 3//3 4\n"
 

@@ -7,12 +7,12 @@ import hashlib
 import numpy as np
 import pytest
 
-from hil.data import load
-from hil.data.corruption.by_name import CORRUPTIONS, FAMILIES, SEVERITIES, corrupted
-from hil.data.corruption.digital import _cosines, _overlaps
-from hil.data.corruption.grid import ONE, nearly_normal, read_at, smooth_field
-from hil.data.corruption.noise import poisson_limits
 from hil.errors import RigError
+from hil.training.data import load
+from hil.training.data.corruption.by_name import CORRUPTIONS, FAMILIES, SEVERITIES, corrupted
+from hil.training.data.corruption.digital import _cosines, _overlaps
+from hil.training.data.corruption.grid import ONE, nearly_normal, read_at, smooth_field
+from hil.training.data.corruption.noise import poisson_limits
 
 NAMES = sorted(CORRUPTIONS)
 

@@ -9,9 +9,9 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from hil.data import batches, load
-from hil.data.dataset import DEFAULT_FOLDER
 from hil.errors import RigError
+from hil.training.data import batches, load
+from hil.training.data.dataset import DEFAULT_FOLDER
 
 NAME = "fashion-mnist-1k"
 SHA256 = "225953b7ea044ddf684ff066ee2fd0894255dc3df31bbc5c618454f731fee1a2"

@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.data import download_routes
-from hil.data.command import main
-from hil.data.fetch import fetch
-from hil.data.idx import idx_bytes
-from hil.data.store import PARTS, Known, data_folder, file_name, find_set, known_sets, read_set
 from hil.errors import RigError
+from hil.training.data import download_routes
+from hil.training.data.command import main
+from hil.training.data.fetch import fetch
+from hil.training.data.idx import idx_bytes
+from hil.training.data.store import PARTS, Known, data_folder, file_name, find_set, known_sets, read_set
 from tests.bombs import gzip_bomb
 
 RNG = np.random.Generator(np.random.PCG64(7))
@@ -336,7 +336,7 @@ def test_the_facts_of_the_real_sets() -> None:
 def test_the_command(
     tmp_path: Path, site: tuple[Path, dict], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.setattr("hil.data.command.find_set", lambda name: known(site[1]))
+    monkeypatch.setattr("hil.training.data.command.find_set", lambda name: known(site[1]))
     monkeypatch.setenv("TRAINRIG_DATA", str(tmp_path / "default"))
     assert main(["fetch", "tiny", "--to", str(tmp_path / "to")]) == 0
     said = capsys.readouterr().out

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from hil.data.idx import idx_bytes, read_idx
 from hil.errors import RigError
+from hil.training.data.idx import idx_bytes, read_idx
 from tests.bombs import gzip_bomb, in_little_memory
 
 SOME = np.arange(60, dtype=np.uint8).reshape(3, 4, 5)
@@ -88,7 +88,7 @@ def test_a_bomb_ends_where_its_header_does(tmp_path: Path) -> None:
     """2 GB of zeros, of which the header names 60."""
     path = tmp_path / "bomb.gz"
     gzip_bomb(path, idx_bytes(SOME))
-    said = in_little_memory("from hil.data.idx import read_idx; read_idx(path)", path)
+    said = in_little_memory("from hil.training.data.idx import read_idx; read_idx(path)", path)
     assert said.endswith("holds more bytes, but its header (3, 4, 5) says 60: fetch it again.")
 
 

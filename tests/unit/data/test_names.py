@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.data import load, names
-from hil.data.idx import idx_bytes
-from hil.data.rotate import rotated
-from hil.data.store import PARTS, data_folder, file_name, known_sets
-from hil.data.user_files import user_sets
-from hil.data.vibration import MACHINES
 from hil.errors import RigError
+from hil.training.data import load, names
+from hil.training.data.idx import idx_bytes
+from hil.training.data.rotate import rotated
+from hil.training.data.store import PARTS, data_folder, file_name, known_sets
+from hil.training.data.user_files import user_sets
+from hil.training.data.vibration import MACHINES
 
 RNG = np.random.Generator(np.random.PCG64(3))
 OWN = (

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from hil.data import load
-from hil.data.own import NetworkInput, csv_file
-from hil.data.own.byte_range import as_bytes, range_of
-from hil.data.own.features import shape_of
-from hil.data.own.split import digests, split
 from hil.errors import RigError
+from hil.training.data import load
+from hil.training.data.own import NetworkInput, csv_file
+from hil.training.data.own.byte_range import as_bytes, range_of
+from hil.training.data.own.features import shape_of
+from hil.training.data.own.split import digests, split
 from tests.bombs import in_little_memory
 
 RNG = np.random.Generator(np.random.PCG64(19))
@@ -243,7 +243,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
         member.write(header.getvalue())
         for _ in range(257):
             member.write(bytes(1 << 20))
-    said = in_little_memory("from hil.data.own.npz_file import read_parts; read_parts(path)", path)
+    said = in_little_memory("from hil.training.data.own.npz_file import read_parts; read_parts(path)", path)
     assert "bomb.npz, unpacked, has more than 256 MB" in said
 
 

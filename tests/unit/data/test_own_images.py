@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.data import load
-from hil.data.own import NetworkInput, image_folder
-from hil.data.resize import resized
 from hil.errors import RigError
+from hil.training.data import load
+from hil.training.data.own import NetworkInput, image_folder
+from hil.training.data.resize import resized
 
 Image = pytest.importorskip("PIL.Image", reason="images need the extra `images`")
 RNG = np.random.Generator(np.random.PCG64(20))

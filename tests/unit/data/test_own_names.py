@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.data import load, names
-from hil.data.card import lines
-from hil.data.command import main
-from hil.data.idx import idx_bytes
-from hil.data.names import absolute_name, as_text, public_name, split_name
+from hil.training.data import load, names
+from hil.training.data.card import lines
+from hil.training.data.command import main
+from hil.training.data.idx import idx_bytes
+from hil.training.data.names import absolute_name, as_text, public_name, split_name
 
 
 @pytest.mark.parametrize(

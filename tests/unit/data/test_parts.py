@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.data import load
 from hil.errors import RigError
+from hil.training.data import load
 
 NAME = "fashion-mnist-1k+fog-5"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.data import load
-from hil.data.corruption.by_name import corrupted
-from hil.data.resize import resized
 from hil.errors import RigError
+from hil.training.data import load
+from hil.training.data.corruption.by_name import corrupted
+from hil.training.data.resize import resized
 
 
 def test_the_same_size_changes_nothing_and_repeats_grey() -> None:

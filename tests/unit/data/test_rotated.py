@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from hil.data import load
-from hil.data.rotate import rotated
+from hil.training.data import load
+from hil.training.data.rotate import rotated
 
 IMAGES = arrays.arrays(np.uint8, st.tuples(st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)))
 SQUARES = st.integers(1, 9).flatmap(lambda side: arrays.arrays(np.uint8, (2, side, side)))

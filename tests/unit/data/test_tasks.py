@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.data import load
 from hil.errors import RigError
+from hil.training.data import load
 
 
 def test_a_task_has_its_classes_and_images() -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.data import load
-from hil.data.idx import idx_bytes
-from hil.data.store import find_set
-from hil.data.user_files import read_user_set, user_sets
 from hil.errors import RigError
+from hil.training.data import load
+from hil.training.data.idx import idx_bytes
+from hil.training.data.store import find_set
+from hil.training.data.user_files import read_user_set, user_sets
 
 RNG = np.random.Generator(np.random.PCG64(11))
 IMAGES = [RNG.integers(0, 256, (n, 28, 28), np.uint8) for n in (30, 27)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.data import load
-from hil.data.vibration import (
+from hil.training.data import load
+from hil.training.data.vibration import (
     CLASSES,
     COUNTS,
     LENGTH,

@@ -8,11 +8,12 @@ import pickle
 import numpy as np
 import pytest
 
-from hil.data import load
-from hil.data.download_routes import from_recordings
-from hil.data.idx import idx_bytes
-from hil.data.store import PARTS, data_folder, file_name
-from hil.data.watch import (
+from hil.errors import RigError
+from hil.training.data import load
+from hil.training.data.download_routes import from_recordings
+from hil.training.data.idx import idx_bytes
+from hil.training.data.store import PARTS, data_folder, file_name
+from hil.training.data.watch import (
     CHANNELS,
     EXERCISES,
     HELD_OUT,
@@ -24,7 +25,6 @@ from hil.data.watch import (
     read_watch,
     windows,
 )
-from hil.errors import RigError
 
 LONG = 3 * WINDOW
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.commands.main import COMMANDS
+from hil.commands import main
 from hil.link.messages import description
-from hil.methods.settings import COMMON, described, loops_of, setting_tables
 from hil.record import schema
 from hil.rig_toml import BenchBoard, PowerEntry
 from hil.session.options import add_options
+from hil.training.methods.settings import COMMON, described, loops_of, setting_tables
 from tools.docs_site import api_page, command_line, messages_page, record_page, rig_toml_page, settings_page
 from tools.docs_site.markdown import cell, code
 from tools.docs_site.schema_tables import meaning
@@ -40,7 +40,7 @@ def commands() -> str:
     return command_line.text()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", main.commands())
 def test_a_command_has_a_section_with_its_options(command: str, commands: str) -> None:
     parsers = [parser for name, parser in PARSERS if name.split()[0] == command]
     expected = {

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.energy.capture import Capture, Edge, joined
-from hil.energy.edge_check import UNCHECKED, WrongEdges, check_changes, checked_edges
+from hil.energy.edge_check import BELOW, UNCHECKED, WrongEdges, check_changes, checked_edges
 from hil.meters.meter import InvalidWindow
 from hil.meters.window_edges import pieces, with_both_edges
 
@@ -71,7 +71,7 @@ def test_edges_that_are_known_badly_are_dated_by_the_power():
 
 def test_work_that_draws_what_the_sleep_draws_is_noted_and_less_than_it_is_checked():
     assert checked_edges(capture(work_w=0.05), IDLE_S).notes == (UNCHECKED,)
-    assert checked_edges(capture(work_w=0.02), IDLE_S).notes == ()
+    assert checked_edges(capture(work_w=0.02), IDLE_S).notes == (BELOW,)
     with pytest.raises(WrongEdges):
         checked_edges(capture(work_w=0.02, down_s=IDLE_S + WORK_S / 2), IDLE_S)
 

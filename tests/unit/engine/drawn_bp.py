@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.graph.graph import Graph, Op
-from hil.methods.graph_settings import GraphSettings
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
 
 
 @st.composite

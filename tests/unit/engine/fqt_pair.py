@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from engine.host_engine import Engine, EngineRefused
-from hil.graph.affine8 import with_scales
-from hil.graph.file import encode
-from hil.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, named
-from hil.methods.fqt_settings import Settings
-from hil.reference.methods import StepFailed
-from hil.reference.methods.fqt import Fqt
+from hil.training.graph.affine8 import with_scales
+from hil.training.graph.file import encode
+from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, named
+from hil.training.methods.fqt_settings import Settings
+from hil.training.reference.methods import StepFailed
+from hil.training.reference.methods.fqt import Fqt
 
 H = LARGEST_FLOAT
 STEP_FAILED = 22  # of the errors of hil/link/messages.toml

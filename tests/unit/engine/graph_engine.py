@@ -6,7 +6,7 @@ import ctypes
 from dataclasses import dataclass
 
 from engine.host_engine import Engine
-from hil.methods.graph_settings import GraphSettings
+from hil.training.methods.graph_settings import GraphSettings
 
 LENGTH = 65  # places of a line
 LINES = ("value", "error", "work", "back", "sums", "grad", "theta", "beta", "own", "own 2", "own 3")

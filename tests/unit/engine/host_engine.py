@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.methods.elasticzo_settings import Settings
+from hil.training.methods.elasticzo_settings import Settings
 
 MOST_TENSORS, MOST_BUFFERS = 128, 321
 ALL_STAGES = 0xFFFF

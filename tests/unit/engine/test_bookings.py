@@ -7,10 +7,10 @@ import ctypes
 from hypothesis import given
 
 from engine.test_host_engine import FAST, cases, engine_of, images_of
-from hil.graph.graph import Graph
-from hil.methods.elasticzo_int8 import ElasticZoInt8
-from hil.methods.elasticzo_settings import Settings
-from hil.trial.latency_counts import LAP_PHASES
+from hil.training.graph.graph import Graph
+from hil.training.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.trial.latency_counts import LAP_PHASES
 
 
 @FAST

@@ -23,9 +23,9 @@ from network.drawn_graphs import graphs
 from network.w16a8_graphs import w16a8_graphs
 
 from engine.host_engine import Failure
-from hil.graph.file import NetworkFileError, decode, encode
 from hil.link.messages import description
-from hil.networks import WEIGHTS
+from hil.training.graph.file import NetworkFileError, decode, encode
+from hil.training.networks import WEIGHTS
 
 CODES = {name: number for number, name in description().errors.items()}
 SENTENCES = {

@@ -15,9 +15,9 @@ from engine.fqt_pair import H, Pair, Small
 from engine.host_engine import EngineRefused
 from engine.plain_affine8 import near
 from engine.plain_network import PlainNetwork
-from hil.graph.graph import Graph
-from hil.methods.fqt_settings import Settings
-from hil.reference.methods import StepFailed
+from hil.training.graph.graph import Graph
+from hil.training.methods.fqt_settings import Settings
+from hil.training.reference.methods import StepFailed
 
 MOST = 2.0**20
 BEYOND = float(np.nextafter(np.float32(MOST), np.float32(np.inf)))

@@ -12,10 +12,10 @@ import pytest
 from engine.fqt_pair import H, Pair, Small
 from engine.plain_affine8 import near
 from engine.plain_network import PlainNetwork, exact, moved_range
-from hil.graph.file import decode, encode
-from hil.graph.graph import Graph, Op
-from hil.methods.fqt_settings import Settings
-from hil.methods.fqt_tensors import with_arrays
+from hil.training.graph.file import decode, encode
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_tensors import with_arrays
 
 U = 2.0**-8  # s_x * s_w of the first layer of these graphs: W is 255 * U
 W = 255 * U

@@ -14,9 +14,9 @@ import pytest
 from engine.fqt_pair import Pair, Small
 from engine.plain_affine8 import Error, number
 from engine.plain_network import PlainNetwork
-from hil.graph.graph import Graph
-from hil.methods.fqt_settings import Settings
-from hil.reference.methods import StepFailed
+from hil.training.graph.graph import Graph
+from hil.training.methods.fqt_settings import Settings
+from hil.training.reference.methods import StepFailed
 
 SPARSE = {"lambda_min": 0.0, "lambda_max": 0.0, "sparse_head": 1, "error_range": "running"}
 SHARES = {"lambda_min": 0.1, "lambda_max": 1.0, "error_range": "running", "rate": "difference"}

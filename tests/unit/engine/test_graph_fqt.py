@@ -15,10 +15,10 @@ from reference.test_fqt_properties import CHOSEN
 
 from engine.fqt_pair import Pair
 from hil.errors import RigError
-from hil.graph.graph import LARGEST_FLOAT, Graph, Parameters
-from hil.methods.fqt_settings import Settings
-from hil.reference.methods import StepFailed
-from hil.reference.methods.fqt import Fqt
+from hil.training.graph.graph import LARGEST_FLOAT, Graph, Parameters
+from hil.training.methods.fqt_settings import Settings
+from hil.training.reference.methods import StepFailed
+from hil.training.reference.methods.fqt import Fqt
 
 
 def check_steps(library: ctypes.CDLL, graph: Graph, chosen: Settings, seed: int) -> int:

@@ -16,11 +16,11 @@ from reference.test_graph_passes import extreme
 
 from engine.drawn_bp import bp_settings, rewired, takes_layers
 from engine.graph_engine import GraphEngine
-from hil.graph.file import encode
-from hil.graph.graph import Graph
-from hil.methods.graph_settings import GraphSettings
-from hil.networks import build
-from hil.reference.methods import training_loop
+from hil.training.graph.file import encode
+from hil.training.graph.graph import Graph
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.networks import build
+from hil.training.reference.methods import training_loop
 from tests.oracle.work import work_of
 
 ETAS = st.sampled_from([2.0**-20, 1e-4, 0.01, 1.0, 2.0**20])

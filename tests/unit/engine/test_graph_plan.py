@@ -16,11 +16,11 @@ from engine.drawn_bp import bp_settings, rewired, takes_layers
 from engine.graph_engine import GraphEngine
 from engine.host_engine import EngineRefused
 from hil.errors import RigError
-from hil.graph.file import encode
-from hil.graph.graph import Graph
-from hil.graph.plan import Plan
-from hil.methods.graph_settings import GraphSettings
-from hil.reference.methods import training_loop
+from hil.training.graph.file import encode
+from hil.training.graph.graph import Graph
+from hil.training.graph.plan import Plan
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.methods import training_loop
 from tests.methods import on_graph
 from tests.oracle.work import work_of
 

@@ -10,11 +10,11 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from engine.graph_engine import GraphEngine
-from hil.graph.file import encode
-from hil.methods.graph_settings import GraphSettings
-from hil.networks import build
-from hil.networks.drawing import calibration_images
-from hil.reference.methods import training_loop
+from hil.training.graph.file import encode
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.networks import build
+from hil.training.networks.drawing import calibration_images
+from hil.training.reference.methods import training_loop
 
 PREBUILT = Path(__file__).resolve().parents[3] / "firmware" / "prebuilt"
 SAVING = {"consumed": 1, "fused": 1}

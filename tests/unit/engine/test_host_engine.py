@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from network.drawn import networks
 
 from engine.host_engine import EngineRefused, HostEngine, Step
-from hil.graph.file import encode
-from hil.graph.graph import Graph
-from hil.methods.elasticzo_memory import plan
-from hil.methods.elasticzo_settings import VARIANTS, Settings
-from hil.methods.settings import sent
-from hil.networks import build
+from hil.training.graph.file import encode
+from hil.training.graph.graph import Graph
+from hil.training.methods.elasticzo_memory import plan
+from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.methods.settings import sent
+from hil.training.networks import build
 
 FAST = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 BAD_SETTING, BAD_SLOT, PARTS_MISSING = 13, 14, 17

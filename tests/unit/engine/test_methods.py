@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.test_host_engine import cases, engine_of, images_of, resident
-from hil.graph.graph import Graph
-from hil.methods.elasticzo_settings import VARIANTS, Settings
-from hil.networks import build
-from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.graph.graph import Graph
+from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.networks import build
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
 
 FORMS = [
     {"logit_error": error, "loss": "integer" if fraction is not None else "float", "loss_fraction": fraction or 0}

@@ -13,12 +13,12 @@ from network.w16a8_graphs import w16a8_graphs
 
 from engine.host_engine import Engine, EngineRefused
 from hil.errors import RigError
-from hil.graph.graph import Graph
 from hil.link.messages import description
-from hil.methods.qzo_ff import QzoFf
-from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import trained_tensors
-from hil.reference.methods import reference_of
+from hil.training.graph.graph import Graph
+from hil.training.methods.qzo_ff import QzoFf
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_tensors import trained_tensors
+from hil.training.reference.methods import reference_of
 
 CODES = {name: number for number, name in description().errors.items()}
 FIRST_STEP, STEPS, BATCH = 3, 3, 3

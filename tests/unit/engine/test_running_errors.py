@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.plain_affine8 import LARGEST_SCALE, Running, bits, near, number, zero_error
-from hil.reference.formats.affine8.errors import RunningRange
+from hil.training.reference.formats.affine8.errors import RunningRange
 
 SMALLEST = bits(Fraction(2) ** -100)
 JUST_BELOW, DENORMAL, LEAST = SMALLEST - 1, 0x00400000, 1

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.tflite_kernels import Kernels, pointer
-from hil.reference.formats.tflite8.rescale import Quantization, requantize
+from hil.training.reference.formats.tflite8.rescale import Quantization, requantize
 from tests.oracle import tflite_gradients as gradients
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window

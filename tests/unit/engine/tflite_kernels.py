@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.graph.graph import Op
-from hil.reference.formats.tflite8.rescale import Quantization
+from hil.training.graph.graph import Op
+from hil.training.reference.formats.tflite8.rescale import Quantization
 from tests.oracle.tflite_layers import Window
 
 SCRATCH = ("forward", "weight_gradient", "input_error")

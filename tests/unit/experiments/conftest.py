@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from hil.cluster import Workers
-from hil.data import load
-from hil.experiments.curve import write_run
-from hil.experiments.exponents import ExponentRun
+from hil.training.data import load
+from hil.training.experiments.curve import write_run
+from hil.training.experiments.exponents import ExponentRun
 
 DATA, BATCH = "fashion-mnist-1k", 50
 
@@ -18,7 +18,7 @@ DATA, BATCH = "fashion-mnist-1k", 50
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the finished runs of a test from others."""
-    monkeypatch.setattr("hil.experiments.finished.cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr("hil.training.experiments.finished.cache_folder", lambda: tmp_path / "cache")
 
 
 @pytest.fixture

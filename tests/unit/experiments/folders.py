@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.experiments.curve import EpochRow, checkpoint_path, complete, read_checkpoint, read_curve
-from hil.experiments.slices import keep, request, train_slice
+from hil.training.experiments.curve import EpochRow, checkpoint_path, complete, read_checkpoint, read_curve
+from hil.training.experiments.slices import keep, request, train_slice
 
 
 def by_slices(folder: Path, seconds: float = 0.0) -> list[int]:

@@ -12,24 +12,24 @@ import numpy as np
 import pytest
 
 from hil.errors import Blocked
-from hil.experiments.certify import Segment, certify, segments
-from hil.experiments.curve import checkpoint_path, read_checkpoint, read_run, write_checkpoint
-from hil.experiments.elasticzo_tables import ElasticzoRequest, table1
-from hil.experiments.exponents import SEGMENT, ExponentRun
-from hil.experiments.train import Training
-from hil.graph.file import decode
 from hil.images import Image
 from hil.link.pending_request import RequestTime
 from hil.link.replies import Loaded, Planned, Stepped
-from hil.methods.elasticzo_settings import Settings
-from hil.methods.settings import FORMATS, sent
-from hil.reference.methods import Reference
-from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.experiments.certify import Segment, certify, segments
+from hil.training.experiments.curve import checkpoint_path, read_checkpoint, read_run, write_checkpoint
+from hil.training.experiments.elasticzo_tables import ElasticzoRequest, table1
+from hil.training.experiments.exponents import SEGMENT, ExponentRun
+from hil.training.experiments.train import Training
+from hil.training.graph.file import decode
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.settings import FORMATS, sent
+from hil.training.reference.methods import Reference
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.trial.callbacks import Watch
+from hil.training.trial.lockstep import LockStep
+from hil.training.trial.outcome import PHASES, Outcome
+from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
-from hil.trial.callbacks import Watch
-from hil.trial.lockstep import LockStep
-from hil.trial.outcome import PHASES, Outcome
-from hil.trial.prepare import prepare
 
 
 def settings_in(configuration: dict[str, Any]) -> dict[str, Any]:
@@ -110,8 +110,8 @@ def on_fake(spec: TrialSpec, folder: Path, spoil: int | None = None) -> Outcome:
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run of three epochs of 20 steps, with a change of settings inside the second."""
-    from hil.data import load
-    from hil.experiments.curve import write_run
+    from hil.training.data import load
+    from hil.training.experiments.curve import write_run
 
     run = ExponentRun("fashion-mnist-1k", "int8star", "cls1", 1, 3, batch=50, r_max=15)
     folder = tmp_path_factory.mktemp("runs") / run.name

@@ -13,11 +13,11 @@ import pytest
 
 from hil.cluster import Failure, Task
 from hil.cluster.task import carry_out
-from hil.experiments import certify_on_workers, command
-from hil.experiments.certify import Segment, one_by_one
-from hil.experiments.certify_on_workers import certificates
-from hil.experiments.curve import read_run
-from hil.experiments.train import Training
+from hil.training.experiments import certify_on_workers, command
+from hil.training.experiments.certify import Segment, one_by_one
+from hil.training.experiments.certify_on_workers import certificates
+from hil.training.experiments.curve import read_run
+from hil.training.experiments.train import Training
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 

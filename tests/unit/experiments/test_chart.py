@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.experiments.line_chart import BOTTOM, HIDDEN, LABEL_GAP, TOP, Axes, chart
+from hil.training.experiments.line_chart import BOTTOM, HIDDEN, LABEL_GAP, TOP, Axes, chart
 
 VALUES = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: round(value, 4))
 LINES = st.lists(st.lists(VALUES, min_size=1, max_size=12), min_size=1, max_size=8).map(

@@ -12,17 +12,17 @@ import pytest
 from rich.console import Console
 
 from hil.cluster import Workers
-from hil.data import load
 from hil.errors import RigError
-from hil.experiments.choice import outdated
-from hil.experiments.command import _all_complete
-from hil.experiments.curve import EpochRow, checkpoint_path, read_checkpoint, write_curve, write_run
-from hil.experiments.float_runs import FloatRun
-from hil.experiments.pool import Pool
-from hil.experiments.progress import RunLines
-from hil.experiments.rate_search import stem_of
-from hil.experiments.slices import keep, request, train_slice
-from hil.experiments.train import Training
+from hil.training.data import load
+from hil.training.experiments.choice import outdated
+from hil.training.experiments.command import _all_complete
+from hil.training.experiments.curve import EpochRow, checkpoint_path, read_checkpoint, write_curve, write_run
+from hil.training.experiments.float_runs import FloatRun
+from hil.training.experiments.pool import Pool
+from hil.training.experiments.progress import RunLines
+from hil.training.experiments.rate_search import stem_of
+from hil.training.experiments.slices import keep, request, train_slice
+from hil.training.experiments.train import Training
 
 from .folders import by_slices, same, untimed
 

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from hil.data import load
-from hil.experiments.choose_run import resolved
-from hil.experiments.curve import EpochRow, complete, read_checkpoint, read_curve, write_curve, write_run
-from hil.experiments.graphs import GraphRun
-from hil.experiments.rate_search import RateSearch, results, search_facts, stem_of
-from hil.experiments.render import as_markdown, as_page
-from hil.experiments.summary import Summary, summarise
-from hil.experiments.table import Table, Within
-from hil.experiments.train import Training
-from hil.reference.methods import Reference, StepFailed, StepOutcome
+from hil.training.data import load
+from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.curve import EpochRow, complete, read_checkpoint, read_curve, write_curve, write_run
+from hil.training.experiments.graphs import GraphRun
+from hil.training.experiments.rate_search import RateSearch, results, search_facts, stem_of
+from hil.training.experiments.render import as_markdown, as_page
+from hil.training.experiments.summary import Summary, summarise
+from hil.training.experiments.table import Table, Within
+from hil.training.experiments.train import Training
+from hil.training.reference.methods import Reference, StepFailed, StepOutcome
 
 DATA = "fashion-mnist-1k@40-10"
 RUN = GraphRun(

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from hil.commands import main as cli
-from hil.experiments import command
-from hil.experiments.elasticzo_tables import ELASTIC_TABLES, ElasticzoRequest
-from hil.experiments.exponents import ExponentRun
-from hil.experiments.options import add_paper_options, selected_table
-from hil.experiments.table import Table
+from hil.training.experiments import command
+from hil.training.experiments.elasticzo_tables import ELASTIC_TABLES, ElasticzoRequest
+from hil.training.experiments.exponents import ExponentRun
+from hil.training.experiments.options import add_paper_options, selected_table
+from hil.training.experiments.table import Table
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 

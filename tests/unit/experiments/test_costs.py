@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from hil.commands import main as cli
-from hil.experiments import command
-from hil.experiments.elasticzo_costs import BATCHES, COLUMNS, KB, PAPER_KB, analysed, costs, ratios, shares
-from hil.experiments.elasticzo_published import ROWS
+from hil.training.experiments import command
+from hil.training.experiments.elasticzo_costs import BATCHES, COLUMNS, KB, PAPER_KB, analysed, costs, ratios, shares
+from hil.training.experiments.elasticzo_published import ROWS
+from hil.training.trial.outcome import Outcome, StepRow
+from hil.training.trial.watermarks import RamUse, Watermarks
 from hil.trial import TrialSpec
-from hil.trial.outcome import Outcome, StepRow
-from hil.trial.watermarks import Watermarks
 
 CYCLES = {"perturb": 10, "forward": 80, "backward": 5, "update": 5, "digest": 100, "total": 200}
 
@@ -27,7 +27,7 @@ def on_fake(spec: TrialSpec, folder: Path) -> Outcome:
     factor = 2 if spec.method == "elasticzo-fp32" else 1
     cycles = {phase: factor * count for phase, count in CYCLES.items()}
     outcome.steps = [StepRow(step, *[0.0] * 6, 0, True, True, 0, cycles) for step in range(spec.steps)]
-    outcome.sram = Watermarks(0, 1000 * factor, 0)
+    outcome.sram = RamUse(Watermarks(0, 1000 * factor, 0))
     outcome.verdict, outcome.reason = "pass", ""
     return outcome
 

@@ -9,21 +9,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.data import load
 from hil.errors import RigError
-from hil.experiments.adam import BETA1, BETA2, RATE, SMALL, AdamPreTraining
-from hil.experiments.charts import charts
-from hil.experiments.choose_run import resolved
-from hil.experiments.curve import EpochRow, checkpoint_path, read_curve, read_run, write_curve, write_run
-from hil.experiments.elasticzo_published import FP32_TABLE1, FP32_TABLE2, ROWS, TABLE1, TABLE2, UNTUNED
-from hil.experiments.elasticzo_tables import ElasticzoRequest, table1, table2
-from hil.experiments.float_runs import ADAM, FloatRun
-from hil.experiments.summary import summarise
-from hil.experiments.train import Training, mean_loss
-from hil.networks import build
-from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.data import load
+from hil.training.experiments.adam import BETA1, BETA2, RATE, SMALL, AdamPreTraining
+from hil.training.experiments.charts import charts
+from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.curve import EpochRow, checkpoint_path, read_curve, read_run, write_curve, write_run
+from hil.training.experiments.elasticzo_published import FP32_TABLE1, FP32_TABLE2, ROWS, TABLE1, TABLE2, UNTUNED
+from hil.training.experiments.elasticzo_tables import ElasticzoRequest, table1, table2
+from hil.training.experiments.float_runs import ADAM, FloatRun
+from hil.training.experiments.summary import summarise
+from hil.training.experiments.train import Training, mean_loss
+from hil.training.networks import build
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
-from hil.trial.prepare import prepare
 
 DATA = ("mnist", "fashion-mnist", "furniture-clouds")
 FULL = ElasticzoRequest(DATA, ("fp32", "int8", "int8star"), 3, 100, 256)

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from hil.commands import main as cli
-from hil.data.store import FOLDER_VARIABLE
 from hil.energy.step_energy import EnergyResult
 from hil.errors import Blocked
-from hil.experiments import command
-from hil.experiments.fqt_cost_figures import FIGURES, write_costs
-from hil.experiments.fqt_costs import Case, Cost, analysed, speedups
 from hil.quantity import Provenance
+from hil.training.data.store import FOLDER_VARIABLE
+from hil.training.experiments import command
+from hil.training.experiments.fqt_cost_figures import FIGURES, write_costs
+from hil.training.experiments.fqt_costs import Case, Cost, analysed, speedups
+from hil.training.trial.latency_counts import Latency
+from hil.training.trial.latency_figures import Booking
+from hil.training.trial.prepare import prepare
+from hil.training.trial.watermarks import RamUse, Watermarks
 from hil.trial import TrialSpec
-from hil.trial.latency_counts import Latency
-from hil.trial.latency_figures import Booking
 from hil.trial.outcome import Outcome
-from hil.trial.prepare import prepare
-from hil.trial.watermarks import Watermarks
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def on_fake(spec: TrialSpec, folder: Path) -> Outcome:
     """A board whose backward pass takes 1,000 cycles for all channels, and whose meter fails on the nRF52840."""
     assert folder.is_dir()
     outcome = Outcome(spec, prepare(spec), "virtual", clock_hz=1_000_000)
-    outcome.sram = Watermarks(0, 1000 * spec.batch, 0)
+    outcome.sram = RamUse(Watermarks(0, 1000 * spec.batch, 0))
     outcome.verdict, outcome.reason = "pass", ""
     if spec.energy is not None:
         if spec.board == "nrf52840":

@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 
 from hil.commands import main as cli
-from hil.data import batches, load
-from hil.data.store import FOLDER_VARIABLE
 from hil.errors import RigError
-from hil.experiments.certify import segments, trial_of
-from hil.experiments.choose_run import resolved
-from hil.experiments.curve import EpochRow, read_checkpoint, read_curve, read_run, write_curve, write_run
-from hil.experiments.fqt_published import CONFIGURATIONS, SHARES, TABLE4
-from hil.experiments.fqt_runs import FqtRun
-from hil.experiments.fqt_tables import FQT_TABLES, FqtRequest
-from hil.experiments.render import as_markdown, as_page
-from hil.experiments.summary import Summary, summarise
-from hil.experiments.table import Table
-from hil.experiments.train import Training
-from hil.methods.fqt import Fqt
-from hil.networks import NETWORKS, build
-from hil.reference.methods import reference_of
-from hil.trial.prepare import prepare
+from hil.training.data import batches, load
+from hil.training.data.store import FOLDER_VARIABLE
+from hil.training.experiments.certify import segments, trial_of
+from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.curve import EpochRow, read_checkpoint, read_curve, read_run, write_curve, write_run
+from hil.training.experiments.fqt_published import CONFIGURATIONS, SHARES, TABLE4
+from hil.training.experiments.fqt_runs import FqtRun
+from hil.training.experiments.fqt_tables import FQT_TABLES, FqtRequest
+from hil.training.experiments.render import as_markdown, as_page
+from hil.training.experiments.summary import Summary, summarise
+from hil.training.experiments.table import Table
+from hil.training.experiments.train import Training
+from hil.training.methods.fqt import Fqt
+from hil.training.networks import NETWORKS, build
+from hil.training.reference.methods import reference_of
+from hil.training.trial.prepare import prepare
 
 from .folders import same
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.data import batches, load
 from hil.errors import RigError
-from hil.experiments.certify import Segment, trial_of
-from hil.experiments.choose_run import resolved
-from hil.experiments.curve import (
+from hil.training.data import batches, load
+from hil.training.experiments.certify import Segment, trial_of
+from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.curve import (
     EpochRow,
     checkpoint_path,
     read_checkpoint,
@@ -25,13 +25,22 @@ from hil.experiments.curve import (
     write_curve,
     write_run,
 )
-from hil.experiments.graphs import GraphRun
-from hil.experiments.rate_search import MOST_RATES, RateSearch, above, below, best_rate, results, search_facts, stem_of
-from hil.experiments.train import Training
-from hil.networks import build
-from hil.reference.methods import reference_of, training_loop
-from hil.reference.native.tflite8 import fastest
-from hil.trial.prepare import prepare
+from hil.training.experiments.graphs import GraphRun
+from hil.training.experiments.rate_search import (
+    MOST_RATES,
+    RateSearch,
+    above,
+    below,
+    best_rate,
+    results,
+    search_facts,
+    stem_of,
+)
+from hil.training.experiments.train import Training
+from hil.training.networks import build
+from hil.training.reference.methods import reference_of, training_loop
+from hil.training.reference.native.tflite8 import fastest
+from hil.training.trial.prepare import prepare
 
 from .folders import same
 

@@ -15,8 +15,8 @@ import pytest
 
 from hil.bounded_npz import read_npz
 from hil.errors import RigError
-from hil.experiments.command import CERTIFICATES, _kept
-from hil.experiments.curve import (
+from hil.training.experiments.command import CERTIFICATES, _kept
+from hil.training.experiments.curve import (
     CURVE_FILE,
     RUN_FILE,
     EpochRow,
@@ -26,8 +26,8 @@ from hil.experiments.curve import (
     write_curve,
     write_run,
 )
-from hil.experiments.exponents import ExponentRun
-from hil.networks import build
+from hil.training.experiments.exponents import ExponentRun
+from hil.training.networks import build
 from tests.bombs import in_little_memory
 from tests.mutate import damaged_bytes, damaged_fields
 

@@ -7,8 +7,8 @@ import runpy
 from itertools import islice
 from pathlib import Path
 
-from hil.experiments.curve import complete, read_curve
-from hil.experiments.train import Training
+from hil.training.experiments.curve import complete, read_curve
+from hil.training.experiments.train import Training
 
 from .folders import untimed
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from hil.commands import main as cli
-from hil.experiments import command
-from hil.experiments.pmt_costs import COST_TABLES, CostRequest, analysed, write_pmt_costs
 from hil.link.replies import Work
-from hil.methods.poor_mans_training import PoorMansTraining
-from hil.networks import build
+from hil.training.experiments import command
+from hil.training.experiments.pmt_costs import COST_TABLES, CostRequest, analysed, write_pmt_costs
+from hil.training.methods.poor_mans_training import PoorMansTraining
+from hil.training.networks import build
+from hil.training.trial.outcome import Outcome, StepRow
+from hil.training.trial.prepare import prepare
+from hil.training.trial.watermarks import RamUse, Watermarks
 from hil.trial import TrialSpec
-from hil.trial.outcome import Outcome, StepRow
-from hil.trial.prepare import prepare
-from hil.trial.watermarks import Watermarks
 
 CYCLES = {"perturb": 1000, "forward": 2000, "backward": 3000, "update": 4000, "digest": 5000, "total": 15000}
 
@@ -25,7 +25,7 @@ def on_fake(spec: TrialSpec, folder: Path) -> Outcome:
     """A board of 1 MHz on which MCUTrain differs."""
     assert folder.is_dir() and (spec.batch, spec.steps) == (1, 1)
     outcome = Outcome(spec, prepare(spec), "virtual", clock_hz=1_000_000)
-    outcome.sram = Watermarks(1024, 1024, 1024)
+    outcome.sram = RamUse(Watermarks(1024, 1024, 1024))
     outcome.work = Work(12_300_000, 1, 1)
     outcome.steps.append(StepRow(0, 1, 1, 1, 1, 1, 1, 0, True, True, 0, CYCLES))
     outcome.verdict, outcome.reason = ("fail", "a tensor differs.") if spec.method == "mcutrain" else ("pass", "")

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from hil.errors import RigError
-from hil.experiments.curve import EpochRow, write_curve, write_run
-from hil.experiments.graphs import GraphRun
-from hil.experiments.options import TASKS
-from hil.experiments.pmt_published import TABLE4, TABLE7, TABLE7_COLUMNS
-from hil.experiments.pmt_runs import FP32, WITHOUT_QAS, PmtRequest
-from hil.experiments.pmt_tables import PMT_TABLES
-from hil.experiments.qzo_runs import QzoRun
-from hil.experiments.render import as_markdown, as_page
-from hil.experiments.summary import Summary, summarise
-from hil.experiments.table import Table
+from hil.training.experiments.curve import EpochRow, write_curve, write_run
+from hil.training.experiments.graphs import GraphRun
+from hil.training.experiments.options import TASKS
+from hil.training.experiments.pmt_published import TABLE4, TABLE7, TABLE7_COLUMNS
+from hil.training.experiments.pmt_runs import FP32, WITHOUT_QAS, PmtRequest
+from hil.training.experiments.pmt_tables import PMT_TABLES
+from hil.training.experiments.qzo_runs import QzoRun
+from hil.training.experiments.render import as_markdown, as_page
+from hil.training.experiments.summary import Summary, summarise
+from hil.training.experiments.table import Table
 
 SMALL = PmtRequest(network="lenet5-tflite", seeds=2, epochs=2, batch=20, images=100, queries=10, rates=(0.01, 0.1))
 

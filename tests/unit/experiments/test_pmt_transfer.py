@@ -10,23 +10,23 @@ import pytest
 from PIL import Image
 
 from hil.commands import main as cli
-from hil.data import load
-from hil.data.store import FOLDER_VARIABLE
 from hil.errors import RigError
-from hil.experiments import pmt_transfer
-from hil.experiments.certify import segments, trial_of
-from hil.experiments.curve import read_curve, write_run
-from hil.experiments.graphs import GraphRun
-from hil.experiments.options import TASKS
-from hil.experiments.pmt_published import TABLE10, TABLE11
-from hil.experiments.pmt_runs import FP32
-from hil.experiments.pmt_tables import PMT_TABLES
-from hil.experiments.pmt_transfer import TransferRequest, transfer_request
-from hil.experiments.qzo_runs import QzoRun
-from hil.experiments.train import Training
-from hil.graph.graph import Graph, Op
-from hil.networks import NETWORKS, build
-from hil.trial.prepare import prepare
+from hil.training.data import load
+from hil.training.data.store import FOLDER_VARIABLE
+from hil.training.experiments import pmt_transfer
+from hil.training.experiments.certify import segments, trial_of
+from hil.training.experiments.curve import read_curve, write_run
+from hil.training.experiments.graphs import GraphRun
+from hil.training.experiments.options import TASKS
+from hil.training.experiments.pmt_published import TABLE10, TABLE11
+from hil.training.experiments.pmt_runs import FP32
+from hil.training.experiments.pmt_tables import PMT_TABLES
+from hil.training.experiments.pmt_transfer import TransferRequest, transfer_request
+from hil.training.experiments.qzo_runs import QzoRun
+from hil.training.experiments.train import Training
+from hil.training.graph.graph import Graph, Op
+from hil.training.networks import NETWORKS, build
+from hil.training.trial.prepare import prepare
 
 PAIR = "fashion-mnist-1k@classes-0-6"
 TURNED = "rotated-fashion-mnist-1k-45"

@@ -11,12 +11,12 @@ from rich.console import Console
 
 from hil.cluster import Workers
 from hil.errors import RigError
-from hil.experiments import pool
-from hil.experiments.curve import EpochRow, complete, read_curve
-from hil.experiments.pool import Pool
-from hil.experiments.progress import RunLines
-from hil.experiments.slices import keep, request, train_slice
-from hil.experiments.train import Training
+from hil.training.experiments import pool
+from hil.training.experiments.curve import EpochRow, complete, read_curve
+from hil.training.experiments.pool import Pool
+from hil.training.experiments.progress import RunLines
+from hil.training.experiments.slices import keep, request, train_slice
+from hil.training.experiments.train import Training
 
 from .folders import same
 

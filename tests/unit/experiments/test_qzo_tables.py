@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from hil.commands import main as cli
-from hil.data import load
 from hil.errors import RigError
-from hil.experiments.certify import segments, trial_of
-from hil.experiments.choose_run import resolved
-from hil.experiments.curve import EpochRow, read_curve, read_run, write_curve, write_run
-from hil.experiments.qzo_builder import QzoRequest
-from hil.experiments.qzo_published import CORRUPTED, OMNIGLOT
-from hil.experiments.qzo_runs import QzoRun
-from hil.experiments.qzo_tables import QZO_TABLES
-from hil.experiments.render import as_markdown, as_page
-from hil.experiments.summary import Summary, summarise
-from hil.experiments.table import Table
-from hil.experiments.task_training import TaskTraining
-from hil.experiments.train import Training
-from hil.trial.prepare import prepare
+from hil.training.data import load
+from hil.training.experiments.certify import segments, trial_of
+from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.curve import EpochRow, read_curve, read_run, write_curve, write_run
+from hil.training.experiments.qzo_builder import QzoRequest
+from hil.training.experiments.qzo_published import CORRUPTED, OMNIGLOT
+from hil.training.experiments.qzo_runs import QzoRun
+from hil.training.experiments.qzo_tables import QZO_TABLES
+from hil.training.experiments.render import as_markdown, as_page
+from hil.training.experiments.summary import Summary, summarise
+from hil.training.experiments.table import Table
+from hil.training.experiments.task_training import TaskTraining
+from hil.training.experiments.train import Training
+from hil.training.trial.prepare import prepare
 
 from .folders import by_slices, untimed
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from hil.data import load
 from hil.errors import RigError
-from hil.experiments.chosen_r_max import SEARCHED
-from hil.experiments.curve import RUN_FILE, read_run, write_run
-from hil.experiments.train import Training
+from hil.training.data import load
+from hil.training.experiments.chosen_r_max import SEARCHED
+from hil.training.experiments.curve import RUN_FILE, read_run, write_run
+from hil.training.experiments.train import Training
 
 ROOT = Path(__file__).parents[3]
 RECORDS = sorted((ROOT / "fixtures" / "experiments").glob("*/results.json"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.experiments.exponents import ExponentRun
+from hil.training.experiments.exponents import ExponentRun
 
 
 def run(**fields: object) -> ExponentRun:

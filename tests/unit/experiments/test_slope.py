@@ -7,12 +7,12 @@ import pytest
 from reference import float_graph
 from reference.drawn_graphs import Builder
 
-from hil.data import load
-from hil.experiments.slope import cosine, cosines, slopes
-from hil.graph.graph import Graph, Op
-from hil.methods.graph_settings import GraphSettings
-from hil.networks import build
-from hil.reference.methods.poor_mans import PoorMans
+from hil.training.data import load
+from hil.training.experiments.slope import cosine, cosines, slopes
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.networks import build
+from hil.training.reference.methods.poor_mans import PoorMans
 
 STEP = 1e-4
 SAMPLES = 5

@@ -9,12 +9,12 @@ import pytest
 
 from hil.commands import main as cli
 from hil.errors import RigError
-from hil.experiments.curve import complete, read_run, write_run
-from hil.experiments.float_runs import FloatRun
-from hil.experiments.latex import as_latex, escaped
-from hil.experiments.qzo_runs import QzoRun
-from hil.experiments.spec_file import read_spec
-from hil.experiments.summary import summarise
+from hil.training.experiments.curve import complete, read_run, write_run
+from hil.training.experiments.float_runs import FloatRun
+from hil.training.experiments.latex import as_latex, escaped
+from hil.training.experiments.qzo_runs import QzoRun
+from hil.training.experiments.spec_file import read_spec
+from hil.training.experiments.summary import summarise
 
 DOCS = Path(__file__).parents[3] / "docs" / "experiments.md"
 SMALL = """
@@ -101,7 +101,7 @@ def test_the_command_trains_it_to_its_end(
     tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One seed of four cells; certification finds no board of that name in the place of minutes on a stand-in."""
-    from hil.experiments import command
+    from hil.training.experiments import command
 
     monkeypatch.setattr(command, "segments", lambda runs, folder: iter(()))
     spec, out = written(tmp_path, SMALL), tmp_path / "out"

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from hil.experiments.certify import Certificate
-from hil.experiments.curve import EpochRow, write_curve
-from hil.experiments.elasticzo_published import ROWS, TABLE1, TABLE2, UNTUNED
-from hil.experiments.elasticzo_tables import ElasticzoRequest, table1, table2
-from hil.experiments.render import write
-from hil.experiments.summary import Summary, summarise
-from hil.experiments.table import Table
+from hil.training.experiments.certify import Certificate
+from hil.training.experiments.curve import EpochRow, write_curve
+from hil.training.experiments.elasticzo_published import ROWS, TABLE1, TABLE2, UNTUNED
+from hil.training.experiments.elasticzo_tables import ElasticzoRequest, table1, table2
+from hil.training.experiments.render import write
+from hil.training.experiments.summary import Summary, summarise
+from hil.training.experiments.table import Table
 
 FULL = ElasticzoRequest(("mnist", "fashion-mnist"), ("int8", "int8star"), 3, 100, 256)
 SMALL = ElasticzoRequest(("fashion-mnist",), ("int8", "int8star"), 3, 10, 128)

@@ -10,13 +10,20 @@ import numpy as np
 import pytest
 import xxhash
 
-from hil.data import batches, load
 from hil.errors import RigError
-from hil.experiments.curve import CURVE_FILE, checkpoint_path, read_checkpoint, read_curve, read_run, write_curve
-from hil.experiments.train import Training
-from hil.networks import build
-from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.reference.native.bfp8 import fastest
+from hil.training.data import batches, load
+from hil.training.experiments.curve import (
+    CURVE_FILE,
+    checkpoint_path,
+    read_checkpoint,
+    read_curve,
+    read_run,
+    write_curve,
+)
+from hil.training.experiments.train import Training
+from hil.training.networks import build
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.reference.native.bfp8 import fastest
 
 from .folders import same
 

@@ -10,8 +10,8 @@ from agent_link_model import IDS, MESSAGES, Frame, frames, hello
 from host_agent import Agent
 
 from hil.link.messages import decode, encode
-from hil.methods.elasticzo_settings import Settings
-from hil.methods.settings import configure_fields
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.settings import configure_fields
 
 NAMES = {number: name for name, number in IDS.items()}
 INPUTS, CLASSES = 16, 4

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from hil.tflite.importing import Imported, network_of
-from hil.tflite.read import parse
+from hil.training.tflite.importing import Imported, network_of
+from hil.training.tflite.read import parse
 from tests.unit.tflite_models.witness import run
 
 F32 = np.float32

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hil.graph.graph import Graph
-from hil.reference.floats import exp32
-from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
+from hil.training.graph.graph import Graph
+from hil.training.reference.floats import exp32
+from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
 
 CHUNK = 31  # bytes of input that their runner puts into one command
 

@@ -11,9 +11,9 @@ from agent_client import SETTINGS, Client, network
 from host_agent import Agent
 from mlperf_runner import Runner
 
-from hil.methods.elasticzo_settings import Settings
-from hil.methods.graph_settings import GraphSettings
-from hil.methods.settings import configure_fields
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.settings import configure_fields
 
 IMAGES, FEATURES, RECONSTRUCTION = range(3)  # `task` of the request
 PIECE = 1000  # bytes of a network file in a frame

@@ -11,17 +11,17 @@ import pytest
 from agent_client import Client, network
 from host_agent import FLASH_BASE, FLASH_SIZE, Agent
 
-from hil.graph.file import encode
-from hil.graph.graph import Graph
-from hil.methods.deepzero import DeepZero
-from hil.methods.graph_settings import GraphSettings
-from hil.methods.int8_bp import Int8Bp
-from hil.methods.poor_mans_training import PoorMansTraining
-from hil.methods.settings import configure_fields, sent
-from hil.networks.drawing import Drawing, calibration_images
-from hil.networks.quantize import quantize
-from hil.reference.methods import training_loop
-from hil.reference.methods.deepzero import DeepZero as ReferenceDeepZero
+from hil.training.graph.file import encode
+from hil.training.graph.graph import Graph
+from hil.training.methods.deepzero import DeepZero
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.int8_bp import Int8Bp
+from hil.training.methods.poor_mans_training import PoorMansTraining
+from hil.training.methods.settings import configure_fields, sent
+from hil.training.networks.drawing import Drawing, calibration_images
+from hil.training.networks.quantize import quantize
+from hil.training.reference.methods import training_loop
+from hil.training.reference.methods.deepzero import DeepZero as ReferenceDeepZero
 
 METHODS = {"poor-mans": PoorMansTraining, "deepzero": DeepZero, "bp": Int8Bp}
 CHOSEN = GraphSettings(eta=0.5, queries=3, batch=1, perturb="adaptive", seed=7)

@@ -11,8 +11,8 @@ from agent_client import CLASSES, SETTINGS, Client, network
 from agent_link_model import MESSAGES, hello
 from host_agent import Agent
 
-from hil.methods.elasticzo_settings import Settings
-from hil.methods.settings import configure_fields, sent
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.settings import configure_fields, sent
 
 
 @pytest.fixture

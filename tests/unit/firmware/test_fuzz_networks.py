@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hil.graph.file import decode
-from hil.graph.graph import Format
+from hil.training.graph.file import decode
+from hil.training.graph.graph import Format
 from tests.faults.fuzz.sessions import graph_like, lenet_like
 
 

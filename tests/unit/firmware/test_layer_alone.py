@@ -1,4 +1,4 @@
-"""The last layer measured alone (hil/trial/second_sources/last_layer.py), on the agent's own code: it takes that network, and the cycles of another layer are refused."""
+"""The last layer measured alone (hil/training/trial/second_sources/last_layer.py), on the agent's own code: it takes that network, and the cycles of another layer are refused."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from host_agent import Agent
 
 from hil.link.failures import Refused
 from hil.link.replies import profile_of
-from hil.methods.elasticzo_int8 import ElasticZoInt8
-from hil.methods.elasticzo_settings import Settings
-from hil.networks import build
-from hil.trial.second_sources.figures import ALONE, Figures
-from hil.trial.second_sources.last_layer import check_alone
+from hil.training.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.networks import build
+from hil.training.trial.second_sources.figures import ALONE, Figures
+from hil.training.trial.second_sources.last_layer import check_alone
 
 
 class Board:

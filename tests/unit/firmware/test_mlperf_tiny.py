@@ -13,7 +13,7 @@ from host_agent import Agent
 from mlperf_runner import expected_results, parse
 from mlperf_session import Session, session
 
-from hil.graph.file import decode
+from hil.training.graph.file import decode
 
 TOLERANCE = 0.0011  # the board rounds a float32 to three decimals, the oracle a float64
 

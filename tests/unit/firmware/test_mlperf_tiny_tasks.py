@@ -13,7 +13,7 @@ from mlperf_modes import accuracy, area_under_roc, median_throughput, performanc
 from mlperf_runner import parse
 from mlperf_session import FEATURES, IMAGES, RECONSTRUCTION, fields_for, session, session_of
 
-from hil.graph.file import encode
+from hil.training.graph.file import encode
 from tests.unit.tflite_models.made import CODED, Made, autoencoder, small, trainable
 
 TOLERANCE = 0.0011  # the board rounds a binary32 number to three decimals, the oracle has binary64

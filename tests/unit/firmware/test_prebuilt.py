@@ -23,7 +23,7 @@ from hil import boards
 from hil.images import image_of
 from hil.link.generate import header
 from hil.link.messages import description
-from hil.trial.second_sources.counter import SLEEP_TICK
+from hil.training.trial.second_sources.counter import SLEEP_TICK
 from tests.built_firmware import CHECKED, built_firmware
 
 if sys.version_info >= (3, 11):

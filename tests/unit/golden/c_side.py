@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from engine.host_engine import Engine
 
-from hil.methods import Method
+from hil.training.methods import Method
 
 from .train import Stepped
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from engine.conftest import library, make  # noqa: F401 (fixtures)
 
-from hil.reference.native import build
+from hil.training.reference.native import build
 from tests.built_once import built_once
 from tests.host_make import HOST
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from hil.data import batches, load
-from hil.methods import Method
-from hil.reference.methods import reference_of
+from hil.training.data import batches, load
+from hil.training.methods import Method
+from hil.training.reference.methods import reference_of
 
 from .numpy_side import NumpyTrainer
 from .rows import DATA, STEPS, Row, path_of, text_of, wanted

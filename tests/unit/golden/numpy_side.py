@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import xxhash
 
-from hil.methods import Method
-from hil.reference.methods import Reference, Stage, StepOutcome, reference_of
-from hil.reference.native.tflite8 import fastest
+from hil.training.methods import Method
+from hil.training.reference.methods import Reference, Stage, StepOutcome, reference_of
+from hil.training.reference.native.tflite8 import fastest
 
 
 class NumpyTrainer:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hil import boards
-from hil.matrix.cells import cells
+from hil.training.matrix.cells import cells
 from hil.trial import TrialSpec
 
 from .settings import settings_of

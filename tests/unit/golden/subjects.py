@@ -7,10 +7,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from hil import boards
-from hil.methods import GraphMethod, Method
-from hil.methods.graph_method import SAVINGS
+from hil.training.methods import GraphMethod, Method
+from hil.training.methods.graph_method import SAVINGS
+from hil.training.trial.choose import method_of
 from hil.trial import TrialSpec
-from hil.trial.choose import method_of
 
 from .rows import DATA, Row
 

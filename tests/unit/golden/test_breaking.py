@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.reference.arith import clip127
-from hil.reference.formats.bfp8 import arithmetic, layers
-from hil.reference.methods import trained
+from hil.training.reference.arith import clip127
+from hil.training.reference.formats.bfp8 import arithmetic, layers
+from hil.training.reference.methods import trained
 from tests.host_make import HOST
 
 from .c_side import CTrainer, engine_library

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hil.data import load
-from hil.methods import METHODS
+from hil.training.data import load
+from hil.training.methods import METHODS
 
 from .c_side import CTrainer
 from .compare import wrong

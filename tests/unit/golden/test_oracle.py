@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import xxhash
 
-from hil.data import load
-from hil.methods import Method
+from hil.training.data import load
+from hil.training.methods import Method
 from tests.oracle import PlainElasticZoFp32, PlainQzoFf
 
 from .compare import same_loss

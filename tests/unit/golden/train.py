@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hil.data import load
-from hil.methods import Method
+from hil.training.data import load
+from hil.training.methods import Method
 
 from .rows import DATA, EVALUATED
 

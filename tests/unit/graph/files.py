@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import xxhash
 
-from hil.graph.graph import Graph
+from hil.training.graph.graph import Graph
 
 HEADER, RECORD, OUTPUT = 32, 36, 8
 ARRAYS = ("weights", "bias", "multiplier", "shift", "scale")

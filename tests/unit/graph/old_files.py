@@ -7,8 +7,8 @@ import struct
 import numpy as np
 import xxhash
 
-from hil.graph.file import encode
-from hil.graph.graph import Graph, Node, Op
+from hil.training.graph.file import encode
+from hil.training.graph.graph import Graph, Node, Op
 
 
 def version_1(graph: Graph) -> bytes:

@@ -19,11 +19,11 @@ from network.drawn_float32 import float32_graphs
 from network.drawn_graphs import graphs
 from network.w16a8_graphs import w16a8_graphs
 
-from hil.graph.file import NetworkFileError, decode, encode
-from hil.graph.graph import Format, Graph, Op
-from hil.graph.old_versions import converted
-from hil.networks import WEIGHTS
-from hil.networks.lenet5 import lenet5
+from hil.training.graph.file import NetworkFileError, decode, encode
+from hil.training.graph.graph import Format, Graph, Op
+from hil.training.graph.old_versions import converted
+from hil.training.networks import WEIGHTS
+from hil.training.networks.lenet5 import lenet5
 
 from .old_files import started, version_1, version_2, version_3
 from .test_file_affine8 import tiny

@@ -11,8 +11,8 @@ from network.drawn import networks
 from network.drawn_affine8 import affine8_graphs
 from network.drawn_graphs import graphs
 
-from hil.graph.file import NetworkFileError, decode, encode
-from hil.graph.graph import Graph
+from hil.training.graph.file import NetworkFileError, decode, encode
+from hil.training.graph.graph import Graph
 
 from .files import HEADER, RECORD, sealed
 from .test_file_affine8 import tiny as tiny_affine8

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from network.drawn_affine8 import affine8_graphs
 
-from hil.graph.affine8 import params, with_scales
-from hil.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
-from hil.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters
+from hil.training.graph.affine8 import params, with_scales
+from hil.training.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
+from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters
 
 from .files import at, parameters_at, patched, same, weights_at
 
@@ -154,6 +154,7 @@ CHANGES = [
     *((ADD, 13, [(DATA[ADD] + 8, "ff", limits)]) for limits in ((-2 * H, H), (-H, 2 * H), (-2.5, -0.5), (1.0, 3.0), (0.0, 0.0))),
     *((ADD, 13, [(DATA[ADD] + 8, "ff", limits)]) for limits in ((math.nan, H), (-H, math.nan), (-1.75, H))),
     (DEPTHWISE, 13, [(DATA[DEPTHWISE] + 16, "ff", (-0.5, 2.0))]),
+    *((layer, 13, [(DATA[layer] + at, "ff", ends)]) for layer, at in ((DEPTHWISE, 8), (MULTIPLY, 0)) for ends in ((-1.0, math.nan), (math.nan, 2.0))),
     *((MULTIPLY, 13, [(DATA[MULTIPLY] + 8, "ff", limits)]) for limits in ((-8.0, H), (-H, 6.0))),
     *((SWISH, 13, [(DATA[SWISH] + 8, "ff", limits)]) for limits in ((-8.0, H), (-H, 6.0))),
     *((POOL, 13, [(DATA[POOL] + 8, "ff", limits)]) for limits in ((0.0, H), (-H, 6.0))),

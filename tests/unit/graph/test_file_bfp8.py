@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from network.drawn import networks
 
-from hil.graph.chain import bfp8_node, chain
-from hil.graph.file import NetworkFileError, decode, encode, file_size
-from hil.graph.graph import Graph, Node, Op
-from hil.networks.lenet5 import lenet5
+from hil.training.graph.chain import bfp8_node, chain
+from hil.training.graph.file import NetworkFileError, decode, encode, file_size
+from hil.training.graph.graph import Graph, Node, Op
+from hil.training.networks.lenet5 import lenet5
 
 from .files import HEADER, RECORD, at, patched, same
 

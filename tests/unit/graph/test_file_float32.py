@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from network.drawn_float32 import float32_graphs
 
-from hil.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
-from hil.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters
+from hil.training.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
+from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters
 
 from .files import HEADER, RECORD, at, parameters_at, patched, same, weights_at
 

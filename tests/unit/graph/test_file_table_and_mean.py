@@ -7,8 +7,8 @@ import struct
 import numpy as np
 import pytest
 
-from hil.graph.file import NetworkFileError, decode, encode
-from hil.graph.graph import Graph, MeanFactor, Node, Op
+from hil.training.graph.file import NetworkFileError, decode, encode
+from hil.training.graph.graph import Graph, MeanFactor, Node, Op
 
 from .files import at, parameters_at, patched, same, weights_at
 from .test_file_tflite8 import own

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.drawn_graphs import graphs
 
-from hil.graph.file import NetworkFileError, decode, encode, file_size
-from hil.graph.graph import AddFactors, Graph, Node, Op, Parameters
+from hil.training.graph.file import NetworkFileError, decode, encode, file_size
+from hil.training.graph.graph import AddFactors, Graph, Node, Op, Parameters
 
 from .files import HEADER, OUTPUT, RECORD, at, parameters_at, patched, same, weights_at
 

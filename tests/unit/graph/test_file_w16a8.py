@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from network.w16a8_graphs import alone, fully_connected, parameters, w16a8_graphs
 
-from hil.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
-from hil.graph.graph import AddFactors, Format, Graph, Node, Op
+from hil.training.graph.file import NetworkFileError, decode, encode, file_size, places_in_file
+from hil.training.graph.graph import AddFactors, Format, Graph, Node, Op
 
 from .files import HEADER, RECORD, at, parameters_at, patched, same, weights_at
 

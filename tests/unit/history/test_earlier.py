@@ -15,11 +15,13 @@ from hil.gates import EarlierUnknown
 from hil.history import address as addresses
 from hil.history import answer, schema
 from hil.history.address import Address, address_of
+from hil.history.device_rows import device_rows
 from hil.history.earlier import EarlierNights
 from hil.history.rows import run_row, trial_rows
 from hil.history.store import Store
 from hil.quantity import Provenance
 from hil.record import TrialRecord
+from hil.record.device_test import DeviceTest
 from hil.record.trial_writer import json_fields
 from tests.history_records import record
 from tests.history_year import facts
@@ -210,3 +212,41 @@ def test_a_history_that_may_not_be_read_is_a_reason(tmp_path: Path) -> None:
     assert values(asked(tmp_path), record()) == [1]
     said = as_user(NOBODY, lambda: values(asked(tmp_path), record()))
     assert isinstance(said, EarlierUnknown) and "the history cannot be opened" in str(said)
+
+
+def device_test(value: float, **fields: object) -> DeviceTest:
+    figure = {
+        "name": "code", "value": value, "unit": "B", "uncertainty": None, "provenance": "counted", "note": "",
+        "source": "hil_figure", "budgets": [],
+    }  # fmt: skip
+    return DeviceTest(
+        **{
+            "test": "test_mine.py::test_engine[mps2-an386]", "folder": "mps2-an386-test_engine", "board": "mps2-an386",
+            "core": "cortex-m4", "reality": "qemu", "attached": False, "figures": [figure], "judged": [],
+            "verdict": "pass", "reason": "", "began": "2026-11-28T12:00:00+00:00", "wall_s": 2.5,
+            "image": None, "flash": "loaded", "clock_hz": None, "received": 0, "matches": 0, "comparisons": [],
+        } | fields
+    )  # fmt: skip
+
+
+def test_a_figure_of_a_device_test_has_nights_too(tmp_path: Path) -> None:
+    """Those of the same test, board and reality in which it passed."""
+    others = [
+        {"reality": "virtual"},
+        {"test": "test_mine.py::test_other[mps2-an386]"},
+        {"verdict": "fail", "reason": "x"},
+    ]
+    with Store(address_of(None, tmp_path)) as store, store.transaction() as writer:
+        for number, one in enumerate([device_test(7), *(device_test(9, **each) for each in others), device_test(8)]):
+            rows = device_rows(one)
+            assert rows is not None
+            writer.trial(writer.run(run_row(facts(number, ""), None)), rows)
+    nights = asked(tmp_path)
+    test, board = "test_mine.py::test_engine[mps2-an386]", "mps2-an386"
+    found = nights.of_device(test, board, "qemu", "figures.code")
+    assert [(one.value, one.unit, one.provenance) for one in found] == [
+        (7, "B", Provenance.COUNTED),
+        (8, "B", Provenance.COUNTED),
+    ]
+    assert nights.of_device(test, board, "qemu", "figures.other") == []
+    assert [one.value for one in nights.of_device(test, board, "virtual", "figures.code")] == [9]

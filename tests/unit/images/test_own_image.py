@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import struct
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from elftools.elf.elffile import ELFFile
 
 from hil import boards
 from hil.errors import RigError
-from hil.images import image_of
+from hil.images import firmware_of, image_of, own_image
 
 H7 = image_of("stm32h7b3")
 Change = Callable[[bytearray], None]
@@ -106,3 +107,50 @@ def test_a_port_of_ones_own_need_not_say_whose_it_is(tmp_path: Path) -> None:
     renamed(b"__board_stm32h7b3", b"__own_board_of_me")(elf)
     (tmp_path / "mine.elf").write_bytes(elf)
     assert image_of("stm32h7b3", tmp_path / "mine.elf").own
+
+
+@pytest.mark.parametrize(
+    "change", [renamed(b"__arena_end", b"__arena_eng"), at(32, "I", 0)], ids=["renamed", "stripped"]
+)
+def test_firmware_that_is_no_trials_needs_no_symbols(change: Change, tmp_path: Path) -> None:
+    elf = bytearray(H7.path.read_bytes())
+    change(elf)
+    (tmp_path / "mine.elf").write_bytes(elf)
+    assert firmware_of("stm32h7b3", tmp_path / "mine.elf").segments == H7.segments
+
+
+def test_firmware_for_another_board_or_core_is_refused_all_the_same(tmp_path: Path) -> None:
+    with pytest.raises(RigError, match="is built for stm32f746"):
+        firmware_of("stm32h7b3", image_of("stm32f746").path)
+    elf = bytearray(H7.path.read_bytes())
+    every_load(12, 0x2400_0000)(elf)
+    (tmp_path / "mine.elf").write_bytes(elf)
+    with pytest.raises(RigError, match="outside the flash"):
+        firmware_of("stm32h7b3", tmp_path / "mine.elf")
+
+
+@pytest.mark.parametrize(("core", "of", "ok"), [
+    ("cortex-m0", 11, True), ("cortex-m0", 13, False), ("cortex-m3", 10, True), ("cortex-m3", 13, False),
+    ("cortex-m23", 16, True), ("cortex-m23", 17, False), ("cortex-m33", 17, True), ("cortex-m33", 13, True),
+    ("cortex-m33", 21, False), ("cortex-m55", 21, True), ("cortex-m4", 17, False),
+])  # fmt: skip
+def test_a_core_executes_its_architecture_and_those_within_it(core: str, of: int, ok: bool, tmp_path: Path) -> None:
+    elf = bytearray(H7.path.read_bytes())
+    architecture(of)(elf)
+    (tmp_path / "mine.elf").write_bytes(elf)
+    board = dataclasses.replace(boards.load("stm32h7b3"), core=core)
+    if ok:
+        own_image.check(tmp_path / "mine.elf", board)
+    else:
+        with pytest.raises(
+            RigError, match=f"which the {core} of stm32h7b3 cannot execute: compile it with -mcpu={core}"
+        ):
+            own_image.check(tmp_path / "mine.elf", board)
+
+
+def test_a_core_that_the_rig_does_not_know_is_named() -> None:
+    board = dataclasses.replace(boards.load("stm32h7b3"), core="cortex-m34")
+    with pytest.raises(
+        RigError, match="that stm32h7b3 has the core 'cortex-m34', which the rig does not know: did you mean"
+    ):
+        own_image.check(H7.path, board)

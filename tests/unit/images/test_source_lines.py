@@ -14,7 +14,7 @@ import pytest
 
 from hil.images import image_of
 from hil.images.source_lines import SourceLines
-from hil.images.unwind import return_addresses
+from hil.images.unwind import call_chain
 from hil.standins.virtual.chip.debug import C_DEBUGEN
 from hil.standins.virtual.chip.stm32h7b3.chip import Stm32H7B3
 
@@ -93,7 +93,7 @@ def _callers(chip: Stm32H7B3, path: Path) -> list[int]:
             else None
         )
 
-    return return_addresses(path, chip.halting.read_register(15), registers, word)
+    return [each.address for each in call_chain(path, chip.halting.read_register(15), registers, word)]
 
 
 def test_functions_of_one_name_are_told_apart() -> None:

@@ -13,13 +13,20 @@ from hil.images import image_of
 from hil.images.symbols import symbols_of
 
 PATH = image_of("rp2040").path
+SPECIAL = {"SHN_UNDEF": 0, "SHN_ABS": 0xFFF1, "SHN_COMMON": 0xFFF2}  # numbers of no section
 
 
 def test_they_are_those_that_pyelftools_reads() -> None:
     with PATH.open("rb") as file:
         elf = ELFFile(file)
         theirs = [
-            (s.name, s["st_value"], s["st_info"]["type"] == "STT_FUNC")
+            (
+                s.name,
+                s["st_value"],
+                s["st_info"]["type"] == "STT_FUNC",
+                SPECIAL.get(s["st_shndx"], s["st_shndx"]),
+                s["st_size"],
+            )
             for s in elf.get_section_by_name(".symtab").iter_symbols()
             if s.name
         ]

@@ -40,6 +40,6 @@ def test_labgrid_of_another_version(monkeypatch: pytest.MonkeyPatch, installed: 
 
 
 def test_a_bench_without_places_never_imports_it() -> None:
-    look = "import sys, hil.plugin, hil.commands.main, hil.rig.places; print({'labgrid', 'grpc'} & set(sys.modules))"
+    look = "import sys, hil.session.rig_session, hil.commands.main, hil.rig.places; print({'labgrid', 'grpc'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "set()"

@@ -268,15 +268,17 @@ def test_a_board_that_begins_anew_is_named(line, clock, point, left):
 
 
 @pytest.mark.parametrize("tail", [b"", b"tail of a frame\0"], ids=["", "in the middle of a request"])
-def test_a_board_that_begins_anew_right_after_the_greeting_is_named(line, clock, tail):
+@pytest.mark.parametrize("nonce", [NONCE, NONCE & ~0xFF], ids=["", "session 0"])
+@pytest.mark.parametrize("windowed", [False, True], ids=["", "windowed"])
+def test_a_board_that_begins_anew_right_after_the_greeting_is_named(line, clock, tail, nonce, windowed):
     """Where power came back in the middle of a request the fresh agent asks for that again, in no session."""
     port = line()
-    session = Session(port, NONCE)
+    session = Session(port, nonce)
     session.hello()
     port.agent = line.agent()
     port.to_board.send(tail)
     with pytest.raises(Blocked, match="the board was reset: it has forgotten the session"):
-        session.check_line()
+        session.stream("samples", BODIES) if windowed else session.check_line()
 
 
 @pytest.mark.parametrize("side", ["to_board", "to_host"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from simulated_agent import ECHO, FAULT, RX_WINDOW, SAMPLES, STEP, Clock, DeadPort, SimulatedAgent, wire
 
@@ -43,6 +43,7 @@ action = st.one_of(
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), trouble=st.sampled_from([0.0, 0.1, 0.35]), actions=st.lists(action, max_size=8))
+@example(seed=435020, trouble=0.35, actions=[("echo", 0)])  # all copies of request 1 are lost, but the last: no reset
 def test_every_request_is_executed_once_and_in_order(
     clock: Clock, seed: int, trouble: float, actions: list[tuple[str, int]]
 ) -> None:

@@ -8,10 +8,10 @@ from dataclasses import fields
 import pytest
 
 from hil.commands.main import main
-from hil.commands.methods import Method, Setting, methods
 from hil.errors import Blocked, RigError
-from hil.methods import METHODS
-from hil.networks import build, names
+from hil.training.commands.methods import Method, Setting, methods
+from hil.training.methods import METHODS
+from hil.training.networks import build, names
 from hil.trial import TrialSpec, does_not_fit
 
 ALL = methods()
@@ -48,8 +48,8 @@ def test_the_bounds_are_those_that_are_checked(method: Method, setting: Setting)
 
 
 def test_every_setting_of_a_method_is_listed() -> None:
-    from hil.methods.elasticzo_settings import Settings
-    from hil.methods.graph_settings import GraphSettings
+    from hil.training.methods.elasticzo_settings import Settings
+    from hil.training.methods.graph_settings import GraphSettings
 
     for method, kind in ((ALL[0], Settings), (ALL[1], GraphSettings)):
         listed = {setting.name for setting in method.settings}

@@ -10,14 +10,19 @@ from pathlib import Path
 import pytest
 
 from hil.commands.main import main
-from hil.matrix.cells import Cell, cells
-from hil.matrix.states import Records, row_of
 from hil.record.run_writer import RunWriter
+from hil.training.matrix.cells import Cell, cells
+from hil.training.matrix.states import Records, row_of
+from hil.training.trial.prepare import prepare
+from hil.training.trial.recording import trial_record
 from hil.trial.outcome import Outcome
-from hil.trial.prepare import prepare
-from hil.trial.recording import steps_table, trial_record
+from tests.history_records import steps_of
 
 CELL = Cell("poor-mans-training", "block2", "resnet-tiny", "stm32h7b3")
+
+
+FIRST = {"step": 1, "layer": "pw1", "index": 3, "board": 1, "reference": 2, "what": "weight"}
+DIFFERS = {"bit_exact": False, "verdict": "fail", "reason": "weight pw1[3] is 1.", "first_difference": FIRST}
 
 
 def recorded(folder: Path, *changes: dict) -> None:
@@ -26,15 +31,16 @@ def recorded(folder: Path, *changes: dict) -> None:
     outcome.begin(prepare(outcome.spec))
     blank = trial_record(outcome)
     for change in changes:
-        writer = RunWriter.begin(folder)
-        writer.write_trial(
-            blank.model_copy(update=change), steps_table(outcome), writer.trial_folder(outcome.spec.name)
-        )
-        writer.finish()
+        writer, trial = RunWriter.begin(folder), blank.model_copy(update=change)
+        writer.write_trial(trial, steps_of(trial), writer.trial_folder(outcome.spec.name))
+        writer.finish(exit_code=int(trial.verdict != "pass"))
 
 
-def record(**changes) -> dict:
-    return {"bit_exact": True, "steps_compared": 2, "verdict": "pass", "reason": "", "reality": "virtual"} | changes
+def record(steps: int = 2, **changes) -> dict:
+    """Fields of a trial that agree with each other."""
+    ran = {"steps": steps, "steps_compared": steps, "final_digest": "0000002a" if steps else None}
+    passed = {"bit_exact": True, "verdict": "pass", "reason": "", "stage": "", "reality": "virtual"}
+    return ran | passed | changes
 
 
 def test_a_cell_without_a_record_is_not_run_or_refused(tmp_path: Path) -> None:
@@ -46,9 +52,10 @@ def test_a_cell_without_a_record_is_not_run_or_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("changes", "state", "steps"), [
     ([record()], "exact", 2),
-    ([record(), record(steps_compared=50), record(steps_compared=3)], "exact", 50),
-    ([record(steps_compared=50), record(bit_exact=False, verdict="fail", reason="weight")], "differs", 2),
-    ([record(bit_exact=None, verdict="blocked", steps_compared=0)], "not-run", 0),
+    ([record(), record(50), record(3)], "exact", 50),
+    ([record(50), record(**DIFFERS)], "differs", 2),
+    ([record(50), record(99, cycles={"total": 7}, step_time_s=7.0)], "exact", 50),  # contradicts itself
+    ([record(0, bit_exact=None, verdict="blocked", reason="no board.", stage="bench")], "not-run", 0),
     ([record(image_sha256="0" * 64)], "not-run", 0),
 ])  # fmt: skip
 def test_the_record_that_says_most_counts(tmp_path: Path, changes: list[dict], state: str, steps: int) -> None:
@@ -79,7 +86,7 @@ def test_rows_have_the_fields_that_others_rely_on(tmp_path: Path, capsys: pytest
 
 
 def test_a_difference_ends_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recorded(tmp_path, record(bit_exact=False, verdict="fail", reason="weight pw1[3] is 1 on the board"))
+    recorded(tmp_path, record(**DIFFERS))
     assert main(["matrix", "--board", "stm32h7b3", "--network", "resnet-tiny", "--reports", str(tmp_path)]) == 1
     assert "pw1[3]" in capsys.readouterr().out
 

@@ -11,9 +11,9 @@ import numpy as np
 from hil.benchmarks.energy.simulated_board import Load, Stage
 from hil.benchmarks.energy.virtual_meters import BY_SOCKET
 from hil.energy.data_sheet import load_data_sheet
+from hil.energy.meter_kind import METERS
 from hil.energy.window import Window, window_of
 from hil.meters.meter import Host, HostMarked, Setting
-from hil.meters.open import VISA_DRIVERS
 from hil.meters.window_edges import with_both_edges
 from hil.standins.virtual.meter.errors import Errors
 from hil.standins.virtual.meter.truth import VirtualTime
@@ -108,7 +108,7 @@ class Scene:
         self.line.start()
         session = VisaSession(self.line.address, self.sheet.name, timeout_ms)
         try:
-            self.meter = VISA_DRIVERS[self.kind.key](session, self.sheet, Host(self._now, self._sleep))
+            self.meter = METERS.find(self.kind.key).driver(session, self.sheet, Host(self._now, self._sleep))
             yield self
         finally:
             session.close()

@@ -224,10 +224,10 @@ def test_a_buffer_that_overflows_spoils_the_window(key):
 
 
 def test_every_driver_is_under_these_faults():
-    from hil.meters.open import VISA_DRIVERS
+    from hil.energy.meter_kind import METERS
 
-    assert set(KINDS) == set(VISA_DRIVERS)
-    assert set(LOSSES) | {"polled-scpi", "rigol-dp832a"} == set(VISA_DRIVERS)
-    assert set(OVERFLOWS) | {"polled-scpi", "rigol-dp832a", "yokogawa-wt310"} == set(VISA_DRIVERS), (
-        "these have no buffer"
-    )
+    by_visa = {name for name in METERS.house_names() if METERS.find(name).visa}
+
+    assert set(KINDS) == by_visa
+    assert set(LOSSES) | {"polled-scpi", "rigol-dp832a"} == by_visa
+    assert set(OVERFLOWS) | {"polled-scpi", "rigol-dp832a", "yokogawa-wt310"} == by_visa, "these have no buffer"

@@ -174,6 +174,103 @@ def test_a_block_that_is_none_or_not_whole_blocks(serve, answer):
     assert session.query("A?") == "ok"
 
 
+@pytest.mark.parametrize("block", [b"\n" + bytes(7), bytes(8), b"", b"\n"])
+def test_a_block_without_a_length_on_a_socket_is_not_blamed_on_the_cable(serve, block):
+    """A socket marks no end, and a newline may be a byte of the block: 0 readings would be a wrong answer."""
+    answers = {"B?": b"#0" + block + b"\n", "A?": b"ok\n"}
+    session = VisaSession(serve(lambda line: answers[line]).resource, "thing", SHORT_MS)
+    with pytest.raises(
+        Blocked, match=r"has no length, #0, and nothing on this line marks its end\): name its VXI-11"
+    ) as one:
+        session.query_block("B?")
+    assert "cable" not in one.value.reason
+    assert session.query("A?") == "ok"
+
+
+def test_a_text_block_without_a_length_ends_with_its_line(serve):
+    session = VisaSession(serve(lambda _: b"#01.5,-2.5\n").resource, "thing", SHORT_MS)
+    assert session.query_text_block("R?").tolist() == [1.5, -2.5]
+
+
+HISLIP = struct.Struct("!2sBBIQ")  # prologue, type, control code, parameter, length (IVI-6.1, table 4)
+INITIALIZE, DATA, DATA_END, MAXIMUM_SIZE, ASYNC_INITIALIZE = 0, 6, 7, 15, 17
+PIECE = 3000  # bytes of a message
+
+
+class Hislip:
+    """An instrument on HiSLIP, whose messages have an end: it answers each line by a function of it."""
+
+    def __init__(self, answer) -> None:
+        self.answer = answer
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.resource = f"TCPIP0::127.0.0.1::hislip0,{self._listener.getsockname()[1]}::INSTR"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        stream, number = connection.makefile("rb"), 0
+
+        def send(kind: int, parameter: int = 0, payload: bytes = b"") -> None:
+            connection.sendall(HISLIP.pack(b"HS", kind, 0, parameter, len(payload)) + payload)
+
+        while head := stream.read(HISLIP.size):
+            _, kind, _, parameter, size = HISLIP.unpack(head)
+            payload = stream.read(size)
+            if kind == INITIALIZE:
+                send(INITIALIZE + 1, 0x0100_0001)
+            elif kind == ASYNC_INITIALIZE:
+                send(ASYNC_INITIALIZE + 1)
+            elif kind == MAXIMUM_SIZE:
+                send(MAXIMUM_SIZE + 1, 0, struct.pack("!Q", 1 << 20))
+            elif kind in (DATA, DATA_END):
+                number, reply = parameter, self.answer(payload.decode().strip())
+                for at in range(0, len(reply), PIECE):
+                    send(DATA_END if at + PIECE >= len(reply) else DATA, number, reply[at : at + PIECE])
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@pytest.fixture
+def hislip():
+    servers = []
+
+    def start(answer) -> Hislip:
+        servers.append(Hislip(answer))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+def test_blocks_end_with_their_message_where_messages_have_an_end(hislip):
+    block = b"\n\n\n\n#0\n\n" * 2_000
+    bits = np.frombuffer(block, ">f4")
+    answers = {
+        "SIZED?": b"#5%05d" % len(block) + block, "UNSIZED?": b"#0" + block, "EMPTY?": b"#0", "NEWLINE?": b"#0\n\n\n",
+        "SHORT?": b"#5%05d" % (len(block) + 4) + block, "TEXT?": b"1.5",
+    }  # fmt: skip
+    session = VisaSession(hislip(lambda line: answers[line] + b"\n").resource, "thing", 5000)
+    for query in ("SIZED?", "UNSIZED?", "UNSIZED?"):
+        assert np.array_equal(session.query_block(query), bits), query
+    assert np.array_equal(session.query_block("UNSIZED?", count=len(bits)), bits)
+    assert len(session.query_block("EMPTY?")) == 0
+    with pytest.raises(Blocked, match="buffer size must be a multiple of element size"):
+        session.query_block("NEWLINE?")
+    for query, why in (("SHORT?", "bytes arrived"), ("TEXT?", "does not begin a block")):
+        with pytest.raises(Blocked, match=why):
+            session.query_block(query)
+    assert session.query("TEXT?") == "1.5"
+
+
 @pytest.mark.parametrize("fine", [b'0,"No error"\n', b'+0,"No error"\n', b'0,"No error;0;0 0"\n'])
 def test_the_error_queue(serve, fine):
     errors = [b'-113,"Undefined header"\n', fine]
@@ -259,7 +356,7 @@ def test_a_block_that_says_it_is_larger_than_any_is_not_waited_for(serve):
 
 @pytest.mark.parametrize("head", [b"#9999999999", b"#0"])
 def test_a_serial_instrument_that_sends_for_ever_ends_at_the_cap(monkeypatch, head):
-    """Over a line other than a socket PyVISA reads blocks itself."""
+    """A serial line has no end of a message either: the length of a block decides."""
     monkeypatch.setattr(visa, "LONGEST_BLOCK", 1 << 10)
     ours, theirs = pty.openpty()
     tty.setraw(theirs)
@@ -277,7 +374,7 @@ def test_a_serial_instrument_that_sends_for_ever_ends_at_the_cap(monkeypatch, he
     sender.start()
     try:
         session = VisaSession(f"ASRL{os.ttyname(theirs)}::INSTR", "thing", 100_000, baud_rate=115200)
-        with pytest.raises(Blocked, match="its answer does not end within 1,024 bytes"):
+        with pytest.raises(Blocked, match=r"a block of \S+ bytes is longer than any that is requested"):
             session.query_block("B?", count=1 << 20)
         session.close()
     finally:

@@ -193,7 +193,7 @@ def test_an_input_that_is_not_known_for_a_while_widens_the_edge(tmp_path: Path) 
     (keysight, {"columns": {"4": "current"}}, "no column '4'"),
     (keysight, {"columns": {"1": "current", "2": "current"}}, "two columns are said to be the current"),
     (keysight, {"columns": {"1": "time"}}, "'V' is not a unit of time"),
-    (rigol, {"columns": {"CH1": "current (mA)"}}, "'CH1' is in mA, not the voltage of a shunt: leave --shunt out"),
+    (rigol, {"columns": {"CH1": "current (mA)"}}, "'CH1' is in V by its head and in mA by --column"),
     (otii, {"volt": None}, "current alone is not power: give .* --volt"),
     (ppk2_word, {"columns": {"D1": "marker"}}, "its marker changes 0 times"),
     (ppk2_columns, {"columns": {"D0": "marker"}}, "its marker is not known in any line"),

@@ -32,7 +32,7 @@ class ScriptedDriver:
         self.listeners: dict[str, Callable[[str, Any], None]] = {}
         self.sent: dict[str, int] = {}
         self.skip: set[str] = set()
-        self.refuse = ""
+        self.refuse, self.behind = "", 0  # `behind`: samples that its count does not know
 
     def device_paths(self) -> list[str]:
         return list(self.paths)
@@ -73,7 +73,7 @@ class ScriptedDriver:
             listener(
                 topic,
                 {
-                    "sample_id": first,
+                    "sample_id": first - self.behind,
                     "sample_rate": FULL_HZ,
                     "decimate_factor": step,
                     "data": self._data(topic, begins, step * PS // FULL_HZ),
@@ -138,6 +138,46 @@ def test_a_piece_that_is_missing_spoils_the_window(driver: ScriptedDriver) -> No
     driver.skip = {"u/js220/001234/s/p/!data"}
     with pytest.raises(InvalidWindow, match="50 samples .* missing"):
         meter.capture(20.0)
+
+
+def test_a_marker_message_that_is_missing_widens_its_edge(driver: ScriptedDriver) -> None:
+    """The level before and after the gap differs, and the change may be anywhere in it."""
+    whole = armed(driver).capture(20.0)
+    meter, skipped = armed(driver), False
+    rise = driver.truth._edges[0][0] / PS + driver.time.seconds()
+    driver.truth._edges = [(when + driver.time.ps, level) for when, level in driver.truth._edges]
+    pump = driver.pump
+
+    def lossy() -> None:
+        nonlocal skipped
+        if not skipped and driver.time.seconds() >= rise:
+            driver.skip, skipped = {"u/js220/001234/s/gpi/0/!data"}, True
+        pump()
+
+    driver.pump = lossy  # type: ignore[method-assign]
+    meter._host = host(driver.time, lossy)
+    capture = meter.capture(20.0)
+    assert [edge.high for edge in capture.edges] == [True, False] and whole.notes == ()
+    first, second = capture.edges
+    assert first.half_s > 10 * second.half_s and abs(first.t_s - rise) <= first.half_s
+    assert any("samples of the marker are missing" in note for note in capture.notes)
+
+
+def test_samples_that_the_hosts_clock_shows_and_no_number_does(driver: ScriptedDriver) -> None:
+    """A device whose count of samples runs on without those that it lost."""
+    meter = armed(driver)
+    pump = driver.pump
+
+    def forgetful() -> None:
+        if not driver.behind and driver.time.seconds() > 0.8:
+            driver.behind = FULL_HZ * 3 // 100
+            for topic in driver.sent:
+                driver.sent[topic] += driver.behind
+        pump()
+
+    meter._host = host(driver.time, forgetful)
+    capture = meter.capture(20.0)
+    assert capture.unseen_s > 0.0 and any("by the host's clock up to" in note for note in capture.notes)
 
 
 def test_a_sample_that_is_no_number_spoils_the_window(driver: ScriptedDriver) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from hil.energy.capture import Edge
 from hil.errors import RigError
-from hil.meters.csv_columns import ENERGY_J, TIME_S
 from hil.meters.csv_file import read_csv
+from hil.meters.csv_units import ENERGY_J, TIME_S
 from hil.meters.manual_readings import FROM_FILE, TYPED_IN, Accuracy, declared_sheet, typed, typed_capture
 
 
@@ -28,7 +28,7 @@ def test_what_is_typed(text: str, joules: float, digit: float) -> None:
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    ("twelve", "not a valid energy"), ("12", "not a valid energy"), ("12 kWh", "not a valid energy"), ("-3 J", "not a valid energy"), ("0.0 J", "not positive"), ("", "not a valid energy"), ("nan J", "not a valid energy"),
+    ("twelve", "not a valid energy"), ("12", "not a valid energy"), ("12 GWh", "not a valid energy"), ("-3 J", "not a valid energy"), ("0.0 J", "not positive"), ("", "not a valid energy"), ("nan J", "not a valid energy"),
 ])  # fmt: skip
 def test_what_is_typed_wrong(text: str, why: str) -> None:
     with pytest.raises(RigError, match=why) as error:
@@ -81,7 +81,7 @@ def test_a_counter_of_energy_gives_means(csv_file: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    ("", "is empty"), ("time,watts\n0,1\n", "time, watts .* --column watts=power"), ("time,power_kW\n0,1\n", "'kW' is not a unit of power"), ("time,voltage\n0,1\n", "none of its columns time, voltage is said to be current, power or energy"),
+    ("", "is empty"), ("time,watts\n0,1\n", "time, watts .* --column watts=power"), ("time,power_GW\n0,1\n", "'GW' is not a unit of power"), ("time,voltage\n0,1\n", "none of its columns time, voltage is said to be current, power or energy"),
     ("time,power,energy\n0,1,1\n", "contradict"), ("time,power\n0,1\n0,2\n", "line 3: its time is that of the line before"), ("time,power\n0,1\n1,x\n", "line 3: .* is not 2 numbers"),
     ("time,power\n0,1\n1\n", "line 3"), ("time,power\n0,1\n1,nan\n", "line 3: a value is not finite"), ("time,current\n0,1\n1,1\n", "current alone is not power"),
     ("time,power\n0,1\n", "fewer than two"), ("time,power,power_mW\n0,1,1\n", "twice"), ("current,power\n1,2\n", "said to be the time"),

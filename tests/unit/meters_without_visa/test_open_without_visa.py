@@ -7,14 +7,15 @@ import pytest
 from wired import EXACT, board, host
 
 from hil.energy.data_sheet import load_data_sheet
+from hil.energy.meter_kind import METERS
 from hil.errors import Blocked, RigError
-from hil.meters.open import WITHOUT_VISA, open_meter
+from hil.meters.open import open_meter
 from hil.standins.virtual.meter.serial_meter import SerialServer
 from hil.standins.virtual.meter.tc66c import VirtualTc66c
 from hil.standins.virtual.meter.truth import VirtualTime
 
 
-@pytest.mark.parametrize("model", sorted(WITHOUT_VISA))
+@pytest.mark.parametrize("model", [name for name in METERS.house_names() if not METERS.find(name).visa])
 def test_data_sheets(model: str) -> None:
     sheet = load_data_sheet(model)
     assert (

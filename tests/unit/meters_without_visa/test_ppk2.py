@@ -8,7 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from hil.energy.capture import Capture
+from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import load_data_sheet
+from hil.energy.interval_figures import evaluate
+from hil.energy.marker_interval import IntervalSums, MarkerInterval
 from hil.energy.window import window_of
 from hil.errors import Blocked, RigError
 from hil.meters.meter import Host, InvalidWindow, Setting
@@ -47,14 +51,27 @@ def window(asleep: float = 0.010, awake: float = 0.030, **how: int) -> np.ndarra
 
 
 class ScriptedPort:
-    """A serial port: it keeps the commands, answers with a calibration, and sends samples in pieces of uneven length."""
+    """A serial port: it keeps the commands, answers with a calibration, and sends samples in pieces of uneven length.
 
-    def __init__(self, samples: np.ndarray | bytes = b"", calibration: str = CALIBRATION) -> None:
+    Every sample is sent when its time has come by `clock`; `made` are the numbers of the samples, if some are lost. A
+    read ends up to 3 bytes within a word, by the number of `reads` so far.
+    """
+
+    def __init__(
+        self,
+        samples: np.ndarray | bytes = b"",
+        calibration: str = CALIBRATION,
+        made: np.ndarray | None = None,
+        reads: int = 0,
+    ) -> None:
+        self.clock, self._began = Clock(), 0.0
+        count = len(samples) // 4 if isinstance(samples, bytes) else len(samples)
+        self._made = np.arange(count) if made is None else made
         self.commands: list[tuple[int, ...]] = []
         self.baudrate, self.closed, self.gone = 0, False, False
         self._samples = samples if isinstance(samples, bytes) else samples.tobytes()
         self._calibration, self._sent, self._measuring, self._answer = calibration, 0, False, b""
-        self.restless, self._reads = False, 0
+        self.restless, self._reads = False, reads
 
     def write(self, data: bytes) -> int:
         self.commands.append(tuple(data))
@@ -62,7 +79,7 @@ class ScriptedPort:
         if data[0] == CALIBRATE:
             self._answer = self._calibration.encode()
         if data[0] in (START, STOP):
-            self._measuring = data[0] == START
+            self._measuring, self._began = data[0] == START, self.clock.seconds
         return len(data)
 
     def _next(self) -> bytes:
@@ -72,8 +89,9 @@ class ScriptedPort:
             return self._answer
         if self.restless:
             return b"\xff\xff"
-        length = (1, 4093, 2, 8191, 5)[self._reads % 5]
-        return self._samples[self._sent : self._sent + length] if self._measuring else b""
+        ready = 4 * int(np.searchsorted(self._made, (self.clock.seconds - self._began) * RATE_HZ))
+        end = max(ready - (0, 1, 2, 3)[self._reads % 4], self._sent)
+        return self._samples[self._sent : end] if self._measuring else b""
 
     @property
     def in_waiting(self) -> int:
@@ -102,6 +120,12 @@ class Clock:
 
 
 @pytest.fixture(autouse=True)
+def only_the_capture_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its thread would read at the moments of this computer's scheduler, not at those of the scripted clock."""
+    monkeypatch.setattr("hil.meters.ppk2_stream.PAUSE_S", 1000.0)
+
+
+@pytest.fixture(autouse=True)
 def no_errors_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """The library logs what it could not write, and goes on."""
     yield
@@ -117,7 +141,7 @@ def opened(monkeypatch: pytest.MonkeyPatch, port: ScriptedPort, sheet=SOURCE) ->
 
     monkeypatch.setattr(library.serial, "Serial", serial)
     monkeypatch.setattr(library.time, "sleep", lambda _: None)
-    clock = Clock()
+    clock = port.clock
     meter = Ppk2(open_ppk2("/dev/ttyACM0"), sheet, Host(lambda: clock.seconds, clock.sleep))
     assert asked[0][0] == "/dev/ttyACM0" and asked[0][1]["exclusive"]
     return meter
@@ -130,8 +154,15 @@ def armed(monkeypatch: pytest.MonkeyPatch, port: ScriptedPort, setting: Setting 
     return meter
 
 
-def taken(monkeypatch: pytest.MonkeyPatch, samples: np.ndarray | bytes, setting: Setting = SETTING, sheet=SOURCE):
-    meter = armed(monkeypatch, ScriptedPort(samples), setting, sheet)
+def taken(
+    monkeypatch: pytest.MonkeyPatch,
+    samples: np.ndarray | bytes,
+    setting: Setting = SETTING,
+    sheet=SOURCE,
+    made=None,
+    reads: int = 0,
+):
+    meter = armed(monkeypatch, ScriptedPort(samples, made=made, reads=reads), setting, sheet)
     try:
         return meter.capture(20.0)
     finally:
@@ -195,13 +226,14 @@ def test_the_smoothing_is_that_of_the_library(monkeypatch):
     bits = used.astype("<u4") << 14 | rng.integers(50, 12_000, len(used)).astype("<u4")
     device = opened(monkeypatch, ScriptedPort())._device
     device.current_vdd = 3300
-    ours = currents(device, bits)
+    ours, unsmoothed = currents(device, bits)
     device.rolling_avg = device.rolling_avg4 = device.prev_range = None
     device.after_spike = device.consecutive_range_samples = 0
     whole, _ = device.get_samples(bits.tobytes())
     assert np.allclose(ours, np.array(whole) * 1e-6, rtol=1e-5)
     plain = (bits & 0x3FFF) * 4 * (1.8 / 163840) / np.array(SHUNTS)[used]
     assert np.mean(np.isclose(ours, plain, rtol=1e-3)) < 0.99, "some samples are smoothed"
+    assert np.allclose(unsmoothed, plain, rtol=1e-4)
 
 
 @pytest.mark.parametrize("cuts", [(), (1,), (3, 9, 10), tuple(range(1, 40))])
@@ -226,6 +258,12 @@ def test_a_long_wait_for_the_first_edge_needs_no_memory():
     assert 1000 <= len(kept) <= 2000 and numbers[-1] == 99_999 == recording.reached - 1
 
 
+def sums(capture: Capture) -> MarkerInterval:
+    running = IntervalSums()
+    running.add(capture)
+    return running.result()
+
+
 def without(samples: np.ndarray, begin: int, count: int) -> np.ndarray:
     return np.delete(samples, np.arange(begin, begin + count))
 
@@ -241,6 +279,82 @@ def test_many_lost_samples_spoil_the_window(monkeypatch):
     samples = without(without(window(), 30_000, 63), 20_000, 63)
     with pytest.raises(InvalidWindow, match=r"lost 126 of \d+ readings"):
         taken(monkeypatch, samples)
+
+
+@pytest.mark.parametrize("reads", range(4))
+@pytest.mark.parametrize(
+    ("begin", "count"),
+    [
+        (11_968, 64),
+        (11_500, 640),
+        (11_500, 6400),
+        (20_000, 64),
+        (20_000, 640),
+        (20_000, 6400),
+        (31_968, 64),
+        (31_800, 640),
+    ],
+)
+def test_samples_that_the_counter_does_not_show_are_those_that_the_hosts_clock_shows(monkeypatch, count, begin, reads):
+    """Its counter has 6 bits, so a loss of a multiple of 64 leaves it unchanged. Energy and time keep the truth."""
+    made = np.delete(np.arange(len(window())), np.arange(begin, begin + count))
+    capture = taken(monkeypatch, without(window(), begin, count), made=made, reads=reads)
+    result = evaluate(sums(capture), SOURCE, "PPK2", 1, Conditions(supply_error=0.0))
+    for name, right in (("energy", 0.2 * 0.030 * 3.3), ("duration", 0.2)):
+        value, u = result[name]["value"], result[name]["uncertainty"]
+        assert abs(value - right) <= 2 * u + 1e-3 * right, name
+    lost_inside = min(begin + count, 32_000) - max(begin, 12_000)
+    if count >= 640:
+        assert [flag for flag in result["flags"] if "by the host's clock up to" in flag]
+        assert result["duration"]["uncertainty"] >= lost_inside / RATE_HZ / 2 / np.sqrt(3) * 0.9
+        assert "samples lost by the host's clock" in [row["source"] for row in result["budget"]]
+        step = window_of(capture, SETTING.idle_s)
+        assert step.missing >= lost_inside / RATE_HZ / 2 * 0.099 * 0.9
+
+
+@pytest.mark.parametrize("burst", [2, 3, 5])
+def test_bursts_that_the_filter_smooths_are_within_the_uncertainty(monkeypatch, burst):
+    """Bursts of 20 to 50 us, each on another range than the pauses between: Nordic's filter takes most of them away."""
+    samples, period = window(asleep=0.00005), 40
+    place = np.arange(len(samples))
+    work = (place >= 12_000) & (place < 32_000)
+    high = work & (place % period < burst)
+    low = words(0.00005, place, work, used=0, others=0xFE)
+    samples = np.where(high, words(0.030, place, work, used=3, others=0xFE), low)
+    capture = taken(monkeypatch, samples)
+    result = evaluate(sums(capture), SOURCE, "PPK2", 1, Conditions(supply_error=0.0))
+    right = 3.3 * 0.2 * (0.030 * burst / period + 0.00005 * (1 - burst / period))
+    value, u = result["energy"]["value"], result["energy"]["uncertainty"]
+    assert value < 0.95 * right, "the library's own filter"
+    assert abs(value - right) <= 2 * u
+    assert "smoothing by the meter after a change of its range" in [row["source"] for row in result["budget"]]
+    assert [flag for flag in result["flags"] if flag.startswith("Nordic's filter smooths the samples")]
+    assert window_of(capture, SETTING.idle_s).smoothed == capture.smoothed_j > 0
+
+
+def test_two_changes_of_range_are_no_doubt(monkeypatch):
+    capture = taken(monkeypatch, window(asleep=0.0005, used=3))
+    assert capture.smoothed_j < 1e-3 * 0.2 * 0.030 * 3.3
+
+
+def test_a_host_that_pauses_loses_nothing(monkeypatch):
+    """The samples wait in the port meanwhile: the next ones come without a delay."""
+    port = ScriptedPort(window())
+    meter = armed(monkeypatch, port)
+    slept, pauses = port.clock.sleep, iter([0.0] * 8 + [0.05] + [0.0] * 2 + [0.03])
+    meter._host = Host(lambda: port.clock.seconds, lambda seconds: slept(seconds + next(pauses, 0.0)))
+    capture = meter.capture(20.0)
+    meter.close()
+    assert capture.notes == () and capture.unseen_s <= 0.02
+
+
+def test_a_virtual_meter_is_not_held_against_the_hosts_clock(monkeypatch):
+    """Its time stands still while the board sleeps and waits for the host."""
+    made = np.delete(np.arange(len(window())), np.arange(20_000, 20_640))
+    virtual = ScriptedPort(without(window(), 20_000, 640), CALIBRATION.replace("HW: 9173", "HW: 9173 virtual"), made)
+    meter = armed(monkeypatch, virtual)
+    assert meter.capture(20.0).unseen_s == 0.0
+    meter.close()
 
 
 def test_a_byte_that_is_lost_spoils_the_window(monkeypatch):
@@ -317,9 +431,15 @@ def test_one_that_is_not_calibrated_says_so(monkeypatch):
     assert meter.capture(20.0).notes == (NOT_CALIBRATED,)
 
 
+def watched(meter: Ppk2, port: ScriptedPort) -> np.ndarray:
+    port.clock.sleep(0.02)
+    return meter.watch()
+
+
 def test_it_can_be_watched(monkeypatch):
-    meter = armed(monkeypatch, ScriptedPort(window()))
-    seen = [meter.watch() for _ in range(30)]
+    port = ScriptedPort(window())
+    meter = armed(monkeypatch, port)
+    seen = [watched(meter, port) for _ in range(30)]
     powers = np.concatenate(seen)
     assert len(powers) > 100 and powers.min() == pytest.approx(0.033, rel=0.01)
     assert powers.max() == pytest.approx(0.099, rel=0.01)
@@ -327,10 +447,11 @@ def test_it_can_be_watched(monkeypatch):
 
 
 def test_samples_that_are_lost_while_it_is_watched_are_told(monkeypatch):
-    meter = armed(monkeypatch, ScriptedPort(without(window(), 500, 40)))
+    port = ScriptedPort(without(window(), 500, 40))
+    meter = armed(monkeypatch, port)
     with pytest.raises(InvalidWindow, match="lost"):
         for _ in range(30):
-            meter.watch()
+            watched(meter, port)
     meter.close()
 
 

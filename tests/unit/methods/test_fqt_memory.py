@@ -12,14 +12,14 @@ from network.drawn_affine8 import affine8_graphs
 from reference.affine8_networks import F32, network_a, network_b, network_c, samples
 
 from hil.errors import RigError
-from hil.graph.file import encode, file_size
-from hil.graph.graph import GATED, Format, Graph, Op
-from hil.graph.plan import Buffer
-from hil.methods import METHODS
-from hil.methods.fqt import Fqt
-from hil.methods.fqt_settings import Settings
-from hil.methods.step_work import Work
-from hil.reference.methods.fqt import Fqt as Reference
+from hil.training.graph.file import encode, file_size
+from hil.training.graph.graph import GATED, Format, Graph, Op
+from hil.training.graph.plan import Buffer
+from hil.training.methods import METHODS
+from hil.training.methods.fqt import Fqt
+from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.step_work import Work
+from hil.training.reference.methods.fqt import Fqt as Reference
 
 
 def on(graph: Graph, in_flash: bool = True, **chosen: object) -> Fqt:

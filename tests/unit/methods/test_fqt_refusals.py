@@ -12,10 +12,10 @@ from reference.affine8_networks import A8, F32, Maker, network_a, network_b, net
 from reference.float32_networks import network_a as no_affine8
 
 from hil.errors import RigError
-from hil.graph.affine8 import with_scales
-from hil.graph.graph import Format, Graph, Op
-from hil.methods.fqt import Fqt
-from hil.networks import build
+from hil.training.graph.affine8 import with_scales
+from hil.training.graph.graph import Format, Graph, Op
+from hil.training.methods.fqt import Fqt
+from hil.training.networks import build
 
 
 def refused(graph: Graph, words: str, variant: str = "sparse", **settings: Any) -> None:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from hil.graph.graph import Format, Graph, Node, Op
+from hil.training.graph.graph import Format, Graph, Node, Op
 
 F = np.float32
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.graph.chain import bfp8_node, chain
-from hil.graph.graph import OPS, Format, Graph, Node, Op, Shape, named
+from hil.training.graph.chain import bfp8_node, chain
+from hil.training.graph.graph import OPS, Format, Graph, Node, Op, Shape, named
 
 WEIGHTS = ("uniform", "extreme", "sparse", "small", "zero")
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.graph.affine8 import with_scales
-from hil.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, named
+from hil.training.graph.affine8 import with_scales
+from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, named
 from network.drawn_graphs import graphs
 
 H = LARGEST_FLOAT

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Parameters
+from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Parameters
 from network.drawn_graphs import graphs
 
 LIMITS = ((-LARGEST_FLOAT, LARGEST_FLOAT), (0.0, LARGEST_FLOAT), (0.0, 6.0), (-0.5, 0.25))

@@ -7,7 +7,19 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.graph.graph import OPS, POOLS, AddFactors, Format, Graph, MeanFactor, Node, Op, Parameters, Shape, named
+from hil.training.graph.graph import (
+    OPS,
+    POOLS,
+    AddFactors,
+    Format,
+    Graph,
+    MeanFactor,
+    Node,
+    Op,
+    Parameters,
+    Shape,
+    named,
+)
 from network.drawn import drawn_weights
 
 SCALES = st.integers(-12, 4).map(lambda e: float(np.float32(2.0**e * 1.37)))

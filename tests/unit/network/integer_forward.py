@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from hil.graph.graph import Graph, Node, Op
+from hil.training.graph.graph import Graph, Node, Op
 
 
 def rescale(acc: np.ndarray, multiplier: np.ndarray, shift: np.ndarray, rounding: str) -> np.ndarray:

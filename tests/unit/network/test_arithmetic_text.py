@@ -8,8 +8,8 @@ import struct
 import numpy as np
 import xxhash
 
-from hil.data import batches, load
-from hil.networks import build
+from hil.training.data import batches, load
+from hil.training.networks import build
 
 SHAPES = ((6, 5, 5, 1), (16, 5, 5, 6), (120, 784), (84, 120), (10, 84))
 
@@ -38,7 +38,7 @@ def test_order_of_samples_from_section_13() -> None:
 
 def test_step_digest_from_section_11() -> None:
     """By hand: the digests 1 and 2 as eight little-endian bytes."""
-    from hil.trial.outcome import step_digest
+    from hil.step_digest import step_digest
 
     assert step_digest((1, 2)) == xxhash.xxh32_intdigest(b"\x01\0\0\0\x02\0\0\0")
     assert step_digest((0xFFFFFFFF,)) == xxhash.xxh32_intdigest(struct.pack("<I", 0xFFFFFFFF))

@@ -9,10 +9,10 @@ import pytest
 
 from hil.commands.main import main
 from hil.errors import RigError
-from hil.graph.file import decode, encode
-from hil.graph.graph import Graph
-from hil.matrix.cells import NETWORK_NAMES, cells, check_name
-from hil.networks import NETWORKS, build, find_network
+from hil.training.graph.file import decode, encode
+from hil.training.graph.graph import Graph
+from hil.training.matrix.cells import NETWORK_NAMES, cells, check_name
+from hil.training.networks import NETWORKS, build, find_network
 from hil.trial import TrialSpec, does_not_fit
 
 PUBLISHED = [name for name in ("mcunet-in1-128", "mbv2-w0.35", "mcunet-5fps-int8") if name in NETWORKS]

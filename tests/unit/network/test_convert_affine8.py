@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from reference.affine8_networks import network_a, network_b, network_c, samples
 from xxhash import xxh32_intdigest
 
-from hil.data import load
 from hil.errors import RigError
-from hil.graph.affine8 import params
-from hil.graph.file import decode, encode
-from hil.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Op
-from hil.networks import build, find_network
-from hil.networks.batch_norm import folded, normalized
-from hil.networks.convert_affine8 import from_floats, from_tflite8, output_range, quantized_weights
-from hil.networks.drawing import calibration_images
-from hil.networks.float32 import in_float32
-from hil.networks.floating import FloatGraph, FloatLayer
-from hil.networks.fqt_shapes import fqt_cnn, mbednet
-from hil.networks.quantize import ranges
+from hil.training.data import load
+from hil.training.graph.affine8 import params
+from hil.training.graph.file import decode, encode
+from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Op
+from hil.training.networks import build, find_network
+from hil.training.networks.batch_norm import folded, normalized
+from hil.training.networks.convert_affine8 import from_floats, from_tflite8, output_range, quantized_weights
+from hil.training.networks.drawing import calibration_images
+from hil.training.networks.float32 import in_float32
+from hil.training.networks.floating import FloatGraph, FloatLayer
+from hil.training.networks.fqt_shapes import fqt_cnn, mbednet
+from hil.training.networks.quantize import ranges
 from network import affine8_forward, integer_forward
 
 H = LARGEST_FLOAT

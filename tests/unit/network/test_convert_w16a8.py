@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.data import load
 from hil.errors import RigError
-from hil.graph.file import NetworkFileError, decode, encode
-from hil.graph.graph import POOLS, Format, Graph, Node, Op, Parameters
-from hil.networks import build, names
-from hil.networks.convert_w16a8 import W8, W16, from_floats, from_tflite8, parameters, with_prototypes
-from hil.networks.drawing import calibration_images
-from hil.networks.quantize import quantize
-from hil.networks.shapes import lenet5 as float_lenet5
-from hil.networks.shapes import resnet_tiny
+from hil.training.data import load
+from hil.training.graph.file import NetworkFileError, decode, encode
+from hil.training.graph.graph import POOLS, Format, Graph, Node, Op, Parameters
+from hil.training.networks import build, names
+from hil.training.networks.convert_w16a8 import W8, W16, from_floats, from_tflite8, parameters, with_prototypes
+from hil.training.networks.drawing import calibration_images
+from hil.training.networks.quantize import quantize
+from hil.training.networks.shapes import lenet5 as float_lenet5
+from hil.training.networks.shapes import resnet_tiny
 from network import integer_forward
 from network.w16a8_graphs import fully_connected
 

@@ -13,8 +13,8 @@ NETWORKS = ("fqt-cnn-uint8", "fqt-cnn-mixed", "mbednet-reset-mixed", "resnet-tin
 KERNELS = ("Nehalem", "Sandybridge")  # of OpenBLAS; every processor for x86-64 of today has both instruction sets
 SCRIPT = f"""
 import hashlib
-from hil.graph.file import encode
-from hil.networks import build
+from hil.training.graph.file import encode
+from hil.training.networks import build
 for name in {NETWORKS}:
     print(name, hashlib.sha256(encode(build(name, 1))).hexdigest())
 """

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from reference.float32_networks import CLASSES, Maker
 
 from hil.errors import RigError
-from hil.graph.graph import POOLS, Format, Graph, Op
-from hil.graph.plan import Buffer
-from hil.methods.backward_pass import BackwardPass
-from hil.methods.elasticzo_fp32 import ElasticZoFp32
-from hil.methods.elasticzo_fp32_memory import backward_of, plan
-from hil.methods.elasticzo_settings import VARIANTS
-from hil.networks import build, names
+from hil.training.graph.graph import POOLS, Format, Graph, Op
+from hil.training.graph.plan import Buffer
+from hil.training.methods.backward_pass import BackwardPass
+from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.methods.elasticzo_fp32_memory import backward_of, plan
+from hil.training.methods.elasticzo_settings import VARIANTS
+from hil.training.networks import build, names
 from network.drawn_float32 import float32_graphs
 
 STANDING = [  # name, bytes

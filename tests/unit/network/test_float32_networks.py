@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.graph.graph import Format, Graph
-from hil.methods.elasticzo_fp32 import ElasticZoFp32
-from hil.methods.elasticzo_settings import VARIANTS
-from hil.networks import NETWORKS, XAVIER, build, names
-from hil.networks.lenet5 import xavier_uniform
+from hil.training.graph.graph import Format, Graph
+from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.methods.elasticzo_settings import VARIANTS
+from hil.training.networks import NETWORKS, XAVIER, build, names
+from hil.training.networks.lenet5 import xavier_uniform
 
 KB, MB = 2**10, 2**20
 DRAWN = [name for name in names(Format.FLOAT32) if NETWORKS[name].provenance == XAVIER]

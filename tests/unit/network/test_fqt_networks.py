@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.data import load
 from hil.errors import RigError
-from hil.graph.file import decode, encode, file_size
-from hil.graph.graph import Format, Graph, Op
-from hil.networks import NETWORKS, build, find_network
-from hil.networks.float_weights import WEIGHTS, read_weights, write_weights
-from hil.networks.floating import FloatGraph
-from hil.networks.fqt import FAMILIES, RESET, first_of_head
-from hil.networks.fqt_shapes import MBEDNETS, fqt_cnn
-from hil.networks.tiny_training import mcunet_5fps
-from hil.networks.tree import FOLDER_VARIABLE
+from hil.training.data import load
+from hil.training.graph.file import decode, encode, file_size
+from hil.training.graph.graph import Format, Graph, Op
+from hil.training.networks import NETWORKS, build, find_network
+from hil.training.networks.float_weights import WEIGHTS, read_weights, write_weights
+from hil.training.networks.floating import FloatGraph
+from hil.training.networks.fqt import FAMILIES, RESET, first_of_head
+from hil.training.networks.fqt_shapes import MBEDNETS, fqt_cnn
+from hil.training.networks.tiny_training import mcunet_5fps
+from hil.training.networks.tree import FOLDER_VARIABLE
 from network import affine8_forward
 
 SIZES = {  # weights, biases, multiply-accumulates

@@ -7,15 +7,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from hil.data import load
 from hil.errors import RigError
-from hil.graph.file import decode, encode, file_size
-from hil.graph.graph import Format, Graph, Op
-from hil.methods.graph_settings import GraphSettings
-from hil.methods.int8_bp import Int8Bp, Mcutrain
-from hil.networks import NETWORKS, WEIGHTS, build, find_network, names
-from hil.networks.drawing import calibration_images
-from hil.networks.lenet5 import lenet5
+from hil.training.data import load
+from hil.training.graph.file import decode, encode, file_size
+from hil.training.graph.graph import Format, Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.int8_bp import Int8Bp, Mcutrain
+from hil.training.networks import NETWORKS, WEIGHTS, build, find_network, names
+from hil.training.networks.drawing import calibration_images
+from hil.training.networks.lenet5 import lenet5
 from network import integer_forward
 from tests.methods import on_graph
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.data import load
-from hil.graph.graph import Format
-from hil.methods.qzo_ff_settings import Settings
-from hil.networks import build, find_network
-from hil.networks.convert_w16a8 import W8, W16, from_tflite8, with_head
-from hil.networks.float32 import floats_of, in_float32, in_floats
-from hil.networks.heads import MARGIN, drawn_head, prototype_head, with_float_head
-from hil.reference.methods.qzo_ff import QzoFf
+from hil.training.data import load
+from hil.training.graph.graph import Format
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.networks import build, find_network
+from hil.training.networks.convert_w16a8 import W8, W16, from_tflite8, with_head
+from hil.training.networks.float32 import floats_of, in_float32, in_floats
+from hil.training.networks.heads import MARGIN, drawn_head, prototype_head, with_float_head
+from hil.training.reference.methods.qzo_ff import QzoFf
 
 RNG = np.random.default_rng(3)
 FEATURES = RNG.uniform(0, 4, (25, 12)) + np.repeat(RNG.uniform(0, 3, (5, 12)), 5, axis=0)

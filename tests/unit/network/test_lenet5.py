@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hil.errors import RigError
-from hil.methods.elasticzo_memory import training_bytes
-from hil.methods.elasticzo_settings import Settings
-from hil.networks import build
+from hil.training.methods.elasticzo_memory import training_bytes
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.networks import build
 
 CLS1, CLS2 = 3, 4
 

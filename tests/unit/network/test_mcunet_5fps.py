@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.data import load
-from hil.graph.file import decode, encode
-from hil.graph.graph import Format, Graph, Op
-from hil.networks.tiny_training import MCUNET_DATA, mcunet_5fps
-from hil.networks.tree import FOLDER_VARIABLE
+from hil.training.data import load
+from hil.training.graph.file import decode, encode
+from hil.training.graph.graph import Format, Graph, Op
+from hil.training.networks.tiny_training import MCUNET_DATA, mcunet_5fps
+from hil.training.networks.tree import FOLDER_VARIABLE
 from network import affine8_forward, integer_forward
 
 pytestmark = pytest.mark.skipif(

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.file import encode
-from hil.graph.graph import Graph, Op
-from hil.graph.plan import Buffer, Plan
-from hil.methods.elasticzo_memory import plan
-from hil.methods.elasticzo_settings import Settings
-from hil.networks import build
+from hil.training.graph.file import encode
+from hil.training.graph.graph import Graph, Op
+from hil.training.graph.plan import Buffer, Plan
+from hil.training.methods.elasticzo_memory import plan
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.networks import build
 from network.drawn import networks
 
 ALWAYS = ("blob", "labels", "samples", "plus_", "grad")
@@ -169,7 +169,7 @@ def test_noise_takes_no_memory_of_its_own_beside_larger_activations() -> None:
 
 def test_the_plan_is_smaller_than_the_papers_formula_where_samples_stream() -> None:
     """At batch 8 the paper holds the activations of all samples, the plan those of one."""
-    from hil.methods.elasticzo_memory import training_bytes
+    from hil.training.methods.elasticzo_memory import training_bytes
 
     network = build("lenet5", 1)
     assert plan(network, Settings(3), 8).total < training_bytes(network, 3, 8)

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from hil.errors import RigError
-from hil.methods import METHODS, Method
-from hil.methods.elasticzo_fp32_settings import Fp32Settings
-from hil.methods.elasticzo_settings import Settings
-from hil.methods.generate import bounds, main, texts
-from hil.methods.graph_settings import GraphSettings
-from hil.methods.settings import COMMON, MethodSettings, described, sent
+from hil.training.methods import METHODS, Method
+from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.generate import bounds, main, texts
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.settings import COMMON, MethodSettings, described, sent
 
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("path", texts())
 def test_the_generated_texts_are_in_step(path: str) -> None:
-    assert texts()[path] == (ROOT / path).read_text(encoding="utf-8"), "run: python -m hil.methods.generate"
+    assert texts()[path] == (ROOT / path).read_text(encoding="utf-8"), "run: python -m hil.training.methods.generate"
 
 
 def test_the_generator_writes_all_texts(tmp_path: Path) -> None:

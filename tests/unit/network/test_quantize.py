@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.graph.factors import act_limits, add_factors, multiplier_of
-from hil.graph.file import decode, encode
-from hil.graph.graph import Graph, Node, Op
-from hil.networks.floating import LIMITS, FloatGraph, FloatLayer
-from hil.networks.quantize import LARGEST_BIAS, grid_of, quantize
+from hil.training.graph.factors import act_limits, add_factors, multiplier_of
+from hil.training.graph.file import decode, encode
+from hil.training.graph.graph import Graph, Node, Op
+from hil.training.networks.floating import LIMITS, FloatGraph, FloatLayer
+from hil.training.networks.quantize import LARGEST_BIAS, grid_of, quantize
 from network import integer_forward
 
 ACTIVATIONS = st.sampled_from(sorted(LIMITS))

@@ -12,19 +12,19 @@ import pytest
 
 from hil import boards
 from hil.errors import RigError
-from hil.graph.graph import Format
-from hil.methods.graph_memory import inference_peak
-from hil.methods.qzo_ff import QzoFf
-from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import largest_gradient
-from hil.networks import build
-from hil.reference.methods import reference_of
-from hil.reference.methods.qzo_ff import QzoFf as Reference
 from hil.report.memory import lifetimes
+from hil.training.graph.graph import Format
+from hil.training.methods.graph_memory import inference_peak
+from hil.training.methods.qzo_ff import QzoFf
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_tensors import largest_gradient
+from hil.training.networks import build
+from hil.training.reference.methods import reference_of
+from hil.training.reference.methods.qzo_ff import QzoFf as Reference
+from hil.training.trial.prepare import prepare
+from hil.training.trial.recording import trial_record
 from hil.trial import TrialSpec, does_not_fit
 from hil.trial.outcome import Outcome
-from hil.trial.prepare import prepare
-from hil.trial.recording import trial_record
 
 LENET = "lenet5-w16a8"
 

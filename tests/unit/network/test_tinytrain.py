@@ -14,14 +14,14 @@ from reference.drawn_graphs import Builder, images
 from reference.tinytrain_networks import network_b
 
 from hil.errors import RigError
-from hil.graph.graph import Op
-from hil.graph.plan import Plan
-from hil.methods.int8_bp import Int8Bp
-from hil.methods.tinytrain import TinyTrain
-from hil.networks import build
-from hil.reference.methods import reference_of
+from hil.training.graph.graph import Op
+from hil.training.graph.plan import Plan
+from hil.training.methods.int8_bp import Int8Bp
+from hil.training.methods.tinytrain import TinyTrain
+from hil.training.networks import build
+from hil.training.reference.methods import reference_of
+from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
-from hil.trial.prepare import prepare
 from network.drawn_graphs import graphs
 from tests.methods import on_graph
 

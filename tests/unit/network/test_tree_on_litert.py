@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.data import load
 from hil.errors import RigError
-from hil.graph.graph import Graph, Op
-from hil.networks.drawing import calibration_images
-from hil.networks.tree import FOLDER_VARIABLE, read_tree
-from hil.tflite.importing import Imported, network_of
-from hil.tflite.read import parse
+from hil.training.data import load
+from hil.training.graph.graph import Graph, Op
+from hil.training.networks.drawing import calibration_images
+from hil.training.networks.tree import FOLDER_VARIABLE, read_tree
+from hil.training.tflite.importing import Imported, network_of
+from hil.training.tflite.read import parse
 from tests.unit.network.tree_as_tflite import Tree, Writer
 from tests.unit.tflite_models.witness import forward, run, run_layer
 

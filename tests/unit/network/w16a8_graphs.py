@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.graph.graph import Format, Graph, Node, Op, Parameters
-from hil.graph.w16a8_contents import MOST_PRODUCTS, needs_saturating_shift
+from hil.training.graph.graph import Format, Graph, Node, Op, Parameters
+from hil.training.graph.w16a8_contents import MOST_PRODUCTS, needs_saturating_shift
 from network.drawn_graphs import graphs
 
 

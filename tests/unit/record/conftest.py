@@ -5,12 +5,13 @@ import pytest
 
 from hil.errors import Blocked
 from hil.record import RunWriter
+from hil.step_digest import step_digest
+from hil.training.trial.difference import Difference
+from hil.training.trial.outcome import Outcome, StepRow
+from hil.training.trial.prepare import prepare
+from hil.training.trial.recording import steps_table, trial_record
+from hil.training.trial.watermarks import RamUse, Watermarks
 from hil.trial import TrialSpec
-from hil.trial.difference import Difference
-from hil.trial.outcome import Outcome, StepRow
-from hil.trial.prepare import prepare
-from hil.trial.recording import steps_table, trial_record
-from hil.trial.watermarks import Watermarks
 
 
 def _trained(variant):
@@ -18,11 +19,13 @@ def _trained(variant):
     outcome.begin(prepare(outcome.spec))
     outcome.reality, outcome.clock_hz = "virtual", 280_000_000
     cycles = {"perturb": 1, "forward": 70, "backward": 5, "update": 3, "digest": 1, "total": 80}
-    for step, loss in enumerate(np.linspace(19, 9, 30)):
-        outcome.steps.append(StepRow(step, loss, loss, loss, loss, loss, loss, 1, True, True, step, cycles))
     outcome.final_digests = (1, 2, 3, 4, 5)
+    digest = step_digest(outcome.final_digests)
+    for step, plus in enumerate(np.linspace(19, 9, 30)):
+        losses = (plus, plus - 0.5) * 3
+        outcome.steps.append(StepRow(step, *losses, 1, True, True, digest, cycles))
     outcome.accuracy_before, outcome.accuracy_after, outcome.reference_after, outcome.evaluated = 0.1, 0.6, 0.6, 500
-    outcome.sram = Watermarks(18_704, 138_000, 1_200)
+    outcome.sram = RamUse(Watermarks(18_704, 138_000, 1_200))
     return outcome
 
 

@@ -5,7 +5,7 @@ import pytest
 from hil.errors import RigError
 from hil.quantity import Provenance, Quantity
 from hil.record import quantities
-from hil.trial.recording import trial_record
+from hil.training.trial.recording import trial_record
 
 
 @pytest.mark.parametrize("word", ["measured", "counted", "modelled", "analytic"])

@@ -11,7 +11,7 @@ from hil import record
 from hil.errors import Blocked, RigError
 from hil.record import TrialRecord, new_entry, read_run, schema
 from hil.record.generate import texts
-from hil.trial.recording import trial_record
+from hil.training.trial.recording import trial_record
 
 
 @pytest.fixture

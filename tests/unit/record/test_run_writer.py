@@ -11,9 +11,9 @@ from hil.commit import commit_range, short_commit, whole_commit
 from hil.errors import RigError
 from hil.record import AskedTest, RunWriter, TrialWriter, read_run, schema
 from hil.record.origin import origin
-from hil.trial.difference import Difference
+from hil.training.trial.difference import Difference
+from hil.training.trial.recording import steps_table, trial_record
 from hil.trial.outcome import Outcome
-from hil.trial.recording import steps_table, trial_record
 
 
 def _write(run, outcome):

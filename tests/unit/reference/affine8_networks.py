@@ -7,8 +7,8 @@ from math import prod
 
 import numpy as np
 
-from hil.graph.affine8 import with_scales
-from hil.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, Shape, named
+from hil.training.graph.affine8 import with_scales
+from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, Shape, named
 
 H = LARGEST_FLOAT
 LIMITS = {"none": (-H, H), "relu": (0.0, H), "relu6": (0.0, 6.0), "hard_sigmoid": (0.0, 1.0)}

@@ -6,11 +6,11 @@ import ctypes
 
 import pytest
 
-from hil.reference.native.bfp8.library import Native
-from hil.reference.native.build import OWN, NotBuilt, library
-from hil.reference.native.float32.library import Native as Float32Native
-from hil.reference.native.tflite8.library import Native as Tflite8Native
-from hil.reference.native.w16a8.library import Native as W16A8Native
+from hil.training.reference.native.bfp8.library import Native
+from hil.training.reference.native.build import OWN, NotBuilt, library
+from hil.training.reference.native.float32.library import Native as Float32Native
+from hil.training.reference.native.tflite8.library import Native as Tflite8Native
+from hil.training.reference.native.w16a8.library import Native as W16A8Native
 
 AVX2 = "haswell"  # the first processor that has it
 

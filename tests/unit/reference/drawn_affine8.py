@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hil.graph.graph import Graph
+from hil.training.graph.graph import Graph
 from reference import affine8_double
 from reference.drawn_graphs import drawn_graph
 from tests.oracle.affine8 import forward

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from hil.reference.native.bfp8.library import Group
+from hil.training.reference.native.bfp8.library import Group
 
 KINDS = ("uniform", "extreme", "largest", "least", "small", "zero", "positive")
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from network.drawn_float32 import LIMITS
 
-from hil.graph.graph import LARGEST_FLOAT, POOLS, Format, Node, Op, Parameters
+from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Node, Op, Parameters
 
 LARGEST_TRAINED = 2.0**56  # magnitude of a weight
 KINDS = ("uniform", "subnormal", "largest", "far apart", "few", "positive", "zero")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hil.graph.graph import KIND, AddFactors, Graph, MeanFactor, Node, Op, Parameters, Shape
+from hil.training.graph.graph import KIND, AddFactors, Graph, MeanFactor, Node, Op, Parameters, Shape
 from tests.oracle import tflite_graph as spec
 
 SPREAD = 45  # standard deviation of a layer's outputs, in steps

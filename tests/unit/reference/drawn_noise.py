@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hil.reference import prng
+from hil.training.reference import prng
 
 
 @dataclass(frozen=True)

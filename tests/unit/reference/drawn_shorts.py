@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from network.w16a8_graphs import alone, parameters
 
-from hil.graph.graph import POOLS, AddFactors, Format, Graph, Op
-from hil.graph.w16a8_contents import needs_saturating_shift
+from hil.training.graph.graph import POOLS, AddFactors, Format, Graph, Op
+from hil.training.graph.w16a8_contents import needs_saturating_shift
 
 from . import drawn_floats
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from hil.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import Settings
 from tests.oracle.affine8_network import Network
 from tests.oracle.numbers import F32
 

@@ -8,8 +8,8 @@ from math import prod
 
 import numpy as np
 
-from hil.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, Shape, named
-from hil.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.graph.graph import LARGEST_FLOAT, Format, Graph, Node, Op, Parameters, Shape, named
+from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
 
 LIMITS = {"none": (-LARGEST_FLOAT, LARGEST_FLOAT), "relu": (0.0, LARGEST_FLOAT), "relu6": (0.0, 6.0)}
 CLASSES = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.graph.graph import Graph, Node, Op
+from hil.training.graph.graph import Graph, Node, Op
 
 Weights = dict[int, tuple[np.ndarray, np.ndarray]]  # of the layers, by index: float weights and biases in their shapes
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from hil.graph.graph import Graph
-from hil.methods.backward_pass import BackwardPass
-from hil.methods.fqt_settings import Settings
-from hil.reference.formats.affine8.backward import Gradients
-from hil.reference.formats.affine8.errors import Errors
-from hil.reference.methods.fqt_layers import Affine8Layer
-from hil.reference.methods.fqt_passes import Passes, Reached
+from hil.training.graph.graph import Graph
+from hil.training.methods.backward_pass import BackwardPass
+from hil.training.methods.fqt_settings import Settings
+from hil.training.reference.formats.affine8.backward import Gradients
+from hil.training.reference.formats.affine8.errors import Errors
+from hil.training.reference.methods.fqt_layers import Affine8Layer
+from hil.training.reference.methods.fqt_passes import Passes, Reached
 
 from .affine8_networks import samples
 

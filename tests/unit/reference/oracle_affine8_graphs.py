@@ -1,4 +1,4 @@
-"""The oracle of affine8 and FQT on a graph: conversion between `hil.graph.graph.Graph` and the oracle's network."""
+"""The oracle of affine8 and FQT on a graph: conversion between `hil.training.graph.graph.Graph` and the oracle's network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hil.graph.graph import KIND, Format, Graph, Node, Op, Parameters
+from hil.training.graph.graph import KIND, Format, Graph, Node, Op, Parameters
 from tests.oracle import affine8
 from tests.oracle.affine8_backward import backward
 from tests.oracle.affine8_network import POOLS, WEIGHTED, Layer, Network

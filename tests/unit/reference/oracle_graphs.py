@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hil.graph.graph import KIND, POOLS, Format, Graph, Node, Op, Parameters, Shape
+from hil.training.graph.graph import KIND, POOLS, Format, Graph, Node, Op, Parameters, Shape
 from reference.drawn_graphs import drawn_graph
 from tests.oracle import w16a8
 

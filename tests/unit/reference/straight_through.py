@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.graph.graph import Graph, Node, Op
+from hil.training.graph.graph import Graph, Node, Op
 from tests.oracle import tflite_graph as spec
 from tests.oracle.graph_layers import taps, windows
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil.graph.graph import Graph
-from hil.reference.formats.affine8.layer import Layer
-from hil.reference.formats.float32.forward import values_of
+from hil.training.graph.graph import Graph
+from hil.training.reference.formats.affine8.layer import Layer
+from hil.training.reference.formats.float32.forward import values_of
 from reference.fqt_sample import Sample, bits, digest
 
 from .affine8_networks import F32, network_a, network_b, network_c, samples
@@ -165,7 +165,7 @@ def test_gradients_in_float32_are_central_differences() -> None:
 
 def loss_in_binary64(graph: Graph, own: dict[int, list[np.ndarray]], images: np.ndarray, label: int) -> float:
     """Return the loss with `values_of` in binary64, whose only numbers of a type are those of `F`."""
-    from hil.reference.formats.float32 import forward, sums
+    from hil.training.reference.formats.float32 import forward, sums
 
     kept = forward.F, sums.F
     forward.F = sums.F = np.float64

@@ -9,16 +9,16 @@ import pytest
 import xxhash
 from numpy.testing import assert_array_equal
 
-from hil.graph.affine8 import folded_biases, params, quantized_biases, with_scales
-from hil.graph.affine8_parameters import HEAD
-from hil.graph.graph import Format, Graph, Node, Op, Parameters
-from hil.graph.parameters import padded
-from hil.reference.formats.affine8 import backward
-from hil.reference.formats.affine8.errors import Errors, RunningRange, joined, of_floats, of_sums
-from hil.reference.formats.affine8.layer import Layer
-from hil.reference.formats.affine8.rescale import factor, quantized, rescaled
-from hil.reference.formats.float32.backward import input_errors
-from hil.reference.formats.float32.forward import run
+from hil.training.graph.affine8 import folded_biases, params, quantized_biases, with_scales
+from hil.training.graph.affine8_parameters import HEAD
+from hil.training.graph.graph import Format, Graph, Node, Op, Parameters
+from hil.training.graph.parameters import padded
+from hil.training.reference.formats.affine8 import backward
+from hil.training.reference.formats.affine8.errors import Errors, RunningRange, joined, of_floats, of_sums
+from hil.training.reference.formats.affine8.layer import Layer
+from hil.training.reference.formats.affine8.rescale import factor, quantized, rescaled
+from hil.training.reference.formats.float32.backward import input_errors
+from hil.training.reference.formats.float32.forward import run
 
 from .affine8_networks import H
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.data import batches, load
-from hil.methods.elasticzo_settings import Settings
-from hil.networks import build
-from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
-from hil.reference.formats.bfp8.loss import integer_losses
-from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.data import batches, load
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.networks import build
+from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
+from hil.training.reference.formats.bfp8.loss import integer_losses
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
 
 LENET5 = build("lenet5", 1)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.graph.chain import bfp8_node
-from hil.graph.graph import Node, Op
-from hil.reference.formats.bfp8 import layers
-from hil.reference.gradient import convolution_gradients
+from hil.training.graph.chain import bfp8_node
+from hil.training.graph.graph import Node, Op
+from hil.training.reference.formats.bfp8 import layers
+from hil.training.reference.gradient import convolution_gradients
 from tests.oracle import layers as plain
 from tests.oracle.numbers import Tensor
 

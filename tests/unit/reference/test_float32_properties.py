@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from network.drawn_float32 import float32_graphs
 
 from hil.errors import RigError
-from hil.graph.graph import LARGEST_FLOAT, Graph
-from hil.methods.elasticzo_fp32_settings import Fp32Settings
-from hil.reference.floats import F
-from hil.reference.formats.float32 import sums
-from hil.reference.formats.float32.backward import errors_of
-from hil.reference.formats.float32.forward import values_of
-from hil.reference.formats.float32.loss import logits_error
-from hil.reference.formats.float32.normal import moved, normal_of, normals
-from hil.reference.methods import elasticzo_fp32
-from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.graph.graph import LARGEST_FLOAT, Graph
+from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.reference.floats import F
+from hil.training.reference.formats.float32 import sums
+from hil.training.reference.formats.float32.backward import errors_of
+from hil.training.reference.formats.float32.forward import values_of
+from hil.training.reference.formats.float32.loss import logits_error
+from hil.training.reference.formats.float32.normal import moved, normal_of, normals
+from hil.training.reference.methods import elasticzo_fp32
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
 
 from .float32_networks import network_a, network_b
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 import xxhash
 
-from hil.graph.graph import Graph
-from hil.reference.floats import F, exp32, log32
-from hil.reference.formats.float32.forward import values_of
-from hil.reference.formats.float32.loss import logits_error, losses
-from hil.reference.formats.float32.normal import KNOTS, moved, normal_of, normals
-from hil.reference.formats.float32.sums import ordered_products, ordered_sum
-from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
-from hil.reference.prng import mix32s, start_state
-from hil.trial.outcome import step_digest
+from hil.step_digest import step_digest
+from hil.training.graph.graph import Graph
+from hil.training.reference.floats import F, exp32, log32
+from hil.training.reference.formats.float32.forward import values_of
+from hil.training.reference.formats.float32.loss import logits_error, losses
+from hil.training.reference.formats.float32.normal import KNOTS, moved, normal_of, normals
+from hil.training.reference.formats.float32.sums import ordered_products, ordered_sum
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.reference.prng import mix32s, start_state
 
 from .float32_networks import network_a, network_b, samples, settings
 

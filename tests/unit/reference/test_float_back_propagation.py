@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.methods.qzo_ff_settings import Settings
-from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
-from hil.reference.methods.float_back_propagation import FloatBackPropagation
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.reference.methods.float_back_propagation import FloatBackPropagation
 
 from .float32_networks import network_a, network_b, samples
 from .float32_networks import settings as zo_settings

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.methods.elasticzo_settings import Settings
-from hil.reference.floats import exp32, log32
-from hil.reference.formats.bfp8.loss import ERROR_EXP, cross_entropy, logits_error
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.reference.floats import exp32, log32
+from hil.training.reference.formats.bfp8.loss import ERROR_EXP, cross_entropy, logits_error
 from tests.oracle import loss as plain_loss
 from tests.oracle import numbers as plain
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from hil.data import batches, load
-from hil.graph.affine8 import with_scales
-from hil.graph.graph import Graph, Op, Shape
-from hil.methods.fqt_settings import Settings
-from hil.reference.methods.fqt import Fqt
+from hil.training.data import batches, load
+from hil.training.graph.affine8 import with_scales
+from hil.training.graph.graph import Graph, Op, Shape
+from hil.training.methods.fqt_settings import Settings
+from hil.training.reference.methods.fqt import Fqt
 from reference.affine8_networks import IMAGE, Maker
 
 BATCH, STEPS, IMAGES = 48, 90, 500

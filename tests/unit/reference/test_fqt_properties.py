@@ -14,15 +14,15 @@ from network.drawn_affine8 import affine8_graphs
 from network.drawn_float32 import float32_graphs
 
 from hil.errors import RigError
-from hil.graph.affine8 import with_scales
-from hil.graph.file import NetworkFileError, decode, encode
-from hil.graph.graph import Format, Graph, Op
-from hil.methods.fqt_settings import Settings
-from hil.methods.fqt_tensors import with_arrays
-from hil.reference.formats.tflite8 import passes as tflite8
-from hil.reference.methods import StepFailed, fqt
-from hil.reference.methods.fqt import Fqt
-from hil.reference.methods.fqt_passes import Passes
+from hil.training.graph.affine8 import with_scales
+from hil.training.graph.file import NetworkFileError, decode, encode
+from hil.training.graph.graph import Format, Graph, Op
+from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_tensors import with_arrays
+from hil.training.reference.formats.tflite8 import passes as tflite8
+from hil.training.reference.methods import StepFailed, fqt
+from hil.training.reference.methods.fqt import Fqt
+from hil.training.reference.methods.fqt_passes import Passes
 
 from .affine8_networks import Maker, network_a, network_b, network_c, samples
 

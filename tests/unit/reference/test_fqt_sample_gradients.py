@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.graph.graph import Graph
-from hil.methods.fqt_settings import Settings
-from hil.reference.methods import fqt
-from hil.reference.methods.fqt import Fqt
-from hil.reference.methods.fqt_update import Gradient
+from hil.training.graph.graph import Graph
+from hil.training.methods.fqt_settings import Settings
+from hil.training.reference.methods import fqt
+from hil.training.reference.methods.fqt import Fqt
+from hil.training.reference.methods.fqt_update import Gradient
 from tests.oracle.fqt import PlainFqt
 
 from .affine8_networks import F32, network_a, network_b, network_c, samples

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.graph.graph import Graph
-from hil.methods.fqt_settings import Settings
-from hil.reference.methods import StepFailed
-from hil.reference.methods.fqt import Fqt
-from hil.reference.methods.fqt_passes import Passes, Reached
-from hil.reference.methods.fqt_sparse import Share, count, kept
-from hil.trial.outcome import step_digest
+from hil.step_digest import step_digest
+from hil.training.graph.graph import Graph
+from hil.training.methods.fqt_settings import Settings
+from hil.training.reference.methods import StepFailed
+from hil.training.reference.methods.fqt import Fqt
+from hil.training.reference.methods.fqt_passes import Passes, Reached
+from hil.training.reference.methods.fqt_sparse import Share, count, kept
 from reference.fqt_sample import bits
 
 from .affine8_networks import F32, network_a, network_b, network_c, samples

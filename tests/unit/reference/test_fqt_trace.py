@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import xxhash
 
-from hil.graph.graph import Graph
-from hil.methods.fqt_settings import Settings
-from hil.reference.methods.fqt import Fqt
+from hil.training.graph.graph import Graph
+from hil.training.methods.fqt_settings import Settings
+from hil.training.reference.methods.fqt import Fqt
 from reference.fqt_sample import Sample
 
 from .affine8_networks import F32, network_a, network_b, network_c, samples

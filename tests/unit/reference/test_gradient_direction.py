@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from hil.graph.chain import bfp8_node, chain
-from hil.graph.graph import Graph, Op
-from hil.methods.elasticzo_settings import Settings
-from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.graph.chain import bfp8_node, chain
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
 
 LARGEST = 64  # weights stay clear of 127, so that no update is clipped
 BITS = 6

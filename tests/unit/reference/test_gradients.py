@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.drawn import networks
 
-from hil.graph.chain import bfp8_node
-from hil.graph.graph import Graph, Op
-from hil.reference import gradient
-from hil.reference.gradient import Gradient, batch_gradient, outer_sum
+from hil.training.graph.chain import bfp8_node
+from hil.training.graph.graph import Graph, Op
+from hil.training.reference import gradient
+from hil.training.reference.gradient import Gradient, batch_gradient, outer_sum
 from tests.oracle import layers as plain
 from tests.oracle.numbers import Tensor
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.graph.graph import Node, Op
-from hil.networks import build
-from hil.reference.floats import F
-from hil.reference.formats.tflite8.backward import BackwardPass, Errors, joined, logits_error, normalized
-from hil.reference.formats.tflite8.factors import Chain, Factor, Ratio, shares
-from hil.reference.formats.tflite8.fast import FastLayer
-from hil.reference.gradient import Gradient
+from hil.training.graph.graph import Node, Op
+from hil.training.networks import build
+from hil.training.reference.floats import F
+from hil.training.reference.formats.tflite8.backward import BackwardPass, Errors, joined, logits_error, normalized
+from hil.training.reference.formats.tflite8.factors import Chain, Factor, Ratio, shares
+from hil.training.reference.formats.tflite8.fast import FastLayer
+from hil.training.reference.gradient import Gradient
 from reference.drawn_graphs import Builder
 from tests.oracle import graph_backward as loops
 from tests.oracle.numbers import Tensor

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import Graph, Op
-from hil.methods.graph_settings import GraphSettings
-from hil.reference.methods import training_loop
-from hil.reference.methods.back_propagation import BackPropagation
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.methods import training_loop
+from hil.training.reference.methods.back_propagation import BackPropagation
 from reference.drawn_graphs import Builder, drawn_graph, images, many_readers
 from reference.test_graph_passes import extreme
 from tests.oracle import PlainBackPropagation

@@ -13,10 +13,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hil.graph.graph import Graph, Op
-from hil.methods.graph_settings import GraphSettings
-from hil.reference.formats.tflite8.factors import slopes
-from hil.reference.methods.back_propagation import BackPropagation
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.formats.tflite8.factors import slopes
+from hil.training.reference.methods.back_propagation import BackPropagation
 from reference import float_graph, straight_through
 from reference.drawn_graphs import Builder, many_readers
 from reference.test_graph_gradient_direction import cosine, residual_graph, unlikely_samples

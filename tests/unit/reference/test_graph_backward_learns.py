@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hil.data import load
-from hil.methods.graph_settings import GraphSettings
-from hil.networks import build
-from hil.reference.methods import training_loop
+from hil.training.data import load
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.networks import build
+from hil.training.reference.methods import training_loop
 
 TRAINED_ON, EPOCHS = 300, 2
 BP = {"method": "bp", "batch": 10}

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from hil.errors import RigError
-from hil.graph.graph import Graph, Op
-from hil.methods.graph_settings import GraphSettings
-from hil.reference.floats import F
-from hil.reference.methods import training_loop
-from hil.reference.methods.back_propagation import BackPropagation
-from hil.reference.methods.update import momentum_steps
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.floats import F
+from hil.training.reference.methods import training_loop
+from hil.training.reference.methods.back_propagation import BackPropagation
+from hil.training.reference.methods.update import momentum_steps
 from reference.drawn_graphs import Builder, images
 from reference.test_graph_steps import after, same, whole_graph
 from tests.oracle.work import work_of

@@ -15,11 +15,11 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from hil.graph.graph import Graph, Node, Op, Parameters
-from hil.methods.graph_settings import GraphSettings
-from hil.reference.gradient import Gradient
-from hil.reference.methods.poor_mans import PoorMans
-from hil.reference.methods.trained_graph import Samples
+from hil.training.graph.graph import Graph, Node, Op, Parameters
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.gradient import Gradient
+from hil.training.reference.methods.poor_mans import PoorMans
+from hil.training.reference.methods.trained_graph import Samples
 from tests.oracle import tflite_graph as spec
 
 ALPHA = 1e-4

@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from hil.graph.graph import Graph, Op
-from hil.methods.graph_settings import GraphSettings
-from hil.reference.methods import training_loop
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.methods import training_loop
 from reference import float_graph
 from reference.drawn_graphs import Builder
 

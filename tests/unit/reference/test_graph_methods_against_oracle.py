@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import Graph, Op
-from hil.methods.graph_settings import GraphSettings
-from hil.reference.methods import training_loop
-from hil.reference.methods.deepzero import DeepZero
-from hil.reference.methods.poor_mans import PoorMans
-from hil.reference.methods.zeroth_order import ZerothOrder
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.methods import training_loop
+from hil.training.reference.methods.deepzero import DeepZero
+from hil.training.reference.methods.poor_mans import PoorMans
+from hil.training.reference.methods.zeroth_order import ZerothOrder
 from reference.drawn_graphs import Builder, drawn_graph, images
 from tests.oracle import PlainGraphMethod
 from tests.oracle.work import work_of

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import AddFactors, Graph, Node, Op, Parameters
-from hil.methods.graph_settings import GraphSettings
-from hil.reference.formats.tflite8.fast import FastLayer
-from hil.reference.formats.tflite8.passes import Passes
-from hil.reference.formats.tflite8.rescale import rescale
-from hil.reference.formats.tflite8.scaling import LARGEST_SHIFT, Scaling
-from hil.reference.methods.poor_mans import PoorMans
+from hil.training.graph.graph import AddFactors, Graph, Node, Op, Parameters
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.formats.tflite8.fast import FastLayer
+from hil.training.reference.formats.tflite8.passes import Passes
+from hil.training.reference.formats.tflite8.rescale import rescale
+from hil.training.reference.formats.tflite8.scaling import LARGEST_SHIFT, Scaling
+from hil.training.reference.methods.poor_mans import PoorMans
 from reference.drawn_graphs import drawn_graph, images, sums
 from tests.oracle import graph_layers as loops
 from tests.oracle import tflite_graph as spec

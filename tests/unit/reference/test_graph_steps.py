@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.graph.graph import Graph, Op
-from hil.methods.graph_settings import GraphSettings
-from hil.reference.floats import F
-from hil.reference.formats.tflite8.loss import cross_entropy, deltas, summed
-from hil.reference.methods import training_loop
-from hil.reference.methods.poor_mans import PoorMans
-from hil.reference.methods.update import lowered, steps
-from hil.reference.prng import signs, start_states
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.floats import F
+from hil.training.reference.formats.tflite8.loss import cross_entropy, deltas, summed
+from hil.training.reference.methods import training_loop
+from hil.training.reference.methods.poor_mans import PoorMans
+from hil.training.reference.methods.update import lowered, steps
+from hil.training.reference.prng import signs, start_states
 from reference.drawn_graphs import Builder, images
 from tests.oracle import numbers
 from tests.oracle import tflite_graph as spec

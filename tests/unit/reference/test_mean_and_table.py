@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.graph.graph import Graph, MeanFactor, Node, Op
-from hil.methods.deepzero import DeepZero
-from hil.methods.int8_bp import Int8Bp
-from hil.methods.poor_mans_training import PoorMansTraining
-from hil.methods.tinytrain import TinyTrain
-from hil.reference.formats.tflite8.fast import FastLayer
+from hil.training.graph.graph import Graph, MeanFactor, Node, Op
+from hil.training.methods.deepzero import DeepZero
+from hil.training.methods.int8_bp import Int8Bp
+from hil.training.methods.poor_mans_training import PoorMansTraining
+from hil.training.methods.tinytrain import TinyTrain
+from hil.training.reference.formats.tflite8.fast import FastLayer
 from tests.oracle import graph_layers as loops
 
 from .drawn_graphs import Builder

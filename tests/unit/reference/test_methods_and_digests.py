@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.drawn import networks
 
-from hil.data import load
 from hil.errors import RigError
-from hil.graph.chain import bfp8_node, chain
-from hil.graph.graph import Graph, Op
-from hil.methods.elasticzo_settings import Settings
-from hil.networks import build
-from hil.reference.methods import training_loop
-from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.data import load
+from hil.training.graph.chain import bfp8_node, chain
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.networks import build
+from hil.training.reference.methods import training_loop
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
 from tests.oracle import PlainElasticZoInt8
 
 PRIME = 2654435761

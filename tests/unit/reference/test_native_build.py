@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-from hil.networks import build
-from hil.reference.native.bfp8 import fastest
+from hil.training.networks import build
+from hil.training.reference.native.bfp8 import fastest
 print(fastest(build("lenet5", 1)).name)
 """
 NIGHTLY = pytest.mark.tier("nightly")  # each builds the library twice

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.graph.chain import bfp8_node, chain
-from hil.graph.graph import Graph, Op
-from hil.networks import build
-from hil.reference.native.bfp8 import fastest
-from hil.reference.native.bfp8.library import Native
+from hil.training.graph.chain import bfp8_node, chain
+from hil.training.graph.graph import Graph, Op
+from hil.training.networks import build
+from hil.training.reference.native.bfp8 import fastest
+from hil.training.reference.native.bfp8.library import Native
 
 WHY = "NumPy (weights of -128, or sums beyond 32 bits)"
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import POOLS, WEIGHTED, Op, Shape
-from hil.reference.formats.float32 import backward, forward
-from hil.reference.native.float32 import OPERATIONS
-from hil.reference.native.float32.library import Native
+from hil.training.graph.graph import POOLS, WEIGHTED, Op, Shape
+from hil.training.reference.formats.float32 import backward, forward
+from hil.training.reference.native.float32 import OPERATIONS
+from hil.training.reference.native.float32.library import Native
 
 from .drawn_floats import layers, numbers, trained
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hil.networks import build
-from hil.reference.floats import F
-from hil.reference.formats.float32 import loss
-from hil.reference.formats.float32.arithmetic import Float32Arithmetic
-from hil.reference.formats.float32.forward import PIXEL_OFFSET, input_value
-from hil.reference.formats.float32.normal import normal_of, normals
-from hil.reference.native.float32.arithmetic import NativeFloat32
-from hil.reference.native.float32.library import Native
-from hil.reference.prng import mix32
+from hil.training.networks import build
+from hil.training.reference.floats import F
+from hil.training.reference.formats.float32 import loss
+from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
+from hil.training.reference.formats.float32.forward import PIXEL_OFFSET, input_value
+from hil.training.reference.formats.float32.normal import normal_of, normals
+from hil.training.reference.native.float32.arithmetic import NativeFloat32
+from hil.training.reference.native.float32.library import Native
+from hil.training.reference.prng import mix32
 
 from .drawn_floats import numbers, trained
 from .test_native_float32_layers import empty, same_bits

@@ -10,19 +10,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from network.drawn_float32 import float32_graphs
 
-from hil.data import batches, load
 from hil.errors import RigError
-from hil.experiments.adam import AdamPreTraining
-from hil.graph.graph import Format, Graph
-from hil.methods.elasticzo_fp32_settings import Fp32Settings
-from hil.methods.elasticzo_settings import VARIANTS
-from hil.networks import build
-from hil.reference.formats.float32.arithmetic import Float32Arithmetic
-from hil.reference.methods.elasticzo_fp32 import ElasticZoFp32
-from hil.reference.native.build import OWN
-from hil.reference.native.float32 import fastest
-from hil.reference.native.float32.arithmetic import NativeFloat32
-from hil.reference.native.float32.library import Native
+from hil.training.data import batches, load
+from hil.training.experiments.adam import AdamPreTraining
+from hil.training.graph.graph import Format, Graph
+from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.methods.elasticzo_settings import VARIANTS
+from hil.training.networks import build
+from hil.training.reference.formats.float32.arithmetic import Float32Arithmetic
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.reference.native.build import OWN
+from hil.training.reference.native.float32 import fastest
+from hil.training.reference.native.float32.arithmetic import NativeFloat32
+from hil.training.reference.native.float32.library import Native
 
 from . import affine8_networks
 from .float32_networks import network_b

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.chain import bfp8_node
-from hil.graph.graph import Node, Op
-from hil.reference.arith import INT32_MAX, INT32_MIN
-from hil.reference.formats.bfp8 import layers as plain
-from hil.reference.gradient import batch_gradient
-from hil.reference.native.bfp8.library import Native
+from hil.training.graph.chain import bfp8_node
+from hil.training.graph.graph import Node, Op
+from hil.training.reference.arith import INT32_MAX, INT32_MIN
+from hil.training.reference.formats.bfp8 import layers as plain
+from hil.training.reference.gradient import batch_gradient
+from hil.training.reference.native.bfp8.library import Native
 
 from .drawn_batches import groups, last, values
 from .test_native_layers import convolutions

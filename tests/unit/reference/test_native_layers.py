@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.chain import bfp8_node
-from hil.graph.graph import Node, Op
-from hil.reference.formats.bfp8 import layers as plain
-from hil.reference.native.bfp8.library import Native
+from hil.training.graph.chain import bfp8_node
+from hil.training.graph.graph import Node, Op
+from hil.training.reference.formats.bfp8 import layers as plain
+from hil.training.reference.native.bfp8.library import Native
 
 from .drawn_batches import groups, last, values
 

@@ -14,18 +14,18 @@ from network.drawn_float32 import float32_graphs
 from network.w16a8_graphs import w16a8_graphs
 
 from hil.errors import RigError
-from hil.graph.graph import Graph
-from hil.methods.qzo_ff_settings import Settings
-from hil.networks import build
-from hil.reference.methods import Reference
-from hil.reference.methods.float_back_propagation import FloatBackPropagation
-from hil.reference.methods.qzo_ff import QzoFf
-from hil.reference.native import float32, w16a8
-from hil.reference.native.build import OWN
-from hil.reference.native.float32.library import Native
-from hil.reference.native.float32.network import NativeNetwork
-from hil.reference.native.w16a8.library import Native as Native16
-from hil.reference.native.w16a8.network import NativeNetwork as NativeNetwork16
+from hil.training.graph.graph import Graph
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.networks import build
+from hil.training.reference.methods import Reference
+from hil.training.reference.methods.float_back_propagation import FloatBackPropagation
+from hil.training.reference.methods.qzo_ff import QzoFf
+from hil.training.reference.native import float32, w16a8
+from hil.training.reference.native.build import OWN
+from hil.training.reference.native.float32.library import Native
+from hil.training.reference.native.float32.network import NativeNetwork
+from hil.training.reference.native.w16a8.library import Native as Native16
+from hil.training.reference.native.w16a8.network import NativeNetwork as NativeNetwork16
 
 from .test_native_float32_steps import Batches, drawn_batches
 from .test_qzo_ff_steps import SWITCHES, case

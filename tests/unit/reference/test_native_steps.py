@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.drawn import networks
 
-from hil.data import batches, load
-from hil.graph.graph import Graph
-from hil.methods.elasticzo_settings import VARIANTS, Settings
-from hil.networks import build
-from hil.reference.formats.bfp8.arithmetic import NumpyArithmetic
-from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
-from hil.reference.native.bfp8.arithmetic import NativeArithmetic
-from hil.reference.native.bfp8.library import Native
-from hil.reference.native.build import OWN
+from hil.training.data import batches, load
+from hil.training.graph.graph import Graph
+from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.networks import build
+from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.reference.native.bfp8.arithmetic import NativeArithmetic
+from hil.training.reference.native.bfp8.library import Native
+from hil.training.reference.native.build import OWN
 
 from .test_oracle_against_vectorised import method_settings, samples
 

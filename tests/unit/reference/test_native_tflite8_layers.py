@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import Graph, Node, Op, Parameters
-from hil.methods.graph_settings import GraphSettings
-from hil.networks import build
-from hil.reference.formats.tflite8.passes import Passes
-from hil.reference.methods.poor_mans import PoorMans
-from hil.reference.native.build import OWN
-from hil.reference.native.tflite8.library import Native, NativeNetwork
+from hil.training.graph.graph import Graph, Node, Op, Parameters
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.networks import build
+from hil.training.reference.formats.tflite8.passes import Passes
+from hil.training.reference.methods.poor_mans import PoorMans
+from hil.training.reference.native.build import OWN
+from hil.training.reference.native.tflite8.library import Native, NativeNetwork
 
 from .drawn_graphs import drawn_graph, images
 from .test_graph_passes import extreme

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import Graph, Op
-from hil.methods import METHODS, graph_method
-from hil.methods.graph_settings import GraphSettings
-from hil.networks import build
-from hil.reference.methods.poor_mans import PoorMans
-from hil.reference.native import tflite8
-from hil.reference.native.build import OWN
-from hil.reference.native.tflite8.library import Native
-from hil.reference.native.tflite8.poor_mans import NativePoorMans
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods import METHODS, graph_method
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.networks import build
+from hil.training.reference.methods.poor_mans import PoorMans
+from hil.training.reference.native import tflite8
+from hil.training.reference.native.build import OWN
+from hil.training.reference.native.tflite8.library import Native
+from hil.training.reference.native.tflite8.poor_mans import NativePoorMans
 
 from .drawn_graphs import drawn_graph, images
 from .test_graph_methods_against_oracle import poor_mans_settings

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.w16a8_graphs import alone, fully_connected
 
-from hil.graph.graph import OPS, Format, Graph, Op
-from hil.reference.formats.tflite8.loss import cross_entropy
-from hil.reference.formats.w16a8.layers import Layer
-from hil.reference.formats.w16a8.network import Passes16
-from hil.reference.native.w16a8.library import Native, layer_of
+from hil.training.graph.graph import OPS, Format, Graph, Op
+from hil.training.reference.formats.tflite8.loss import cross_entropy
+from hil.training.reference.formats.w16a8.layers import Layer
+from hil.training.reference.formats.w16a8.network import Passes16
+from hil.training.reference.native.w16a8.library import Native, layer_of
 
 from .drawn_shorts import ZEROS, layers, values
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from network.drawn import networks
 
-from hil.data import load
-from hil.graph.graph import Graph
-from hil.methods.elasticzo_settings import VARIANTS, Settings
-from hil.networks import build
-from hil.reference.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.data import load
+from hil.training.graph.graph import Graph
+from hil.training.methods.elasticzo_settings import VARIANTS, Settings
+from hil.training.networks import build
+from hil.training.reference.methods.elasticzo_int8 import ElasticZoInt8
 from tests.oracle import PlainElasticZoInt8
 from tests.oracle import layers as plain
 from tests.oracle.loss import logits_error

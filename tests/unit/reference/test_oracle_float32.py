@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xxhash
 
-from hil.graph.graph import Graph
+from hil.training.graph.graph import Graph
 from reference.oracle_graphs import network_a, network_b, text_samples
 from tests.oracle import elasticzo_fp32, float32
 from tests.oracle.elasticzo_fp32 import PlainElasticZoFp32

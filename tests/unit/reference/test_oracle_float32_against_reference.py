@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.methods.elasticzo_fp32_settings import Fp32Settings
-from hil.reference.methods import training_loop
+from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.reference.methods import training_loop
 from reference.drawn_graphs import images
 from reference.oracle_graphs import drawn_float32
 from tests.oracle import PlainElasticZoFp32

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hil.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import Settings
 from tests.oracle import fqt
 from tests.oracle.affine8_backward import StepFailed
 from tests.oracle.affine8_network import Network, step_digest

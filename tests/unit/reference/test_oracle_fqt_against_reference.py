@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.methods.fqt_settings import Settings
-from hil.reference.methods import Reference, training_loop
+from hil.training.methods.fqt_settings import Settings
+from hil.training.reference.methods import Reference, training_loop
 from reference.failing_steps import FAILURES
 from tests.oracle.affine8_backward import StepFailed
 from tests.oracle.fqt import PlainFqt

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.methods.fqt_settings import Settings
+from hil.training.methods.fqt_settings import Settings
 from reference.drawn_graphs import drawn_graph
 from reference.failing_steps import FAILURES
 from tests.oracle import affine8, fqt

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import POOLS, Format, Graph, Node, Op, Parameters
-from hil.methods.qzo_ff_settings import Settings
-from hil.reference.methods import training_loop
+from hil.training.graph.graph import POOLS, Format, Graph, Node, Op, Parameters
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.reference.methods import training_loop
 from reference.drawn_graphs import drawn_graph, images
 from tests.oracle import w16a8
 from tests.oracle.qzo_ff import PlainQzoFf

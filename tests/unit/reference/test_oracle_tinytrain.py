@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import xxhash
 
-from hil.graph.graph import Graph
-from hil.graph.plan import up
-from hil.methods.graph_settings import GraphSettings
-from hil.methods.int8_bp import Int8Bp
+from hil.training.graph.graph import Graph
+from hil.training.graph.plan import up
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.int8_bp import Int8Bp
 from reference.tinytrain_networks import network_a, network_b, samples
 from tests.oracle import PlainTinyTrain
 from tests.oracle.graph_layers import Own, run

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xxhash
 
-from hil.graph.graph import AddFactors, Node, Op
+from hil.training.graph.graph import AddFactors, Node, Op
 from reference.oracle_graphs import own_of_text, two_layers
 from tests.oracle import w16a8
 from tests.oracle.numbers import F32

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from hil.errors import RigError
-from hil.graph.graph import Graph
-from hil.methods import METHODS, qzo_ff_refusals
-from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import trained_tensors
-from hil.reference.floats import F
-from hil.reference.formats.float32.forward import values_of
-from hil.reference.formats.float32.loss import losses
-from hil.reference.methods.qzo_directions import direction, signed_pool
-from hil.reference.methods.qzo_ff import QzoFf
-from hil.reference.methods.qzo_rates import rate
+from hil.training.graph.graph import Graph
+from hil.training.methods import METHODS, qzo_ff_refusals
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_tensors import trained_tensors
+from hil.training.reference.floats import F
+from hil.training.reference.formats.float32.forward import values_of
+from hil.training.reference.formats.float32.loss import losses
+from hil.training.reference.methods.qzo_directions import direction, signed_pool
+from hil.training.reference.methods.qzo_ff import QzoFf
+from hil.training.reference.methods.qzo_rates import rate
 
 from .float32_networks import network_a, network_b, samples
 

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from network.w16a8_graphs import LABELS, PIXELS, alone, fully_connected, text_network, w16a8_graphs
 
 from hil.errors import RigError
-from hil.graph.graph import Graph
-from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import rounded_shift, trained_tensors, update_steps
-from hil.networks.convert_w16a8 import W8, W16, parameters
-from hil.reference.floats import F, float32_of
-from hil.reference.formats.tflite8 import passes as tflite_passes
-from hil.reference.methods.qzo_directions import Gradient
-from hil.reference.methods.qzo_directions import rounded_shift as array_shift
-from hil.reference.methods.qzo_ff import QzoFf
+from hil.training.graph.graph import Graph
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_tensors import rounded_shift, trained_tensors, update_steps
+from hil.training.networks.convert_w16a8 import W8, W16, parameters
+from hil.training.reference.floats import F, float32_of
+from hil.training.reference.formats.tflite8 import passes as tflite_passes
+from hil.training.reference.methods.qzo_directions import Gradient
+from hil.training.reference.methods.qzo_directions import rounded_shift as array_shift
+from hil.training.reference.methods.qzo_ff import QzoFf
 
 SWITCHES = st.fixed_dictionaries(
     {

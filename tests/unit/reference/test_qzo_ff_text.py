@@ -9,11 +9,11 @@ import pytest
 import xxhash
 from network.w16a8_graphs import LABELS, PIXELS, text_network
 
-from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import TrainedTensor, update_steps
-from hil.reference.floats import F
-from hil.reference.formats.w16a8.tensor import Tensor
-from hil.reference.methods.qzo_directions import (
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_tensors import TrainedTensor, update_steps
+from hil.training.reference.floats import F
+from hil.training.reference.formats.w16a8.tensor import Tensor
+from hil.training.reference.methods.qzo_directions import (
     Gradient,
     Momentum,
     direction,
@@ -21,8 +21,8 @@ from hil.reference.methods.qzo_directions import (
     signed_pool,
     table,
 )
-from hil.reference.methods.qzo_ff import QzoFf
-from hil.reference.methods.qzo_rates import Decay, Moments, rate
+from hil.training.reference.methods.qzo_ff import QzoFf
+from hil.training.reference.methods.qzo_rates import Decay, Moments, rate
 
 FILE = [0, 1, -1, 100, -32767, 32767, 5000, -5000, 7, -7]
 UNIT = F(2.0**-15)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.reference import arith
-from hil.reference.formats.bfp8.layers import requantize
+from hil.training.reference import arith
+from hil.training.reference.formats.bfp8.layers import requantize
 from tests.oracle import numbers as plain
 
 X = np.arange(-5000, 5001, dtype=np.int64)

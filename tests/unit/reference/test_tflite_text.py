@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.reference.formats.tflite8.rescale import Quantization, requantize, rescale_double, rescale_single
+from hil.training.reference.formats.tflite8.rescale import Quantization, requantize, rescale_double, rescale_single
 from tests.oracle import tflite_gradients as gradients
 from tests.oracle import tflite_layers as layers
 from tests.oracle.tflite_layers import Window

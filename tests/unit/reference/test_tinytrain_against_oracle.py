@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.graph.graph import Graph
-from hil.methods.graph_settings import GraphSettings
-from hil.reference.methods.tinytrain import TinyTrain
+from hil.training.graph.graph import Graph
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.methods.tinytrain import TinyTrain
 from reference.drawn_graphs import Builder, drawn_graph, images, many_readers
 from reference.test_graph_passes import extreme
 from reference.test_tinytrain_properties import drawn_settings

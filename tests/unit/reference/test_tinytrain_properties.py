@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.graph.graph import Graph
-from hil.methods.graph_settings import GraphSettings
+from hil.training.graph.graph import Graph
+from hil.training.methods.graph_settings import GraphSettings
 from reference import straight_through
 from reference.drawn_graphs import drawn_graph, images
 from reference.test_graph_backward_direction import deep, max_pooled

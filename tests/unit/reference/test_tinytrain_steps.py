@@ -11,12 +11,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.graph.graph import Graph, Op
-from hil.methods.graph_settings import GraphSettings
-from hil.methods.tinytrain_costs import Costs
-from hil.reference.methods import training_loop
-from hil.reference.methods.back_propagation import BackPropagation
-from hil.reference.methods.tinytrain import TinyTrain
+from hil.training.graph.graph import Graph, Op
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.tinytrain_costs import Costs
+from hil.training.reference.methods import training_loop
+from hil.training.reference.methods.back_propagation import BackPropagation
+from hil.training.reference.methods.tinytrain import TinyTrain
 from reference.drawn_graphs import Builder, drawn_graph, images, many_readers
 
 LARGEST = 2**32 - 1

@@ -10,11 +10,11 @@ import pytest
 import xxhash
 
 from hil.errors import RigError
-from hil.graph.graph import Graph
-from hil.methods.graph_settings import GraphSettings
-from hil.methods.tinytrain_costs import Costs
-from hil.reference.formats.tflite8.backward import Errors
-from hil.reference.methods.tinytrain import TinyTrain
+from hil.training.graph.graph import Graph
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.tinytrain_costs import Costs
+from hil.training.reference.formats.tflite8.backward import Errors
+from hil.training.reference.methods.tinytrain import TinyTrain
 
 from .tinytrain_networks import network_a, network_b, samples
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from network import integer_forward
 from network.w16a8_graphs import LABELS, PIXELS, alone, fully_connected, parameters, text_network, w16a8_graphs
 
-from hil.graph.factors import add_factors
-from hil.graph.graph import AddFactors, Format, Graph, Node, Op
-from hil.methods.qzo_ff_settings import Settings
-from hil.methods.qzo_ff_tensors import trained_tensors
-from hil.reference.formats.tflite8.loss import cross_entropy
-from hil.reference.formats.w16a8.layers import Layer, rescale
-from hil.reference.formats.w16a8.network import Network
+from hil.training.graph.factors import add_factors
+from hil.training.graph.graph import AddFactors, Format, Graph, Node, Op
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_tensors import trained_tensors
+from hil.training.reference.formats.tflite8.loss import cross_entropy
+from hil.training.reference.formats.w16a8.layers import Layer, rescale
+from hil.training.reference.formats.w16a8.network import Network
 
 SUMS = (3, 4, 5, -4, -5, 100000, -100000, 8388608, 2**31 - 1, -(2**31))
 RESCALED = [

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from hil.graph.graph import KIND, POOLS, AddFactors, Graph, Node, Op, Parameters, Shape
+from hil.training.graph.graph import KIND, POOLS, AddFactors, Graph, Node, Op, Parameters, Shape
 from reference.oracle_graphs import weights_shape
 
 WHOLE = (-128, 127)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hil.graph.graph import Graph, Op
+from hil.training.graph.graph import Graph, Op
 
 from .drawn_graphs import Builder
 

@@ -95,6 +95,42 @@ def test_the_whole_conversation(connected: Connect, tmp_path: Path, line: Line) 
     ]
 
 
+def test_a_network_in_flash_is_loaded(connected: Connect, tmp_path: Path, line: Line) -> None:
+    robot = connected()
+    network = tmp_path / "a network.bin"
+    network.write_bytes(bytes(range(256)) * 300)
+    room = BOARD.room_for_data
+    assert room is not None
+    platform, repl = load_platform(BOARD), tmp_path / "board.repl"
+    repl.write_text(description(BOARD, platform))
+    boot(robot, BOARD, platform, IMAGE, repl, line, ((room.start, network),))
+    for offset in (0, 4, 0x10000, 299 * 256 + 252):
+        word = int.from_bytes(network.read_bytes()[offset : offset + 4], "little")
+        assert number(robot.execute(f"sysbus ReadDoubleWord 0x{room.start + offset:08X}")) == word
+
+
+def test_a_network_that_falls_into_no_memory(connected: Connect, tmp_path: Path, line: Line) -> None:
+    robot = connected()
+    network = tmp_path / "network.bin"
+    network.write_bytes(b"HNET" * 100)
+    platform, repl = load_platform(BOARD), tmp_path / "board.repl"
+    repl.write_text(description(BOARD, platform))
+    with pytest.raises(Blocked, match="Renode holds 0x00000000 at 0x70000000 where network.bin has 0x54454E48"):
+        boot(robot, BOARD, platform, IMAGE, repl, line, ((0x70000000, network),))
+
+
+def test_the_crystal_of_the_nrf52840_starts_after_its_task(connected: Connect, tmp_path: Path, line: Line) -> None:
+    """Product Specification, CLOCK: 0.36 ms from TASKS_HFCLKSTART to EVENTS_HFCLKSTARTED, which the port clears before."""
+    robot = connected()
+    boot_board(robot, tmp_path, line, "nrf52840")
+    said = (tmp_path / "commands").read_text().splitlines()
+    event = said.index("sysbus WriteDoubleWord 0x40000100 0x00000001")
+    assert said[event - 1] == 'emulation RunFor "0.000360"'
+    assert said[event - 2] == "sysbus ReadDoubleWord 0x40000000"
+    before = said[: event - 2]
+    assert "sysbus ReadDoubleWord 0x40000000" in before, "the task was not triggered before the first instruction"
+
+
 def test_one_board_after_another(connected: Connect, tmp_path: Path, line: Line) -> None:
     robot = connected()
     for name in ("stm32h7b3", "imxrt1062", "stm32h7b3"):

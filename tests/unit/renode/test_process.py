@@ -16,13 +16,16 @@ from hil import boards
 from hil.errors import Blocked
 from hil.images import Image, image_of
 from hil.link.session import Session
+from hil.process_time import stopped_process
 from hil.rig.kept_stand_ins import KeptStandIns
 from hil.standins import StandIn
 from hil.standins import process as standin_process
 from hil.standins.process import STOP_AFTER_S
-from hil.standins.renode import boot_again, modelled, start_renode
+from hil.standins.renode import installed, modelled, start_renode
+from hil.standins.renode.environment import private_environment
+from hil.standins.renode.process import RenodeProcess
 from hil.targets import open_target
-from hil.trial.device import Device
+from hil.training.trial.device import Device
 
 pytest.importorskip("unicorn")
 BOARD = boards.load("stm32h7b3")
@@ -78,8 +81,8 @@ def test_the_real_firmware_greets_through_its_platform(install: Install, tmp_pat
     [
         ({"version": "1.15.3"}, r"bin/renode is Renode 1\.15\.3, which is too old: unpack the portable archive of Renode 1\.16\.0 or later"),
         ({"prints": "Segmentation fault"}, r"does not report its version \(its output is 'Segmentation fault'\): unpack"),
-        ({"dies_at_start": True}, "Renode ended with status 1: run again"),
-        ({"die": "sysbus LoadELF"}, "Renode ended with status 134: run again"),
+        ({"dies_at_start": True}, "Renode ended with status 1 while it started: run again"),
+        ({"die": "sysbus LoadELF"}, r"Renode ended with status 134 at 'sysbus LoadELF @\S+', while it built stm32h7b3: run again"),
         ({"refuse": "machine LoadPlatformDescription"}, "Renode refused ExecuteCommand machine LoadPlatformDescription"),
     ],
 )  # fmt: skip
@@ -105,11 +108,61 @@ def test_a_renode_that_dies_in_a_trial(install: Install, tmp_path: Path) -> None
         os.kill(renode, signal.SIGSEGV)
         stand_in.process.wait(5)
         with pytest.raises(
-            Blocked, match=r"the stand-in Renode ended with status 3 \(Renode ended by itself with status -11\)"
+            Blocked,
+            match=r"the stand-in Renode ended with status 3 \(Renode ended with signal SIGSEGV while it ran stm32h7b3\)",
         ):
             stand_in.alive()
     finally:
         stand_in.stop()
+
+
+def test_a_renode_that_is_stopped_is_named(install: Install, tmp_path: Path) -> None:
+    """A stopped Renode answers nothing, and no cable or port is at fault."""
+    install()
+    stand_in = start_renode(BOARD, IMAGE, tmp_path / "log")
+    try:
+        (renode,) = _pids("scripted.program", tmp_path)
+        stand_in.alive(0.01)
+        os.kill(renode, signal.SIGSTOP)
+        _until(lambda: "State:\tT" in Path("/proc", str(renode), "status").read_text())
+        said = rf"the stand-in Renode is stopped: continue its process with `kill -CONT {renode}`, or end it with"
+        with pytest.raises(Blocked, match=said) as blocked:
+            stand_in.alive(0.01)
+        assert "serial port" not in str(blocked.value)
+        os.kill(renode, signal.SIGCONT)
+        _until(lambda: stopped_process(renode) is None)
+        stand_in.alive(0.01)
+    finally:
+        stand_in.stop()
+
+
+def test_a_renode_that_is_stopped_while_it_builds_a_board(install: Install, tmp_path: Path) -> None:
+    install()
+    renode = RenodeProcess(str(tmp_path / "bin/renode"), private_environment(tmp_path), sys.__stderr__.buffer)
+    robot = renode.connect()
+    try:
+        robot.deadline_s = 0.5
+        os.kill(renode.process.pid, signal.SIGSTOP)
+        with pytest.raises(Blocked, match="did not answer"):
+            robot.execute("mach create")
+        with pytest.raises(Blocked, match=rf"Renode is stopped: .*`kill -CONT {renode.process.pid}`"):
+            renode.explain(f"at {robot.last!r}")
+    finally:
+        renode.close(None)
+
+
+@pytest.mark.parametrize("script", ["sleep 4242", "echo 'Renode v1.16.1.1'; sleep 4242 &\nsleep 4242"])
+def test_a_version_that_hangs_leaves_no_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
+    """A script without `exec` has a child, which holds the pipes."""
+    program = tmp_path / "renode"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr("hil.standins.renode.start.VERSION_DEADLINE_S", 0.5)
+    monkeypatch.setenv("MARK", str(tmp_path / "mark"))
+    with pytest.raises(Blocked, match=r"renode does not report its version \(.*timed out after 0.5 seconds\): unpack"):
+        installed()
+    assert nothing_left(tmp_path / "mark", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +295,7 @@ def test_a_renode_that_refuses_the_second_board(install: Install, tmp_path: Path
     install(refuse="cpu MPURegionNumber")
     stand_in = start_renode(BOARD, IMAGE, tmp_path / "log")
     with pytest.raises(Blocked, match="Renode refused ExecuteCommand cpu MPURegionNumber"):
-        boot_again(stand_in, boards.load("imxrt1062"), image_of("imxrt1062"))
+        stand_in.serves(boards.load("imxrt1062"), image_of("imxrt1062"))
     stand_in.stop()
     assert nothing_left(tmp_path, 0.2)
 

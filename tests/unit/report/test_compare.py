@@ -19,13 +19,14 @@ from hil.report.compare.page import write_page
 from hil.report.compare.texts import as_csv, as_latex, as_markdown, figure_cells
 from hil.report.escapes import csv_text, latex, markdown
 
-from .conftest import ENERGY, WHOLE, figure_of, make_steps, make_trial
+from .conftest import ENERGY, WHOLE, blocked_trial, figure_of, make_steps, make_trial
 
+AGAIN = {"before": 0.1, "after": 0.7, "reference_after": 0.7, "n": 500}
 HOSTILE = "<script>alert(1)</script>\n|=cmd()\\input{/etc/passwd}%"
 
 
 def energy_of(value, uncertainty):
-    return ENERGY | {"per_step": ENERGY["per_step"] | figure_of(value, "J", uncertainty)}
+    return ENERGY | {"per_step": ENERGY["per_step"] | figure_of(value, "J", uncertainty), "windows": [], "budget": []}
 
 
 def run_with(record, *trials, count=20):
@@ -147,7 +148,7 @@ def test_the_figures_of_papers_are_beside_ours(record):
     found = both(
         record,
         make_trial(**WHOLE),
-        make_trial(**WHOLE, accuracy={"before": 0.1, "after": 0.7, "reference_after": 0.7, "n": 500}),
+        make_trial(**WHOLE | {"accuracy": AGAIN, "evaluations": []}),
     )
     (row,) = (row for row in found.pairs[0].papers if row.what == "accuracy, table 1")
     assert (row.paper.split()[0], row.first.split()[0], row.second.split()[0]) == ("84.66", "66.8", "70.0")
@@ -164,8 +165,7 @@ def test_the_page_draws_both_curves(record, tmp_path):
 
 
 def test_a_page_without_steps_has_no_script(record, tmp_path):
-    nothing = {"steps_compared": 0, "bit_exact": None}
-    sides = [read_side(str(run_with(record, make_trial(**nothing), count=0)), []) for _ in range(2)]
+    sides = [read_side(str(run_with(record, blocked_trial("it is not there."), count=0)), []) for _ in range(2)]
     write_page(compare(*sides), tmp_path / "page.html")
     page = html.unescape((tmp_path / "page.html").read_text())
     assert "<script" not in page and "script-src 'none'" in page

@@ -4,12 +4,13 @@ import re
 
 import pytest
 
-from hil.report.cost_table import cost_rows, formats_of
+from hil.record.clients import clients
+from hil.report.cost_table import cost_rows
 from hil.report.formats import in_unit
 
-from .conftest import ENERGY, blocked_trial, make_steps, make_trial
+from .conftest import ENERGY, LIMITS, SRAM, blocked_trial, make_latency, make_steps, make_trial
+from .rendered import overview_of
 from .test_budget_table import gate
-from .test_report_page import overview_of
 
 
 def table_of(page):
@@ -64,6 +65,16 @@ GATES = [
 ]
 
 
+JUDGED = {  # the same budgets of figures that the trial has
+    "sram": SRAM | LIMITS | {"arena_peak": 130_000, "total": 150_000, "budget": 160_000}, "sram_probe": None,
+    "latency": make_latency(budget_ms=100),
+    "gates": [
+        GATES[0], GATES[1],
+        gate("latency", 12_000_030 / 280e6, 12_000_030 / 280e6 / 1.3, "s", "not judged", provenance="modelled"),
+    ],
+}  # fmt: skip
+
+
 def test_of_several_budgets_the_smallest_margin_stands_in_the_cell(record):
     """SRAM: (160,000 - 150,000) / 160,000 = 6.25 %, 156.2 KiB; time: (0.1 - 0.13) / 0.1 = -30 % of 100 ms."""
     trials = [make_trial(gates=GATES, energy=ENERGY), make_trial(seed=2)]
@@ -71,11 +82,17 @@ def test_of_several_budgets_the_smallest_margin_stands_in_the_cell(record):
     assert found == {
         "ms": ("100.0", pytest.approx(-0.3)), "mJ": ("", None), "KiB": ("156.2", pytest.approx(0.0625)), "%": ("", None)
     }  # fmt: skip
-    table = table_of(overview_of(record(*((trial, make_steps(5)) for trial in trials))))
+    text = overview_of(record(*((trial, make_steps(5)) for trial in [make_trial(**JUDGED), make_trial(seed=2)])))
+    table = table_of(text)
     text = re.sub(r"\s+", " ", re.sub("<[^>]*>", "", table))
-    assert "p99 budget 100.0, margin -30.0 % not judged" in text and "budget 156.2, margin +6.2 %" in text
+    assert "p99 budget 32.97, margin -30.0 % not judged" in text and "budget 156.2, margin +6.2 %" in text
 
 
+def formats_of(trial):
+    return cost_rows([trial])[0].formats
+
+
+@pytest.mark.skipif(not list(clients()), reason="no client knows the number formats of the networks")
 def test_the_formats_are_those_of_the_named_network():
     assert formats_of(make_trial(network="mbednet-mixed")) == "affine8, float32"
     assert formats_of(make_trial(network="lenet5@4-classes")) == "bfp8"

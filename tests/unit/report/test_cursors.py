@@ -22,8 +22,8 @@ from hil.report.log_lines import log_lines, time_scale
 from hil.report.power import MOST_POINTS, Trace, read_trace
 from hil.report.power_histogram import power_histogram
 
-from .conftest import ENERGY, WHOLE, figure_of, make_captures, make_steps, make_trace, make_trial
-from .test_report_page import trial_of
+from .conftest import ENERGY, WHOLE, WINDOW, figure_of, make_captures, make_steps, make_trace, make_trial
+from .rendered import trial_of
 
 REQUEST = Request(1_000_000.0, 1_000_002.0, 3600.0, 0.1)
 
@@ -153,7 +153,7 @@ def clock(at_s: float) -> str:
 
 def log_of(tmp_path, *lines: tuple[float, str]):
     (tmp_path / "log").mkdir(exist_ok=True)
-    text = "".join(f"{clock(at)} hil.trial.energy_windows: {line}\n" for at, line in lines)
+    text = "".join(f"{clock(at)} hil.training.trial.energy_windows: {line}\n" for at, line in lines)
     (tmp_path / "log" / "energy.log").write_text(f"Traceback\n{text}")
     return tmp_path
 
@@ -211,7 +211,8 @@ def test_the_page_says_that_a_line_is_thinned_and_that_another_is_not(record):
     long = Capture(
         t, power, power / 3.3, np.full(len(t), 3.3), 1e-4, 1e-4, (Edge(0.0, 0.0, True), Edge(2.0, 0.0, False)), 0.1, 0
     )
-    energy = {"energy": ENERGY | {"laps_s": [1.0, 1.0]}}
+    long_windows = {"windows": [WINDOW | {"duration": 2.0}] * 6, "duration": figure_of(2.0, "s")}
+    energy = {"energy": ENERGY | {"laps_s": [1.0, 1.0]} | long_windows}
     page = trial_of(record((make_trial(**WHOLE | energy), make_steps(60)), power=[long]))
     said = re.search(r"it has ([\d,]+) of ([\d,]+)\s+readings", page)
     shown, of = (int(number.replace(",", "")) for number in said.groups())

@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 
 from hil.record import read_run
+from hil.record.clients import clients
 from hil.record.results import schema
 from hil.report import render
 from hil.report.run_files import LIBRARY
 
 EXAMPLE = Path(__file__).parents[3] / "reports" / "example"
 RENDER = "render it again and commit the pages: `hil report reports/example`"
-MAKE = "make it again: `pytest --board=stm32h7b3 && python tools/keep_run.py reports/latest reports/example`"
+MAKE = "make it again, as reports/README.md says"
 FIGURE = re.compile(r'(?<=<script type="application/json" data-plot=")([^"]+)">(.*?)(?=</script>)', re.S)
 PLACE = re.compile(r"""(?<![\w.-])/(?:home|root|tmp|work|Users|private|var|opt|mnt|dev|etc|usr)/""")
 
@@ -89,6 +90,8 @@ def test_every_page_is_there(rendered: dict[str, str]) -> None:
 
 def test_the_pages_are_those_that_the_report_renders(rendered: dict[str, str]) -> None:
     """The text byte for byte; the figures by value, because releases of Plotly and pandas write numbers differently."""
+    if not list(clients()):
+        pytest.skip("no client knows the number formats of the networks")
     for name, page in pages_of(EXAMPLE).items():
         stale = f"reports/example/{name} is not what the report renders now; {RENDER}"
         assert FIGURE.sub(r'\1">', page) == FIGURE.sub(r'\1">', rendered[name]), stale

@@ -6,14 +6,14 @@ from hil.report import render
 from hil.report.run_files import TAIL_LINES, TAIL_WIDTH, files_in, tails
 
 from .conftest import blocked_trial, make_steps, make_trial
-from .test_report_page import trial_of
+from .rendered import trial_of
 
 
 def test_pages_are_no_files_of_a_run_and_what_is_half_written_is_none(record):
     folder = record((make_trial(), make_steps(5)))
     render(folder)
     (folder / "results.json.77.part").write_text("half")
-    assert [file.path for file in files_in(folder, deep=False)] == ["results.csv", "results.json"]
+    assert [file.path for file in files_in(folder, deep=False)] == ["SHA256SUMS", "results.csv", "results.json"]
     assert {file.path for file in files_in(folder / "stm32h7b3-cls1", deep=True)} == {"steps.parquet", "trial.json"}
     assert all(file.size == (folder / file.path).stat().st_size for file in files_in(folder, deep=True))
 

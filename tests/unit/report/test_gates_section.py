@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import re
 
+from hil.gates import FIGURES
+from hil.record import quantities
 from hil.report import render
-from hil.trial.terminal import verdict_table
+from hil.session.verdict_table import verdict_table
 
 from .conftest import make_steps, make_trial
 
 
-def gate(name, path, verdict, sentence):
+def gate(name, limit, verdict, sentence):
+    """A budget with the figure of the trial, if it has one."""
+    figure = quantities(make_trial()).get(FIGURES[name].path)
+    value, uncertainty = (figure.value, figure.uncertainty) if figure is not None else (None, None)
     return {
-        "name": name, "source": "in rig.toml", "path": path, "unit": "B", "verdict": verdict, "sentence": sentence,
-        "value": 3, "uncertainty": None, "provenance": "counted", "limit": 4, "relative": None, "more": None,
-        "more_of": "",
+        "name": name, "source": "in rig.toml", "path": FIGURES[name].path, "unit": FIGURES[name].unit,
+        "verdict": verdict, "sentence": sentence, "value": value, "uncertainty": uncertainty,
+        "provenance": figure.provenance.value if figure is not None else None, "limit": limit, "relative": None,
+        "more": None, "more_of": "",
     }  # fmt: skip
 
 
 GATES = [
-    gate("sram", "sram.total", "pass", "SRAM is <b>small</b>."),
-    gate("accuracy", "accuracy.after", "inconclusive", "the uncertainty does not allow a verdict."),
-    gate("energy_per_step", "energy.per_step", "not judged", "the trial has no such figure."),
+    gate("sram", 262_144, "pass", "SRAM is <b>small</b>."),
+    gate("accuracy", 0.65, "inconclusive", "the uncertainty does not allow a verdict."),
+    gate("energy_per_step", 0.03, "not judged", "the trial has no such figure."),
 ]
 
 

@@ -19,8 +19,8 @@ from hil.record import schema
 from hil.report import render, render_single
 from hil.report.gradients import COLOURS, PALETTE, layer_maps
 
-from .conftest import GRADIENTS, make_steps, make_trial
-from .test_report_page import body, trial_of
+from .conftest import GRADIENTS, list_again, make_steps, make_trial
+from .rendered import body, trial_of
 
 Record = Callable[..., Path]
 
@@ -121,9 +121,11 @@ def test_an_old_record_has_no_section(record: Record) -> None:
     trial = make_trial(method="fqt")
     assert trial.sample_gradients is None
     folder = record((trial, make_steps(5)))
-    old = (folder / "results.json").read_text(encoding="utf-8").replace('   "sample_gradients": null,\n', "")
-    assert "sample_gradients" not in old
-    (folder / "results.json").write_text(old, encoding="utf-8")
+    for path in (folder / "results.json", *folder.glob("*/trial.json")):
+        old = re.sub(r' *"sample_gradients": null,\n', "", path.read_text(encoding="utf-8"))
+        assert "sample_gradients" not in old
+        path.write_text(old, encoding="utf-8")
+    list_again(folder)
     assert "gradients" not in trial_of(folder).lower()
 
 

@@ -126,7 +126,7 @@ def test_the_reader_asks_for_what_the_schema_says(run: Path) -> None:
         write(run, value)
         text = said(lambda: read_run(run))
         if OTHER_CHECKS.search(text) is None:
-            assert (not text) == oracle.is_valid(value), text
+            assert (not text or AFTER_THE_SCHEMA.search(text) is not None) == oracle.is_valid(value), text
         wrong += bool(text)
     assert wrong > FIELDS / 20
 
@@ -157,6 +157,7 @@ def test_a_million_mistakes_cost_no_more_than_one(
 OTHER_CHECKS = re.compile(
     "half of a character|has no field|no plain name|has schema|two trials are in|a test names the trial|is not a JSON number"
 )
+AFTER_THE_SCHEMA = re.compile("contradicts itself|the record in .* is damaged")
 
 
 def _of_a_reader(part: object) -> object:
@@ -209,7 +210,7 @@ def test_the_id_of_a_run_is_a_plain_name(run: Path, name: str) -> None:
 def test_latest_as_a_text_file_names_a_run_beside_it(run: Path, name: str) -> None:
     (run.parent / "latest").unlink()
     (run.parent / "latest").write_text(f"{name}\n")
-    assert "latest names no run, and holds no results.json" in said(lambda: render(run.parent / "latest"))
+    assert "latest is a file that names no run: give the folder of a run" in said(lambda: render(run.parent / "latest"))
 
 
 def test_a_folder_that_is_a_link_is_refused(run: Path) -> None:
@@ -296,8 +297,10 @@ def test_a_table_of_words_is_refused(run: Path) -> None:
 
 def test_a_run_that_was_killed_is_read_with_the_same_care(run: Path) -> None:
     results = results_of(run)
-    results["run"]["state"] = "running"
+    results["run"] |= {"state": "running", "ended": None, "exit_code": None, "whole": False}
     write(run, results)
+    (run / "results.csv").unlink()  # written at the end, as the sums are
+    (run / "SHA256SUMS").unlink()
     trial = run / results["trials"][0]["folder"] / "trial.json"
     whole, rng = json.loads(trial.read_text()), random.Random(7)
     assert said(lambda: read_run(run)) == ""

@@ -4,6 +4,7 @@ With PAGE_PICTURES=FOLDER in the environment every page is also written there as
 """
 
 import os
+import xml.etree.ElementTree as ET
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +18,23 @@ from hil.commands.power_server import PageServer
 from hil.energy.capture import Capture, Edge
 from hil.energy.live_trace import LiveTrace
 from hil.record import AskedTest, RunWriter
+from hil.record.checks.junit import TAGS
 from hil.report import formats, render, render_single
 from hil.report.power_page import Watched, power_page, watched_data
 
 from .chromium import Chromium, find
-from .conftest import GRADIENTS, WHOLE, blocked_trial, make_captures, make_latency, make_steps, make_trial
+from .conftest import (
+    GRADIENTS,
+    LIMITS,
+    SRAM,
+    WHOLE,
+    agreeing,
+    blocked_trial,
+    make_captures,
+    make_latency,
+    make_steps,
+    make_trial,
+)
 from .test_energy_section import FULL
 
 pytestmark = pytest.mark.skipif(find() is None, reason="needs Chromium: apt-get install chromium")
@@ -54,7 +67,7 @@ def asked(name, verdict="pass", reason="", board="stm32h7b3"):
         board=board,
         verdict=verdict,
         reason=reason,
-        outcome="passed" if verdict == "pass" else "failed",
+        outcome={"pass": "passed", "skipped": "skipped"}.get(verdict, "failed"),
         repeat=f"pytest '{name}' --board={board}",
     )
 
@@ -63,13 +76,18 @@ def asked(name, verdict="pass", reason="", board="stm32h7b3"):
 def folder(tmp_path_factory):
     """A run with every verdict, one trial with everything that is measured, logs, and a bench that said something."""
     run = RunWriter.begin(tmp_path_factory.mktemp("reports"))
-    evaluations = [
-        {"step": step, "board": 0.1 + step / 400, "reference": 0.1 + step / 400, "n": 400} for step in range(0, 201, 25)
-    ]
+    curve = {step: 0.096 + 0.572 * step / 200 for step in range(0, 201, 25)}  # to the accuracy of `make_trial`
+    evaluations = [{"step": step, "board": share, "reference": share, "n": 500} for step, share in curve.items()]
     profile = {
         way: {name: 6_000_128 // (number + 1) for number, name in enumerate(NAMES)} for way in ("forward", "backward")
     }
-    whole = WHOLE | {"memory_plan": PLAN, "latency": make_latency(), "evaluations": evaluations, "profile": profile}
+    whole = WHOLE | {
+        "memory_plan": PLAN,
+        "sram": SRAM | LIMITS | {"planned": PLAN["total"]},
+        "latency": make_latency(),
+        "evaluations": evaluations,
+        "profile": profile,
+    }
     flags = ["only 5 readings a step.", UNVERIFIED]
     phases = FULL["phases"] | {"seconds": dict.fromkeys(("perturb", "forward", "backward", "update"), 0.001), "refusals": {
         name: f"the phase '{name}' takes 1.16 ms a step in 2 stretches and a reading 2.5 ms: 10 readings of each are needed." for name in ("perturb", "backward", "update")
@@ -100,7 +118,7 @@ def folder(tmp_path_factory):
         AskedTest(test="tests/test_mine.py::test_that_did_not_end", board="stm32h7b3"), asked("tests/test_mine.py::test_left_out", "skipped", "no meter.", None),
     ])  # fmt: skip
     for trial, table, power in (
-        (passed, steps, wide_captures()),
+        (passed, steps, wide_captures() * len(passed.energy["windows"])),
         (failed, different, ()),
         (blocked, make_steps(0), ()),
     ):
@@ -112,14 +130,39 @@ def folder(tmp_path_factory):
                 for second in range(60)
             ]
             (place / "log" / f"{stage}.log").write_text("\n".join(lines))
-        run.write_trial(trial, table, place, power)
+        run.write_trial(*agreeing(trial, table), place, power)
     (run.folder / "benches").mkdir()
     (run.folder / "benches" / "stm32h7b3.log").write_text("PF10 goes high\n")
-    (run.folder / "junit.xml").write_text("<testsuites/>")
+    (run.folder / "junit.xml").write_bytes(junit_of(run.tests, run.trials))
     run.finish(exit_code=1, missing=["the trial of a worker that was killed."])
     render(run.folder)
     render_single(run.folder)
     return run.folder
+
+
+def junit_of(tests, trials):
+    """Return the JUnit file of tests as pytest and the plugin write it."""
+    suite = ET.Element("testsuite", tests=str(len(tests)))
+    for test in tests:
+        path, _, name = test.test.partition("::")
+        case = ET.SubElement(suite, "testcase", classname=path.removesuffix(".py").replace("/", "."), name=name)
+        own = [trial for trial in trials if trial.folder in test.trials]
+        properties = ET.SubElement(case, "properties")
+        told = {
+            "verdict": test.verdict, "reason": test.reason, "trials": " ".join(test.trials), "board": test.board or "none",
+            "reality": ", ".join(dict.fromkeys(trial.reality or "none" for trial in own)) or "none",
+            "stage": next((trial.stage for trial in own if trial.stage), ""),
+            "steps_compared": str(sum(trial.steps_compared for trial in own)),
+        }  # fmt: skip
+        for field, value in told.items():
+            ET.SubElement(properties, "property", name=field, value=value)
+        if TAGS[test.verdict][0]:
+            ET.SubElement(case, TAGS[test.verdict][0])
+    for attribute, tag in (("errors", "error"), ("failures", "failure"), ("skipped", "skipped")):
+        suite.set(attribute, str(len(list(suite.iter(tag)))))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    return ET.tostring(root)
 
 
 @pytest.fixture(scope="module")

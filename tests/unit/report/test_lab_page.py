@@ -66,7 +66,7 @@ def test_the_page_has_every_figure_and_where_it_is_from(tmp_path: Path) -> None:
     view = lab(line(), line("rp2040", "pico shelf 2", quarantine=BROKEN), notes=("labgrid is away: start it.",))
     page = html.unescape(page_of(tmp_path, view))
     assert "<h1>Lab: 2 boards, 1 in quarantine</h1>" in page
-    assert "rp2040 at the place pico shelf 2 is in quarantine since 2026-11-26 16:00 UTC" in page
+    assert "rp2040 (board pico shelf 2) is in quarantine since 2026-11-26 16:00 UTC" in page
     assert '`hil lab release "pico shelf 2"`' in page and "labgrid is away: start it." in page
     for said in (
         "lab-1/jo:trainrig-4711", "lab-2/kim:trainrig-99", "3 fail, 12 flash, 1 bench of 310", "288 h 0 min",

@@ -12,7 +12,7 @@ from hil.report.figures import PHASES
 from hil.report.latency import TOTAL, histograms
 
 from .conftest import make_latency, make_steps, make_trial
-from .test_report_page import trial_of
+from .rendered import trial_of
 
 
 def section_of(record, **changes):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from reference.affine8_networks import network_b
 
-from hil.methods import Method
-from hil.methods.fqt import Fqt
-from hil.methods.fqt_settings import Settings
 from hil.report.memory import GROUPS, KINDS, WORDS, kind_of
+from hil.training.methods import Method
+from hil.training.methods.fqt import Fqt
+from hil.training.methods.fqt_settings import Settings
 from tests.unit.golden.rows import Row, committed
 from tests.unit.golden.subjects import subject
 

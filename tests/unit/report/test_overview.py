@@ -12,7 +12,7 @@ from hil.report.formats import kib, span
 from hil.report.overview import banner, costs, lines_of
 
 from .conftest import WHOLE, blocked_trial, make_captures, make_steps, make_trial
-from .test_report_page import overview_of, trial_of
+from .rendered import overview_of, trial_of
 
 NONE = pd.DataFrame([])
 
@@ -23,7 +23,7 @@ def asked(test="t.py::a", verdict="pass", reason="", **more):
         board="stm32h7b3",
         verdict=verdict,
         reason=reason,
-        outcome="passed" if verdict == "pass" else "failed",
+        outcome={"pass": "passed", "skipped": "skipped"}.get(verdict, "xfailed" if more.get("expected") else "failed"),
         **more,
     )
 

@@ -7,9 +7,9 @@ import pytest
 from hil.report import render
 from hil.report.paper_pmt import pmt_rows
 
-from .conftest import make_steps, make_trial
+from .conftest import LIMITS, SRAM, make_steps, make_trial
 
-COSTS = {"steps_compared": 1, "work": {"macs": 728_698_944, "layer_runs": 911}, "network": "mcunet-128"}
+COSTS = {"steps": 1, "steps_compared": 1, "work": {"macs": 728_698_944, "layer_runs": 911}, "network": "mcunet-128"}
 PLANNED = {
     "equation": "PMT, section 4.3",
     "bytes": 143_000,
@@ -26,6 +26,7 @@ def iteration(method="poor-mans-training", train="pointwise", **others):
         **(
             COSTS
             | {"method": method, "variant": "block3", "settings": settings, "analytic": PLANNED, "signs": None}
+            | {"sram": SRAM | LIMITS | {"analytic": PLANNED["bytes"]}}
             | others
         )
     )

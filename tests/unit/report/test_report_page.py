@@ -4,33 +4,19 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from hil.methods.elasticzo_memory import plan
-from hil.methods.elasticzo_settings import Settings
-from hil.networks import build
+from hil.record import quantities
 from hil.report import render, render_single
 from hil.report.figures import differs, drawn_losses, loss_a_sample, loss_curve
 from hil.report.memory import lifetimes, memory_bars
 from hil.report.power import power_trace
+from hil.training.methods.elasticzo_memory import plan
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.networks import build
 
 from .conftest import PLAN, WHOLE, blocked_trial, make_captures, make_steps, make_trace, make_trial
+from .rendered import overview_of, trial_of
 
 NO_STEPS = pd.DataFrame([])
-
-
-def body(path):
-    """What a reader sees, and the data of the figures: the page without its head and the drawing library."""
-    page = re.sub(r'<script(?! type="application/json").*?</script>', "", path.read_text(encoding="utf-8"), flags=re.S)
-    return page[page.index("</head>") :].replace("\N{NO-BREAK SPACE}", " ")
-
-
-def overview_of(folder):
-    return body(render(folder))
-
-
-def trial_of(folder, variant="cls1"):
-    """The page of a trial."""
-    render(folder)
-    return body(folder / f"stm32h7b3-{variant}" / "index.html")
 
 
 def names(figure):
@@ -59,10 +45,12 @@ def test_one_stand_in_among_boards_is_still_announced(record):
     assert re.search(r'class="claim"><strong>Not all of this is silicon.</strong>[^<]*: qemu\.', body)
 
 
-def test_time_from_counted_cycles_is_modelled(record):
-    body = trial_of(record((make_trial(cycles_provenance="counted"), make_steps(60))))
+def test_time_from_cycles_of_a_stand_in_is_modelled(record):
+    body = trial_of(record((make_trial(), make_steps(60))))
     row = re.search(r"time a step.*?</tr>", body, re.S)[0]
-    assert '<span class="tag modelled"' in row and "counted" not in row
+    assert '<span class="tag modelled"' in row and "measured" not in row and "counted" not in row
+    counted = quantities(make_trial(cycles_provenance="counted"))  # of an older version: no reader takes it now
+    assert counted["step_time_s"].provenance.value == "modelled"
 
 
 def test_the_verdict_table_has_budget_reference_and_reason(record):
@@ -235,7 +223,7 @@ def test_every_figure_of_the_energy_stands_on_the_page_with_its_word(record):
         "88.000 ± 0.010 mJ",
         "115.5 mW",
         "313.1 mW",
-        "281.2 ms",
+        "281 ms",
         "current gain",
         "25.0 %",
         "currents are assumed.",
@@ -280,7 +268,7 @@ def test_layers_schedule_and_accuracy_are_on_the_page(record):
     page = trial_of(record((make_trial(**WHOLE), make_steps(60))))
     assert "6,000,128" in page and "5,120" in page
     assert "from step 50 b_bp = 4" in page
-    assert re.search(r"66.8 %</td><td class=\"n\">66.8 %</td><td class=\"n\">2.4 %</td>", page), (
+    assert re.search(r"66.8 %</td><td class=\"n\">66.8 %</td><td class=\"n\">2.1 %</td>", page), (
         "with its binomial uncertainty"
     )
 

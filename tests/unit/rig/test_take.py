@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,6 +28,8 @@ class FakeStandIn:
         self.endpoints = Endpoints(BOARD.name, reality, serial="/dev/pts/9")
         self.stopped = False
 
+    def chip_fault(self, image: Image) -> None: ...
+
     def alive(self) -> None: ...
 
     def stop(self) -> None:
@@ -42,7 +43,7 @@ def own_locks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def no_renode(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hil.standins.renode.program", lambda: None)
+    monkeypatch.setattr("hil.standins.renode.installed", lambda: None)
 
 
 @pytest.fixture
@@ -54,10 +55,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[FakeStandIn]:
         started.append(FakeStandIn(reality))
         return started[-1]
 
-    module = import_module("hil.rig.reality")
-    monkeypatch.setattr(module, "start_virtual", lambda *_: start("virtual"))
-    monkeypatch.setattr(module, "start_renode", lambda *_: start("renode"))
-    monkeypatch.setattr(module, "start_qemu", lambda *_: start("qemu"))
+    monkeypatch.setattr("hil.rig.reality.start", lambda reality, *_: start(reality))
+    monkeypatch.setattr("hil.rig.rig.start", lambda reality, *_: start(reality))
     return started
 
 
@@ -162,7 +161,7 @@ def test_a_stand_in_that_the_board_does_not_have_blocks(started: list[FakeStandI
 @pytest.fixture
 def renode(monkeypatch: pytest.MonkeyPatch) -> None:
     """Renode is installed, and nobody else is here."""
-    monkeypatch.setattr("hil.standins.renode.program", lambda: "/opt/renode/renode")
+    monkeypatch.setattr("hil.standins.renode.installed", lambda: "1.16.1")
     monkeypatch.setattr("hil.standins.renode.other_users_present", lambda: False)
 
 

@@ -32,7 +32,8 @@ HOSTILE = (
 
 def make_test(verdict: str = "pass", test: str = "tests/test_a.py::test_a", **fields: object) -> AskedTest:
     reason = "" if verdict == "pass" else f"the reason of {verdict}."
-    return AskedTest(**({"test": test, "verdict": verdict, "reason": reason, "outcome": "passed"} | fields))
+    outcome = "xfailed" if fields.get("expected") else "passed"
+    return AskedTest(**({"test": test, "verdict": verdict, "reason": reason, "outcome": outcome} | fields))
 
 
 def run_of(*tests: AskedTest, trials: tuple[TrialRecord, ...] = (), **facts: object) -> Run:

@@ -55,7 +55,8 @@ def test_an_incomplete_record_is_not_fine() -> None:
 
 def test_what_a_step_costs_is_one_line_where_there_is_room_beside_what_is_wrong() -> None:
     run = with_trials("pass", "pass")
-    run.trials[1].step_time_s, run.trials[1].cycles_provenance = 1.5, "measured"
+    run.trials[0] = make_trial(folder="trial-0", reality="virtual")
+    run.trials[1] = make_trial(folder="trial-1", reality="hardware", step_time_s=1.5)
     line = "Costs: time a step 141.02 ms to 1.50 s (modelled, measured); SRAM in use 197.8 KiB (counted)."
     assert line in text_lines(summary_of(run)) and line in markdown(summary_of(run))
     for bad in range(3, 10):

@@ -13,18 +13,18 @@ import pytest
 
 from hil.commands.main import main
 from hil.errors import Blocked, RigError
-from hil.graph.file import decode, encode
-from hil.methods import find_method
-from hil.networks import build, find_network
-from hil.networks.files import read_network
-from hil.networks.published import fetched, find_published, published
-from hil.reference.methods import reference_of
-from hil.tflite.export import with_weights_of
-from hil.tflite.importing import network_of
-from hil.tflite.read import parse
+from hil.training.graph.file import decode, encode
+from hil.training.methods import find_method
+from hil.training.networks import build, find_network
+from hil.training.networks.files import read_network
+from hil.training.networks.published import fetched, find_published, published
+from hil.training.reference.methods import reference_of
+from hil.training.tflite.export import with_weights_of
+from hil.training.tflite.importing import network_of
+from hil.training.tflite.read import parse
+from hil.training.trial.choose import method_on_network
+from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
-from hil.trial.choose import method_on_network
-from hil.trial.prepare import prepare
 
 from .made import DATA, Made, trainable
 from .mlperf_files import mlperf_model

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.graph.file import decode, encode
-from hil.tflite.importing import network_of
-from hil.tflite.read import parse
+from hil.training.graph.file import decode, encode
+from hil.training.tflite.importing import network_of
+from hil.training.tflite.read import parse
 
 from .made import Made, small
 

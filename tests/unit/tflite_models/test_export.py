@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 
 from hil.errors import RigError
-from hil.tflite.export import with_weights_of
-from hil.tflite.importing import Imported, network_of
-from hil.tflite.read import parse
+from hil.training.tflite.export import with_weights_of
+from hil.training.tflite.importing import Imported, network_of
+from hil.training.tflite.read import parse
 
 from .made import Made, small
 from .test_witness import models, samples_for

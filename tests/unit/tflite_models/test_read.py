@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hil.errors import RigError
-from hil.tflite.read import LARGEST, MOST_AXES, MOST_TENSORS, parse, read_model
+from hil.training.tflite.read import LARGEST, MOST_AXES, MOST_TENSORS, parse, read_model
 
 from .made import Made, small
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hil.errors import RigError
-from hil.tflite.blocks import by_map, by_share
-from hil.tflite.importing import network_of
-from hil.tflite.read import parse
+from hil.training.tflite.blocks import by_map, by_share
+from hil.training.tflite.importing import network_of
+from hil.training.tflite.read import parse
 
 from .made import Made, small
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hil.tflite.importing import Imported, network_of
-from hil.tflite.read import parse, read_model
+from hil.training.tflite.importing import Imported, network_of
+from hil.training.tflite.read import parse, read_model
 
 from .made import Made, small
 from .mlperf_files import mlperf_model

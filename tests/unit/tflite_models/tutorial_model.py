@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hil.graph.graph import Graph, Node, Op
-from hil.networks import build
+from hil.training.graph.graph import Graph, Node, Op
+from hil.training.networks import build
 
 from .made import Made
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from hil.reference.formats.tflite8.fast import FastLayer
-from hil.tflite.importing import Imported
+from hil.training.reference.formats.tflite8.fast import FastLayer
+from hil.training.tflite.importing import Imported
 
 RESOLVERS = {"litert": OpResolverType.BUILTIN_REF, "xnnpack": OpResolverType.AUTO}
 

@@ -75,7 +75,7 @@ def test_what_cannot_be_looked_up_is_blocked(tmp_path, monkeypatch, error, said)
     def broken(*_):
         raise error
 
-    monkeypatch.setattr("hil.trial.prepare.image_of", broken)
+    monkeypatch.setattr("hil.training.trial.prepare.image_of", broken)
     outcome = run_trial(SPEC, Breaking(AssertionError("taken")), tmp_path)
     assert (outcome.verdict, outcome.stage) == ("blocked", "plan") and said in outcome.reason
 
@@ -96,7 +96,7 @@ def test_a_defect_of_the_judge_is_a_verdict_too(tmp_path, monkeypatch):
     def broken(self):
         raise OverflowError("int too large")
 
-    monkeypatch.setattr("hil.trial.outcome.Outcome.judge", broken)
+    monkeypatch.setattr("hil.training.trial.outcome.Outcome.judge", broken)
     seen = []
     outcome = run_trial(SPEC, Breaking(Blocked("bench", "gone.")), tmp_path, watch=Watch(ended=seen.append))
     assert (outcome.verdict, outcome.stage, seen) == ("blocked", "judge", [outcome])

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from hil.trial.energy_record import energy_json, to_accuracies
-from hil.trial.spec import EnergyWindows, TrialSpec
+from hil.training.trial.energy_record import energy_json, to_accuracies
+from hil.training.trial.spec import EnergyWindows, TrialSpec
 
 STEP = {name: {"value": value, "unit": unit, "uncertainty": u, "provenance": "measured"} for name, value, unit, u in (
     ("net", 0.01, "J", 1e-4), ("idle", 0.005, "J", 2e-4), ("gross", 0.015, "J", 2e-4), ("time", 0.05, "s", None),

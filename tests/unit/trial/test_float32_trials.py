@@ -10,10 +10,10 @@ import pytest
 
 from hil import boards
 from hil.errors import Blocked, RigError
-from hil.matrix.cells import Cell, cells
-from hil.networks import build
+from hil.training.matrix.cells import Cell, cells
+from hil.training.networks import build
+from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec, does_not_fit
-from hil.trial.prepare import prepare
 
 
 def spec(variant: str = "cls1", board: str = "stm32h7b3", network: str = "lenet5-float32", **others) -> TrialSpec:

@@ -14,13 +14,13 @@ from hil.history.queries import Subject
 from hil.history.rows import subject_columns, trial_rows
 from hil.quantity import Quantity
 from hil.record import quantities, schema
-from hil.session.run_trial import _with_budgets
+from hil.training.session.run_trial import _with_budgets
+from hil.training.trial.gating import budgets_of, figures_of, identity
+from hil.training.trial.outcome import Outcome, StepRow
+from hil.training.trial.prepare import prepare
+from hil.training.trial.recording import trial_record
+from hil.training.trial.watermarks import RamUse, Watermarks
 from hil.trial import TrialSpec
-from hil.trial.gating import budgets_of, figures_of, identity
-from hil.trial.outcome import Outcome, StepRow
-from hil.trial.prepare import prepare
-from hil.trial.recording import trial_record
-from hil.trial.watermarks import Watermarks
 
 CYCLES = {"perturb": 1, "forward": 70, "backward": 5, "update": 3, "digest": 1, "total": 28_000_000}
 SRAM = 18_704 + 138_000 + 1_200
@@ -33,7 +33,7 @@ def outcome_of(reality="hardware", earlier=None, rig=None, **spec):
     outcome.reality, outcome.clock_hz = reality, 280_000_000
     outcome.steps = [StepRow(step, 1, 1, 1, 1, 1, 1, 1, True, True, step, CYCLES) for step in range(2)]
     outcome.accuracy_before, outcome.accuracy_after, outcome.reference_after, outcome.evaluated = 0.1, 0.6, 0.6, 500
-    outcome.sram = Watermarks(18_704, 138_000, 1_200)
+    outcome.sram = RamUse(Watermarks(18_704, 138_000, 1_200))
     outcome.judge()
     return outcome
 

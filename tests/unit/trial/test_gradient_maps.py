@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hil.methods.elasticzo_int8 import ElasticZoInt8
-from hil.methods.fqt import Fqt as Method
-from hil.networks import build
 from hil.record.sample_gradients import MOST_CELLS, MOST_ROWS
-from hil.reference.methods import Reference, StepFailed, reference_of
-from hil.reference.methods.sample_gradients import SampleGradient, ShowsSampleGradients
+from hil.training.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.methods.fqt import Fqt as Method
+from hil.training.networks import build
+from hil.training.reference.methods import Reference, StepFailed, reference_of
+from hil.training.reference.methods.sample_gradients import SampleGradient, ShowsSampleGradients
+from hil.training.trial.difference import Difference
+from hil.training.trial.recording import _sample_gradients, trial_record
+from hil.training.trial.sample_gradients import GradientMaps, block_maxima
 from hil.trial import TrialSpec
-from hil.trial.difference import Difference
 from hil.trial.outcome import Outcome
-from hil.trial.recording import _sample_gradients, trial_record
-from hil.trial.sample_gradients import GradientMaps, block_maxima
 
 IMAGES, LABELS = np.arange(2 * 16, dtype=np.uint8).reshape(2, 4, 4), np.array([3, 1])
 

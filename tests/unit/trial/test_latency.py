@@ -13,13 +13,13 @@ from hil import boards
 from hil.errors import Blocked
 from hil.quantity import Provenance
 from hil.record import quantities, schema
+from hil.training.trial.latency import check_wraps
+from hil.training.trial.latency_counts import LAP_PHASES, Latency
+from hil.training.trial.latency_figures import MOST_BINS, Booking, Cost, figures
+from hil.training.trial.outcome import PHASES, Outcome, StepRow
+from hil.training.trial.prepare import prepare
+from hil.training.trial.recording import latency_table, trial_record
 from hil.trial import LatencySteps, TrialSpec
-from hil.trial.latency import check_wraps
-from hil.trial.latency_counts import LAP_PHASES, Latency
-from hil.trial.latency_figures import MOST_BINS, Booking, Cost, figures
-from hil.trial.outcome import PHASES, Outcome, StepRow
-from hil.trial.prepare import prepare
-from hil.trial.recording import latency_table, trial_record
 
 FREE = Booking.of([0])
 CYCLES = st.lists(st.integers(0, 2**40), min_size=1, max_size=60)

@@ -7,16 +7,16 @@ import pytest
 import xxhash
 
 from hil.errors import RigError
-from hil.graph.file import decode
-from hil.graph.graph import Format
-from hil.methods import METHODS
-from hil.networks import NETWORKS
-from hil.reference.methods import reference_of
 from hil.report.memory import lifetimes
+from hil.training.graph.file import decode
+from hil.training.graph.graph import Format
+from hil.training.methods import METHODS
+from hil.training.networks import NETWORKS
+from hil.training.reference.methods import reference_of
+from hil.training.trial.prepare import prepare
+from hil.training.trial.recording import trial_record
 from hil.trial import TrialSpec, does_not_fit
 from hil.trial.outcome import Outcome
-from hil.trial.prepare import prepare
-from hil.trial.recording import trial_record
 
 LEAN = {"queries": 50, "consumed": 1, "fused": 1}  # what saves memory, and no bit
 

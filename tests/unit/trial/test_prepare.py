@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hil.data.idx import idx_bytes
 from hil.errors import Blocked, RigError
-from hil.graph.file import encode
-from hil.graph.graph import Format
-from hil.methods.elasticzo_memory import plan
-from hil.methods.elasticzo_settings import VARIANTS
-from hil.networks import NETWORKS, NamedNetwork, build
+from hil.training.data.idx import idx_bytes
+from hil.training.graph.file import encode
+from hil.training.graph.graph import Format
+from hil.training.methods.elasticzo_memory import plan
+from hil.training.methods.elasticzo_settings import VARIANTS
+from hil.training.networks import NETWORKS, NamedNetwork, build
+from hil.training.trial.prepare import prepare
+from hil.training.trial.recording import _memory_plan
 from hil.trial import TrialSpec, does_not_fit
-from hil.trial.prepare import prepare
-from hil.trial.recording import _memory_plan
 
 
 def spec(**others):

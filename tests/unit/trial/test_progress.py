@@ -4,9 +4,9 @@ from io import StringIO
 
 from rich.console import Console
 
+from hil.training.trial.outcome import StepRow
+from hil.training.trial.progress import ProgressLine
 from hil.trial import TrialSpec
-from hil.trial.outcome import StepRow
-from hil.trial.progress import ProgressLine
 
 SPEC = TrialSpec("stm32h7b3", "cls1", steps=4, batch=8)
 

@@ -16,22 +16,22 @@ from hil.images import image_of
 from hil.link.pending_request import RequestTime
 from hil.link.replies import MOST_LAPS, Identity, Stepped
 from hil.link.replies import Memory as Said
-from hil.methods.elasticzo_int8 import ElasticZoInt8
-from hil.methods.elasticzo_settings import Settings
-from hil.methods.graph_settings import GraphSettings
-from hil.methods.least_cycles import LeastCycles, products_inside
-from hil.networks import build
+from hil.training.methods.elasticzo_int8 import ElasticZoInt8
+from hil.training.methods.elasticzo_settings import Settings
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.methods.least_cycles import LeastCycles, products_inside
+from hil.training.networks import build
+from hil.training.trial.prepare import prepare
+from hil.training.trial.second_sources.checks import Checks, Timed
+from hil.training.trial.second_sources.clock import HostClock
+from hil.training.trial.second_sources.counter import BESIDE, CYCCNT, ROUND, ProbeCounter, check_costs, check_counted
+from hil.training.trial.second_sources.cycles import STEP_PHASES, CycleCheck
+from hil.training.trial.second_sources.figures import HOST_CLOCK, PROBE, Figures
+from hil.training.trial.second_sources.identity import check_identity
+from hil.training.trial.second_sources.memory import MemoryCheck, least_arena
+from hil.training.trial.second_sources.reading_costs import BOOKINGS, check_bookings, check_cost
+from hil.training.trial.watermarks import ARENA_PAINT, STACK_PAINT, through_probe
 from hil.trial import TrialSpec
-from hil.trial.prepare import prepare
-from hil.trial.second_sources.checks import Checks, Timed
-from hil.trial.second_sources.clock import HostClock
-from hil.trial.second_sources.counter import BESIDE, CYCCNT, ROUND, ProbeCounter, check_costs, check_counted
-from hil.trial.second_sources.cycles import STEP_PHASES, CycleCheck
-from hil.trial.second_sources.figures import HOST_CLOCK, PROBE, Figures
-from hil.trial.second_sources.identity import check_identity
-from hil.trial.second_sources.memory import MemoryCheck, least_arena
-from hil.trial.second_sources.reading_costs import BOOKINGS, check_bookings, check_cost
-from hil.trial.watermarks import ARENA_PAINT, STACK_PAINT, through_probe
 from tests.methods import on_graph
 
 CLOCK_HZ = 280_000_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.trial.stages import StageLogs
+from hil.training.trial.stages import StageLogs
 
 LOG = logging.getLogger("hil.somewhere.below")
 

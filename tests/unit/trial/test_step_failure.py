@@ -9,8 +9,8 @@ import pytest
 
 from hil.errors import DeviceFault
 from hil.link.failures import Refused
-from hil.reference.methods import StepFailed
-from hil.trial.step_failure import both, explained
+from hil.training.reference.methods import StepFailed
+from hil.training.trial.step_failure import both, explained
 
 LAYERS = ("conv1", "pool1", "fc1")
 COLLAPSED = "step 7 fails: all weights of fc1 are 0, so their range collapses"

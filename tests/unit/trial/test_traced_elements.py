@@ -7,8 +7,8 @@ import struct
 import numpy as np
 import pytest
 
-from hil.reference.methods import Stage
-from hil.trial.locate_difference import _element
+from hil.training.reference.methods import Stage
+from hil.training.trial.locate_difference import _element
 
 VALUES = np.array([3, -128, 127], np.int8)
 

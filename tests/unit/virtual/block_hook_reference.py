@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hil.standins.virtual.chip.count import Slot
+from hil.standins.virtual.chip.count import MARGIN, Slot
 
-MAY_UNMASK, HAS_FP, HAS_SEV, NOT_V6M = 0x1000, 0x2000, 0x4000, 0x8000
+HAS_DOUBLE, MAY_UNMASK, HAS_FP, HAS_SEV, NOT_V6M = 0x0800, 0x1000, 0x2000, 0x4000, 0x8000
 STOPPED_BY_LIMIT, STOPPED_BY_REFUSED = 1, 2
 
 
@@ -46,7 +46,19 @@ def wide_flags(first: int, second: int) -> int:
         flags |= NOT_V6M
     if first >> 10 & 0b111011 == 0b111011 and second >> 8 & 0xF in (10, 11):  # floating point
         flags |= HAS_FP
+        if is_double(first, second):
+            flags |= HAS_DOUBLE
     return flags
+
+
+def is_double(first: int, second: int) -> bool:
+    """Return whether a floating-point instruction computes in double precision (A7.5, tables A7-17 and A7-18)."""
+    if first >> 8 & 0xF != 0b1110 or second & 0x10:
+        return False  # a load, a store, or a move to or from core registers
+    if second >> 8 & 1:  # sz
+        return True
+    single_to_double = first >> 4 & 0b1011 == 0b1011 and first & 0xF == 0b0111 and second >> 6 & 0b11 == 0b11
+    return first >> 12 == 0xE and first >> 7 & 1 == 1 and single_to_double
 
 
 def scan(code: Sequence[int]) -> int:
@@ -61,10 +73,13 @@ def scan(code: Sequence[int]) -> int:
 
 @dataclass
 class Caches:
-    """What COUNTS and SIZES point to."""
+    """What COUNTS, SIZES, REACHED and FOLLOWED point to; `followed` begins at the address `followed_at`."""
 
     counts: list[int]
     sizes: list[int]
+    reached: list[int]
+    followed: list[int]
+    followed_at: int
 
 
 def block_hook(state: list[int], memories: dict[int, Sequence[int]], caches: Caches, address: int, size: int) -> bool:
@@ -77,39 +92,54 @@ def block_hook(state: list[int], memories: dict[int, Sequence[int]], caches: Cac
         address: address of the block.
         size: its size in bytes.
     """
+    jumped = address != state[Slot.BLOCK] + state[Slot.BLOCK_SIZE]
+    caches.followed[state[Slot.AFTER_LAST] + jumped - caches.followed_at] = 1
     masked = state[Slot.WATCH] != 0 and state[Slot.FLAGS] & MAY_UNMASK
     if state[Slot.COUNT] >= state[Slot.LIMIT] or masked:
         state[Slot.STOPPED] = STOPPED_BY_LIMIT
         return True
-    entry = _look_up(state, memories, caches, address, size // 2)
+    entry, key = _look_up(state, memories, caches, address, size // 2)
     if entry & state[Slot.REFUSED]:
         state[Slot.STOPPED] = STOPPED_BY_REFUSED
         return True
     if entry & HAS_SEV:
         state[Slot.EVENT] = 1
-    count = entry % 0x1000
+    count = entry % 0x800
     state[Slot.BLOCK], state[Slot.BLOCK_SIZE], state[Slot.BLOCK_COUNT] = address, size, count
+    state[Slot.AFTER_LAST] = state[Slot.FOLLOWED] + 2 * (0 if key is None else MARGIN + key) + size // 2 * 2
     state[Slot.FLAGS] = entry
     state[Slot.COUNT] += count
     return False
 
 
-def _look_up(state: list[int], memories: dict[int, Sequence[int]], caches: Caches, address: int, length: int) -> int:
-    """Return count and flags of a block; 0 if no region contains it."""
+def _look_up(
+    state: list[int], memories: dict[int, Sequence[int]], caches: Caches, address: int, length: int
+) -> tuple[int, int | None]:
+    """Return count and flags of a block, and its index; 0 and None if no region contains it."""
     for number in range(state[Slot.REGIONS]):
         slot = Slot.REGIONS + 1 + 4 * number
         base, end, place, offset = state[slot : slot + 4]
         if base <= address < end:
             break
     else:
-        return 0
+        return 0, None
     at = (address - base) // 2
     code = memories[place][at : at + length]
     if offset < 0:
-        return scan(code)
+        key = -1 - offset + at
+        _reach(state, caches, key, length)
+        return scan(code), key
     key = offset + at
     if caches.counts[key] == 0 or caches.sizes[key] != length:
         caches.counts[key], caches.sizes[key] = scan(code), length
         state[Slot.FIRST_CACHED] = min(state[Slot.FIRST_CACHED], key)
         state[Slot.END_CACHED] = max(state[Slot.END_CACHED], key + 1)
-    return caches.counts[key]
+        _reach(state, caches, key, length)
+    return caches.counts[key], key
+
+
+def _reach(state: list[int], caches: Caches, key: int, length: int) -> None:
+    """Keep that a block was reached, and what to restore if it is not executed."""
+    if caches.reached[key] < length:
+        state[Slot.NEW_ENTRY], state[Slot.NEW_AT] = key, state[Slot.COUNT]
+        state[Slot.NEW_BEFORE], caches.reached[key] = caches.reached[key], length

@@ -10,13 +10,29 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hil.standins.virtual.chip import block_hook
-from hil.standins.virtual.chip.count import MAX_REGIONS, STATE_LENGTH, Slot
+from hil.standins.virtual.chip.count import MARGIN, MAX_REGIONS, STATE_LENGTH, Slot
 
 from . import block_hook_reference as reference
-from .block_hook_reference import HAS_FP, HAS_SEV, MAY_UNMASK, NOT_V6M, Caches
+from .block_hook_reference import HAS_DOUBLE, HAS_FP, HAS_SEV, MAY_UNMASK, NOT_V6M, Caches
 
-FLAGS = MAY_UNMASK, HAS_FP, HAS_SEV, NOT_V6M
-SECONDS = (0x0000, 0x0800, 0x0A00, 0x0B00, 0x0C00, 0x8800, 0x8810, 0x8811, 0x8812, 0x8813, 0x8814, 0x8900, 0xFFFF)
+FLAGS = HAS_DOUBLE, MAY_UNMASK, HAS_FP, HAS_SEV, NOT_V6M
+SECONDS = (
+    0x0000,
+    0x0800,
+    0x0A00,
+    0x0AC0,
+    0x0B00,
+    0x0B10,
+    0x0C00,
+    0x8800,
+    0x8810,
+    0x8811,
+    0x8812,
+    0x8813,
+    0x8814,
+    0x8900,
+    0xFFFF,
+)
 UC = 0x1234_5678_9ABC
 
 
@@ -37,7 +53,23 @@ def halfwords_at_random(rng: np.random.Generator, length: int) -> np.ndarray:
     """Halfwords among which all flags and instructions of 32 bits are frequent."""
     anything = rng.integers(0, 0x10000, length)
     special = rng.choice(
-        [0xB660, 0xB662, 0xB662, 0xB672, 0xBF00, 0xBF40, 0xBF40, 0xBF08, 0xF380, 0xF3EF, 0xEC00, 0xFE00], length
+        [
+            0xB660,
+            0xB662,
+            0xB662,
+            0xB672,
+            0xBF00,
+            0xBF40,
+            0xBF40,
+            0xBF08,
+            0xF380,
+            0xF3EF,
+            0xEC00,
+            0xEE00,
+            0xEEB7,
+            0xFE00,
+        ],
+        length,
     )
     second = rng.choice(SECONDS, length)
     miscellaneous = rng.integers(0xB000, 0xC000, length)
@@ -51,14 +83,14 @@ def test_thousands_of_blocks() -> None:
     rng = np.random.default_rng(18)
     code = halfwords_at_random(rng, 1 << 14)
     combinations = set()
-    for length in (0, 1, 2, 3, 5, 8, 16, 40):
-        for at in rng.integers(0, len(code) - length, 700):
+    for length in (0, 1, 2, 3, 4, 5, 6, 8, 16, 40):
+        for at in rng.integers(0, len(code) - length, 1400):
             block = code[at : at + length]
             expected = reference.scan(block.tolist())
             assert native_scan(block) == expected, [f"{halfword:04X}" for halfword in block]
-            assert block_hook.instructions_in(block.tobytes()) == expected & 0xFFF
-            combinations.add(expected & 0xF000)
-    assert len(combinations) == 16
+            assert block_hook.instructions_in(block.tobytes()) == expected & 0x7FF
+            combinations.add(expected & 0xF800)
+    assert len(combinations) == 24, "all of five flags, but double precision with HAS_FP only"
 
 
 def test_an_instruction_of_32_bits_that_the_block_cuts() -> None:
@@ -73,23 +105,26 @@ class Twin:
     """The native hook and its reference, each with the same state and memories, and calls of uc_emu_stop."""
 
     def __init__(self, regions: list[tuple[int, int, int, bool]], rng: np.random.Generator, **slots: int) -> None:
-        """`regions` has base, halfwords, memory (regions with the same number are aliases) and whether it is cached."""
+        """`regions` has base, halfwords, memory (regions with the same number have the same bytes) and whether it is
+        cached.
+        """
         self.stopped: list[int] = []
         self._stop = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._on_stop)
         self.codes: dict[int, np.ndarray] = {}
-        offsets: dict[int, int] = {}
         total = 0
         self.native = np.full(STATE_LENGTH + 8, -77, np.int64)  # with a guard behind it
         self.native[: Slot.REGIONS] = 0
         for number, (base, length, memory, cached) in enumerate(regions):
             if memory not in self.codes:
                 self.codes[memory] = halfwords_at_random(rng, length)
-                offsets[memory] = total
-                total += length
             slot = Slot.REGIONS + 1 + 4 * number
-            offset = offsets[memory] if cached else -1
-            self.native[slot : slot + 4] = base, base + 2 * length, self.codes[memory].ctypes.data, offset
+            index = total if cached else -1 - total
+            self.native[slot : slot + 4] = base, base + 2 * length, self.codes[memory].ctypes.data, index
+            total += length
         self.counts, self.sizes = np.zeros(total, np.uint16), np.zeros(total, np.uint16)
+        self.reached, self.followed = np.zeros(total, np.uint16), np.zeros(2 * (total + 2 * MARGIN), np.uint8)
+        self.native[Slot.REACHED], self.native[Slot.FOLLOWED] = self.reached.ctypes.data, self.followed.ctypes.data
+        self.native[Slot.AFTER_LAST] = self.followed.ctypes.data
         self.native[Slot.REGIONS] = len(regions)
         self.native[Slot.FIRST_CACHED] = total
         self.native[Slot.STOP_CALL] = ctypes.cast(self._stop, ctypes.c_void_p).value or 0
@@ -97,7 +132,9 @@ class Twin:
         for name, value in slots.items():
             self.native[Slot[name]] = value
         self.state = self.native.tolist()
-        self.caches = Caches(self.counts.tolist(), self.sizes.tolist())
+        self.caches = Caches(
+            self.counts.tolist(), self.sizes.tolist(), self.reached.tolist(), self.followed.tolist(), self.followed.ctypes.data,
+        )  # fmt: skip
         arguments = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p
         self._hook = ctypes.CFUNCTYPE(None, *arguments)(block_hook.address)
 
@@ -119,7 +156,8 @@ class Twin:
             for slot in Slot
             if self.native[slot] != self.state[slot]
         }
-        assert (self.counts.tolist(), self.sizes.tolist()) == (self.caches.counts, self.caches.sizes)
+        for name in ("counts", "sizes", "reached", "followed"):
+            assert getattr(self, name).tolist() == getattr(self.caches, name), name
         assert self.stopped == [UC] * stops
         return stops
 

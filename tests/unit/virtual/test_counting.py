@@ -8,6 +8,7 @@ import struct
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.core import Core, Ended
@@ -21,7 +22,7 @@ WFI = 0xBF30
 
 def make_core() -> Core:
     memories = Memory("flash", FLASH, 0x10000, writable=False), Memory("ram", RAM, 0x10000)
-    return Core(memories, (), lambda address, size: 0, lambda address, size, value: None)
+    return Core(memories, (), lambda address, size: 0, lambda address, size, value: None, UC_CPU_ARM_CORTEX_M7)
 
 
 def put(core: Core, address: int, code: bytes) -> None:

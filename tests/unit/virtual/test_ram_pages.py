@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from unicorn import unicorn_const
+from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip import page_hook
@@ -30,7 +31,7 @@ def make_core() -> Core:
     memories = (
         Memory("flash", FLASH, 0x10000, writable=False), Memory("ram", RAM, RAM_SIZE), Memory("second", SECOND, 0x1000),
     )  # fmt: skip
-    return Core(memories, (), lambda address, size: 0, lambda address, size, value: None)
+    return Core(memories, (), lambda address, size: 0, lambda address, size, value: None, UC_CPU_ARM_CORTEX_M7)
 
 
 def put(core: Core, *halfwords: int) -> None:

@@ -1,7 +1,7 @@
 """The block hook as native code, because Unicorn calls it some million times a second; `count` says what it counts.
 
 The functions are written in LLVM's intermediate representation with llvmlite. They are compiled when this module is
-imported, which takes about 20 ms of each start of a virtual board. To import numba would take twenty times as long.
+imported, which takes about 50 ms of each start of a virtual board. To import numba would take ten times as long.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import struct
 
 from llvmlite import ir
 
-from hil.standins.virtual.chip.count import COUNT_MASK, HAS_SEV, MAY_UNMASK, NARROW, WIDE, Encoding, Slot, Stop
-from hil.standins.virtual.chip.native import I16, I32, I64, UC, State, compiled
+from hil.standins.virtual.chip.count import COUNT_MASK, HAS_SEV, MARGIN, MAY_UNMASK, NARROW, WIDE, Encoding, Slot, Stop
+from hil.standins.virtual.chip.native import I8, I16, I32, I64, UC, State, compiled
 
 _HALFWORDS, _STATE = I16.as_pointer(), I64.as_pointer()
 _STOP = ir.FunctionType(I32, [UC])  # uc_emu_stop
@@ -71,10 +71,26 @@ def _define_scan(module: ir.Module) -> ir.Function:
     return scan
 
 
-def _define_look_up(module: ir.Module, scan: ir.Function) -> ir.Function:
-    """Add `int64 look_up(int64 state[], int64 address, int64 length)`: what `scan` returns for a block, from the cache.
+def _define_cover(module: ir.Module) -> ir.Function:
+    """Add `void cover(int64 state[], int64 entry, int64 length)`: keep that the block at an index was reached."""
+    cover = ir.Function(module, ir.FunctionType(ir.VoidType(), [_STATE, I64, I64]), "cover")
+    pointer, entry, length = cover.args
+    b = ir.IRBuilder(cover.append_basic_block("enter"))
+    state = State(b, pointer)
+    place = b.gep(b.inttoptr(state[Slot.REACHED], _HALFWORDS), [entry])
+    before = b.zext(b.load(place), I64)
+    with b.if_then(b.icmp_signed("<", before, length)):
+        b.store(b.trunc(length, I16), place)
+        state[Slot.NEW_ENTRY], state[Slot.NEW_AT], state[Slot.NEW_BEFORE] = entry, state[Slot.COUNT], before
+    b.ret_void()
+    return cover
 
-    It is 0 if no region contains the block.
+
+def _define_look_up(module: ir.Module, scan: ir.Function, cover: ir.Function) -> ir.Function:
+    """Add `int64 look_up(int64 state[], int64 address, int64 length)`: what is known of a block, which is kept.
+
+    The low 16 bits are what `scan` returns, from the cache; the others the block's index plus MARGIN. All are 0 if no
+    region contains the block.
     """
     look_up = ir.Function(module, ir.FunctionType(I64, [_STATE, I64, I64]), "look_up")
     pointer, address, length = look_up.args
@@ -100,7 +116,9 @@ def _define_look_up(module: ir.Module, scan: ir.Function) -> ir.Function:
     offset = b.ashr(b.sub(address, base), I64(1))
     halfwords = b.gep(b.inttoptr(code, _HALFWORDS), [offset])
     with b.if_then(b.icmp_signed("<", first_entry, I64(0))):  # the core may change this memory
-        b.ret(b.call(scan, [halfwords, length]))
+        changing = b.add(b.not_(first_entry), offset)
+        b.call(cover, [pointer, changing, length])
+        b.ret(b.or_(b.call(scan, [halfwords, length]), b.shl(b.add(changing, I64(MARGIN)), I64(16))))
     entry = b.add(first_entry, offset)
     count_place, size_place = (
         b.gep(b.inttoptr(state[slot], _HALFWORDS), [entry]) for slot in (Slot.COUNTS, Slot.SIZES)
@@ -113,7 +131,8 @@ def _define_look_up(module: ir.Module, scan: ir.Function) -> ir.Function:
         lowest, highest, following = state[Slot.FIRST_CACHED], state[Slot.END_CACHED], b.add(entry, I64(1))
         state[Slot.FIRST_CACHED] = b.select(b.icmp_signed("<", entry, lowest), entry, lowest)
         state[Slot.END_CACHED] = b.select(b.icmp_signed(">", following, highest), following, highest)
-    b.ret(b.zext(b.load(count_place), I64))
+        b.call(cover, [pointer, entry, length])
+    b.ret(b.or_(b.zext(b.load(count_place), I64), b.shl(b.add(entry, I64(MARGIN)), I64(16))))
 
     b.position_at_end(after)
     region.add_incoming(first_region, enter)
@@ -138,13 +157,18 @@ def _define_block_hook(module: ir.Module, look_up: ir.Function) -> None:
             b.call(b.inttoptr(state[Slot.STOP_CALL], _STOP.as_pointer()), [uc])
             b.ret_void()
 
+    jumped = b.icmp_signed("!=", address, b.add(state[Slot.BLOCK], state[Slot.BLOCK_SIZE]))
+    b.store(I8(1), b.inttoptr(b.add(state[Slot.AFTER_LAST], b.zext(jumped, I64)), I8.as_pointer()))
+
     may_unmask = _is_set(b, state[Slot.FLAGS], I64(MAY_UNMASK))
     watched = b.icmp_signed("!=", state[Slot.WATCH], I64(0))
     reached = b.icmp_signed(">=", state[Slot.COUNT], state[Slot.LIMIT])
     stop_if(b.or_(reached, b.and_(watched, may_unmask)), Stop.LIMIT)
 
     size = b.zext(size32, I64)
-    entry = b.call(look_up, [pointer, address, b.lshr(size, I64(1))])
+    length = b.lshr(size, I64(1))
+    known = b.call(look_up, [pointer, address, length])
+    entry = b.and_(known, I64(0xFFFF))
     stop_if(_is_set(b, entry, state[Slot.REFUSED]), Stop.REFUSED)
     with b.if_then(_is_set(b, entry, I64(HAS_SEV)), likely=False):
         state[Slot.EVENT] = 1
@@ -154,6 +178,7 @@ def _define_block_hook(module: ir.Module, look_up: ir.Function) -> None:
     state[Slot.BLOCK_COUNT] = count
     state[Slot.FLAGS] = entry
     state[Slot.COUNT] = b.add(state[Slot.COUNT], count)
+    state[Slot.AFTER_LAST] = b.add(state[Slot.FOLLOWED], b.shl(b.add(b.lshr(known, I64(16)), length), I64(1)))
     b.ret_void()
 
 
@@ -180,7 +205,7 @@ def _flags(b: ir.IRBuilder, word: ir.Value, encodings: tuple[Encoding, ...]) -> 
 
 _MODULE = ir.Module("block_hook")
 _SCAN = _define_scan(_MODULE)
-_define_block_hook(_MODULE, _define_look_up(_MODULE, _SCAN))
+_define_block_hook(_MODULE, _define_look_up(_MODULE, _SCAN, _define_cover(_MODULE)))
 _ENGINE = compiled(_MODULE)
 address = _ENGINE.get_function_address("block_hook")
 _scan = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64)(_ENGINE.get_function_address("scan"))

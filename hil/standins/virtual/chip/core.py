@@ -12,12 +12,12 @@ from collections.abc import Set as Addresses
 
 import numpy as np
 import unicorn
-from unicorn import arm_const as reg
 from unicorn.unicorn_py3.unicorn import uclib
 
 from hil.standins.virtual.chip import block_hook
 from hil.standins.virtual.chip.core_registers import PC, XPSR, RegisterSet
 from hil.standins.virtual.chip.count import MAX_REGIONS, STATE_LENGTH, Slot, Stop
+from hil.standins.virtual.chip.coverage import Coverage
 from hil.standins.virtual.chip.ended import BY_EXCEPTION, NOT_EXECUTED, Ended
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.mapping import MappedMemories, Read, Write
@@ -27,7 +27,11 @@ from hil.standins.virtual.chip.ram_pages import RamPages
 NOWHERE = 0xFFFFFFFE  # `until` of a run: an address that is never executed, because it is in the system space
 EXC_RETURN = 0xFFFFFFE0  # the lowest value of LR that returns from an exception
 _COUNT = int(Slot.COUNT)
-WFE, WFE_WIDE = b"\x20\xbf", b"\xaf\xf3\x02\x80"
+# Hints at which Unicorn ends a run as at an undefined instruction, with pc after them (ARM DDI 0403E.e, A7.7).
+HINTS = {
+    b"\x20\xbf": Ended.EVENT_SLEEP, b"\xaf\xf3\x02\x80": Ended.EVENT_SLEEP,  # WFE
+    b"\x10\xbf": Ended.LIMIT, b"\xaf\xf3\x01\x80": Ended.LIMIT,  # YIELD: the run goes on
+}  # fmt: skip
 
 
 class Core(MappedMemories):
@@ -42,7 +46,7 @@ class Core(MappedMemories):
 
     def __init__(
         self, memories: tuple[Memory, ...], peripherals: tuple[tuple[int, int], ...], read: Read, write: Write,
-        cpu: int = reg.UC_CPU_ARM_CORTEX_M33,
+        cpu: int,
     ) -> None:  # fmt: skip
         # Without UC_MODE_MCLASS, which silently makes every model a Cortex-M33. The CPU model sets the M profile.
         uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
@@ -163,6 +167,7 @@ class Core(MappedMemories):
         elif self._pages.new_code:
             self._pages.forget_rights()
         self.state[Slot.STOPPED] = Stop.NONE
+        self.state[Slot.AFTER_LAST] = self.state[Slot.FOLLOWED]  # an exception may come between two blocks
         self._ended = None
         pc = self.get(PC)
         error = uclib.uc_emu_start(self.handle, pc | 1, NOWHERE, 0, instructions)
@@ -172,6 +177,7 @@ class Core(MappedMemories):
         if self.state[Slot.STOPPED] == Stop.LIMIT:
             return Ended.LIMIT
         if self.state[Slot.STOPPED] == Stop.REFUSED:
+            self._take_back_new(self.count, 0)
             return Ended.REFUSED
         pc = self.get(PC)
         ended = self._ended
@@ -187,51 +193,62 @@ class Core(MappedMemories):
         return ended
 
     def _invalid(self, pc: int) -> Ended:
-        """Return the reason of UC_ERR_INSN_INVALID: cleared Thumb bit, WFE (unknown to Unicorn) or undefined."""
+        """Return the reason of UC_ERR_INSN_INVALID: cleared Thumb bit, a hint that Unicorn lacks, or undefined."""
         if not self.get(XPSR) & 1 << 24:
             return Ended.INVALID_STATE
-        # After a WFE, pc is at the next instruction. If the block begins at pc, the instruction at pc is undefined.
+        # After a hint, pc is at the next instruction. If the block begins at pc, the instruction at pc is undefined.
         block = self.state[Slot.BLOCK]
-        if (pc - 2 >= block and self.peek(pc - 2, 2) == WFE) or (pc - 4 >= block and self.peek(pc - 4, 4) == WFE_WIDE):
-            return Ended.EVENT_SLEEP
+        for hint, ended in HINTS.items():
+            if pc - len(hint) >= block and self.peek(pc - len(hint), len(hint)) == hint:
+                return ended
         return Ended.UNDEFINED
 
     def _subtract_unexecuted(self, pc: int) -> None:
-        """Subtract the instructions of the last block from pc on: they were counted but not executed."""
+        """Take back the instructions of the last block from pc on: they were counted but not executed."""
         block, size = self.state[Slot.BLOCK], self.state[Slot.BLOCK_SIZE]
         if block <= pc < block + size:
             executed = block_hook.instructions_in(self.peek(block, pc - block))
+            self._take_back_new(self.count - self.state[Slot.BLOCK_COUNT], (pc - block) // 2)
             self.state[Slot.COUNT] -= self.state[Slot.BLOCK_COUNT] - executed
             self.state[Slot.BLOCK_SIZE] = 0
+
+    def _take_back_new(self, began: int, halfwords: int) -> None:
+        """Let only the first halfwords of the block that began at an instruction count be reached, if it is new."""
+        if self.state[Slot.NEW_AT] == began:
+            entry = self.state[Slot.NEW_ENTRY]
+            self.coverage.reached[entry] = max(self.state[Slot.NEW_BEFORE], halfwords)
+            self._counts[entry : entry + 1] = 0  # where counts are cached, only a new count reaches a block
+            self.state[Slot.NEW_AT] = -1
+
+    def clear_coverage(self) -> None:
+        """Forget which code was executed so far, between two runs."""
+        self.coverage.clear()
+        self._forget_counts()
 
     # hooks
 
     def _install_hooks(self) -> None:
         fixed = [m for m in self.memories if m.executable and not m.writable]
         changing = [m for m in self.memories if m.executable and m.writable]
-        self._counts = np.zeros(sum(m.size for m in fixed if not m.alias) // 2, np.uint16)
-        self._sizes = np.zeros_like(self._counts)
         regions = fixed + changing
+        self.coverage = Coverage(regions)
+        self._counts = np.zeros(sum(m.size for m in fixed) // 2, np.uint16)
+        self._sizes = np.zeros_like(self._counts)
         if len(regions) > MAX_REGIONS:
             raise ValueError(f"{len(regions)} executable memories, at most {MAX_REGIONS} are supported")
         self.state[Slot.STOP_CALL] = ctypes.cast(uclib.uc_emu_stop, ctypes.c_void_p).value or 0
         self.state[Slot.COUNTS] = self._counts.ctypes.data
         self.state[Slot.SIZES] = self._sizes.ctypes.data
+        self.state[Slot.REACHED] = self.coverage.reached.ctypes.data
+        self.state[Slot.FOLLOWED] = self.coverage.followed.ctypes.data
+        self.state[Slot.NEW_AT] = -1
         self._forget_counts()
         self.state[Slot.REGIONS] = len(regions)
-        offsets: dict[str, int] = {}
-        cached = 0
-        for i, memory in enumerate(regions):
-            if memory in changing:
-                offset = -1
-            elif memory.alias:
-                offset = offsets[memory.alias]  # same code, same counts
-            else:
-                offset = offsets[memory.name] = cached
-                cached += memory.size // 2
+        for i, (memory, first) in enumerate(zip(regions, self.coverage.first, strict=True)):
             slot = Slot.REGIONS + 1 + 4 * i
             place = self.bytes[memory.name].ctypes.data
-            self._shared[slot : slot + 4] = memory.base, memory.base + memory.size, place, offset
+            index = -1 - first if memory in changing else first
+            self._shared[slot : slot + 4] = memory.base, memory.base + memory.size, place, index
         handle = ctypes.c_size_t()
         uclib.uc_hook_add(
             self.handle,

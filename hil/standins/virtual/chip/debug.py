@@ -88,6 +88,10 @@ class DebugControl(Block):
         self._bus = bus
         self.taken = False
 
+    def power_on(self) -> None:
+        """Forget what a debugger had set: a power-on reset clears DHCSR and DEMCR (C1.6.2, C1.6.5)."""
+        self.value["DHCSR"] = self.value["DEMCR"] = 0
+
     def read_dhcsr(self, value: int) -> int:
         return value | self._halting.status()
 

@@ -29,6 +29,9 @@ def compiled(module: ir.Module) -> binding.ExecutionEngine:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     machine = binding.Target.from_default_triple().create_target_machine(opt=2)
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(str(module)), machine)
+    parsed = binding.parse_assembly(str(module))
+    passes = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=2))
+    passes.getModulePassManager().run(parsed, passes)  # inlines what the hooks call, a million times a second
+    engine = binding.create_mcjit_compiler(parsed, machine)
     engine.finalize_object()
     return engine

@@ -90,6 +90,7 @@ class ResetAndPower:
                 if memory.writable and not memory.alias:
                     self.core.bytes[memory.name][:] = rng.integers(0, 256, memory.size, np.uint8)
             self.core.code_changed()
+            self.debug.power_on()
             self.power_on()
         self.powered = on
         self.core.break_soon()

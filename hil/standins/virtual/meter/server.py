@@ -65,7 +65,12 @@ class InstrumentServer:
     @property
     def resource(self) -> str:
         """VISA resource name of the instrument."""
-        return f"TCPIP0::127.0.0.1::{self._server.server_address[1]}::SOCKET"
+        return f"TCPIP0::127.0.0.1::{self.port}::SOCKET"
+
+    @property
+    def port(self) -> int:
+        """Number of the TCP port."""
+        return int(self._server.server_address[1])
 
     def start(self) -> None:
         self._thread.start()

@@ -96,6 +96,7 @@ class Renode:
         (r'mach create "(\w+)"', _create),
         (r"machine LoadPlatformDescription @(.+)", lambda self, path: self.machine.load_platform(Path(path.replace("\\ ", " ")).read_text())),
         (r"sysbus LoadELF @(.+)", lambda self, path: self.machine.load_elf(path.replace("\\ ", " "))),
+        (r"sysbus LoadBinary @(.+) (0x\w+)", lambda self, path, at: self.machine.store(int(at, 16), Path(path.replace("\\ ", " ")).read_bytes())),
         (r"cpu VectorTableOffset (0x\w+)", lambda self, at: setattr(self.machine, "vectors", int(at, 16))),
         (r"cpu MPURegion(?:Number|BaseAddress|AttributeAndSize) \w+", lambda self: None),
         (r"sysbus WriteDoubleWord (0x\w+) (0x\w+)", lambda self, at, value: self.machine.store(int(at, 16), int(value, 16).to_bytes(4, "little"))),

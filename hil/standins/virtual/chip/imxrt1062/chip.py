@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from unicorn.arm_const import UC_CPU_ARM_CORTEX_M33
+from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
 from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.chip import Chip
@@ -39,10 +39,10 @@ from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
 from hil.standins.virtual.chip.w25q16 import W25Q16
 
-# Unicorn's Cortex-M33 executes the program: it has the instructions of Armv7E-M and single-precision floating point.
+# The core has the instructions of Armv7E-M and floating point in single and double precision (FPv5-D16).
 # The program sees a Cortex-M7 r1p1 with 32 KB of each cache and 16 MPU regions (IMXRT1060RM, Cortex-M7 configuration).
 CORE = CoreSpec(
-    cpu=UC_CPU_ARM_CORTEX_M33, interrupts=158, priority_bits=4, boot_address=rom.BASE, reset_hz=OSC_HZ,
+    cpu=UC_CPU_ARM_CORTEX_M7, interrupts=158, priority_bits=4, boot_address=rom.BASE, reset_hz=OSC_HZ,
     private=partial(private_peripherals, cpuid=0x411FC271, data_cache=0xF01FE019, instruction_cache=0xF03FE009,
                     mpu_regions=16),
 )  # fmt: skip

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from unicorn.arm_const import UC_CPU_ARM_CORTEX_M33
+from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
 from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_spec import CoreSpec
 from hil.standins.virtual.chip.cortex_m7 import private_peripherals
+from hil.standins.virtual.chip.count import HAS_DOUBLE
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Block
@@ -30,17 +31,18 @@ KB = 1024
 # RM0385, boot configuration: with BOOT0 low and the option bytes of a new chip, the core starts at the address of the
 # flash on the ITCM bus.
 BOOT_ADDRESS = 0x00200000
-# Unicorn's Cortex-M33 executes the program, which sees a Cortex-M7 r0p1 with 4 KB of each cache, 8 MPU regions, TCMs of
+# The program sees a Cortex-M7 r0p1 with 4 KB of each cache, 8 MPU regions, TCMs of
 # 16 and 64 KB and single-precision floating point (RM0385, system architecture; PM0253; values: ARM DDI 0489, system
-# control).
+# control). Unicorn's Cortex-M7 computes in double precision too, which is refused.
 _SINGLE_PRECISION = {"MVFR0": 0x10110021, "MVFR1": 0x11000011}
 _TCMS = {"ITCMCR": 5 << 3 | 1, "DTCMCR": 7 << 3 | 1}
 CORE = CoreSpec(
-    cpu=UC_CPU_ARM_CORTEX_M33, interrupts=98, priority_bits=4, boot_address=BOOT_ADDRESS, reset_hz=HSI_HZ,
+    cpu=UC_CPU_ARM_CORTEX_M7, interrupts=98, priority_bits=4, boot_address=BOOT_ADDRESS, reset_hz=HSI_HZ,
     private=partial(
         private_peripherals, cpuid=0x410FC271, data_cache=0xF003E019, instruction_cache=0xF007E009, mpu_regions=8,
         fixed=_SINGLE_PRECISION | _TCMS,
     ),
+    refused=HAS_DOUBLE,
 )  # fmt: skip
 MEMORIES = (
     Memory("flash", 0x08000000, 1024 * KB, writable=False),

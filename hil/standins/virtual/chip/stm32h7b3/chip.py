@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from unicorn.arm_const import UC_CPU_ARM_CORTEX_M33
+from unicorn.arm_const import UC_CPU_ARM_CORTEX_M7
 
 from hil.standins.virtual.chip.chip import Chip
 from hil.standins.virtual.chip.core_spec import CoreSpec
@@ -25,10 +25,10 @@ from hil.standins.virtual.chip.stm32h7b3.identity import DbgMcu, SysCfg
 from hil.standins.virtual.chip.stm32h7b3.pwr import Pwr
 from hil.standins.virtual.chip.stm32h7b3.rcc import HSI_HZ, Rcc
 
-# Unicorn's Cortex-M33 executes the program: it has the instructions of Armv7E-M and single-precision floating point.
+# The core has the instructions of Armv7E-M and floating point in single and double precision (FPv5-D16).
 # The program sees a Cortex-M7 r1p1 with 16 KB of each cache and 16 MPU regions (RM0455, Cortex-M7 configuration).
 CORE = CoreSpec(
-    cpu=UC_CPU_ARM_CORTEX_M33, interrupts=155, priority_bits=4, boot_address=0x08000000, reset_hz=HSI_HZ,
+    cpu=UC_CPU_ARM_CORTEX_M7, interrupts=155, priority_bits=4, boot_address=0x08000000, reset_hz=HSI_HZ,
     private=partial(private_peripherals, cpuid=0x411FC271, data_cache=0xF00FE019, instruction_cache=0xF01FE009,
                     mpu_regions=16),
 )  # fmt: skip

@@ -11,7 +11,7 @@
 #define INPUT_SCALE 0x1p-12f
 
 enum {
-    FORMAT_FIXED16 = 6, /* in a network file: `Format` of hil/graph/graph.py */
+    FORMAT_FIXED16 = 6, /* in a network file: `Format` of hil/training/graph/graph.py */
     ACTIVATION = -12,   /* exponents */
     ERROR = -14,
     LEAST_EXPONENT = -40,

@@ -1,0 +1,49 @@
+"""The clients of the bench: what packages register with it by entry points.
+
+trainrig's own training half (hil/training) is such a client. No module of the bench names it.
+
+    trainrig.pytest      a plugin of pytest that is loaded after the bench's own; every pytest imports it, so it imports
+                         the rest late, and names in LATE_IMPORTS what no file of a project may shadow
+    trainrig.commands    a dictionary of commands of `hil`: the module whose `main` runs each, and its help
+    trainrig.benchmarks  the same for `hil bench`
+    trainrig.kinds       a dictionary of the kinds of plugins that it has: `module:attribute` of the registry of each
+    trainrig.templates   a folder with a template for each kind of package that `hil new` writes
+    trainrig.records     what a client knows of the trials that it recorded (hil.record.clients.Client)
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Any
+
+PYTEST, COMMANDS, BENCHMARKS = "trainrig.pytest", "trainrig.commands", "trainrig.benchmarks"
+RECORDS, KINDS, TEMPLATES = "trainrig.records", "trainrig.kinds", "trainrig.templates"
+GROUPS = (PYTEST, COMMANDS, BENCHMARKS, RECORDS, KINDS, TEMPLATES)
+
+
+@dataclass(frozen=True)
+class Registered:
+    """What one entry point names; `error` is the sentence of one that cannot be loaded."""
+
+    name: str
+    value: Any
+    error: str | None = None
+
+
+@functools.cache
+def registered(group: str) -> tuple[Registered, ...]:
+    """Return what the entry points of a group name, by their names; one that cannot be loaded costs nothing else."""
+    found = []
+    for point in sorted(entry_points(group=group), key=lambda point: point.name):
+        try:
+            found.append(Registered(point.name, point.load()))
+        except Exception as error:
+            where, kind = point.dist.name if point.dist is not None else "an installed package", type(error).__name__
+            sentence = (
+                f"the entry point {point.name} ({group}) of {where} cannot be loaded ({kind}: {error}), and what it "
+                "adds is missing: repair or remove that package."
+            )
+            found.append(Registered(point.name, None, sentence))
+    return tuple(found)

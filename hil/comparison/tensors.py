@@ -1,0 +1,140 @@
+"""Named values of one step, from the device and from the reference, as NumPy arrays of one dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from hil.errors import RigError, message_of, shown
+
+DTYPES = frozenset(np.dtype(letter) for letter in "?bBhHiIlLqQefd")  # bool, int8 to uint64, float16 to float64
+
+
+@runtime_checkable
+class Reference(Protocol):
+    """What the device is compared with: any object with a method `step`.
+
+    A reference may keep state: `step` is called once for each step, in order, from 0.
+    """
+
+    def step(self, index: int, /) -> Mapping[str, Any]:
+        """Return the tensors after step `index`, by name.
+
+        Each value is a NumPy array, a Python number, a list of numbers, or an object with `__array__`. A PyTorch tensor
+        is detached and copied to the host if needed. The dtype is bool, an integer, float16, float32 or float64.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A value of a step.
+
+    Attributes:
+        array: in native byte order, with one of `DTYPES`.
+        typed: whether the value had a dtype of its own. Python numbers and lists of them have none.
+    """
+
+    array: np.ndarray
+    typed: bool
+
+
+def tensors_of(values: object, whose: str) -> dict[str, Tensor]:
+    """Return the named values of a step as arrays; `whose` names their source in messages.
+
+    Raises:
+        RigError: they are not a dictionary of arrays by name, there are none, or one has no elements or a dtype that is
+            not compared.
+    """
+    if not isinstance(values, Mapping):
+        what = "None" if values is None else f"a value of type {type(values).__name__}"
+        raise RigError(f"{whose} gave {what}: give a dictionary of arrays by name.")
+    if not values:
+        raise RigError(f"{whose} gave no tensors, so that nothing can be compared: give at least one.")
+    return {_name(name, whose): tensor_of(value, f"tensor {name} of {whose}") for name, value in values.items()}
+
+
+def tensor_of(value: Any, what: str) -> Tensor:
+    """Return a value as an array; `what` names it in messages. The array may share the memory of the value.
+
+    Raises:
+        RigError: it is no array, has no elements, or has a dtype that is not compared.
+    """
+    try:
+        if hasattr(value, "detach"):  # a PyTorch tensor: NumPy takes none that requires a gradient or is on a GPU
+            value = value.detach()
+            value = value.cpu() if hasattr(value, "cpu") else value
+        typed, array = hasattr(value, "dtype"), np.asarray(value)
+    except Exception as error:  # the `__array__` of a user's object may raise anything
+        raise RigError(f"{what} is no array ({message_of(error)}): give a NumPy array or a number.") from error
+    dtype = array.dtype.newbyteorder("=")
+    if dtype not in DTYPES:
+        raise RigError(
+            f"{what} has the dtype {shown(array.dtype.name)}: give bool, an integer, float16, float32 or float64 "
+            "(bfloat16 as float32, a complex number as two tensors)."
+        )
+    if array.size == 0:
+        raise RigError(f"{what} has no elements (shape {array.shape}), so that nothing can be compared.")
+    return Tensor(array.astype(dtype, copy=False), typed)
+
+
+def in_one_dtype(device: Tensor, reference: Tensor) -> tuple[np.ndarray, np.ndarray]:
+    """Return both arrays; a value without a dtype takes that of the other side, as in NumPy (NEP 50).
+
+    A Python number beside a float32 is so rounded to float32, and is infinite if it is too large; an integer beside
+    integers takes their dtype if it fits. Two Python numbers are float64, or both integers. Arrays that have a dtype
+    are never converted.
+    """
+    first, second = device.array, reference.array
+    if first.dtype == second.dtype or (device.typed and reference.typed):
+        return first, second
+    if device.typed:
+        return first, _taken_as(second, first.dtype)
+    if reference.typed:
+        return _taken_as(first, second.dtype), second
+    if {first.dtype.kind, second.dtype.kind} <= set("iu"):
+        dtype = np.uint64 if min(first.min(), second.min()) >= 0 else np.float64
+    else:
+        dtype = np.float64
+    return (
+        (first, second) if "b" in first.dtype.kind + second.dtype.kind else (first.astype(dtype), second.astype(dtype))
+    )
+
+
+def form(array: np.ndarray) -> str:
+    """Return dtype and shape for a message: `float32 (16, 8)`."""
+    return f"{array.dtype} {array.shape}"
+
+
+def number_words(array: np.ndarray, flat: int) -> str:
+    """Return the element at a flat index for a message: floats also as the hexadecimal digits of their bits."""
+    value = array.reshape(-1)[flat]
+    if array.dtype.kind != "f":
+        return str(value)
+    return f"{value!s} (0x{int(value.view(f'u{array.itemsize}')):0{2 * array.itemsize}x})"
+
+
+def index_of(array: np.ndarray, flat: int) -> tuple[int, ...]:
+    """Return the index of an element from its flat index in C order."""
+    return tuple(int(one) for one in np.unravel_index(flat, array.shape))
+
+
+def _name(name: object, whose: str) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise RigError(f"{whose} gave a tensor the name {shown(name)}: give a string that is not empty.")
+    return name
+
+
+def _taken_as(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return numbers without a dtype as this dtype; as they are if it has no such numbers."""
+    if dtype.kind == "f" and array.dtype.kind in "iuf":
+        with np.errstate(over="ignore"):
+            return array.astype(dtype)
+    if dtype.kind in "iu" and array.dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        fits = limits.min <= int(array.min()) and int(array.max()) <= limits.max
+        return array.astype(dtype) if fits else array
+    return array

@@ -1,6 +1,0 @@
-"""The user's own data by path: a folder of images by class, .npz or .csv of features (docs/data.md)."""
-
-from hil.data.own.network_input import NetworkInput
-from hil.data.own.read import read_own, state_of
-
-__all__ = ["NetworkInput", "read_own", "state_of"]

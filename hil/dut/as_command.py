@@ -1,0 +1,104 @@
+"""A device under test that is a command of rig.toml: its working folder, its end and its exit code."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from hil.command_line import last_lines
+from hil.dut.dut_serial import DutSerial
+from hil.dut.expectations import CommandEnded
+from hil.dut.expecter import Deadline
+from hil.dut.record import DutRecord
+from hil.errors import DeviceFault, RigError
+from hil.process_time import LOOK_S
+from hil.rig import Taken
+from hil.standins import CommandBoard, Ended
+
+BENCH_LOG = "bench.log"
+EXIT_S = 60.0
+
+
+class AsCommand:
+    """What a device has that is a command. Each member raises RigError of another device.
+
+    Attributes:
+        record: what happened so far.
+        judges_exit: whether the test has asked for the exit code after the end.
+    """
+
+    record: DutRecord
+    _taken: Taken
+    _folder: Path
+    _serial: DutSerial | None
+    judges_exit = False
+
+    @property
+    def folder(self) -> Path:
+        """Working folder of the command, of this test alone."""
+        return self._the_command().folder_of_files
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit code of the command, minus the number of the signal that ended it; None while it runs.
+
+        A test that asks for it after the end judges it. Without that, the test fails if the command fails.
+
+        Raises RigError of a command that was not started.
+        """
+        ended = self._the_command().ended()
+        if ended is None:
+            return None
+        self.judges_exit, self.record.exit_code = True, ended.status
+        return ended.status
+
+    def wait(self, timeout: float = EXIT_S) -> int:
+        """Wait until the command ends, and return its exit code, as `exit_code`.
+
+        Args:
+            timeout: in seconds.
+
+        Raises:
+            DeviceFault: it did not end in time.
+        """
+        ends = Deadline(timeout, self._taken.lost_s)
+        while (code := self.exit_code) is None:
+            self._taken.alive()
+            if ends.is_over:
+                raise DeviceFault(f"the command of {self._taken.board.name} did not end within {timeout:g} s.")
+            time.sleep(LOOK_S)
+        return code
+
+    def failed(self) -> DeviceFault | None:
+        """Return the error of a command that failed, unless the test has asked for its exit code; else None."""
+        command = self._taken.command
+        if command is None or not command.was_started or self.judges_exit:
+            return None
+        ended = command.ended()
+        if ended is None:
+            return None
+        return self._ended(ended) if ended.status else None
+
+    def _the_command(self) -> CommandBoard:
+        if self._taken.command is None:
+            raise RigError(
+                f"{self._taken.board.name} is no command here: only a board with `run` in rig.toml has a folder and an "
+                "exit code."
+            )
+        return self._taken.command
+
+    def _alive(self, within_s: float = 0.0) -> None:
+        """Raise Blocked if a stand-in or a place is gone, and DeviceFault if a command has ended and all is read."""
+        self._taken.alive(within_s)
+        command = self._taken.command
+        ended = command.ended(drained=True) if command is not None else None
+        if ended is not None:
+            raise self._ended(ended)
+
+    def _ended(self, ended: Ended) -> CommandEnded:
+        self.record.exit_code = ended.status
+        log = self._folder / BENCH_LOG
+        said = log.read_text(errors="replace") if log.exists() else ""
+        last = self._serial.recent if self._serial is not None else b""
+        late_s = self._the_command().timeout_s if ended.late else None
+        return CommandEnded(ended.status, late_s, last_lines(last.decode(errors="replace")), last_lines(said))

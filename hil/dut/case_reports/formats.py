@@ -1,0 +1,44 @@
+"""The formats by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hil.dut.case_reports.ctest import CTestReader
+from hil.dut.case_reports.googletest import GoogleTestReader
+from hil.dut.case_reports.report import CaseReader, CaseReport
+from hil.dut.case_reports.unity import UnityReader
+from hil.errors import RigError, close_matches
+
+FORMATS: Mapping[str, type[CaseReader]] = {
+    reader.format: reader for reader in (UnityReader, GoogleTestReader, CTestReader)
+}
+
+
+def reader_of(name: str) -> CaseReader:
+    """Return a new reader of a format.
+
+    Raises:
+        RigError: there is no format of this name.
+    """
+    if name not in FORMATS:
+        raise RigError(f"there is no format {name!r} of test reports: {close_matches(str(name), FORMATS)}")
+    return FORMATS[name]()
+
+
+def report_of(name: str, text: str) -> CaseReport:
+    """Return the first report in a text, such as the output of a program; only lines with their end count.
+
+    Args:
+        name: `unity`, `googletest` or `ctest`.
+        text: the output.
+
+    Raises:
+        Truncated: the report is not whole, or has no case.
+        RigError: there is no format of this name.
+    """
+    reader = reader_of(name)
+    for line in text.split("\n")[:-1]:
+        if reader.feed(line):
+            break
+    return reader.report()

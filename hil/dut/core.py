@@ -1,0 +1,171 @@
+"""The core of a device under test through its probe: halt, registers, call chain, faults, calls, cycles, stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.boards import Board
+from hil.dut.stack_area import PAINT, stack_area
+from hil.errors import DeviceFault, RigError, close_matches
+from hil.images import Image
+from hil.images.unwind import call_chain
+from hil.link.failures import Silent
+from hil.rig.hang_diagnosis import fault_of, found_by
+from hil.targets.core_probe import CoreProbe
+from hil.targets.core_sample import REGISTERS
+
+PC = 15
+# ARM DDI 0403E.e: DEMCR (C1.6.5), DWT_CTRL and DWT_CYCCNT (C1.8.7, C1.8.8)
+DEMCR, TRCENA, DWT_CTRL, CYCCNTENA, DWT_CYCCNT = 0xE000EDFC, 1 << 24, 0xE0001000, 1, 0xE0001004
+DWT_LAR, UNLOCK = 0xE0001FB0, 0xC5ACCE55  # lock access of a Cortex-M7 (ARM DDI 0489F, CoreSight components)
+COUNTER_MASK = 0xFFFF_FFFF
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A function on the stack: address, name with offset, and `file.c:line`, None if it is not known."""
+
+    address: int
+    function: str
+    line: str | None
+
+    def __str__(self) -> str:
+        return f"0x{self.address:08X} in {self.function}" + (f" ({self.line})" if self.line else "")
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A return of a function, at which the core is halted.
+
+    Attributes:
+        index: 0 for the first one.
+        result: r0, the returned whole number or address.
+        arguments: r0 to r3 at the call.
+        cycles: between call and return; None without a cycle counter.
+    """
+
+    index: int
+    result: int
+    arguments: tuple[int, ...]
+    cycles: int | None
+
+
+class CoreView:
+    """A core through its probe.
+
+    Args:
+        image: program of the device.
+        board: its catalogue entry.
+        probe: opens the probe, or says why there is none.
+    """
+
+    def __init__(self, image: Image, board: Board, probe: Callable[[], CoreProbe]) -> None:
+        self._image, self._board, self._probe = image, board, probe
+
+    def registers(self) -> Mapping[str, int]:
+        """Return r0 to r12, sp, lr, pc and xpsr; a running core is halted for a moment."""
+        sample = self._probe().look()
+        return {**dict(zip(REGISTERS, sample.registers, strict=True)), "xpsr": sample.xpsr}
+
+    def backtrace(self) -> list[Frame]:
+        """Return where the core is and the functions that called it, innermost first, through exceptions too."""
+        probe = self._probe()
+        sample = probe.look()
+
+        def word(address: int) -> int | None:
+            known = sample.word(address)
+            if known is not None or address % 4 or not any(address in memory for memory in self._board.memory):
+                return known
+            data = probe.read_ram(address, 4)
+            return int.from_bytes(data, "little") if data is not None else None
+
+        chain = call_chain(
+            self._image.path, sample.pc, dict(enumerate(sample.registers[:PC])), word, sample.psp or None
+        )
+        return [self._frame(sample.pc, False), *(self._frame(each.address, each.called) for each in chain)]
+
+    def _frame(self, address: int, called: bool) -> Frame:
+        return Frame(address, self._image.function_at(address, called), self._image.lines.at(address - called))
+
+    def fault(self) -> str | None:
+        """Return the fault that the core is in, with its causes and place, as a sentence; None if it is in none."""
+        found = fault_of(self._probe(), self._board, self._image)
+        return str(found) if found is not None else None
+
+    def hang(self) -> str | None:
+        """Return where the core hangs, or its fault, as a sentence; None if it waits for an interrupt."""
+        found = found_by(self._probe(), self._board, self._image, Silent("it prints nothing:"))
+        return str(found) if found is not None else None
+
+    def cycles(self) -> int:
+        """Return the cycle counter, 32 bits; it is switched on if the program has not done so."""
+        self._start_counter()
+        return self._word(DWT_CYCCNT)
+
+    def _start_counter(self) -> None:
+        without = self._probe().no_counter
+        if without is not None:
+            raise RigError(f"{self._board.name} has no cycle counter here: {without}: use a virtual board with a DWT.")
+        if self._board.counter != "dwt":
+            raise RigError(
+                f"the {self._board.core} of {self._board.name} has no cycle counter that a probe can read: "
+                "time it in the program, or use a board with a DWT."
+            )
+        for register, bit in ((DEMCR, TRCENA), (DWT_CTRL, CYCCNTENA)):
+            if not self._word(register) & bit:
+                self._put(register, self._word(register) | bit)
+        if not self._word(DWT_CTRL) & CYCCNTENA:
+            self._put(DWT_LAR, UNLOCK)
+            self._put(DWT_CTRL, self._word(DWT_CTRL) | CYCCNTENA)
+
+    def _word(self, register: int) -> int:
+        return int.from_bytes(self._probe().read(register, 4), "little")
+
+    def _put(self, register: int, value: int) -> None:
+        self._probe().write_ram(register, value.to_bytes(4, "little"))
+
+    def at_return(self, function: str, times: int | None, timeout: float) -> Iterator[Returned]:
+        """Iterate over the returns of a function, as `Dut.at_return`."""
+        address = self._function(function)
+        probe, index = self._probe(), 0
+        counter = DWT_CYCCNT if self._board.counter == "dwt" and probe.no_counter is None else None
+        if counter is not None:
+            self._start_counter()
+        with probe.stopped_at_returns([address], counter) as next_return:
+            while times is None or index < times:
+                call = next_return(timeout)
+                if call is None:
+                    found = self.fault() or self.hang()
+                    where = f": {found}" if found else "."
+                    raise DeviceFault(
+                        f"{function} did not return for the {index + 1}. time within {timeout:g} s{where}"
+                    )
+                taken = (call.after - call.before) & COUNTER_MASK if counter is not None else None
+                yield Returned(index, call.result, call.arguments, taken)
+                index += 1
+
+    def _function(self, name: str) -> int:
+        found = {symbol.address for symbol in self._image.table if symbol.is_function and symbol.name == name}
+        if len(found) > 1:
+            raise RigError(f"{self._image.path.name} has {len(found)} functions {name!r}: give one a name of its own.")
+        if not found:
+            names = {symbol.name for symbol in self._image.table if symbol.is_function}
+            near = close_matches(name, names)
+            cure = near if near.startswith("did you") else "it may be inlined, declare it __attribute__((noinline))."
+            raise RigError(f"{self._image.path.name} has no function {name!r}: {cure}")
+        return found.pop()
+
+    def stack_peak(self) -> int:
+        """Return the most bytes of the stack that were in use since the reset, from its paint."""
+        start, end = stack_area(self._image, self._board)
+        data = self._probe().read_ram(start, end - start)
+        if data is None:
+            raise DeviceFault(
+                f"the chip does not answer at its stack (0x{start:08X}): the program has switched it off."
+            )
+        words = np.frombuffer(data, "<u4")
+        used = np.flatnonzero(words != PAINT)
+        return int(4 * (words.size - used[0])) if used.size else 0

@@ -1,0 +1,349 @@
+"""The serial port of a device under test: pyserial's object with `expect`, one buffer for both, and a log."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pexpect
+import serial
+
+from hil.dut.expectations import CommandEnded, NotSeen, PortGone, Received, is_text
+from hil.dut.expecter import Deadline, Expecter
+from hil.dut.logged_port import LoggedPort, TrafficLog
+from hil.errors import RigError, shown
+from hil.link.failures import Silent
+from hil.port_errors import PORT_ERRORS
+from hil.targets.serial_port import SerialPort
+
+TIMEOUT_S = 10.0
+EXIT_KNOWN_S = 2.0  # the port of a stand-in disappears up to this long before its exit is known
+SILENT_SHARE = 0.5  # of a time-out without a byte, after which a device counts as silent
+REMEMBERED = 512  # of the last bytes, for messages
+
+
+class DutSerial(io.RawIOBase):
+    """The serial port of a device under test.
+
+    It has every attribute of pyserial's port (`baudrate`, `dtr`, `write_timeout`, ...), and `expect` by the rules of
+    pexpect. What `expect` has received and not matched, `read` returns next: both use one buffer. `timeout` is that of
+    `read`, `readline` and `expect`, in seconds; None waits for ever. On a stand-in a time-out counts only the time in
+    which its processes could run.
+
+    Args:
+        port: an open port with a short read time-out.
+        log: file for all traffic with times (`TrafficLog`).
+        alive: called while waiting, with how long to wait for the end of the other end; raises Blocked if it is gone.
+        lost_s: returns the seconds in which the other end, a stand-in, could not run.
+        look: called when something was expected and did not come, with whether the device fell silent; returns what the
+            probe says of a core that has faulted or hangs, as a sentence, None if nothing.
+        again: called with the port when its device is gone; returns the open port of a device that comes back after a
+            reset, None of another.
+        simulated: whether the line is that of a stand-in, which no cable can cut.
+        rated: whether the line has a rate, which may be wrong; the output of a command has none.
+
+    Attributes:
+        log: path of the log.
+    """
+
+    def __init__(
+        self,
+        port: SerialPort,
+        log: Path | None = None,
+        alive: Callable[[float], None] = lambda within_s: None,
+        lost_s: Callable[[], float] = lambda: 0.0,
+        look: Callable[[bool], str | None] = lambda quiet: None,
+        again: Callable[[SerialPort], SerialPort | None] = lambda port: None,
+        simulated: bool = False,
+        rated: bool = True,
+    ) -> None:
+        self._traffic = TrafficLog(log)
+        self._port = LoggedPort(port, self._traffic)
+        self._alive, self._lost_s, self._look, self._again, self._simulated = alive, lost_s, look, again, simulated
+        self._rated = rated
+        self._timeout: float | None = TIMEOUT_S
+        self._recent, self._came_at = b"", time.monotonic()  # last bytes, and when they came
+        self._expecter = Expecter(self.more)
+        self._ends = Deadline(None, lost_s)
+        self._matches = 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # not one of pyserial's, also while this object is being made
+            raise AttributeError(name)
+        return getattr(self._port, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_") or hasattr(type(self), name):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._port, name, value)
+
+    @property
+    def log(self) -> Path | None:
+        """Path of the log of all traffic; None without one."""
+        return self._traffic.path
+
+    @property
+    def received(self) -> int:
+        """Bytes that have come so far."""
+        return self._traffic.received
+
+    @property
+    def recent(self) -> bytes:
+        """The last bytes that came, read or not."""
+        return self._recent
+
+    @property
+    def matches(self) -> int:
+        """How often a pattern of `expect` or of `lines` has matched so far."""
+        return self._matches
+
+    @property
+    def timeout(self) -> float | None:
+        """Seconds that `read`, `readline` and `expect` wait; None: for ever."""
+        return self._timeout
+
+    @timeout.setter
+    def timeout(self, seconds: float | None) -> None:
+        self._timeout = seconds
+
+    # What pexpect says of the last `expect`.
+
+    @property
+    def before(self) -> Any:
+        """Bytes before the last match; all unread bytes after a time-out."""
+        return self._expecter.before
+
+    @property
+    def after(self) -> Any:
+        """Bytes of the last match, or pexpect.TIMEOUT or pexpect.EOF."""
+        return self._expecter.after
+
+    @property
+    def match(self) -> Any:
+        """The last match of `re` over bytes; `int(match[1])` and `float(match[1])` take its groups as they are."""
+        return self._expecter.match
+
+    def expect(self, patterns: Any, timeout: float | None = -1, searchwindowsize: int | None = None) -> int:
+        """Wait for a pattern and return its index among `patterns`, by the rules of pexpect.
+
+        Args:
+            patterns: a regular expression (str, UTF-8, or bytes; or compiled), `pexpect.EOF` or `pexpect.TIMEOUT`, or
+                a list of these.
+            timeout: in seconds; None waits for ever, -1 means the attribute `timeout`.
+            searchwindowsize: search only this many of the last bytes.
+
+        Raises:
+            NotSeen: nothing matched in time (a `pexpect.TIMEOUT` too). It is a DeviceFault if the device printed
+                something else, has faulted or hangs; Blocked if nothing came, or bytes that are no text.
+            PortGone: the port is gone (a `pexpect.EOF` too).
+            RigError: a pattern is no regular expression.
+        """
+        index = self.wait_for(patterns, timeout, searchwindowsize)
+        self.note_match(isinstance(self._expecter.after, bytes))  # not a TIMEOUT or EOF that the caller listed
+        return index
+
+    def expect_exact(self, strings: Any, timeout: float | None = -1) -> int:
+        """Wait for one of some plain strings, as `expect`."""
+        listed = strings if isinstance(strings, list) else [strings]
+        encoded = [each.encode() if isinstance(each, str) else each for each in listed]
+        plain = [re.escape(each) if isinstance(each, bytes) else each for each in encoded]
+        return self.expect(plain, timeout)
+
+    # What pyserial offers, from the same buffer.
+
+    @property
+    def in_waiting(self) -> int:
+        """Bytes that can be read without waiting."""
+        return len(self._expecter.unread) + int(self._guarded(lambda: self._port.in_waiting))
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, size: int = 1) -> bytes:
+        """Return `size` bytes, fewer after `timeout`."""
+        return self._until(lambda data: size if len(data) >= size else None, size)
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer, as `read`; return the number of bytes."""
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def read_until(self, expected: bytes = b"\n", size: int | None = None) -> bytes:
+        """Return the bytes up to and with `expected`, at most `size`; fewer after `timeout`."""
+
+        def end(data: bytes) -> int | None:
+            at = data.find(expected)
+            found = at + len(expected) if at >= 0 else None
+            return min(found or size, size) if size is not None and (found or len(data)) >= size else found
+
+        return self._until(end, size)
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """Return a line with its end, at most `size` bytes; less after `timeout`."""
+        return self.read_until(b"\n", None if size is None or size < 0 else size)
+
+    def read_all(self) -> bytes:
+        """Return what can be read without waiting."""
+        return self.read(self.in_waiting) if self.in_waiting else b""
+
+    def reset_input_buffer(self) -> None:
+        """Discard what has come and was not read."""
+        self._expecter.unread = b""
+        self._recent = b""
+        self._guarded(lambda: self._port.reset_input_buffer())
+
+    def write(self, data: Any) -> int:
+        """Send bytes and return their number.
+
+        Raises:
+            RigError: it is a str: encode it.
+            Blocked: the port is gone, or accepts no bytes.
+        """
+        if isinstance(data, str):
+            raise RigError(f"a serial port sends bytes, and {shown(data)} is a str: write {shown(data.encode())}.")
+        try:
+            return int(self._guarded(lambda: self._port.write(bytes(data))))
+        except serial.SerialTimeoutException as error:
+            self._alive(0.0)
+            raise Silent(
+                f"the serial port {self._port.port} accepts no more bytes (its other end has stopped, or flow control "
+                "holds it): check the adapter and the board."
+            ) from error
+
+    def close(self) -> None:
+        """Close the port and the log."""
+        if not self.closed:
+            self._port.close()
+            self._traffic.close()
+        super().close()
+
+    # For the rest of this room.
+
+    def deadline(self, seconds: float | None) -> Deadline:
+        """Return a deadline for several waits together; None: never."""
+        return Deadline(seconds, self._lost_s)
+
+    def wait_for(
+        self, patterns: Any, timeout: float | None = -1, searchwindowsize: int | None = None,
+        ends: Deadline | None = None, wanted: str = "",
+    ) -> int:  # fmt: skip
+        """Wait as `expect`, for whoever counts matches by rules of its own.
+
+        `ends` takes the place of the time-out, and `wanted` that of the patterns in messages.
+        """
+        listed = patterns if isinstance(patterns, list) else [patterns]
+        try:
+            compiled = self._expecter.compile_pattern_list(
+                [each.encode() if isinstance(each, str) else each for each in listed]
+            )
+        except re.error as error:
+            raise RigError(f"{shown(patterns)} is no regular expression ({error}): correct the pattern.") from error
+        seconds = self._timeout if timeout == -1 else timeout
+        self._ends, began = ends or self.deadline(seconds), time.monotonic()
+        try:
+            return int(self._expecter.expect_list(compiled, timeout=None, searchwindowsize=searchwindowsize))
+        except pexpect.EOF as ended:  # pexpect makes one of its own from that of `_gone`
+            gone = self._gone(ended.__context__ or ended)
+            named = wanted or " or ".join(shown(each) for each in listed)
+            raise (gone.instead_of(named) if isinstance(gone, CommandEnded) else gone) from None
+        except pexpect.TIMEOUT:
+            named = wanted or " or ".join(shown(each) for each in listed)
+            silent_s = time.monotonic() - max(began, self._came_at)
+            quiet = silent_s >= SILENT_SHARE * (time.monotonic() - began)
+            raise self._not_seen(named, seconds, self._expecter.before, quiet) from None
+
+    def note_match(self, matched: bool = True) -> None:
+        """Count a match."""
+        self._matches += matched
+
+    @property
+    def logged_port(self) -> LoggedPort:
+        """The port itself, for whoever speaks a protocol on it: it bypasses the buffer, and is logged."""
+        return self._port
+
+    @property
+    def pyserial(self) -> SerialPort:
+        """The object of pyserial itself."""
+        return self._port.inner
+
+    def replace_port(self, port: SerialPort) -> None:
+        """Use this port from now on: the device of the former one was gone and came back. The buffer is emptied."""
+        self._port = LoggedPort(port, self._traffic)
+        self._expecter.unread = b""
+
+    def more(self, ends: Deadline | None = None) -> bytes:
+        """Return bytes that came, at least one, empty after the deadline (default: that of `expect`)."""
+        ends = ends or self._ends
+        while ends.allows_a_look():
+            data = self._came()
+            if data:
+                return data
+            try:
+                self._alive(0.0)
+            except RigError:
+                data = self._came()  # what the other end has sent before it ended
+                if not data:
+                    raise
+                return data
+        return b""
+
+    def _came(self) -> bytes:
+        """Return the bytes that came, after the time-out of the port at most."""
+        data: bytes = self._guarded(lambda: self._port.read(max(1, self._port.in_waiting)))
+        if data:
+            self._recent, self._came_at = (self._recent + data)[-REMEMBERED:], time.monotonic()
+        return data
+
+    def _until(self, end: Callable[[bytes], int | None], size: int | None) -> bytes:
+        """Return the unread bytes before the index that `end` gives for them, or `size` of them after a time-out."""
+        ends, data = Deadline(self._timeout, self._lost_s), self._expecter.unread
+        while (at := end(data)) is None:
+            try:
+                came = self.more(ends)
+            except CommandEnded:
+                if not data:
+                    raise
+                came = b""  # as at the end of a file
+            if not came:
+                at = len(data) if size is None else min(size, len(data))
+                break
+            data += came
+        self._expecter.unread = data[at:]
+        return data[:at]
+
+    def _guarded(self, action: Callable[[], Any]) -> Any:
+        while True:
+            try:
+                return action()
+            except serial.SerialTimeoutException:
+                raise
+            except PORT_ERRORS as error:
+                port = self._again(self._port.inner)
+                if port is None:
+                    raise self._gone(error) from error
+                self._port = LoggedPort(port, self._traffic)
+
+    def _gone(self, error: BaseException) -> PortGone | CommandEnded:
+        if isinstance(error, (PortGone, CommandEnded)):
+            return error
+        self._alive(EXIT_KNOWN_S)
+        return PortGone(str(self._port.port), error)
+
+    def _not_seen(self, wanted: str, seconds: float | None, unread: bytes, quiet: bool) -> NotSeen:
+        rate = int(self._port.baudrate) if self._rated else None
+        received = Received(unread, self._recent, str(self._port.port), rate, self._simulated)
+        self._alive(0.0)
+        # One that waits for bytes in a loop looks as if it hangs; of bytes that are no text that is not the reason.
+        quiet = quiet and (not unread or is_text(unread))
+        return received.error(wanted, seconds or 0.0, self._look(quiet))

@@ -1,0 +1,127 @@
+"""Energy of what a device does in a `with` block, between two edges of its marker pin, with uncertainty."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hil.boards import Board
+from hil.endpoints import Endpoints
+from hil.energy.conditions import Conditions
+from hil.energy.current_ranges import first_range
+from hil.energy.interval_figures import evaluate
+from hil.energy.marker_interval import MarkerInterval
+from hil.errors import Blocked, RigError
+from hil.meters.measured_window import FEWEST, IDLE_READINGS, IDLE_S
+from hil.meters.meter import Host, HostMarked, InvalidWindow, Meter, Setting, refuse_two_times
+from hil.meters.window_edges import pieces
+from hil.quantity import Quantity
+from hil.threads import start
+
+INTERVAL_S, WINDOW_S = 0.001, 10.0
+DEADLINE_S = 30.0  # for the edges, plus twice the window
+ENDS_WITHIN_S = 60.0  # a driver that keeps its deadline has ended by then
+
+
+@dataclass
+class Energy:
+    """The energy of one window; its figures are there after the `with` block.
+
+    Attributes:
+        steps: how many steps the window has.
+        trace: file with the readings.
+        figures: as `hil measure --json` gives them (docs/measure.md); empty within the block.
+    """
+
+    steps: int
+    trace: Path
+    figures: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def energy(self) -> Quantity:
+        """Energy of the window in joules."""
+        return self._quantity("energy")
+
+    @property
+    def per_step(self) -> Quantity:
+        """Energy of one step in joules."""
+        return self._quantity("energy_per_step")
+
+    @property
+    def duration(self) -> Quantity:
+        """Time between the edges in seconds."""
+        return self._quantity("duration")
+
+    def _quantity(self, name: str) -> Quantity:
+        if not self.figures:
+            raise RigError("the energy is known after the `with` block: use it there.")
+        return Quantity(**self.figures[name])
+
+
+@contextlib.contextmanager
+def window(
+    board: Board, ends: Endpoints, folder: Path, steps: int, window_s: float = WINDOW_S,
+    interval_s: float = INTERVAL_S, idle_s: float | None = None, range_a: float | None = None,
+) -> Iterator[Energy]:  # fmt: skip
+    """Measure one window while the block runs; arguments and errors as `Dut.energy`."""
+    if ends.meter is None:
+        raise Blocked("meter", f"{board.name} has no power meter here: name one in its table of rig.toml (`meter`).")
+    if steps < 1:
+        raise RigError(f"{steps} steps have no energy: give how many the window has, at least 1.")
+    from hil.meters.open import open_meter  # PyVISA and pyarrow, which a test without energy need not load
+
+    host, one = Host(), Energy(steps, folder / "trace.parquet")
+    with open_meter(ends.meter, board.supply_v, ends.meter_model, host) as meter:
+        used = meter.sheet.range_for(range_a) if range_a is not None else first_range(meter.sheet)
+        shortest_s = max(interval_s, 1 / meter.sheet.fastest_hz)
+        idle_s = idle_s if idle_s is not None else max(IDLE_S, IDLE_READINGS * shortest_s)
+        refuse_two_times(meter, ends.reality, "meter")
+        meter.configure(Setting(board.supply_v, used.amperes, interval_s, idle_s, window_s))
+        meter.arm()
+        deadline_s = 2 * (window_s + idle_s) + DEADLINE_S
+        reader = _Reader(meter, folder, idle_s, deadline_s)
+        if isinstance(meter, HostMarked):
+            meter.mark(True)
+        yield one  # after an error in the block the meter is closed, which ends the reader
+        if isinstance(meter, HostMarked):
+            meter.mark(False)
+        found = reader.result(deadline_s + ENDS_WITHIN_S)
+        conditions = Conditions(ends.supply_error, ends.ambient_c)
+        one.figures = evaluate(found, meter.sheet, meter.identity, steps, conditions)
+
+
+class _Reader:
+    """Reads a window in a thread of its own while the block runs."""
+
+    def __init__(self, meter: Meter, folder: Path, idle_s: float, deadline_s: float) -> None:
+        self._meter, self._folder, self._idle_s, self._deadline_s = meter, folder, idle_s, deadline_s
+        self._found: MarkerInterval | None = None
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        start(self._thread)
+
+    def _read(self) -> None:
+        from hil.record.interval_trace import record_interval
+
+        about = {"name": self._meter.sheet.name, "identity": self._meter.identity, "data_sheet": self._meter.sheet.key}
+        try:
+            window = pieces(self._meter, self._deadline_s, self._idle_s)
+            self._found = record_interval(self._folder, window, about, FEWEST)
+        except Exception as error:  # handed to the thread that waits
+            self._error = error
+
+    def result(self, within_s: float) -> MarkerInterval:
+        """Return the sums between the edges. Raises Blocked if the meter failed, or has not seen both edges."""
+        self._thread.join(within_s)
+        if isinstance(self._error, InvalidWindow):
+            cure = "give a larger range_a" if self._error.beyond_range else "measure again"
+            raise Blocked("meter", f"{str(self._error).rstrip('.')}: {cure}.") from self._error
+        if self._error is not None:
+            raise self._error
+        if self._found is None:
+            raise Blocked("meter", f"the {self._meter.sheet.name} did not end its window: power it down and up.")
+        return self._found

@@ -1,0 +1,157 @@
+"""What a device printed, or did not print, instead of what was expected: errors whose type is the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pexpect
+
+from hil.errors import Blocked, DeviceFault
+from hil.link.failures import Silent
+from hil.targets.one_command import ending
+
+SHOWN = 80  # of the last bytes, in a message
+TEXT_SHARE = 0.9  # of characters that are printable, above which bytes count as text
+
+
+class Unexpected(DeviceFault, pexpect.TIMEOUT):  # type: ignore[misc]
+    """The device printed something else, or faults or hangs.
+
+    `found` is what the probe says of a core that has faulted or hangs; None if nothing.
+    """
+
+    def __init__(self, message: str, found: str | None = None) -> None:
+        super().__init__(message)
+        self.found = found
+
+
+class Unreadable(Blocked, pexpect.TIMEOUT):  # type: ignore[misc]
+    """Bytes came that are no text: the rate of the port may be wrong."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("link", reason)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Give pickle the argument of this class."""
+        return type(self), (self.reason,)
+
+
+class Quiet(Silent, pexpect.TIMEOUT):  # type: ignore[misc]
+    """Nothing came, and whether device or line is to blame is not known."""
+
+
+NotSeen: TypeAlias = "Unexpected | Unreadable | Quiet"
+
+
+class PortGone(Blocked, pexpect.EOF):  # type: ignore[misc]
+    """The serial port is gone."""
+
+    def __init__(self, port: str, error: object) -> None:
+        super().__init__("link", f"the serial port {port} is gone ({error}): plug the board in again, check its power.")
+        self.port, self.error = port, str(error)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Give pickle the arguments of this class."""
+        return type(self), (self.port, self.error)
+
+
+class CommandEnded(DeviceFault, pexpect.EOF):  # type: ignore[misc]
+    """The board is a command, which has ended.
+
+    Args:
+        status: exit code; minus the number of a signal.
+        late_s: longest time that it may run, if the rig has killed it after that.
+        last: last lines of its output, for the message.
+        errors: last lines of its standard error.
+        wanted: what was expected.
+
+    Attributes:
+        status: exit code; minus the number of a signal.
+    """
+
+    def __init__(self, status: int, late_s: float | None, last: str, errors: str, wanted: str = "") -> None:
+        self.status, self.arguments = status, (status, late_s, last, errors)
+        how = f"ended with {ending(status)}" if late_s is None else f"ran longer than {late_s:g} s and was killed"
+        instead = f" and did not print {wanted}" if wanted else ""
+        super().__init__(
+            f"the command {how}{instead}; the last lines of its output: {last}; of its standard error: {errors}."
+        )
+
+    def instead_of(self, wanted: str) -> CommandEnded:
+        """Return the error with what was expected."""
+        return CommandEnded(*self.arguments, wanted)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Give pickle the arguments of this class."""
+        return type(self), self.arguments
+
+
+@dataclass(frozen=True)
+class Received:
+    """What has come on a port.
+
+    Attributes:
+        unread: bytes that nobody has read or matched.
+        recent: the last bytes, read or not.
+        port, baudrate: path and rate of the port; the output of a command has no rate.
+        simulated: whether the line is that of a stand-in.
+    """
+
+    unread: bytes
+    recent: bytes
+    port: str
+    baudrate: int | None
+    simulated: bool
+
+    def error(self, wanted: str, seconds: float, found: str | None) -> NotSeen:
+        """Return the error of a device that did not print what was `wanted` within some seconds.
+
+        Args:
+            wanted: for the message.
+            seconds: that were waited.
+            found: what the probe says of a core that has faulted or hangs; None if nothing.
+        """
+        rate = f"{self.baudrate or 0:,} baud"
+        if self.unread and not is_text(self.unread) and found is None and self.baudrate is not None:
+            return Unreadable(
+                f"{len(self.unread):,} bytes came on {self.port} that are no text ({_hex(self.unread)}) instead of "
+                f"{wanted}: the rate of the port ({rate}) may be wrong, set `dut.serial.baudrate`, or `baud` in "
+                "rig.toml."
+            )
+        if self.unread:
+            came = f"its last words are {words(self.unread)}"
+            also = f", and {found.rstrip('.')}." if found else "."
+            return Unexpected(f"the device did not print {wanted} within {seconds:g} s: {came}{also}", found)
+        last = f"; its last words were {words(self.recent)}" if self.recent else ""
+        if found or self.simulated:
+            also = f": {found.rstrip('.')}." if found else f", and the line of a stand-in cannot be cut{last}."
+            return Unexpected(f"the device printed nothing within {seconds:g} s instead of {wanted}{also}", found)
+        return Quiet(
+            f"the device printed nothing within {seconds:g} s: {wanted} was expected on {self.port}{last}: "
+            f"check the serial port, its rate ({rate}) and the board.",
+            looked_at=True,
+        )
+
+
+def is_text(data: bytes) -> bool:
+    """Return whether bytes look like text: UTF-8, of which nine in ten characters are printable.
+
+    A character that is cut off at either end does not count.
+    """
+    text = data.decode("utf-8", "replace").strip("\N{REPLACEMENT CHARACTER}")
+    good = sum((each.isprintable() and each != "\N{REPLACEMENT CHARACTER}") or each in "\r\n\t\x1b" for each in text)
+    return bool(text) and good >= TEXT_SHARE * len(text)
+
+
+def words(data: bytes) -> str:
+    """Return the last bytes for a message: as text, or in hexadecimal."""
+    if not is_text(data):
+        return f"the bytes {_hex(data)}"
+    text = data.decode("utf-8", "replace")
+    return repr(text) if len(text) <= SHOWN else f"...{text[-SHOWN:]!r}"
+
+
+def _hex(data: bytes) -> str:
+    last = data[-SHOWN // 4 :].hex(" ")
+    return f"...{last}" if len(data) > SHOWN // 4 else last

@@ -1,0 +1,94 @@
+"""The serial port of a device under test: opened when it is first needed, also if its firmware makes it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from abc import abstractmethod
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from hil.dut.as_command import AsCommand
+from hil.dut.dut_serial import DutSerial
+from hil.dut.printed import Dtypes, lines
+from hil.errors import Blocked
+from hil.targets.serial_port import (
+    BACK_WITHIN_S,
+    SerialPort,
+    close_and_discard,
+    come_back,
+    open_serial,
+    path_of,
+)
+
+
+class WithPort(AsCommand):
+    """What a device has on its serial port; that of a command is its standard input and output."""
+
+    _baud: int
+    _serial: DutSerial | None
+    _started_at = -math.inf  # the last flashing or reset
+
+    @property
+    @abstractmethod
+    def reality(self) -> str:
+        """How it exists."""
+
+    @abstractmethod
+    def _look(self, quiet: bool) -> str | None:
+        """Return what is known of a device that did not print what it must."""
+
+    def _discard(self) -> None:
+        """Open the port, so that nothing is lost which the program prints first, and discard what came before.
+
+        A port that is away may be one that firmware makes, and comes back after the reset.
+        """
+        away = (Blocked,) if self.reality == "hardware" else ()
+        with contextlib.suppress(*away):
+            if self.has_port:
+                self.serial.reset_input_buffer()
+
+    @property
+    def serial(self) -> DutSerial:
+        """The serial port, opened when it is first needed. Raises Blocked if there is none."""
+        if self._serial is None:
+            log, command = self._folder / "serial.log", self._taken.command
+            self._serial = DutSerial(
+                self._open_port(), log, self._alive, self._taken.lost_s, self._look, self._port_again,
+                simulated=self.reality != "hardware", rated=command is None,
+            )  # fmt: skip
+            self.record.serial_log, self.record.baud = log, self._baud if command is None else None
+        return self._serial
+
+    def _open_port(self) -> SerialPort:
+        """Open the port; wait for it if the board was flashed or reset just now, as its firmware may make it."""
+        left_s = self._started_at + BACK_WITHIN_S - time.monotonic()
+        if left_s > 0 and self.reality == "hardware":
+            return come_back(self._taken.endpoints, self._baud, "flashing or a reset", left_s)
+        return open_serial(path_of(self._taken.endpoints), self._baud)
+
+    def _port_again(self, port: SerialPort) -> SerialPort | None:
+        """Return the port of a device that was gone and came back after flashing or a reset; None if it must not go."""
+        if self.reality != "hardware" or time.monotonic() - self._started_at > BACK_WITHIN_S:
+            return None
+        close_and_discard(port)
+        return come_back(self._taken.endpoints, port.baudrate, "flashing or a reset")
+
+    @property
+    def has_port(self) -> bool:
+        """Whether there is a serial port."""
+        ends = self._taken.endpoints
+        return ends.serial is not None or ends.serial_number is not None
+
+    @property
+    def opened_serial(self) -> DutSerial | None:
+        """The serial port if it was opened, also after the end; None if it was not needed, or there is none."""
+        return self._serial
+
+    def lines(
+        self, pattern: str, count: int | None = None, until: str | None = None, timeout: float | None = -1,
+        dtypes: Dtypes | None = None, bits: Collection[str] = (),
+    ) -> Iterator[Any]:  # fmt: skip
+        """Iterate over the lines that the device prints and that have a pattern in them (`hil.dut.printed.lines`)."""
+        return lines(self.serial, pattern, count, until, timeout, dtypes, bits)

@@ -1,5 +1,0 @@
-"""`float32`: IEEE 754 binary32. Its kernels need no memory beside values and errors (docs/memory-graph.md)."""
-
-WORDS = "binary32"
-REFERENCE = "float32.network:Network"  # of the yardstick of QZO-FF, in hil.reference.formats
-VALUE = 4  # bytes of a value, an error, a gradient

@@ -1,0 +1,107 @@
+"""Time in which a process could run: wall time without that in which it was stopped, or waited for a processor.
+
+A deadline in this time follows the computer: on one that is busy or slow, a healthy process gets as much of it as
+elsewhere. Linux says both: the state of a process (proc(5), /proc/PID/stat), and for each thread the time on a
+processor and the time that it was ready and had none (/proc/PID/task/TID/schedstat, Documentation/scheduler/
+sched-stats.rst). Elsewhere this is wall time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+STOPPED = "Tt"  # states: by a signal, by a debugger
+STOPPED_FOR_S = 5.0  # of wall time without a pause, until a process counts as stopped for good
+LOOK_S = 0.05  # from one look at a process to the next
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The state of a process and its children at one moment: who was stopped, and times in seconds, by thread."""
+
+    stopped: frozenset[int] = frozenset()
+    ran: dict[tuple[int, str], float] = field(default_factory=dict)
+    waited: dict[tuple[int, str], float] = field(default_factory=dict)
+
+
+class ProcessTime:
+    """Measures the time of a process and its children; the caller looks often, at least ten times a second.
+
+    Attributes:
+        pid: number of the process.
+        lost_s: seconds in which it could not run, since this object was made.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid, self.lost_s = pid, 0.0
+        self._at, self._look = time.monotonic(), _look(pid)
+        self._since = dict.fromkeys(self._look.stopped, self._at)  # by process: stopped, and has not run since then
+
+    def look(self) -> None:
+        """Measure what the process has lost since the last look."""
+        now, look = time.monotonic(), _look(self.pid)
+        passed = now - self._at
+        waits = (waited - self._look.waited.get(thread, waited) for thread, waited in look.waited.items())
+        lost = passed if look.stopped else min(max(waits, default=0.0), passed)
+        went = {thread[0] for thread, seconds in look.ran.items() if seconds > self._look.ran.get(thread, 0.0)}
+        self._since = {pid: now if pid in went else self._since.get(pid, now) for pid in look.stopped}
+        self.lost_s += lost
+        self._at, self._look = now, look
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether this process or a child was stopped at the last look."""
+        return bool(self._since)
+
+    @property
+    def stopped(self) -> int | None:
+        """Number of the process, of this one and its children, that was stopped for long, by the last look, or None.
+
+        It is stopped for so long that nobody seems to continue it.
+        """
+        return next((pid for pid, since in self._since.items() if self._at - since >= STOPPED_FOR_S), None)
+
+
+def stopped_process(pid: int) -> int | None:
+    """Return the number of the process, of one and its children, that is stopped for good; it takes STOPPED_FOR_S.
+
+    It returns None as soon as none is stopped, and of one that still runs now and then, after twice that time.
+    """
+    process, end = ProcessTime(pid), time.monotonic() + 2 * STOPPED_FOR_S
+    while process.stopped is None and process.is_paused and time.monotonic() < end:
+        time.sleep(LOOK_S)
+        process.look()
+    return process.stopped
+
+
+def stopped_sentence(name: str, pid: int) -> str:
+    """Return the sentence about a program of which the process `pid` is stopped."""
+    return f"{name} is stopped: continue its process with `kill -CONT {pid}`, or end it with `kill -KILL {pid}`."
+
+
+def _look(pid: int) -> _Look:
+    """Return the state of a process with its children; of one that has ended, or on another system, an empty one."""
+    stopped, ran, waited = set(), {}, {}
+    for each in _with_children(pid):
+        with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
+            stat = (each / "stat").read_text(encoding="ascii", errors="replace")
+            number = int(each.name)
+            if stat.rpartition(")")[2].split()[0] in STOPPED:
+                stopped.add(number)
+            for thread in (each / "task").iterdir():
+                on, without, _ = (thread / "schedstat").read_text(encoding="ascii").split()
+                ran[number, thread.name], waited[number, thread.name] = int(on) / 1e9, int(without) / 1e9
+    return _Look(frozenset(stopped), ran, waited)
+
+
+def _with_children(pid: int) -> list[Path]:
+    found = [Path("/proc", str(pid))]
+    for each in found:  # grows
+        with contextlib.suppress(OSError):
+            for thread in (each / "task").iterdir():
+                children = (thread / "children").read_text(encoding="ascii").split()
+                found += [Path("/proc", child) for child in children]
+    return found

@@ -1,1 +1,0 @@
-"""The arithmetic of each number format in NumPy: the same names as in hil/formats."""

@@ -1,0 +1,232 @@
+"""Diagnose a board that is silent or has faulted: find the place in its code (docs/recovery.md)."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Protocol
+
+from hil.boards import Board, faults
+from hil.boards.cores import core_of
+from hil.endpoints import Endpoints
+from hil.errors import Blocked, DeviceFault
+from hil.images import Image
+from hil.images.unwind import LR, Read, call_chain
+from hil.link.failures import Faulted, Silent
+from hil.rig.line_counters import LineTest, count_line_bytes
+from hil.targets import Target
+from hil.targets.core_probe import CoreProbe
+from hil.targets.core_sample import Sample
+from hil.targets.probe import Probe
+from hil.targets.probe_process import ProbeProcess
+from hil.targets.serial_port import SerialPort, open_serial, path_of
+
+CFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED34, 0xE000ED38  # ARM DDI 0403E.e, B3.2.15 to B3.2.18; ARMv6-M has none
+WAITS = ("port_wait", "port_sleep_ms", "wait_for_interrupt")
+PC = 15
+
+
+class Hang(DeviceFault):
+    """The firmware runs and does not return to its link."""
+
+
+class Occupied(Protocol):
+    """What a session has reserved for a `with` block: `hil.rig.Taken`."""
+
+    board: Board
+    endpoints: Endpoints
+    probe_process: ProbeProcess
+
+    def chip_fault(self, image: Image) -> str | None:
+        """Return what a stand-in's chip has reported."""
+
+    def alive(self, within_s: float = 0.0) -> None:
+        """Raise Blocked if a stand-in or a place is gone."""
+
+
+@contextlib.contextmanager
+def explained(taken: Occupied, image: Image) -> Iterator[None]:
+    """Explain an error of a silent or faulted board to whoever has it, with any firmware.
+
+    The probe is attached again if its user has closed it; the core is halted for moments only.
+
+    Raises:
+        DeviceFault: the processor has faulted, or hangs: `Hang`.
+        Silent: the original error, with the findings of the probe if there is one.
+    """
+    try:
+        yield
+    except Faulted as fault:
+        raise DeviceFault(fault_sentence(fault, taken.board, image)) from fault
+    except Silent as silence:
+        if silence.looked_at:
+            raise
+        chip_fault = taken.chip_fault(image)
+        if chip_fault:
+            raise DeviceFault(chip_fault) from silence
+        taken.alive()
+        if taken.endpoints.probe is None:
+            raise
+        raise _attached_again(silence, taken, image) from silence
+
+
+def _attached_again(silence: Silent, taken: Occupied, image: Image) -> Blocked | DeviceFault:
+    board, ends = taken.board, taken.endpoints
+    try:
+        probe = Probe(board, str(ends.probe), ends.pack, taken.probe_process, ends.process, running=True)
+    except Blocked as blocked:
+        return Silent(f"{silence.reason} Nor can the probe say where the core is: {blocked.reason}", looked_at=True)
+    with contextlib.closing(probe):
+        try:
+            port = open_serial(path_of(ends), board.baud)
+        except Blocked:  # its user has it open: the line cannot be tested
+            return _looked_at(silence, probe, None, board, image)
+        with contextlib.closing(port):
+            return _looked_at(silence, probe, port, board, image)
+
+
+@contextlib.contextmanager
+def placed(target: Target, board: Board, image: Image) -> Iterator[None]:
+    """Add the place in the code to an error of a silent or faulted board that is still open.
+
+    Raises:
+        DeviceFault: the processor has faulted, or hangs: `Hang`.
+        Silent: the original error, with the findings of the probe if there is one.
+    """
+    try:
+        yield
+    except Faulted as fault:
+        raise DeviceFault(fault_sentence(fault, board, image)) from fault
+    except Silent as silence:
+        if target.probe is None:
+            raise
+        raise _looked_at(silence, target.probe, target.port, board, image) from silence
+
+
+def fault_sentence(fault: Faulted, board: Board, image: Image) -> str:
+    """Return a sentence with kind, causes and place of a fault that the agent has reported."""
+    what = faults.describe(fault.kind, fault.cfsr, fault.address, _armv6m(board))
+    if not fault.pc:
+        return f"the processor faulted: {what}, and its stack was overrun: neither pc nor lr is known."
+    caller = (
+        f", called from {image.place(fault.lr, call=True)}"
+        if fault.lr & 1 and fault.lr < 0xF0000000
+        else f", lr 0x{fault.lr:08X}"
+    )
+    return f"the processor faulted: {what} at pc {image.place(fault.pc)}{caller}."
+
+
+def fault_of(probe: CoreProbe, board: Board, image: Image) -> DeviceFault | None:
+    """Return the fault that a core handles or is locked up in, with its causes and place; None if there is none."""
+    return _faulted(probe, probe.look(), board, image)
+
+
+def found_by(probe: CoreProbe, board: Board, image: Image, silence: Silent) -> DeviceFault | None:
+    """Return what the probe finds of a firmware that prints nothing: a fault or a hang, None if it waits for bytes."""
+    samples = probe.sample()
+    found = _faulted(probe, samples[-1], board, image) or _hangs_or_waits(silence, samples, image, None)
+    return found if isinstance(found, DeviceFault) else None
+
+
+def _armv6m(board: Board) -> bool:
+    return core_of(board.name, board.core).is_armv6m
+
+
+def _looked_at(
+    silence: Silent, probe: Probe, port: SerialPort | None, board: Board, image: Image
+) -> Blocked | DeviceFault:
+    """Return what the probe finds; without a port the line is not tested."""
+    try:
+        samples = probe.sample()
+        fault = _faulted(probe, samples[-1], board, image)
+        count = fault is None and port is not None and image.has_agent
+        line = count_line_bytes(probe, port, image) if count and port is not None else None
+        return fault or _hangs_or_waits(silence, samples, image, line)
+    except Blocked as blocked:
+        return Silent(f"{silence.reason} Nor can the probe say where the core is: {blocked.reason}", looked_at=True)
+
+
+def _word(probe: CoreProbe, address: int) -> int | None:
+    data = probe.read_ram(address, 4) if not address % 4 and 0 <= address < 0xFFFF_FFFC else None
+    return int.from_bytes(data, "little") if data is not None else None
+
+
+def _fault_registers(probe: CoreProbe, last: Sample, board: Board) -> tuple[int, int]:
+    """Return CFSR and the address of the faulting access, 0 where there is none."""
+    handles = last.lockup or faults.HARD_FAULT <= last.exception <= max(faults.KINDS)
+    if not core_of(board.name, board.core).has_cfsr or not handles:
+        return 0, 0
+    cfsr = int.from_bytes(probe.read(CFSR, 4), "little")
+    at = MMFAR if cfsr >> faults.MMARVALID & 1 else BFAR if cfsr >> faults.BFARVALID & 1 else None
+    return cfsr, int.from_bytes(probe.read(at, 4), "little") if at is not None else 0
+
+
+def _faulted(probe: CoreProbe, last: Sample, board: Board, image: Image) -> DeviceFault | None:
+    """Return the fault that a core handles or is locked up in, with its causes and place; None if there is none."""
+    cfsr, address = _fault_registers(probe, last, board)
+    if last.lockup:
+        return DeviceFault(
+            "the core is locked up: it faulted while it handled a fault "
+            f"({faults.describe(faults.HARD_FAULT, cfsr, address, _armv6m(board))})."
+        )
+    if last.exception in faults.KINDS:
+        what = faults.describe(last.exception, cfsr, address, _armv6m(board))
+
+        def read(at: int) -> int | None:  # the stack of a thread is elsewhere
+            return last.word(at) if last.word(at) is not None else _word(probe, at)
+
+        lost = ", and its last words were lost on the line" if image.has_agent else ""
+        return DeviceFault(
+            f"the processor faulted: {what}{_before_fault(last, image, read)}; "
+            f"it stopped at pc {image.place(last.pc)}{lost}."
+        )
+    return None
+
+
+def _before_fault(last: Sample, image: Image, read: Read) -> str:
+    """Return where the core was when it faulted: what the handler interrupted, and its caller."""
+    chain = call_chain(image.path, last.pc, dict(enumerate(last.registers[:PC])), read, last.psp or None)
+    at = next((number for number, each in enumerate(chain) if not each.called), None)
+    if at is None:
+        return ""
+    caller = f", called from {image.place(chain[at + 1].address, call=True)}" if len(chain) > at + 1 else ""
+    return f" at pc {image.place(chain[at].address)}{caller}"
+
+
+def _hangs_or_waits(silence: Silent, samples: list[Sample], image: Image, line: LineTest | None) -> Silent | Hang:
+    """Decide between a silent line and a hang.
+
+    An agent that reads bytes does not hang, wherever its core was sampled. One that reads none hangs, unless it waits
+    for bytes.
+    """
+    last = samples[-1]
+    waiting = [sample.asleep or _function(image, sample) in WAITS for sample in samples]
+    if line is not None and (line.taken or (not line.reached and any(waiting))):
+        return Silent(f"{silence.reason} By the counts of both ends {line.sentence()}", looked_at=True)
+    if all(waiting):
+        return Silent(
+            f"{silence.reason} The core waits for bytes at pc {image.place(last.pc)}: they do not reach it, "
+            "check the line.",
+            looked_at=True,
+        )
+    functions = ", ".join(dict.fromkeys(_function(image, sample) for sample in samples))
+    return Hang(
+        f"the firmware hangs: {silence.reason.partition(':')[0]}; {len(samples)} looks found the core in {functions}, "
+        f"the last at pc {image.place(last.pc)}{_callers(image, last)}."
+    )
+
+
+def _function(image: Image, sample: Sample) -> str:
+    return image.function_at(sample.pc).partition("+")[0]
+
+
+def _callers(image: Image, sample: Sample) -> str:
+    """Return the callers from the stack, or else the content of lr."""
+    registers = dict(enumerate(sample.registers[:PC]))
+    found = call_chain(image.path, sample.pc, registers, sample.word)
+    if found:
+        return "".join(
+            f", {'called from' if each.called else 'which interrupted'} {image.place(each.address, call=each.called)}"
+            for each in found
+        )
+    return f", lr {image.place(registers[LR], call=True)}"

@@ -1,0 +1,148 @@
+"""Figures that a test gives of its device, each with its budgets and what may be said of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from hil.errors import DeviceFault, RigError, shown
+from hil.gates import Gate, Judgement, NoMedian, judge
+from hil.quantity import PREFIXES, Provenance, Quantity
+
+PHYSICAL = re.compile(r"[munµkMG]?(s|J|W|A|V|Hz|C)|cycles?")  # units of what only silicon has
+BASE = {name: (unit, size) for unit, names in PREFIXES.items() for name, size in names.items()}
+SILICON = (Provenance.MEASURED, Provenance.COUNTED)
+
+
+@dataclass(frozen=True)
+class GivenFigure:
+    """A figure as it is recorded.
+
+    Attributes:
+        name: of the figure.
+        quantity: in its base unit, with the provenance that the rig can stand for.
+        source: `hil_figure` or `record_property`.
+        judgements: one for each budget.
+    """
+
+    name: str
+    quantity: Quantity
+    source: str
+    judgements: tuple[Judgement, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of the record."""
+        budgets = [
+            {
+                "source": each.gate.source, "limit": each.limit, "relative": each.gate.relative,
+                "upper": each.gate.figure.upper, "verdict": each.verdict, "sentence": each.sentence,
+            }
+            for each in self.judgements
+        ]  # fmt: skip
+        return {"name": self.name} | self.quantity.to_json() | {"source": self.source, "budgets": budgets}
+
+
+def quantity_of(
+    name: str, value: Any, unit: str, provenance: str | None, uncertainty: float | None, reality: str | None,
+    unverified: str = "",
+) -> Quantity:  # fmt: skip
+    """Return a figure of a test in its base unit, such as seconds for `ms`.
+
+    Times, energies and other physical quantities of a stand-in are modelled, whatever the test says. Of a test without
+    a device, nothing is measured or counted on one: its figures are declared.
+
+    Args:
+        name: of the figure, for messages.
+        value: a number; or a Quantity, which has unit, provenance and uncertainty already.
+        unit, provenance, uncertainty: of a number.
+        reality: what the device is; None without one.
+        unverified: why the image may not be on the board; it becomes a note of the figure.
+
+    Raises:
+        DeviceFault: the value is NaN or infinite.
+        RigError: it is no number, or the unit, the provenance or the uncertainty is none.
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise RigError(f'a figure has the name {shown(name)}: give it one, as in hil_figure("step_time", 0.07, "s").')
+    note = ""
+    if isinstance(value, Quantity):
+        if provenance is not None or uncertainty is not None:
+            raise RigError(
+                f"the figure {name} is a quantity, which has unit, provenance and uncertainty: give only it."
+            )
+        value, unit, provenance, uncertainty, note = (
+            value.value, value.unit, value.provenance.value, value.uncertainty, value.note
+        )  # fmt: skip
+    number = _number(name, value)
+    if not isinstance(unit, str) or not unit.strip():
+        raise RigError(f"the figure {name} has the unit {shown(unit)}: give one such as s, B, J, cycle, or 1 for none.")
+    base, size = BASE.get(unit, (unit, 1))
+    number = number * size if size != 1 else number
+    if uncertainty is not None:
+        spread = _number(f"{name} (uncertainty)", uncertainty)
+        if spread < 0:
+            raise RigError(f"the figure {name} has the uncertainty {spread:g}: a standard uncertainty is at least 0.")
+        uncertainty = spread * size
+    given = Quantity(number, base, provenance or Provenance.DECLARED, uncertainty, note)  # type: ignore[arg-type]
+    kept, why = given.provenance, ""
+    if given.provenance in SILICON and reality is None:
+        kept, why = Provenance.DECLARED, f"the test says {given.provenance.value}, but used no device"
+    elif (
+        given.provenance in SILICON
+        and reality != "hardware"
+        and (PHYSICAL.fullmatch(base) or given.provenance is Provenance.MEASURED)
+    ):
+        kept = Provenance.MODELLED
+        why = f"the test says {given.provenance.value}, but the device is a stand-in ({reality})"
+    return Quantity(number, base, kept, uncertainty, "; ".join(each for each in (note, why, unverified) if each))
+
+
+def judged_figure(
+    name: str, quantity: Quantity, gates: Iterable[Gate], median: Callable[[Gate], Quantity | NoMedian]
+) -> GivenFigure:
+    """Return a figure of `hil_figure` beside its budgets; `median` is of the last good nights, for relative ones."""
+    judged = tuple(judge(gate, quantity, median=median(gate)) for gate in gates)
+    return GivenFigure(name, quantity, "hil_figure", judged)
+
+
+def declared_properties(properties: Sequence[tuple[str, object]], known: Iterable[str]) -> list[GivenFigure]:
+    """Return the numbers of pytest's `record_property`, which the test declares and which have no unit."""
+    taken, found = set(known), []
+    for name, value in properties:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if name and name not in taken and is_number and math.isfinite(value):  # type: ignore[arg-type]
+            taken.add(name)
+            quantity = Quantity(value, "1", Provenance.DECLARED)  # type: ignore[arg-type]
+            found.append(GivenFigure(str(name), quantity, "record_property"))
+    return found
+
+
+def _number(name: str, value: Any) -> int | float:
+    """Return a number of Python or NumPy as one of Python."""
+    item = getattr(value, "item", None)
+    try:
+        number = item() if callable(item) else value
+    except (TypeError, ValueError, RuntimeError):
+        number = None
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        raise RigError(f"the figure {name} is {shown(value)}: give one number.")
+    if not math.isfinite(number):
+        raise DeviceFault(f"the figure {name} is {number}.")
+    return number
+
+
+def marked_budgets(item: pytest.Item) -> dict[str, Any]:
+    """Return the budgets of the test's marker `budget` by figure. Raises RigError if one names no figure."""
+    marked: dict[str, Any] = {}
+    for mark in item.iter_markers("budget"):  # the nearest first
+        if mark.args:
+            raise RigError(
+                f'the marker budget has {shown(mark.args[0])}: name the figure, as in budget(sram="256 KiB").'
+            )
+        marked = dict(mark.kwargs) | marked
+    return marked

@@ -1,0 +1,1 @@
+"""Networks and samples drawn for the corners of the firmware's kernels, and the trials that train them."""

@@ -1,0 +1,19 @@
+"""Train drawn networks on the board: edges, strides 2 and 3, odd sizes, remainders and both ends of every range.
+
+Each is small and trained for a few steps, compared bit for bit with NumPy; `hil coverage` shows what they reach.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hil.suite.corners.trials import CORNERS, Corner
+
+
+@pytest.mark.parametrize("corner", CORNERS, ids=lambda corner: corner.name)
+def test_a_drawn_network(hil_board: str, corner: Corner, hil_trial, tmp_path: Path) -> None:
+    """Train a drawn network."""
+    outcome = hil_trial(corner.spec(hil_board, tmp_path))
+    assert outcome.verdict == "pass", outcome.reason

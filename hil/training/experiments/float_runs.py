@@ -1,0 +1,111 @@
+"""A run of ElasticZO on `float32` with its schedule, or of the pre-training with Adam that others start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from hil.training.experiments.adam import AdamPreTraining
+from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, TrainedRuns, longest_segment
+from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
+from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
+from hil.training.networks import build
+from hil.training.reference.methods import Reference, StepOutcome
+from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32 as Fp32Reference
+from hil.training.reference.native.float32 import fastest
+from hil.training.trial import TrialSpec
+
+ADAM = "adam"  # column of the pre-training
+DECAY, DECAY_EPOCHS = 0.8, 10  # the rate is multiplied every 10 epochs (ElasticZO, section 5.1.1)
+
+
+@dataclass(frozen=True)
+class FloatRun(BaseRun):
+    """Everything that decides the bits of a run.
+
+    The learning rate is `eta` at first and falls as in docs/arithmetic-float32.md, section 8. `rate_from` names a
+    search of the same experiment (choose_run.py).
+    """
+
+    data: str
+    column: str  # `fp32`, `rate` in a search, `adam` for the pre-training
+    variant: str  # `full-zo`, `cls2`, `cls1` or `full-bp`
+    seed: int  # of initial weights, order of samples and perturbations
+    epochs: int
+    batch: int
+    network: str  # in `float32`
+    paper_epochs: int  # the marks of the schedule scale in proportion
+    eta: float | None = None  # None: the best of a search; not used by Adam
+    start: str | None = None  # the run whose last weights it starts from; None for initial weights
+    rate_from: tuple[str, ...] = ()  # stem of a search
+    given: Given = ()  # settings besides eta, batch and seed that differ from the method's defaults
+    tag: str = ""  # distinguishes runs of the same cell
+
+    has_test_loss = True
+    largest_eta: ClassVar[float] = Fp32Settings.table["eta"].most or 0.0
+
+    @property
+    def has_state(self) -> bool:  # type: ignore[override]
+        """Whether moments go on from step to step: those of Adam."""
+        return self.column == ADAM
+
+    def resolved(self, trained: TrainedRuns) -> FloatRun:
+        """Return the run with its learning rate."""
+        return replace(self, eta=trained.best_rate(self.rate_from[0]), rate_from=()) if self.rate_from else self
+
+    def chosen(self) -> str:
+        """Return the learning rate."""
+        return "" if self.eta is None else f"eta {self.eta:g}"
+
+    def per_epoch(self, images: int) -> int:
+        """Return the number of full batches in the images."""
+        return images // self.batch
+
+    def schedule(self, steps: int) -> Schedule:
+        """Return eta times 0.8 for every tenth of the paper's 100 epochs; marks on one step count all."""
+        if self.eta is None:
+            return ()
+        at, eta = {}, self.eta
+        for epoch in range(DECAY_EPOCHS, self.paper_epochs, DECAY_EPOCHS):
+            eta *= DECAY
+            at[steps * epoch // self.paper_epochs] = {"eta": eta}
+        return tuple(sorted((step, change) for step, change in at.items() if step < steps))
+
+    def settings(self, step: int, schedule: Schedule) -> Fp32Settings:
+        """Return the settings of a step."""
+        rate = {} if self.eta is None else {"eta": self.eta}
+        given = dict(self.given) | rate | {"batch": self.batch, "seed": self.seed}
+        layers = len(build(self.network, self.seed).trained)
+        settings = Fp32Settings.of_variant(self.variant, layers, **given)
+        for first, changes in schedule:
+            if first <= step:
+                settings = settings.changed(**changes)
+        return settings
+
+    def method(self, schedule: Schedule) -> ElasticZoFp32:
+        """Return the method on the network with its initial weights."""
+        return ElasticZoFp32(build(self.network, self.seed), self.settings(0, schedule))
+
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
+        """Return the method on the network."""
+        method = self.method(schedule)
+        network = method.network if weights is None else method.with_arrays(weights)
+        if self.column == ADAM:
+            return AdamPreTraining(network, self.batch, self.seed, fastest(network))
+        return Fp32Reference(network, method.settings, fastest(network))
+
+    def losses(self, outcome: StepOutcome, samples: int) -> float:
+        """Return the mean over both passes."""
+        return (outcome.float_loss_plus + outcome.float_loss_minus) / (2 * samples)
+
+    def trial(self, board: str) -> TrialSpec:
+        """Return the trial of the same settings."""
+        return TrialSpec(
+            board, self.variant, network=self.network, method=ElasticZoFp32.name, data=self.data, batch=self.batch,
+            seed=self.seed, evaluate=0,
+            settings=dict(self.given) | {"eta": float(self.eta or 0)},
+        )  # fmt: skip
+
+    def longest_segment(self) -> int:
+        """Return the number of steps that a stand-in trains in about half a minute."""
+        return longest_segment(self.method(()).step_macs())

@@ -1,0 +1,100 @@
+"""Train runs on workers, slice by slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from hil.cluster import Failure, Task, Workers
+from hil.errors import RigError
+from hil.training.experiments.choice import outdated
+from hil.training.experiments.curve import EpochRow, complete, read_curve, read_run
+from hil.training.experiments.finished import FinishedRuns
+from hil.training.experiments.slices import keep, request, train_slice
+
+LOG_FILE = "worker.log"
+SLICE_S = 10.0  # what a worker that dies costs at most, unless an epoch is longer
+
+
+class Lines(Protocol):
+    """Shows the runs in training (`progress.py`)."""
+
+    def begin(self, name: str, done: int, epochs: int) -> None:
+        """Show a run that starts, or continues after epoch `done`."""
+
+    def epoch(self, name: str, row: EpochRow) -> None:
+        """Show an epoch that has ended."""
+
+    def end(self, name: str, rows: list[EpochRow]) -> None:
+        """Leave one line about a run that has ended."""
+
+    def copied(self, name: str, rows: list[EpochRow]) -> None:
+        """Leave one line about a run that was trained before."""
+
+
+class Pool:
+    """Trains the runs of folders on workers.
+
+    Args:
+        workers: of this computer or others.
+        lines: show the progress.
+        finished: runs that were trained before, which are copied; None trains all.
+    """
+
+    def __init__(self, workers: Workers, lines: Lines, finished: FinishedRuns | None = None) -> None:
+        self._workers, self._lines, self._finished = workers, lines, finished
+
+    def train(self, folders: Iterable[Path]) -> None:
+        """Train the runs of these folders; complete ones are skipped, unless their choice is outdated.
+
+        Raises:
+            RigError: a run failed; the others are trained.
+        """
+        left = [folder for folder in folders if not complete(folder) or outdated(folder)]
+        reasons: list[str] = []
+        whole: set[Path] = set()  # trained here from the first step on
+        for task, trained in self._workers.run(self._begun(left, reasons, whole)):
+            folder: Path = task.tag
+            if isinstance(trained, Failure):
+                reasons.append(_reason(folder, trained))
+                self._lines.end(folder.name, read_curve(folder))
+                continue
+            for row in keep(folder, trained):
+                self._lines.epoch(folder.name, row)
+            if complete(folder):
+                self._lines.end(folder.name, read_curve(folder))
+                if self._finished is not None and folder in whole:
+                    self._finished.add(folder)
+            else:
+                self._workers.go_on(_slice(folder))
+        if reasons:
+            raise RigError(f"{len(reasons)} of {len(left)} runs failed, the first: {reasons[0]}")
+
+    def _begun(self, folders: Sequence[Path], reasons: list[str], whole: set[Path]) -> Iterator[Task]:
+        """Yield the next slice of each run; add to the reasons why there is none, and to `whole` what begins."""
+        for folder in folders:
+            try:
+                if self._finished is not None and self._finished.copy(folder):
+                    self._lines.copied(folder.name, read_curve(folder))
+                    continue
+                task, done = _slice(folder), read_curve(folder)
+            except RigError as error:
+                reasons.append(f"{folder.name} ({error})")
+                continue
+            if not done:
+                whole.add(folder)
+            self._lines.begin(folder.name, done[-1].epoch if done else 0, read_run(folder)[0].epochs)
+            yield task
+
+
+def _slice(folder: Path) -> Task:
+    return Task(folder.name, train_slice, (*request(folder), SLICE_S), folder)
+
+
+def _reason(folder: Path, failure: Failure) -> str:
+    """Return the reason of a failure; a traceback goes into a file of the run's folder."""
+    if not failure.traceback:
+        return f"{folder.name} ({failure.reason})"
+    (folder / LOG_FILE).write_text(failure.traceback, encoding="utf-8")
+    return f"{folder.name} ({failure.reason}; {folder / LOG_FILE} has more)"

@@ -1,0 +1,166 @@
+"""Write the files of an experiment: results.json, results.csv, table.md, table.tex and index.html, each atomically."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+
+import jinja2
+
+from hil.commit import short_commit
+from hil.record.atomic_write import write_atomic
+from hil.training.experiments.charts import charts
+from hil.training.experiments.latex import as_latex
+from hil.training.experiments.summary import CellResult, Order, Summary
+
+CELL_FIELDS = (
+    "data", "column", "row", "seeds", "mean", "spread", "paper", "right_signs", "chosen", "train_s", "steps_per_s",
+    "failed", "backward_macs",
+)  # fmt: skip
+
+SPARSE = "Multiply-accumulates of the backward pass of a sample, mean over the whole training and the seeds (counted)"
+MEMORY = "Memory by plan in bytes (analytic), one sample at a time"
+
+
+def write(summary: Summary, folder: Path) -> None:
+    """Write all five files into the folder."""
+    write_atomic(folder / "results.json", json.dumps(summary.to_json(), indent=1) + "\n")
+    write_atomic(folder / "results.csv", as_csv(summary.cells))
+    write_atomic(folder / "table.md", as_markdown(summary))
+    write_atomic(folder / "table.tex", as_latex(summary))
+    write_atomic(folder / "index.html", as_page(summary))
+
+
+def as_csv(cells: Sequence[CellResult]) -> str:
+    """Return CSV with one line per cell: accuracies in percent, losses in nats, `train_s` in s for one seed."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(CELL_FIELDS)
+    for cell in cells:
+        values = vars(cell) | {"seeds": len(cell.values)}
+        lines.writerow(["" if values[field] is None else values[field] for field in CELL_FIELDS])
+    return text.getvalue()
+
+
+def as_markdown(summary: Summary) -> str:
+    """Return the table as Markdown, with differences and certificates."""
+    table = summary.table
+    lines = [f"# {table.title}", ""]
+    mean = f"mean ± sample standard deviation over the seeds{brackets(summary)}"
+    lines += [f"{table.measure.title} ({table.measure.unit}), {mean}.", ""]
+    lines.append("| | " + " | ".join(f"{data} {table.called(column)}" for data, column in table.columns) + " |")
+    lines.append("|---|" + "---:|" * len(table.columns))
+    for row in table.rows:
+        entries = (entry(summary, data, column, row) for data, column in table.columns)
+        lines.append(f"| {table.called(row)} | " + " | ".join(entries) + " |")
+    if summary.orders:
+        lines += ["", f"Order {table.order}:", ""]
+        lines += [f"- {order.data} {table.called(order.column)}: {order_in_words(order)}" for order in summary.orders]
+    if chosen := [cell for cell in summary.cells if cell.chosen]:
+        lines += ["", "Chosen:", ""]
+        lines += [f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.chosen}" for one in chosen]
+    if signs := [cell for cell in summary.cells if cell.right_signs not in (None, 1.0)]:
+        lines += ["", "Steps whose sign is that of the float losses:", ""]
+        lines += [
+            f"- {one.data} {table.called(one.column)}, {table.called(one.row)}: {one.right_signs:.1%}" for one in signs
+        ]
+    lines += sparse_lines(summary)
+    lines += rate_lines(summary)
+    if table.memory:
+        parts = list(table.memory[0].parts)
+        lines += ["", f"{MEMORY} ({table.memory_parts}):", ""]
+        lines += [f"| network | method | {' | '.join(parts)} |", "|---|---|" + "---:|" * len(parts)]
+        for one in table.memory:
+            sizes = " | ".join(f"{one.parts[part]:,}" for part in parts)
+            lines.append(f"| {one.network} | {one.method} | {sizes} |")
+    lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in table.differences)]
+    lines += ["", "Certified on the board, bit for bit:", ""]
+    lines += [
+        f"- {one.verdict}: {one.run}, {one.steps} steps from step {one.first_step} on {one.board} "
+        f"({one.reality or 'not reached'})" + (f": {one.reason}" if one.reason else "")
+        for one in summary.certificates
+    ] or ["- nothing yet"]
+    return "\n".join(lines) + "\n"
+
+
+def sparse_lines(summary: Summary) -> list[str]:
+    """Return what sparse backward passes cost over the whole training, beside those with all channels."""
+    table, lines = summary.table, [""]
+    lines += [f"{SPARSE}:", ""] if table.all_channels else []
+    for row, dense in table.all_channels.items():
+        ratios = []
+        for data, column in table.columns:
+            ours, whole = summary.cell(data, column, row), summary.cell(data, column, dense)
+            if ours is None or whole is None or not ours.backward_macs or whole.backward_macs is None:
+                continue
+            ratios.append(whole.backward_macs / ours.backward_macs)
+            counts = f"{ours.backward_macs:,.0f} of {whole.backward_macs:,.0f}, {ratios[-1]:.2f} times fewer"
+            lines.append(f"- {table.called(row)}, {data} {table.called(column)}: {counts}")
+        if len(ratios) > 1:
+            lines.append(f"- {table.called(row)}, mean over the data sets: {fmean(ratios):.2f} times fewer")
+    return lines if len(lines) > 1 else []
+
+
+def rate_lines(summary: Summary) -> list[str]:
+    """Return the searches of learning rates as lines of text: every rate with its accuracy; the chosen one is bold."""
+    what = "mean accuracy on the held-out images over the seeds; the chosen rate is bold"
+    lines = ["", f"Searched ({what}):", ""] if summary.searches else []
+    for search in summary.searches:
+        rates = []
+        for one in search["rates"]:
+            text = f"{one['eta']:g}: {one['mean']:.1%}" + (" (no weight moves)" if one["moved"] == 0 else "")
+            text += " (a step failed)" if one["failed"] else ""
+            rates.append(f"**{text}**" if one["eta"] == search["chosen"] else text)
+        edge = "" if search["inside"] else "; the best rate does not lie inside the grid"
+        edge += "; no rate is as good as no training" if search["harmful"] else ""
+        found = ", ".join([f"before training {search['rates'][0]['before']:.1%}", *rates])
+        lines.append(f"- {search['row']} on {search['data']}, {search['seeds']} seeds: {found}{edge}")
+    return lines
+
+
+def entry(summary: Summary, data: str, column: str, row: str) -> str:
+    """Return the text of a cell; empty if the table has no such cell."""
+    cell = summary.cell(data, column, row)
+    if row in summary.table.not_run:
+        paper = summary.table.paper.get((data, column, row))
+        return "not run" if paper is None else f"not run ({paper:.2f})"
+    if cell is None:
+        return ""
+    spread = "" if cell.spread is None else f" ± {cell.spread:.2f}"
+    ours = "–" if cell.mean is None else f"{cell.mean:.2f}{spread}"
+    ours += f", {cell.failed} of {len(cell.values)} failed" if cell.failed else ""
+    if not summary.table.paper:
+        return ours
+    return f"{ours} ({'–' if cell.paper is None else f'{cell.paper:.2f}'})"
+
+
+def brackets(summary: Summary) -> str:
+    """Return an explanation of the brackets, if the paper has numbers."""
+    return "; the paper's value in brackets" if summary.table.paper else ""
+
+
+def order_in_words(order: Order) -> str:
+    """Return in words whether the order holds, and why nothing is claimed yet."""
+    if order.holds is None:
+        return "not all rows are trained"
+    said = "holds" if order.holds else "does not hold: " + ", ".join(order.broken)
+    return said + "".join(f"; no claim, {doubt}" for doubt in order.doubts)
+
+
+def as_page(summary: Summary) -> str:
+    """Return the page: self-contained, without scripts."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("hil.training.experiments"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["short_commit"] = short_commit
+    names = {"called": summary.table.called, "charts": charts(summary), "entry": entry, "brackets": brackets}
+    names |= {"memory_title": MEMORY, "sparse": sparse_lines(summary)}
+    return environment.get_template("experiment.html.j2").render(s=summary, order_in_words=order_in_words, **names)

@@ -1,0 +1,149 @@
+"""Train one run on the reference, epoch by epoch; an interrupted run continues with the same bits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from hil.step_digest import step_digest
+from hil.training.data import batches, load
+from hil.training.experiments.choice import begin
+from hil.training.experiments.curve import (
+    STATE,
+    EpochRow,
+    checkpoint_path,
+    ended,
+    read_checkpoint,
+    read_curve,
+    read_run,
+    read_state,
+    write_checkpoint,
+    write_curve,
+    write_state,
+)
+from hil.training.experiments.run import share_moved
+from hil.training.experiments.slope import cosines
+from hil.training.reference.methods import StepFailed
+
+SEEN = 10_000  # number of training images that are evaluated after each epoch; all test images are
+
+
+class Training:
+    """One run in its folder; training continues after the last epoch in the folder.
+
+    Args:
+        folder: has run.json, and receives the curve and the checkpoints. Runs to start from are in its parent folder.
+
+    Raises:
+        RigError: damaged files, missing data, or a missing run that this one depends on.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run = begin(folder)
+        self.data = load(self.run.data)
+        self.per_epoch = self.run.per_epoch(len(self.data.train_images))
+        self.schedule = self.run.schedule(self.per_epoch * self.run.epochs)
+        self.rows = read_curve(folder)
+        start = self._start()
+        first = None if start is None else read_checkpoint(start, self.run.learner(None, self.schedule).weights).weights
+        self.learner = self.run.learner(first, self.schedule)
+        self._first = [tensor.copy() for tensor in self.learner.weights]
+        self.step = self.rows[-1].step if self.rows else 0
+        if self.rows:
+            last = read_checkpoint(checkpoint_path(folder, self.rows[-1].epoch), self._first)
+            self.learner = self.run.learner(last.weights, self.schedule)
+
+    def epochs(self) -> Iterator[EpochRow]:
+        """Train the remaining epochs; yield the row of each after it was written."""
+        if not self.rows:
+            none = np.zeros((0, len(self.learner.weights)), np.uint32)
+            write_checkpoint(checkpoint_path(self.folder, 0), self.learner.weights, 0, none)
+            arithmetic = self.learner.arithmetic
+            seen, tested, loss = self._evaluate()
+            row = EpochRow(0, 0, None, None, seen, tested, 0.0, 0.0, arithmetic=arithmetic, test_loss=loss)
+            yield self._keep(row)
+        order = islice(batches(self.data, self.run.batch, self.run.seed), self.step, None)
+        self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
+        if self.run.has_state and self.rows[-1].epoch:
+            self.learner.restore(read_state(self.folder, self.rows[-1].epoch))
+        while not ended(self.run, self.rows):
+            yield self._epoch(order)
+
+    def _start(self) -> Path | None:
+        """Return the last checkpoint of the run to start from; None if training starts from initial weights."""
+        if self.run.start is None:
+            return None
+        before = self.folder.parent / self.run.start
+        return checkpoint_path(before, read_run(before)[0].epochs)
+
+    def _epoch(self, order: Iterator[np.ndarray]) -> EpochRow:
+        marks = {first for first, _ in self.schedule}
+        epoch, started = self.rows[-1].epoch + 1, time.monotonic()
+        losses: list[float] = []
+        right: list[bool | None] = []
+        digests: list[tuple[int, ...]] = []
+        alike: list[float] | None = None
+        work: list[float | None] = []
+        failed = ""
+        for chosen in islice(order, self.per_epoch):
+            if self.step in marks:
+                self.learner.configure(self.run.settings(self.step, self.schedule), self.step)
+            images, labels = self.data.train_images[chosen], self.data.train_labels[chosen]
+            if self.run.compares and len(digests) == self.per_epoch - 1:
+                alike = cosines(self.learner, self.step, images, labels)
+            try:
+                outcome = self.learner.step(images, labels)
+            except StepFailed as error:
+                failed = str(error)
+                break
+            losses.append(self.run.losses(outcome, len(chosen)))
+            right.append(self.run.right_sign(outcome))
+            digests.append(outcome.digests)
+            work.append(self.run.backward_macs(self.learner))
+            self.step += 1
+        trained = time.monotonic()
+        path = checkpoint_path(self.folder, epoch)
+        noted = np.array(digests, np.uint32).reshape(len(digests), len(self.learner.weights))
+        write_checkpoint(path, self.learner.weights, self.step, noted)
+        if self.run.has_state:
+            write_state(self.folder, epoch, self.learner.state())
+        seen, tested, test_loss = self._evaluate()
+        signs = None if not right or right[0] is None else float(np.mean(np.array(right, bool)))
+        seconds = trained - started, time.monotonic() - trained
+        loss, digest = (float(np.mean(losses)), step_digest(digests[-1])) if digests else (None, None)
+        moved, arithmetic = share_moved(self.learner.weights, self._first), self.learner.arithmetic
+        counted = [one for one in work if one is not None]
+        macs = float(np.mean(counted)) if counted else None
+        row = EpochRow(
+            epoch, self.step, loss, signs, seen, tested, *seconds, alike, moved, digest, arithmetic, test_loss,
+            failed, macs,
+        )  # fmt: skip
+        self._keep(row)
+        (self.folder / STATE.format(epoch - 1)).unlink(missing_ok=True)  # the row says that the next one is there
+        return row
+
+    def _evaluate(self) -> tuple[float, float, float | None]:
+        """Return train and test accuracy, and the mean test loss."""
+        data = self.data
+        train = self.learner.accuracy(data.train_images[:SEEN], data.train_labels[:SEEN])
+        logits, exponents = self.learner.logits(data.test_images)
+        loss = mean_loss(logits, exponents, data.test_labels) if self.run.has_test_loss else None
+        return train, float((logits.argmax(axis=1) == data.test_labels).mean()), loss
+
+    def _keep(self, row: EpochRow) -> EpochRow:
+        self.rows.append(row)
+        write_curve(self.folder, self.rows)
+        return row
+
+
+def mean_loss(logits: np.ndarray, exponents: np.ndarray, labels: np.ndarray) -> float:
+    """Return the mean cross-entropy in nats of logits [B, classes] times 2^exponents [B], in binary64."""
+    values = logits * np.exp2(exponents.astype(np.float64))[:, None]
+    values -= values.max(axis=1, keepdims=True)
+    own = values[np.arange(len(labels)), np.asarray(labels, np.intp)]
+    return float((np.log(np.exp(values).sum(axis=1)) - own).mean())

@@ -1,0 +1,61 @@
+"""The settings of ElasticZO-INT8 (docs/arithmetic.md, section 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Any
+
+from hil.errors import RigError, close_matches
+from hil.training.methods.settings_fields import ElasticzoFields
+
+BY_BP = {"full-zo": 0, "cls2": 1, "cls1": 2}  # tensors or layers left to back-propagation (ElasticZO, section 5.1)
+VARIANTS = (*BY_BP, "full-bp")
+LARGEST_EXACT = 63  # largest r_max of the exact form, so that a weight at rest keeps at least six bits and its sign
+
+
+@dataclass(frozen=True)
+class Settings(ElasticzoFields):
+    """Settings of ElasticZO-INT8; methods.toml describes each."""
+
+    def check_together(self) -> None:
+        """Raise RigError for settings that do not go together."""
+        if self.perturb == "exact" and self.r_max > LARGEST_EXACT:
+            raise RigError(
+                f"setting r_max is {self.r_max} with perturb = 'exact': choose at most {LARGEST_EXACT}, or the "
+                "clamped form."
+            )
+        if self.loss_fraction and self.loss != "integer":
+            raise RigError(
+                f"setting loss_fraction is {self.loss_fraction} with loss = {self.loss!r}: it belongs to loss = "
+                "'integer', leave it at 0."
+            )
+
+    @property
+    def limit(self) -> int:
+        """W, the largest magnitude of a weight at rest that zeroth order trains (docs/arithmetic.md, section 8)."""
+        return 127 - self.r_max if self.perturb == "exact" else 127
+
+    @classmethod
+    def of_variant(cls, variant: str, tensors: int, **others: Any) -> Settings:
+        """Return the settings of a variant for a network of `tensors` trained tensors.
+
+        Raises:
+            RigError: an unknown variant, an unknown setting or a value out of range.
+        """
+        partition = partition_of(variant, tensors, others)
+        cls.check_names(others)
+        return cls(partition=partition, **others)
+
+
+def partition_of(variant: str, parts: int, settings: Container[str]) -> int:
+    """Return C, how many of the parts that are trained (tensors or layers) zeroth order trains in a variant.
+
+    Raises:
+        RigError: an unknown variant, or settings that have a partition too.
+    """
+    if variant not in VARIANTS:
+        raise RigError(f"the method has no variant {variant!r}: {close_matches(variant, VARIANTS)}")
+    if "partition" in settings:
+        raise RigError(f"setting partition follows from the variant {variant!r}: leave one of them out.")
+    return 0 if variant == "full-bp" else max(parts - BY_BP[variant], 0)

@@ -1,0 +1,84 @@
+"""What FQT trains: weights with their scale, biases, and ranges (docs/arithmetic-fqt.md, section 2).
+
+The tensor of the weights of an `affine8` layer is bytes of the network file: the padded weights and the first 16 bytes
+of the parameters, which have the scale and the zero point of the weights and the range of the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hil.training.graph.affine8 import with_scales
+from hil.training.graph.affine8_parameters import HEAD, Head
+from hil.training.graph.graph import POOLS, Format, Graph, Node, Parameters
+from hil.training.graph.parameters import padded
+
+WEIGHTS, BIAS, RANGE = "weights", "bias", "range"
+
+
+@dataclass(frozen=True)
+class TrainedTensor:
+    """One trained tensor: its name, its layer, and which part of the layer it is."""
+
+    name: str
+    layer: int
+    part: str
+
+
+def trained_tensors(graph: Graph, trained: Sequence[int], train_bias: bool) -> tuple[TrainedTensor, ...]:
+    """Return the trained tensors, input to output, for the indices of the trained layers."""
+    found = []
+    for index in range(min(trained), len(graph.layers)):
+        layer = graph.layers[index]
+        if index in trained:
+            found.append(TrainedTensor(layer.name, index, WEIGHTS))
+            if train_bias:
+                found.append(TrainedTensor(f"{layer.name}.bias", index, BIAS))
+        elif layer.format is Format.AFFINE8 and layer.op not in POOLS:
+            found.append(TrainedTensor(f"{layer.name}.range", index, RANGE))
+    return tuple(found)
+
+
+def array_of(layer: Node, part: str) -> np.ndarray:
+    """Return a tensor of a layer: int8 bytes or float32 weights, float32 biases [O], or a float32 range [2]."""
+    if part == RANGE:
+        return np.array([layer.low, layer.high], np.float32)
+    own = layer.own
+    assert own is not None
+    if part == BIAS:
+        return own.bias
+    if layer.format is not Format.AFFINE8:
+        return own.weights
+    head = Head(float(own.scale[0]), own.zero, layer.low, layer.high)
+    return np.frombuffer(padded(own.weights.tobytes()) + head.pack(), np.int8)
+
+
+def with_arrays(graph: Graph, tensors: Sequence[TrainedTensor], arrays: Sequence[np.ndarray]) -> Graph:
+    """Return the graph with other trained tensors; its scales follow from the new ranges."""
+    layers = list(graph.layers)
+    for tensor, array in zip(tensors, arrays, strict=True):
+        layers[tensor.layer] = _with_array(layers[tensor.layer], tensor.part, array)
+    return with_scales(replace(graph, layers=tuple(layers)))
+
+
+def _with_array(layer: Node, part: str, array: np.ndarray) -> Node:
+    if part == RANGE:
+        return replace(layer, low=float(array[0]), high=float(array[1]))
+    own = layer.own
+    assert own is not None
+    if part == BIAS:
+        return replace(layer, own=replace(own, bias=array.astype(np.float32)))
+    if layer.format is not Format.AFFINE8:
+        return replace(layer, own=replace(own, weights=array.astype(np.float32).reshape(own.weights.shape)))
+    data = array.astype(np.int8).tobytes()
+    head = Head.unpack(data, len(data) - HEAD.size)
+    weights = np.frombuffer(data, np.int8, own.weights.size).reshape(own.weights.shape)
+    return replace(layer, own=quantized(own, weights, head.scale, head.zero), low=head.low, high=head.high)
+
+
+def quantized(own: Parameters, weights: np.ndarray, scale: float, zero: int) -> Parameters:
+    """Return the parameters of an `affine8` layer with other weights."""
+    return replace(own, weights=weights, scale=np.array([scale], np.float32), zero=zero)

@@ -1,0 +1,98 @@
+"""Back-propagation of 8-bit errors through a graph in `tflite8` (docs/arithmetic-backward.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hil.training.methods.backward_pass import BackwardPass
+from hil.training.methods.graph_memory import inference_peak, value_sizes
+from hil.training.methods.graph_method import GraphMethod
+from hil.training.methods.liveness import Liveness
+from hil.training.methods.step_work import Work
+
+
+@dataclass(frozen=True)
+class Int8Bp(GraphMethod):
+    """The method."""
+
+    name = "int8-bp"
+    docs = "docs/arithmetic-backward.md"
+    loop = "bp"
+    reference = "hil.training.reference.methods.back_propagation:BackPropagation"
+    default_variant = "plain"
+    variants: ClassVar[Mapping[str, Any]] = {"plain": {"qas": 0}, "qas": {}}
+
+    @cached_property
+    def backward(self) -> BackwardPass:
+        """Which layers errors reach, and when.
+
+        Raises:
+            RigError: a pool that errors cannot be handed through.
+        """
+        return BackwardPass(self.network, self.trained, self.settings.trains_weights)
+
+    @cached_property
+    def liveness(self) -> Liveness:
+        """When the buffers of a step live."""
+        return Liveness(self.network, self.settings, self.backward)
+
+    def check(self, variant: str) -> None:
+        """Raise RigError for a pool that errors cannot be handed through."""
+        assert self.backward
+
+    @property
+    def has_velocity(self) -> bool:
+        """Whether there is momentum."""
+        return bool(np.float32(self.settings.momentum) > 0)
+
+    def slots(self) -> tuple[str, ...]:
+        """Return every layer, the loss, and the layers backward."""
+        return (*self.layers, "loss", *(f"{name} backward" for name in reversed(self.layers[self.trained[0] :])))
+
+    def first_wrong(self, tensors: Sequence[int], losses_agree: bool) -> int:
+        """Layers are updated from output to input."""
+        return tensors[-1]
+
+    def step_work(self) -> Work:
+        """Count the clean passes, and the errors and gradients backward (docs/arithmetic-backward.md, section 5)."""
+        backward, batch, macs = self.backward, self.settings.batch, 0
+        for index, layer in enumerate(self.network.layers):
+            reached = index in backward.reached
+            errors = reached and backward.has_error(layer.reads[0])
+            gradients = reached and index in self.trained and self.settings.trains_weights
+            macs += batch * layer.macs * (1 + errors + gradients)
+        return Work(tuple(batch * (1 + (index in backward.reached)) for index in range(len(self.layers))), macs)
+
+    def training_bytes(self) -> int:
+        """Return the bytes of parameters, the peak of inference, saved values and the largest gradient in 8 bits."""
+        sizes = value_sizes(self.network)
+        saved = sum(size for value, size in enumerate(sizes) if self.backward.last_read(value) is not None)
+        weights = (self.network.layers[index].weight_count for index in self.trained)
+        largest = max(weights) if self.settings.trains_weights else 0
+        return self.parameter_bytes() + inference_peak(self.network) + saved + largest
+
+    def weights_by_zo(self) -> int:
+        """Return 0: zeroth order trains nothing."""
+        return 0
+
+    def least_perturb(self) -> int | None:
+        """Return None: nothing is perturbed, but the weights are brought within their limits once."""
+        return None
+
+
+@dataclass(frozen=True)
+class Mcutrain(Int8Bp):
+    """MCUTrain: back-propagation with momentum in a few layers.
+
+    MCUTrain finds the layers that it trains beforehand, by search; here they are the pointwise layers of block 3, which
+    Poor Man's Training trains of MCUNet when it is compared with it (its table 11: the same trainable parameters).
+    """
+
+    name = "mcutrain"
+    default_variant = "block3"
+    variants: ClassVar[Mapping[str, Any]] = {"block3": {"train": "pointwise", "blocks": 4, "momentum": 0.9}}

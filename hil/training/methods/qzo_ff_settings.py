@@ -1,0 +1,54 @@
+"""The settings of QZO-FF (docs/arithmetic-qzo-ff.md, section 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.errors import RigError
+from hil.training.graph.graph import Graph
+from hil.training.methods.settings_fields import QzoFfFields
+
+
+@dataclass(frozen=True)
+class Settings(QzoFfFields):
+    """Settings of QZO-FF; methods.toml describes each."""
+
+    def check_together(self) -> None:
+        """Raise RigError for settings that do not go together."""
+        if 0 < self.steps <= self.warmup:
+            raise RigError(
+                f"setting steps is {self.steps} with warmup = {self.warmup}: the cosine begins after the warm-up, "
+                "choose more steps, or 0 for a constant rate."
+            )
+        if np.float32(self.eta_min) > np.float32(self.eta):
+            raise RigError(
+                f"setting eta_min is {self.eta_min} with eta = {self.eta}: the rate would rise, choose at most eta."
+            )
+
+    @property
+    def has_sharpness(self) -> bool:
+        """Whether a step begins with a sharpness-aware perturbation."""
+        return bool(np.float32(self.rho) > 0)
+
+    @property
+    def draws(self) -> int:
+        """Directions that a step draws, with that of the sharpness-aware perturbation."""
+        return self.directions + self.has_sharpness
+
+    def trained(self, graph: Graph) -> tuple[int, ...]:
+        """Return the indices of the trained layers, input to output."""
+        with_weights = [index for index, layer in enumerate(graph.layers) if layer.own is not None]
+        return tuple(with_weights[-self.last_layers :])
+
+    def with_trained(self, graph: Graph, tensors: Sequence[np.ndarray]) -> Graph:
+        """Return the graph with other trained tensors: weights in any shape, and biases if they are trained."""
+        left, own = iter(tensors), {}
+        for index in self.trained(graph):
+            old = graph.layers[index].own
+            assert old is not None
+            weights = next(left).reshape(old.weights.shape)
+            own[index] = (weights, next(left) if self.train_bias else old.bias)
+        return graph.with_parameters(own)

@@ -1,0 +1,193 @@
+"""Conversion to `w16a8`: from `tflite8`, from a float graph with images to calibrate with, and heads from prototypes.
+
+docs/arithmetic-w16a8.md, section 5. All operations are in binary64.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from hil.errors import RigError
+from hil.training.graph.factors import act_limits, add_factors
+from hil.training.graph.file import decode, encode
+from hil.training.graph.graph import POOLS, Format, Graph, Node, Op, Parameters, named
+from hil.training.graph.w16a8_contents import SATURATES_FROM, SHIFTS, needs_saturating_shift
+from hil.training.networks.floating import FloatGraph
+from hil.training.networks.quantize import (
+    INPUT_SCALE,
+    INPUT_ZERO,
+    LARGEST_BIAS,
+    SMALLEST_RANGE,
+    check_images,
+    grid_of,
+    ranges,
+)
+
+W16, W8 = 32767, 127  # w_max of 16w8a and of 8w8a
+LARGEST_CONVERTED = {W16: 32256, W8: 126}  # Q: what is left is for the perturbation
+SMALLEST_FACTOR = 2.0**-31
+
+
+def from_tflite8(graph: Graph, largest: int = W16, name: str = "") -> Graph:
+    """Convert a graph in `tflite8`; scales, zero points and limits of all values are kept.
+
+    Args:
+        graph: what is converted.
+        largest: w_max of every layer, 32767 or 127.
+        name: of the new graph; empty: that of the old one.
+
+    Raises:
+        RigError: a layer whose factor has no multiplier and shift.
+        NetworkFileError: a layer whose sums have no bound.
+    """
+    layers = []
+    for layer in graph.layers:
+        own = layer.own
+        if own is not None:
+            input_scale = graph.scale_of(layer.reads[0])
+            scale = own.scale.astype(np.float64)
+            by_channel = scale if layer.op is Op.DEPTHWISE else scale.reshape(-1, *[1] * (own.weights.ndim - 1))
+            bias = own.bias * input_scale * scale
+            own = parameters(layer, graph.zero_of(layer.reads[0]), own.weights * by_channel, bias, input_scale, largest)
+        layers.append(replace(layer, own=own, format=Format.W16A8, rounding="single"))
+    return _checked(replace(graph, name=name or graph.name, layers=tuple(layers)))
+
+
+def from_floats(graph: FloatGraph, images: np.ndarray, largest: int = W16) -> Graph:
+    """Convert a float graph; the values' scales and zero points come from the range of each value over the images.
+
+    Args:
+        graph: what is converted.
+        images: uint8 [n, height, width, channels] to calibrate with.
+        largest: w_max of every layer, 32767 or 127.
+
+    Raises:
+        RigError: images of another shape, or a layer whose factors are out of range.
+        NetworkFileError: a layer whose sums have no bound.
+    """
+    check_images(graph, images)
+    grids = [(INPUT_SCALE, INPUT_ZERO)]
+    for layer, (low, high) in zip(graph.layers, ranges(graph, images), strict=True):
+        grids.append(grids[layer.reads[0]] if layer.op in POOLS else grid_of(low, high))
+    shapes, layers = graph.shapes(), []
+    for index, (name, layer) in enumerate(zip(named([layer.op for layer in graph.layers]), graph.layers, strict=True)):
+        scale, zero = grids[index + 1]
+        (input_scale, input_zero), *second = (grids[value] for value in layer.reads)
+        factors = add_factors(input_scale, second[0][0], scale) if layer.op is Op.ADD else None
+        node = Node(
+            name, layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], *layer.window, layer.block,
+            *act_limits(layer.activation, scale, zero), scale, zero, None, factors, Format.W16A8,
+        )  # fmt: skip
+        if layer.weights is not None:
+            assert layer.bias is not None
+            own = parameters(node, input_zero, layer.weights, layer.bias, input_scale, largest)
+            node = replace(node, own=own)
+        layers.append(node)
+    return _checked(Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO))
+
+
+def with_prototypes(graph: Graph, features: np.ndarray, labels: np.ndarray) -> Graph:
+    """Return the graph with a last layer whose logits are least squared distances to prototypes (ProtoNets).
+
+    Args:
+        graph: in `w16a8`; what its last layer reads are the features.
+        features: real numbers [n, inputs of the last layer] of the support samples.
+        labels: classes 0, 1, ... [n]; each has a sample.
+
+    Raises:
+        RigError: features whose factors are out of range.
+        NetworkFileError: a layer whose sums have no bound.
+    """
+    real = np.asarray(features, np.float64)
+    means = np.stack([real[labels == label].mean(axis=0) for label in range(int(labels.max()) + 1)])
+    return with_head(graph, 2 * means, -(means**2).sum(axis=1), real)
+
+
+def with_head(graph: Graph, weights: np.ndarray, bias: np.ndarray, features: np.ndarray, room: float = 1.0) -> Graph:
+    """Return the graph with another last layer; its output's scale comes from the logits of some features.
+
+    Args:
+        graph: in `w16a8`; what its last layer reads are the features.
+        weights, bias: real numbers [classes, features] and [classes].
+        features: real numbers [n, features] to calibrate with.
+        room: how far weights and logits may grow in training, as a multiple of the largest ones.
+
+    Raises:
+        RigError: features whose factors are out of range.
+        NetworkFileError: a layer whose sums have no bound.
+    """
+    last, real = graph.layers[-1], np.asarray(features, np.float64)
+    assert last.own is not None
+    logits = real @ weights.T + bias
+    scale, zero = grid_of(room * float(logits.min()), room * float(logits.max()))
+    act_min, act_max = act_limits("none", scale, zero)
+    node = replace(
+        last, out_shape=(1, 1, len(bias)), scale=scale, zero=zero, act_min=act_min, act_max=act_max, own=None
+    )
+    value = last.reads[0]
+    own = parameters(node, graph.zero_of(value), weights, bias, graph.scale_of(value), last.own.largest, room)
+    return _checked(replace(graph, layers=(*graph.layers[:-1], replace(node, own=own)), classes=len(bias)))
+
+
+def parameters(
+    layer: Node,
+    input_zero: int,
+    weights: np.ndarray,
+    bias: np.ndarray,
+    input_scale: float,
+    largest: int,
+    room: float = 1.0,
+) -> Parameters:
+    """Return the parameters of a layer with the scale of its output.
+
+    Args:
+        layer: with its shapes and the scale of its output.
+        input_zero: zero point of what it reads.
+        weights, bias: real numbers, in the order of the network file.
+        input_scale: of what it reads.
+        largest: w_max, 32767 or 127.
+        room: how far weights may grow in training, as a multiple of the largest one.
+
+    Raises:
+        RigError: its factor has no multiplier and shift.
+    """
+    weights, bias = weights.astype(np.float64), bias.astype(np.float64)
+    q, ratio = LARGEST_CONVERTED[largest], layer.scale / input_scale
+    reach = max(room * float(np.abs(weights).max()), SMALLEST_RANGE)
+    least = [reach / q, float(np.abs(bias).max()) / (LARGEST_BIAS * input_scale), SMALLEST_FACTOR * ratio]
+    if needs_saturating_shift(weights.size // len(bias), largest, input_zero):
+        least.append(2.0**SATURATES_FROM * ratio)
+    scale = np.float32(max(least))
+    unit = input_scale * float(scale)
+    multiplier, shift = _factor(layer.name, unit / layer.scale)
+    return Parameters(
+        np.clip(np.rint(weights / float(scale)), -q, q).astype("<i2"),
+        np.clip(np.rint(bias / unit), -LARGEST_BIAS, LARGEST_BIAS).astype(np.int32),
+        np.array([multiplier], np.int32),
+        np.array([shift], np.int8),
+        np.array([scale], np.float32),
+        largest=largest,
+    )
+
+
+def _factor(name: str, factor: float) -> tuple[int, int]:
+    part, shift = math.frexp(factor)
+    multiplier = math.floor(part * 2**31 + 0.5)
+    if multiplier == 2**31:
+        multiplier, shift = 2**30, shift + 1
+    least, most = SHIFTS
+    if not least <= shift <= most:
+        raise RigError(
+            f"layer {name} has a factor of {factor:.3g}, whose shift of {shift} is outside {least}..{most}: calibrate "
+            "with other images."
+        )
+    return multiplier, shift
+
+
+def _checked(graph: Graph) -> Graph:
+    """Return a graph that every reader of its file accepts."""
+    decode(encode(graph), graph.name)
+    return graph

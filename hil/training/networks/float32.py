@@ -1,0 +1,97 @@
+"""Float graphs as networks in `float32`, with initial weights by Xavier (docs/arithmetic-float32.md, section 9)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hil.training.graph.factors import act_limits
+from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, Shape, named
+from hil.training.networks.floating import LIMITS, FloatGraph, FloatLayer
+from hil.training.networks.lenet5 import xavier_uniform
+
+
+def drawn(graph: FloatGraph, seed: int) -> Graph:
+    """Return a float graph as a network with weights drawn from `seed`, tensor after tensor, and biases 0."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    layers = []
+    for layer in graph.layers:
+        if layer.weights is not None:
+            area = layer.kernel[0] * layer.kernel[1] or 1
+            channels = layer.weights.shape[-1] if layer.op is Op.DEPTHWISE else len(layer.weights)
+            fan_in = area if layer.op is Op.DEPTHWISE else layer.weights[0].size
+            fan_out = area if layer.op is Op.DEPTHWISE else area * channels
+            weights, _ = xavier_uniform(layer.weights.shape, fan_in, fan_out, rng)
+            layer = replace(layer, weights=weights.astype(np.float32), bias=np.zeros(channels, np.float32))
+        layers.append(layer)
+    return in_float32(replace(graph, layers=tuple(layers)))
+
+
+def in_float32(graph: FloatGraph) -> Graph:
+    """Return a float graph with its weights as a network in `float32`."""
+    shapes, names = graph.shapes(), named([layer.op for layer in graph.layers])
+    layers = (
+        float_node(name, layer, shapes[layer.reads[0]], out)
+        for name, layer, out in zip(names, graph.layers, shapes[1:], strict=True)
+    )
+    return Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, *graph.of_input)
+
+
+def in_floats(shape: FloatGraph, graph: Graph) -> Graph:
+    """Return a network in `tflite8` as one in `float32`: its weights and biases are the real numbers they stand for.
+
+    Args:
+        shape: the same layers in floats, whose activations are taken.
+        graph: in `tflite8`.
+    """
+    assert graph.formats == (Format.TFLITE8,)
+    layers = [in_real(graph, *pair) for pair in zip(shape.layers, graph.layers, strict=True)]
+    return in_float32(replace(shape, layers=tuple(layers)))
+
+
+def floats_of(graph: Graph) -> FloatGraph:
+    """Return a network in `tflite8` in floats, with the real numbers that its weights and biases stand for.
+
+    An activation is what the limits of a layer say: those of ReLU6, else those of ReLU, else none.
+    """
+    layers = tuple(in_real(graph, _without_weights(node), node) for node in graph.layers)
+    return FloatGraph(graph.name, layers, graph.in_shape, graph.classes, graph.zero + 128, 1 / graph.scale)
+
+
+def _without_weights(node: Node) -> FloatLayer:
+    limits = node.act_min, node.act_max
+    known = () if node.op in POOLS else ("relu6", "relu")
+    activation = next((one for one in known if limits == act_limits(one, node.scale, node.zero)), "none")
+    return FloatLayer(
+        node.op, node.reads, kernel=node.kernel, stride=node.stride[0], pad=node.pad[0], activation=activation,
+        block=node.block,
+    )  # fmt: skip
+
+
+def in_real(graph: Graph, layer: FloatLayer, node: Node) -> FloatLayer:
+    """Return a layer in floats with the real numbers that weights and biases of a node in `tflite8` stand for."""
+    if node.own is None:
+        return layer
+    scale = node.own.scale.astype(np.float64)
+    outputs = node.own.weights.ndim - 1 if node.op is Op.DEPTHWISE else 0  # axis of the output channels
+    by_channel = np.moveaxis(node.own.weights.astype(np.float64), outputs, -1) * scale
+    return replace(
+        layer,
+        weights=np.ascontiguousarray(np.moveaxis(by_channel, -1, outputs)).astype(np.float32),
+        bias=(node.own.bias * graph.scale_of(node.reads[0]) * scale).astype(np.float32),
+    )
+
+
+def float_node(name: str, layer: FloatLayer, in_shape: Shape, out_shape: Shape) -> Node:
+    """Return a layer in `float32`."""
+    own = None
+    if layer.weights is not None:
+        assert layer.bias is not None
+        own = Parameters(layer.weights, layer.bias)
+    low, high = LIMITS["none" if layer.op in POOLS else layer.activation]
+    limits = max(low, -LARGEST_FLOAT), min(high, LARGEST_FLOAT)
+    return Node(
+        name, layer.op, layer.reads, in_shape, out_shape, *layer.window, layer.block, *limits,
+        own=own, format=Format.FLOAT32,
+    )  # fmt: skip

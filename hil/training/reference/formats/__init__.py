@@ -1,0 +1,1 @@
+"""The arithmetic of each number format in NumPy: the same names as in hil/training/formats."""

@@ -1,0 +1,109 @@
+"""A network in `w16a8` as forward gradients use it: passes, losses, and the tensors that are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from hil.training.graph.graph import Graph
+from hil.training.methods.qzo_ff_tensors import TrainedTensor
+from hil.training.reference.formats.tflite8.fast import FastLayer, Own
+from hil.training.reference.formats.tflite8.loss import cross_entropy
+from hil.training.reference.formats.tflite8.passes import Passes
+from hil.training.reference.formats.w16a8.layers import Layer
+from hil.training.reference.formats.w16a8.tensor import Tensor
+
+
+class Passes16(Passes):
+    """Passes with int16 weights."""
+
+    LAYER: ClassVar[type[FastLayer]] = Layer
+
+
+class Network:
+    """A graph in `w16a8` whose last layers are trained.
+
+    Args:
+        graph: with the first weights, which are copied.
+        trained: what is trained, input to output.
+
+    Attributes:
+        tensors: the trained tensors.
+        first: the first trained layer. What it reads, and the layers after it, is the same in all passes of a step.
+        arithmetic: what computes the passes.
+    """
+
+    arithmetic = "NumPy"
+    VALUE_TYPE = "int8"
+
+    def __init__(self, graph: Graph, trained: Sequence[TrainedTensor]) -> None:
+        self.graph, self.first = graph, min(tensor.layer for tensor in trained)
+        self.tensors = [Tensor(known, self._given(known)) for known in trained]
+        self._passes = Passes16(graph)
+        self._frozen = [self._own(index) for index in range(len(graph.layers))]
+
+    def _given(self, known: TrainedTensor) -> np.ndarray:
+        own = self.graph.layers[known.layer].own
+        assert own is not None
+        return own.bias if known.is_bias else own.weights
+
+    def _own(self, index: int) -> Own | None:
+        own, fast = self.graph.layers[index].own, self._passes.layers[index]
+        assert isinstance(fast, Layer)
+        return None if own is None else fast.own_of(own.weights, own.bias)
+
+    def own_of(self, values: Sequence[np.ndarray]) -> list[Own | None]:
+        """Return what all layers multiply by, with these values of the trained tensors."""
+        found = list(self._frozen)
+        given = {
+            (tensor.known.layer, tensor.known.is_bias): its for tensor, its in zip(self.tensors, values, strict=True)
+        }
+        for index in {layer for layer, _ in given}:
+            own, fast = self.graph.layers[index].own, self._passes.layers[index]
+            assert own is not None and isinstance(fast, Layer)
+            found[index] = fast.own_of(given[index, False], given.get((index, True), own.bias))
+        return found
+
+    def own_now(self) -> list[Own | None]:
+        """Return what all layers multiply by now."""
+        return self.own_of([tensor.values for tensor in self.tensors])
+
+    def chunks(self, images: np.ndarray) -> list[slice]:
+        """Return the samples that run at once."""
+        rows = self._passes.rows(0, 1)
+        return [slice(at, min(at + rows, len(images))) for at in range(0, len(images), rows)]
+
+    def prefix(self, images: np.ndarray) -> list[dict[int, np.ndarray]]:
+        """Return for every chunk of uint8 images the values that the layers from the first trained one on read."""
+        found = []
+        for part in self.chunks(images):
+            values = {0: self._passes.input_values(images[part])}
+            for index in range(self.first):
+                fast = self._passes.layers[index]
+                values[index + 1] = fast.run([values[value] for value in fast.layer.reads], self._frozen[index])
+                values = {value: held for value, held in values.items() if self.graph.last_use(value) > index}
+            found.append(values)
+        return found
+
+    def losses(self, prefix: Sequence[dict[int, np.ndarray]], labels: np.ndarray) -> np.ndarray:
+        """Return the loss of every sample with the weights as they are now, float32 [N]."""
+        own = self.own_now()
+        logits = np.concatenate([self._passes.logits(self.first, values, own)[:, 0] for values in prefix])
+        return cross_entropy(logits, labels.astype(np.intp), self.graph.layers[-1].scale)
+
+    def logits(self, images: np.ndarray) -> np.ndarray:
+        """Return the logits of uint8 images with the weights as they are now, int8 [N, classes]."""
+        own = self.own_now()
+        values = [{0: self._passes.input_values(images[part])} for part in self.chunks(images)]
+        logits = np.concatenate([self._passes.logits(0, each, own)[:, 0] for each in values])
+        return self._stored(logits, len(self.graph.layers))
+
+    def outputs(self, values: Sequence[np.ndarray], images: np.ndarray) -> list[np.ndarray]:
+        """Return the output of every layer for uint8 images with these trained tensors, int8 [N, 1, H, W, C]."""
+        found = self._passes.clean(images, self.own_of(values))
+        return [self._stored(value, index) for index, value in enumerate(found) if index]
+
+    def _stored(self, values: np.ndarray, value: int) -> np.ndarray:
+        return (values + np.float32(self.graph.zero_of(value))).astype(np.int8)

@@ -1,0 +1,112 @@
+"""Back-propagation of the last layers in `float32`, the yardstick beside QZO-FF; it runs on the host only.
+
+Gradients are those of docs/arithmetic-float32.md, section 5. Plain steps are Full BP's (section 7); AdamW and the
+schedule are those of docs/arithmetic-qzo-ff.md, sections 6 and 10. So both train the same tensors in the same way, and
+only where the gradient comes from differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from hil.training.graph.graph import Graph
+from hil.training.methods.backward_pass import check_passable
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_tensors import TrainedTensor, trained_tensors
+from hil.training.reference.floats import F
+from hil.training.reference.formats.float32.forward import clamp
+from hil.training.reference.formats.float32.network import Network
+from hil.training.reference.methods import Reference, Stage, StepOutcome, stage_bytes
+from hil.training.reference.methods.qzo_rates import Decay, Moments, rate
+
+LARGEST_CHANGE = 2.0**20  # of a weight
+
+
+class FloatBackPropagation(Reference):
+    """The method, with its weights, moments and step counter.
+
+    Args:
+        network: a graph in `float32` with the initial weights, which are copied.
+        settings: of QZO-FF; what concerns directions does nothing here.
+        kind: makes the network of graph and trained tensors; the one in NumPy where none is given.
+
+    Raises:
+        RigError: a pool that errors cannot be handed through.
+    """
+
+    value_type = "float32"
+    settings: Settings
+
+    def __init__(
+        self,
+        network: Graph,
+        settings: Settings,
+        kind: Callable[[Graph, Sequence[TrainedTensor]], Network] = Network,
+    ) -> None:
+        self.graph = network
+        self._network = kind(network, trained_tensors(network, settings))
+        self.arithmetic = self._network.arithmetic
+        check_passable(network.layers[self._network.first :])
+        self._tensors = self._network.tensors
+        self.configure(settings, 0)
+
+    @property
+    def weights(self) -> list[np.ndarray]:
+        """The trained tensors, input to output, as they lie in the network file."""
+        return [tensor.stored for tensor in self._tensors]
+
+    def configure(self, settings: Settings, first_step: int) -> None:
+        """As `Reference`; moments begin anew."""
+        super().configure(settings, first_step)
+        adamw = settings.optimizer == "adamw"
+        self._moments = [Moments(tensor.values.size) for tensor in self._tensors] if adamw else []
+        self._decay = Decay(settings)
+
+    def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
+        """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B]."""
+        step, self._next_step = self._next_step, self._next_step + 1
+        shapes = self._network.own_now()
+        trained = {tensor.known.layer for tensor in self._tensors}
+        sums = {layer: (np.zeros_like(shapes[layer][0]), np.zeros_like(shapes[layer][1])) for layer in trained}
+        loss = float(self._network.add_gradients(images, labels, sums))
+        eta, samples = rate(self.settings, step), F(len(images))
+        self._decay.advance()
+        for index, tensor in enumerate(self._tensors):
+            total = sums[tensor.known.layer][tensor.known.is_bias].reshape(-1)
+            if self._moments:
+                tensor.lower_by(self._moments[index].step(total / samples, self._decay, eta, None))
+            else:
+                tensor.lower_by(clamp((eta / samples) * total, -LARGEST_CHANGE, LARGEST_CHANGE))
+        return StepOutcome(step, loss, loss, loss, loss, 0, self.digests())
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what decides later steps beside the weights: the moments of AdamW."""
+        found = self._decay.state() if self._moments else {}
+        for index, moments in enumerate(self._moments):
+            found |= moments.state(index)
+        return found
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on with what `state` returned, after `configure`."""
+        for index, moments in enumerate(self._moments):
+            moments.restore(state, index)
+        if self._moments:
+            self._decay.restore(state)
+
+    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logits of uint8 images, float32 [B, classes], and zeros for exponents, which they have not."""
+        return self._network.logits(images), np.zeros(len(images), np.int64)
+
+    def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
+        """Yield the weights of the one pass."""
+        yield list(weights)
+
+    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
+        """Return the output of every layer for one sample."""
+        outputs = self._network.outputs(weights, images[slot : slot + 1])
+        return [
+            Stage(layer.name, "output", stage_bytes(values, type=self.value_type), self.value_type)
+            for layer, values in zip(self.graph.layers, outputs, strict=True)
+        ]

@@ -1,0 +1,285 @@
+"""FQT: fully quantized training, with dynamic sparse gradient updates (docs/arithmetic-fqt.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.errors import RigError
+from hil.training.graph.affine8 import with_scales
+from hil.training.graph.graph import POOLS, Format, Graph
+from hil.training.methods.backward_pass import BackwardPass
+from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_tensors import array_of, trained_tensors, with_arrays
+from hil.training.methods.fqt_work import step_work
+from hil.training.methods.step_work import Work
+from hil.training.reference.floats import F
+from hil.training.reference.formats.affine8.errors import Errors, RunningRange
+from hil.training.reference.formats.bfp8.arithmetic import NumpyArithmetic
+from hil.training.reference.methods import Reference, Stage, StepFailed, StepOutcome, stage_bytes
+from hil.training.reference.methods.fqt_layers import Moments
+from hil.training.reference.methods.fqt_passes import Failure, Passes, Reached
+from hil.training.reference.methods.fqt_sparse import Share, count, kept
+from hil.training.reference.methods.fqt_statistics import Statistics
+from hil.training.reference.methods.fqt_update import Gradient, updated
+from hil.training.reference.methods.sample_gradients import SampleGradient, ShowsSampleGradients
+
+GROUP = 16  # samples that are computed at a time
+LEAST, MOST = 127, -128  # lo and hi of a value when a step begins
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """What the samples of a step gave.
+
+    Attributes:
+        loss: sum of the losses, float32.
+        gradients: by trained layer.
+        observed: smallest and largest stored value of outputs, by layer.
+        failure: of the first backward pass that fails, None if none does.
+    """
+
+    loss: np.float32
+    gradients: dict[int, Gradient]
+    observed: dict[int, tuple[int, int]]
+    failure: Failure | None
+
+
+class Fqt(Reference, ShowsSampleGradients):
+    """The method, with its weights, its statistics and its step counter.
+
+    Args:
+        network: the graph with the first weights.
+        settings: docs/arithmetic-fqt.md, section 9.
+
+    Raises:
+        RigError: nothing to train, or a pool that errors cannot be handed through.
+    """
+
+    arithmetic = NumpyArithmetic.name
+    settings: Settings
+
+    def __init__(self, network: Graph, settings: Settings) -> None:
+        self.graph = with_scales(network)
+        self.trained = settings.trained(network)
+        if not self.trained:
+            raise RigError(f"{network.name} has no weights in affine8 or float32 to train: choose another network.")
+        self._backward = BackwardPass(network, self.trained, True)
+        self._tensors = trained_tensors(network, self.trained, bool(settings.train_bias))
+        self._observes = [
+            index
+            for index in range(self._backward.first, len(network.layers))
+            if network.layers[index].format is Format.AFFINE8 and network.layers[index].op not in POOLS
+        ]
+        self._head = max(index for index, layer in enumerate(network.layers) if layer.own is not None)
+        self.value_type = "float32" if network.layers[-1].format is Format.FLOAT32 else "int8"
+        self.configure(settings, 0)
+
+    @property
+    def weights(self) -> list[np.ndarray]:
+        """The trained tensors, input to output (section 2)."""
+        return [array_of(self.graph.layers[tensor.layer], tensor.part) for tensor in self._tensors]
+
+    def configure(self, settings: Settings, first_step: int) -> None:
+        """As `Reference`; statistics, the largest loss and running ranges begin anew."""
+        super().configure(settings, first_step)
+        self._share, self._ranges = Share(settings), self._new_ranges()
+        channels = [self.graph.layers[index].channels for index in self.trained]
+        self._statistics = Statistics(channels, settings.statistics_momentum) if self._runs_statistics else None
+
+    @property
+    def _runs_statistics(self) -> bool:
+        return self.settings.standardise == "running"
+
+    def _new_ranges(self) -> dict[tuple[int, int], RunningRange]:
+        if self.settings.error_range != "running":
+            return {}
+        return {
+            (index, place): RunningRange(self.settings.range_momentum)
+            for index in self._backward.reached
+            for place in range(len(self.graph.layers[index].reads))
+        }
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Return what decides later steps beside the weights: the largest loss, statistics, ranges of errors."""
+        found = {"largest_loss": np.array(self._share.largest)}
+        if self._statistics is not None:
+            its = self._statistics
+            found |= {"mean": its.mean, "square": its.square, "count": its.count}
+        for (index, place), range in self._ranges.items():
+            found[f"error{index}.{place}"] = np.array([range.low, range.high])
+        return found
+
+    def restore(self, state: Mapping[str, np.ndarray]) -> None:
+        """Go on with what `state` returned, after `configure`."""
+        self._share.largest = F(state["largest_loss"])
+        if self._statistics is not None:
+            its = self._statistics
+            its.mean, its.square, its.count = (state[name].astype(F) for name in ("mean", "square", "count"))
+        for (index, place), range in self._ranges.items():
+            range.low, range.high = state[f"error{index}.{place}"].astype(F)
+
+    def step(self, images: np.ndarray, labels: np.ndarray) -> StepOutcome:
+        """Train one step on uint8 images [B, H, W] or [B, H, W, C] and labels [B].
+
+        Raises:
+            StepFailed: the step fails (section 8); no trained tensor has changed.
+        """
+        step, self._next_step = self._next_step, self._next_step + 1
+        with np.errstate(over="ignore"):  # squares and changes beyond binary32: limited, or a failure
+            summed = self._summed(images, labels)
+            found = summed.failure or self._updated(summed.gradients, summed.observed, len(images))
+        if isinstance(found, Failure):
+            raise self._failed(step, found)
+        self.graph = found
+        loss = float(summed.loss)
+        return StepOutcome(step, loss, 0.0, loss, 0.0, 0, self.digests())
+
+    def _failed(self, step: int, failure: Failure) -> StepFailed:
+        return StepFailed(step, self.graph.layers[failure.layer].name, failure.layer, failure.cause)
+
+    def _summed(self, images: np.ndarray, labels: np.ndarray) -> Summed:
+        """Take samples forward and backward."""
+        passes = Passes(self.graph, self._backward, self._ranges)
+        gradients, self._kept = self._zeros(), dict.fromkeys(self.trained, 0)
+        observed = dict.fromkeys(self._observes, (LEAST, MOST))
+        self._samples, total, failure = len(images), F(0), None
+        for first in range(0, len(images), GROUP):
+            part = slice(first, first + GROUP)
+            of_labels = np.asarray(labels[part]).astype(np.intp)
+            values = passes.values(images[part])
+            self._observe(values, observed)
+            losses = passes.losses(values, of_labels)
+            for loss in losses:
+                total = total + loss
+            share = self._share.of(losses)
+            if failure is None:
+                self._add_gradients(passes, values, of_labels, share, gradients)
+                failure = passes.failure
+        return Summed(F(total), gradients, observed, failure)
+
+    def sample_gradients(self, image: np.ndarray, label: int) -> list[SampleGradient]:
+        """As `ShowsSampleGradients`: G of a step of one sample, with a copy of what moves from sample to sample."""
+        apart = copy(self)
+        apart._share, apart._ranges, apart._statistics = deepcopy(self._share), deepcopy(self._ranges), None
+        with np.errstate(over="ignore"):
+            summed = apart._summed(image[None], np.array([label]))
+        if summed.failure is not None:
+            raise self._failed(self._next_step, summed.failure)
+        return [
+            SampleGradient(
+                self.graph.layers[index].name, gradient.weights, gradient.kept if self.settings.is_sparse else None
+            )
+            for index, gradient in summed.gradients.items()
+        ]
+
+    def last_work(self) -> Work | None:
+        """Return the passes of the last step if channels may be skipped."""
+        return step_work(self.graph, self._backward, self._samples, self._kept) if self.settings.is_sparse else None
+
+    def _zeros(self) -> dict[int, Gradient]:
+        found = {}
+        for index in self.trained:
+            layer = self.graph.layers[index]
+            channels = layer.channels
+            biases = np.zeros(channels, F) if self.settings.train_bias else None
+            found[index] = Gradient(np.zeros((channels, layer.taps), F), biases, np.zeros(channels, bool))
+        return found
+
+    def _observe(self, values: Sequence[np.ndarray], observed: dict[int, tuple[int, int]]) -> None:
+        for index, (lo, hi) in observed.items():
+            value, zero = values[index + 1], self.graph.layers[index].zero
+            observed[index] = min(lo, int(value.min()) + zero), max(hi, int(value.max()) + zero)
+
+    def _add_gradients(
+        self,
+        passes: Passes,
+        values: Sequence[np.ndarray],
+        labels: np.ndarray,
+        share: np.ndarray,
+        gradients: dict[int, Gradient],
+    ) -> None:
+        """Take a group of samples through the backward pass."""
+        moments, chosen = {}, {}
+        for at in passes.walk(values, labels):
+            if at.index not in gradients:
+                continue
+            gradient = gradients[at.index]
+            chosen[at.index] = self._select(at, share)
+            gradient.kept |= chosen[at.index].any(axis=0)
+            self._kept[at.index] += int(chosen[at.index].sum())
+            moments[at.index] = at.layer.add_gradients(
+                at.error, values[at.layer.node.reads[0]], gradient.weights, gradient.biases, self._runs_statistics
+            )
+        if self._statistics is not None:
+            self._take_moments(self._statistics, len(labels), moments, chosen)
+
+    def _select(self, at: Reached, share: np.ndarray) -> np.ndarray:
+        """Choose the channels of a layer with weights that are kept, bool [B, O], and drop the error of the others."""
+        channels = at.layer.node.channels
+        k = count(share, channels)
+        if (k == channels).all() or (at.index == self._head and not self.settings.sparse_head):
+            return np.ones((len(share), channels), bool)
+        chosen = kept(at.layer.norms(at.error), k)
+        at.error = at.layer.selected(at.error, chosen)
+        return chosen
+
+    def _take_moments(
+        self, statistics: Statistics, samples: int, moments: dict[int, Moments | None], chosen: dict[int, np.ndarray]
+    ) -> None:
+        """Take a group of samples into the statistics; a trained layer that no error reaches has none."""
+        found, masks = [], []
+        for index in self.trained:
+            one, shape = moments.get(index), (samples, self.graph.layers[index].channels)
+            found.append(one or Moments(np.zeros(shape, F), np.zeros(shape, F)))
+            masks.append(chosen.get(index, np.zeros(shape, bool)))
+        statistics.take(found, masks)
+
+    def _updated(
+        self, gradients: dict[int, Gradient], observed: dict[int, tuple[int, int]], samples: int
+    ) -> Graph | Failure:
+        if self._statistics is not None:
+            for gradient, part in zip(gradients.values(), self._statistics.parts, strict=True):
+                gradient.mean, gradient.square = self._statistics.mean[part], self._statistics.square[part]
+        found = updated(self.graph, gradients, observed, self.settings, samples)
+        return found if isinstance(found, Failure) else with_scales(found)
+
+    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logits of uint8 images, int8 or float32 [B, classes], and zeros for exponents: they have none."""
+        passes = Passes(self.graph, self._backward)
+        parts = (images[first : first + GROUP] for first in range(0, len(images), GROUP))
+        return np.concatenate([passes.logits(passes.values(part)) for part in parts]), np.zeros(len(images), np.int64)
+
+    def passes(self, weights: Sequence[np.ndarray], step: int) -> Iterator[list[np.ndarray]]:
+        """Yield the weights of the one pass."""
+        yield list(weights)
+
+    def trace(self, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray, slot: int) -> list[Stage]:
+        """Return the outputs of all layers, then the errors of the reached ones, from the last one down.
+
+        All channels are kept, and errors have the ranges of the sample. An error that leaves its bounds ends the trace.
+        """
+        graph = with_arrays(self.graph, self._tensors, weights)
+        passes, one = Passes(graph, self._backward), slice(slot, slot + 1)
+        values, of_labels = passes.values(images[one]), np.asarray(labels[one]).astype(np.intp)
+        stages = []
+        for index, layer in enumerate(graph.layers):
+            stored = passes.stored(index + 1, values)
+            stages.append(Stage(layer.name, "output", stage_bytes(stored, type=stored.dtype.name), stored.dtype.name))
+        for at in passes.walk(values, of_labels):
+            if passes.failure is not None:
+                break
+            stages.append(_error_stage(graph.layers[at.index].name, at.whole))
+        return stages
+
+
+def _error_stage(layer: str, error: Errors | np.ndarray) -> Stage:
+    """Return the whole error of the output of a layer for the only sample."""
+    if not isinstance(error, Errors):
+        return Stage(layer, "error", stage_bytes(error[..., 0], type="float32"), "float32")
+    scale = np.array(error.s[0], "<f4").tobytes()
+    data = error.stored[0].tobytes() + scale + int(error.z[0]).to_bytes(2, "little", signed=True)
+    return Stage(layer, "error", data, scaled=True)

@@ -1,0 +1,160 @@
+"""The update of weights and biases, and of ranges (docs/arithmetic-fqt.md, sections 6 to 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hil.training.graph.affine8 import F, params
+from hil.training.graph.graph import POOLS, Format, Graph, Node, Op, Parameters
+from hil.training.methods.fqt_settings import Settings
+from hil.training.methods.fqt_tensors import quantized as with_weights
+from hil.training.reference.formats.affine8.rescale import quantized
+from hil.training.reference.methods.fqt_passes import Failure
+
+COLLAPSED, BEYOND, TOO_WIDE = 1, 2, 4  # causes of a step that fails
+LARGEST_WEIGHT = F(2.0**20)
+NARROWEST, WIDEST = F(2.0**-20), F(2.0**30)  # of a range
+LARGEST_H, LARGEST_VARIANCE = F(2.0**50), F(2.0**100)
+STEPS = F(255)
+SHARE = F(2.0**14)  # of one of the two values of an add
+
+
+@dataclass(eq=False)
+class Gradient:
+    """What the samples of a step gave for a trained layer.
+
+    Attributes:
+        weights: G, float32 [O, K].
+        biases: G, float32 [O]; None if biases are not trained.
+        kept: whether a sample kept the channel, bool [O].
+        mean, square: mu and nu, float32 [O], if they are running.
+    """
+
+    weights: np.ndarray
+    biases: np.ndarray | None
+    kept: np.ndarray
+    mean: np.ndarray | None = None
+    square: np.ndarray | None = None
+
+    def changes(self, settings: Settings, samples: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return d of the weights, float32 [O, K], and of the biases, float32 [O], for a step of so many samples."""
+        u = F(1) if settings.gradient == "sum" else F(1) / F(samples)
+        eta = F(settings.eta)
+        scaled = u * self.weights
+        if settings.standardise == "off":
+            d = eta * scaled
+        else:
+            mean, variance = self._mean_and_variance(settings, scaled)
+            deviation = np.sqrt(np.minimum(np.maximum(variance, F(0)), LARGEST_VARIANCE))
+            r = eta / (deviation + F(settings.epsilon))
+            d = r[:, None] * (scaled - mean[:, None])
+        of_biases = None if self.biases is None else np.where(self.kept, eta * (u * self.biases), F(0))
+        return np.where(self.kept[:, None], d, F(0)), of_biases
+
+    def _mean_and_variance(self, settings: Settings, scaled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if settings.standardise == "running":
+            assert self.mean is not None and self.square is not None
+            return self.mean, self.square - self.mean * self.mean
+        h, taps = np.clip(scaled, -LARGEST_H, LARGEST_H), F(scaled.shape[1])
+        mean, square = (np.add.accumulate(each, axis=1, dtype=F)[:, -1] / taps for each in (h, h * h))
+        return mean, square - mean * mean
+
+
+def updated(
+    graph: Graph, gradients: dict[int, Gradient], observed: dict[int, tuple[int, int]], settings: Settings, samples: int
+) -> Graph | Failure:
+    """Return the graph after a step, or why it fails.
+
+    Args:
+        graph: before the step.
+        gradients: by trained layer.
+        observed: smallest and largest stored q of the outputs in `affine8`, but of pools, from the first trained layer
+            on, by layer.
+        settings: of the step.
+        samples: of the step.
+    """
+    layers = list(graph.layers)
+    for index, gradient in gradients.items():
+        found = _with_weights(layers[index], gradient, settings, samples)
+        if isinstance(found, int):
+            return Failure(index, found)
+        layers[index] = found
+    return _with_ranges(replace(graph, layers=tuple(layers)), min(gradients), observed, settings)
+
+
+def _with_weights(layer: Node, gradient: Gradient, settings: Settings, samples: int) -> Node | int:
+    """Return a trained layer with its new weights and biases, or the cause of the failure."""
+    own = layer.own
+    assert own is not None
+    d, of_biases = gradient.changes(settings, samples)
+    depthwise = layer.op is Op.DEPTHWISE
+    d = (d.T if depthwise else d).reshape(own.weights.shape)
+    if layer.format is Format.AFFINE8:
+        real = F(own.scale[0]) * (own.weights.astype(np.int64) - own.zero).astype(F) - d
+    else:
+        real = own.weights - d
+    if _beyond(real):
+        return BEYOND
+    new = replace(own, weights=real)
+    if layer.format is Format.AFFINE8:
+        low, high = np.minimum(F(0), real.min()), np.maximum(F(0), real.max())
+        if not high - low >= NARROWEST:
+            return COLLAPSED
+        new = _quantized(own, real, low, high)
+    if of_biases is not None:
+        bias = own.bias - of_biases
+        if _beyond(bias):
+            return BEYOND
+        new = replace(new, bias=bias)
+    return replace(layer, own=new)
+
+
+def _quantized(own: Parameters, real: np.ndarray, low: np.float32, high: np.float32) -> Parameters:
+    s, j, z = params(low, high)
+    return with_weights(own, quantized(real, j, z).astype(np.int8), float(s), int(z))
+
+
+def _beyond(numbers: np.ndarray) -> bool:
+    return not bool(np.all(np.abs(numbers) <= LARGEST_WEIGHT))  # not-a-number compares false
+
+
+def _with_ranges(graph: Graph, first: int, observed: dict[int, tuple[int, int]], settings: Settings) -> Graph | Failure:
+    layers = list(graph.layers)
+    scales = [graph.scale_of(value) for value in range(len(layers) + 1)]  # by value: the new ones of what was passed
+    for index in range(first, len(layers)):
+        layer = layers[index]
+        reads = [F(scales[value]) for value in layer.reads]
+        if layer.op in POOLS:
+            scales[index + 1] = float(reads[0])
+        elif layer.format is Format.AFFINE8:
+            low, high = _range(layer, *observed[index], _least_width(layer, reads), settings)
+            if not high - low <= WIDEST:
+                return Failure(index, TOO_WIDE)
+            layers[index] = replace(layer, low=float(low), high=float(high))
+            scales[index + 1] = float(params(low, high)[0])
+    return replace(graph, layers=tuple(layers))
+
+
+def _range(layer: Node, lo: int, hi: int, least: np.float32, settings: Settings) -> tuple[np.float32, np.float32]:
+    """Return the ends of the new range of an output whose stored values reached from lo to hi."""
+    low, high, s = F(layer.low), F(layer.high), F(layer.scale)
+    growth, momentum = F(settings.range_growth), F(settings.range_momentum)
+    width = high - low
+    up = high + growth * width if hi == 127 else high + momentum * (s * F(hi - layer.zero) - high)
+    down = low - growth * width if lo == -128 else low + momentum * (s * F(lo - layer.zero) - low)
+    up, down = min(max(up, F(0)), F(layer.act_max)), max(min(down, F(0)), F(layer.act_min))
+    return down, down + least if up - down < least else up
+
+
+def _least_width(layer: Node, reads: list[np.float32]) -> np.float32:
+    """Return W of scales of the values that a layer reads."""
+    least = F(0)
+    if layer.own is not None:
+        least = STEPS * (reads[0] * F(layer.own.scale[0]))
+    elif layer.op is Op.MULTIPLY:
+        least = STEPS * (reads[0] * reads[1])
+    elif layer.op is Op.ADD:
+        least = STEPS * (max(reads) / SHARE)
+    return max(least, NARROWEST)

@@ -1,0 +1,122 @@
+"""The directions of QZO-FF: table, pool and streams, masks, and the momentum that guides them.
+
+docs/arithmetic-qzo-ff.md, sections 3, 5 and 7. They are the same whatever the format of the weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist
+
+import numpy as np
+
+from hil.training.methods.qzo_ff_settings import Settings
+from hil.training.methods.qzo_ff_tensors import LARGEST_Z
+from hil.training.reference.prng import ENTRIES, mix32, perturbation, start_state, words
+
+STREAMS_A_DIRECTION = 256
+BYTES = np.arange(256)
+BINOMIAL = np.array([-91, -68, -45, -23, 0, 23, 45, 68, 91])  # by the number of ones among eight bits
+MOMENTUM_OF_STEP = 256  # v of a step of z
+
+
+def rounded_shift(x: np.ndarray, n: int) -> np.ndarray:
+    """Return R(x, n) of signed integers: x / 2^n, half away from zero; n is 1 or more."""
+    rounded: np.ndarray = np.sign(x) * ((np.abs(x) + (1 << (n - 1))) >> n)
+    return rounded
+
+
+@cache
+def table(distribution: str) -> np.ndarray:
+    """Return T, int8 [256]: the number that a byte stands for, in 1/32."""
+    if distribution == "binomial":
+        return BINOMIAL[[int(byte).bit_count() for byte in BYTES]].astype(np.int8)
+    quantile = NormalDist().inv_cdf
+    upper = [int(32 * quantile((2 * byte + 1) / 512) + 0.5) for byte in BYTES[128:].tolist()]
+    return np.array([-z for z in reversed(upper)] + upper, np.int8)
+
+
+def signed_pool(settings: Settings, step: int) -> np.ndarray:
+    """Return what a field of nine bits stands for, int16 [512, 4]: the entries of a pool, then their negatives."""
+    drawn = words(start_state(settings.seed, step, 0), ENTRIES)
+    entries = table(settings.distribution).astype(np.int16)[drawn.astype("<u4").view(np.uint8).reshape(ENTRIES, 4)]
+    return np.concatenate([entries, -entries])
+
+
+def direction(pool: np.ndarray, settings: Settings, step: int, number: int, tensor: int, size: int) -> np.ndarray:
+    """Return z of a direction in a tensor, int16 [size].
+
+    Args:
+        pool: the step's, as `signed_pool` returns it.
+        settings: with the seed.
+        step: index of the step.
+        number: of the direction, from 0.
+        tensor: index among the trained tensors, from 0.
+        size: elements of the tensor.
+    """
+    return perturbation(pool, settings.seed, step, STREAMS_A_DIRECTION * number + tensor, size)
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The sum of the signed directions of a tensor, and their mean in the numbers of a direction (section 5).
+
+    Attributes:
+        total: G, int16 [size].
+        mean: g, int16 [size].
+        directions: m.
+    """
+
+    total: np.ndarray
+    mean: np.ndarray
+    directions: int
+
+    @classmethod
+    def of(cls, signs: list[int], directions: list[np.ndarray]) -> Gradient:
+        """Return that of directions int16 [size] with their signs."""
+        m = len(signs)
+        total = np.zeros(directions[0].shape, np.int16)  # |G| is at most 127 * 127
+        for sign, z in zip(signs, directions, strict=True):
+            total += np.int16(sign) * z
+        return cls(total, np.sign(total) * ((np.abs(total) + np.int16(m // 2)) // np.int16(m)), m)
+
+
+class Momentum:
+    """v of a tensor, in 2^-13."""
+
+    def __init__(self, size: int) -> None:
+        self.v = np.zeros(size, np.int32)
+
+    def guided(self, z: np.ndarray, guide: int) -> np.ndarray:
+        """Return z moved toward v, int16 [size]; guide is 0..256."""
+        moved: np.ndarray = np.clip(z + rounded_shift(self.v * guide, 16), -LARGEST_Z, LARGEST_Z)
+        return moved.astype(np.int16)
+
+    def follow(self, g: np.ndarray, smoothing: int, mask: np.ndarray | None) -> None:
+        """Take a gradient int16 [size] into v, where the mask selects."""
+        by = rounded_shift((g.astype(np.int32) * MOMENTUM_OF_STEP - self.v) * smoothing, 8)
+        self.v = self.v + (by if mask is None else by * mask)
+
+
+def mask_of(magnitudes: np.ndarray, settings: Settings, tensor: int, threshold: float) -> np.ndarray:
+    """Return which weights of a tensor are updated, bool [size]; `sparse` is not off.
+
+    Args:
+        magnitudes: of the weights at rest [size].
+        settings: with `sparse`, `keep` and the seed.
+        tensor: index among the trained tensors, from 0.
+        threshold: in the unit of the magnitudes.
+    """
+    size = len(magnitudes)
+    if settings.sparse == "top":
+        count = max(1, (size * settings.keep + 128) // 256)
+        largest = np.argsort(-magnitudes, kind="stable")[:count]  # of equal ones those that come first
+        selected = np.zeros(size, bool)
+        selected[largest] = True
+        return selected
+    if settings.sparse == "random":
+        state = mix32(mix32(settings.seed) ^ (0x27D4EB2F * (tensor + 1) & 0xFFFFFFFF)) or 0x6D2B79F5
+        drawn = words(state, -(-size // 4)).astype("<u4").view(np.uint8)[:size]
+        return drawn < settings.keep
+    return magnitudes >= threshold

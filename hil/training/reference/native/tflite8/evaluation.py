@@ -1,0 +1,41 @@
+"""Back-propagation and TinyTrain whose samples are evaluated in C; training is NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hil.training.graph.graph import Graph
+from hil.training.methods.graph_settings import GraphSettings
+from hil.training.reference.methods.back_propagation import BackPropagation
+from hil.training.reference.methods.tinytrain import TinyTrain
+from hil.training.reference.methods.trained_graph import TrainedGraph
+from hil.training.reference.native.tflite8.library import Native, NativeNetwork
+
+
+class EvaluatedInC(TrainedGraph):
+    """A method on a graph with its forward pass for evaluation in C, to the bit."""
+
+    def __init__(self, graph: Graph, settings: GraphSettings, native: Native) -> None:
+        super().__init__(graph, settings)
+        self._native, self._network = native, NativeNetwork(graph)
+        self.arithmetic = f"{self.arithmetic}; evaluated in {native.name}"
+
+    def logits(self, images: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `TrainedGraph`."""
+        last = len(self.graph.layers)
+        stored = self._native.outputs(self._now(), images, last) + self.graph.layers[-1].zero
+        return stored.astype(np.int8), np.zeros(len(images), np.int64)
+
+    def _now(self) -> NativeNetwork:
+        """Return the network with the weights as they are now."""
+        for layer in self.trained:
+            self._network.set_own(layer.index, layer.weights, layer.bias)
+        return self._network
+
+
+class EvaluatedBackPropagation(EvaluatedInC, BackPropagation):
+    """As `BackPropagation`."""
+
+
+class EvaluatedTinyTrain(EvaluatedInC, TinyTrain):
+    """As `TinyTrain`."""

@@ -1,0 +1,22 @@
+"""The arithmetic of `w16a8` in C: the same bits as NumPy's, in less time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hil.training.graph.graph import Graph
+from hil.training.methods.qzo_ff_tensors import TrainedTensor
+from hil.training.reference.formats.w16a8.network import Network
+from hil.training.reference.native import build
+from hil.training.reference.native.w16a8.library import Native
+from hil.training.reference.native.w16a8.network import NativeNetwork
+
+
+def fastest_network(graph: Graph, trained: Sequence[TrainedTensor]) -> Network:
+    """Return a network of QZO-FF with passes in C where this computer can build it, else one in NumPy that says why."""
+    try:
+        return NativeNetwork(graph, trained, Native(build.library()))
+    except build.NotBuilt as reason:
+        found = Network(graph, trained)
+        found.arithmetic = f"{found.arithmetic} ({reason})"
+        return found

@@ -1,0 +1,32 @@
+"""Samples that are sent in pieces, to slots that there are not, with labels of no class, and in wrong lengths."""
+
+from __future__ import annotations
+
+from hil.training.graph.graph import Format
+from hil.training.trial.agent_checks.refused import expect
+from hil.training.trial.lockstep import LockStep
+
+
+def check_samples(trial: LockStep) -> None:
+    """Offer the agent samples that it must refuse, then fill the slots in pieces and classify them."""
+    device, slots, network = trial.device, trial.p.slots, trial.p.method.network
+    images, labels = trial.next_batch()
+    pixels, label = images[0].tobytes(), int(labels[0])
+    size, classes = len(pixels), network.classes
+    right = {"slot": 0, "label": label}
+    expect(device, ("bad_length", size - 1, size), "samples", **right, pixels=pixels[1:])
+    expect(device, ("bad_slot", slots, slots), "samples", slot=slots, label=label, pixels=pixels)
+    expect(device, ("bad_slot", classes, classes), "samples", slot=0, label=classes, pixels=pixels)
+    if network.format_of(0) is Format.BFP8:  # an empty slot is marked in the sample itself
+        expect(device, ("network_layer", 0, 5), "sample_part", **right, offset=0, pixels=pixels[:4])
+        return
+    expect(device, ("bad_slot", slots, slots), "sample_part", slot=slots, label=label, offset=0, pixels=pixels[:4])
+    expect(device, ("bad_length", 0, size), "sample_part", **right, offset=0, pixels=b"")
+    expect(device, ("bad_length", size + 1, size), "sample_part", **right, offset=0, pixels=pixels + b"\0")
+    expect(device, ("out_of_order", 4, 0), "sample_part", **right, offset=4, pixels=pixels[4:])
+    expect(device, None, "sample_part", **right, offset=0, pixels=pixels[:5])
+    expect(device, ("out_of_order", 4, 5), "sample_part", **right, offset=4, pixels=pixels[4:])
+    expect(device, ("bad_length", size, size - 5), "sample_part", **right, offset=5, pixels=pixels)
+    expect(device, ("slots_empty", 0, 1), "infer", count=1)
+    expect(device, None, "sample_part", **right, offset=5, pixels=pixels[5:])
+    device.infer(1, classes)

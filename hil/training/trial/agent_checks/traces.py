@@ -1,0 +1,59 @@
+"""The stages of a sample as the agent traces them, at the first and at the trained weights, beside the reference's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xxhash
+
+from hil.errors import DeviceFault
+from hil.training.trial.agent_checks.refused import expect
+from hil.training.trial.device import ALL_STAGES
+from hil.training.trial.lockstep import LockStep
+
+
+def check_traces(trial: LockStep) -> None:
+    """Give the agent the first and then the trained weights; with each, compare digests and a traced sample."""
+    prepared, trained = trial.p, trial.reference.weights
+    configuration = prepared.method.configuration(trial.settings, prepared.slots, trial.next_step)
+    images, labels = trial.next_batch()
+    batch = images[: prepared.slots], labels[: prepared.slots]
+    for weights in ([array for _, array in prepared.method.arrays], trained):
+        trial.device.send_weights(prepared.method, weights, configuration)
+        _compare_digests(trial, weights)
+        _compare_trace(trial, weights, *batch)
+
+
+def _compare_digests(trial: LockStep, weights: Sequence[np.ndarray]) -> None:
+    held = [xxhash.xxh32_intdigest(stored(array)) for array in weights]
+    for tensor, ours, theirs in zip(trial.p.method.tensors, trial.device.digests(), held, strict=True):
+        if ours != theirs:
+            raise DeviceFault(
+                f"the tensor {tensor.name} has the digest {ours:08X} after it was written, not {theirs:08X}."
+            )
+
+
+def _compare_trace(trial: LockStep, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray) -> None:
+    """Trace the last sample that the slots hold, and fetch its last stage from its first byte and from its middle."""
+    device, prepared = trial.device, trial.p
+    slots, slot = prepared.slots, len(images) - 1
+    for error, wrong in ((("slots_empty", 0, 0), 0), (("bad_slot", slots, slots), slots)):
+        expect(device, error, "trace", slot=wrong, stage=ALL_STAGES, offset=0)
+    stages = trial.reference.trace(weights, images, labels, slot)
+    shown = [index for index in range(len(stages)) if prepared.method.shows(index)]
+    device.samples(images, labels)
+    digests = device.trace(slot, len(stages))
+    for index in shown:
+        if xxhash.xxh32_intdigest(stages[index].data) != digests[index]:
+            what = f"{stages[index].what} of {stages[index].layer}"
+            raise DeviceFault(f"the trace of a sample differs from the reference in the {what}.")
+    device.samples(images, labels)  # a sample that is consumed is gone
+    last = stages[shown[-1]]
+    if device.stage(slot, shown[-1], len(last.data)) != last.data:
+        raise DeviceFault(f"the {last.what} of {last.layer} are other bytes than their digest says.")
+
+
+def stored(array: np.ndarray) -> bytes:
+    """Return the bytes of a trained tensor as they lie on the board."""
+    return array.astype(array.dtype.newbyteorder("<")).tobytes()

@@ -1,0 +1,139 @@
+"""The gates of a trial: the budgets that apply to it, its figures, and what may be said of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from hil import boards
+from hil.boards import Board
+from hil.energy.uncertainty import coverage_factor, effective_dof
+from hil.energy.window_planning import more_windows
+from hil.gates import (
+    NO_HISTORY,
+    Budgets,
+    Gate,
+    Judgement,
+    More,
+    NoMedian,
+    judge,
+    nearest,
+    parse_budgets,
+)
+from hil.gates.judgement import COVERAGE
+from hil.history.earlier import median_of_nights
+from hil.quantity import Provenance, Quantity, share
+from hil.training.data.names import public_name
+from hil.training.trial.latency_counts import total_figures
+from hil.training.trial.spec import OF_TEST
+
+if TYPE_CHECKING:
+    from hil.training.trial.outcome import Outcome
+
+IDENTITY = ("board", "method", "variant", "batch", "seed", "steps")  # of the trial's specification
+
+
+def budgets_of(outcome: Outcome) -> dict[str, list[Gate]]:
+    """Return the budgets of a trial: those of the test, else those of rig.toml, else those of the catalogue."""
+    spec, prepared = outcome.spec, outcome.prepared
+    scope = prepared.method.budget_scope() if prepared else str(spec.settings.get("scope", "sample"))
+    catalogue = catalogue_budgets(boards.load(spec.board), spec.variant, spec.batch, scope)
+    return nearest(parse_budgets(spec.budgets, OF_TEST), outcome.budgets, catalogue)
+
+
+def catalogue_budgets(board: Board, variant: str, batch: int, scope: str) -> Budgets:
+    """Return the budgets of the catalogue for a variant, as `Board.sram_budget` and `Board.latency_budget_ms`."""
+    sram, milliseconds = board.sram_budget(variant, batch, scope), board.latency_budget_ms(variant, batch, scope)
+    limits = {"sram": sram, "latency": None if milliseconds is None else milliseconds / 1e3}
+    return {name: [Gate(name, _catalogue(board.name), limit)] for name, limit in limits.items() if limit is not None}
+
+
+def _catalogue(board: str) -> str:
+    """Return where a budget of the catalogue is written."""
+    return f"of {board}"
+
+
+def judged(outcome: Outcome) -> list[Judgement]:
+    """Return every budget of a trial with what may be said of its figure."""
+    found = figures_of(outcome)
+    coverage = {"energy_per_step": _coverage(outcome)}
+    more = {"energy_per_step": _more_windows(outcome), "accuracy": _more_images(outcome)}
+    return [
+        judge(
+            gate, found.get(gate.name), coverage.get(gate.name, COVERAGE),
+            _median(outcome, gate, found.get(gate.name)), more.get(gate.name),
+        )
+        for gates in budgets_of(outcome).values()
+        for gate in gates
+        if gate.name in found or gate.source != _catalogue(outcome.spec.board)  # nobody asked for the catalogue's
+    ]  # fmt: skip
+
+
+def figures_of(outcome: Outcome) -> dict[str, Quantity]:
+    """Return the figures that may have a budget, as the record has them (hil/record/quantities.py).
+
+    If two sources of a figure differ, no time and no energy of the trial is judged: it fails anyway.
+    """
+    found = {}
+    if outcome.sram is not None:
+        found["sram"] = Quantity(outcome.sram.total, "B", Provenance.COUNTED)
+    if outcome.accuracy_after is not None and outcome.evaluated:
+        found["accuracy"] = share(outcome.accuracy_after, outcome.evaluated)
+    if outcome.figures.wrong:
+        return found
+    clock_hz = outcome.clock_hz
+    word = Provenance.MEASURED if outcome.reality == "hardware" else Provenance.MODELLED
+    if outcome.steps and clock_hz and "total" in outcome.steps[0].cycles:
+        mean = round(sum(row.cycles["total"] for row in outcome.steps) / len(outcome.steps))
+        found["step_time"] = Quantity(mean / clock_hz, "s", word)
+    latency, prepared = outcome.latency, outcome.prepared
+    if latency is not None and latency.steps and clock_hz and prepared is not None:
+        p99 = total_figures(latency, prepared.method.bookings()).p99
+        found["latency"] = Quantity(p99 / clock_hz, "s", latency.provenance)
+    if outcome.energy is not None:
+        energy = outcome.energy
+        found["energy_per_step"] = Quantity(energy.per_step, "J", Provenance(energy.provenance), energy.uncertainty)
+    return found
+
+
+def _median(outcome: Outcome, gate: Gate, value: Quantity | None) -> Quantity | NoMedian:
+    earlier = outcome.earlier
+    return (
+        NO_HISTORY
+        if earlier is None
+        else median_of_nights(gate, value, lambda: earlier(identity(outcome), gate.figure.path))
+    )
+
+
+def identity(outcome: Outcome) -> dict[str, Any]:
+    """Return the fields of the record that say which trial it is: nights of the same fields are comparable.
+
+    The history makes the subject of a series of the same fields (`hil.history.rows.subject_columns`).
+    """
+    spec, prepared = outcome.spec, outcome.prepared
+    return {name: getattr(spec, name) for name in IDENTITY} | {
+        "network": spec.network_name,
+        "data": public_name(spec.data),
+        "reality": outcome.reality,
+        "settings": asdict(prepared.settings) if prepared is not None else {},
+        "slots": prepared.slots if prepared is not None else None,
+        "schedule": [{"step": first, **changes} for first, changes in spec.schedule],
+    }
+
+
+def _coverage(outcome: Outcome) -> float:
+    return COVERAGE if outcome.energy is None else coverage_factor(effective_dof(outcome.energy.contributions))
+
+
+def _more_windows(outcome: Outcome) -> More | None:
+    energy = outcome.energy
+    return None if energy is None else More("energy windows", lambda half: more_windows(energy, half))
+
+
+def _more_images(outcome: Outcome) -> More | None:
+    """Return how many more test images bring the interval of an accuracy below a half-width: it shrinks by the root."""
+    n, p = outcome.evaluated, outcome.accuracy_after
+    if not n or p is None:
+        return None
+    return More("test images", lambda half: max(1, math.ceil(COVERAGE**2 * p * (1 - p) / half**2) - n))

@@ -1,0 +1,89 @@
+"""Compare the cycles that the agent reports with its cycle counter, read through the probe."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from hil.boards import Board
+from hil.images import Image
+from hil.targets.probe import Probe
+from hil.training.trial.second_sources.figures import PROBE, Figures
+
+# ARM DDI 0403E.e, C1.8.8, B3.3.4 and B3.3.5; SysTick is the same on ARMv6-M
+CYCCNT, SYST_RVR, SYST_CVR = 0xE0001004, 0xE000E014, 0xE000E018
+# symbol of firmware/ports/sleep: SysTick, clocked by the core, ends each millisecond of a sleep
+SLEEP_TICK = "sleep_tick_handler"
+WRAPS = "wraps"  # symbol of firmware/ports/ticks: wraps of SysTick
+ROUND, TICKS = 1 << 32, 1 << 24  # counts before CYCCNT and SysTick wrap
+# cycles outside the steps: a request or its copy, its reply, code between phases; 14,000 to 24,000 on virtual boards
+BESIDE = 50_000
+# and as a share of the steps: interrupts, and the many small parts of a long step; at most 0.1 % on virtual boards
+BESIDE_SHARE = 0.01
+APART_S = 0.01  # between two readings of a counter that should be stopped
+T = TypeVar("T")
+
+
+class ProbeCounter:
+    """The agent's cycle counter, read through the probe.
+
+    It is usable if it stops while the core sleeps; else it includes the time on the line. CYCCNT stops on
+    the virtual boards; on silicon this is tested, since a debugger may keep the clocks on. The firmware stops SysTick.
+    """
+
+    def __init__(self, probe: Probe, board: Board, image: Image) -> None:
+        self._probe, self._dwt, self._wraps = probe, board.counter == "dwt", image.symbols.get(WRAPS)
+        self._sleep_tick = SLEEP_TICK in image.symbols
+        self.readable = self._dwt or (board.counter == "systick" and self._wraps is not None)
+        self.stands_still = self.readable and self._stands_still()
+        # SysTick continues during a sleep that another timer ends
+        self.sleeps = self._dwt and self.stands_still
+
+    def _stands_still(self) -> bool:
+        before = self.read()
+        time.sleep(APART_S)
+        return self.read() == before
+
+    def read(self) -> int:
+        """Return the count, modulo 2^32."""
+        if self._dwt:
+            return self._word(CYCCNT)
+        assert self._wraps is not None
+        return (self._word(self._wraps) * TICKS + (-self._word(SYST_CVR)) % TICKS) % ROUND
+
+    def cycles_a_tick(self) -> int | None:
+        """Return the cycles of a SysTick period in a sleep; None if the firmware does not sleep by SysTick."""
+        return self._word(SYST_RVR) + 1 if self._sleep_tick else None
+
+    def _word(self, address: int) -> int:
+        return int.from_bytes(self._probe.read(address, 4), "little")
+
+    def around(self, call: Callable[[], T]) -> tuple[T, int]:
+        """Return the result of a call, and the cycles that it took, modulo 2^32."""
+        before = self.read()
+        result = call()
+        return result, (self.read() - before) % ROUND
+
+
+def check_counted(figures: Figures, counted: int, gone_on: int, of: str, frames: int = 1) -> None:
+    """Compare the cycles that the agent has `counted` with those by the probe, modulo 2^32; `of` names the step."""
+    figures.confirmed("cycles", PROBE)
+    beside = (gone_on - counted) % ROUND
+    if beside > frames * BESIDE + BESIDE_SHARE * counted:
+        seen = gone_on + (counted - gone_on + ROUND // 2) // ROUND * ROUND
+        figures.refuse(
+            "cycles_total",
+            f"the agent reports {counted:,} {of}, and its counter, read through the probe, advanced by {seen:,}.",
+        )
+
+
+def check_costs(figures: Figures, costs: list[int] | tuple[int, ...], gone_on: int) -> None:
+    """Compare the costs of many readings with the cycles that the probe has read meanwhile."""
+    figures.confirmed("bookings", PROBE)
+    if sum(costs) > gone_on:
+        figures.refuse(
+            "bookings",
+            f"the agent reports {len(costs)} readings of the counter that took {sum(costs):,} cycles, "
+            f"and the counter, read through the probe, advanced by {gone_on:,}.",
+        )

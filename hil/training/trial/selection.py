@@ -1,0 +1,69 @@
+"""Task-adaptive sparse training: choose the trained block on the device (PMT, section 3.3.1).
+
+Each block that fits is trained for some steps from the same initial weights; the one with the highest gain of accuracy
+on held-out samples is chosen. The board trains and classifies; all steps and logits are compared with the reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hil.errors import Blocked
+from hil.training.data import DataSet
+from hil.training.trial.callbacks import Watch
+from hil.training.trial.device import Device
+from hil.training.trial.lockstep import LockStep
+from hil.training.trial.outcome import Outcome, Tried
+from hil.training.trial.prepare import BLOCKS, Prepared, block_of, fit
+from hil.training.trial.spec import Selection
+
+
+def select_block(prepared: Prepared, device: Device, outcome: Outcome, wanted: Selection, watch: Watch) -> Prepared:
+    """Try every block; return the trial with the one that gains most, the first of equals.
+
+    A difference between board and reference ends the selection and is in the outcome.
+
+    Raises:
+        Blocked: no block fits.
+    """
+    chosen, best = None, Tried(0)
+    for block in BLOCKS:
+        try:
+            one = block_of(prepared, block)
+            slots, planned = fit(one.spec, one.method, one.image.arena_size)
+        except Blocked as blocked:
+            outcome.selection.append(Tried(block, reason=blocked.reason))
+            continue
+        one = replace(one, slots=slots, plan=planned)
+        tried = _try(one, block, device, outcome, wanted, watch)
+        if outcome.difference is not None:
+            return one
+        outcome.selection.append(tried)
+        if chosen is None or tried.gain > best.gain:
+            chosen, best = one, tried
+    if chosen is None:
+        raise Blocked(
+            "plan",
+            f"no block of {prepared.spec.network_name} fits {prepared.spec.board}: {outcome.selection[0].reason}",
+        )
+    return chosen
+
+
+def _try(one: Prepared, block: int, device: Device, outcome: Outcome, wanted: Selection, watch: Watch) -> Tried:
+    spec = replace(one.spec, steps=wanted.steps, evaluate=wanted.held_out)
+    own = Outcome(spec, one, outcome.reality, figures=outcome.figures)
+    trial = LockStep(replace(one, spec=spec, data=_held_out(one.data, wanted.held_out)), device, None, own, watch)
+    trial.begin()
+    trial.train()
+    trial.evaluate()
+    outcome.difference = own.difference
+    return Tried(block, own.accuracy_before, own.accuracy_after, one.plan.total)
+
+
+def _held_out(data: DataSet, count: int) -> DataSet:
+    """Return the data set with its last training samples as its test samples."""
+    return replace(
+        data,
+        train_images=data.train_images[:-count], train_labels=data.train_labels[:-count],
+        test_images=data.train_images[-count:], test_labels=data.train_labels[-count:],
+    )  # fmt: skip

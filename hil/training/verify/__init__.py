@@ -1,0 +1,1 @@
+"""What `hil verify` and `hil pack` need to know of methods, networks and data."""

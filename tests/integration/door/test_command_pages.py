@@ -1,0 +1,73 @@
+"""The pages about commands, run as they stand there: a command as a board, and any programmer."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hil.record import read_run
+from hil.rig import read_bench
+from tests.one_process import one_process
+
+HOW_TO = Path(__file__).parents[3] / "docs/how-to"
+
+
+def blocks(page: str) -> list[str]:
+    text = (HOW_TO / page).read_text(encoding="utf-8")
+    found = re.findall(r"(?:(?:^    .*)?\n)+", text, re.M)
+    return [textwrap.dedent(block).strip("\n") + "\n" for block in found if block.strip()]
+
+
+def block(page: str, begin: str) -> str:
+    """Return the block of a page that begins with these words."""
+    (found,) = [each for each in blocks(page) if each.startswith(begin)]
+    return found
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_example_of_a_command_as_a_board(tmp_path: Path) -> None:
+    page = "a-command-as-a-board.md"
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    (tmp_path / "train.c").write_text(block(page, "#include"))
+    (tmp_path / "rig.toml").write_text(block(page, "[[board]]"))
+    (tmp_path / "test_mine.py").write_text(block(page, "import numpy"))
+    subprocess.run(["gcc", "train.c", "-o", "train"], cwd=tmp_path, check=True)
+    program, *words = block(page, "pytest").split()
+    assert program == "pytest"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *one_process(*words)],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert plain(block(page, "verdict")) in plain(done.stdout)
+    (entry,) = read_run((tmp_path / "reports/latest").resolve()).device_tests
+    assert entry.steps_compared == 20 and entry.image is not None and entry.image["file"] == "train"
+    html = (tmp_path / "reports/latest" / entry.folder / "index.html").read_text()
+    (said,) = re.findall(r"`(No silicon here\. .*?)`", plain((HOW_TO / page).read_text()))
+    assert said in plain(re.sub("<[^>]*>", "", html))
+
+
+@pytest.mark.parametrize("page", ["a-command-as-a-board.md", "flash-with-any-programmer.md"])
+def test_every_table_and_command_of_rig_toml_on_the_pages_is_one(tmp_path: Path, page: str) -> None:
+    text = (HOW_TO / page).read_text(encoding="utf-8")
+    tables = [each for each in blocks(page) if each.startswith("[[board]]")]
+    commands = re.findall(r"^\| [^|]+ \| (?:`[a-z_]+ = )?`?(\[\"[^`]*\])`", text, re.M)
+    run = page.startswith("a-command")
+    for command in commands:
+        words = command.replace(", ...]", "]")
+        kind = f'reality = "simulator"\nrun = {words}' if run else f'serial = "066F"\nprobe = "066F"\nflash = {words}'
+        tables.append(f'[[board]]\nname = "stm32f746"\n{kind}\n')
+    assert len(tables) > 4
+    for table in tables:
+        (tmp_path / "rig.toml").write_text(table)
+        assert read_bench(tmp_path / "rig.toml").board

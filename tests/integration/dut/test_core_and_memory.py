@@ -1,0 +1,214 @@
+"""A firmware that nobody wrote for the rig, through a probe: memory, core, faults, calls.
+
+On a virtual board through real pyOCD, and on QEMU through its GDB stub.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from hil.dut import Dut, Unexpected, opened
+from hil.errors import Blocked, DeviceFault, RigError
+from hil.rig import Bench, Rig
+from tests.foreign import STACK, build
+
+VIRTUAL, QEMU = "stm32f746", "mps2-an386"
+PART_NUMBERS = {VIRTUAL: 0xC27, QEMU: 0xC24}  # in CPUID of a Cortex-M7 and a Cortex-M4
+PROBES = {VIRTUAL: "remote:", QEMU: "GDB stub of qemu"}
+only_virtual = pytest.mark.parametrize("running", [VIRTUAL], indirect=True)
+
+
+@pytest.fixture(scope="module", params=[VIRTUAL, QEMU])
+def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dut]:
+    board: str = request.param
+    if board == VIRTUAL:
+        pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
+    elif shutil.which("qemu-system-arm") is None:
+        pytest.skip("qemu-system-arm is not installed")
+    folder = tmp_path_factory.mktemp("foreign")
+    with Rig(Bench()) as rig, opened(rig, board, build(folder, board), folder / "log") as one:
+        assert one.flash() is (board == VIRTUAL)  # QEMU loads it itself
+        assert one.flash() is False  # it is there already
+        assert one.record.flash == ("held" if board == VIRTUAL else "loaded")
+        yield one
+
+
+@pytest.fixture
+def dut(running: Dut) -> Dut:
+    """The device after a reset, waiting for a command."""
+    running.reset()
+    running.serial.expect("ready 12 parameters\r\n")
+    return running
+
+
+def trained(dut: Dut) -> None:
+    dut.serial.write(b"t")
+    dut.serial.expect("step .*\n")
+
+
+def test_memory_is_read_and_written_while_the_program_runs(dut):
+    dut.write("linear.u.rate", 0.25)
+    trained(dut)
+    weights = np.float32(0.25) * (np.arange(4, dtype=np.float32)[:, None] + 1) * np.ones((1, 3), np.float32)
+    np.testing.assert_array_equal(dut.read("fc1_weights", np.float32, (4, 3)), weights)
+    np.testing.assert_array_equal(dut.read("*network->weights->data", np.float32, 12), weights.ravel())
+    assert dut.read("network->weights->data[3]") == weights[1, 0] and dut.read("steps") == 1 and dut.read("trained")
+    assert dut.read(dut.symbols["steps"], np.uint32) == 1
+    dut.write("fc1_weights", np.zeros((4, 3), np.float32))
+    dut.write("quantised[2]", -100)
+    dut.write(dut.symbols["arena"] + 1, np.array([7, 8, 9], np.uint8))  # on no boundary
+    assert not dut.read("fc1_weights").any() and dut.read("quantised").tolist() == [-3, -2, -100, 0, 1, 127]
+    assert dut.read("arena")[:5].tolist()[2:] == [8, 9, 0]
+    assert dut.read(0xE000_ED00, np.uint32) >> 4 & 0xFFF == PART_NUMBERS[dut.board.name]
+    with pytest.raises(RigError, match="the chip does not answer at 0x70000000"):
+        dut.read(0x7000_0000, np.uint32)
+    assert dut.read("steps") == 1  # the probe is usable after that
+    assert dut.record.probe.startswith(PROBES[dut.board.name])
+    trained(dut)
+
+
+def test_a_halted_core_prints_nothing_and_keeps_its_registers(dut):
+    dut.halt()
+    first, second = dut.registers(), dut.registers()
+    assert first == second and any(first["pc"] in memory for memory in dut.board.memory) and set(first) == {
+        *(f"r{n}" for n in range(13)), "sp", "lr", "pc", "xpsr",
+    }  # fmt: skip
+    frames = dut.backtrace()
+    assert [frame.function.partition("+")[0] for frame in frames][-2:] == ["main", "Reset_Handler"]
+    assert frames[-2].line is not None and "foreign.c:" in frames[-2].line and "foreign.c:" in str(frames[-2])
+    dut.serial.write(b"t")
+    with pytest.raises(RigError, match="the core is halted by the probe, and prints nothing: call dut.resume"):
+        dut.serial.expect("step", timeout=0.3)
+    dut.resume()
+    dut.serial.expect("step 1")
+
+
+def test_returns_of_a_function_are_marks_of_steps(dut):
+    dut.serial.write(b"l")
+    seen = []
+    for call in dut.at_return("train_step", times=3):
+        seen.append((call.index, int(dut.read("steps")), call.arguments[0], call.cycles))
+        assert call.result == int(dut.read("train_step::calls"))
+    assert [index for index, *_ in seen] == [0, 1, 2] and {argument for _, _, argument, _ in seen} == {1}
+    steps = [step for _, step, _, _ in seen]
+    assert steps == list(range(steps[0], steps[0] + 3))  # every one, and none twice
+    cycles = {each for *_, each in seen}
+    if dut.board.name == VIRTUAL:
+        assert len(cycles) == 1 and min(cycles) > 100  # the same work takes the same cycles
+        assert dut.cycles != dut.cycles
+    else:
+        assert cycles == {None}
+        with pytest.raises(RigError, match="mps2-an386 has no cycle counter here: qemu models no DWT"):
+            _ = dut.cycles
+    before = dut.read("steps")
+    for call in dut.at_return("train_step"):  # left early: the core runs on
+        assert call.index == 0
+        break
+    dut.halt()
+    assert dut.read("steps") > before
+    dut.resume()
+
+
+def test_a_function_that_is_not_there_or_not_called(dut):
+    with pytest.raises(RigError, match="has no function 'train_stp': did you mean train_step"):
+        next(dut.at_return("train_stp"))
+    with pytest.raises(RigError, match="has no function 'zzz_step': it may be inlined"):
+        next(dut.at_return("zzz_step"))
+    with pytest.raises(DeviceFault, match="train_step did not return for the 1. time within 0.3 s"):
+        next(dut.at_return("train_step", timeout=0.3))
+    trained(dut)
+
+
+def test_a_fault_is_named_with_its_place_and_call_chain(dut):
+    dut.serial.write(b"u")
+    with pytest.raises(Unexpected, match=(
+        r"the processor faulted: HardFault \(CFSR 0x00010000: UNDEFINSTR\) at pc 0x\w+ in train_undefined\+0x\w+ "
+        r"\(.*foreign\.c:\d+\), called from 0x\w+ in main"
+    )):  # fmt: skip
+        dut.serial.expect("step", timeout=1)
+    fault = dut.fault()
+    assert fault is not None and fault in dut.record.faults
+    names = [frame.function.partition("+")[0] for frame in dut.backtrace()]
+    assert names == ["stop", "Fault_Handler", "train_undefined", "main", "Reset_Handler"]
+
+
+def test_a_bus_fault_ends_with_a_reset(dut):
+    dut.serial.write(b"f")
+    said = {
+        VIRTUAL: "in divide.*write of 0x50000000: the model has no peripheral there",
+        QEMU: "HardFault .CFSR 0x00008200: PRECISERR, BFARVALID; address 0x50000000. at pc .* in divide",
+    }
+    with pytest.raises(Unexpected, match=said[dut.board.name]):
+        dut.serial.expect("step", timeout=1)
+    dut.reset()
+    dut.serial.expect("ready")
+    assert dut.fault() is None
+    trained(dut)
+
+
+def test_a_hang_is_named_with_its_place_and_call_chain(dut):
+    dut.serial.write(b"h")
+    with pytest.raises(
+        Unexpected, match="the firmware hangs: .* called from .* in train_badly.* called from .* in main"
+    ):
+        dut.serial.expect("step", timeout=1)
+
+
+def test_a_core_that_sleeps_does_not_hang(dut):
+    dut.serial.write(b"w")
+    with pytest.raises(Unexpected, match="printed nothing within .* the line of a stand-in cannot be cut"):
+        dut.serial.expect("step", timeout=1)
+    assert dut.hang() is None and dut.fault() is None
+
+
+def test_the_peak_of_the_stack_is_counted_from_its_paint(dut):
+    idle = dut.stack_peak
+    trained(dut)
+    assert 0 < idle < 100 and 200 < dut.stack_peak < STACK  # train_step has an array of 200 bytes
+
+
+@only_virtual
+def test_without_symbols_of_a_stack_there_is_no_peak(dut, tmp_path):
+    original = dut.image.path
+    dut.flash(build(tmp_path, VIRTUAL, "-O2", name="other.elf", stack_symbols=False))
+    dut.serial.expect("ready")
+    assert dut.record.image == "other.elf" and dut.record.flash == "programmed"
+    with pytest.raises(
+        RigError, match="other.elf does not say where its stack is: define __stack_bottom and __stack_top"
+    ):
+        _ = dut.stack_peak
+    dut.flash(original)
+
+
+@only_virtual
+def test_energy_between_the_edges_of_the_marker(dut):
+    with dut.energy(steps=2000, window_s=0.5) as work:
+        with pytest.raises(RigError, match="known after the `with` block"):
+            _ = work.energy
+        dut.serial.write(b"e")
+        dut.serial.expect("measured", timeout=60)
+    energy, step = work.energy, work.per_step
+    assert energy.provenance.value == "modelled" and energy.unit == "J" and 0 < energy.uncertainty < 0.05 * energy.value
+    assert step.value == pytest.approx(energy.value / 2000) and 0.1 < work.duration.value < 2  # seconds of virtual time
+    assert work.trace.is_file() and any("the meter is virtual" in warning for warning in dut.record.warnings)
+    assert dut.read("steps") == 2000  # the probe is attached again
+    with pytest.raises(RigError, match="0 steps have no energy"), dut.energy(steps=0):
+        pass
+
+
+@only_virtual
+def test_work_without_a_marker_has_no_energy(dut, monkeypatch):
+    monkeypatch.setattr("hil.dut.energy.DEADLINE_S", 2.0)
+    with pytest.raises(Blocked, match="Keithley 2450.* edges"), dut.energy(window_s=0.1):
+        trained(dut)
+
+
+def test_opening_a_board_a_second_time_keeps_its_program(running, dut):
+    """A probe that attaches halts and resets nothing."""
+    trained(dut)
+    running._close_probe()
+    assert running.read("steps") == 1

@@ -1,0 +1,301 @@
+"""Reports of Unity, GoogleTest and CTest: real ones, cut off at every byte; and drawn ones, with other lines between theirs."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hil.dut import CasesFailed, Quiet, Truncated, report_of
+from hil.dut.case_reports import FORMATS, CaseReport, ReportedCase
+from hil.dut.cases import read_cases
+from hil.dut.record import DutRecord
+from hil.errors import DeviceFault, RigError
+
+FOLDER = Path(__file__).parent / "case_reports"  # what Unity 2.6, GoogleTest 1.12.1 and CTest 3.25.1 printed
+REAL = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))}
+WHOLE = {
+    "unity-pass": "2 Unity cases passed; 2 were skipped.",
+    "unity-fail": "1 of 5 Unity cases failed: test_backward (t.c:6: Expected 1 Was 2:gradient).",
+    "unity-colour": "1 of 5 Unity cases failed: test_backward (t.c:6: Expected 1 Was 2:gradient).",
+    "unity-fixture": "1 of 5 Unity cases failed: Dense.Backward (f.c:8: Expected 1 Was 2).",
+    "googletest-pass": "2 GoogleTest cases passed; 1 was skipped.",
+    "googletest-fail": "2 of 6 GoogleTest cases failed: Dense.Backward (t.cc:4: Expected equality of these values: 2 1 + 2 "
+    "Which is: 3 gradient of w[3] Value of: false Actual: false Expected: true); Some/P.Odd/1 (t.cc:7: Expected equality "
+    "of these values: 1 GetParam() % 2 Which is: 0).",
+    "googletest-outside": "no GoogleTest case failed, but there is a failure outside of a case at t.cc:10.",
+    "ctest-pass": "1 CTest case passed; 2 were skipped.",
+    "ctest-fail": "7 of 10 CTest cases failed: loses weights (Failed); slow (Timeout); crashes (Exception: SegFault); and 4 more.",
+}  # fmt: skip
+LAST = {"unity": ("OK\n", "FAIL\n"), "googletest": ("] Dense.Update\n", "FAILED TESTS\n"), "ctest": (" sec\n",)}
+
+
+def form(name: str) -> str:
+    return name.partition("-")[0]
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_real_report_is_read(name: str) -> None:
+    report = report_of(form(name), REAL[name])
+    assert report.sentence == WHOLE[name]
+    assert report.passed == ("passed" in WHOLE[name])
+
+
+def test_places_messages_times_and_lines() -> None:
+    unity, google, ctest = (
+        report_of(form(name), REAL[name]) for name in ("unity-colour", "googletest-fail", "ctest-fail")
+    )
+    assert unity.cases[2] == ReportedCase(
+        "test_update", "skipped", "t.c:7", "later: soon", 0.0, "t.c:7:test_update:IGNORE: later: soon (0 ms)"
+    )
+    assert [case.name for case in unity] == [
+        "test_forward",
+        "test_backward",
+        "test_update",
+        "test_info",
+        "test_ignored",
+    ]
+    assert (google.cases[2].verdict, google.cases[2].place, google.cases[2].message) == (
+        "skipped",
+        "t.cc:5",
+        "needs a probe",
+    )
+    assert google.cases[0].line == "progress 1[       OK ] Dense.Forward (0 ms)"
+    assert (ctest.cases[4].name, ctest.cases[4].seconds, ctest.cases[3].message) == ("slow", 0.3, "Not Run (Disabled)")
+    assert [case.name for case in report_of("unity", REAL["unity-fixture"])] == [
+        "Dense.Forward", "Dense.Prints", "Dense.Backward", "Dense.Later", "Dense.Never",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in WHOLE if name != "googletest-outside"])
+def test_a_real_report_that_is_cut_off_at_any_byte_is_a_failure(name: str) -> None:
+    """Up to the end of its last line; after it only words follow that say nothing new."""
+    text, whole = REAL[name].replace("\x1b[41mFAIL\x1b[0m\n", "FAIL\n"), report_of(form(name), REAL[name])
+    end = max(at + len(last) for last in LAST[form(name)] if (at := text.rfind(last)) >= 0)
+    if form(name) == "ctest":
+        end = text.index("\n", text.index("Total Test time")) + 1
+    for length in range(len(text) + 1):
+        if length < end:
+            with pytest.raises(Truncated):
+                report_of(form(name), text[:length])
+        else:
+            assert [case.name for case in report_of(form(name), text[:length])] == [case.name for case in whole]
+    assert end > len(text) // 3
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_real_report_without_one_of_its_results_is_a_failure(name: str) -> None:
+    for case in report_of(form(name), REAL[name]):
+        lines = REAL[name].splitlines(keepends=True)
+        (at, *_) = [
+            n
+            for n, line in enumerate(lines)
+            if case.line.split("\x1b")[0][:30]
+            in line.replace("\x1b[42m", "").replace("\x1b[0m", "").replace("\x1b[41m", "").replace("\x1b[43m", "")
+        ]
+        with pytest.raises(Truncated):
+            report_of(form(name), "".join(lines[:at] + lines[at + 1 :]))
+
+
+def test_what_is_no_whole_report() -> None:
+    for name, said in {
+        "googletest-none": "the GoogleTest report is not whole: it has no case.",
+        "ctest-none": "the CTest report is not whole: it has no case.",
+        "unity-dots": "of a fixture all names are needed: call UnityMain with -v.",
+    }.items():
+        with pytest.raises(Truncated, match=said):
+            report_of(form(name), REAL[name])
+    for name in FORMATS:
+        with pytest.raises(Truncated, match="is cut off: its summary is missing; no case came."):
+            report_of(name, "")
+    with pytest.raises(Truncated, match=r"1 case ended before, and Dense.Backward began and did not end"):
+        report_of("googletest", REAL["googletest-fail"].partition("Which is")[0])
+    with pytest.raises(RigError, match="there is no format 'unitiy' of test reports: did you mean unity"):
+        report_of("unitiy", "")
+
+
+def test_a_summary_that_contradicts_its_cases_is_a_failure() -> None:
+    for name, old, new in (
+        ("unity-pass", "4 Tests", "5 Tests"), ("unity-pass", "0 Failures", "1 Failures"), ("unity-pass", "2 Ignored", "1 Ignored"),
+        ("unity-pass", "\nOK", "\nFAIL"), ("unity-fail", "\nFAIL\n", "\nOK\n"), ("unity-pass", "4 Tests 0 Failures 2 Ignored", "0 Tests 0 Failures 0 Ignored"),
+        ("googletest-pass", "[  PASSED  ] 2", "[  PASSED  ] 3"), ("googletest-pass", "Running 3", "Running 4"), ("googletest-pass", "3 tests from 2 test suites ran", "2 tests from 2 test suites ran"),
+        ("googletest-fail", " 2 FAILED TESTS", " 1 FAILED TEST"), ("googletest-fail", "[  FAILED  ] 2 tests", "[  FAILED  ] 1 test"),
+        ("ctest-pass", "0 tests failed out of 2", "0 tests failed out of 3"), ("ctest-pass", "0 tests failed", "1 tests failed"), ("ctest-pass", "2/3 Test #3", "1/3 Test #3"),
+    ):  # fmt: skip
+        assert old in REAL[name]
+        with pytest.raises(Truncated, match="is not whole"):
+            report_of(form(name), REAL[name].replace(old, new))
+
+
+def test_a_report_in_which_all_is_skipped_has_not_passed() -> None:
+    report = report_of("unity", "t.c:1:a:IGNORE\n\n-----\n1 Tests 0 Failures 1 Ignored\nOK\n")
+    assert not report.passed and report.sentence == "no Unity case ran: the report has 1, and all were skipped."
+
+
+# Drawn reports: written here from what the frameworks print, with other lines anywhere between.
+
+NAMES = st.text("abcdefghijklmnopqrstuvwxyz_0123456789", min_size=1, max_size=12)
+MESSAGES = st.text("abc XYZ0123456789=+-.", max_size=20).map(str.strip)
+CASES = st.lists(st.tuples(NAMES, st.sampled_from(["pass", "fail", "skipped"]), MESSAGES), min_size=1, max_size=8)
+NOISE = st.lists(st.tuples(st.integers(0, 200), st.text("abc XYZ019:/[]#()=.,%", max_size=30)), max_size=6)
+Drawn = Sequence[tuple[str, str, str]]
+
+
+def unity(cases: Drawn) -> list[str]:
+    words = {"pass": "PASS", "fail": "FAIL", "skipped": "IGNORE"}
+    lines = [
+        f"src/t.c:{at}:{name}:{words[verdict]}" + (f": {why}" if why and verdict != "pass" else "")
+        for at, (name, verdict, why) in enumerate(cases)
+    ]
+    count = [sum(each[1] == verdict for each in cases) for verdict in ("fail", "skipped")]
+    return [
+        *lines,
+        "",
+        "-----------------------",
+        f"{len(cases)} Tests {count[0]} Failures {count[1]} Ignored ",
+        "FAIL" if count[0] else "OK",
+    ]
+
+
+def googletest(cases: Drawn) -> list[str]:
+    words = {"pass": "      OK", "fail": " FAILED ", "skipped": " SKIPPED"}
+    lines = [f"[==========] Running {len(cases)} tests from 1 test suite."]
+    for name, verdict, why in cases:
+        lines += [f"[ RUN      ] S.{name}"]
+        lines += [f"t.cc:7: {'Failure' if verdict == 'fail' else 'Skipped'}", why] if verdict != "pass" else []
+        lines += [f"[ {words[verdict]} ] S.{name} (3 ms)"]
+    lines += [f"[==========] {len(cases)} tests from 1 test suite ran. (9 ms total)"]
+    lines += [f"[  PASSED  ] {sum(each[1] == 'pass' for each in cases)} tests."]
+    for verdict, word in (("skipped", " SKIPPED"), ("fail", " FAILED ")):
+        named = [name for name, said, _ in cases if said == verdict]
+        lines += (
+            [f"[ {word} ] {len(named)} tests, listed below:", *(f"[ {word} ] S.{name}" for name in named)]
+            if named
+            else []
+        )
+        lines += ["", f" {len(named)} FAILED TESTS"] if named and verdict == "fail" else []
+    return lines
+
+
+def ctest(cases: Drawn) -> list[str]:
+    words = {"pass": "   Passed ", "fail": "***Failed ", "skipped": "***Skipped "}
+    lines = []
+    for at, (name, verdict, _) in enumerate(cases, 1):
+        lines += [f"    Start {at}: {name}", f"{at}/{len(cases)} Test #{at}: {name} ......{words[verdict]}   0.01 sec"]
+    failed = sum(each[1] == "fail" for each in cases)
+    return [
+        *lines,
+        "",
+        f"{100 - failed}% tests passed, {failed} tests failed out of {len(cases)}",
+        "",
+        "Total Test time (real) =   0.01 sec",
+    ]
+
+
+WRITERS = {"unity": unity, "googletest": googletest, "ctest": ctest}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@given(cases=CASES, noise=NOISE)
+def test_other_lines_may_stand_between_those_of_a_report(name: str, cases: Drawn, noise: list[tuple[int, str]]) -> None:
+    lines = WRITERS[name](cases)
+    for at, text in noise:
+        lines.insert(at % len(lines), f"other: {text}")  # never after the last line
+    report = report_of(name, "".join(f"{line}\r\n" for line in lines))
+    prefix = "S." if name == "googletest" else ""
+    assert [(case.name, case.verdict) for case in report] == [(prefix + each, verdict) for each, verdict, _ in cases]
+    assert report.passed == ("fail" not in {each[1] for each in cases} and "pass" in {each[1] for each in cases})
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@given(cases=CASES, data=st.data())
+def test_a_report_without_one_line_that_counts_is_a_failure(name: str, cases: Drawn, data: st.DataObject) -> None:
+    lines = WRITERS[name](cases)
+    known = ("other", "", "-----------------------", "    Start")
+    counts = [
+        at for at, line in enumerate(lines) if line.strip() not in known and not line.startswith(("    Start", "t.cc"))
+    ]
+    whys = {each[2] for each in cases}
+    at = data.draw(st.sampled_from([at for at in counts if name != "googletest" or lines[at] not in whys]))
+    with pytest.raises(Truncated):
+        report_of(name, "".join(f"{line}\n" for line in lines[:at] + lines[at + 1 :]))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(text=st.text())
+def test_any_other_text_is_cut_off(name: str, text: str) -> None:
+    with pytest.raises(Truncated):
+        report_of(name, text + "\n")
+
+
+def test_errors_go_to_another_process() -> None:
+    report = report_of("unity", REAL["unity-fail"])
+    error = pickle.loads(pickle.dumps(CasesFailed(report.sentence, report)))
+    assert isinstance(error, DeviceFault) and str(error) == report.sentence and error.report == report
+
+
+@pytest.mark.skipif(shutil.which("ctest") is None, reason="cmake is not installed")
+def test_a_run_of_ctest(tmp_path: Path) -> None:
+    (tmp_path / "CTestTestfile.cmake").write_text('add_test(good "true")\nadd_test("not so good" "false")\n')
+    done = subprocess.run(
+        ["ctest", "-j2"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False
+    )
+    assert sorted((case.name, case.verdict) for case in report_of("ctest", done.stdout)) == [
+        ("good", "pass"),
+        ("not so good", "fail"),
+    ]
+
+
+# On a line.
+
+
+def record() -> DutRecord:
+    return DutRecord("b", "qemu", "mine.elf", "0" * 64, True, 1)
+
+
+def test_what_comes_after_a_report_can_be_read(line) -> None:
+    line.prints(b"boot\r\n" + REAL["unity-pass"].replace("\n", "\r\n").encode() + b"bye")
+    noted = record()
+    report = read_cases(line.serial, noted, "unity")
+    assert isinstance(report, CaseReport) and len(report) == 4 and noted.reports == [report]
+    assert line.serial.read(3) == b"bye"
+    assert noted.to_json()["reports"][0]["cases"][0] == dataclasses.asdict(report.cases[0])
+
+
+def test_a_failed_case_raises_with_the_report(line) -> None:
+    line.prints(REAL["unity-fail"].encode())
+    with pytest.raises(CasesFailed, match="1 of 5 Unity cases failed: test_backward") as failed:
+        read_cases(line.serial, record(), "unity")
+    assert [case.name for case in failed.value.report.of("fail")] == ["test_backward"]
+
+
+def test_a_report_that_stops_is_the_devices_fault(line) -> None:
+    """Also on a line that could be cut: the device has printed, so that it is no matter of the cable."""
+    line.prints(REAL["unity-fail"].partition("t.c:7")[0].encode() + b"t.c:7:te")
+    noted = record()
+    said = "did not end its Unity report within 0.2 s: 2 cases came, the last is test_backward; the last line is cut off: 't.c:7:te'."
+    with pytest.raises(Truncated, match=said):
+        read_cases(line.serial, noted, "unity", 0.2)
+    assert noted.reports == [] and len(noted.cut_off) == 1
+
+
+def test_a_heartbeat_does_not_extend_the_time(line) -> None:
+    child = subprocess.Popen(["sh", "-c", "while :; do echo alive; sleep 0.01; done"], stdout=line.device)
+    try:
+        with pytest.raises(Truncated, match="did not end its Unity report within 0.3 s: no case came"):
+            read_cases(line.serial, record(), "unity", 0.3)
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_silence_is_what_it_is_for_expect(line) -> None:
+    with pytest.raises(Quiet, match="printed nothing within 0.1 s: a line of a Unity report was expected on"):
+        read_cases(line.serial, record(), "unity", 0.1)

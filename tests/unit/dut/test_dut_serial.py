@@ -1,0 +1,190 @@
+"""`expect` and `read` over one buffer of a real pyserial port, and what a time-out says came instead."""
+
+from __future__ import annotations
+
+import ast
+import os
+import pickle
+import re
+import subprocess
+import threading
+
+import pexpect
+import pytest
+
+from hil.dut.dut_serial import DutSerial
+from hil.dut.expectations import PortGone, Quiet, Unexpected, Unreadable, is_text
+from hil.errors import Blocked, DeviceFault, RigError
+from hil.targets.serial_port import open_serial
+
+
+def test_expect_follows_the_rules_of_pexpect(line):
+    line.prints(b"boot v3\r\nready 1234 parameters\r\n")
+    assert line.serial.expect([r"error", re.compile(rb"ready (\d+) (?P<what>\w+)"), pexpect.TIMEOUT]) == 1
+    assert line.serial.before == b"boot v3\r\n" and line.serial.after == b"ready 1234 parameters"
+    assert int(line.serial.match[1]) == 1234 and line.serial.match["what"] == b"parameters"
+    line.prints("température 21\n".encode())
+    assert line.serial.expect_exact("température") == 0
+    assert line.serial.expect([pexpect.TIMEOUT, "never"], timeout=0.05) == 0 and line.serial.after is pexpect.TIMEOUT
+
+
+def test_read_and_expect_lose_nothing_to_each_other(line):
+    line.prints(b"ready\nABCDEFGH")
+    line.serial.expect("ready\n")
+    assert line.serial.read(3) == b"ABC" and line.serial.read(2) == b"DE"
+    line.serial.expect("G")
+    assert line.serial.before == b"F" and line.serial.in_waiting == 1 and line.serial.read(10) == b"H"
+    line.prints(b"one\ntwo\nthree")
+    assert line.serial.readline() == b"one\n" and line.serial.read_until(b"w") == b"tw"
+    assert line.serial.readlines() == [b"o\n", b"three"] and line.serial.read_all() == b""
+    line.prints(b"12345678")
+    assert line.serial.read_until(b"\n", 4) == b"1234"
+    buffer = bytearray(4)
+    assert line.serial.readinto(buffer) == 4 and buffer == b"5678"
+    line.prints(b"left over")
+    line.serial.expect("left")
+    line.serial.reset_input_buffer()
+    assert line.serial.read(1) == b""
+
+
+def test_every_attribute_of_pyserial_is_there(line):
+    assert line.serial.baudrate == 115_200 and line.serial.port.startswith("/dev/")
+    line.serial.baudrate = 9600
+    assert line.serial.pyserial.baudrate == 9600
+    assert line.serial.write(b"hello") == 5 and os.read(line.device, 10) == b"hello"
+    with pytest.raises(AttributeError):
+        line.serial.baudrat = 1
+    with pytest.raises(RigError, match=re.escape("'go' is a str: write b'go'")):
+        line.serial.write("go")
+
+
+def test_the_log_has_all_that_came_and_went(line):
+    line.prints(b"ready\nstep \xff")
+    line.serial.expect("ready")
+    line.serial.write(b"go\n")
+    line.serial.read(8)
+    entries = [entry.split(" ", 2) for entry in line.log.read_text().splitlines()]
+    both = {mark: "".join(ast.literal_eval(data) for _, each, data in entries if each == mark) for mark in "<>"}
+    assert both == {"<": "ready\nstep \xff", ">": "go\n"}  # in as many pieces as came
+    times = [float(at) for at, *_ in entries]
+    assert times == sorted(times)
+
+
+def test_other_text_is_the_devices_fault(line):
+    line.prints(b"ready\nloss 0.25\nstep 1 of 3\n")
+    line.serial.expect("ready\n")
+    with pytest.raises(
+        Unexpected, match=r"did not print 'step 2' within 0\.1 s: its last words are 'loss 0\.25"
+    ) as seen:
+        line.serial.expect("step 2", timeout=0.1)
+    assert isinstance(seen.value, DeviceFault) and isinstance(seen.value, pexpect.TIMEOUT)
+    assert not isinstance(seen.value, Blocked)
+    line.serial.expect("step 1")  # nothing was lost
+
+
+def test_bytes_that_are_no_text_are_shown_and_blamed_on_the_rate(line):
+    line.prints(bytes((0xF8, 0x00, 0x9E, 0xE0, 0x78, 0xFE)))
+    with pytest.raises(Unreadable, match=r"f8 00 9e e0 78 fe.*rate of the port \(115,200 baud\) may be wrong") as seen:
+        line.serial.expect("ready")
+    assert isinstance(seen.value, Blocked) and isinstance(seen.value, pexpect.TIMEOUT)
+
+
+def test_silence_blames_nobody_unless_the_line_is_a_stand_ins(line):
+    with pytest.raises(Quiet, match="printed nothing within 0.2 s: 'ready' was expected on /dev/") as seen:
+        line.serial.expect("ready")
+    assert isinstance(seen.value, Blocked)
+    line.serial._simulated = True
+    with pytest.raises(Unexpected, match="printed nothing within 0.2 s instead of 'ready', and the line of a stand-in"):
+        line.serial.expect("ready")
+
+
+def test_what_the_probe_says_decides(line):
+    looks: list[bool] = []
+
+    def look(quiet: bool) -> str | None:
+        looks.append(quiet)
+        return "the firmware hangs in f."
+
+    line.serial._look = look
+    with pytest.raises(Unexpected, match="instead of 'x': the firmware hangs in f"):
+        line.serial.expect("x")
+    line.prints(b"y")
+    with pytest.raises(Unexpected, match="its last words are 'y', and the firmware hangs in f"):
+        line.serial.expect("x")
+    threading.Timer(0.7, lambda: line.prints(b"z")).start()
+    with pytest.raises(Unexpected, match="its last words are 'yz'"):
+        line.serial.expect("x", timeout=0.9)
+    assert looks == [True, True, False]  # silent for most of the time, or not
+
+
+def test_the_time_in_which_a_stand_in_could_not_run_does_not_count(line):
+    lost = iter([0.0, *(0.3 * number for number in range(1, 4)), *[0.9] * 10_000])  # seconds, at each look
+    line.serial._lost_s = lambda: next(lost)
+    threading.Timer(0.6, lambda: line.prints(b"late")).start()
+    assert line.serial.expect("late", timeout=0.2) == 0
+
+
+def test_the_end_of_a_port_is_an_eof_and_not_the_devices_fault(line):
+    line.prints(b"bye")
+    line.serial.expect("bye")
+    line.unplug()
+    assert line.serial.expect(["x", pexpect.EOF]) == 1
+    with pytest.raises(PortGone, match="is gone") as seen:
+        line.serial.expect("x")
+    assert isinstance(seen.value, Blocked) and isinstance(seen.value, pexpect.EOF)
+    with pytest.raises(PortGone):
+        line.serial.read(1)
+    with pytest.raises(PortGone):
+        line.serial.write(b"x")
+
+
+def test_a_pattern_that_is_none_is_refused(line):
+    with pytest.raises(RigError, match="no regular expression"):
+        line.serial.expect("ready (")
+
+
+def test_a_port_on_a_network(tmp_path):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = DutSerial(open_serial(f"socket://127.0.0.1:{server.getsockname()[1]}", 115_200), tmp_path / "log")
+        connection, _ = server.accept()
+        connection.sendall(b"ready 7\nrest")
+        port.expect(r"ready (\d+)\n")
+        assert int(port.match[1]) == 7 and port.read(4) == b"rest"
+        port.write(b"go")
+        assert connection.recv(2) == b"go"
+        connection.close()
+        with pytest.raises(PortGone):
+            port.expect("more", timeout=5)
+        port.close()
+
+
+@pytest.mark.parametrize("error", [Unexpected("a"), Unreadable("b"), Quiet("c", True), PortGone("d", "e")])
+def test_errors_can_be_sent_between_processes(error):
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is type(error) and str(copy) == str(error)
+
+
+def test_text_is_told_from_bytes():
+    assert is_text(b"loss 0.5\r\n") and is_text("weiß\n".encode()) and is_text("ß".encode()[1:] + b"abc")
+    assert not is_text(bytes(range(128, 160))) and not is_text(b"\x00\x01\x02") and not is_text(b"")
+
+
+def test_without_a_time_out_it_waits_until_it_comes(line):
+    line.serial.timeout = None
+    threading.Timer(0.5, lambda: line.prints(b"now")).start()
+    assert line.serial.read(3) == b"now"
+
+
+@pytest.mark.parametrize("end", ["", "\\n"])
+def test_a_device_that_never_stops_printing_does_not_extend_the_time(line, end):
+    child = subprocess.Popen(["sh", "-c", f"while :; do printf 'alive{end}'; done"], stdout=line.device)
+    try:
+        with pytest.raises(Unexpected, match="did not print 'ready' within 0.3 s: its last words are"):
+            line.serial.expect("ready", timeout=0.3)
+        line.serial.timeout = 0.3
+        assert b"ready" not in line.serial.read_until(b"ready")
+    finally:
+        child.kill()
+        child.wait()

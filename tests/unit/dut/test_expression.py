@@ -1,0 +1,224 @@
+"""Expressions of C over the memory that an ELF file loads: types and shapes are those of its debug information."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from hil import boards
+from hil.dut.expression import Place, Word, evaluate
+from hil.dut.memory import Memory
+from hil.errors import DeviceFault, RigError
+from hil.images import firmware_of
+from hil.images.c_types import number
+from tests.foreign import build
+
+BOARD = boards.load("stm32f746")
+
+
+class Loaded:
+    """The RAM of a program before its first instruction, as its ELF file has it; in the place of a probe."""
+
+    def __init__(self, elf: Path) -> None:
+        self.parts: list[tuple[int, bytearray]] = []
+        with elf.open("rb") as file:
+            for section in ELFFile(file).iter_sections():
+                if section["sh_flags"] & 2 and section["sh_size"]:  # SHF_ALLOC
+                    empty = section["sh_type"] == "SHT_NOBITS"
+                    data = bytes(section["sh_size"]) if empty else section.data()
+                    self.parts.append((section["sh_addr"], bytearray(data)))
+
+    def _at(self, address: int, size: int) -> tuple[bytearray, int] | None:
+        for start, data in self.parts:
+            if start <= address and address + size <= start + len(data):
+                return data, address - start
+        return None
+
+    def read_ram(self, address: int, size: int) -> bytes | None:
+        found = self._at(address, size)
+        return bytes(found[0][found[1] : found[1] + size]) if found else None
+
+    def write_ram(self, address: int, data: bytes) -> bool:
+        found = self._at(address, len(data))
+        if found:
+            found[0][found[1] : found[1] + len(data)] = data
+        return found is not None
+
+
+@pytest.fixture(scope="module")
+def elf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("foreign"), "stm32f746")
+
+
+@pytest.fixture
+def memory(elf: Path) -> Memory:
+    loaded: Any = Loaded(elf)
+    return Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded)
+
+
+@pytest.mark.parametrize(("where", "dtype", "value"), [
+    ("linear.u.rate", "float32", 0.5), ("linear.u.bits", "uint32", 0x3F00_0000), ("linear.rows", "int16", 4),
+    ("network->columns", "int16", 3), ("network->kind", "uint8", 7), ("network->next->kind", "uint8", 8),
+    ("(*network).rows", "int16", 4), ("(&linear)->columns", "int16", 3), ("network->weights->dims", "uint32", 2),
+    ("quantised[0]", "int8", -3), ("quantised[5]", "int8", 127), ("*quantised", "int8", -3), ("momentum", "float64", 0.1),
+    ("trained", "bool", False), ("quantised[quantised[4] + 0]", None, None), ("quantised[quantised[4]]", "int8", -2),
+    ("((uint8_t *)&linear.u)[3]", "uint8", 0x3F), ("*(unsigned short *)&linear.u.rate", "uint16", 0),
+    ("((struct layer *)network)->rows", "int16", 4), ("((layer_t *)(network))->rows", "int16", 4),
+    ("'foreign.c'::fc1.dims", "uint32", 2), ("train_step::calls", "uint32", 0), ("calls", "uint32", 0),
+    ("*&linear.rows", "int16", 4), ("(quantised[1])", "int8", -2), ("network->weights->data[3]", "float32", 0.0),
+])  # fmt: skip
+def test_an_expression_has_the_type_of_its_debug_information(memory, where, dtype, value):
+    if dtype is None:
+        with pytest.raises(RigError, match="is no expression that can be read|is missing"):
+            memory.read(where)
+        return
+    found = memory.read(where)
+    assert found.dtype == np.dtype(dtype) and found == value and isinstance(found, np.generic)
+
+
+def test_arrays_and_structures(memory, elf):
+    assert memory.read("fc1_weights").shape == (4, 3) and memory.read("fc1_weights").dtype == np.float32
+    np.testing.assert_array_equal(memory.read("quantised"), np.array([-3, -2, -1, 0, 1, 127], np.int8))
+    assert memory.read("fc1_weights[1]").shape == (3,)
+    layer = memory.read("linear")
+    assert layer["rows"] == 4 and layer["u"]["rate"] == 0.5 and layer["next"] == memory.read("&relu")
+    assert "frozen" not in layer.dtype.names
+    image = firmware_of("stm32f746", elf)
+    assert memory.read("&linear") == image.symbols["linear"] and memory.read("network") == image.symbols["linear"]
+
+
+def test_dtype_and_shape_may_be_given(memory, elf):
+    symbols = firmware_of("stm32f746", elf).symbols
+    assert memory.read("quantised", np.int8, (2, 3)).tolist() == [[-3, -2, -1], [0, 1, 127]]
+    assert memory.read("fc1_weights", np.float32, 12).shape == (12,)
+    assert memory.read("arena", np.float32).shape == (16,) and memory.read("arena", np.uint16, (2,)).shape == (2,)
+    assert memory.read(symbols["quantised"], np.int8, 3).tolist() == [-3, -2, -1]
+    assert memory.read("*network->weights->data", np.float32, (4, 3)).shape == (4, 3)
+    assert memory.read("network->weights->data[0]", np.float32, (4, 3)).shape == (4, 3)
+    assert memory.read("quantised", np.int8, 0).shape == (0,)
+
+
+@pytest.mark.parametrize(("where", "options", "words"), [
+    ("nothing_like_it", {}, "there is no variable 'nothing_like_it' in foreign.elf"),
+    ("fc1_weight", {}, "did you mean fc1_weights"),
+    ("dropped", {}, "the linker has dropped 'dropped' from foreign.elf"),
+    ("linear.row", {}, "struct layer has no member 'row': did you mean rows"),
+    ("linear->rows", {}, "-> needs a pointer, and that is struct layer"),
+    ("network.rows", {}, r"\.rows needs a structure, and that is struct layer \*, write ->"),
+    ("linear.frozen", {}, "frozen is a bit-field"),
+    ("relu.next->rows", {}, r"a pointer on the way \(struct layer \*\) is NULL"),
+    ("relu.weights->data[0]", {}, "is NULL"),
+    ("*(float *)0x10000000", {}, "is 0x10000000, which is in no memory of stm32f746"),
+    ("quantised[6]", {}, "the index 6 is out of range: signed char.6. has 0 to 5"),
+    ("quantised[-1]", {}, "the index -1 is out of range"),
+    ("momentum[0]", {}, "needs an array or a pointer, and that is double"),
+    ("*momentum", {}, "needs a pointer, and that is double"),
+    ("quantised[momentum]", {}, "double is no whole number"),
+    ("(struct nothing *)network", {}, "has no type 'struct nothing'"),
+    ("'other.c'::steps", {}, "there is no variable 'steps' in other.c of foreign.elf"),
+    ("linear.", {}, "the name of a member is missing"), ("linear rows", {}, "'rows' is not expected there"),
+    ("linear + 1", {}, "is not expected there"), ("(linear", {}, r"'\)' is missing"), ("", {}, "a name is missing"),
+    ("steps; drop", {}, "'; drop' is not expected there"), ("x" * 2000, {}, "more than 1000 characters"),
+    ("network", {"dtype": np.float32, "shape": (4, 3)}, r"is a pointer \(struct layer \*\): write \*network"),
+    ("fc1_weights", {"dtype": np.float64}, r"is float\[4\]\[3\] by the debug information, and not float64"),
+    ("fc1_weights", {"dtype": np.float32, "shape": 13}, "has 48 bytes .* and 52 were asked for"),
+    ("fc1_weights", {"shape": 13}, "which has no shape"),
+    (0x2000_0000, {}, "is not known .an address.: give its dtype"),
+    (1 << 33, {"dtype": np.uint8}, "are not all addresses of 32 bits"), (-4, {"dtype": np.uint8}, "are not all addresses"),
+    (0x2000_0000, {"dtype": np.uint8, "shape": 1 << 40}, "are not all addresses|are more than"),
+    (0x2000_0000, {"dtype": "nonsense"}, "is no dtype"), (0x2000_0000, {"dtype": object}, "has no bytes in memory"),
+    (0x6000_0000, {"dtype": np.uint8}, "the chip does not answer at 0x60000000 .* which is in no memory of stm32f746"),
+])  # fmt: skip
+def test_what_cannot_be_read_is_one_sentence(memory, where, options, words):
+    with pytest.raises(RigError, match=words) as refused:
+        memory.read(where, **options)
+    assert "\n" not in str(refused.value) and not isinstance(refused.value, DeviceFault)
+
+
+def test_memory_that_does_not_answer_is_the_devices_fault(memory):
+    with pytest.raises(DeviceFault, match="although it is in dtcm: the program may have switched it off"):
+        memory.read(0x2001_0000 - 8, np.uint32)
+
+
+def test_writing(memory):
+    memory.write("linear.u.rate", 0.25)
+    memory.write("quantised", [1, 2, 3, 4, 5, -6])
+    memory.write("network->next->rows", np.int16(9))
+    memory.write("fc1_weights", np.ones((4, 3), np.float32))
+    memory.write("trained", True)
+    memory.write("network", memory.read("&relu"))
+    assert memory.read("linear.u.rate") == 0.25 and memory.read("quantised").tolist() == [1, 2, 3, 4, 5, -6]
+    assert memory.read("network->rows") == 9 and memory.read("fc1_weights").sum() == 12 and memory.read("trained")
+
+
+@pytest.mark.parametrize(("where", "value", "words"), [
+    ("quantised", [1, 2, 3], r"the value has the shape \(3,\): give it \(6,\)"),
+    ("quantised[0]", 300, "is no value of 'quantised.0.' .signed char."),
+    ("quantised[0]", 1.5, "must be whole numbers"),
+    ("linear.u.rate", np.float64(1), "is float, and the value is float64: convert it with .astype.'float32'"),
+    ("linear.rows", "many", "is no value of"), (0x2000_0000, 1, "write a value of NumPy"),
+    ("&linear", 1, "is a value and no place in memory"), (0x0800_0000, np.uint32(0), "is in the flash of stm32f746"),
+])  # fmt: skip
+def test_what_cannot_be_written_is_one_sentence(memory, where, value, words):
+    with pytest.raises(RigError, match=words):
+        memory.write(where, value)
+
+
+def test_without_debug_information_symbols_have_sizes_and_need_dtypes(tmp_path):
+    elf = build(tmp_path, "stm32f746", "-g0")
+    loaded: Any = Loaded(elf)
+    memory = Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded)
+    assert memory.read("quantised", np.int8).tolist() == [-3, -2, -1, 0, 1, 127]
+    assert memory.read("fc1_weights", np.float32, (4, 3)).shape == (4, 3)
+    memory.write("quantised", np.arange(6, dtype=np.int8))
+    assert memory.read("quantised", np.int8, 6).tolist() == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(RigError, match="which has no debug information.*give its dtype, or compile with -g"):
+        memory.read("quantised")
+    with pytest.raises(RigError, match="has 6 bytes .* and 28 were asked for"):
+        memory.read("quantised", np.float32, 7)
+    with pytest.raises(RigError, match="write a value of NumPy"):
+        memory.write("quantised", 1)
+
+
+def test_a_variable_that_is_optimised_out_is_called_so(tmp_path):
+    source = tmp_path / "more.c"
+    source.write_text("static int gone = 3;\nint *const *unused(void);\nint kept(void) { return gone; }\n")
+    elf = build(tmp_path, "stm32f746", "-O2", str(source), "-Wl,--undefined=kept")
+    loaded: Any = Loaded(elf)
+    memory = Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded)
+    with pytest.raises(RigError, match="'gone' is optimised out of foreign.elf"):
+        memory.read("gone")
+
+
+def test_two_static_variables_of_one_name_are_told_apart(tmp_path):
+    source = tmp_path / "more.c"
+    source.write_text("static volatile int fc1 = 3;\nint kept(void) { return fc1; }\n")
+    elf = build(tmp_path, "stm32f746", str(source), "-Wl,--undefined=kept")
+    loaded: Any = Loaded(elf)
+    memory = Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded)
+    with pytest.raises(RigError, match=r"'fc1' is in foreign\.c and more\.c: say which one, as in '"):
+        memory.read("fc1")
+    assert memory.read("'more.c'::fc1") == 3 and memory.read("'foreign.c'::fc1.dims") == 2
+
+
+def test_a_cast_gives_a_word(elf):
+    image = firmware_of("stm32f746", elf)
+    read: Callable[[int, int], bytes] = lambda address, size: bytes(size)  # noqa: E731
+    word = evaluate("(uint32_t)&linear", image, BOARD, read)
+    assert isinstance(word, Word) and word.value == image.symbols["linear"] and word.type.name == "long unsigned int"
+    assert isinstance(evaluate("linear", image, BOARD, read), Place)
+
+
+@pytest.mark.parametrize(("words", "dtype"), [
+    ("long unsigned int", "uint32"), ("unsigned", "uint32"), ("short int", "int16"), ("signed char", "int8"),
+    ("long long int", "int64"), ("char", "uint8"), ("unsigned long long", "uint64"), ("signed int", "int32"),
+    ("signed", "int32"), ("double", "float64"), ("uint16_t", "uint16"),
+])  # fmt: skip
+def test_basic_types_in_any_order(words, dtype):
+    found = number(words)
+    assert found is not None and found.dtype == np.dtype(dtype)

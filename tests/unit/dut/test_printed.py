@@ -1,0 +1,103 @@
+"""Lines that a device prints, as values: numbers of C's printf, counts, and lines that are cut off."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from hil.dut.expectations import Unexpected
+from hil.dut.printed import Incomplete, lines, value_of
+from hil.errors import DeviceFault, RigError
+
+STEP = r"step (?P<step>\d+) loss (?P<loss>\S+)"
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("12", 12), ("-7", -7), ("0xff", 255), ("1.5", 1.5), ("-2.5e-3", -0.0025), (".5", 0.5), ("3.", 3.0), ("1e3", 1000.0),
+    ("0x1.8p+1", 3.0), ("-0x1p-149", -(2.0**-149)), ("inf", math.inf), ("-inf", -math.inf), ("Infinity", math.inf),
+    ("hello", "hello"), ("1.2.3", "1.2.3"), ("", ""), ("0x", "0x"), ("0x1p99999", "0x1p99999"),
+])  # fmt: skip
+def test_a_text_says_a_number(text, value):
+    found = value_of(text)
+    assert found == value and type(found) is type(value)
+
+
+def test_nan_keeps_its_sign():
+    assert math.isnan(value_of("nan")) and math.copysign(1, value_of("-nan")) == -1 and math.isnan(value_of("NaN(0x1)"))
+
+
+def test_dtypes_and_bits():
+    assert value_of("0.1", np.float32) == np.float32(0.1) and type(value_of("1", np.float32)) is np.float32
+    assert value_of("0x40490fdb", np.float32, as_bits=True) == np.float32(np.pi)
+    assert value_of("40490fdb", np.float32, as_bits=True) == np.float32(np.pi)
+    assert value_of("0x3ff0000000000000", np.float64, as_bits=True) == 1.0
+    np.testing.assert_array_equal(value_of("[1.5, -2 nan]"), [1.5, -2.0, math.nan])
+    ints = value_of("1 2 3", np.int8)
+    assert ints.dtype == np.int8 and ints.tolist() == [1, 2, 3]
+    for text, dtype in (("300", np.uint8), ("-1", np.uint8), ("1.5", np.int32), ("x", np.float32)):
+        with pytest.raises(RigError, match="is no number of"):
+            value_of(text, dtype)
+    with pytest.raises(RigError, match="no number of float32"):
+        value_of("0x123456789", np.float32, as_bits=True)
+
+
+def test_lines_give_the_values_of_their_groups(line):
+    line.prints(b"boot\r\nstep 0 loss 2.5\r\nnoise\nstep 1 loss nan\nstep 2 loss 0x1.8p+1\n")
+    found = list(lines(line.serial, STEP, 3))
+    assert [each["step"] for each in found] == [0, 1, 2]
+    assert found[0]["loss"] == 2.5 and math.isnan(found[1]["loss"]) and found[2]["loss"] == 3.0
+    line.prints(b"step 3 loss 0x3f800000\nw 1 2 3\n")
+    one = next(lines(line.serial, STEP, dtypes={"loss": np.float32}, bits=["loss"]))
+    assert one == {"step": 3, "loss": np.float32(1)} and one["loss"].dtype == np.float32
+    assert next(lines(line.serial, r"w (?P<w>.*)", dtypes={"w": np.float32}))["w"].tolist() == [1, 2, 3]
+
+
+def test_lines_without_groups_are_text_and_leave_what_follows(line):
+    line.prints(b"ok 1\nok 2\nnext")
+    assert list(lines(line.serial, "^ok", 2)) == ["ok 1", "ok 2"] and line.serial.read(4) == b"next"
+
+
+def test_a_line_that_is_cut_off_fails(line):
+    line.prints(b"step 0 loss 2.5\nstep 1 loss 0.1")  # ...234
+    with pytest.raises(
+        Incomplete, match=r"printed 1 of 2 lines .*the last line is cut off: 'step 1 loss 0\.1'"
+    ) as seen:
+        list(lines(line.serial, STEP, 2))
+    assert isinstance(seen.value, DeviceFault)
+
+
+def test_a_missing_line_fails(line):
+    line.prints(b"step 0 loss 2.5\ndone\n")
+    with pytest.raises(Incomplete, match="printed 1 of 2 lines with .* before 'done'"):
+        list(lines(line.serial, STEP, 2, until="done"))
+    line.prints(b"step 0 loss 2.5\n")
+    line.serial._simulated = True
+    with pytest.raises(Unexpected, match="printed nothing within"):
+        list(lines(line.serial, STEP, 2))
+
+
+def test_a_line_too_many_fails_where_the_end_is_known(line):
+    line.prints(b"step 0 loss 1\nstep 1 loss 2\ndone\n")
+    with pytest.raises(Incomplete, match="more than 1 lines"):
+        list(lines(line.serial, STEP, 1, until="done"))
+    line.prints(b"step 0 loss 1\nbye\ndone\nrest\n")
+    line.serial.expect("done\n")
+    assert len(list(lines(line.serial, STEP, 1, until="done"))) == 1 and line.serial.readline() == b"rest\n"
+
+
+def test_the_number_of_lines_need_not_be_known(line):
+    line.prints(b"step 0 loss 1\nstep 1 loss 2\ndone\n")
+    assert len(list(lines(line.serial, STEP, until="^done$"))) == 2
+
+
+@pytest.mark.parametrize(("pattern", "options", "words"), [
+    (r"step (\d+)", {}, "has no name: write"),
+    (r"step (?P<a>\d+)", {"dtypes": {"b": np.float32}}, "has no group 'b'"),
+    (r"step (?P<a>\d+)", {"bits": ["a"]}, "the bits of 'a' are of a dtype"),
+    (r"step (", {}, "no regular expression"),
+])  # fmt: skip
+def test_a_wrong_request_is_refused(line, pattern, options, words):
+    with pytest.raises(RigError, match=words):
+        next(lines(line.serial, pattern, **options))

@@ -1,0 +1,128 @@
+"""Figures that a test gives: unit, provenance that the rig can stand for, and budgets with bounds of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hil.errors import DeviceFault, RigError
+from hil.gates import NO_HISTORY, budgets_of_figure
+from hil.history.earlier import median_of_nights
+from hil.quantity import Provenance, Quantity
+from hil.session.device_figures import declared_properties, judged_figure, quantity_of
+
+
+@pytest.mark.parametrize(("unit", "said", "reality", "kept"), [
+    ("s", "measured", "hardware", "measured"), ("s", "counted", "hardware", "counted"),
+    ("s", "counted", "virtual", "modelled"), ("ms", "measured", "qemu", "modelled"),
+    ("cycle", "counted", "renode", "modelled"), ("mW", "counted", "virtual", "modelled"),
+    ("B", "counted", "virtual", "counted"), ("1", "counted", "qemu", "counted"),
+    ("B", "measured", "virtual", "modelled"),  # no instrument read it
+    ("1", "counted", None, "declared"), ("s", "measured", None, "declared"),
+    ("s", "modelled", "hardware", "modelled"), ("s", "analytic", None, "analytic"), ("1", None, "hardware", "declared"),
+])  # fmt: skip
+def test_the_provenance_is_one_that_the_reality_allows(unit, said, reality, kept):
+    found = quantity_of("figure", 3, unit, said, None, reality)
+    assert found.provenance.value == kept
+    assert (found.note == "") == (kept == (said or "declared"))
+
+
+def test_units_become_base_units_with_their_uncertainty():
+    found = quantity_of("step_time", np.float32(12.5), "ms", "counted", 0.5, "hardware")
+    assert (found.value, found.unit, found.uncertainty) == (0.0125, "s", 0.0005)
+    assert quantity_of("ram", 3, "KiB", "counted", None, "hardware").value == 3072
+    assert quantity_of("hits", 65, "%", "counted", None, "hardware").value == 0.65
+
+
+def test_a_quantity_of_the_rig_is_taken_as_it_is():
+    energy = Quantity(2e-3, "J", Provenance.MEASURED, 1e-5, "net")
+    assert quantity_of("energy_per_step", energy, "1", None, None, "hardware") == energy
+    with pytest.raises(RigError, match="is a quantity, which has unit, provenance and uncertainty"):
+        quantity_of("energy_per_step", energy, "1", "counted", None, "hardware")
+
+
+@pytest.mark.parametrize(("arguments", "error", "words"), [
+    (("loss", float("nan"), "1", None, None), DeviceFault, "the figure loss is nan"),
+    (("loss", np.inf, "1", None, None), DeviceFault, "the figure loss is inf"),
+    (("loss", [1, 2], "1", None, None), RigError, "give one number"),
+    (("loss", np.zeros(2), "1", None, None), RigError, "give one number"),
+    (("loss", True, "1", None, None), RigError, "give one number"),
+    (("", 1, "1", None, None), RigError, "give it one"),
+    (("loss", 1, "", None, None), RigError, "such as s, B, J, cycle, or 1 for none"),
+    (("loss", 1, "1", "guessed", None), RigError, "use one of measured, counted"),
+    (("loss", 1, "1", None, -1), RigError, "a standard uncertainty is at least 0"),
+])  # fmt: skip
+def test_what_is_no_figure_is_one_sentence(arguments, error, words):
+    with pytest.raises(error, match=words) as seen:
+        quantity_of(*arguments, "hardware")
+    assert type(seen.value) is error
+
+
+def no_history(gate):
+    return NO_HISTORY
+
+
+@pytest.mark.parametrize(("name", "unit", "text", "value", "verdict"), [
+    ("parameters", "1", "at most 20", 12, "pass"), ("parameters", "1", "20", 21, "fail"),
+    ("parameters", "1", "at least 20", 12, "fail"), ("accuracy", "1", "90 %", 0.91, "pass"),
+    ("accuracy", "1", "90 %", 0.89, "fail"), ("accuracy", "1", "at most 90 %", 0.89, "pass"),
+    ("train", "cycle", "900 cycle", 899, "pass"), ("train", "cycle", "900 cycle", 901, "fail"),
+    ("step_time", "s", "75 ms", 0.0751, "fail"), ("step_time", "s", "75 ms", 0.0749, "pass"),
+    ("latency", "s", "+2 %", 0.07, "inconclusive"),
+])  # fmt: skip
+def test_a_budget_is_the_most_or_what_its_words_say(name, unit, text, value, verdict):
+    quantity = Quantity(value, unit, Provenance.COUNTED)
+    (judgement,) = judged_figure(
+        name, quantity, budgets_of_figure(name, unit, text, "in the test"), no_history
+    ).judgements
+    assert judgement.verdict == verdict, judgement.sentence
+
+
+def test_the_interval_guards_the_budget_and_models_are_not_judged():
+    gates = budgets_of_figure("step_time", "s", ["75 ms", "at least 1 ms"], "in the test")
+    near = Quantity(0.0749, "s", Provenance.MEASURED, 0.001)
+    assert [each.verdict for each in judged_figure("step_time", near, gates, no_history).judgements] == [
+        "inconclusive",
+        "pass",
+    ]
+    model = Quantity(0.01, "s", Provenance.MODELLED)
+    assert {each.verdict for each in judged_figure("step_time", model, gates, no_history).judgements} == {"not judged"}
+    said = judged_figure(
+        "parameters",
+        Quantity(12, "1", Provenance.COUNTED),
+        budgets_of_figure("parameters", "1", "at least 13", "here"),
+        no_history,
+    )
+    assert said.judgements[0].sentence == "parameters is 12, but the budget here is at least 13."
+
+
+@pytest.mark.parametrize(("tonight", "verdict"), [(99, "pass"), (106, "fail")])
+def test_a_relative_budget_is_judged_by_the_median_of_the_last_good_nights(tonight, verdict):
+    (gate,) = budgets_of_figure("code", "B", "+5 %", "in the test")
+    nights = [Quantity(float(value), "B", Provenance.COUNTED) for value in (100, 100, 100, 100, 100)]
+    median = lambda gate: median_of_nights(gate, quantity, lambda: nights)  # noqa: E731
+    quantity = Quantity(tonight, "B", Provenance.COUNTED)
+    (judgement,) = judged_figure("code", quantity, [gate], median).judgements
+    assert (judgement.verdict, judgement.limit) == (verdict, 105)
+    (judgement,) = judged_figure(
+        "code", quantity, [gate], lambda gate: median_of_nights(gate, quantity, lambda: nights[:2])
+    ).judgements
+    assert judgement.verdict == "inconclusive" and "2 good nights are in the history so far" in judgement.sentence
+
+
+@pytest.mark.parametrize(("unit", "text", "words"), [
+    ("s", "3 KiB", "give it in seconds"), ("cycle", "3 ms", "give it in cycle"), ("cycle", "3 cycles", "12 cycle"),
+    ("s", 75, "is 75: write a number and a unit"), ("s", "soon", "is not a quantity"),
+    ("1", "-2 %", "limits how much more it may be"),
+])  # fmt: skip
+def test_a_budget_of_another_unit_is_refused(unit, text, words):
+    with pytest.raises(RigError, match=words):
+        budgets_of_figure("mine", unit, text, "in the test")
+
+
+def test_numbers_of_record_property_are_declared_each_once():
+    given = [("loss", 0.5), ("loss", 0.6), ("name", "x"), ("flag", True), ("none", float("nan")), ("mine", 3)]
+    found = declared_properties(given, ["mine"])
+    assert [(each.name, each.quantity.value, each.quantity.provenance.value) for each in found] == [
+        ("loss", 0.5, "declared")
+    ]

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Run tests of the bench without the training half: tools/bench_alone.sh FOLDER [arguments of pytest]
+# The committed tree is copied to FOLDER, hil/training and what it registers are deleted there, and the copy is
+# installed into an environment of its own, which borrows the libraries of the one that runs this.
+set -euo pipefail
+folder=$1
+shift
+root=$(cd "$(dirname "$0")/.." && pwd)
+mkdir -p "$folder"
+git -C "$root" archive HEAD | tar -x -C "$folder"
+cd "$folder"
+rm -r hil/training hil/trial hil/suite
+sed -i '/^training = "hil.training/d' pyproject.toml
+libraries=$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+python3 -m venv --without-pip .venv
+own=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+find "$libraries" -maxdepth 1 -mindepth 1 ! -iname '*trainrig*' ! -name '__pycache__' -exec ln -s -t "$own" {} +
+.venv/bin/python -m pip install -q --no-deps -e .
+exec .venv/bin/python -m pytest "$@"
