@@ -25,6 +25,8 @@ def check_entry(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradictio
         if not run.is_missing(trial) and not run.is_kept:
             yield differ(RESULTS, f"a trial in the folder {trial.name}", "there", trial.name, NOTHING, trial.name)
         return
+    if name == BEGUN and run.is_missing(trial):
+        return  # no memory or disk was left for what it has ended with
     if name == BEGUN and trial.record.verdict != INTERRUPTED:
         yield differ(
             RESULTS, f"verdict of {trial.name}", trial.record.verdict, trial.name,

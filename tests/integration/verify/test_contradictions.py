@@ -273,6 +273,21 @@ def test_folders_that_come_and_go(run: Path) -> None:
     assert f"{trial.name}" in read(run)
 
 
+def test_a_trial_that_could_not_be_written_costs_no_other_record(run: Path) -> None:
+    """Without memory or disk space begun.json stays beside the whole entry, and the run says what is missing."""
+    forged = Forged(run)
+    folder = run / forged.trial(INTEGERS)["folder"]
+    begun = json.loads((folder / "trial.json").read_text()) | {"verdict": "interrupted", "reason": "it did not end."}
+    for path in folder.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    (folder / "begun.json").write_text(json.dumps(begun))
+    forged.write(seal=True)
+    assert "only begun.json, of a trial that did not end" in read(run)
+    forged.results["run"].update(missing=[f"{folder.name}: no space left on device."], whole=False)
+    forged.write(seal=True)
+    assert read(run) == "" and len(read_run(run).trials) == len(forged.results["trials"])
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
