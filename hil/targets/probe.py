@@ -21,7 +21,7 @@ from hil.targets import connect_options
 from hil.targets.chip_found import ChipFound, with_identity
 from hil.targets.core_sample import Call, Sample
 from hil.targets.flash_route import Flashing
-from hil.targets.probe_process import Ended, Failed, ProbeProcess, RoundTrips, TimedOut
+from hil.targets.probe_process import MOST_DEADLINES, Ended, Failed, ProbeProcess, RoundTrips, TimedOut
 
 LOG = logging.getLogger(__name__)
 DEADLINES_S = {
@@ -179,13 +179,7 @@ class Probe:
         try:
             return self._process.ask(deadline_s, request, *arguments, stand_in=self._stand_in)
         except TimedOut as late:
-            if self._stand_in is not None:
-                raise Blocked(stage, self._late_stand_in(late, words, deadline_s)) from None
-            raise Blocked(
-                stage,
-                f"the probe {self.unique_id} did not {words} within {deadline_s:.0f} s{_of_network(late.trips)} "
-                f"and its process was killed: {_cure(self.unique_id)}.",
-            ) from None
+            raise Blocked(stage, self._late(late, words, deadline_s)) from None
         except Ended as ended:
             raise Blocked(
                 stage,
@@ -196,16 +190,26 @@ class Probe:
             cure = CURE if self._stand_in is None else LOOK_THERE
             raise ChipUnreachable(stage, f"the probe {self.unique_id} failed to {words} ({failed})", cure) from None
 
-    def _late_stand_in(self, late: TimedOut, words: str, deadline_s: float) -> str:
-        """Return the sentence about a request to the probe of a stand-in that was not answered."""
+    def _late(self, late: TimedOut, words: str, deadline_s: float) -> str:
+        """Return the sentence about a request that was not answered."""
         if late.stopped is not None:
             return stopped_sentence(f"the stand-in for {self._board.name}", late.stopped)
         if late.own_stopped is not None:
             who = f"the process of the probe {self.unique_id} (number {late.own_stopped})"
             return f"{who} was stopped by a signal: run again."
+        if late.went_on:
+            return (
+                f"the probe {self.unique_id} answered {late.trips.number:,} times, and did not {words} within "
+                f"{MOST_DEADLINES * deadline_s:.0f} s: run again, and report it if it happens again."
+            )
+        if self._stand_in is not None:
+            return (
+                f"the probe {self.unique_id} of the stand-in for {self._board.name} did not {words}: it made no "
+                f"progress for {deadline_s:.0f} s in which its processes could run: {LOOK_THERE}"
+            )
         return (
-            f"the probe {self.unique_id} of the stand-in for {self._board.name} did not {words}: it made no progress "
-            f"for {deadline_s:.0f} s in which its processes could run: {LOOK_THERE}"
+            f"the probe {self.unique_id} did not {words} within {deadline_s:.0f} s{_after(late.trips)}, "
+            f"and its process was killed: {_cure(self.unique_id)}."
         )
 
     def program(self, image: Image, always: bool = False) -> bool:
@@ -382,11 +386,11 @@ class ChipUnreachable(Blocked):
         return type(self), (self.stage, self.said, self.cure)
 
 
-def _of_network(trips: RoundTrips) -> str:
-    """Return what a request was given beside its deadline, for the path to a remote probe."""
+def _after(trips: RoundTrips) -> str:
+    """Return what a remote probe had answered before."""
     if not trips.number:
         return ""
-    return f" and the time of {trips.number:,} round trips of {trips.each_s * 1000:.3g} ms"
+    return f" of its last answer, after {trips.number:,} round trips of {trips.each_s * 1000:.3g} ms or more"
 
 
 def _cure(unique_id: str) -> str:

@@ -25,7 +25,7 @@ from hil.threads import start
 LOG = logging.getLogger(__name__)
 END_WITHIN_S = 1.0
 LONGEST_S = 3600.0  # for one request, however long the round trip
-MOST_DEADLINES = 10  # of a request to a stand-in that makes progress: a computer ten times slower
+MOST_DEADLINES = 10  # of a request that makes progress: a computer ten times slower
 
 
 @dataclass(frozen=True)
@@ -45,16 +45,17 @@ class TimedOut(Exception):
     """No answer within the deadline; the process was killed.
 
     Attributes:
-        trips: what was added to the deadline.
+        trips: to a remote probe, that were answered before.
         stopped: number of the process of the stand-in that a signal had stopped, or None.
         own_stopped: that of the process at the probe, or None.
+        went_on: whether there was progress until the end.
     """
 
     def __init__(
-        self, trips: RoundTrips = RoundTrips(), stopped: int | None = None, own_stopped: int | None = None
+        self, trips: RoundTrips, stopped: int | None = None, own_stopped: int | None = None, went_on: bool = False
     ) -> None:
         super().__init__()
-        self.trips, self.stopped, self.own_stopped = trips, stopped, own_stopped
+        self.trips, self.stopped, self.own_stopped, self.went_on = trips, stopped, own_stopped, went_on
 
 
 class Ended(Exception):
@@ -102,8 +103,7 @@ class ProbeProcess:
         """Call a method of `PyocdSession` in the process and return its result.
 
         Args:
-            deadline_s: from the request to the answer; a remote probe gets the time of its round trips too. With a
-                stand-in, from one progress to the next.
+            deadline_s: from one progress to the next, in time in which the processes could run.
             stand_in: process of the stand-in that the probe belongs to.
 
         Raises:
@@ -115,7 +115,7 @@ class ProbeProcess:
         trips = RoundTrips()
         # Killing the process breaks the pipe wherever it hangs, even in the middle of an answer.
         process = self._process
-        deadline = _OfHardware(process, deadline_s) if stand_in is None else _OfStandIn(process, deadline_s, stand_in)
+        deadline = _Deadline(process, deadline_s, stand_in)
         try:
             self._pipe.send((request, arguments))
             kind, *values = self._pipe.recv()
@@ -129,7 +129,7 @@ class ProbeProcess:
         except (EOFError, OSError):
             status = self.stop()
             if deadline.is_over:
-                raise TimedOut(trips, deadline.stopped, deadline.own_stopped) from None
+                raise TimedOut(trips, deadline.stopped, deadline.own_stopped, deadline.went_on) from None
             raise Ended(f"status {status}") from None
         except BaseException:  # no memory, Ctrl-C: the next request would take the answer that is left for its own
             self.stop()
@@ -159,56 +159,29 @@ class ProbeProcess:
             return process.wait()
 
 
-class _OfHardware:
-    """Kills a process after some seconds of wall time and its round trips, unless it is cancelled before."""
+class _Deadline:
+    """Kills a process that has made no progress for some seconds in which it, and a stand-in, could run.
 
-    stopped: int | None = None
-    own_stopped: int | None = None
-
-    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        self._process, self._seconds, self._started, self.is_over = process, seconds, time.monotonic(), False
-        self._timer = self._running(seconds)
-
-    def answered(self, trips: RoundTrips) -> None:
-        """Add the time of the round trips so far."""
-        self._timer.cancel()
-        allowed = min(self._seconds + trips.seconds, LONGEST_S)
-        self._timer = self._running(allowed - (time.monotonic() - self._started))
-
-    def cancel(self) -> None:
-        """Let the process live."""
-        self._timer.cancel()
-
-    def _running(self, seconds: float) -> threading.Timer:
-        timer = threading.Timer(max(seconds, 0.0), self._end)
-        start(timer)
-        return timer
-
-    def _end(self) -> None:
-        self.is_over = True
-        self._process.kill()
-
-
-class _OfStandIn:
-    """Kills a process that has made no progress for some seconds in which it and the stand-in could run.
-
-    Progress is an answered round trip. A request that goes on and on ends after `MOST_DEADLINES` times as long.
+    Progress is that pyOCD is loaded, or that a remote probe answers. A probe at this computer reports no answers.
+    A request that goes on and on ends after `MOST_DEADLINES` times as long, and the time of its round trips.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], seconds: float, stand_in: int) -> None:
-        self._process, self._seconds = process, seconds
-        self.is_over = False
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float, stand_in: int | None) -> None:
+        self._process, self._seconds, self._most_s = process, seconds, MOST_DEADLINES * seconds
+        self.is_over = self.went_on = False
         self.stopped: int | None = None
         self.own_stopped: int | None = None
-        self._times = ProcessTime(stand_in), ProcessTime(process.pid)
+        self._own = ProcessTime(process.pid)
+        self._stand_in = ProcessTime(stand_in) if stand_in is not None else None
         self._done = threading.Event()
-        self._own_s = self._progress_s = 0.0  # of the time in which both could run
+        self._run_s = self._progress_s = 0.0  # of the time in which all could run
         self._thread = threading.Thread(target=self._watch, daemon=True)
         start(self._thread)
 
     def answered(self, trips: RoundTrips) -> None:
         """Note the progress."""
-        self._progress_s = self._own_s
+        self._progress_s = self._run_s
+        self._most_s = min(MOST_DEADLINES * self._seconds + trips.seconds, LONGEST_S)
 
     def cancel(self) -> None:
         """Let the process live."""
@@ -216,17 +189,20 @@ class _OfStandIn:
         self._thread.join()
 
     def _watch(self) -> None:
+        watched = [self._own] if self._stand_in is None else [self._own, self._stand_in]
         before = time.monotonic()
         while not self._done.wait(LOOK_S):
-            lost = [each.lost_s for each in self._times]
-            for each in self._times:
+            lost = [each.lost_s for each in watched]
+            for each in watched:
                 each.look()
             now = time.monotonic()
-            most = max(each.lost_s - old for each, old in zip(self._times, lost, strict=True))
-            self._own_s, before = self._own_s + max(now - before - most, 0.0), now
-            self.stopped, self.own_stopped = (each.stopped for each in self._times)
-            late = self._own_s - self._progress_s > self._seconds or self._own_s > MOST_DEADLINES * self._seconds
-            if late or self.stopped is not None or self.own_stopped is not None:
+            most = max(each.lost_s - old for each, old in zip(watched, lost, strict=True))
+            self._run_s, before = self._run_s + max(now - before - most, 0.0), now
+            self.own_stopped = self._own.stopped
+            self.stopped = self._stand_in.stopped if self._stand_in is not None else None
+            self.went_on = self._run_s > self._most_s
+            late = self._run_s - self._progress_s > self._seconds
+            if late or self.went_on or self.stopped is not None or self.own_stopped is not None:
                 self.is_over = True
                 self._process.kill()
                 return

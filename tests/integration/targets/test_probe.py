@@ -30,6 +30,7 @@ from hil.targets.probe_process import ProbeProcess
 from hil.targets.pyocd_session import PyocdSession
 from tests.faults.lines.path import Path as NetworkPath
 from tests.faults.lines.proxy import proxied
+from tests.faults.slowed import ten_times_slower
 
 H7, PICO = boards.load("stm32h7b3"), boards.load("rp2040")
 VirtualEndpoints = Callable[[str], Endpoints]
@@ -151,34 +152,56 @@ def test_a_pack_that_is_missing(process: ProbeProcess, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stage", ["connect", "flash", "read"])
-def test_a_process_that_hangs_is_killed_and_its_stage_named(
+def test_a_request_without_an_answer_is_ended_and_its_stage_named(
     virtual_endpoints: VirtualEndpoints, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
-    monkeypatch.setitem(probe_module.DEADLINES_S, stage, 0.5)
     process, unique_id = ProbeProcess(), str(virtual_endpoints("stm32h7b3").probe)
     image = Bytes((0x0810_0000, bytes(100)))
-    with contextlib.ExitStack() as end:
-        one = end.enter_context(opened(H7, unique_id, process)) if stage != "connect" else None
+    with proxied(unique_id.removeprefix("remote:")) as proxy, contextlib.ExitStack() as end:
+        name = f"remote:{proxy.address}"
+        one = end.enter_context(opened(H7, name, process)) if stage != "connect" else None
         process.start()
-        assert process.pid is not None
-        os.kill(process.pid, signal.SIGSTOP)
-        stopped, started = process.pid, time.monotonic()
+        monkeypatch.setitem(probe_module.DEADLINES_S, stage, 0.5)
+        hangs, started = process.pid, time.monotonic()
+        assert hangs is not None
+        proxy.stop()
         with pytest.raises(
-            Blocked, match=f"the probe {unique_id} did not .* within .* and its process was killed"
+            Blocked, match=f"the probe {name} did not .* within .* and its process was killed"
         ) as refused:
             {
-                "connect": lambda: Probe(H7, unique_id, None, process),
+                "connect": lambda: Probe(H7, name, None, process),
                 "flash": lambda: one.program(image),
                 "read": lambda: one.read(0x2400_0000, 64),
             }[stage]()  # type: ignore[union-attr]
         assert refused.value.stage == stage
-        assert time.monotonic() - started < 3
-        assert not alive(stopped)
+        assert time.monotonic() - started < 10
+        assert not alive(hangs)
         assert process.pid is None
     monkeypatch.undo()
     with opened(H7, unique_id, process) as again:  # a new process, and the virtual board takes it
         assert len(again.read(0x2400_0000, 64)) == 64
     process.stop()
+
+
+def test_a_process_that_a_signal_has_stopped_says_so(virtual_endpoints: VirtualEndpoints) -> None:
+    process = ProbeProcess()
+    with opened(H7, virtual_endpoints("stm32h7b3").probe, process) as one:
+        stopped = process.pid
+        assert stopped is not None
+        os.kill(stopped, signal.SIGSTOP)
+        with pytest.raises(Blocked, match=rf"\(number {stopped}\) was stopped by a signal: run again") as refused:
+            one.read(0x2400_0000, 64)
+        assert refused.value.stage == "read" and not alive(stopped)
+
+
+def test_on_a_slow_computer_the_probe_of_an_attached_board_is_waited_for(
+    virtual_endpoints: VirtualEndpoints, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fault 401 of seed 2041 and others: under load, pyOCD was not loaded when the time for the connection was over."""
+    monkeypatch.setitem(probe_module.DEADLINES_S, "connect", 3.0)
+    address, started = virtual_endpoints("stm32h7b3").probe, time.monotonic()
+    with ten_times_slower(), opened(H7, address, ProbeProcess()):
+        assert time.monotonic() - started > 3.0
 
 
 def test_a_process_that_dies_is_not_taken_for_one_that_hangs(virtual_endpoints: VirtualEndpoints) -> None:
@@ -322,9 +345,10 @@ def test_the_deadline_of_a_remote_probe_follows_its_round_trips(
                 threading.Timer(2.0, proxy.stop).start()
                 with pytest.raises(Blocked) as late:
                     one.program(Bytes((0x08000000, bytes(64))), always=True)
-        said = rf"the probe remote:{proxy.address} did not flash the image within 4 s and the time of (\d+) round trips of "
+        said = rf"the probe remote:{proxy.address} did not flash the image within 4 s of its last answer, after (\d+) round "
         found = re.match(
-            rf"{said}(\S+) ms and its process was killed: look at the log of `pyocd server`", late.value.reason
+            rf"{said}trips of (\S+) ms or more, and its process was killed: look at the log of `pyocd server`",
+            late.value.reason,
         )
         assert found is not None, late.value.reason
         assert int(found[1]) > 10 and round_s <= float(found[2]) / 1000 < round_s * 2
