@@ -16,7 +16,7 @@ from hil.dut.expectations import CommandEnded
 from hil.errors import DeviceFault, RigError, shown
 from hil.link.received_words import words
 
-DECIMAL = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+DECIMAL = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"  # in one way only: no search in lists goes back
 NUMBER = re.compile(
     r"(?P<integer>[+-]?\d+)"
     r"|(?P<hex_integer>0[xX][0-9a-fA-F]+)"
@@ -27,7 +27,9 @@ NUMBER = re.compile(
     re.IGNORECASE,
 )
 BETWEEN = re.compile(r"[\s,;\[\]{}()]+")  # numbers of a list
-DECIMALS = re.compile(rf"{DECIMAL}(?:{BETWEEN.pattern}{DECIMAL})+")  # most lists: they are checked in one pass
+DECIMALS = re.compile(
+    rf"(?:{BETWEEN.pattern})?{DECIMAL}(?:{BETWEEN.pattern}{DECIMAL})+(?:{BETWEEN.pattern})?"
+)  # most lists
 PASSED = 512  # of the last bytes that were passed over, for messages
 Value: TypeAlias = Any  # int, float, str, or an array or number of NumPy
 Dtypes: TypeAlias = "Mapping[str, npt.DTypeLike]"
@@ -83,8 +85,9 @@ def lines(
     seen, printed = 0, Printed(serial, timeout, failure)
     while count is None or seen < count:
         so_far = f"{seen}{of} lines with {pattern!r}"
+        before = f"{seen}{of} such lines" if seen or of else f"{serial.matches} matches of other calls"
         try:
-            line = printed.next(f"a line with {pattern!r} after {seen}{of} such lines", so_far)
+            line = printed.next(f"a line with {pattern!r} after {before}", so_far)
         except CommandEnded as ended:
             if count is None and until is None and not ended.status:
                 return
@@ -162,9 +165,9 @@ def value_of(text: str, dtype: npt.DTypeLike | None = None, as_bits: bool = Fals
         RigError: the text is no number of this dtype.
     """
     whole = text.strip()
-    if dtype is not None and not as_bits and np.dtype(dtype).kind == "f" and DECIMALS.fullmatch(whole):
-        return np.array(list(map(float, BETWEEN.split(whole))), dtype)
     parts = [whole] if NUMBER.fullmatch(whole) else [part for part in BETWEEN.split(whole) if part]
+    if dtype is not None and not as_bits and np.dtype(dtype).kind == "f" and DECIMALS.fullmatch(whole):
+        return np.array(list(map(float, parts)), dtype)
     numbers = [_bits(part, np.dtype(dtype)) if as_bits else _number(part) for part in parts]
     if not numbers or any(number is None for number in numbers):
         if dtype is None:

@@ -102,9 +102,10 @@ class Offer:
 
         `signals` are exceptions of the interface, which pass.
         """
+        passing: tuple[type[Exception], ...] = (RigError, *signals)
         try:
             yield
-        except (RigError, *signals):
+        except passing:
             raise
         except (Exception, SystemExit) as error:
             if self.source == HOUSE:
