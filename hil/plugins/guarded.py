@@ -29,8 +29,8 @@ class Guarded:
     def __init__(self, thing: Any, offer: Offer, signals: tuple[type[Exception], ...], gives: Checks) -> None:
         self.__dict__.update(_thing=thing, _offer=offer, _signals=signals, _gives=gives)
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override, misc]  # `isinstance` asks for it
+    @property  # type: ignore[misc]  # `object` can set it
+    def __class__(self) -> type:  # type: ignore[override]  # `isinstance` asks for it
         return type(self._thing)
 
     def __getattr__(self, name: str) -> Any:
