@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
+from hil.plugins import use_folders_of
+
 
 def positive_count(text: str) -> int:
     """Return a whole number above 0, for argparse."""
@@ -46,9 +48,12 @@ def different_files(parser: argparse.ArgumentParser, files: Mapping[str, Path | 
 
 
 def add_rig(parser: argparse.ArgumentParser) -> None:
-    """Add `--rig`: the file that describes the bench."""
+    """Add `--rig`: the file that describes the bench. The plugins that it names are known when the options are parsed.
+
+    Other options may name boards, meters and stand-ins of them, and are often checked before the bench is read.
+    """
     text = "description of the bench (default: rig.toml)"
-    parser.add_argument("--rig", type=Path, default=Path("rig.toml"), metavar="FILE", help=text)
+    parser.add_argument("--rig", type=_rig_toml, default=Path("rig.toml"), metavar="FILE", help=text)
 
 
 def add_workers(parser: argparse.ArgumentParser, of: str = "") -> None:
@@ -57,3 +62,9 @@ def add_workers(parser: argparse.ArgumentParser, of: str = "") -> None:
     parser.add_argument("--jobs", type=positive_count, metavar="N", help=jobs)
     scheduler = f"{of}work on the workers of this Dask scheduler, tls://HOST:PORT (default: on this computer)"
     parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
+
+
+def _rig_toml(text: str) -> Path:
+    path = Path(text)
+    use_folders_of(path)
+    return path

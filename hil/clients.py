@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any
+
+from hil.entry_points import entry_points
 
 PYTEST, COMMANDS, BENCHMARKS = "trainrig.pytest", "trainrig.commands", "trainrig.benchmarks"
 RECORDS, KINDS, TEMPLATES = "trainrig.records", "trainrig.kinds", "trainrig.templates"
@@ -36,14 +37,13 @@ class Registered:
 def registered(group: str) -> tuple[Registered, ...]:
     """Return what the entry points of a group name, by their names; one that cannot be loaded costs nothing else."""
     found = []
-    for point in sorted(entry_points(group=group), key=lambda point: point.name):
+    for point in sorted((point for point in entry_points()[0] if point.group == group), key=lambda point: point.name):
         try:
             found.append(Registered(point.name, point.load()))
         except Exception as error:
-            where, kind = point.dist.name if point.dist is not None else "an installed package", type(error).__name__
             sentence = (
-                f"the entry point {point.name} ({group}) of {where} cannot be loaded ({kind}: {error}), and what it "
-                "adds is missing: repair or remove that package."
+                f"the entry point {point.name} ({group}) of {point.package} cannot be loaded ({type(error).__name__}: "
+                f"{error}), and what it adds is missing: repair or remove that package."
             )
             found.append(Registered(point.name, None, sentence))
     return tuple(found)

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from hil.record import AskedTest, RunWriter, TrialRecord
+from hil.record.device_test import DeviceTest
 
 EXAMPLE = Path(__file__).parents[1] / "reports/example/results.json"
 
@@ -61,3 +62,19 @@ def run_folder(root: Path, *records: TrialRecord, end: bool = True, **facts: Any
     if end:
         run.finish(exit_code=int(any(each.verdict != "pass" for each in records)))
     return run.folder
+
+
+def device_test(value: float, **fields: object) -> DeviceTest:
+    """Return the record of a device test with one figure."""
+    figure = {
+        "name": "code", "value": value, "unit": "B", "uncertainty": None, "provenance": "counted", "note": "",
+        "source": "hil_figure", "budgets": [],
+    }  # fmt: skip
+    return DeviceTest(
+        **{
+            "test": "test_mine.py::test_engine[mps2-an386]", "folder": "mps2-an386-test_engine", "board": "mps2-an386",
+            "core": "cortex-m4", "reality": "qemu", "attached": False, "figures": [figure], "judged": [],
+            "verdict": "pass", "reason": "", "began": "2026-11-28T12:00:00+00:00", "wall_s": 2.5,
+            "image": None, "flash": "loaded", "clock_hz": None, "received": 0, "matches": 0, "comparisons": [],
+        } | fields
+    )  # fmt: skip

@@ -6,9 +6,9 @@ import argparse
 import json
 import sys
 from dataclasses import asdict
-from pathlib import Path
 
 from hil import boards
+from hil.arguments import add_rig
 from hil.commands.devices import named_bench
 from hil.commands.listing import aligned
 from hil.errors import Blocked
@@ -22,8 +22,7 @@ def main(argv: list[str]) -> int:
     text = "The boards of the catalogue, what --reality=auto takes for each on this computer, and their stand-ins."
     parser = argparse.ArgumentParser(prog="hil boards", description=text)
     parser.add_argument("--json", action="store_true", help="print the full entries as JSON, with what auto takes")
-    text = "description of the bench (default: rig.toml)"
-    parser.add_argument("--rig", type=Path, default=Path("rig.toml"), metavar="FILE", help=text)
+    add_rig(parser)
     options = parser.parse_args(argv)
     bench = named_bench(options.rig)
     catalogue, errors = boards.working()

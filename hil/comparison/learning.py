@@ -14,6 +14,8 @@ from hil.errors import DeviceFault, RigError, shown
 FALLS_BY = 0.1  # fraction by which the loss falls, unless the test says another
 WINDOW = 5  # the first and the last fifth of the losses are compared
 NOISE = 3.0  # standard errors of the difference of two means: noise alone exceeds it once in 700 times
+CHANCE = 1 / 700  # of the other rule, too
+NEAR_ITS_END = 0.9  # fraction by which the loss of a device falls that is at its end after its first steps
 
 
 class NotLearning(DeviceFault):
@@ -57,7 +59,9 @@ def expect_learning(
     """Check that the device learns. That a value changed is never enough.
 
     Losses are judged by the means of their first and their last fifth (at least one loss each): the second mean is
-    lower by `falls_by`, and by 3 standard errors of the difference, so that noise does not pass.
+    lower by `falls_by`, and by 3 standard errors of the difference, so that noise does not pass. Or the device is at
+    its end within its first fifth: its first losses, two or more, are all above every later one, which chance does less
+    than once in 700 times, and the mean of the last fifth is lower than theirs by nine tenths, and by `falls_by`.
 
     Args:
         losses: in order: numbers, or pairs of step and loss, whose steps ascend.
@@ -137,22 +141,45 @@ def _judge_losses(values: np.ndarray, falls_by: float, at_most: float | None, ju
     if first <= 0:
         raise RigError(f"the first loss is {first:g}: falls_by is a fraction of it, and needs a loss above 0.")
     said = f"loss from {first:.6g} to {last:.6g} (means of {window} of {len(values)} losses)"
-    if last > first * (1 - fraction):
+    noise = math.sqrt((begin.var(ddof=1) + end.var(ddof=1)) / window) if window > 1 else 0.0
+    if last <= first * (1 - fraction) and first - last > NOISE * noise:
+        judged.append(f"{said}: it falls by {(first - last) / first:.3g}, {fraction:.3g} is needed.")
+    elif early := _at_its_end(values, window, last, max(fraction, NEAR_ITS_END)):
+        judged.append(early)
+    elif last > first * (1 - fraction):
         raise NotLearning(
             f"{said}: it does not fall by {fraction:.3g} of the first, but by {(first - last) / first:.3g}."
         )
-    noise = math.sqrt((begin.var(ddof=1) + end.var(ddof=1)) / window) if window > 1 else 0.0
-    if first - last <= NOISE * noise:
+    else:
         raise NotLearning(
             f"{said}: the fall is below {NOISE:g} standard errors ({NOISE * noise:.3g}), so that it may be noise; "
             "train for more steps, or give losses of larger batches."
         )
-    judged.append(f"{said}: it falls by {(first - last) / first:.3g}, {fraction:.3g} is needed.")
     if at_most is not None:
         if last > _number("at_most", at_most):
             raise NotLearning(f"{said}: the last is above at_most={at_most:g}.")
         judged.append(f"last loss {last:.6g}, at most {at_most:g}.")
     return first, last
+
+
+def _at_its_end(values: np.ndarray, window: int, last: float, fraction: float) -> str:
+    """Return the sentence of a device whose loss is near its end within its first steps; empty of another one.
+
+    If losses only scatter, all orders of them are equally likely, whatever their distribution. That the first m of n
+    are the m largest has then the probability 1 / C(n, m); over m from `fewest` on, at most the sum of these.
+    """
+    count = len(values)
+    chances = [1 / math.comb(count, head) for head in range(1, window + 1)]
+    fewest = next((head for head in range(2, window + 1) if sum(chances[head - 1 :]) <= CHANCE), window + 1)
+    for head in range(fewest, window + 1):
+        first = float(values[:head].mean())
+        if values[:head].min() > values[head:].max() and last <= first * (1 - fraction):
+            return (
+                f"loss from {first:.6g} (mean of the first {head} of {count} losses, all above every later one) to "
+                f"{last:.6g} (mean of the last {window}): it falls by {(first - last) / first:.3g}, {fraction:.3g} is "
+                "needed so early."
+            )
+    return ""
 
 
 def _judge_accuracy(accuracy: Any, at_least: Any, before: Any, judged: list[str]) -> float:

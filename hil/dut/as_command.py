@@ -65,7 +65,11 @@ class AsCommand:
         while (code := self.exit_code) is None:
             self._taken.alive()
             if ends.is_over:
-                raise DeviceFault(f"the command of {self._taken.board.name} did not end within {timeout:g} s.")
+                last = self._serial.arrived() if self._serial is not None else b""
+                raise DeviceFault(
+                    f"the command of {self._taken.board.name} did not end within {timeout:g} s; the last lines of its "
+                    f"output: {last_lines(last.decode(errors='replace'))}."
+                )
             time.sleep(LOOK_S)
         return code
 

@@ -7,12 +7,12 @@ import pexpect
 from hil.dut.case_reports.formats import reader_of
 from hil.dut.case_reports.report import TITLES, CaseReader, CaseReport, CasesFailed, Truncated
 from hil.dut.dut_serial import DutSerial
-from hil.dut.expectations import Unexpected, words
+from hil.dut.expectations import Unexpected
 from hil.dut.record import DutRecord
 from hil.errors import Blocked
+from hil.link.received_words import words
 
 TIMEOUT_S = 60.0
-LINE = rb"([^\n]*)\n"
 
 
 def read_cases(serial: DutSerial, record: DutRecord, name: str, timeout: float | None = TIMEOUT_S) -> CaseReport:
@@ -47,26 +47,28 @@ def _whole(serial: DutSerial, reader: CaseReader, timeout: float | None) -> Case
     ends, lines = serial.deadline(timeout), 0
     while not reader.ended:
         if lines and ends.is_over:  # also if lines come without end
-            raise _cut_off(reader, f"within {timeout:g} s", b"", None)
+            raise _cut_off(reader, f"within {timeout:g} s", serial, b"", None)
         try:
-            serial.wait_for(LINE, timeout, ends=ends, wanted=f"a line of a {TITLES[reader.format]} report")
+            line = serial.next_line(f"a line of a {TITLES[reader.format]} report", timeout, ends)
         except pexpect.TIMEOUT as late:
             rest = bytes(serial.before)
             if not lines and (not rest or isinstance(late, Blocked)):
                 raise
-            raise _cut_off(reader, f"within {timeout:g} s", rest, late) from late
+            raise _cut_off(reader, f"within {timeout:g} s", serial, rest, late) from late
         except pexpect.EOF as gone:
             if isinstance(gone, Blocked):  # the port is at fault, not the device
                 raise
-            raise _cut_off(reader, "before its program ended", bytes(serial.before), gone) from gone
+            raise _cut_off(reader, "before its program ended", serial, bytes(serial.before), gone) from gone
         lines += 1
-        reader.feed(bytes(serial.match[1]).decode("utf-8", "replace"))
+        reader.feed(line.decode("utf-8", "replace"))
     return reader.report()
 
 
-def _cut_off(reader: CaseReader, when: str, rest: bytes, error: BaseException | None) -> Truncated:
+def _cut_off(
+    reader: CaseReader, when: str, serial: DutSerial, rest: bytes, error: BaseException | None
+) -> Truncated:  # fmt: skip
     title = TITLES[reader.format]
-    last = f"; the last line is cut off: {words(rest)}" if rest else ""
+    last = f"; the last line is cut off: {words(rest)}" if rest else f"; its last words are {words(serial.recent)}"
     found = error.found if isinstance(error, Unexpected) and error.found else ""
     also = f"; {found.rstrip('.')}" if found else ""
     return Truncated(f"the device did not end its {title} report {when}: {reader.so_far}{last}{also}.")

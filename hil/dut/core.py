@@ -127,8 +127,10 @@ class CoreView:
     def _put(self, register: int, value: int) -> None:
         self._probe().write_ram(register, value.to_bytes(4, "little"))
 
-    def at_return(self, function: str, times: int | None, timeout: float) -> Iterator[Returned]:
-        """Iterate over the returns of a function, as `Dut.at_return`."""
+    def at_return(
+        self, function: str, times: int | None, timeout: float, printed: Callable[[], str] = lambda: ""
+    ) -> Iterator[Returned]:
+        """Iterate over the returns of a function, as `Dut.at_return`; `printed` says what the device printed last."""
         address = self._function(function)
         probe, index = self._probe(), 0
         counter = DWT_CYCCNT if self._board.counter == "dwt" and probe.no_counter is None else None
@@ -138,10 +140,12 @@ class CoreView:
             while times is None or index < times:
                 call = next_return(timeout)
                 if call is None:
+                    of = f" of {times}" if times is not None else ""
                     found = self.fault() or self.hang()
-                    where = f": {found}" if found else "."
+                    also = "; ".join(part for part in (printed(), found.rstrip(".") if found else "") if part)
                     raise DeviceFault(
-                        f"{function} did not return for the {index + 1}. time within {timeout:g} s{where}"
+                        f"{function} returned {index}{of} times, and not again within {timeout:g} s"
+                        + (f": {also}." if also else ".")
                     )
                 taken = (call.after - call.before) & COUNTER_MASK if counter is not None else None
                 yield Returned(index, call.result, call.arguments, taken)

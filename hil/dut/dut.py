@@ -19,14 +19,15 @@ from hil.dut.power import DutPower
 from hil.dut.record import DutRecord
 from hil.dut.stack_area import paint_of
 from hil.dut.with_port import WithPort
-from hil.errors import Blocked, RigError
+from hil.errors import Blocked, RigError, shown
 from hil.images import Image, firmware_of, program_of
+from hil.link.received_words import words
 from hil.link.session import Session, fresh_nonce
 from hil.rig import Rig, Taken, program_for
 from hil.targets.boot_loader import Tell
 from hil.targets.by_command import ByCommand, reset_by_command
 from hil.targets.core_probe import CoreProbe
-from hil.targets.flash_route import ROUTES, Flashing, probe_of, route_of, verified_by
+from hil.targets.flash_route import Flashing, probe_of, route_of, verified_by
 from hil.targets.gdb_probe import GdbProbe
 from hil.targets.probe import Probe
 from hil.targets.serial_port import close_and_discard, emptied, open_serial, path_of
@@ -77,13 +78,24 @@ class Dut(Inspection, WithPort):
 
     @property
     def clock(self) -> int:
-        """Clock of the core in Hz: declared by the catalogue, by rig.toml, or by whoever opened the device.
+        """Clock of the core in Hz: declared by the catalogue, by rig.toml, or by the test.
 
-        Raises RigError if a board is a command, and nobody has declared its clock.
+        A firmware that sets another clock needs `dut.clock = 168_000_000` before it is used; the record has that.
+
+        Raises RigError if a board is a command, and nobody has declared its clock; or if it is set to no clock.
         """
         if self.record.clock_hz is None:
-            raise RigError(f"nothing says which clock {self.board.name} has: add `clock_hz` to its table in rig.toml.")
+            raise RigError(
+                f"nothing says which clock {self.board.name} has: add `clock_hz` to its table in rig.toml, or set "
+                "dut.clock in the test."
+            )
         return self.record.clock_hz
+
+    @clock.setter
+    def clock(self, hz: int) -> None:
+        if isinstance(hz, bool) or not isinstance(hz, int) or hz < 1:
+            raise RigError(f"dut.clock = {shown(hz)}: give the clock of the core in Hz, such as 168_000_000.")
+        self.record.clock_hz = hz
 
     @property
     def symbols(self) -> Mapping[str, int]:
@@ -120,8 +132,7 @@ class Dut(Inspection, WithPort):
                 f"{self.reality} loads an image when it starts, and has {self.image.path.name}: open the device with "
                 f"{image.path.name}."
             )
-        with ROUTES.running(route.name):
-            programmed = route.program(image, always)
+        programmed = route.program(image, always)
         self._started_at = time.monotonic()
         probe = probe_of(route)
         self._probe = self._noted_probe(probe) if probe is not None else None
@@ -283,6 +294,12 @@ class Dut(Inspection, WithPort):
         if halted:
             raise RigError("the core is halted by the probe, and prints nothing: call dut.resume() before.")
         return self._noted(found)
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(RigError):  # the port may be gone
+            last = self._serial.arrived() if self._serial is not None else b""
+            return f"its last words are {words(last)}" if last else ""
+        return ""
 
     def _close_probe(self) -> None:
         probe, self._probe = self._probe, None

@@ -12,11 +12,12 @@ from typing import Any
 import pexpect
 import serial
 
-from hil.dut.expectations import CommandEnded, NotSeen, PortGone, Received, is_text
+from hil.dut.expectations import CommandEnded, NotSeen, PortGone, Received
 from hil.dut.expecter import Deadline, Expecter
 from hil.dut.logged_port import LoggedPort, TrafficLog
 from hil.errors import RigError, shown
 from hil.link.failures import Silent
+from hil.link.received_words import is_text
 from hil.port_errors import PORT_ERRORS
 from hil.targets.serial_port import SerialPort
 
@@ -143,7 +144,24 @@ class DutSerial(io.RawIOBase):
             PortGone: the port is gone (a `pexpect.EOF` too).
             RigError: a pattern is no regular expression.
         """
-        index = self.wait_for(patterns, timeout, searchwindowsize)
+        listed = patterns if isinstance(patterns, list) else [patterns]
+        try:
+            compiled = self._expecter.compile_pattern_list(
+                [each.encode() if isinstance(each, str) else each for each in listed]
+            )
+        except re.error as error:
+            raise RigError(f"{shown(patterns)} is no regular expression ({error}): correct the pattern.") from error
+        seconds = self._timeout if timeout == -1 else timeout
+        self._ends, began = self.deadline(seconds), time.monotonic()
+        try:
+            index = int(self._expecter.expect_list(compiled, timeout=None, searchwindowsize=searchwindowsize))
+        except pexpect.EOF as ended:  # pexpect makes one of its own from that of `_gone`
+            gone = self._gone(ended.__context__ or ended)
+            named = " or ".join(shown(each) for each in listed)
+            raise (gone.instead_of(named) if isinstance(gone, CommandEnded) else gone) from None
+        except pexpect.TIMEOUT:
+            named = " or ".join(shown(each) for each in listed)
+            raise self._not_seen(named, seconds, self._expecter.before, began) from None
         self.note_match(isinstance(self._expecter.after, bytes))  # not a TIMEOUT or EOF that the caller listed
         return index
 
@@ -234,34 +252,38 @@ class DutSerial(io.RawIOBase):
         """Return a deadline for several waits together; None: never."""
         return Deadline(seconds, self._lost_s)
 
-    def wait_for(
-        self, patterns: Any, timeout: float | None = -1, searchwindowsize: int | None = None,
-        ends: Deadline | None = None, wanted: str = "",
-    ) -> int:  # fmt: skip
-        """Wait as `expect`, for whoever counts matches by rules of its own.
+    def next_line(
+        self, wanted: str, timeout: float | None = -1, ends: Deadline | None = None, passed: bytes = b""
+    ) -> bytes:
+        """Wait for a line and return it without its end; it is found in one pass over what comes.
 
-        `ends` takes the place of the time-out, and `wanted` that of the patterns in messages.
+        Args:
+            wanted: what was expected, for messages.
+            timeout: as that of `expect`.
+            ends: takes its place.
+            passed: lines before it that were not what was expected, for messages.
+
+        Raises as `expect`; `before` then has the begin of the line, which stays unread.
         """
-        listed = patterns if isinstance(patterns, list) else [patterns]
-        try:
-            compiled = self._expecter.compile_pattern_list(
-                [each.encode() if isinstance(each, str) else each for each in listed]
-            )
-        except re.error as error:
-            raise RigError(f"{shown(patterns)} is no regular expression ({error}): correct the pattern.") from error
         seconds = self._timeout if timeout == -1 else timeout
         self._ends, began = ends or self.deadline(seconds), time.monotonic()
+        data, searched = bytearray(self._expecter.unread), 0
         try:
-            return int(self._expecter.expect_list(compiled, timeout=None, searchwindowsize=searchwindowsize))
-        except pexpect.EOF as ended:  # pexpect makes one of its own from that of `_gone`
-            gone = self._gone(ended.__context__ or ended)
-            named = wanted or " or ".join(shown(each) for each in listed)
-            raise (gone.instead_of(named) if isinstance(gone, CommandEnded) else gone) from None
-        except pexpect.TIMEOUT:
-            named = wanted or " or ".join(shown(each) for each in listed)
-            silent_s = time.monotonic() - max(began, self._came_at)
-            quiet = silent_s >= SILENT_SHARE * (time.monotonic() - began)
-            raise self._not_seen(named, seconds, self._expecter.before, quiet) from None
+            while (end := data.find(b"\n", searched)) < 0:
+                searched = len(data)
+                data += (came := self.more())
+                if not came:
+                    raise self._not_seen(wanted, seconds, passed + bytes(data), began)
+        except RigError as error:
+            self._expecter.before = self._expecter.unread = bytes(data)
+            raise (error.instead_of(wanted) if isinstance(error, CommandEnded) else error) from None
+        self._expecter.unread = bytes(data[end + 1 :])
+        return bytes(data[:end].rstrip(b"\r"))
+
+    def arrived(self) -> bytes:
+        """Return the last bytes that came, after a look at the port; they stay unread."""
+        self._expecter.unread += self._came() if self.in_waiting > len(self._expecter.unread) else b""
+        return self._recent
 
     def note_match(self, matched: bool = True) -> None:
         """Count a match."""
@@ -340,10 +362,12 @@ class DutSerial(io.RawIOBase):
         self._alive(EXIT_KNOWN_S)
         return PortGone(str(self._port.port), error)
 
-    def _not_seen(self, wanted: str, seconds: float | None, unread: bytes, quiet: bool) -> NotSeen:
+    def _not_seen(self, wanted: str, seconds: float | None, unread: bytes, began: float) -> NotSeen:
+        """Return the error of a device that did not print what was wanted since a time; `unread` came instead."""
+        waited_s, silent_s = time.monotonic() - began, time.monotonic() - max(began, self._came_at)
         rate = int(self._port.baudrate) if self._rated else None
         received = Received(unread, self._recent, str(self._port.port), rate, self._simulated)
         self._alive(0.0)
         # One that waits for bytes in a loop looks as if it hangs; of bytes that are no text that is not the reason.
-        quiet = quiet and (not unread or is_text(unread))
+        quiet = silent_s >= SILENT_SHARE * waited_s and (not unread or is_text(unread))
         return received.error(wanted, seconds or 0.0, self._look(quiet))

@@ -9,10 +9,8 @@ import pexpect
 
 from hil.errors import Blocked, DeviceFault
 from hil.link.failures import Silent
+from hil.link.received_words import hexadecimal, is_text, words
 from hil.targets.one_command import ending
-
-SHOWN = 80  # of the last bytes, in a message
-TEXT_SHARE = 0.9  # of characters that are printable, above which bytes count as text
 
 
 class Unexpected(DeviceFault, pexpect.TIMEOUT):  # type: ignore[misc]
@@ -115,8 +113,8 @@ class Received:
         rate = f"{self.baudrate or 0:,} baud"
         if self.unread and not is_text(self.unread) and found is None and self.baudrate is not None:
             return Unreadable(
-                f"{len(self.unread):,} bytes came on {self.port} that are no text ({_hex(self.unread)}) instead of "
-                f"{wanted}: the rate of the port ({rate}) may be wrong, set `dut.serial.baudrate`, or `baud` in "
+                f"{len(self.unread):,} bytes came on {self.port} that are no text ({hexadecimal(self.unread)}) instead "
+                f"of {wanted}: the rate of the port ({rate}) may be wrong, set `dut.serial.baudrate`, or `baud` in "
                 "rig.toml."
             )
         if self.unread:
@@ -132,26 +130,3 @@ class Received:
             f"check the serial port, its rate ({rate}) and the board.",
             looked_at=True,
         )
-
-
-def is_text(data: bytes) -> bool:
-    """Return whether bytes look like text: UTF-8, of which nine in ten characters are printable.
-
-    A character that is cut off at either end does not count.
-    """
-    text = data.decode("utf-8", "replace").strip("\N{REPLACEMENT CHARACTER}")
-    good = sum((each.isprintable() and each != "\N{REPLACEMENT CHARACTER}") or each in "\r\n\t\x1b" for each in text)
-    return bool(text) and good >= TEXT_SHARE * len(text)
-
-
-def words(data: bytes) -> str:
-    """Return the last bytes for a message: as text, or in hexadecimal."""
-    if not is_text(data):
-        return f"the bytes {_hex(data)}"
-    text = data.decode("utf-8", "replace")
-    return repr(text) if len(text) <= SHOWN else f"...{text[-SHOWN:]!r}"
-
-
-def _hex(data: bytes) -> str:
-    last = data[-SHOWN // 4 :].hex(" ")
-    return f"...{last}" if len(data) > SHOWN // 4 else last

@@ -122,7 +122,7 @@ class Inspection(ABC):
             Blocked: there is no probe.
         """
         self.record.reads += 1
-        return self._core.at_return(function, times, timeout)
+        return self._core.at_return(function, times, timeout, self._last_words)
 
     @property
     def cycles(self) -> int:
@@ -146,6 +146,10 @@ class Inspection(ABC):
                 "through a probe."
             )
         return peak
+
+    def _last_words(self) -> str:
+        """Return what the device printed last, as part of a sentence; empty without a port."""
+        return ""
 
     def _noted(self, sentence: str | None) -> str | None:
         if sentence is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, TypeAlias
@@ -11,16 +12,25 @@ import numpy.typing as npt
 import pexpect
 
 from hil.dut.dut_serial import DutSerial
-from hil.dut.expectations import CommandEnded, words
+from hil.dut.expectations import CommandEnded
 from hil.errors import DeviceFault, RigError, shown
+from hil.link.received_words import words
 
-INTEGER = re.compile(r"[+-]?\d+")
-HEX_INTEGER = re.compile(r"0[xX][0-9a-fA-F]+")
-HEX_FLOAT = re.compile(r"[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?\d+")  # C17, 7.21.6.1: conversion `a`
-FLOAT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-NAN = re.compile(r"([+-]?)nan(\([0-9a-zA-Z_]*\))?", re.IGNORECASE)  # C17, 7.21.6.1: conversion `f`
-INFINITY = re.compile(r"([+-]?)inf(inity)?", re.IGNORECASE)
+DECIMAL = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"  # in one way only: no search in lists goes back
+NUMBER = re.compile(
+    r"(?P<integer>[+-]?\d+)"
+    r"|(?P<hex_integer>0[xX][0-9a-fA-F]+)"
+    r"|(?P<hex_float>[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?\d+)"  # C17, 7.21.6.1: conversion `a`
+    rf"|(?P<decimal>{DECIMAL})"
+    r"|(?P<nan>[+-]?)nan(?:\([0-9a-zA-Z_]*\))?"  # C17, 7.21.6.1: conversion `f`
+    r"|(?P<infinity>[+-]?)inf(?:inity)?",
+    re.IGNORECASE,
+)
 BETWEEN = re.compile(r"[\s,;\[\]{}()]+")  # numbers of a list
+DECIMALS = re.compile(
+    rf"(?:{BETWEEN.pattern})?{DECIMAL}(?:{BETWEEN.pattern}{DECIMAL})+(?:{BETWEEN.pattern})?"
+)  # most lists
+PASSED = 512  # of the last bytes that were passed over, for messages
 Value: TypeAlias = Any  # int, float, str, or an array or number of NumPy
 Dtypes: TypeAlias = "Mapping[str, npt.DTypeLike]"
 
@@ -37,6 +47,7 @@ def lines(
     timeout: float | None = -1,
     dtypes: Dtypes | None = None,
     bits: Collection[str] = (),
+    error: str | None = None,
 ) -> Iterator[Any]:
     """Iterate over the lines that a device prints and that have a pattern in them.
 
@@ -52,13 +63,15 @@ def lines(
             and `until` the iteration of another board never ends by itself.
         dtypes: dtypes of groups; without one, integers are int and other numbers float.
         bits: groups whose hexadecimal numbers are the bits of a value of their dtype: `0x40490fdb` is 3.1415927.
+        error: a regular expression of a line by which the device says that it failed. It ends the iteration at once.
 
     Raises:
-        Incomplete: there are fewer or more lines, or the last one has no end.
+        Incomplete: there are fewer or more lines, the last one has no end, or the device said that it failed.
         NotSeen: no line came in time, of those that are expected (`DutSerial.expect`).
         RigError: a pattern or a dtype is wrong, or a group is no number.
     """
-    wanted, last = _compiled(pattern), _compiled(until) if until is not None else None
+    wanted = _compiled(pattern)
+    last, failure = (_compiled(one) if one is not None else None for one in (until, error))
     if wanted.groups > len(wanted.groupindex):
         raise RigError(f"a group of {pattern!r} has no name: write (?P<name>...), or (?:...) for one without a value.")
     known = dict(dtypes or {})
@@ -68,27 +81,73 @@ def lines(
     for name in bits:
         if name not in known:
             raise RigError(f"the bits of {name!r} are of a dtype: give it, such as dtypes={{{name!r}: np.float32}}.")
-    seen = 0
+    of = f" of {count}" if count is not None else ""
+    seen, printed = 0, Printed(serial, timeout, failure)
     while count is None or seen < count:
+        so_far = f"{seen}{of} lines with {pattern!r}"
+        before = f"{seen}{of} such lines" if seen or of else f"{serial.matches} matches of other calls"
         try:
-            line = _line(serial, pattern, seen, count, timeout)
+            line = printed.next(f"a line with {pattern!r} after {before}", so_far)
         except CommandEnded as ended:
             if count is None and until is None and not ended.status:
                 return
-            of = f" of {count}" if count is not None else ""
-            raise Incomplete(f"the device printed {seen}{of} lines with {pattern!r}: {ended.instead_of('')}") from ended
+            raise Incomplete(f"the device printed {so_far}: {ended.instead_of('')}") from ended
         if last is not None and last.search(line):
             break
         found = wanted.search(line)
         if found is None:
             continue
         seen += 1
-        serial.note_match()
+        printed.found()
         yield _values(found, known, bits, line) if found.groupdict() else line
     if count is not None and seen < count:
-        raise Incomplete(f"the device printed {seen} of {count} lines with {pattern!r} before {until!r}.")
+        raise Incomplete(f"the device printed {seen}{of} lines with {pattern!r} before {until!r}{printed.last}.")
     if count is not None and last is not None:
-        _no_more(serial, wanted, last, count, timeout)
+        while not last.search(line := printed.next(f"a line with {until!r}", f"{seen}{of} lines with {pattern!r}")):
+            if wanted.search(line):
+                raise Incomplete(f"the device printed more than {count} lines with {pattern!r}: {shown(line)}.")
+
+
+class Printed:
+    """The lines of a port, and what came since the last one that was expected.
+
+    Args:
+        serial: the port.
+        timeout: for each line, as that of `lines`.
+        failure: of a line by which the device says that it failed.
+    """
+
+    def __init__(self, serial: DutSerial, timeout: float | None, failure: re.Pattern[str] | None) -> None:
+        self._serial, self._timeout, self._failure = serial, timeout, failure
+        self._passed = b""
+
+    def next(self, wanted: str, so_far: str) -> str:
+        """Return the next line without its end; `wanted` and `so_far` are what was expected and what came, in words."""
+        try:
+            data = self._serial.next_line(wanted, self._timeout, passed=self._passed)
+        except (pexpect.TIMEOUT, CommandEnded) as late:
+            rest = bytes(self._serial.before)
+            if not rest or not isinstance(late, DeviceFault):
+                raise
+            raise Incomplete(f"the device printed {so_far}, and the last line is cut off: {words(rest)}.") from late
+        self._passed = (self._passed + data + b"\n")[-PASSED:]
+        line = data.decode("utf-8", "replace")
+        if self._failure is not None and self._failure.search(line):
+            raise Incomplete(
+                f"the device printed {so_far}, and then {shown(line)}, which says that it failed (error="
+                f"{self._failure.pattern!r})."
+            )
+        return line
+
+    def found(self) -> None:
+        """Count the last line, which was expected."""
+        self._serial.note_match()
+        self._passed = b""
+
+    @property
+    def last(self) -> str:
+        """The last words since the line that was expected, as the end of a sentence."""
+        return f"; its last words are {words(self._passed)}" if self._passed else ""
 
 
 def value_of(text: str, dtype: npt.DTypeLike | None = None, as_bits: bool = False) -> Value:
@@ -106,7 +165,9 @@ def value_of(text: str, dtype: npt.DTypeLike | None = None, as_bits: bool = Fals
         RigError: the text is no number of this dtype.
     """
     whole = text.strip()
-    parts = [whole] if NAN.fullmatch(whole) else [part for part in BETWEEN.split(whole) if part]
+    parts = [whole] if NUMBER.fullmatch(whole) else [part for part in BETWEEN.split(whole) if part]
+    if dtype is not None and not as_bits and np.dtype(dtype).kind == "f" and DECIMALS.fullmatch(whole):
+        return np.array(list(map(float, parts)), dtype)
     numbers = [_bits(part, np.dtype(dtype)) if as_bits else _number(part) for part in parts]
     if not numbers or any(number is None for number in numbers):
         if dtype is None:
@@ -129,28 +190,27 @@ def _fits(number: int, kind: np.dtype[Any]) -> bool:
 
 
 def _number(text: str) -> int | float | None:
-    if INTEGER.fullmatch(text):
-        return int(text)
-    if HEX_INTEGER.fullmatch(text):
-        return int(text, 16)
-    if HEX_FLOAT.fullmatch(text):
-        try:
-            return float.fromhex(text)
-        except (ValueError, OverflowError):
-            return None
-    if FLOAT.fullmatch(text):
-        return float(text)
-    if found := NAN.fullmatch(text):
-        return float(f"{found[1]}nan")
-    if found := INFINITY.fullmatch(text):
-        return float(f"{found[1]}inf")
+    found = NUMBER.fullmatch(text)
+    match found.lastgroup if found is not None else None:
+        case "integer":
+            return int(text)
+        case "hex_integer":
+            return int(text, 16)
+        case "decimal":
+            return float(text)
+        case "hex_float":
+            with contextlib.suppress(ValueError, OverflowError):
+                return float.fromhex(text)
+        case "nan" | "infinity" as kind:
+            return float(f"{found[kind]}{kind}")  # type: ignore[index]  # it was found
     return None
 
 
 def _bits(text: str, kind: np.dtype[Any]) -> Any:
     """Return the value whose bits a hexadecimal number has, None if it has more or is no such number."""
     digits = text if text[:2] in ("0x", "0X") else f"0x{text}"
-    if not HEX_INTEGER.fullmatch(digits) or len(digits) - 2 > 2 * kind.itemsize:
+    found = NUMBER.fullmatch(digits)
+    if found is None or found.lastgroup != "hex_integer" or len(digits) - 2 > 2 * kind.itemsize:
         return None
     return np.frombuffer(int(digits, 16).to_bytes(kind.itemsize, "little"), kind.newbyteorder("<"))[0]
 
@@ -162,21 +222,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         raise RigError(f"{pattern!r} is no regular expression ({error}): correct the pattern.") from error
 
 
-def _line(serial: DutSerial, pattern: str, seen: int, count: int | None, timeout: float | None) -> str:
-    """Return the next line without its end."""
-    try:
-        serial.wait_for(rb"([^\n]*?)\r*\n", timeout)
-    except (pexpect.TIMEOUT, CommandEnded) as late:
-        rest = bytes(serial.before)
-        if not rest or not isinstance(late, DeviceFault):
-            raise
-        of = f" of {count}" if count is not None else ""
-        raise Incomplete(
-            f"the device printed {seen}{of} lines with {pattern!r}, and the last line is cut off: {words(rest)}."
-        ) from late
-    return bytes(serial.match[1]).decode("utf-8", "replace")
-
-
 def _values(found: re.Match[str], dtypes: Dtypes, bits: Collection[str], line: str) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for name, text in found.groupdict().items():
@@ -186,12 +231,3 @@ def _values(found: re.Match[str], dtypes: Dtypes, bits: Collection[str], line: s
             except RigError as error:
                 raise RigError(f"{name} in the line {shown(line)}: {error}") from error
     return values
-
-
-def _no_more(
-    serial: DutSerial, wanted: re.Pattern[str], last: re.Pattern[str], count: int, timeout: float | None
-) -> None:
-    """Check that no more lines come before the last one."""
-    while not last.search(line := _line(serial, last.pattern, 0, None, timeout)):
-        if wanted.search(line):
-            raise Incomplete(f"the device printed more than {count} lines with {wanted.pattern!r}: {shown(line)}.")

@@ -88,7 +88,7 @@ class WithPort(AsCommand):
 
     def lines(
         self, pattern: str, count: int | None = None, until: str | None = None, timeout: float | None = -1,
-        dtypes: Dtypes | None = None, bits: Collection[str] = (),
+        dtypes: Dtypes | None = None, bits: Collection[str] = (), error: str | None = None,
     ) -> Iterator[Any]:  # fmt: skip
         """Iterate over the lines that the device prints and that have a pattern in them (`hil.dut.printed.lines`)."""
-        return lines(self.serial, pattern, count, until, timeout, dtypes, bits)
+        return lines(self.serial, pattern, count, until, timeout, dtypes, bits, error)

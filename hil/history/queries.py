@@ -215,6 +215,13 @@ class History:
                     found.append(((wanted[name], subject, provenance, unit), series))
         return [series for _, series in sorted(found, key=lambda each: each[0])]
 
+    def names_in(self, run: int, prefix: str) -> list[str]:
+        """Return the names of the quantities of the trials of a run, by its number, that begin so; sorted."""
+        question = select(kinds.c.name).distinct().join(quantities, quantities.c.kind_id == kinds.c.id)
+        question = question.join(trials, trials.c.id == quantities.c.trial_id)
+        question = question.where(trials.c.run_id == run, kinds.c.name.startswith(prefix, autoescape=True))
+        return sorted(row.name for row in self.rows(question))
+
     def frame(self, names: Sequence[str], chosen: Filter = EVERYTHING) -> pd.DataFrame:
         """Return the values of quantities as a data frame: a row for each value, a column for what a series has."""
         import pandas as pd

@@ -1,4 +1,7 @@
-"""What the history says of a run: changes since the last good night, flaky tests, and the last nights of its trials."""
+"""What the history says of a run: changes since the last good night, flaky tests, and the last nights of its trials.
+
+Device tests count as trials: the history keeps them as such (hil/history/device_rows.py).
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ from hil.record.since_last_good import (
 )  # fmt: skip
 
 COMPARED = ("accuracy.after", "step_time_s", "cycles.total", "energy.per_step", "sram.total")
+OF_DEVICE_TESTS = "figures."  # what the names of their figures begin with; all are compared
 DRAWN = ("step_time_s", "sram.total", "accuracy.after")  # the first that a trial has is drawn over the nights
 SOUGHT = 200  # runs of a bench, this one too, in which the last good night is sought; a lab may have 1,000 a night
 LAST_NIGHTS = 60  # before the run, in which flaky tests are sought
@@ -55,7 +59,8 @@ def since_last_good(history: History, uid: str) -> SinceLastGood:
     run_tonight = {(trial.test, trial.board) for trial in ours}
     alike = {trial.run_id for trial in trials if (trial.test, trial.board) in run_tonight}
     good = history.last_good(bench, before=place, among=alike)
-    series = history.series(COMPARED, bench)
+    given = history.names_in(tonight.number, OF_DEVICE_TESTS)
+    series = history.series([*COMPARED, *given], bench)
     found = nothing_known(NO_GOOD_NIGHT)
     if good is not None:
         theirs = [trial for trial in trials if trial.run_id == good.number]
@@ -68,7 +73,7 @@ def since_last_good(history: History, uid: str) -> SinceLastGood:
         found |= {"commits": commit_range(good.commit, tonight.commit), "compared": len(pairs)}
         found |= {"words": words, "figures": figures, "sentence": changes_in_words(len(pairs), words, figures)}
     found["flaky"] = _flaky(history, asked, trials, tonight, place)
-    found["histories"] = _histories(ours, trials, series, place)
+    found["histories"] = _histories(ours, trials, series, place, (*DRAWN, *given))
     return found
 
 
@@ -137,7 +142,8 @@ def _figures(pairs: Sequence[tuple[TrialEntry, TrialEntry]], series: Sequence[Se
                     relative=between.relative, shown=not between.low <= 0 <= between.high, sentence=between.sentence,
                 )
             )  # fmt: skip
-    return sorted(found, key=lambda one: (not one["shown"], COMPARED.index(one["name"]), -abs(one["relative"] or 0)))
+    rank = {name: at for at, name in enumerate(dict.fromkeys(each.name for each in series))}
+    return sorted(found, key=lambda one: (not one["shown"], rank[one["name"]], -abs(one["relative"] or 0)))
 
 
 def _values(series: Series, trials: Sequence[int]) -> dict[int, Quantity]:
@@ -179,18 +185,19 @@ def _flaky(
 
 
 def _histories(
-    ours: Sequence[TrialEntry], trials: Sequence[TrialEntry], series: Sequence[Series], place: int
-) -> list[TrialHistory]:
-    """Return for each trial of this run one figure over the nights in which it passed."""
+    ours: Sequence[TrialEntry], trials: Sequence[TrialEntry], series: Sequence[Series], place: int,
+    names: Sequence[str],
+) -> list[TrialHistory]:  # fmt: skip
+    """Return for each trial of this run the first of some figures over the nights in which it passed."""
     key_of = {trial.id: _key(trial) for trial in trials if trial.verdict == "pass"}
     found = []
     over: dict[tuple[str, Key], tuple[Series, list[float]]] = {}
-    for each in (one for one in series if one.name in DRAWN):
+    for each in (one for one in series if one.name in names):
         for trial, night, value in zip(each.trials, each.nights, each.values, strict=True):
             if night <= place and int(trial) in key_of and math.isfinite(value):
                 over.setdefault((each.name, key_of[int(trial)]), (each, []))[1].append(float(value))
     for trial in ours:
-        drawn = next((over[name, _key(trial)] for name in DRAWN if (name, _key(trial)) in over), None)
+        drawn = next((over[name, _key(trial)] for name in names if (name, _key(trial)) in over), None)
         if drawn is not None and len(drawn[1]) > 1:
             found.append(
                 TrialHistory(

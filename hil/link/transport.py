@@ -217,7 +217,7 @@ class Transport:
     def _give_up(self, sent: SentRequest, sentence: str, before: Counters) -> NoReturn:
         """Raise `Silent` with what arrived instead of an answer, or the reason: the other end exited, or a reset."""
         self._alive()
-        received = self.counters.received_since(before)
+        received = self.counters.received_since(before, self._wire.recent)
         if sent.seq and self._was_reset(sent):
             raise self._reset_error(sent)
         raise Silent(f"{sentence}{received}: {self._wire.cure}")

@@ -12,6 +12,7 @@ from serial import Serial, SerialTimeoutException
 from hil.errors import Blocked
 from hil.link.failures import Silent
 from hil.link.frames import Frame, FrameReader
+from hil.link.received_words import SHOWN, is_text, words
 from hil.port_errors import ConnectionCut
 
 EXIT_KNOWN_S = 2.0  # a stand-in's port disappears up to this long before its exit is known
@@ -37,13 +38,17 @@ class Counters:
     bytes_sent: int = 0
     bytes_received: int = 0
 
-    def received_since(self, before: Counters) -> str:
-        """Return what was received instead of an answer, as part of a sentence; empty if nothing unusual was."""
+    def received_since(self, before: Counters, recent: bytes = b"") -> str:
+        """Return what was received instead of an answer, as part of a sentence; empty if nothing unusual was.
+
+        `recent` are the last bytes that came.
+        """
         fields = ("frames_received", "naks", "stale", "damaged", "bytes_received")
         frames, naks, stale, damaged, data = (getattr(self, name) - getattr(before, name) for name in fields)
         if not self.frames_received and data:
             doubt = "is the port at another speed, or another program on the line?"
-            return f"; {data:,} bytes were received, but no undamaged frame ({doubt})"
+            text = f"the program prints text: {words(recent)}" if is_text(recent) else doubt
+            return f"; {data:,} bytes were received, but no undamaged frame ({text})"
         if not naks + stale + damaged:
             return ""
         kinds = f"{naks:,} requested a repeat, {stale:,} acknowledged nothing new"
@@ -63,11 +68,12 @@ class Wire:
         cure: what to do about a silent board.
         counters: of all traffic.
         reader: splits the received bytes into frames.
+        recent: the last bytes that came.
     """
 
     def __init__(self, port: Serial, alive: Callable[[], None], cure: str = CURE) -> None:
         self._port, self._alive = port, alive
-        self.counters, self.reader = Counters(), FrameReader()
+        self.counters, self.reader, self.recent = Counters(), FrameReader(), b""
         self.networked = hasattr(port, "cure")
         self.cure: str = getattr(port, "cure", cure)
 
@@ -82,7 +88,7 @@ class Wire:
         if not data:
             self._alive()
             return []
-        frames = self.reader.feed(data)
+        frames, self.recent = self.reader.feed(data), (self.recent + data)[-SHOWN:]
         self.counters.bytes_received += len(data)
         self.counters.frames_received += len(frames)
         self.counters.damaged = self.reader.damaged

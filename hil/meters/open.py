@@ -6,10 +6,13 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from hil.energy.capture import Capture
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.meter_kind import METERS
-from hil.errors import RigError
-from hil.meters.meter import Host, Meter, Setting
+from hil.errors import Blocked, RigError
+from hil.meters.meter import Host, InvalidWindow, Meter, Setting
 from hil.visa import VisaSession
 
 DEFAULT_MODEL = "keithley-2450"  # if rig.toml names no model
@@ -51,10 +54,28 @@ def open_meter(
             "such as TCPIP0::192.168.1.7::5025::SOCKET."
         )
     with METERS.running(name):
-        meter: Meter = kind.driver(VisaSession(address, sheet.name) if kind.visa else address, sheet, host, **driver)
+        opened = kind.driver(VisaSession(address, sheet.name) if kind.visa else address, sheet, host, **driver)
+    meter: Meter = METERS.guarded(
+        name, opened, InvalidWindow, capture=_is_capture, pieces=_is_capture, watch=_is_array, identity=_is_text
+    )
     try:
         if sheet.feeds:
             meter.configure(Setting(volt, sheet.ranges[-1].amperes, 1 / sheet.fastest_hz, *FEEDING_TIMES_S))
         yield meter
-    finally:
-        meter.close()
+    except BaseException:
+        with contextlib.suppress(Blocked):  # the first error is the reason
+            meter.close()
+        raise
+    meter.close()
+
+
+def _is_capture(value: object) -> bool:
+    return isinstance(value, Capture)
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)

@@ -5,6 +5,7 @@ The folders are in an environment variable, so that programs which the rig start
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -33,13 +34,22 @@ def folders() -> list[Path]:
     named = os.environ.get(VARIABLE)
     if named is not None:
         return [Path(path) for path in named.split(os.pathsep) if path]
-    path = Path(BENCH)
+    return _named_in(Path(BENCH))
+
+
+def use_folders_of(path: Path) -> None:
+    """Use the folders that a rig.toml names; of one that cannot be read, whoever reads all of it says why."""
+    with contextlib.suppress(RigError):
+        use_folders(_named_in(path))
+
+
+def _named_in(path: Path) -> list[Path]:
     if not os.path.lexists(path):
         return []
     listed = read_toml(path, SMALL_TEXT, "correct it")[1].get(KEY, [])
     if not isinstance(listed, list) or not all(isinstance(folder, str) for folder in listed):
-        raise RigError(f'{BENCH}, key {KEY}: it is not a list of folders: write {KEY} = ["FOLDER"].')
-    return [Path(folder).absolute() for folder in listed]
+        raise RigError(f'{path.name}, key {KEY}: it is not a list of folders: write {KEY} = ["FOLDER"].')
+    return [path.parent.absolute() / folder for folder in listed]
 
 
 def offers_of(folder: Path) -> list[Offer]:

@@ -14,11 +14,11 @@ from types import ModuleType
 from typing import Any
 
 from hil import __version__
+from hil.entry_points import GROUP as GROUP
 from hil.errors import Blocked, RigError, message_of, short_path, shown
 
 API = 1  # version of the interface between trainrig and its plugins; a plugin may state the one that it is built for
 STATED = "API"  # name of that statement in a plugin's module or package
-GROUP = "trainrig."  # what the groups of entry points begin with
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")  # it becomes part of paths, options and addresses of figures
 PACKAGE = "trainrig"
 STAGE = "plugin"  # at which a trial is blocked that needs a broken plugin
@@ -97,13 +97,17 @@ class Offer:
         return Blocked(STAGE, f"{self} cannot be used: {why}: {cure}, or {self.source.removal}.")
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
-        """Call code of the plugin in a `with` block. What it raises, other than an error of the rig, is Blocked."""
+    def running(self, *signals: type[Exception]) -> Iterator[None]:
+        """Call code of the plugin in a `with` block. What it raises, other than an error of the rig, is Blocked.
+
+        `signals` are exceptions of the interface, which pass.
+        """
+        passing: tuple[type[Exception], ...] = (RigError, *signals)
         try:
             yield
-        except RigError:
+        except passing:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if self.source == HOUSE:
                 raise
             raise self.broken(f"it raised {type(error).__name__} ({_where(error)})") from error

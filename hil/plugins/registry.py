@@ -6,10 +6,11 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
+from hil.entry_points import entry_points, normalized
 from hil.errors import RigError, close_matches, message_of
 from hil.plugins.folders import folders, offers_of
-from hil.plugins.installed import installed, normalized
-from hil.plugins.offer import HOUSE, NAME, Offer
+from hil.plugins.guarded import Guarded
+from hil.plugins.offer import GROUP, HOUSE, NAME, PACKAGE, Offer, Source
 
 T = TypeVar("T")
 
@@ -80,6 +81,16 @@ class Registry(Mapping[str, T]):
         offer = self._offer(name)
         return offer.running() if offer is not None else contextlib.nullcontext()
 
+    def guarded(self, name: str, thing: Any, /, *signals: type[Exception], **gives: Callable[[Any], bool]) -> Any:
+        """Return an object that the thing of a name has made, so that all errors of a plugin's code name the plugin.
+
+        Objects of the house are returned as they are. `signals` and `gives` are those of `Guarded`.
+        """
+        offer = self._offer(name)
+        if thing is None or offer is None or offer.source == HOUSE:
+            return thing
+        return Guarded(thing, offer, signals, gives)
+
     def left_out(self, name: str) -> list[RigError]:
         """Return the errors of those whose name is taken; for the house's names, plugins are not looked at."""
         if name in self._house():
@@ -146,12 +157,18 @@ def foreign_offers() -> list[Offer]:
     """
     by_folder = [offer for found in _each_folder() if isinstance(found, list) for offer in found]
     replaced = {normalized(offer.source.package) for offer in by_folder}
-    return [*(one for one in installed()[0] if normalized(one.source.package) not in replaced), *by_folder]
+    left_out = {PACKAGE, *replaced}
+    installed = [
+        Offer(point.group.removeprefix(GROUP), point.name, point.value, Source(point.package, point.version))
+        for point in entry_points()[0]
+        if normalized(point.package) not in left_out
+    ]
+    return [*installed, *by_folder]
 
 
 def folder_errors() -> list[RigError]:
     """Return the errors of folders and packages of which nothing can be said by name."""
-    return [*installed()[1], *(found for found in _each_folder() if isinstance(found, RigError))]
+    return [*map(RigError, entry_points()[1]), *(found for found in _each_folder() if isinstance(found, RigError))]
 
 
 def _each_folder() -> Iterator[list[Offer] | RigError]:

@@ -40,7 +40,8 @@ class KeptStandIns:
             yield stand_in
         except BaseException:
             if stand_in is not None:
-                stand_in.stop()
+                with contextlib.suppress(Blocked):
+                    stand_in.stop()
             raise
         else:
             self._kept.append((reality, board.name, stand_in))
@@ -70,5 +71,7 @@ class KeptStandIns:
 
     def close(self) -> None:
         """Stop every stand-in."""
-        while self._kept:
-            self._kept.pop()[2].stop()
+        with contextlib.ExitStack() as stack:  # also if one cannot be stopped
+            for _, _, stand_in in self._kept:
+                stack.callback(stand_in.stop)
+            self._kept.clear()

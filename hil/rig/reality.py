@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from hil.boards import Board
+from hil.endpoints import Endpoints
 from hil.errors import Blocked, RigError, close_matches
 from hil.images import Image
 from hil.rig_toml import BenchBoard
@@ -122,4 +125,22 @@ def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str
         return start_virtual(board, image, log, inject)
     kind = STAND_INS.find(reality)
     with STAND_INS.running(reality):
-        return kind.start(board, image, log)
+        made = kind.start(board, image, log)
+    stand_in: StandIn = STAND_INS.guarded(reality, made, endpoints=_is_endpoints)
+    return stand_in
+
+
+@contextlib.contextmanager
+def stopped_after(stand_in: StandIn) -> Iterator[StandIn]:
+    """Stop a stand-in after a `with` block. If that fails too, the error of the block is the reason."""
+    try:
+        yield stand_in
+    except BaseException:
+        with contextlib.suppress(Blocked):
+            stand_in.stop()
+        raise
+    stand_in.stop()
+
+
+def _is_endpoints(value: object) -> bool:
+    return isinstance(value, Endpoints)

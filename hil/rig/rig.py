@@ -22,7 +22,7 @@ from hil.rig.kept_stand_ins import KeptStandIns
 from hil.rig.locks import Locks
 from hil.rig.places import Places
 from hil.rig.power_cycle import power_cycle
-from hil.rig.reality import choose, is_attached, start
+from hil.rig.reality import choose, is_attached, start, stopped_after
 from hil.rig_toml import Bench, BenchBoard
 from hil.standins import STAND_INS, CommandBoard, StandIn
 from hil.targets.probe_process import ProbeProcess
@@ -199,8 +199,7 @@ class Rig:
             if self._kept is not None and not inject and STAND_INS.find(reality).kept:
                 stand_in = stack.enter_context(self._kept.provide(reality, board, image, log))
             else:
-                stand_in = start(reality, board, image, log, inject)
-                stack.callback(stand_in.stop)
+                stand_in = stack.enter_context(stopped_after(start(reality, board, image, log, inject)))
             ends = replace(stand_in.endpoints, board=board.name, reality=reality)
             yield Taken(board, ends, self._probe_process, stand_in)
 
@@ -212,9 +211,9 @@ class Rig:
 
     def close(self) -> None:
         """Stop stand-ins and the probe process, release all locks, and give back all places."""
-        if self._kept is not None:
-            self._kept.close()
-        self._probe_process.stop()
-        self._places.release()
-        self._attached.release()
-        self._locks.release()
+        with contextlib.ExitStack() as stack:  # the last one first, and all of them, whatever one raises
+            for release in (self._locks.release, self._attached.release, self._places.release):
+                stack.callback(release)
+            stack.callback(self._probe_process.stop)
+            if self._kept is not None:
+                stack.callback(self._kept.close)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from hil.boards import Board
 from hil.endpoints import Endpoints, Verify
@@ -131,12 +131,21 @@ def route_of(flashing: Flashing) -> FlashRoute:
     for name in board.routes:
         kind = ROUTES.find(name)
         with ROUTES.running(name):
-            route = kind(flashing)
+            made = kind(flashing)
+        route: FlashRoute | None = ROUTES.guarded(name, made, name=_is_name, verified=_is_verified)
         if route is not None:
             return route
     if ends.probe is not None:
         raise wrong
     return loaded_by_stand_in(flashing) or ByBootLoader(board, flashing.port(), None, flashing.tell)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_verified(value: object) -> bool:
+    return value is None or value in get_args(Verify)
 
 
 def verified_by(route: FlashRoute) -> Verify | None:

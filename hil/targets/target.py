@@ -12,7 +12,7 @@ from hil.targets import flash_cycles
 from hil.targets.boot_loader import Tell
 from hil.targets.by_command import ByCommand
 from hil.targets.coverage import CoverageReader
-from hil.targets.flash_route import ROUTES, Flashing, FlashRoute, probe_of, route_of
+from hil.targets.flash_route import Flashing, FlashRoute, probe_of, route_of
 from hil.targets.probe import Probe, RamFill
 from hil.targets.probe_process import ProbeProcess
 from hil.targets.serial_port import SerialPort, close_and_discard, emptied, open_serial, path_of
@@ -48,8 +48,7 @@ class Target:
 
         Raises Blocked if the route failed, it is another chip or board, or the serial port did not come back.
         """
-        with ROUTES.running(self.route.name):
-            programmed = self.route.program(image, always)
+        programmed = self.route.program(image, always)
         self.cycles = flash_cycles_of(self.endpoints, programmed)
         self.port = emptied(self.port, self.endpoints)
         if self.coverage is not None:

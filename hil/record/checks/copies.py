@@ -112,19 +112,23 @@ def check_since(run: RecordedRun) -> Iterator[Contradiction]:
     yield from _since_itself(run, since)
     verdicts = {(test.test, test.board or ""): test.verdict for test in run.results["tests"]}
     trials = {trial.name: trial for trial in run.trials}
+    devices = {device.folder: device for device in run.results.get("device_tests", ())}
     for word in since["words"]:
         trial = trials.get(word["folder"])
         here: Any = verdicts.get((word["test"], word["board"]), "") if word["what"] == "verdict" else NOTHING
         if trial is not None and word["what"] != "verdict":
             image = trial.record.image
             here = trial.record.final_digest if word["what"] == "trained tensors" else image and image["digest"]
+        if word["what"] == "image" and (device := devices.get(word["folder"])) is not None:
+            here = device.image and device.image["sha256"][:8]
         if here is not NOTHING and here != word["after"]:
             yield differ(SINCE, f"{word['what']} of {word['test']} after", word["after"], RESULTS, here)
     for figure in since["figures"]:
-        trial = trials.get(figure["folder"])
+        trial, device = trials.get(figure["folder"]), devices.get(figure["folder"])
+        given = {f"figures.{each['name']}": each["value"] for each in device.figures} if device is not None else {}
         found = None if trial is None else trial.figures.get(figure["name"])
-        if found is None or not close(found.value, figure["after"]):
-            value = NOTHING if found is None else found.value
+        value: Any = given.get(figure["name"], NOTHING) if found is None else found.value
+        if value is NOTHING or not close(value, figure["after"]):
             yield differ(SINCE, f"{figure['name']} of {figure['folder']} after", figure["after"], RESULTS, value)
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from hil.commands.main import main
 
-EXAMPLE = Path(__file__).parents[3] / "firmware/examples/newlib"
 TESTS = '''
 import struct
 
@@ -71,14 +70,14 @@ def elf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("newlib")
     assert main(["agent", "--copy", str(folder / "agent")]) == 0
     for words in (
-        ("-S", EXAMPLE, "-B", folder, f"-DAGENT={folder}/agent", "--toolchain", "arm-none-eabi.cmake"),
-        ("--build", folder),
+        ("-S", folder / "agent/examples/newlib", "-B", folder / "build", "--toolchain", "arm-none-eabi.cmake"),
+        ("--build", folder / "build"),
     ):
         done = subprocess.run(
             ["cmake", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
         )
         assert done.returncode == 0 and "warning" not in done.stdout, done.stdout
-    return folder / "newlib.elf"
+    return folder / "build/newlib.elf"
 
 
 def test_requests_of_ones_own_beside_newlib(elf: Path, strange: Callable, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_the_example_of_a_command_as_a_board(tmp_path: Path) -> None:
     (tmp_path / "train.c").write_text(block(page, "#include"))
     (tmp_path / "rig.toml").write_text(block(page, "[[board]]"))
     (tmp_path / "test_mine.py").write_text(block(page, "import numpy"))
-    subprocess.run(["gcc", "train.c", "-o", "train"], cwd=tmp_path, check=True)
+    subprocess.run(block(page, "gcc ").split(), cwd=tmp_path, check=True)
     program, *words = block(page, "pytest").split()
     assert program == "pytest"
     done = subprocess.run(
@@ -55,6 +55,17 @@ def test_the_example_of_a_command_as_a_board(tmp_path: Path) -> None:
     html = (tmp_path / "reports/latest" / entry.folder / "index.html").read_text()
     (said,) = re.findall(r"`(No silicon here\. .*?)`", plain((HOW_TO / page).read_text()))
     assert said in plain(re.sub("<[^>]*>", "", html))
+
+
+def test_the_example_of_cases(tmp_path: Path) -> None:
+    page = "test-cases.md"
+    for name, begin in (("cases.py", "print("), ("rig.toml", "[[board]]"), ("test_cases.py", "def test_")):
+        (tmp_path / name).write_text(block(page, begin))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *one_process(*block(page, "pytest").split()[1:])],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1 and plain(block(page, "fail: ")) in plain(done.stdout)
 
 
 @pytest.mark.parametrize("page", ["a-command-as-a-board.md", "flash-with-any-programmer.md"])

@@ -143,12 +143,9 @@ def test_its_meter_measures(bench: Bench) -> None:
 
 
 def test_another_board_loads_nothing_of_it(bench: Bench) -> None:
-    """A plain pytest, and one on a board of this package, neither look for plugins nor import one."""
+    """A plain pytest, and one on a board of trainrig, import no plugin."""
     (bench.folder / "conftest.py").write_text(
-        "import sys\n"
-        "def pytest_unconfigure(config):\n"
-        "    from hil.plugins.installed import _on\n"
-        "    assert 'acme_rig' not in sys.modules and _on.cache_info().currsize == 0\n"
+        "import sys\ndef pytest_unconfigure(config):\n    assert 'acme_rig' not in sys.modules\n"
     )
     try:
         bench.run("pytest", "-p", "no:cacheprovider", "-q", "--collect-only")

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hil.comparison import NotLearning, expect_learning
+from hil.comparison.learning import CHANCE, _at_its_end
 from hil.errors import DeviceFault, RigError
 
 FALLING = [2.3 * 0.97**step + 0.1 for step in range(100)]
@@ -69,6 +70,40 @@ def test_noise_is_no_learning() -> None:
     assert passed < 10
     with pytest.raises(NotLearning, match="the fall is below 3 standard errors"):
         expect_learning([5.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 1.2, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("count", "head"), [(18, [2.3, 0.9, 0.4]), (50, [2.3, 0.4]), (50, [2.3, 0.9, 1.1, 0.3]), (1000, [2.3, 0.1])]
+)
+def test_a_device_that_is_at_its_end_after_its_first_steps(count: int, head: list[float]) -> None:
+    rest = 0.001 + 0.0005 * np.random.default_rng(5).random(count - len(head))
+    found = expect_learning([*head, *rest], at_most=0.01)
+    assert "all above every later one" in found.judged[0] and found.last_loss == pytest.approx(0.00125, rel=0.2)
+    for order in ([*rest, *head], [*rest[:9], *head, *rest[9:]], rest):  # not at the begin, or at its end all the time
+        with pytest.raises(NotLearning):
+            expect_learning(order)
+    with pytest.raises(NotLearning, match="the fall is below|does not fall"):  # one number may be a wrong one
+        expect_learning([2.3, *rest])
+    if count > 18:  # else the means of the fifths tell it
+        with pytest.raises(NotLearning):  # it fell a little, and stays there: it may be stuck
+            expect_learning([*(np.array(head) + 3), *(rest + 2)])
+    with pytest.raises(NotLearning):
+        expect_learning([*head, *rest], falls_by=1.0)
+
+
+@pytest.mark.parametrize("count", [18, 30, 60])
+def test_scatter_of_any_form_is_seldom_taken_for_a_fast_device(count: int) -> None:
+    """Losses without order, of a distribution with so heavy a tail that nine tenths are nothing."""
+    random, window = np.random.default_rng(7), count // 5
+    losses = np.exp(8 * random.standard_normal((20_000, count)))
+    passed = sum(bool(_at_its_end(row, window, float(row[-window:].mean()), 0.9)) for row in losses)
+    assert passed <= 20_000 * CHANCE + 4 * np.sqrt(20_000 * CHANCE)
+
+
+@given(st.integers(2, 500), st.floats(0, 1e6))
+def test_a_constant_never_passes(count: int, value: float) -> None:
+    with pytest.raises(NotLearning, match="the device does not train"):
+        expect_learning([value] * count)
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=40), st.floats(0.05, 0.9))

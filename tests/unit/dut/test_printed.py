@@ -6,8 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hil.dut.expectations import Unexpected
+from hil.dut import dut_serial
+from hil.dut.dut_serial import DutSerial
+from hil.dut.expectations import Quiet, Unexpected
 from hil.dut.printed import Incomplete, lines, value_of
 from hil.errors import DeviceFault, RigError
 
@@ -74,7 +78,7 @@ def test_a_missing_line_fails(line):
         list(lines(line.serial, STEP, 2, until="done"))
     line.prints(b"step 0 loss 2.5\n")
     line.serial._simulated = True
-    with pytest.raises(Unexpected, match="printed nothing within"):
+    with pytest.raises(Unexpected, match="printed nothing within .* instead of a line with 'step .* after 1 of 2 such"):
         list(lines(line.serial, STEP, 2))
 
 
@@ -101,3 +105,83 @@ def test_the_number_of_lines_need_not_be_known(line):
 def test_a_wrong_request_is_refused(line, pattern, options, words):
     with pytest.raises(RigError, match=words):
         next(lines(line.serial, pattern, **options))
+
+
+def test_a_time_out_says_what_was_expected_how_many_came_and_the_last_lines(line):
+    """Lines that were passed over are what the device printed instead, as with `expect`: no fault of the rig."""
+    line.prints(b"boot\nstep 0 loss 2.5\nstep 1 loss 2.25\nERROR: out of memory\n")
+    with pytest.raises(Unexpected) as seen:
+        list(lines(line.serial, STEP, 100))
+    said = str(seen.value)
+    assert repr(STEP) in said and "after 2 of 100 such lines within 0.2 s" in said and "[^" not in said
+    assert "its last words are 'ERROR: out of memory\\n'" in said and "step 1" not in said
+    with pytest.raises(Quiet, match="a line with 'x' after 2 matches of other calls was expected"):
+        next(lines(line.serial, "x"))
+    line.prints(b"step 0 loss 2.5\nlow battery\ndone\n")
+    with pytest.raises(Incomplete, match=r"1 of 2 lines with .* before 'done'; its last words are 'low battery\\ndone"):
+        list(lines(line.serial, STEP, 2, until="done"))
+
+
+def test_a_line_that_says_so_fails_at_once(line):
+    line.serial.timeout = 600  # it does not wait
+    line.prints(b"step 0 loss 2.5\nstep 1 loss nan\n")
+    with pytest.raises(
+        Incomplete, match="printed 1 of 100 lines with .* and then 'step 1 loss nan', which says that it"
+    ):
+        list(lines(line.serial, STEP, 100, error="ERROR|nan"))
+    line.prints(b"step 0 loss 2.5\nERROR: 7\ndone\n")
+    with pytest.raises(Incomplete, match="'ERROR: 7'"):
+        list(lines(line.serial, STEP, 1, until="done", error="ERROR|nan"))
+    with pytest.raises(RigError, match="no regular expression"):
+        next(lines(line.serial, STEP, error="("))
+
+
+def test_a_line_that_comes_in_pieces_is_searched_once(tmp_path):
+    """The time grows with the length of a line: each byte that comes is looked at a few times, in whatever pieces."""
+    text = b"w " + b"0.123456 " * 4000 + b"\n"
+
+    class Port:
+        port, baudrate, at = "x", 115_200, 0
+
+        @property
+        def in_waiting(self):
+            return 16
+
+        def read(self, size):
+            data = text[self.at : self.at + size]
+            self.at += len(data)
+            return data
+
+        def close(self):
+            pass
+
+    class Data(bytearray):
+        looked = 0
+
+        def find(self, what, begin=0):
+            Data.looked += len(self) - begin
+            return super().find(what, begin)
+
+    patched = pytest.MonkeyPatch()
+    patched.setattr(dut_serial, "bytearray", Data, raising=False)
+    with patched.context():
+        serial = DutSerial(Port())
+        (one,) = lines(serial, r"w (?P<w>.*)", 1, dtypes={"w": np.float32})
+    patched.undo()
+    assert one["w"].shape == (4000,) and Data.looked <= 2 * len(text)
+
+
+@given(st.lists(st.floats(allow_nan=False, width=64) | st.integers(-(10**20), 10**20), min_size=2, max_size=9),
+       st.sampled_from([", ", " ", "; ", "\t"]), st.sampled_from([np.float32, np.float64]))  # fmt: skip
+def test_a_list_of_decimals_is_what_each_of_them_is(numbers, between, dtype):
+    """The fast way for lists gives the same bits as one number at a time."""
+    with np.errstate(over="ignore"):
+        found = value_of(f"[{between.join(map(str, numbers))} ]", dtype)
+        each = np.array([value_of(str(one), dtype) for one in numbers])
+    assert found.dtype == dtype and found.tobytes() == each.tobytes()
+
+
+@pytest.mark.parametrize("text", ["1 2 3 x", "12345 " * 500 + "x", "1.5 2..5", "1_0 2", "1 2 0x", "1 2 3 -", "1,,2 e5"])
+def test_a_list_with_something_else_is_none(text):
+    with pytest.raises(RigError, match="is no number of float32"):
+        value_of(text, np.float32)

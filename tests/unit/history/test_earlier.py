@@ -21,9 +21,8 @@ from hil.history.rows import run_row, trial_rows
 from hil.history.store import Store
 from hil.quantity import Provenance
 from hil.record import TrialRecord
-from hil.record.device_test import DeviceTest
 from hil.record.trial_writer import json_fields
-from tests.history_records import record
+from tests.history_records import device_test, record
 from tests.history_year import facts
 from tests.other_user import NOBODY, as_user, needs_root
 
@@ -212,21 +211,6 @@ def test_a_history_that_may_not_be_read_is_a_reason(tmp_path: Path) -> None:
     assert values(asked(tmp_path), record()) == [1]
     said = as_user(NOBODY, lambda: values(asked(tmp_path), record()))
     assert isinstance(said, EarlierUnknown) and "the history cannot be opened" in str(said)
-
-
-def device_test(value: float, **fields: object) -> DeviceTest:
-    figure = {
-        "name": "code", "value": value, "unit": "B", "uncertainty": None, "provenance": "counted", "note": "",
-        "source": "hil_figure", "budgets": [],
-    }  # fmt: skip
-    return DeviceTest(
-        **{
-            "test": "test_mine.py::test_engine[mps2-an386]", "folder": "mps2-an386-test_engine", "board": "mps2-an386",
-            "core": "cortex-m4", "reality": "qemu", "attached": False, "figures": [figure], "judged": [],
-            "verdict": "pass", "reason": "", "began": "2026-11-28T12:00:00+00:00", "wall_s": 2.5,
-            "image": None, "flash": "loaded", "clock_hz": None, "received": 0, "matches": 0, "comparisons": [],
-        } | fields
-    )  # fmt: skip
 
 
 def test_a_figure_of_a_device_test_has_nights_too(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hil.history.address import address_of
+from hil.history.device_rows import device_rows
 from hil.history.filters import Filter
 from hil.history.live import LiveHistory
 from hil.history.queries import History
@@ -16,11 +17,12 @@ from hil.history.rows import asked_row, run_row, trial_rows
 from hil.history.since_last_good import NO_GOOD_NIGHT, since_last_good
 from hil.history.store import Store
 from hil.record import AskedTest, TrialRecord
+from hil.record.device_test import DeviceTest
 from hil.record.since_last_good import SinceLastGood, read_since, write_since
-from tests.history_records import energy_record, record
+from tests.history_records import device_test, energy_record, record
 from tests.history_year import facts
 
-Night = list[TrialRecord]
+Night = list[TrialRecord] | list[DeviceTest]
 
 
 def compared(folder: Path, *nights: Night, benches: str = "", expected: str = "") -> SinceLastGood:
@@ -35,7 +37,9 @@ def compared(folder: Path, *nights: Night, benches: str = "", expected: str = ""
             with store.transaction() as writer:
                 run = writer.run(run_row(facts(night, bench), None))
                 for each in trials:
-                    writer.trial(run, trial_rows(each))
+                    rows = device_rows(each) if isinstance(each, DeviceTest) else trial_rows(each)
+                    assert rows is not None
+                    writer.trial(run, rows)
                     test = AskedTest(test=each.test, board=each.board, verdict=each.verdict, reason=each.reason)
                     test.expected = each.test == expected and each.verdict == "fail"
                     writer.tests(run, [asked_row(test)])
@@ -200,3 +204,18 @@ def test_a_history_that_cannot_be_opened_costs_a_sentence(tmp_path: Path) -> Non
     whole = facts(0) | {"state": "ended", "ended": None, "whole": True, "exit_code": 0, "missing": []}
     live = LiveHistory("sqlite:////nowhere/at/all.sqlite", run, whole)
     assert "did not answer" in live.since_last_good(whole, [], [])["sentence"]
+
+
+def test_figures_of_a_device_test_are_compared_and_drawn(tmp_path: Path) -> None:
+    """Its own figures, whatever their names; not the errors of its tensors, nor a figure that is new tonight."""
+    one, other = device_test(7), device_test(9)
+    other.figures.append(one.figures[0] | {"name": "new", "value": 3})
+    found = compared(tmp_path, [one], [device_test(7)], [other])
+    (figure,) = found["figures"]
+    assert (figure["name"], figure["before"], figure["after"], figure["unit"]) == ("figures.code", 7, 9, "B")
+    assert figure["folder"] == other.folder and figure["provenance"] == "counted" and figure["shown"]
+    assert found["sentence"] == "Since the last good night 1 figure changed (1 trial compared)."
+    assert [(each["folder"], each["name"], each["values"]) for each in found["histories"]] == [
+        (other.folder, "figures.code", [7, 7, 9])
+    ]
+    assert compared(tmp_path / "same", [one], [device_test(7)])["figures"] == []
