@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from hil.energy.capture import Capture, Edge
@@ -27,7 +26,8 @@ def make_steps(count, seed=1):
     table = {"step": range(count), "loss_plus": plus, "loss_minus": plus - 0.1}
     table |= {"reference_loss_plus": plus, "reference_loss_minus": plus - 0.1, "sign": 1, "match": True}
     cycles = CYCLES | {"total": sum(CYCLES.values())}
-    return pd.DataFrame(table | {f"cycles_{phase}": mean for phase, mean in cycles.items()})
+    table |= {f"cycles_{phase}": mean for phase, mean in cycles.items()}
+    return {name: np.broadcast_to(column, count).copy() for name, column in table.items()}
 
 
 def make_trial(**changes):
@@ -125,7 +125,7 @@ def make_trace(end_s=0.281, half_s=0.0, aperture_s=0.00225):
     t = np.arange(-0.1, 0.38, 0.00225)
     busy = (t >= 0) & (t < 0.281)
     phase = np.where(t < 0, "idle before", np.where(busy, "steps", "idle after"))
-    power = pd.DataFrame({"t_s": t, "power_w": np.where(busy, 0.31, 0.115), "window": 0, "phase": phase})
+    power = {"t_s": t, "power_w": np.where(busy, 0.31, 0.115), "phase": phase}
     return Trace(power, (Edge(0.0, half_s, True), Edge(end_s, half_s, False)), aperture_s)
 
 

@@ -110,7 +110,7 @@ def folder(tmp_path_factory):
     blocked.variant, blocked.test = "full-zo", f"{SUITE}[stm32h7b3-full-zo]"
     steps = make_steps(200)
     different = make_steps(42)
-    different.loc[41, ["match", "loss_plus"]] = [False, 3.0]
+    different["match"][41], different["loss_plus"][41] = False, 3.0
     reason = "steps is -1: give 1 or more."
     run.plan([
         asked(passed.test), asked(failed.test, "fail", REASON), asked(blocked.test, "blocked", blocked.reason),
