@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import numpy as np
-import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from hil.commands.power_server import PageServer
@@ -366,7 +366,7 @@ def test_what_is_unverified_is_folded_and_what_must_be_known_is_not(folder, brow
 def between(folder, a, b):
     """The energy between two times, by hand. This record does not say that its readings are means: lines join them."""
     (path,) = folder.glob("*-cls1-seed1/power.parquet")
-    table = pd.read_parquet(path)
+    table = pq.read_table(path)
     t = table["t_s"].to_numpy()
     at = np.concatenate([[a], t[(t > a) & (t < b)], [b]])
     return float(np.trapezoid(np.interp(at, t, table["power_w"]), at))
