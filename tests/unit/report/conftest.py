@@ -7,6 +7,7 @@ import pytest
 
 from hil.energy.capture import Capture, Edge
 from hil.record import RunWriter, TrialRecord
+from hil.record.parquet import rows_of
 from hil.record.sums import sums_of, write_sums
 from hil.report.power import Trace
 from hil.step_digest import step_digest
@@ -133,15 +134,16 @@ def agreeing(trial, steps):
     """The trial and its table as a session writes them: with as many rows as steps, which end on the same digest."""
     if not trial.steps_compared:
         return trial, steps
-    steps = steps.copy() if len(steps) else make_steps(trial.steps_compared)
-    steps["digest"] = FINAL
+    steps = dict(steps) if rows_of(steps) else make_steps(trial.steps_compared)
+    count = rows_of(steps)
+    steps["digest"] = np.full(count, FINAL)
     for phase, mean in trial.cycles.items():
-        steps[f"cycles_{phase}"] = mean
-    changes = {"steps_compared": len(steps)}
+        steps[f"cycles_{phase}"] = np.full(count, mean)
+    changes = {"steps_compared": count}
     if trial.steps == trial.steps_compared:
-        changes["steps"] = len(steps)
+        changes["steps"] = count
     if trial.evaluations and trial.evaluations[-1]["step"] == trial.steps:
-        changes["evaluations"] = [*trial.evaluations[:-1], trial.evaluations[-1] | {"step": len(steps)}]
+        changes["evaluations"] = [*trial.evaluations[:-1], trial.evaluations[-1] | {"step": count}]
     return trial.model_copy(update=changes), steps
 
 
