@@ -82,9 +82,10 @@ def _one_line(step: np.ndarray, loss: np.ndarray, name: str, colour: str) -> lis
     line: dict[str, Any] = {"color": colour, "width": 1 if smooth else 3}
     lines = [_line(step, loss, name, mode, line=line, opacity=0.45 if smooth else 1.0)]
     if smooth:
-        mean = np.convolve(loss, np.ones(SMOOTH_OVER) / SMOOTH_OVER, mode="valid")
+        mean = np.full(len(loss), np.nan)  # where there are fewer steps before
+        mean[SMOOTH_OVER - 1 :] = np.convolve(loss, np.ones(SMOOTH_OVER) / SMOOTH_OVER, mode="valid")
         line = {"color": colour, "width": 3.5}
-        lines.append(_line(step[SMOOTH_OVER - 1 :], mean, f"mean of {SMOOTH_OVER} steps", "lines", line=line))
+        lines.append(_line(step, mean, f"mean of {SMOOTH_OVER} steps", "lines", line=line))
     return lines
 
 
