@@ -33,7 +33,7 @@ class Seen:
 
 def seen(folder: Path, *arguments: str) -> tuple[int | None, int]:
     plugin = Seen()
-    options = ["-qq", "--collect-only", "-p", "no:cacheprovider", f"--rootdir={folder}"]
+    options = ["-qq", "--collect-only", "--import-mode=importlib", "-p", "no:cacheprovider", f"--rootdir={folder}"]
     pytest.main([*options, *arguments], plugins=[plugin])
     return plugin.most, getattr(plugin, "collected", 0)
 
