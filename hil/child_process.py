@@ -8,6 +8,7 @@ on the path, not the working folder, and this script takes it away before it imp
 
 import sys
 
+GARBAGE_AFTER = 50_000  # new objects, until Python searches for garbage; its own number is 700
 HERE = __file__.rpartition("/")[0]
 ROOT, _, PACKAGE = HERE.rpartition("/")
 
@@ -60,6 +61,8 @@ if __name__ == "__main__":
     if sys.argv[0] == "-c":
         exec(sys.argv.pop(1), {"__name__": "__main__"})
     else:
+        import gc
         import runpy
 
+        gc.set_threshold(GARBAGE_AFTER)  # importing makes many objects that stay: to look at them takes a fifth of it
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

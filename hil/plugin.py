@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hil.clients import PYTEST, registered
+from hil.quick_imports import quick_imports
 from hil.session import fixtures, hooks, no_board, selection
 from hil.session.options import add_options
 from hil.session.shadows import explained
@@ -36,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
             config.issue_config_time_warning(pytest.PytestWarning(client.error), 2)
     if not config.getoption("board"):
         return
-    with explained():
+    with explained(), quick_imports():
         from hil.session import rig_session
     rig_session.begin(config)
     config.pluginmanager.register(rig_session, "trainrig-session")

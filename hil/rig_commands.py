@@ -36,7 +36,7 @@ WITHOUT_RUN = (
 class CommandKeys(BaseModel):
     """The commands of a board. `hil.command_line.PLACEHOLDER` says what a placeholder is."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     flash: list[str] | None = Field(
         None, min_length=1,

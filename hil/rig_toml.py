@@ -29,7 +29,7 @@ IN_FILE = "in rig.toml"  # where a budget is written that is not of one board
 class PowerEntry(BaseModel):
     """How to switch a board's power: a port of a USB hub, or an output of a power supply."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     uhubctl: str | None = Field(
         None, pattern=r"^\d+(-\d+(\.\d+)*)?$", description="location of the USB hub, as `uhubctl` prints it"
@@ -145,7 +145,7 @@ class BenchBoard(CommandKeys):
 class LabgridEntry(BaseModel):
     """The `[labgrid]` table of rig.toml: where the coordinator of the places is."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     coordinator: str | None = Field(
         default=None, description="`host:port` of the coordinator; default: LG_COORDINATOR, else 127.0.0.1:20408"
@@ -161,7 +161,7 @@ class LabgridEntry(BaseModel):
 class HistoryEntry(BaseModel):
     """The `[history]` table of rig.toml: where the history of all runs is, and the name of this bench in it."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     url: str | None = Field(
         default=None, description="database (docs/history.md); default: `history.sqlite` beside the runs"
@@ -172,7 +172,7 @@ class HistoryEntry(BaseModel):
 class LabEntry(BaseModel):
     """The `[lab]` table of rig.toml: what is done about boards that fail as a rig."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     quarantine_after: int | None = Field(
         default=None, ge=2, le=100,
@@ -184,7 +184,7 @@ class LabEntry(BaseModel):
 class Bench(BaseModel):
     """The contents of rig.toml."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     board: list[BenchBoard] = Field(default_factory=list)
     budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of all boards (docs/gates.md)")

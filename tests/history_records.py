@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import numpy as np
 
 from hil.record import AskedTest, RunWriter, TrialRecord
 from hil.record.device_test import DeviceTest
@@ -40,13 +40,14 @@ def energy_record() -> TrialRecord:
     return next(record(number) for number, fields in enumerate(_example()) if fields["energy"])
 
 
-def steps_of(record: TrialRecord) -> pd.DataFrame:
+def steps_of(record: TrialRecord) -> dict[str, np.ndarray]:
     """Return a table of steps that a record does not contradict: all matched, with the mean cycles, on the last digest."""
     count = record.steps_compared
     digest = int(record.final_digest or "0", 16)
     right = record.signs["right"] if record.signs is not None else count
     table = {"step": range(count), "match": True, "digest": digest, "right_sign": [n < right for n in range(count)]}
-    return pd.DataFrame(table | {f"cycles_{phase}": mean for phase, mean in record.cycles.items()})
+    table |= {f"cycles_{phase}": mean for phase, mean in record.cycles.items()}
+    return {name: np.broadcast_to(column, count).copy() for name, column in table.items()}
 
 
 def run_folder(root: Path, *records: TrialRecord, end: bool = True, **facts: Any) -> Path:

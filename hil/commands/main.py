@@ -14,6 +14,7 @@ from hil.arguments import add_rig, add_workers, positive_count
 from hil.benchmarks.lab.options import add_options as add_lab_options
 from hil.clients import BENCHMARKS, COMMANDS, registered
 from hil.errors import RigError
+from hil.optional_library import missing_library
 
 OWN = {  # the commands of the bench, in the order of `hil --help`
     "boards": "list the boards of the catalogue",
@@ -67,6 +68,11 @@ def main(argv: list[str] | None = None) -> int:
         return code
     except RigError as error:
         return _refuse(str(error))
+    except ModuleNotFoundError as error:
+        missing = missing_library(error, "this command")
+        if missing is None:
+            raise
+        return _refuse(str(missing))
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

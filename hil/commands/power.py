@@ -176,7 +176,7 @@ def _page(
     if path is None:
         yield lambda: None
         return
-    from hil.record import write_atomic  # late, with pandas and plotly: only this view needs them
+    from hil.record import write_atomic  # late: only this view needs them
     from hil.report.power_page import Watched, power_page, watched_data
 
     word = provenance_of("hardware", meter.identity).value
@@ -197,7 +197,7 @@ def _page(
 
 
 def _export(trace: Path, files: list[Path], window: int) -> int:
-    from hil.record.power_export import export, read_window  # late: pandas loads slowly
+    from hil.record.power_export import export, read_window  # late: pyarrow loads slowly
 
     found = read_window(trace, window)
     for path in files:

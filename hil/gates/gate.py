@@ -21,7 +21,7 @@ class Figure:
     """A figure that may have a budget.
 
     Attributes:
-        path: in the record (hil/record/quantities.py).
+        path: in the record (hil/record/trial_quantities.py).
         unit: of the figure.
         upper: whether the budget is the most that the figure may be, or the least.
         words: subject and verb of a sentence about the figure.

@@ -17,6 +17,7 @@ from hil.errors import RigError, message_of
 from hil.history.device_rows import device_rows
 from hil.history.rows import asked_row, planned_row, run_row, trial_rows
 from hil.history.unsent import Unsent
+from hil.quick_imports import quick_imports
 from hil.record import AskedTest, TrialRecord
 from hil.record.device_test import DeviceTest
 from hil.record.since_last_good import NO_ANSWER, SinceLastGood, nothing_known
@@ -219,8 +220,9 @@ class LiveHistory:
         self, facts: dict[str, Any], tests: list[AskedTest], trials: list[TrialRecord | DeviceTest]
     ) -> SinceLastGood:
         """Send the run as far as it is known, and compare it with the nights before."""
-        from hil.history.queries import History
-        from hil.history.since_last_good import since_last_good
+        with quick_imports():
+            from hil.history.queries import History
+            from hil.history.since_last_good import since_last_good
 
         self._send_run(facts, tests, trials)
         assert self._store is not None
@@ -245,8 +247,9 @@ class LiveHistory:
         self._write(lambda writer, run: writer.tests(run, [asked_row(test) for test in tests]))
 
     def _opened(self) -> Store:
-        from hil.history.address import address_of
-        from hil.history.store import open_to_write
+        with quick_imports():
+            from hil.history.address import address_of
+            from hil.history.store import open_to_write
 
         if self._store is None:
             self._store = open_to_write(address_of(self._url, self._run.parent), self._notes)

@@ -9,6 +9,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Connection,
     DateTime,
     Dialect,
     Double,
@@ -21,6 +22,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    event,
 )
 
 metadata = MetaData()
@@ -155,6 +157,7 @@ boards = Table(
 # beside the key, and there is no index by trial: both would make the file a third larger. By trial, look up each kind.
 # PostgreSQL: rows lie as they came, trial after trial. A key of both columns would be a third of the database. An index
 # by kind takes a third of that, because equal keys share an entry; one by trial, of ranges of pages, takes nothing.
+BY_TRIAL = Index("quantities_by_trial", "trial_id").ddl_if(dialect="postgresql")
 quantities = Table(
     "quantities",
     metadata,
@@ -164,6 +167,13 @@ quantities = Table(
     Column("uncertainty", Double),
     PrimaryKeyConstraint("kind_id", "trial_id").ddl_if(dialect="sqlite"),
     Index("quantities_by_kind", "kind_id").ddl_if(dialect="postgresql"),
-    Index("quantities_by_trial", "trial_id", postgresql_using="brin").ddl_if(dialect="postgresql"),
+    BY_TRIAL,
     sqlite_with_rowid=False,
 )
+
+
+@event.listens_for(metadata, "before_create")
+def _make_ranges(_: MetaData, connection: Connection, **__: Any) -> None:
+    """Make the index by trial one of ranges. As an argument of the index it would load the dialect for everybody."""
+    if connection.dialect.name == "postgresql":
+        BY_TRIAL.kwargs["postgresql_using"] = "brin"

@@ -23,6 +23,7 @@ from hil.history.filters import EVERYTHING, OF_TRIALS, Filter
 from hil.history.models import kinds, quantities, runs, settings, tests, trials
 from hil.history.nights import EARLIEST, RunEntry, places
 from hil.history.store import Store
+from hil.optional_library import library
 
 if TYPE_CHECKING:  # imported late: it takes longer to load than most questions to answer
     import pandas as pd
@@ -223,9 +224,12 @@ class History:
         return sorted(row.name for row in self.rows(question))
 
     def frame(self, names: Sequence[str], chosen: Filter = EVERYTHING) -> pd.DataFrame:
-        """Return the values of quantities as a data frame: a row for each value, a column for what a series has."""
-        import pandas as pd
+        """Return the values of quantities as a data frame: a row for each value, a column for what a series has.
 
+        Raises:
+            RigError: pandas is not installed.
+        """
+        frames = library("pandas", "data frame of a history", "frames")
         parts = []
         for series in self.series(names, chosen):
             runs_of = [self.runs[night] for night in series.nights]
@@ -235,8 +239,9 @@ class History:
                 "name": series.name, "value": series.values, "uncertainty": series.uncertainties, "unit": series.unit,
                 "provenance": series.provenance,
             }  # fmt: skip
-            parts.append(pd.DataFrame(columns | series.subject._asdict()))
-        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+            parts.append(frames.DataFrame(columns | series.subject._asdict()))
+        found: pd.DataFrame = frames.concat(parts, ignore_index=True) if parts else frames.DataFrame()
+        return found
 
     def last_good(
         self, chosen: Filter = EVERYTHING, before: int | None = None, among: Collection[int] | None = None

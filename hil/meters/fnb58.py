@@ -20,7 +20,7 @@ from hil.errors import Blocked
 from hil.meters import fnb58_report as report
 from hil.meters.host_marked_window import HostMarkedWindow
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
-from hil.meters.optional_library import library
+from hil.optional_library import library
 
 VENDOR, PRODUCT = 0x2E3C, 0x5558
 RATE_HZ = 100

@@ -19,7 +19,7 @@ from hil.errors import Blocked, RigError
 from hil.meters.arrivals import Arrivals, with_unseen
 from hil.meters.joulescope_stream import Levels, Samples
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
-from hil.meters.optional_library import library
+from hil.optional_library import library
 
 RATES_HZ = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
 RANGES = {10.0: "10 A", 0.18: "180 mA", 0.018: "18 mA", 1.8e-3: "1.8 mA", 180e-6: "180 uA", 18e-6: "18 uA"}

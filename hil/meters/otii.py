@@ -18,7 +18,7 @@ from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked
 from hil.meters.arrivals import Arrivals, with_unseen
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
-from hil.meters.optional_library import library
+from hil.optional_library import library
 
 PORT = 1905
 CURRENT, VOLTAGE, MARKER = "mc", "mv", "i1"

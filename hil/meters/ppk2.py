@@ -22,9 +22,9 @@ from hil.energy.data_sheet import DataSheet
 from hil.errors import Blocked, RigError
 from hil.meters.arrivals import Arrivals, with_unseen
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
-from hil.meters.optional_library import library
 from hil.meters.ppk2_stream import BLIND_S, RANGES, RATE_HZ, READING, Reader, Recording, currents, ranges
 from hil.meters.reading_checks import require_complete
+from hil.optional_library import library
 
 VOLTS = (0.8, 5.0)
 CALIBRATION_TRIES = 3

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from hil.atomic_write import atomic_file
 from hil.bounded_npz import read_npz, write_npz
 from hil.errors import RigError, message_of
 from hil.images.executed import FIELDS, Executed
 from hil.images.line_map import LineMap
-from hil.record.atomic_write import atomic_file
 from hil.record.safe_paths import RERUN, safe_file
 
 EXECUTED = "coverage.npz"

@@ -6,9 +6,9 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hil.atomic_write import atomic_file, write_atomic
 from hil.bounded_read import read_json
 from hil.errors import RigError
-from hil.record.atomic_write import atomic_file, write_atomic
 from hil.record.device_test import DEVICE, DEVICE_TEST, DeviceTest
 from hil.record.safe_paths import RERUN, safe_file, safe_folder
 from hil.record.trial_writer import as_json

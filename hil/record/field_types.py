@@ -32,8 +32,9 @@ from hil.errors import close_matches
 T = TypeVar("T")
 SHOWN = 40  # characters of a name or value in a message
 
-OPEN = ConfigDict(extra="allow")
-CLOSED = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
+# Validators are built at their first use: all of them take 0.15 s, and a run without trials needs few.
+OPEN = ConfigDict(extra="allow", defer_build=True)
+CLOSED = ConfigDict(extra="ignore", defer_build=True, json_schema_extra={"additionalProperties": False})
 
 Flag = StrictBool
 Integer = StrictInt
@@ -124,7 +125,7 @@ NO_COLUMN = object()  # marks a field without a column in results.csv, such as a
 class Entry(BaseModel):
     """Base of an entry of `tests` or `trials`. It has no fields other than those of its model."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+    model_config = ConfigDict(extra="forbid", defer_build=True, json_schema_serialization_defaults_required=True)
 
     @model_validator(mode="before")
     @classmethod

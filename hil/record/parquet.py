@@ -1,8 +1,8 @@
-"""Read Parquet tables that anyone may have made: types and sizes are checked before anything is decompressed."""
+"""Tables in Parquet. Anyone may have made them: types and sizes are checked before anything is decompressed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +11,42 @@ from hil.record.safe_paths import RERUN
 
 if TYPE_CHECKING:  # imported late: they take about as long as sending a network to a board
     import numpy as np
-    import pandas as pd
     import pyarrow as pa
 
 MOST_VALUES = 1 << 26  # of a table in memory (512 MB)
 
+Columns = Mapping[str, "np.ndarray"]  # a table: its columns by name, each with one element a row
 
-def read_table(path: Path, words: Sequence[str] = (), only: tuple[str, int] | None = None) -> pd.DataFrame:
-    """Return a table of numbers.
+
+def rows_of(table: Columns) -> int:
+    """Return how many rows a table has."""
+    return len(next(iter(table.values()), ()))
+
+
+def places_by_word(words: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the rows of each word of a column, in the order of their first rows."""
+    import numpy as np
+
+    found: dict[str, list[int]] = {}
+    for place, word in enumerate(words.tolist()):
+        found.setdefault(word, []).append(place)
+    return {word: np.array(places) for word, places in found.items()}
+
+
+def write_columns(path: Path, table: Columns) -> None:
+    """Write a table. NaN is written as a missing value.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({name: pa.array(column, from_pandas=True) for name, column in table.items()}), path)
+
+
+def read_columns(path: Path, words: Sequence[str] = (), only: tuple[str, int] | None = None) -> dict[str, np.ndarray]:
+    """Return a table of numbers. A column with missing numbers is float64 with NaN; words are objects of type str.
 
     Args:
         path: of the Parquet file.
@@ -45,32 +73,24 @@ def read_table(path: Path, words: Sequence[str] = (), only: tuple[str, int] | No
                 if values > MOST_VALUES:
                     raise ValueError(f"more than {MOST_VALUES:,} values")
             table = pa.concat_tables(groups) if groups else file.schema_arrow.empty_table()
-            return table.to_pandas(ignore_metadata=True)
+            return {name: _array(table[name]) for name in table.column_names}
     except Exception as error:  # for a damaged file pyarrow raises exceptions of many types
         raise RigError(f"{path} is damaged ({message_of(error)}): {RERUN}.") from error
 
 
-def read_columns(path: Path) -> dict[str, np.ndarray]:
-    """Return the columns of a table of numbers, without pandas; errors as of `read_table`.
+def _array(column: pa.ChunkedArray) -> np.ndarray:
+    import pyarrow as pa
 
-    A column with nulls is float64 with NaN.
-    """
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            _check(file, (), keeps_all=True)
-            table: pa.Table = file.read()
-            return {name: table[name].to_numpy() for name in table.column_names}
-    except Exception as error:  # for a damaged file pyarrow raises exceptions of many types
-        raise RigError(f"{path} is damaged ({message_of(error)}): {RERUN}.") from error
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    found: np.ndarray = plain.to_numpy()
+    return found
 
 
 def row_groups(path: Path, words: Sequence[str], cure: str) -> Iterator[pa.Table]:
     """Yield the row groups of a table one after the other, so that only one is in memory.
 
     Args:
-        path, words: as for `read_table`.
+        path, words: as for `read_columns`.
         cure: how to correct a damaged file, for messages.
 
     Raises:

@@ -6,6 +6,7 @@ grid, so that every sample is the mean over its cell, and the energy stays whate
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import zipfile
@@ -15,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
+from hil.atomic_write import atomic_file
 from hil.energy.capture import Capture, Edge, Request
 from hil.energy.integration import cells, integrals
 from hil.errors import RigError
-from hil.meters.optional_library import library
-from hil.record.atomic_write import atomic_file
-from hil.record.parquet import read_table
+from hil.optional_library import library
+from hil.record.parquet import read_columns, rows_of, write_columns
 from hil.record.power_trace import read_facts, read_requests
 
 TRACES = ("power.parquet", "trace.parquet")  # of a trial, and of `hil measure`
@@ -68,12 +68,10 @@ def read_window(path: Path, number: int = 0) -> PowerWindow:
     if found.is_dir():
         raise RigError(f"{path} holds no power trace ({' or '.join(TRACES)}): name the folder of a measurement.")
     meter, edges = read_facts(found)
-    table = read_table(found, words=("phase",), only=("window", number))
-    if not len(table):
+    table = read_columns(found, words=("phase",), only=("window", number))
+    if not rows_of(table):
         raise RigError(f"{found} has no window {number}: choose another one.")
-    t_s, power, current, voltage = (
-        table[name].to_numpy(float) for name in ("t_s", "power_w", "current_a", "voltage_v")
-    )
+    t_s, power, current, voltage = (table[name].astype(float) for name in ("t_s", "power_w", "current_a", "voltage_v"))
     known = [Edge(edge.t_s, edge.half_s, edge.high) for edge, window in edges if window == number]
     aperture_s = float(meter.get("aperture_s") or 0.0)
     interval_s = float(np.median(np.diff(t_s))) if len(t_s) > 1 else aperture_s or 1.0
@@ -99,20 +97,28 @@ def export(window: PowerWindow, path: Path) -> None:
         write(window, partial)
 
 
-def table_of(window: PowerWindow) -> pd.DataFrame:
+def table_of(window: PowerWindow) -> dict[str, np.ndarray]:
     """Return the readings as a table: `time (s)`, `current (A)`, `voltage (V)`, `power (W)`, `marker` (0 or 1)."""
     capture = window.capture
     columns = {"time (s)": capture.t_s, "current (A)": capture.current_a, "voltage (V)": capture.voltage_v}
-    return pd.DataFrame(columns | {"power (W)": capture.power_w, MARKER: window.levels(capture.t_s).astype(np.int8)})
+    return columns | {"power (W)": capture.power_w, MARKER: window.levels(capture.t_s).astype(np.int8)}
 
 
 def _csv(window: PowerWindow, path: Path) -> None:
-    table = table_of(window).dropna(axis="columns", how="all")
-    table.to_csv(path, index=False, float_format="%.9g", lineterminator="\n")
+    table = {name: column for name, column in table_of(window).items() if not np.isnan(column).all()}
+    columns = [[_cell(value) for value in column.tolist()] for column in table.values()]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(zip(*columns, strict=True))
+
+
+def _cell(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
 def _parquet(window: PowerWindow, path: Path) -> None:
-    table_of(window).to_parquet(path, index=False)
+    write_columns(path, table_of(window))
 
 
 # Samples of one rate.

@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from hil.atomic_write import write_atomic
 from hil.bounded_read import read_json
 from hil.dataclass_json import rebuilt
-from hil.record.atomic_write import write_atomic
 from hil.record.safe_paths import RERUN, safe_file
 
 NAME = "progress.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hil.bounded_read import read_file, read_json
 from hil.errors import RigError
@@ -12,7 +12,7 @@ from hil.record.checks import refuse_contradictions, refuse_trial
 from hil.record.checks.recorded import RecordedRun, RecordedTrial
 from hil.record.device_test import DeviceTest
 from hil.record.device_tests import written_device_tests
-from hil.record.parquet import read_table
+from hil.record.parquet import Columns, read_columns
 from hil.record.results import RESULTS, SCHEMA, Results, RunFacts, RunTotals
 from hil.record.run_writer import RUNNING, counts, with_trials
 from hil.record.safe_paths import PLAIN_NAME, RERUN, check_name, safe_file, safe_folder
@@ -20,9 +20,6 @@ from hil.record.trial_record import TrialRecord
 from hil.record.trial_writer import ENDED, read_ended, written_trials
 from hil.record.validation import validated
 from hil.record.verdicts import AskedTest
-
-if TYPE_CHECKING:  # imported late: it takes about as long as sending a network to a board
-    import pandas as pd
 
 NAME = "results.json"
 LARGEST = 256 << 20  # bytes of results.json; a trial has 10 to 30 KB
@@ -56,10 +53,10 @@ class Run(Entries):
     """A recorded run with its tables.
 
     Attributes:
-        steps: a data frame for each trial with a row for each step; empty if no step was run or written.
+        steps: for each trial a table with a row for each step; empty if no step was run or written.
     """
 
-    steps: list[pd.DataFrame]
+    steps: list[Columns]
 
 
 def read_run(folder: Path) -> Run:
@@ -175,8 +172,6 @@ def _check_folders(
         raise RigError(f"{folder / NAME} is damaged (a test names the trial {name[:60]!r}, which is missing): {RERUN}.")
 
 
-def _steps(folder: Path) -> pd.DataFrame:
-    import pandas as pd
-
+def _steps(folder: Path) -> Columns:
     path = safe_file(folder, "steps.parquet")
-    return pd.DataFrame() if path is None else read_table(path)
+    return {} if path is None else read_columns(path)

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from hil.atomic_write import atomic_file, write_atomic
 from hil.errors import RigError
-from hil.record.atomic_write import atomic_file, write_atomic
 from hil.record.csv_table import csv_of
 from hil.record.device_test import DeviceTest
 from hil.record.device_tests import order, written_device_tests

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, with_config
 from typing_extensions import TypedDict
 
+from hil.atomic_write import write_atomic
 from hil.bounded_read import read_json
-from hil.record.atomic_write import write_atomic
 from hil.record.field_types import CLOSED, Count, Items, Named, Natural, NotNegative, Number, Sentence, Share, Word
 from hil.record.safe_paths import safe_file
 from hil.record.validation import validated

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from hil.atomic_write import write_atomic
 from hil.bounded_read import read_json
 from hil.dataclass_json import rebuilt
-from hil.record.atomic_write import write_atomic
 from hil.record.safe_paths import safe_file
 
 FILE = "soak.json"

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hil.atomic_write import write_atomic
 from hil.bounded_read import MB, read_text
 from hil.errors import RigError
-from hil.record.atomic_write import write_atomic
 from hil.record.safe_paths import safe_file
 
 SUMS = "SHA256SUMS"

@@ -7,24 +7,22 @@ import math
 import re
 from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hil.atomic_write import atomic_file, write_atomic
 from hil.bounded_read import read_json
 from hil.energy.capture import Capture
 from hil.errors import RigError
 from hil.images.executed import Executed
-from hil.record.atomic_write import atomic_file, write_atomic
 from hil.record.coverage import write_executed
 from hil.record.field_types import Entry
-from hil.record.quantities import quantities
+from hil.record.parquet import Columns, write_columns
 from hil.record.results import TRIAL
 from hil.record.safe_paths import RERUN, safe_file, safe_folder
+from hil.record.trial_quantities import quantities
 from hil.record.trial_record import TrialRecord
 from hil.record.validation import validated
 from hil.steady_clock import SteadyClock
-
-if TYPE_CHECKING:  # imported late: it takes about as long as sending a network to a board
-    import pandas as pd
 
 ENDED = "trial.json"
 BEGUN = "begun.json"
@@ -63,10 +61,10 @@ class TrialWriter:
     def write_trial(
         self,
         record: TrialRecord,
-        steps: pd.DataFrame,
+        steps: Columns,
         folder: Path,
         power: Sequence[Capture] = (),
-        latency: pd.DataFrame | None = None,
+        latency: Columns | None = None,
         trained: bytes | None = None,
         network: bytes | None = None,
         executed: Executed | None = None,
@@ -91,7 +89,7 @@ class TrialWriter:
         for name, table in (("steps.parquet", steps), ("latency.parquet", latency)):
             if table is not None:
                 with atomic_file(folder / name) as partial:
-                    table.to_parquet(partial)
+                    write_columns(partial, table)
         for name, blob in ((TRAINED, trained), (NETWORK, network)):
             if blob is not None:
                 with atomic_file(folder / name) as partial:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.record.atomic_write import atomic_file
+from hil.atomic_write import atomic_file
 
 
 def write_weights(

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from markupsafe import Markup
 
 from hil.record import AskedTest, Run
 from hil.record.device_test import Compared, DeviceTest
-from hil.record.parquet import read_table
+from hil.record.parquet import Columns, places_by_word, read_columns
 from hil.record.safe_paths import check_name, safe_file, safe_folder
 from hil.report.formats import figure
 from hil.report.run_files import Tail, files_in, is_own, tail_of
@@ -88,8 +87,8 @@ def _charts(run: Run, record: DeviceTest, comparison: Compared, at: str) -> dict
     path = safe_file(folder, check_name(comparison["drift"], f"{record.folder}: the drift"))
     if path is None:
         return {}
-    table = read_table(path, words=("tensor",))
-    if table["step"].nunique() < 2:
+    table = read_columns(path, words=("tensor",))
+    if len(np.unique(table["step"])) < 2:
         return {}
     found = {}
     for name, (column, title) in ERRORS.items():
@@ -98,19 +97,18 @@ def _charts(run: Run, record: DeviceTest, comparison: Compared, at: str) -> dict
     return found
 
 
-def drift_chart(table: pd.DataFrame, column: str, title: str) -> Figure:
+def drift_chart(table: Columns, column: str, title: str) -> Figure:
     """Draw the largest error of each tensor over the steps; a step without a finite error is a gap."""
-    finite = table["nonfinite"].to_numpy() == 0
-    errors = table.assign(drawn=np.where(finite, table[column].to_numpy(float), np.nan))
-    groups = dict(list(errors.groupby("tensor", observed=True, sort=False)))
-    order = sorted(groups, key=lambda name: -np.nan_to_num(groups[name]["drawn"].to_numpy(), nan=np.inf).max())
-    lines = [_line(number, str(name), groups[name]) for number, name in enumerate(order[:MOST_LINES])]
-    every_step = {"dtick": 1} if table["step"].nunique() <= FEW_STEPS else {}
+    drawn = np.where(table["nonfinite"] == 0, table[column].astype(float), np.nan)
+    rows = places_by_word(table["tensor"])
+    order = sorted(rows, key=lambda name: -np.nan_to_num(drawn[rows[name]], nan=np.inf).max())
+    drawn_rows = ((name, rows[name]) for name in order[:MOST_LINES])
+    lines = [_line(number, name, table["step"][of], drawn[of]) for number, (name, of) in enumerate(drawn_rows)]
+    every_step = {"dtick": 1} if len(np.unique(table["step"])) <= FEW_STEPS else {}
     return styled(lines, 260, axis("step", **every_step), title, showlegend=True)
 
 
-def _line(number: int, name: str, rows: pd.DataFrame) -> Trace:
-    steps, values = rows["step"].to_numpy(), rows["drawn"].to_numpy(float)
+def _line(number: int, name: str, steps: np.ndarray, values: np.ndarray) -> Trace:
     if len(steps) > MOST_POINTS:
         pieces = np.array_split(np.arange(len(steps)), MOST_POINTS)
         values = np.array([np.nan if np.isnan(values[piece]).any() else values[piece].max() for piece in pieces])

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pandas as pd
+import numpy as np
 
 from hil.record import TrialRecord
+from hil.record.parquet import Columns, rows_of
 from hil.report.style import BOARD, LIMIT, REFERENCE, STACKED, Figure, Trace, axis, styled
 
 PHASES = ("perturb", "forward", "backward", "update", "digest")
@@ -23,18 +24,17 @@ def has_queries(trial: TrialRecord) -> bool:
     return "queries" in trial.settings
 
 
-def drawn_losses(trial: TrialRecord, steps: pd.DataFrame) -> pd.DataFrame:
+def drawn_losses(trial: TrialRecord, steps: Columns) -> Columns:
     """Return the steps with the losses to draw. For a method with queries this is only the clean loss.
 
     A difference in the losses of queries is still in `match`.
     """
     if not has_queries(trial):
         return steps
-    clean = {f"{name}_minus": steps[f"{name}_plus"] for name in COLUMNS.values() if f"{name}_plus" in steps}
-    return steps.assign(**clean)
+    return {**steps, **{f"{name}_minus": steps[f"{name}_plus"] for name in COLUMNS.values() if f"{name}_plus" in steps}}
 
 
-def loss_a_sample(steps: pd.DataFrame, side: str, batch: int) -> pd.Series:
+def loss_a_sample(steps: Columns, side: str, batch: int) -> np.ndarray:
     """Return the loss per sample for each step: the mean of both passes, divided by the batch size.
 
     Args:
@@ -42,20 +42,20 @@ def loss_a_sample(steps: pd.DataFrame, side: str, batch: int) -> pd.Series:
         side: `board`, `reference`, or `float` for the float losses of the reference (INT8* compares integers).
         batch: samples in a step.
     """
-    loss: pd.Series = (steps[f"{COLUMNS[side]}_plus"] + steps[f"{COLUMNS[side]}_minus"]) / (2 * batch)
+    loss: np.ndarray = (steps[f"{COLUMNS[side]}_plus"] + steps[f"{COLUMNS[side]}_minus"]) / (2 * batch)
     return loss
 
 
-def differs(steps: pd.DataFrame) -> pd.Series:
+def differs(steps: Columns) -> np.ndarray:
     """Return which steps differ, in a tensor (`match`) or in a loss; two NaN losses are equal."""
-    wrong = ~steps["match"].astype(bool)
+    wrong: np.ndarray = ~steps["match"].astype(bool)
     for name in ("loss_plus", "loss_minus"):
         board, reference = steps[name], steps[f"reference_{name}"]
-        wrong |= board.ne(reference) & ~(board.isna() & reference.isna())
+        wrong |= (board != reference) & ~(np.isnan(board) & np.isnan(reference))
     return wrong
 
 
-def loss_curve(steps: pd.DataFrame, batch: int, integers: bool = False) -> Figure:
+def loss_curve(steps: Columns, batch: int, integers: bool = False) -> Figure:
     """Draw the loss of each step: one line if board and reference are equal, else both lines and the steps that differ.
 
     A long run has a moving mean, unless a step differs, because the mean would hide it. If the method compares integer
@@ -68,28 +68,29 @@ def loss_curve(steps: pd.DataFrame, batch: int, integers: bool = False) -> Figur
         lines = _two_lines(steps, wrong, batch)
     else:
         lines = _one_line(steps["step"], loss_a_sample(steps, "board", batch), "board = reference", BOARD)
-    every_step = {"dtick": 1} if len(steps) <= SMOOTH_OVER else {}
+    every_step = {"dtick": 1} if rows_of(steps) <= SMOOTH_OVER else {}
     return styled(lines, 320, axis("step", **every_step), "loss a sample")
 
 
-def _line(x: pd.Series, y: pd.Series, name: str, mode: str, **more: Any) -> Trace:
-    return {"type": "scatter", "x": x.to_numpy(), "y": y.to_numpy(), "name": name, "mode": mode} | more
+def _line(x: np.ndarray, y: np.ndarray, name: str, mode: str, **more: Any) -> Trace:
+    return {"type": "scatter", "x": x, "y": y, "name": name, "mode": mode} | more
 
 
-def _one_line(step: pd.Series, loss: pd.Series, name: str, colour: str) -> list[Trace]:
+def _one_line(step: np.ndarray, loss: np.ndarray, name: str, colour: str) -> list[Trace]:
     smooth = len(step) >= SMOOTH_FROM
     mode = "lines" if smooth else "lines+markers"
     line: dict[str, Any] = {"color": colour, "width": 1 if smooth else 3}
     lines = [_line(step, loss, name, mode, line=line, opacity=0.45 if smooth else 1.0)]
     if smooth:
-        mean = loss.rolling(SMOOTH_OVER).mean()
+        mean = np.full(len(loss), np.nan)  # where there are fewer steps before
+        mean[SMOOTH_OVER - 1 :] = np.convolve(loss, np.ones(SMOOTH_OVER) / SMOOTH_OVER, mode="valid")
         line = {"color": colour, "width": 3.5}
         lines.append(_line(step, mean, f"mean of {SMOOTH_OVER} steps", "lines", line=line))
     return lines
 
 
-def _two_lines(steps: pd.DataFrame, wrong: pd.Series, batch: int) -> list[Trace]:
-    mode = "lines" if len(steps) > 1 else "markers"
+def _two_lines(steps: Columns, wrong: np.ndarray, batch: int) -> list[Trace]:
+    mode = "lines" if rows_of(steps) > 1 else "markers"
     styles = ({"color": BOARD, "width": 4}, {"color": REFERENCE, "width": 2, "dash": "dash"})
     lines = [
         _line(steps["step"], loss_a_sample(steps, side, batch), side, mode, line=line)
@@ -100,7 +101,7 @@ def _two_lines(steps: pd.DataFrame, wrong: pd.Series, batch: int) -> list[Trace]
     return [*lines, _line(steps["step"][wrong], loss, "differs", "markers", marker=cross)]
 
 
-def difference(steps: pd.DataFrame, batch: int) -> Figure:
+def difference(steps: Columns, batch: int) -> Figure:
     """Draw the loss of the board minus that of the reference, per sample."""
     difference_per_sample = loss_a_sample(steps, "board", batch) - loss_a_sample(steps, "reference", batch)
     line = {"color": LIMIT, "width": 2}

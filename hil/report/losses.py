@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
+from hil.record.parquet import Columns
 from hil.report.figures import differs, loss_a_sample
 
 MOST_ROWS = 40
@@ -23,17 +23,17 @@ class LossRow:
     alike: bool
 
 
-def loss_rows(steps: pd.DataFrame, batch: int, integers: bool = False) -> list[LossRow]:
+def loss_rows(steps: Columns, batch: int, integers: bool = False) -> list[LossRow]:
     """Return a row for each step, or for every few steps of a long run. There is at least one step.
 
     If the method compares integer losses (INT8*), only the float losses of the reference are shown.
     """
-    wrong = differs(steps).to_numpy()
-    board = None if integers else loss_a_sample(steps, "board", batch).to_numpy(float)
-    reference = loss_a_sample(steps, "float" if integers else "reference", batch).to_numpy(float)
-    number = steps["step"].to_numpy()
+    wrong = differs(steps)
+    board = None if integers else loss_a_sample(steps, "board", batch).astype(float)
+    reference = loss_a_sample(steps, "float" if integers else "reference", batch).astype(float)
+    number = steps["step"]
     rows = []
-    for part in np.array_split(np.arange(len(steps)), min(len(steps), MOST_ROWS)):
+    for part in np.array_split(np.arange(len(number)), min(len(number), MOST_ROWS)):
         mean = None if board is None else float(board[part].mean())
         alike = not wrong[part].any()
         rows.append(LossRow(int(number[part[0]]), int(number[part[-1]]), mean, float(reference[part].mean()), alike))

@@ -6,12 +6,12 @@ import base64
 import contextlib
 import gzip
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import jinja2
 from jinja2.bccache import Bucket
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 from hil import __version__
 from hil.cache import cache_folder
@@ -57,8 +57,8 @@ def render(folder: Path) -> Path:
         pages[run.folder] = overview_page(run, overview)
         if isinstance(coverage, Coverage):
             write_atomic(run.folder / coverage_page.NAME, coverage_html(coverage, run.facts["id"], "index.html"))
-        if _has_figures(overview, *views, *devices):
-            write_atomic(run.folder / LIBRARY, packed_library())
+        if _has_figures(overview, *views, *devices) and (library := packed_library()):
+            write_atomic(run.folder / LIBRARY, library)
         for place, page in pages.items():
             write_atomic(place / "index.html", page)
     return run.folder / "index.html"
@@ -115,8 +115,16 @@ def coverage_html(found: Coverage, name: str, home: str = "") -> str:
 
 @cache
 def packed_library() -> str:
-    """Return a script that holds plotly.js as gzip in base64 (2 MB instead of 5 MB); the pages' script unpacks it."""
-    text = base64.b64encode(gzip.compress(get_plotlyjs().encode(), LEVEL, mtime=0)).decode()
+    """Return a script that holds plotly.js as gzip in base64 (2 MB instead of 5 MB); the pages' script unpacks it.
+
+    It is empty without the extra `charts`: the pages then say how to install it, and their tables have all values.
+    """
+    spec = find_spec("plotly")  # not imported: its classes load slowly, and only one of its files is needed
+    folders = spec.submodule_search_locations if spec is not None else None
+    path = Path(next(iter(folders or ()), "")) / "package_data" / "plotly.min.js"
+    if not path.is_file():
+        return ""
+    text = base64.b64encode(gzip.compress(path.read_bytes(), LEVEL, mtime=0)).decode()
     notice = "/* plotly.js, Copyright Plotly, Inc., MIT licence: gzip in base64. */"
     return f'{notice}\nglobalThis.packedPlotly = "{text}";\n'
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from hil.energy.capture import Capture, Edge, Request
 from hil.energy.trace_thinning import keep_peaks
 from hil.energy.window import PHASES
-from hil.record.parquet import read_table
+from hil.record.parquet import Columns, read_columns
 from hil.record.power_trace import read_facts, read_requests
 from hil.report.log_lines import LogLine
 from hil.report.style import (
@@ -66,7 +65,7 @@ class PhaseRow:
 class Trace:
     """Readings and edges of the first energy window; times in s from its first edge."""
 
-    power: pd.DataFrame  # columns t_s, power_w, phase (`idle before`, `steps`, `idle after`)
+    power: Columns  # t_s, power_w, phase (`idle before`, `steps`, `idle after`)
     edges: tuple[Edge, ...]  # of the marker
     aperture_s: float  # averaging time of a reading, from its t_s onwards; 0 for instantaneous readings
     request: Request | None = None  # by which the host asked for the window
@@ -83,7 +82,7 @@ class Trace:
         The phases share the points by their numbers of readings. The lowest and highest readings stay.
         """
         found = []
-        power, phases = self.power["power_w"].to_numpy(float), self.power["phase"].to_numpy()
+        power, phases = self.power["power_w"].astype(float), self.power["phase"]
         for phase in PHASES:
             places = np.flatnonzero(phases == phase)
             buckets = max(FEWEST_BUCKETS, MOST_POINTS * len(places) // (2 * len(phases)))
@@ -93,13 +92,13 @@ class Trace:
 
     def capture(self) -> Capture:
         """Return the readings for integrals. Where neither current nor voltage is known, both are NaN."""
-        t_s = self.power["t_s"].to_numpy(float)
+        t_s = self.power["t_s"].astype(float)
         unknown = np.full(len(t_s), np.nan)
         current, voltage = (
-            self.power[name].to_numpy(float) if name in self.power else unknown for name in ("current_a", "voltage_v")
+            self.power[name].astype(float) if name in self.power else unknown for name in ("current_a", "voltage_v")
         )
         interval_s = float(np.median(np.diff(t_s))) if len(t_s) > 1 else self.aperture_s
-        power = self.power["power_w"].to_numpy(float)
+        power = self.power["power_w"].astype(float)
         return Capture(t_s, power, current, voltage, self.aperture_s, interval_s, self.edges, math.inf, None)
 
 
@@ -110,7 +109,7 @@ def read_trace(path: Path) -> Trace:
         RigError: the file is damaged.
     """
     meter, edges = read_facts(path)
-    power = read_table(path, words=("phase",), only=("window", 0))
+    power = read_columns(path, words=("phase",), only=("window", 0))
     own = tuple(edge for edge, window in edges if window == 0)
     return Trace(power, own, float(meter.get("aperture_s") or 0.0), read_requests(path).get(0))
 
@@ -125,10 +124,9 @@ def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str
     data, shapes = _shades(stretches)
     data += _logged(trace)
     annotations = []
-    for name, part, shape in _parts(trace):
+    for name, x, power_w, shape in _parts(trace):
         line = {"color": BOARD if name == STEPS else GREY, "width": 1.5, "shape": shape}
-        x, y = part["t_s"].to_numpy(), 1e3 * part["power_w"].to_numpy()
-        data.append({"type": "scatter", "x": x, "y": y, "name": name, "mode": "lines", "line": line})
+        data.append({"type": "scatter", "x": x, "y": 1e3 * power_w, "name": name, "mode": "lines", "line": line})
     for edge in trace.edges:
         shapes.append(vertical_line(edge.t_s, LIMIT, "dot"))
         if edge.half_s:
@@ -146,18 +144,16 @@ def power_trace(trace: Trace, laps_s: list[float], stretches: Sequence[tuple[str
     )  # fmt: skip
 
 
-def _parts(trace: Trace) -> Iterator[tuple[str, pd.DataFrame, str]]:
-    """Yield name, readings and line shape of each phase; a line extends to where the next one begins."""
-    kept = trace.kept()
+def _parts(trace: Trace) -> Iterator[tuple[str, np.ndarray, np.ndarray, str]]:
+    """Yield name, times, power and line shape of each phase; a line extends to where the next one begins."""
+    kept, t_s, power = trace.kept(), trace.power["t_s"], trace.power["power_w"]
     for (phase, places), (_, following) in itertools.zip_longest(kept, kept[1:], fillvalue=("", None)):
         assert places is not None
-        thinned = trace.power.iloc[places]
+        x, y = t_s[places], power[places]
         held = trace.aperture_s > 0 and places[-1] - places[0] == len(places) - 1
         if following is not None:
-            meets = trace.power.iloc[following[:1]]
-            meets = meets.assign(power_w=thinned["power_w"].iloc[-1]) if held else meets
-            thinned = pd.concat([thinned, meets])
-        yield phase, thinned, "hv" if held else "linear"
+            x, y = np.append(x, t_s[following[0]]), np.append(y, y[-1] if held else power[following[0]])
+        yield phase, x, y, "hv" if held else "linear"
 
 
 def _logged(trace: Trace) -> list[PlotTrace]:
@@ -197,7 +193,7 @@ def zooms(laps_s: list[float], end: float) -> list[Zoom]:
     ]
 
 
-def phase_rows(power: pd.DataFrame) -> list[PhaseRow]:
+def phase_rows(power: Columns) -> list[PhaseRow]:
     """Return the table of the trace: the power of each phase of the window."""
     parts = ((phase, power["power_w"][power["phase"] == phase]) for phase in PHASES)
     return [

@@ -18,7 +18,7 @@ def power_histogram(trace: Trace) -> Figure:
 
     A reading counts with the time for which it stands. There is at least one reading.
     """
-    capture, phases = trace.capture(), trace.power["phase"].to_numpy()
+    capture, phases = trace.capture(), trace.power["phase"]
     seconds = np.diff(cells(capture))
     edges = np.histogram_bin_edges(capture.power_w, BINS)
     middle, width = 1e3 * (edges[:-1] + edges[1:]) / 2, 1e3 * np.diff(edges)

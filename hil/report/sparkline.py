@@ -6,29 +6,29 @@ They are SVG, which needs no script.
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from markupsafe import Markup
 
 from hil.record import TrialRecord
+from hil.record.parquet import Columns, rows_of
 from hil.record.since_last_good import SinceLastGood
 from hil.report.figures import loss_a_sample
 
 WIDTH, HEIGHT, MOST = 160, 40, 80
 
 
-def sparkline(steps: pd.DataFrame, trial: TrialRecord) -> Markup | None:
+def sparkline(steps: Columns, trial: TrialRecord) -> Markup | None:
     """Return the float loss per sample, averaged to at most MOST points; None with fewer than three finite losses."""
-    if len(steps) < 3:
+    if rows_of(steps) < 3:
         return None
     integers = trial.settings.get("loss") == "integer"
     if integers and "reference_float_plus" not in steps:
         return None
-    loss = loss_a_sample(steps, "float" if integers else "board", trial.batch).to_numpy(float)
+    loss = loss_a_sample(steps, "float" if integers else "board", trial.batch).astype(float)
     loss = loss[np.isfinite(loss)]
     if len(loss) < 3:
         return None
     loss = np.array([part.mean() for part in np.array_split(loss, min(len(loss), MOST))])
-    return _curve(loss, f"Loss a sample over {len(steps)} steps: from {loss[0]:.2f} to {loss[-1]:.2f}")
+    return _curve(loss, f"Loss a sample over {rows_of(steps)} steps: from {loss[0]:.2f} to {loss[-1]:.2f}")
 
 
 def nights_of(since: SinceLastGood | None) -> dict[str, Markup]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
-from plotly.io import to_json
 
 from hil.record import TrialRecord
+from hil.record.parquet import Columns, rows_of
 from hil.report.figures import PHASES, accuracy_points, cycle_bars, difference, differs, layer_bars, loss_curve
 from hil.report.latency import TOTAL, histograms
 from hil.report.memory import lifetimes, memory_bars
@@ -24,9 +24,7 @@ from hil.report.style import Figure
 FEWEST_POINTS = 3  # of an accuracy curve; fewer are only listed
 
 
-def trial_figures(
-    trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None, at: str = ""
-) -> dict[str, Markup | None]:
+def trial_figures(trial: TrialRecord, steps: Columns, trace: Trace | None, at: str = "") -> dict[str, Markup | None]:
     """Return every figure by its name on the page, None if the record has no data for it; `at` begins their ids."""
     drawn = _drawn(trial, steps, trace)
     found: dict[str, Markup | None] = {}
@@ -37,12 +35,12 @@ def trial_figures(
     return found
 
 
-def _drawn(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None) -> dict[str, Figure | None]:
+def _drawn(trial: TrialRecord, steps: Columns, trace: Trace | None) -> dict[str, Figure | None]:
     integers = trial.settings.get("loss") == "integer"
     figures: dict[str, Figure | None] = {}
     if has_curve(trial, steps):
         figures["loss"] = loss_curve(steps, trial.batch, integers)
-    if len(steps) and differs(steps).any() and not integers:
+    if rows_of(steps) and differs(steps).any() and not integers:
         figures["difference"] = difference(steps, trial.batch)
     if trial.cycles:
         figures["cycles"] = cycle_bars(trial)
@@ -64,11 +62,11 @@ def _drawn(trial: TrialRecord, steps: pd.DataFrame, trace: Trace | None) -> dict
     return figures
 
 
-def _labels(trial: TrialRecord, steps: pd.DataFrame) -> dict[str, str]:
+def _labels(trial: TrialRecord, steps: Columns) -> dict[str, str]:
     """Return the text alternative of each figure."""
     autonomous = trial.latency["steps"] if trial.latency else 0
     return {
-        "loss": f"Loss a sample over {len(steps)} steps",
+        "loss": f"Loss a sample over {rows_of(steps)} steps",
         "difference": "Loss of the board less loss of the reference",
         "accuracy": "Accuracy on the test images, with one standard uncertainty",
         "cycles": "Cycles a step by phase",
@@ -82,9 +80,9 @@ def _labels(trial: TrialRecord, steps: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def has_curve(trial: TrialRecord, steps: pd.DataFrame) -> bool:
+def has_curve(trial: TrialRecord, steps: Columns) -> bool:
     """Return whether there is a float loss to draw; INT8* has one only if the reference recorded it."""
-    return len(steps) > 0 and (trial.settings.get("loss") != "integer" or "reference_float_plus" in steps)
+    return rows_of(steps) > 0 and (trial.settings.get("loss") != "integer" or "reference_float_plus" in steps)
 
 
 def box(figure: Figure, name: str, label: str, without_script: Markup | None = None) -> Markup:
@@ -110,12 +108,27 @@ def data_script(data: Mapping[str, Any]) -> Markup:
 def data_json(data: Mapping[str, Any]) -> str:
     """Return data as JSON that is safe within HTML; arrays are base64 of their bytes, NaN becomes null."""
     typed = {name: _typed(value) for name, value in data.items()}
-    return str(htmlsafe_json_dumps(typed, dumps=lambda data: str(to_json(data, validate=False))))
+    return str(htmlsafe_json_dumps(typed, dumps=_text))
 
 
 def _json(figure: Figure) -> str:
     data = [{name: _typed(value) for name, value in trace.items()} for trace in figure["data"]]
-    return str(to_json(figure | {"data": data}, validate=False))
+    return _text(figure | {"data": data})
+
+
+def _text(value: object) -> str:
+    """Return JSON without spaces. NaN and infinity, which JSON does not have, become null."""
+    text = json.dumps(value, separators=(",", ":"), default=_plain)
+    if "NaN" in text or "Infinity" in text:
+        text = json.dumps(json.loads(text, parse_constant=lambda _: None), separators=(",", ":"))
+    return text
+
+
+def _plain(value: Any) -> Any:
+    """Return an array or a number of NumPy as Python has it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} is no part of a figure")
 
 
 def _typed(value: object) -> object:

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-import pandas as pd
-
 from hil.coverage import Coverage
 from hil.record import AskedTest, Run, TrialRecord, quantities
+from hil.record.parquet import Columns
 from hil.record.safe_paths import safe_file, safe_folder
 from hil.record.since_last_good import read_since
 from hil.record.soak import read_soak
@@ -100,7 +99,7 @@ def _at(number: int) -> str:
     return f"t{number}-"
 
 
-def _view(run: Run, trial: TrialRecord, steps: pd.DataFrame, test: AskedTest | None, at: str) -> View:
+def _view(run: Run, trial: TrialRecord, steps: Columns, test: AskedTest | None, at: str) -> View:
     folder = run.folder / trial.folder
     trace = _trace(run, trial)
     figures = trial_figures(trial, steps, trace, at)

@@ -18,6 +18,7 @@ from _pytest.junitxml import LogXML
 from hil.coverage.keep import keep_lines
 from hil.errors import FOLDER_GONE, RigError, printable, short_path
 from hil.history.live import LiveHistory
+from hil.quick_imports import quick_imports
 from hil.record import AskedTest, RunWriter, TrialRecord, write_atomic
 from hil.record.device_test import DeviceTest
 from hil.record.run_writer import ENDED, INTERRUPTED, RESULTS_FILE
@@ -268,7 +269,8 @@ class Recorder:
         self._save("results.json", lambda: self.run.finish(state, int(session.exitstatus), self.missing))
 
     def _render(self) -> None:
-        from hil.report import render  # late: plotly loads slowly, and no trial must wait for it
+        with quick_imports():
+            from hil.report import render  # late: no trial must wait for it
 
         try:
             self._save("index.html", lambda: render(self.run.folder))

@@ -23,6 +23,7 @@ from hil.rig import automatic, check_known, choose, is_attached, seats
 from hil.rig_toml import Bench, read_bench
 from hil.session import ci, collection, summary, tracker
 from hil.session.early_exit import guard_exit
+from hil.session.few_tests import tests_at_most
 from hil.session.options import BOARD_PATHS, command
 from hil.session.recorder import JUNIT, RECORDER, Recorder
 from hil.session.run_state import ASKED, BENCH, EARLIER, KEEPER, WRITER
@@ -119,7 +120,9 @@ def _choose_workers(config: pytest.Config) -> int:
         stand_ins = any(not is_attached(bench.find(name), reality) for name in names)
         count = sum(max(1, len(bench.of_kind(name))) for name in names)
         workers = min(max(count, STAND_IN_WORKERS if stand_ins else 1), os.cpu_count() or 1)
-        if workers == 1:
+        tests = tests_at_most(config) if workers > 1 else None
+        workers = workers if tests is None else min(workers, tests * len(names))
+        if workers <= 1:
             return 1
         config.option.numprocesses = workers
         config.option.dist, config.option.tx = "load", ["popen"] * workers

@@ -1,4 +1,4 @@
-"""Files of a project with the name of a library that trainrig imports, such as an empty pandas.py beside the tests.
+"""Files of a project with the name of a library that trainrig imports, such as an empty pyarrow.py beside the tests.
 
 `python -m pytest` puts the working folder first on the path, and pytest the folders of tests and of conftest.py. Such a
 file is then imported instead of the library. A name that is loaded already, from the library, does no harm.
@@ -22,10 +22,11 @@ from hil.child_process import ROOT, interpreter
 from hil.clients import PYTEST, registered
 from hil.errors import short_path
 
+OF_PYARROW = "pandas"  # which pyarrow imports where there is one, also a file of the project
 # What a session imports, some of it late. Run in a process whose imports the project cannot replace.
 NEEDED = (
-    "import sys, hil.session.rig_session, hil.report, hil.coverage.keep, hil.history.live, hil.record.csv_table, "
-    "pandas, pyarrow.parquet, sqlalchemy, {}; "
+    "import sys, hil.session.rig_session, hil.report.page, hil.report.views, hil.report.device_view, "
+    "hil.coverage.keep, hil.history.live, hil.record.csv_table, numpy, pyarrow.parquet, sqlalchemy, {}; "
     "print(*{{name.partition('.')[0] for name in sys.modules}})"
 )
 HANG_S = 120.0
@@ -47,7 +48,7 @@ def shadows(project: Path) -> dict[str, Path]:
     for folder in dict.fromkeys(own):
         for path in _modules(folder):
             name = path.stem
-            known = name in sys.stdlib_module_names or PathFinder.find_spec(name, others) is not None
+            known = name == OF_PYARROW or name in sys.stdlib_module_names or PathFinder.find_spec(name, others)
             if known and name not in sys.builtin_module_names and _is_imported(name, path):
                 found.setdefault(name, path)
     return found
@@ -79,7 +80,7 @@ def shadowed(project: Path) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None  # what ails this computer is said where it first matters
-    needed = set(done.stdout.split())
+    needed = {*done.stdout.split(), OF_PYARROW}
     return next((_sentence(name, path) for name, path in found.items() if name in needed), None)
 
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hil.atomic_write import atomic_file
 from hil.errors import RigError
 from hil.record import TrialRecord
-from hil.record.atomic_write import atomic_file
 from hil.record.checks import refuse_contradictions
 from hil.record.checks.recorded import RecordedRun
 from hil.record.clients import NotAtHand, client

@@ -26,7 +26,7 @@ What is not in it
 
 How to check it
   Files, without trainrig:        sha256sum -c SHA256SUMS
-  Install what follows needs:     pip install 'trainrig=={version}'
+  Install what follows needs:     pip install 'trainrig[training]=={version}'
   The record against itself:      hil verify {run}.zip
   Every step once more:           hil verify {run}.zip --recompute
   Who signed it, if anybody did:  hil verify {run}.zip --signer key.pub.pem

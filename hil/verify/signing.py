@@ -21,9 +21,9 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )
 
+from hil.atomic_write import atomic_file
 from hil.bounded_read import read_file
 from hil.errors import RigError
-from hil.record.atomic_write import atomic_file
 from hil.record.checks import refuse_contradictions
 from hil.record.checks.recorded import RESULTS, RecordedRun
 from hil.record.contradiction import NOTHING, Contradiction, differ

@@ -32,7 +32,7 @@ from hil.record.checks.recorded import POWER, RESULTS, RecordedRun, RecordedTria
 from hil.record.clients import clients
 from hil.record.contradiction import NOTHING, Contradicted, Contradiction, differ
 from hil.record.coverage import EXECUTED, LINES, image_of_executed, read_executed
-from hil.record.parquet import read_table
+from hil.record.parquet import read_columns
 from hil.record.run_writer import RUNNING
 from hil.record.safe_paths import safe_file
 from hil.verify.images import image_at_hand
@@ -144,7 +144,7 @@ def check_readings(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradic
     measured, path = trial.record.energy, trial.path(POWER)
     if measured is None or path is None:
         return
-    table = read_table(path, words=("phase",))
+    table = read_columns(path, words=("phase",))
     for number, window in enumerate(measured["windows"]):
         inside = (table["window"] == number) & (table["phase"] == "steps")
         pairs: dict[str, float] = {"readings": int(inside.sum())}

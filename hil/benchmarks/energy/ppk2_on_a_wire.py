@@ -6,8 +6,8 @@ from threading import Lock
 
 from hil.energy.data_sheet import DataSheet
 from hil.meters.meter import Host
-from hil.meters.optional_library import library
 from hil.meters.ppk2 import Ppk2
+from hil.optional_library import library
 from hil.standins.virtual.meter.serial_meter import Wire
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from hil.bounded_read import read_json
 from hil.record.checks.entries import close, different
 from hil.record.checks.provenance import BENCH_LOG
@@ -14,7 +16,7 @@ from hil.record.checks.verdicts import BLOCKED, FAIL, PASS, SKIPPED
 from hil.record.contradiction import NOTHING, Contradiction, differ
 from hil.record.device_test import DEVICE_TEST, Compared, DeviceFigure, DeviceTest
 from hil.record.device_tests import LARGEST
-from hil.record.parquet import read_table
+from hil.record.parquet import places_by_word, read_columns
 from hil.record.run_writer import RUNNING
 from hil.record.safe_paths import RERUN, check_name, safe_file, safe_folder
 from hil.record.trial_writer import json_fields
@@ -128,19 +130,18 @@ def _comparison(run: RecordedRun, record: DeviceTest, found: Compared) -> Iterat
 
 
 def _drift(path: Path, place: str, record: DeviceTest, found: Compared, name: str) -> Iterator[Contradiction]:
-    table = read_table(path, words=("tensor",))
+    table = read_columns(path, words=("tensor",))
+    places = places_by_word(table["tensor"])
     by_name: Mapping[str, Mapping[str, Any]] = {each["tensor"]: each for each in found["worst"]}
-    rows = dict(list(table.groupby("tensor", observed=True, sort=False)))
     for tensor in found["tensors"]:
-        own = rows.get(tensor["tensor"])
+        own = places.get(tensor["tensor"], np.empty(0, int))
         for field, value in (("elements", tensor["elements"]), ("differing", tensor["differing"])):
-            total = int(own[field].sum()) if own is not None else 0
+            total = int(np.nansum(table[field][own]))
             if total != value:
                 said = f"{field} of {tensor['tensor']} in the {name}"
                 yield differ(RESULTS, said, value, place, total, record.folder)
         largest = by_name.get(tensor["tensor"], {}).get("max_abs")
-        if own is not None and largest is not None and not close(largest, float(own["max_abs"].max())):
-            there = float(own["max_abs"].max())
+        if len(own) and largest is not None and not close(largest, there := float(table["max_abs"][own].max())):
             yield differ(RESULTS, f"max_abs of {tensor['tensor']} in the {name}", largest, place, there, record.folder)
     if found["verdict"] == PASS and not bool(table["within"].all()):
         yield differ(RESULTS, f"verdict of the {name}", PASS, place, "a tensor outside its tolerance", record.folder)

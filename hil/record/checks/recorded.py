@@ -13,10 +13,10 @@ import numpy as np
 from hil.bounded_read import read_json
 from hil.quantity import Quantity
 from hil.record.parquet import read_columns
-from hil.record.quantities import quantities
 from hil.record.results import Results
 from hil.record.safe_paths import RERUN, safe_file, safe_folder
 from hil.record.sums import Sums, read_sums
+from hil.record.trial_quantities import quantities
 from hil.record.trial_record import TrialRecord
 from hil.record.trial_writer import BEGUN, ENDED, LARGEST
 

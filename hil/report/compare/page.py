@@ -71,7 +71,7 @@ def _losses(one: Taken) -> tuple[np.ndarray, np.ndarray] | None:
     if not has_curve(one.trial, steps):
         return None
     side = "float" if one.trial.settings.get("loss") == "integer" else "board"
-    return steps["step"].to_numpy(), loss_a_sample(steps, side, one.trial.batch).to_numpy(float)
+    return steps["step"], loss_a_sample(steps, side, one.trial.batch).astype(float)
 
 
 def _curves(losses: Mapping[str, tuple[np.ndarray, np.ndarray]], number: int) -> Markup:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hil.errors import RigError, close_matches
 from hil.record import Run, TrialRecord, read_run, read_trial
 from hil.record.device_test import DEVICE_TEST, DeviceTest
 from hil.record.device_tests import read_device_test
-from hil.record.parquet import read_table
+from hil.record.parquet import Columns, read_columns
 from hil.record.run_reader import NAME
 from hil.record.safe_paths import safe_file, safe_folder
 from hil.record.trial_writer import ENDED
-
-if TYPE_CHECKING:  # imported late: it loads slowly
-    import pandas as pd
 
 FIELDS = (
     "board", "reality", "network", "method", "variant", "data", "batch", "seed", "steps", "verdict", "folder", "test",
@@ -38,7 +35,7 @@ class Taken:
     """
 
     trial: TrialRecord | DeviceTest
-    steps: pd.DataFrame | None
+    steps: Columns | None
     facts: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
 
@@ -105,10 +102,8 @@ def _alone(folder: Path) -> Taken:
     """Return a trial whose run is not there."""
     if (folder / DEVICE_TEST).is_file():
         return Taken(read_device_test(folder.parent, folder.name), None, folder=folder)
-    import pandas as pd
-
     table = safe_file(folder, "steps.parquet")
-    return Taken(read_trial(folder), pd.DataFrame() if table is None else read_table(table))
+    return Taken(read_trial(folder), {} if table is None else read_columns(table))
 
 
 def _of_run(run: Run) -> list[Taken]:

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hil.atomic_write import write_atomic
 from hil.bounded_read import SMALL_TEXT, read_json
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError, shown
-from hil.record.atomic_write import write_atomic
 from hil.training.methods import find_method
 from hil.training.trial import TrialSpec
 from hil.training.trial.prepare import SELECTED, Prepared

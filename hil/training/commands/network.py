@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hil.arguments import output_file, output_folder, positive_count
+from hil.atomic_write import atomic_file
 from hil.bounded_read import read_file
 from hil.errors import RigError
-from hil.record.atomic_write import atomic_file
-from hil.training.commands.network_export import export
 from hil.training.commands.network_import import import_model
 from hil.training.graph.file import VERSION, encode
 from hil.training.graph.old_versions import converted
@@ -33,6 +32,8 @@ def main(argv: list[str]) -> int:
         elif options.action == "head":
             _head(options.name, options.classes, options.seed, options.out or Path(f"{options.name}.hnet"))
         elif options.action == "export":
+            from hil.training.commands.network_export import export  # late: only this action reads a record
+
             print(export(options.trial, options.out, options.model))
         else:
             out = options.out or options.model.with_suffix(".hnet")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hil import boards
+from hil.atomic_write import atomic_file, write_atomic
 from hil.boards import Board
 from hil.errors import RigError
 from hil.images import image_of, prebuilt_boards
-from hil.record.atomic_write import atomic_file, write_atomic
 from hil.training.graph.file import encode
 from hil.training.graph.graph import Graph, Op
-from hil.training.methods.graph_memory import inference_peak
+from hil.training.graph.values import inference_peak
 from hil.training.tflite.importing import Imported, network_of
 from hil.training.tflite.origin import FileOf, Origin, beside
 from hil.training.tflite.read import read_model

@@ -11,8 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from hil.atomic_write import write_atomic
 from hil.bounded_read import read_json
-from hil.record.atomic_write import write_atomic
 from hil.training.experiments.choose_run import resolved
 from hil.training.experiments.curve import AGAIN, LARGEST_JSON, discard, read_curve, read_run
 from hil.training.experiments.kinds import Run

@@ -15,12 +15,12 @@ from rich.console import Console
 
 from hil import boards
 from hil.arguments import add_workers, output_folder, positive_count
+from hil.atomic_write import write_atomic
 from hil.bounded_read import read_json
 from hil.cluster import Workers
 from hil.cluster.options import workers_of
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError
-from hil.record.atomic_write import write_atomic
 from hil.record.origin import origin
 from hil.training.data import load
 from hil.training.experiments.certify import Certificate, Segment, one_by_one, segments

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hil.record.atomic_write import write_atomic
+from hil.atomic_write import write_atomic
 
 RESULTS, PAGE = "costs.json", "costs.md"
 KB = 1024

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from hil.atomic_write import write_atomic
 from hil.bounded_npz import read_npz
 from hil.bounded_read import read_json
 from hil.dataclass_json import rebuilt
 from hil.errors import RigError
-from hil.record.atomic_write import write_atomic
 from hil.record.weights import write_weights
 from hil.training.experiments.kinds import Run, kind_of
 

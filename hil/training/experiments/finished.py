@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
+from hil.atomic_write import atomic_file
 from hil.cache import cache_folder
 from hil.cluster.task import sources_digest
-from hil.record.atomic_write import atomic_file
 from hil.training.experiments.choice import begin
 from hil.training.experiments.choose_run import resolved
 from hil.training.experiments.curve import RUN_FILE, checkpoint_path, complete, read_checkpoint, read_curve, read_run

@@ -18,8 +18,8 @@ from hil.training.experiments import cost_files
 from hil.training.experiments.cost_files import KB, kilobytes, table_line
 from hil.training.experiments.elasticzo_costs import training_cycles
 from hil.training.experiments.pmt_published import TITLES
+from hil.training.graph.values import inference_peak
 from hil.training.methods import graph_method
-from hil.training.methods.graph_memory import inference_peak
 from hil.training.networks import build, find_network
 from hil.training.trial import TrialSpec
 from hil.training.trial.outcome import Outcome

@@ -11,8 +11,8 @@ from statistics import fmean
 
 import jinja2
 
+from hil.atomic_write import write_atomic
 from hil.commit import short_commit
-from hil.record.atomic_write import write_atomic
 from hil.training.experiments.charts import charts
 from hil.training.experiments.latex import as_latex
 from hil.training.experiments.summary import CellResult, Order, Summary

@@ -14,8 +14,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from hil.atomic_write import write_durable
 from hil.errors import RigError
-from hil.record.atomic_write import write_durable
 from hil.training.data import load
 from hil.training.experiments.choice import CHOICE_FILE, begin
 from hil.training.experiments.curve import (

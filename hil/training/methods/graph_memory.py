@@ -10,6 +10,7 @@ from hil.training.formats.tflite8 import gradient_sums, input_error, work
 from hil.training.graph.file import file_size
 from hil.training.graph.graph import Graph
 from hil.training.graph.plan import Buffer, Layout, Plan, Span, Start, up
+from hil.training.graph.values import value_sizes
 from hil.training.methods.backward_pass import BackwardPass
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.liveness import Liveness, Part
@@ -109,19 +110,3 @@ def _errors(graph: Graph, backward: BackwardPass, sizes: list[int]) -> Passing:
     for index, layer in enumerate(graph.layers):
         inputs = sizes[layer.reads[0]]
         yield f"back[{index}]", inputs if layer.own is None else input_error(layer, inputs), backward.back(index)
-
-
-def value_sizes(graph: Graph) -> list[int]:
-    """Return the bytes of every value, the input first."""
-    height, width, channels = graph.in_shape
-    return [height * width * channels, *(layer.out_size for layer in graph.layers)]
-
-
-def inference_peak(graph: Graph) -> int:
-    """Return the most bytes of values that live at once while the layers run one after the other."""
-    sizes = value_sizes(graph)
-    last = [graph.last_use(value) for value in range(len(sizes))]
-    return max(
-        sum(size for value, size in enumerate(sizes) if value - 1 <= slot <= last[value])
-        for slot in range(len(graph.layers))
-    )

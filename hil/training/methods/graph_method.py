@@ -13,7 +13,8 @@ from hil.errors import Blocked, RigError, close_matches
 from hil.training.graph.file import places_in_file
 from hil.training.graph.graph import Format, Graph, Op
 from hil.training.graph.plan import Plan
-from hil.training.methods.graph_memory import inference_peak, plan_graph
+from hil.training.graph.values import inference_peak
+from hil.training.methods.graph_memory import plan_graph
 from hil.training.methods.graph_settings import GraphSettings
 from hil.training.methods.least_cycles import LeastCycles, least_forward, least_moves
 from hil.training.methods.liveness import Liveness

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hil.training.graph.values import inference_peak, value_sizes
 from hil.training.methods.backward_pass import BackwardPass
-from hil.training.methods.graph_memory import inference_peak, value_sizes
 from hil.training.methods.graph_method import GraphMethod
 from hil.training.methods.liveness import Liveness
 from hil.training.methods.step_work import Work

@@ -13,8 +13,8 @@ from hil.errors import RigError, close_matches
 from hil.training.graph.file import places_in_file
 from hil.training.graph.graph import Format, Graph
 from hil.training.graph.plan import Plan
+from hil.training.graph.values import inference_peak
 from hil.training.methods import qzo_ff_memory, qzo_ff_refusals
-from hil.training.methods.graph_memory import inference_peak
 from hil.training.methods.least_cycles import LeastCycles, least_forward, least_moves
 from hil.training.methods.method import Method
 from hil.training.methods.qzo_ff_settings import Settings

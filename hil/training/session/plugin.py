@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hil.errors import RigError
+from hil.optional_library import missing_library
 from hil.session.hooks import BenchTests
 from hil.session.run_state import TRACKER
 
@@ -49,7 +50,10 @@ def hil_trial(
     failed trial is returned; the test fails even if it does not look at the verdict, or catches the error. Threads of
     the test may call it: their trials run one after the other, and the test ends after them.
     """
-    from hil.training.session.run_trial import Trials
+    try:
+        from hil.training.session.run_trial import Trials
+    except ModuleNotFoundError as error:
+        raise missing_library(error, "hil_trial") or error from error
 
     tracker = request.node.stash[TRACKER]
     tracker.uses_rig = True  # not known before if the test calls request.getfixturevalue

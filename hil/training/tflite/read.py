@@ -14,6 +14,7 @@ import numpy as np
 
 from hil.bounded_read import read_file
 from hil.errors import RigError, message_of
+from hil.optional_library import library
 from hil.training.tflite.model import Model, Operator, Tensor
 from hil.training.tflite.options import OPTIONS
 
@@ -38,12 +39,14 @@ def parse(data: bytes, name: str) -> Model:
     """Return the model of a file's bytes; `name` is for messages.
 
     Raises:
-        RigError: it is no .tflite, is damaged, or has more than one graph or than a board could hold.
+        RigError: tflite is not installed, or the file is no .tflite, is damaged, or has more than one graph or than a
+            board could hold.
     """
     if data[4:8] != IDENTIFIER:
         raise RigError(f"{name} is no .tflite (offset 4 has {data[4:8]!r}, not {IDENTIFIER!r}): {CURE}.")
+    schema = library("tflite", "reader of a .tflite", "training")  # late: half a second
     try:
-        return _Reader(data).model()
+        return _Reader(data, schema).model()
     except MemoryError:
         raise
     except Exception as error:  # a damaged file may raise nearly anything
@@ -53,14 +56,12 @@ def parse(data: bytes, name: str) -> Model:
 class _Reader:
     """One file; every method raises ValueError or what the package raises where the file is wrong."""
 
-    def __init__(self, data: bytes) -> None:
-        import tflite  # late: half a second
-
-        self._schema: Any = tflite
+    def __init__(self, data: bytes, schema: Any) -> None:
+        self._schema = schema
         self._data = data
-        self._model = tflite.Model.GetRootAs(data, 0)
-        self._types = _names(tflite.TensorType)
-        self._operators = _names(tflite.BuiltinOperator)
+        self._model = schema.Model.GetRootAs(data, 0)
+        self._types = _names(schema.TensorType)
+        self._operators = _names(schema.BuiltinOperator)
 
     def model(self) -> Model:
         """Return the whole model."""

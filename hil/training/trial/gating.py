@@ -71,7 +71,7 @@ def judged(outcome: Outcome) -> list[Judgement]:
 
 
 def figures_of(outcome: Outcome) -> dict[str, Quantity]:
-    """Return the figures that may have a budget, as the record has them (hil/record/quantities.py).
+    """Return the figures that may have a budget, as the record has them (hil/record/trial_quantities.py).
 
     If two sources of a figure differ, no time and no energy of the trial is judged: it fails anyway.
     """

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from hil.link.replies import MOST_LAPS as RUN_STEPS
 from hil.quantity import Provenance
 from hil.training.methods.method import Bookings
 from hil.training.trial.latency_figures import Booking, Cost, Figures, figures
 from hil.training.trial.second_sources.cycles import STEP_PHASES as LAP_PHASES
-
-if TYPE_CHECKING:  # imported on use, because it takes as long as sending a network to a board
-    import pandas as pd
 
 Layers = dict[str, dict[str, list[int]]]
 
@@ -45,16 +44,14 @@ class Latency:
         """Number of counted steps."""
         return len(self.laps["total"])
 
-    def table(self) -> pd.DataFrame:
+    def table(self) -> dict[str, np.ndarray]:
         """Return one row per step, in raw cycles: the phases, total, and columns `forward.conv1`, ... by layer."""
-        import pandas as pd
-
         layers = {
             f"{direction}.{name}": cycles
             for direction, of_layers in (self.layers or {}).items()
             for name, cycles in of_layers.items()
         }
-        return pd.DataFrame(self.laps | layers)
+        return {name: np.array(column, np.int64) for name, column in (self.laps | layers).items()}
 
 
 def total_figures(latency: Latency, bookings: Bookings | None) -> Figures:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from hil import boards
 from hil.images import Image
@@ -16,9 +18,6 @@ from hil.training.trial.gating import budgets_of, identity
 from hil.training.trial.latency_counts import latency_json
 from hil.training.trial.outcome import PHASES, Outcome
 from hil.training.trial.prepare import Prepared
-
-if TYPE_CHECKING:  # slow to import, so it is imported on use
-    import pandas as pd
 
 FROM_OUTCOME = ("bit_exact", "clock_hz", "verdict", "reason", "stage", "probe_checks", "probe_agreed")
 LATENCY_WORDS = {"pass": "within", "fail": "beyond", "inconclusive": "inconclusive"}  # by verdict of its budget
@@ -108,19 +107,18 @@ def _image(image: Image) -> dict[str, Any]:
     return {"file": image.path.name, "digest": f"{image.digest:08x}", "in_manifest": not image.own}
 
 
-def steps_table(outcome: Outcome) -> pd.DataFrame:
+def steps_table(outcome: Outcome) -> dict[str, np.ndarray]:
     """Return a table with one row for each step: losses of both sides, sign, match, cycles by phase."""
-    import pandas as pd
-
-    rows = []
+    columns: dict[str, list[Any]] = {}
     for row in outcome.steps:
         flat: dict[str, Any] = asdict(row)
         cycles = flat.pop("cycles")
-        rows.append(flat | {f"cycles_{phase}": cycles[phase] for phase in PHASES})
-    return pd.DataFrame(rows)
+        for name, value in (flat | {f"cycles_{phase}": cycles[phase] for phase in PHASES}).items():
+            columns.setdefault(name, []).append(value)
+    return {name: np.array(column) for name, column in columns.items()}
 
 
-def latency_table(outcome: Outcome) -> pd.DataFrame | None:
+def latency_table(outcome: Outcome) -> dict[str, np.ndarray] | None:
     """Return a table with raw cycles by phase and layer, one row for each autonomous step; None without steps."""
     return outcome.latency.table() if outcome.latency is not None else None
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from hil.cluster import Failure, Task, Workers
 from hil.errors import RigError
+from hil.record.parquet import write_columns
 from hil.rig import Rig
 from hil.rig_toml import Bench
 from hil.training.trial.recording import steps_table, trial_record
@@ -60,7 +61,7 @@ def run_row(row: Row, workshop: Workshop, rig: Rig, folder: Path) -> Result:
         if outcome.verdict == "blocked":
             outcome = run_trial(TRIALS[row.trial], rig, folder / f"again-{again}", image)
     trial_record(outcome)  # whatever was reported, the record is made
-    steps_table(outcome).to_parquet(folder / "steps.parquet")
+    write_columns(folder / "steps.parquet", steps_table(outcome))
     found = found_in(outcome)
     named = any(re.fullmatch("|".join(row.names), name) and row.what in what for name, what in found)
     fails = outcome.verdict == "fail"

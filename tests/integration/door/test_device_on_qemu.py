@@ -12,7 +12,7 @@ from hil.comparison import compare, recorded
 from hil.errors import DeviceFault
 from hil.history.address import address_of
 from hil.history.queries import History
-from hil.record.parquet import read_table
+from hil.record.parquet import read_columns
 from hil.report import render_single
 from hil.summary import summary_of
 from tests.foreign import build
@@ -283,7 +283,7 @@ def test_the_entry_says_what_ran(done):
     assert done.printed("test_engine").startswith(
         "ready 12 parameters\r\n"
     )  # nothing before the first `expect` is lost
-    drift = read_table(folder / "drift-the_engine.parquet", words=("tensor",))
+    drift = read_columns(folder / "drift-the_engine.parquet", words=("tensor",))
     assert drift["max_ulp"].tolist() == [0, 1, 1, 1] and set(drift["tensor"]) == {"loss"}
 
 

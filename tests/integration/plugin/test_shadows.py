@@ -25,7 +25,7 @@ def ended(project: Project, start: list[str], *options: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize(("name", "start"), [("pandas", SCRIPT), ("pyarrow", MODULE), ("numpy", MODULE)])
 def test_the_file_is_named(project: Project, name: str, start: list[str]) -> None:
-    """numpy is imported with the plugin, pandas and pyarrow when the record is written."""
+    """numpy is imported with the plugin, pyarrow when the record is written, and pandas by pyarrow."""
     (project.write(TEST).folder / f"{name}.py").touch()
     code, out = ended(project, start, "-n", "0")
     sentence = f"{name}.py is imported instead of the library {name!r}, which trainrig needs: rename it, and run again."

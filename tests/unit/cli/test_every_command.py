@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from hil import boards
+from hil.atomic_write import write_atomic
 from hil.commands.main import main
-from hil.record.atomic_write import write_atomic
 from hil.record.run_writer import RunWriter
 from hil.training.matrix.cells import METHOD_NAMES, NETWORK_NAMES
 

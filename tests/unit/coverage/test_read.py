@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from hil.commands.main import main
@@ -268,7 +267,7 @@ def without_debug_sections(path: Path, to: Path) -> Path:
 def test_a_trial_that_ran_no_image_has_no_coverage(tmp_path: Path) -> None:
     run = RunWriter.begin(tmp_path / "reports")
     blocked = blocked_trial("no board.", image_sha256=None)
-    run.write_trial(blocked, pd.DataFrame(), run.trial_folder("trial"))
+    run.write_trial(blocked, {}, run.trial_folder("trial"))
     run.finish()
     with pytest.raises(RigError, match=r"has no coverage \(trials: 1 reached no board\)"):
         read_coverage([run.folder])
@@ -277,7 +276,7 @@ def test_a_trial_that_ran_no_image_has_no_coverage(tmp_path: Path) -> None:
 def test_a_trial_that_was_blocked_before_its_image_ran_is_none_of_an_older_version(tmp_path: Path) -> None:
     run = RunWriter.begin(tmp_path / "reports")
     blocked = blocked_trial("no probe.", stage="connect", reality="virtual", image_sha256=image_of("stm32h7b3").sha256)
-    run.write_trial(blocked, pd.DataFrame(), run.trial_folder("trial"))
+    run.write_trial(blocked, {}, run.trial_folder("trial"))
     run.finish()
     with pytest.raises(RigError, match="1 ended before the image was started"):
         read_coverage([run.folder])

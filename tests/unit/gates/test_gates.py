@@ -207,7 +207,7 @@ def test_units_must_be_those_of_the_figure():
 
 
 def test_the_figures_are_in_the_record():
-    from hil.record.quantities import quantities
+    from hil.record.trial_quantities import quantities
     from tests.unit.report.conftest import WHOLE, make_latency, make_trial
 
     found = quantities(make_trial(**WHOLE, latency=make_latency()))

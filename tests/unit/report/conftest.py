@@ -3,11 +3,11 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from hil.energy.capture import Capture, Edge
 from hil.record import RunWriter, TrialRecord
+from hil.record.parquet import rows_of
 from hil.record.sums import sums_of, write_sums
 from hil.report.power import Trace
 from hil.step_digest import step_digest
@@ -27,7 +27,8 @@ def make_steps(count, seed=1):
     table = {"step": range(count), "loss_plus": plus, "loss_minus": plus - 0.1}
     table |= {"reference_loss_plus": plus, "reference_loss_minus": plus - 0.1, "sign": 1, "match": True}
     cycles = CYCLES | {"total": sum(CYCLES.values())}
-    return pd.DataFrame(table | {f"cycles_{phase}": mean for phase, mean in cycles.items()})
+    table |= {f"cycles_{phase}": mean for phase, mean in cycles.items()}
+    return {name: np.broadcast_to(column, count).copy() for name, column in table.items()}
 
 
 def make_trial(**changes):
@@ -125,7 +126,7 @@ def make_trace(end_s=0.281, half_s=0.0, aperture_s=0.00225):
     t = np.arange(-0.1, 0.38, 0.00225)
     busy = (t >= 0) & (t < 0.281)
     phase = np.where(t < 0, "idle before", np.where(busy, "steps", "idle after"))
-    power = pd.DataFrame({"t_s": t, "power_w": np.where(busy, 0.31, 0.115), "window": 0, "phase": phase})
+    power = {"t_s": t, "power_w": np.where(busy, 0.31, 0.115), "phase": phase}
     return Trace(power, (Edge(0.0, half_s, True), Edge(end_s, half_s, False)), aperture_s)
 
 
@@ -133,15 +134,16 @@ def agreeing(trial, steps):
     """The trial and its table as a session writes them: with as many rows as steps, which end on the same digest."""
     if not trial.steps_compared:
         return trial, steps
-    steps = steps.copy() if len(steps) else make_steps(trial.steps_compared)
-    steps["digest"] = FINAL
+    steps = dict(steps) if rows_of(steps) else make_steps(trial.steps_compared)
+    count = rows_of(steps)
+    steps["digest"] = np.full(count, FINAL)
     for phase, mean in trial.cycles.items():
-        steps[f"cycles_{phase}"] = mean
-    changes = {"steps_compared": len(steps)}
+        steps[f"cycles_{phase}"] = np.full(count, mean)
+    changes = {"steps_compared": count}
     if trial.steps == trial.steps_compared:
-        changes["steps"] = len(steps)
+        changes["steps"] = count
     if trial.evaluations and trial.evaluations[-1]["step"] == trial.steps:
-        changes["evaluations"] = [*trial.evaluations[:-1], trial.evaluations[-1] | {"step": len(steps)}]
+        changes["evaluations"] = [*trial.evaluations[:-1], trial.evaluations[-1] | {"step": count}]
     return trial.model_copy(update=changes), steps
 
 

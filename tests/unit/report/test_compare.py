@@ -14,6 +14,7 @@ import pytest
 
 from hil.commands.main import main
 from hil.errors import RigError
+from hil.record.parquet import rows_of
 from hil.report.compare import compare, read_side
 from hil.report.compare.page import write_page
 from hil.report.compare.texts import as_csv, as_latex, as_markdown, figure_cells
@@ -101,7 +102,7 @@ def test_a_trial_is_compared_with_one_of_its_own_run_by_folder(record):
     sides = [read_side(str(run / f"stm32h7b3-{variant}"), []) for variant in ("cls1", "cls2")]
     (pair,) = compare(*sides).pairs
     assert (pair.first.trial.variant, pair.second.trial.variant) == ("cls1", "cls2")
-    assert "variant" in [setting.name for setting in pair.settings] and len(pair.second.steps) == 20
+    assert "variant" in [setting.name for setting in pair.settings] and rows_of(pair.second.steps) == 20
 
 
 def test_a_trial_without_its_run(record, tmp_path):
@@ -109,7 +110,7 @@ def test_a_trial_without_its_run(record, tmp_path):
     alone = shutil.copytree(run / "stm32h7b3-cls1", tmp_path / "stm32h7b3-cls1")
     side = read_side(str(alone), [])
     assert side.name == "stm32h7b3-cls1"
-    assert (side.trials[0].trial.variant, len(side.trials[0].steps), side.trials[0].facts) == ("cls1", 20, {})
+    assert (side.trials[0].trial.variant, rows_of(side.trials[0].steps), side.trials[0].facts) == ("cls1", 20, {})
 
 
 def test_selectors_in_one_run_and_in_two(record):
@@ -223,7 +224,7 @@ def test_selectors_look_in_the_run_of_the_other_side(record, capsys):
 
 
 def test_a_record_that_makes_no_sense_is_one_sentence(record, tmp_path):
-    steps = make_steps(5).drop(columns="loss_plus")
+    steps = {name: column for name, column in make_steps(5).items() if name != "loss_plus"}
     sides = [read_side(str(record((make_trial(), steps))), []) for _ in range(2)]
     with pytest.raises(RigError, match="its record is damaged"):
         write_page(compare(*sides), tmp_path / "page.html")

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime, timezone
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from hil.energy.capture import Capture, Edge, Request
@@ -37,12 +36,12 @@ def noisy(n: int = 60_000, aperture_s: float = 1e-4, volts: float = np.nan) -> T
     power = np.where(busy, 0.3, 0.1) * rng.lognormal(0, 0.3, n)
     phase = np.where(t < 0, "idle before", np.where(busy, "steps", "idle after"))
     columns = {"t_s": t, "power_w": power, "current_a": power / 3.3, "voltage_v": np.full(n, volts), "phase": phase}
-    return Trace(pd.DataFrame(columns), (Edge(0.0, 1e-5, True), Edge(end_s, 1e-5, False)), aperture_s)
+    return Trace(columns, (Edge(0.0, 1e-5, True), Edge(end_s, 1e-5, False)), aperture_s)
 
 
 def pieces(trace: Trace, a: float, b: float, column: str) -> float:
     """Integrate between two times by hand: every reading stands for the 0.1 ms from its own time on."""
-    t, values = trace.power["t_s"].to_numpy(), trace.power[column].to_numpy()
+    t, values = trace.power["t_s"], trace.power[column]
     return float(np.sum(values * np.clip(np.minimum(t + 1e-4, b) - np.maximum(t, a), 0, None)))
 
 
@@ -52,7 +51,7 @@ def test_sums_between_any_two_places_are_those_of_all_readings():
     trace = replace(trace, edges=(replace(first, t_s=0.00003), replace(last, t_s=last.t_s - 0.00004)))
     data = cursor_data(trace, [1.00005, 2.5], None)
     t = data["t"]
-    assert len(t) < 1.2 * MOST_POINTS < len(trace.power) and np.all(np.diff(t) > 0)
+    assert len(t) < 1.2 * MOST_POINTS < len(trace.power["t_s"]) and np.all(np.diff(t) > 0)
     assert {0.00003, trace.end_s, 1.00005, 2.5} <= set(t), "edges and ends of steps are places"
     rng = np.random.default_rng(1)
     for _ in range(30):
@@ -65,23 +64,23 @@ def test_sums_between_any_two_places_are_those_of_all_readings():
 def test_places_are_the_readings_that_are_drawn():
     trace = noisy()
     drawn = np.concatenate([places for _, places in trace.kept()])
-    assert set(trace.power["t_s"].to_numpy()[drawn]) <= set(cursor_data(trace, [], None)["t"])
-    power = trace.power["power_w"].to_numpy()
+    assert set(trace.power["t_s"][drawn]) <= set(cursor_data(trace, [], None)["t"])
+    power = trace.power["power_w"]
     assert {power.argmax(), power.argmin()} <= set(drawn) and len(drawn) <= MOST_POINTS + 6
 
 
 def test_instants_are_joined_by_lines():
     trace = noisy(n=200, aperture_s=0.0)
     data = cursor_data(trace, [], None)
-    t, power = trace.power["t_s"].to_numpy(), trace.power["power_w"].to_numpy()
+    t, power = trace.power["t_s"], trace.power["power_w"]
     assert data["energy"][-1] == pytest.approx(np.trapezoid(power, t), rel=1e-9)
 
 
 def test_a_meter_without_current_and_voltage_has_no_charge():
     trace = noisy(n=200)
-    trace = replace(trace, power=trace.power.assign(current_a=np.nan))
+    trace = replace(trace, power=trace.power | {"current_a": np.full(len(trace.power["t_s"]), np.nan)})
     assert cursor_data(trace, [], None)["charge"] is None
-    trace = replace(trace, power=trace.power.assign(voltage_v=3.3))
+    trace = replace(trace, power=trace.power | {"voltage_v": np.full(len(trace.power["t_s"]), 3.3)})
     assert cursor_data(trace, [], None)["charge"][-1] * 3.3 == pytest.approx(cursor_data(trace, [], None)["energy"][-1])
 
 
@@ -202,7 +201,7 @@ def test_a_request_goes_through_the_record(tmp_path):
 
 def test_a_trace_of_a_short_window_keeps_every_reading():
     trace = make_trace()
-    assert sum(len(places) for _, places in trace.kept()) == len(trace.power)
+    assert sum(len(places) for _, places in trace.kept()) == len(trace.power["t_s"])
 
 
 def test_the_page_says_that_a_line_is_thinned_and_that_another_is_not(record):

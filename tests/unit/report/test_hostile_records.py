@@ -12,7 +12,6 @@ from pathlib import Path
 
 import jsonschema
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -54,7 +53,7 @@ OUTSIDE = (
 def run(record: Callable[..., Path]) -> Path:
     """A run with everything that a record may hold."""
     whole = make_trial(**WHOLE, latency=make_latency(), sample_gradients=GRADIENTS)
-    return record((whole, make_steps(30)), (blocked_trial("it is not there."), pd.DataFrame()), power=make_captures())
+    return record((whole, make_steps(30)), (blocked_trial("it is not there."), {}), power=make_captures())
 
 
 def said(make: Callable[[], object]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import numpy as np
-import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from hil.commands.power_server import PageServer
@@ -110,7 +110,7 @@ def folder(tmp_path_factory):
     blocked.variant, blocked.test = "full-zo", f"{SUITE}[stm32h7b3-full-zo]"
     steps = make_steps(200)
     different = make_steps(42)
-    different.loc[41, ["match", "loss_plus"]] = [False, 3.0]
+    different["match"][41], different["loss_plus"][41] = False, 3.0
     reason = "steps is -1: give 1 or more."
     run.plan([
         asked(passed.test), asked(failed.test, "fail", REASON), asked(blocked.test, "blocked", blocked.reason),
@@ -366,7 +366,7 @@ def test_what_is_unverified_is_folded_and_what_must_be_known_is_not(folder, brow
 def between(folder, a, b):
     """The energy between two times, by hand. This record does not say that its readings are means: lines join them."""
     (path,) = folder.glob("*-cls1-seed1/power.parquet")
-    table = pd.read_parquet(path)
+    table = pq.read_table(path)
     t = table["t_s"].to_numpy()
     at = np.concatenate([[a], t[(t > a) & (t < b)], [b]])
     return float(np.trapezoid(np.interp(at, t, table["power_w"]), at))

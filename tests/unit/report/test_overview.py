@@ -2,7 +2,6 @@
 
 import re
 
-import pandas as pd
 import pytest
 
 from hil.commands.main import main
@@ -14,7 +13,7 @@ from hil.report.overview import banner, costs, lines_of
 from .conftest import WHOLE, blocked_trial, make_captures, make_steps, make_trial
 from .rendered import overview_of, trial_of
 
-NONE = pd.DataFrame([])
+NONE = {}
 
 
 def asked(test="t.py::a", verdict="pass", reason="", **more):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -38,7 +37,7 @@ def make_test(verdict: str = "pass", test: str = "tests/test_a.py::test_a", **fi
 
 def run_of(*tests: AskedTest, trials: tuple[TrialRecord, ...] = (), **facts: object) -> Run:
     facts = FACTS | facts
-    steps = [pd.DataFrame()] * len(trials)
+    steps = [{}] * len(trials)
     return Run(Path("nowhere"), facts, counts(tests, trials), list(tests), list(trials), steps)
 
 
