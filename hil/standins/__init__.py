@@ -5,12 +5,14 @@ from hil.standins.kinds import STAND_INS, StandInKind
 from hil.standins.process import StandIn
 from hil.standins.qemu import start_qemu
 from hil.standins.renode import start_renode
+from hil.standins.semihosted_qemu import SemihostedQemu
 from hil.standins.virtual_process import start_virtual
 
 __all__ = [
     "STAND_INS",
     "CommandBoard",
     "Ended",
+    "SemihostedQemu",
     "StandIn",
     "StandInKind",
     "start_qemu",
