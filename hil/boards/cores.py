@@ -27,6 +27,11 @@ class Core:
     is_armv6m: bool = False
     has_cfsr: bool = True
 
+    @property
+    def has_sfsr(self) -> bool:
+        """Whether it has a Secure Fault Status Register, which reads as 0 without the Security Extension."""
+        return V8M_MAIN in self.architectures
+
 
 CORES = {
     "cortex-m0": Core(OF_V6M, is_armv6m=True, has_cfsr=False),

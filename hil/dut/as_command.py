@@ -1,4 +1,4 @@
-"""A device under test that is a command of rig.toml: its working folder, its end and its exit code."""
+"""A device under test that can end, a command of rig.toml or firmware with semihosting: its folder and exit code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXIT_S = 60.0
 
 
 class AsCommand:
-    """What a device has that is a command. Each member raises RigError of another device.
+    """What a device has that can end. Each member raises RigError of another device.
 
     Attributes:
         record: what happened so far.
@@ -35,12 +35,12 @@ class AsCommand:
 
     @property
     def folder(self) -> Path:
-        """Working folder of the command, of this test alone."""
+        """Working folder of the command or of the firmware, of this test alone."""
         return self._the_command().folder_of_files
 
     @property
     def exit_code(self) -> int | None:
-        """Exit code of the command, minus the number of the signal that ended it; None while it runs.
+        """Exit code, minus the number of the signal that ended it; None while it runs.
 
         A test that asks for it after the end judges it. Without that, the test fails if the command fails.
 
@@ -67,8 +67,8 @@ class AsCommand:
             if ends.is_over:
                 last = self._serial.arrived() if self._serial is not None else b""
                 raise DeviceFault(
-                    f"the command of {self._taken.board.name} did not end within {timeout:g} s; the last lines of its "
-                    f"output: {last_lines(last.decode(errors='replace'))}."
+                    f"the {self.what_ends} of {self._taken.board.name} did not end within {timeout:g} s; the last "
+                    f"lines of its output: {last_lines(last.decode(errors='replace'))}."
                 )
             time.sleep(LOOK_S)
         return code
@@ -86,10 +86,15 @@ class AsCommand:
     def _the_command(self) -> CommandBoard:
         if self._taken.command is None:
             raise RigError(
-                f"{self._taken.board.name} is no command here: only a board with `run` in rig.toml has a folder and an "
-                "exit code."
+                f"{self._taken.board.name} is no command here: only a board with `run` in rig.toml, or on QEMU with "
+                "--semihosting, has a folder and an exit code."
             )
         return self._taken.command
+
+    @property
+    def what_ends(self) -> str:
+        """What an exit code is of, in messages: `command` or `firmware`."""
+        return self._the_command().what
 
     def _alive(self, within_s: float = 0.0) -> None:
         """Raise Blocked if a stand-in or a place is gone, and DeviceFault if a command has ended and all is read."""
@@ -105,4 +110,6 @@ class AsCommand:
         said = log.read_text(errors="replace") if log.exists() else ""
         last = self._serial.recent if self._serial is not None else b""
         late_s = self._the_command().timeout_s if ended.late else None
-        return CommandEnded(ended.status, late_s, last_lines(last.decode(errors="replace")), last_lines(said))
+        return CommandEnded(
+            ended.status, late_s, last_lines(last.decode(errors="replace")), last_lines(said), self.what_ends
+        )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from hil.boards import Board
 from hil.dut.as_command import BENCH_LOG
@@ -24,6 +26,8 @@ from hil.images import Image, firmware_of, program_of
 from hil.link.received_words import words
 from hil.link.session import Session, fresh_nonce
 from hil.rig import Rig, Taken, program_for
+from hil.standins import confined
+from hil.standins.semihosted_qemu import UNCONFINED
 from hil.targets.boot_loader import Tell
 from hil.targets.by_command import ByCommand, reset_by_command
 from hil.targets.core_probe import CoreProbe
@@ -35,6 +39,24 @@ from hil.targets.target import flash_cycles_of
 
 FLASH_LOG = "flash.log"
 UNVERIFIED = "nothing has verified that {} is on the board."
+
+
+class _Alive(Protocol):
+    def __call__(self, within_s: float = 0.0) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """The machine of a GDB stub (`hil.targets.gdb_probe.Machine`), which may also end by itself."""
+
+    taken: Taken
+    alive: _Alive
+
+    def reset(self, while_stopped: Callable[[], None]) -> bool:
+        return self.taken.reset(while_stopped)
+
+    def lost_s(self) -> float:
+        return self.taken.lost_s()
 
 
 class Dut(Inspection, WithPort):
@@ -117,7 +139,7 @@ class Dut(Inspection, WithPort):
         """
         image = self.image
         if elf is not None:
-            command = self._taken.command is not None
+            command = bool(self.record.command)
             image = program_of(Path(elf), self.board) if command else firmware_of(self.board.name, Path(elf))
         ends = self._taken.endpoints
         self._close_probe()
@@ -174,18 +196,21 @@ class Dut(Inspection, WithPort):
             self._painted = False
             self._discard()
             reset_by_command(ends, self._folder / FLASH_LOG)
-        elif self._has_probe:
+        elif self._has_probe and self._taken.command is None:
             probe = self._the_probe()
             probe.halt()
             self._discard()
             self._taken.forget_chip_faults()
             self._painted = probe.start(paint_of(self.image, self.board))
-        elif not self._taken.reset(self._discard):
-            raise Blocked(
-                "reset",
-                f"nothing can reset {self.board.name} here: name its probe in rig.toml, or a command "
-                "(reset = [...]), or use dut.power.cycle().",
-            )
+        else:
+            self._close_probe()
+            self._painted = False
+            if not self._taken.reset(self._discard):
+                raise Blocked(
+                    "reset",
+                    f"nothing can reset {self.board.name} here: name its probe in rig.toml, or a command "
+                    "(reset = [...]), or use dut.power.cycle().",
+                )
         self._started_at = time.monotonic()
         self.judges_exit = False
         self.record.resets += 1
@@ -266,7 +291,8 @@ class Dut(Inspection, WithPort):
                 opened = Probe(self.board, ends.probe, ends.pack, process, ends.process, running=True)
                 self._probe = self._noted_probe(opened)
             elif ends.gdb is not None:
-                self._probe = self._noted_probe(GdbProbe(self.board, ends.gdb, self.reality, self._taken))
+                machine = _Machine(self._taken, self._alive)
+                self._probe = self._noted_probe(GdbProbe(self.board, ends.gdb, self.reality, machine))
             else:
                 what, use = self.reality, "use a board with a virtual board (`hil boards`)"
                 if self._taken.command is not None:
@@ -329,6 +355,7 @@ class Dut(Inspection, WithPort):
 def opened(
     rig: Rig, board: Board | str, image: Image | Path | str | None, log_folder: Path, baud: int | None = None,
     clock_hz: int | None = None, tell: Tell = lambda sentence: None, other_than: Collection[str] = (),
+    semihosting: bool = False,
 ) -> Iterator[Dut]:  # fmt: skip
     """Reserve a board for a `with` block and give it as a device under test. Nothing is flashed before `flash`.
 
@@ -341,9 +368,10 @@ def opened(
         clock_hz: of the core, if the firmware sets another than that of the catalogue.
         tell: called with sentences for the operator.
         other_than: ids in rig.toml of boards of this kind that the caller has already.
+        semihosting: the firmware may ask this computer for files, output and an end (docs/how-to/semihosting.md).
 
     Raises:
-        RigError: the image is not for the board.
+        RigError: the image is not for the board, or semihosting is asked for of a board that is not on QEMU.
         Blocked: the board is not to be had.
     """
     entry = rig.bench.board_of(board) if isinstance(board, str) else board
@@ -353,10 +381,14 @@ def opened(
         image = program_for(named, elf) if named is not None and named.run is not None else firmware_of(entry.name, elf)
     log_folder.mkdir(parents=True, exist_ok=True)
     bench_log = log_folder / BENCH_LOG
-    with rig.take(entry, image, bench_log, dut_folder=log_folder, other_than=other_than) as taken:
+    with rig.take(
+        entry, image, bench_log, dut_folder=log_folder, other_than=other_than, semihosting=semihosting
+    ) as taken:
         table = taken.named or named
         rate = baud or (table.baud if table is not None else None)
         dut = Dut(taken, image, log_folder, rate, clock_hz, tell)
         dut.record.bench_log = bench_log if taken.stand_in is not None else None
+        if semihosting and not confined.version():
+            dut.record.warn(UNCONFINED)
         with contextlib.closing(dut):
             yield dut

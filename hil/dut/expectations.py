@@ -55,25 +55,28 @@ class PortGone(Blocked, pexpect.EOF):  # type: ignore[misc]
 
 
 class CommandEnded(DeviceFault, pexpect.EOF):  # type: ignore[misc]
-    """The board is a command, which has ended.
+    """The board is a command, or firmware that ends by semihosting, and has ended.
 
     Args:
         status: exit code; minus the number of a signal.
         late_s: longest time that it may run, if the rig has killed it after that.
         last: last lines of its output, for the message.
         errors: last lines of its standard error.
+        what: `command` or `firmware`.
         wanted: what was expected.
 
     Attributes:
         status: exit code; minus the number of a signal.
     """
 
-    def __init__(self, status: int, late_s: float | None, last: str, errors: str, wanted: str = "") -> None:
-        self.status, self.arguments = status, (status, late_s, last, errors)
+    def __init__(
+        self, status: int, late_s: float | None, last: str, errors: str, what: str = "command", wanted: str = ""
+    ) -> None:
+        self.status, self.arguments = status, (status, late_s, last, errors, what)
         how = f"ended with {ending(status)}" if late_s is None else f"ran longer than {late_s:g} s and was killed"
         instead = f" and did not print {wanted}" if wanted else ""
         super().__init__(
-            f"the command {how}{instead}; the last lines of its output: {last}; of its standard error: {errors}."
+            f"the {what} {how}{instead}; the last lines of its output: {last}; of its standard error: {errors}."
         )
 
     def instead_of(self, wanted: str) -> CommandEnded:

@@ -29,7 +29,8 @@ class DutRecord:
         verified: what has checked that the board has the image: `probe`, `agent`, `read_back` or `none`; None of a
             stand-in, and before `flash`.
         command: program and arguments of a board that is a command; empty of another.
-        exit_code: of this command; minus the number of a signal; None if it did not end, or nobody has looked.
+        exit_code: of this command, or of firmware with semihosting; minus the number of a signal; None if it did not
+            end, or nobody has looked.
         probe: full id of the debug probe, or `GDB stub of qemu`; empty if none was used.
         reads: how often the test has read memory or the core through the probe.
         serial_log, bench_log: paths of the logs; None if there is none.

@@ -16,7 +16,11 @@ from elftools.elf.elffile import ELFFile
 SP, LR = 13, 14  # DWARF register numbers, the same as those of the core (AADWARF32, section 4.1)
 DEEPEST = 16
 EXCEPTION_RETURN = 0xF0000000  # a value of LR at or above this is EXC_RETURN (ARM DDI 0403E.e, B1.5.8)
-ON_PROCESS_STACK, NO_FP_STATE = 1 << 2, 1 << 4  # bits of EXC_RETURN
+FUNCTION_RETURN = 0xFE  # highest byte of FNC_RETURN, with which Secure code calls Non-secure code (ARM DDI 0553B.l)
+# Bits of EXC_RETURN. Of Armv8-M are: ES, whether the exception is handled in Secure state; S, whether its frame is on a
+# Secure stack; DCRS: if 0 there, r4 to r11 and an integrity signature are below the frame. Armv7-M has ones there.
+SECURE, ON_PROCESS_STACK, NO_FP_STATE, DEFAULT_STACKING, ON_SECURE_STACK = 1 << 0, 1 << 2, 1 << 4, 1 << 5, 1 << 6
+MORE_REGISTERS_BYTES = 40
 # The frame of an exception (ARM DDI 0403E.e, B1.5.6): its registers in order, then pc and xPSR; bytes without and with
 # those of the FPU, and the bit of xPSR that says that 4 more were left out to align it.
 FRAME, STACKED_PC, STACKED_XPSR, FRAME_BYTES, FP_FRAME_BYTES, ALIGNED = (0, 1, 2, 3, 12, LR), 24, 28, 32, 104, 1 << 9
@@ -94,10 +98,15 @@ def _walk(frames: list[Any], pc: int, registers: dict[int, int], read: Read, pro
 def _interrupted(
     back: int, registers: dict[int, int], read: Read, process_stack: int | None
 ) -> tuple[int, dict[int, int]] | None:
-    """Return pc and registers of what an exception interrupted, None if its frame cannot be read."""
+    """Return pc and registers of what an exception interrupted, None if its frame cannot be read.
+
+    It cannot if it is on a stack of the other security state, whose stack pointers are not known here.
+    """
     start = process_stack if back & ON_PROCESS_STACK else registers.get(SP)
-    if start is None:
+    if start is None or back >> 24 == FUNCTION_RETURN or bool(back & SECURE) != bool(back & ON_SECURE_STACK):
         return None
+    if back & ON_SECURE_STACK and not back & DEFAULT_STACKING:
+        start += MORE_REGISTERS_BYTES
     pc, xpsr = read(start + STACKED_PC), read(start + STACKED_XPSR)
     stacked = {number: read(start + 4 * place) for place, number in enumerate(FRAME)}
     if pc is None or xpsr is None or None in stacked.values():

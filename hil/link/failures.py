@@ -48,7 +48,8 @@ class Faulted(DeviceFault):
     Attributes:
         kind: number of the exception (ARM DDI 0403E.e, B1.5.2).
         pc, lr: as the processor stacked them; 0 if its stack could not be trusted.
-        cfsr, address: Configurable Fault Status Register and the valid fault address; 0 on ARMv6-M, which has neither.
+        cfsr, address: Configurable Fault Status Register, of a SecureFault the Secure Fault Status Register, and the
+            valid fault address; 0 on ARMv6-M, which has neither.
     """
 
     def __init__(self, kind: int, pc: int, lr: int, cfsr: int, address: int) -> None:

@@ -178,7 +178,8 @@ class DeviceTest(Entry):
     )
     exit_code: int | None = Field(
         default=None,
-        description="of this command, minus the number of a signal; null if it did not end, or nobody has looked",
+        description="of this command, or of firmware with semihosting; minus the number of a signal; null if it did "
+        "not end, or nobody has looked",
     )
     place: str | None = Field(
         default=None, description="which board of its kind it was: `id` in rig.toml, or its labgrid place; null without"

@@ -22,6 +22,7 @@ from hil.targets.probe_process import ProbeProcess
 from hil.targets.serial_port import SerialPort, open_serial, path_of
 
 CFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED34, 0xE000ED38  # ARM DDI 0403E.e, B3.2.15 to B3.2.18; ARMv6-M has none
+SFSR, SFAR = 0xE000EDE4, 0xE000EDE8  # ARM DDI 0553B.l, SFSR and SFAR
 WAITS = ("port_wait", "port_sleep_ms", "wait_for_interrupt")
 PC = 15
 
@@ -105,7 +106,9 @@ def placed(target: Target, board: Board, image: Image) -> Iterator[None]:
 
 def fault_sentence(fault: Faulted, board: Board, image: Image) -> str:
     """Return a sentence with kind, causes and place of a fault that the agent has reported."""
-    what = faults.describe(fault.kind, fault.cfsr, fault.address, _armv6m(board))
+    secure = fault.kind == faults.SECURE_FAULT  # then the agent has sent SFSR in the place of CFSR
+    cfsr, sfsr = (0, fault.cfsr) if secure else (fault.cfsr, 0)
+    what = faults.describe(fault.kind, cfsr, fault.address, _armv6m(board), sfsr)
     if not fault.pc:
         return f"the processor faulted: {what}, and its stack was overrun: neither pc nor lr is known."
     caller = (
@@ -151,26 +154,31 @@ def _word(probe: CoreProbe, address: int) -> int | None:
     return int.from_bytes(data, "little") if data is not None else None
 
 
-def _fault_registers(probe: CoreProbe, last: Sample, board: Board) -> tuple[int, int]:
-    """Return CFSR and the address of the faulting access, 0 where there is none."""
-    handles = last.lockup or faults.HARD_FAULT <= last.exception <= max(faults.KINDS)
-    if not core_of(board.name, board.core).has_cfsr or not handles:
-        return 0, 0
-    cfsr = int.from_bytes(probe.read(CFSR, 4), "little")
-    at = MMFAR if cfsr >> faults.MMARVALID & 1 else BFAR if cfsr >> faults.BFARVALID & 1 else None
-    return cfsr, int.from_bytes(probe.read(at, 4), "little") if at is not None else 0
+def _cause(probe: CoreProbe, exception: int, board: Board) -> str:
+    """Return the exception that a core handles, with what its fault registers say."""
+    core, cfsr, sfsr, at = core_of(board.name, board.core), 0, 0, None
+    if exception in faults.KINDS and exception != faults.NMI and core.has_cfsr:
+        cfsr = _register(probe, CFSR)
+        sfsr = _register(probe, SFSR) if core.has_sfsr else 0
+        at = (
+            MMFAR if cfsr >> faults.MMARVALID & 1
+            else BFAR if cfsr >> faults.BFARVALID & 1
+            else SFAR if sfsr >> faults.SFARVALID & 1 else None
+        )  # fmt: skip
+    return faults.describe(exception, cfsr, _register(probe, at) if at is not None else 0, _armv6m(board), sfsr)
+
+
+def _register(probe: CoreProbe, address: int) -> int:
+    return int.from_bytes(probe.read(address, 4), "little")
 
 
 def _faulted(probe: CoreProbe, last: Sample, board: Board, image: Image) -> DeviceFault | None:
     """Return the fault that a core handles or is locked up in, with its causes and place; None if there is none."""
-    cfsr, address = _fault_registers(probe, last, board)
     if last.lockup:
-        return DeviceFault(
-            "the core is locked up: it faulted while it handled a fault "
-            f"({faults.describe(faults.HARD_FAULT, cfsr, address, _armv6m(board))})."
-        )
+        what = _cause(probe, faults.HARD_FAULT, board)
+        return DeviceFault(f"the core is locked up: it faulted while it handled a fault ({what}).")
     if last.exception in faults.KINDS:
-        what = faults.describe(last.exception, cfsr, address, _armv6m(board))
+        what = _cause(probe, last.exception, board)
 
         def read(at: int) -> int | None:  # the stack of a thread is elsewhere
             return last.word(at) if last.word(at) is not None else _word(probe, at)

@@ -24,7 +24,7 @@ from hil.rig.places import Places
 from hil.rig.power_cycle import power_cycle
 from hil.rig.reality import choose, is_attached, start, stopped_after
 from hil.rig_toml import Bench, BenchBoard
-from hil.standins import STAND_INS, CommandBoard, StandIn
+from hil.standins import STAND_INS, CommandBoard, SemihostedQemu, StandIn
 from hil.targets.probe_process import ProbeProcess
 
 
@@ -126,7 +126,7 @@ class Rig:
     @contextlib.contextmanager
     def take(
         self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = (), dut_folder: Path | None = None,
-        other_than: Collection[str] = (),
+        other_than: Collection[str] = (), semihosting: bool = False,
     ) -> Iterator[Taken]:  # fmt: skip
         """Reserve a board for a `with` block: the attached one if rig.toml names it, else a stand-in.
 
@@ -140,15 +140,20 @@ class Rig:
             dut_folder: of a device under test. Its port may come only when it is flashed, and a board that is a command
                 works in this folder. None for a trial, which no command can run.
             other_than: ids in rig.toml of boards of this kind that the caller has already.
+            semihosting: the firmware of a device under test may ask this computer for files, output and an end. Only
+                QEMU has that.
 
         A board that falls silent or faults in the block is looked at through its probe (hil/rig/hang_diagnosis.py).
 
         Raises:
-            RigError: a trial is requested of a board that is a command.
+            RigError: a trial is requested of a board that is a command; or semihosting, of a board that is not on QEMU.
             Blocked: a board of rig.toml is missing or held by another session, or the requested reality is not
                 available.
         """
-        with self._take(board, image, log, inject, dut_folder, other_than) as taken, explained(taken, image):
+        with (
+            self._take(board, image, log, inject, dut_folder, other_than, semihosting) as taken,
+            explained(taken, image),
+        ):
             yield taken
 
     @contextlib.contextmanager
@@ -160,9 +165,22 @@ class Rig:
         inject: tuple[str, ...],
         dut_folder: Path | None,
         other_than: Collection[str],
+        semihosting: bool,
     ) -> Iterator[Taken]:
         named = self.bench.find(board.name)
         reality = choose(board, named, "virtual" if inject else self.reality)
+        if semihosting:
+            if reality != "qemu" or dut_folder is None:
+                raise RigError(
+                    f"semihosting is for a device under test on QEMU, and {board.name} is {reality} here: omit "
+                    "--semihosting, or name a board on QEMU (`hil boards`)."
+                )
+            machine = SemihostedQemu(board, image, log, dut_folder)
+            try:
+                yield Taken(board, machine.endpoints, self._probe_process, machine)
+            finally:
+                machine.stop()
+            return
         if named is not None and named.run is not None and reality == named.reality:
             if dut_folder is None:
                 raise RigError(

@@ -194,7 +194,7 @@ class DeviceUse:
             times = "once" if matches == 1 else f"{matches:,} times"
             said.append(f"the device printed what was expected, {times}.")
         if self.dut is not None and self.dut.judges_exit and self.dut.record.exit_code is not None:
-            said.append(f"the test read how the command ended: {ending(self.dut.record.exit_code)}.")
+            said.append(f"the test read how the {self.dut.what_ends} ended: {ending(self.dut.record.exit_code)}.")
         if not said and self._trials:
             said.append(TRIALS)
         if not said and (received or reads):

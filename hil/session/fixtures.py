@@ -206,7 +206,16 @@ def _device(config: pytest.Config, use: DeviceUse, board: str, rig: Rig, reflash
     elf = config.stash[BENCH].firmware(board, config.getoption("elf"))
     folder = use.folder / f"device-{len(use.duts) + 1}" if use.duts else use.folder
     taken = [dut.record.place for dut in use.duts]
-    with opened(rig, board, elf, folder, tell=lambda sentence: _tell(config, sentence), other_than=taken) as dut:
+    semihosting = config.getoption("semihosting")
+    with opened(
+        rig,
+        board,
+        elf,
+        folder,
+        tell=lambda sentence: _tell(config, sentence),
+        other_than=taken,
+        semihosting=semihosting,
+    ) as dut:
         use.duts.append(dut)
         if dut.has_port:
             # Opened before the reset, so that nothing is lost which the firmware prints first. A board whose firmware

@@ -43,6 +43,11 @@ def add_options(parser: pytest.Parser) -> None:
     text = "wait this long for a board that another session holds; without a value, forever (default: do not wait)"
     add("--wait", nargs="?", type=number, const=math.inf, default=0.0, metavar="SECONDS", help=text)
     add("--elf", **file, help="flash this firmware instead of the prebuilt image")
+    text = (
+        "let the firmware of a device under test on QEMU ask this computer for files, output and an end "
+        "(docs/how-to/semihosting.md)"
+    )
+    add("--semihosting", action="store_true", help=text)
     text = "program each board once, even if its flash holds the image already"
     add("--reflash", action="store_true", help=text)
     text = (
@@ -84,6 +89,7 @@ def command(config: pytest.Config, test: tuple[str, ...] = (), board: str | None
     asked = config.stash[ASKED]
     names = [each for each in asked if board in (None, each, config.stash[BENCH].kind_of(each))]
     words = ["pytest", *(f"--board={name}" for name in names)]
+    words += ["--semihosting"] * bool(config.getoption("semihosting"))
     for name in REPEATED:
         value = config.getoption(name)
         if value not in (None, {"reality": "auto", "tier": "quick"}.get(name)):

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from hil.standins.process import StandIn
     from hil.standins.qemu import start_qemu
     from hil.standins.renode import start_renode
+    from hil.standins.semihosted_qemu import SemihostedQemu
     from hil.standins.virtual_process import start_virtual
 
 __all__ = [
     "STAND_INS",
     "CommandBoard",
     "Ended",
+    "SemihostedQemu",
     "StandIn",
     "StandInKind",
     "start_qemu",
@@ -28,6 +30,7 @@ __getattr__ = door(
         "CommandBoard": "command",
         "Ended": "command",
         "STAND_INS": "kinds",
+        "SemihostedQemu": "semihosted_qemu",
         "StandIn": "process",
         "StandInKind": "kinds",
         "start_qemu": "qemu",

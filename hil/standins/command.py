@@ -44,8 +44,11 @@ class CommandBoard(StandIn):
         folder: working folder of the command.
         log: file for its standard error.
         timeout_s: longest time of one start; None without a limit.
+        gdb: socket of the GDB stub that it has; None without one.
+        own_folder: is removed after its end; None without one.
 
     Attributes:
+        what: what it is, in messages.
         shown: program and arguments as rig.toml has them, without private paths.
         folder_of_files: working folder of the command.
         timeout_s: longest time of one start; None without a limit.
@@ -54,9 +57,12 @@ class CommandBoard(StandIn):
         Blocked: its process did not start.
     """
 
+    what = "command"
+
     def __init__(
         self, board: str, reality: str, words: Sequence[str], shown: Sequence[str], env: Mapping[str, str],
-        folder: Path, log: Path, timeout_s: float | None = None,
+        folder: Path, log: Path, timeout_s: float | None = None, gdb: Path | None = None,
+        own_folder: Path | None = None,
     ) -> None:  # fmt: skip
         self._words, self.shown, self._board = list(words), tuple(shown), board
         self._env, self.folder_of_files, self.timeout_s = dict(env), folder, timeout_s
@@ -66,9 +72,10 @@ class CommandBoard(StandIn):
         self._late = False
 
         def announced(line: str) -> Endpoints | None:
-            return Endpoints(board, reality, serial=json.loads(line)["port"])
+            return Endpoints(board, reality, serial=json.loads(line)["port"], gdb=str(gdb) if gdb is not None else None)
 
-        super().__init__(script_command(str(RUNNER)), announced, log, f"{board} (a command)")
+        name = f"{board} (a {self.what})"
+        super().__init__(script_command(str(RUNNER)), announced, log, name, folder=own_folder)
 
     def reset(self, while_stopped: Callable[[], None]) -> bool:
         """Start the command again."""
@@ -114,7 +121,9 @@ class CommandBoard(StandIn):
             RigError: it was never started.
         """
         if not self.was_started:
-            raise RigError(f"the command of {self._board} was not started yet: call dut.flash() or dut.reset() before.")
+            raise RigError(
+                f"the {self.what} of {self._board} was not started yet: call dut.flash() or dut.reset() before."
+            )
         self._take_lines()
         if self._ended is None and self.timeout_s is not None:
             ran_s = time.monotonic() - self._began - (self.lost_s() - self._lost_before)

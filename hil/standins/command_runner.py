@@ -52,9 +52,15 @@ def die_with_parent() -> None:
 
 
 def open_raw() -> tuple[int, int]:
-    """Return both ends of a pseudo-terminal that changes no byte; the first does not block."""
+    """Return both ends of a pseudo-terminal that changes no byte; the first does not block.
+
+    Nothing of the output is changed either if a program turns its processing on (OPOST), as QEMU does.
+    """
     master, slave = os.openpty()
     tty.setraw(slave)
+    attributes = termios.tcgetattr(slave)
+    attributes[1] = 0  # c_oflag: not only OPOST
+    termios.tcsetattr(slave, termios.TCSANOW, attributes)
     os.set_blocking(master, False)
     return master, slave
 

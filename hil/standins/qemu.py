@@ -21,28 +21,50 @@ from hil.standins.process import StandIn
 
 PROGRAM = "qemu-system-arm"
 MONITOR, MONITOR_S = "monitor", 20.0  # its socket, and longest time of an answer
-GDB = "gdb"  # socket of its GDB stub
+GDB, SOCKETS = "gdb", "trainrig-qemu-"  # socket of its GDB stub, and begin of the name of its folder
 FATAL = re.compile(r"^qemu: fatal: (.*)$", re.MULTILINE)  # QEMU then prints the registers and aborts
 PTY = re.compile(r"char device redirected to (\S+) \(label uart0\)")
+
+
+def fatal_error(log_text: str, image: Image) -> str | None:
+    """Return the fatal error that QEMU logged, with its place in the image, as one sentence."""
+    fatal, pc, lr = (
+        FATAL.search(log_text),
+        re.search(r"\bR15=([0-9a-f]{8})", log_text),
+        re.search(r"\bR14=([0-9a-f]{8})", log_text),
+    )
+    if fatal is None or pc is None or lr is None:
+        return None
+    return (
+        f"the emulated core stopped ({fatal[1]}) at pc {image.place(int(pc[1], 16))}, lr {image.place(int(lr[1], 16))}."
+    )
+
+
+def machine(board: Board, image: Image, gdb: Path) -> list[str]:
+    """Return the arguments of QEMU for a board with its image, and a GDB stub at a socket.
+
+    Virtual time follows the count of executed instructions (`-icount`): SysTick counts are repeatable.
+
+    Raises:
+        Blocked: QEMU is not installed.
+    """
+    if shutil.which(PROGRAM) is None:
+        raise Blocked(
+            "bench",
+            f"{PROGRAM} is not installed, and it is the only reality of {board.name}: apt install qemu-system-arm.",
+        )
+    return [
+        PROGRAM, "-M", str(board.qemu_machine), "-kernel", str(image.path), "-display", "none", "-monitor", "none",
+        "-icount", "shift=5", "-chardev", f"socket,id=gdb,path={gdb},server=on,wait=off", "-gdb", "chardev:gdb",
+    ]  # fmt: skip
 
 
 class Qemu(StandIn):
     """A machine of QEMU."""
 
     def chip_fault(self, image: Image) -> str | None:
-        """Return the fatal error that QEMU logged, with its place in the image, as one sentence."""
-        log_text = self.log_text()
-        fatal, pc, lr = (
-            FATAL.search(log_text),
-            re.search(r"\bR15=([0-9a-f]{8})", log_text),
-            re.search(r"\bR14=([0-9a-f]{8})", log_text),
-        )
-        if fatal is None or pc is None or lr is None:
-            return None
-        return (
-            f"the emulated core stopped ({fatal[1]}) at pc {image.place(int(pc[1], 16))}, "
-            f"lr {image.place(int(lr[1], 16))}."
-        )
+        """Return the fatal error that QEMU logged, as `fatal_error`."""
+        return fatal_error(self.log_text(), image)
 
     def reset(self, while_stopped: Callable[[], None]) -> bool:
         """Reset the machine: it loads the image again, and RAM that the image does not load keeps its content.
@@ -74,22 +96,13 @@ class Qemu(StandIn):
 def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
     """Start QEMU with the board's image and return it with its endpoints.
 
-    Virtual time follows the count of executed instructions (`-icount`): SysTick counts are repeatable.
-
     Raises:
         Blocked: QEMU is not installed or did not start.
     """
-    if shutil.which(PROGRAM) is None:
-        raise Blocked(
-            "bench",
-            f"{PROGRAM} is not installed, and it is the only reality of {board.name}: apt install qemu-system-arm.",
-        )
-    folder = Path(tempfile.mkdtemp(prefix="trainrig-qemu-"))
+    folder = Path(tempfile.mkdtemp(prefix=SOCKETS))
     command = script_command(
-        parent_watchdog.__file__, PROGRAM, "-M", str(board.qemu_machine),
-        "-kernel", str(image.path), "-display", "none", "-monitor", "none", "-icount", "shift=5",
+        parent_watchdog.__file__, *machine(board, image, folder / GDB),
         "-qmp", f"unix:{folder / MONITOR},server=on,wait=off",  # before what is announced
-        "-chardev", f"socket,id=gdb,path={folder / GDB},server=on,wait=off", "-gdb", "chardev:gdb",
         "-chardev", "pty,id=uart0", "-serial", "chardev:uart0",
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ NUMBER = (FIRMWARE / FILE).read_text().split(LINE)[0].count("\n") + 1  # what a 
 NIGHTLY = pytest.mark.tier("nightly")  # each builds a firmware of its own
 TRAP = "    __builtin_trap();\n"
 ARM_STATE = "    ((void (*)(void))0x1000)();\n"  # an address without the Thumb bit
+UDF = b"\x00\xde"  # ARM DDI 0403E.e, A7.7.194
+STEP = r"0x[0-9A-F]{8} in request_step\+0x[0-9A-F]+ \(trainer/requests\.c:\d+\)"
 HANG = "    for (volatile int waited = 0; waited == 0;) {}\n"
 
 
@@ -81,20 +84,47 @@ def test_a_fault_is_named_with_its_place(
 )
 def test_a_fault_in_the_fault_handler(board: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hil.training.trial.device.STEP_DEADLINE_S", 4.0)
-    elf = with_traps(board, ("request_step", "fault_report"), tmp_path / "traps.elf")
+    elf = patched(board, {"request_step": UDF, "fault_report": UDF}, tmp_path / "traps.elf")
     outcome = run_trial(TrialSpec(board, "cls1", steps=1, evaluate=0), Rig(Bench()), tmp_path, elf)
     assert (outcome.verdict, re.fullmatch(words, outcome.reason) is not None) == ("fail", True), outcome.reason
 
 
-def with_traps(board: str, functions: tuple[str, ...], path: Path) -> Path:
-    """Write the board's image with an undefined instruction (UDF, ARM DDI 0403E.e, A7.7.194) in the place of the first of each function."""
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        pytest.param(UDF, rf"UsageFault \(CFSR 0x00010000: UNDEFINSTR\) at pc {STEP}, called from .*", marks=NIGHTLY),
+        # push {r0-r7}; b to it: beyond MSPLIM neither these nor a frame are written.
+        (
+            b"\xff\xb4\xfd\xe7",
+            r"UsageFault \(CFSR 0x00100000: STKOF\), and its stack was overrun: neither pc nor lr is known",
+        ),
+        # SAU_CTRL.ALLNS = 1, by mov.w r0, #0xE000E000; movs r1, #2; str.w r1, [r0, #0xDD0]: memory is as the IDAU has
+        # it. Then movw r0, #0x1001; blx r0: Non-secure memory, without a BLXNS.
+        (
+            bytes.fromhex("4ff0e020 0221 c0f8d01d 41f20100 8047"),
+            rf"SecureFault \(SFSR 0x00000010: INVTRAN\) at pc 0x00001000, called from {STEP}",
+        ),
+    ],
+    ids=["trap", "stack-limit", "security"],
+)
+def test_a_fault_of_armv8m_is_named(code: bytes, words: str, tmp_path: Path) -> None:
+    """ARM DDI 0553B.l: CFSR, SFSR, stack limit checks, and security attribution."""
+    elf = patched("mps2-an505", {"request_step": code}, tmp_path / "patched.elf")
+    outcome = run_trial(TrialSpec("mps2-an505", "cls1", steps=1, evaluate=0), Rig(Bench()), tmp_path, elf)
+    assert outcome.verdict == "fail" and re.fullmatch(rf"the processor faulted: {words}\.", outcome.reason), (
+        outcome.reason
+    )
+
+
+def patched(board: str, code: Mapping[str, bytes], path: Path) -> Path:
+    """Write the board's image with other instructions at the begin of some functions."""
     image = image_of(board)
     data = bytearray(image.path.read_bytes())
     with image.path.open("rb") as file:
         segment = next(each for each in ELFFile(file).iter_segments("PT_LOAD") if each["p_filesz"])
-    for name in functions:
+    for name, instructions in code.items():
         at = segment["p_offset"] + image.symbols[name] - segment["p_paddr"]
-        data[at : at + 2] = b"\x00\xde"
+        data[at : at + len(instructions)] = instructions
     path.write_bytes(data)
     return path
 

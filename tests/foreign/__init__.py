@@ -12,7 +12,11 @@ from hil import boards
 
 SOURCE = Path(__file__).with_name("foreign.c")
 CASES = Path(__file__).with_name("cases.c")  # tests itself, and prints as Unity does; for MPS2
-MACROS = {"mps2-an386": "BOARD_MPS2", "mps2-an385": "BOARD_MPS2", "stm32f746": "BOARD_STM32F746"}
+SEMIHOSTING = Path(__file__).with_name("semihosting.c")  # asks the host for files, output and an end; for MPS2
+MACROS = {
+    "mps2-an386": "BOARD_MPS2", "mps2-an385": "BOARD_MPS2", "mps2-an505": "BOARD_AN505",
+    "stm32f746": "BOARD_STM32F746",
+}  # fmt: skip
 STACK = 1024
 SCRIPT = """
 ENTRY(Reset_Handler)

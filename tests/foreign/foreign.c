@@ -4,24 +4,32 @@
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
 
-#if defined(BOARD_MPS2)
+#if defined(BOARD_MPS2) || defined(BOARD_AN505)
+#if defined(BOARD_AN505)
+#define UART0 0x50200000u   /* by its Secure alias */
+#define NOTHING 0x60000000u /* there is no memory here */
+#else
+#define UART0 0x40004000u
+#define NOTHING 0x50000000u
+#endif
 static void uart_start(void) {
-    REGISTER(0x40004010u) = 27u; /* BAUDDIV */
-    REGISTER(0x40004008u) = 3u;  /* TX and RX on */
+    REGISTER(UART0 + 0x10u) = 27u; /* BAUDDIV */
+    REGISTER(UART0 + 0x08u) = 3u;  /* TX and RX on */
 }
 static void put(char c) {
-    while (REGISTER(0x40004004u) & 1u) {
+    while (REGISTER(UART0 + 0x04u) & 1u) {
     }
-    REGISTER(0x40004000u) = (uint8_t)c;
+    REGISTER(UART0) = (uint8_t)c;
 }
 static int get(void) {
-    return (REGISTER(0x40004004u) & 2u) ? (int)(uint8_t)REGISTER(0x40004000u) : -1;
+    return (REGISTER(UART0 + 0x04u) & 2u) ? (int)(uint8_t)REGISTER(UART0) : -1;
 }
 #elif defined(BOARD_STM32F746)
 #define RCC 0x40023800u
 #define GPIOA 0x40020000u
 #define GPIOB 0x40020400u
 #define USART1 0x40011000u
+#define NOTHING 0x50000000u
 static void pin(uint32_t port, uint32_t number) {
     volatile uint32_t *afr = &REGISTER(port + 0x20u + 4u * (number / 8u));
     *afr = (*afr & ~(15u << 4u * (number % 8u))) | 7u << 4u * (number % 8u);
@@ -162,6 +170,14 @@ __attribute__((noinline)) static void train_undefined(void) {
     __asm__ volatile("udf #0");
 }
 
+#if defined(BOARD_AN505)
+/* SAU_CTRL.ALLNS: memory is as the IDAU has it, and the call leads to Non-secure memory without a BLXNS. */
+__attribute__((noinline)) static void train_insecurely(void) {
+    REGISTER(0xE000EDD0u) = 2u;
+    ((void (*)(void))1u)();
+}
+#endif
+
 static void report(uint32_t step) {
     float loss;
     sum(&loss, &fc1_weights[0][0], ROWS * COLUMNS);
@@ -191,9 +207,13 @@ int main(void) {
         } else if (command == 'h') {
             train_badly();
         } else if (command == 'f') {
-            divide((volatile uint32_t *)0x50000000u);
+            divide((volatile uint32_t *)NOTHING);
         } else if (command == 'u') {
             train_undefined();
+#if defined(BOARD_AN505)
+        } else if (command == 's') {
+            train_insecurely();
+#endif
 #ifdef HAS_MARKER
         } else if (command == 'e') {
             sleep();

@@ -1,4 +1,5 @@
-/* Core registers and instructions of Armv7-M (ARM DDI 0403E.e: the architecture manual; sections in brackets). */
+/* Core registers and instructions of Armv7-M (ARM DDI 0403E.e: the architecture manual; sections in brackets), and what
+   Armv8-M with the Main and Security Extensions adds (ARM DDI 0553B.l). */
 #pragma once
 
 #include <stdint.h>
@@ -20,10 +21,22 @@
 #define SHCSR_MEMFAULTENA (1u << 16)
 #define SHCSR_BUSFAULTENA (1u << 17)
 #define SHCSR_USGFAULTENA (1u << 18)
+#define SHCSR_SECUREFAULTENA (1u << 19) /* Armv8-M */
 #define CFSR_MMARVALID (1u << 7)
 #define CFSR_BFARVALID (1u << 15)
+#if defined(__ARM_ARCH_8M_MAIN__)
+#define CFSR_STKOF (1u << 20)
+#else
+#define CFSR_STKOF 0u /* a reserved bit: there are no limits of stacks */
+#endif
 #define CCR_BFHFNMIGN (1u << 8)
 #define CPACR_FPU_FULL_ACCESS (0xFu << 20)
+
+/* Why a SecureFault came (Armv8-M) */
+#define SAU_SFSR REGISTER(0xE000EDE4u)
+#define SAU_SFAR REGISTER(0xE000EDE8u)
+#define SFSR_SFARVALID (1u << 6)
+#define SECURE_FAULT 7u
 
 /* SysTick [B3.3] */
 #define SYST_CSR REGISTER(0xE000E010u)

@@ -2,4 +2,6 @@
    of a Cortex-M0+, whose instructions a Cortex-M3 has all. */
 #pragma once
 
+#include "armv7m_image.h"
+
 #define BOARD_RX_RING 4096u

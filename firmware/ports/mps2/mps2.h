@@ -1,14 +1,15 @@
-/* Registers that the MPS2 FPGA images AN385, AN386 and AN500 share (Arm DAI 0385, 0386 and 0500: memory map,
-   interrupts), and of their UART, from the Cortex-M System Design Kit (ARM DDI 0479, APB UART). */
+/* Registers that the MPS2 FPGA images share: of their UART, from the Cortex-M System Design Kit (ARM DDI 0479, APB UART),
+   and of their LEDs. Where these are, and the clock, is in the board.h of each image. */
 #pragma once
 
+#include "board.h"
 #include "cortex_m.h"
 
-#define UART0_DATA REGISTER(0x40004000u)
-#define UART0_STATE REGISTER(0x40004004u)
-#define UART0_CTRL REGISTER(0x40004008u)
-#define UART0_INTCLEAR REGISTER(0x4000400Cu)
-#define UART0_BAUDDIV REGISTER(0x40004010u)
+#define UART0_DATA REGISTER(BOARD_UART0 + 0x00u)
+#define UART0_STATE REGISTER(BOARD_UART0 + 0x04u)
+#define UART0_CTRL REGISTER(BOARD_UART0 + 0x08u)
+#define UART0_INTCLEAR REGISTER(BOARD_UART0 + 0x0Cu)
+#define UART0_BAUDDIV REGISTER(BOARD_UART0 + 0x10u)
 #define UART_STATE_TX_FULL (1u << 0)
 #define UART_STATE_RX_FULL (1u << 1)
 #define UART_CTRL_TX_ENABLE (1u << 0)
@@ -17,11 +18,7 @@
 #define UART_CTRL_RX_INTERRUPT (1u << 3)
 #define UART_INT_TX (1u << 0)
 #define UART_INT_RX (1u << 1)
-#define UART0_RX_IRQ 0u
-#define UART0_TX_IRQ 1u
 
 /* MPS2 FPGA system control: user LEDs */
-#define FPGAIO_LED REGISTER(0x40028000u)
+#define FPGAIO_LED REGISTER(BOARD_FPGAIO)
 #define FPGAIO_LED0 (1u << 0)
-
-#define SYSTEM_CLOCK_HZ 25000000u

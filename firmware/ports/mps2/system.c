@@ -5,7 +5,7 @@
 #include "ticks.h"
 
 uint32_t port_clock_hz(void) {
-    return SYSTEM_CLOCK_HZ;
+    return BOARD_CLOCK_HZ;
 }
 
 uint8_t port_counter(void) {
@@ -18,7 +18,7 @@ uint32_t port_cycles(void) {
 
 /* SysTick is the counter of cycles here and must not be restarted: the time is spent awake. */
 void port_sleep_ms(uint32_t ms) {
-    const uint32_t start = ticks_read(), cycles = ms * (SYSTEM_CLOCK_HZ / 1000u);
+    const uint32_t start = ticks_read(), cycles = ms * (BOARD_CLOCK_HZ / 1000u);
     while (ticks_read() - start < cycles) {
     }
 }

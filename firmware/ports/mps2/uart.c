@@ -4,13 +4,13 @@
 #include "mps2.h"
 #include "serial.h"
 
-enum { BAUD_DIVISOR = 27 }; /* 25 MHz / 27 = 925926 baud, 0.5 % from 921600; the least that the UART takes is 16 */
+_Static_assert(BOARD_BAUD_DIVISOR >= 16u, "the least that the UART takes");
 
 void uart_start(void) {
-    UART0_BAUDDIV = BAUD_DIVISOR;
+    UART0_BAUDDIV = BOARD_BAUD_DIVISOR;
     UART0_CTRL = UART_CTRL_TX_ENABLE | UART_CTRL_RX_ENABLE | UART_CTRL_TX_INTERRUPT | UART_CTRL_RX_INTERRUPT;
-    NVIC_ISER(UART0_RX_IRQ) = NVIC_BIT(UART0_RX_IRQ);
-    NVIC_ISER(UART0_TX_IRQ) = NVIC_BIT(UART0_TX_IRQ);
+    NVIC_ISER(BOARD_UART0_RX_IRQ) = NVIC_BIT(BOARD_UART0_RX_IRQ);
+    NVIC_ISER(BOARD_UART0_TX_IRQ) = NVIC_BIT(BOARD_UART0_TX_IRQ);
 }
 
 void uart_pump(void) {
@@ -41,5 +41,5 @@ void uart_transmit_handler(void) {
 void uart_poll(void) {
     uart_receive_handler();
     uart_transmit_handler();
-    NVIC_ICPR(UART0_RX_IRQ) = NVIC_BIT(UART0_RX_IRQ) | NVIC_BIT(UART0_TX_IRQ);
+    NVIC_ICPR(BOARD_UART0_RX_IRQ) = NVIC_BIT(BOARD_UART0_RX_IRQ) | NVIC_BIT(BOARD_UART0_TX_IRQ);
 }

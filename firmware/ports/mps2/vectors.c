@@ -4,8 +4,14 @@
 #include "ticks.h"
 #include "uart.h"
 
-/* Places in the table after the stack pointer; the images have 32 interrupts (AN385, AN386 and AN500, interrupts). */
-enum { RESET = 0, SYSTICK = 14, UART0_RX = 15 + UART0_RX_IRQ, UART0_TX = 15 + UART0_TX_IRQ, LAST = 15 + 31 };
+/* Places in the table after the stack pointer. */
+enum {
+    RESET = 0,
+    SYSTICK = 14,
+    UART0_RX = 15 + BOARD_UART0_RX_IRQ,
+    UART0_TX = 15 + BOARD_UART0_TX_IRQ,
+    LAST = 14 + BOARD_IRQS,
+};
 
 typedef struct {
     uint32_t *stack;
@@ -20,6 +26,9 @@ __attribute__((section(".vectors"), used)) static const vector_table_t vectors =
             [RESET] = reset_handler,
             [RESET + 1 ... SYSTICK - 1] = fault_handler,
             [SYSTICK] = ticks_handler,
+#if BOARD_UART0_RX_IRQ > 0
+            [SYSTICK + 1 ... UART0_RX - 1] = fault_handler,
+#endif
             [UART0_RX] = uart_receive_handler,
             [UART0_TX] = uart_transmit_handler,
             [UART0_TX + 1 ... LAST] = fault_handler,

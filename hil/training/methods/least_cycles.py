@@ -1,6 +1,6 @@
 """Lower bounds of the cycles of a step: products of its layers, divided by the most products of a core in a cycle.
 
-A Cortex-M4 or M7 computes two products of 16 bits in one instruction (SMLAD; ARM DDI 0403E.e, A7.7.130), one such
+A Cortex-M4, M33 or M7 computes two products of 16 bits in one instruction (SMLAD; ARM DDI 0403E.e, A7.7.130), one such
 instruction in a cycle; the kernels for a Cortex-M0+ have at most two in one product of 32 bits. Taps in the padding may
 be skipped and are not counted.
 """

@@ -16,13 +16,14 @@ from hil.errors import Blocked, DeviceFault, RigError
 from hil.rig import Bench, Rig
 from tests.foreign import STACK, build
 
-VIRTUAL, QEMU = "stm32f746", "mps2-an386"
-PART_NUMBERS = {VIRTUAL: 0xC27, QEMU: 0xC24}  # in CPUID of a Cortex-M7 and a Cortex-M4
-PROBES = {VIRTUAL: "remote:", QEMU: "GDB stub of qemu"}
+VIRTUAL, QEMU, QEMU_M33 = "stm32f746", "mps2-an386", "mps2-an505"
+PART_NUMBERS = {VIRTUAL: 0xC27, QEMU: 0xC24, QEMU_M33: 0xD21}  # in CPUID of a Cortex-M7, a Cortex-M4 and a Cortex-M33
+PROBES = {VIRTUAL: "remote:", QEMU: "GDB stub of qemu", QEMU_M33: "GDB stub of qemu"}
 only_virtual = pytest.mark.parametrize("running", [VIRTUAL], indirect=True)
+only_m33 = pytest.mark.parametrize("running", [QEMU_M33], indirect=True)
 
 
-@pytest.fixture(scope="module", params=[VIRTUAL, QEMU])
+@pytest.fixture(scope="module", params=[VIRTUAL, QEMU, QEMU_M33])
 def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dut]:
     board: str = request.param
     if board == VIRTUAL:
@@ -102,7 +103,7 @@ def test_returns_of_a_function_are_marks_of_steps(dut):
         assert dut.cycles != dut.cycles
     else:
         assert cycles == {None}
-        with pytest.raises(RigError, match="mps2-an386 has no cycle counter here: qemu models no DWT"):
+        with pytest.raises(RigError, match=f"{dut.board.name} has no cycle counter here: qemu models no DWT"):
             _ = dut.cycles
     before = dut.read("steps")
     for call in dut.at_return("train_step"):  # left early: the core runs on
@@ -141,6 +142,7 @@ def test_a_bus_fault_ends_with_a_reset(dut):
     said = {
         VIRTUAL: "in divide.*write of 0x50000000: the model has no peripheral there",
         QEMU: "HardFault .CFSR 0x00008200: PRECISERR, BFARVALID; address 0x50000000. at pc .* in divide",
+        QEMU_M33: "HardFault .CFSR 0x00008200: PRECISERR, BFARVALID; address 0x60000000. at pc .* in divide",
     }
     with pytest.raises(Unexpected, match=said[dut.board.name]):
         dut.serial.expect("step", timeout=1)
@@ -148,6 +150,17 @@ def test_a_bus_fault_ends_with_a_reset(dut):
     dut.serial.expect("ready")
     assert dut.fault() is None
     trained(dut)
+
+
+@only_m33
+def test_a_breach_of_the_security_state_is_named(dut):
+    """SFSR.INVTRAN, and HardFault because SecureFault is not enabled (ARM DDI 0553B.l, SFSR)."""
+    dut.serial.write(b"s")
+    said = r"HardFault \(SFSR 0x00000010: INVTRAN\) at pc 0x00000000.*, called from 0x\w+ in train_insecurely"
+    with pytest.raises(Unexpected, match=said):
+        dut.serial.expect("step", timeout=1)
+    dut.reset()
+    dut.serial.expect("ready")
 
 
 def test_a_hang_is_named_with_its_place_and_call_chain(dut):

@@ -72,9 +72,9 @@ class Machine:
         return decode(part)
 
 
-@pytest.fixture(scope="module", params=["mps2-an500", "mps2-an386", "mps2-an385"])
+@pytest.fixture(scope="module", params=["mps2-an500", "mps2-an386", "mps2-an385", "mps2-an505"])
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
-    """Return a running machine: code for a Cortex-M7, a Cortex-M4, and a Cortex-M0+."""
+    """Return a running machine: code for a Cortex-M7, a Cortex-M4, a Cortex-M0+, and a Cortex-M33."""
     running = Machine(request.param)
     yield running
     running.process.kill()
@@ -100,7 +100,7 @@ def test_a_session_answers_in_order(machine: Machine) -> None:
     assert machine.ask(Frame(IDS["echo"], session, 1, body)) == Frame(IDS["echo"] | 0x80, session, 1, body)
     memory = machine.ask(Frame(IDS["memory"], session, 2))
     figures = decode_body(MESSAGES.requests["memory"].reply, memory.body)
-    assert figures["arena_base"] == 0x2002_0000
+    assert figures["arena_base"] == (0x3802_0000 if machine.image == "mps2-an505" else 0x2002_0000)
     assert 0 < figures["stack_peak"] < figures["stack_size"]
     early = machine.ask(Frame(IDS["load_end"], session, 3))
     assert early.type == IDS["error"]

@@ -52,7 +52,8 @@ class Memories:
 # STM32H7B3: RM0455, memory map. STM32F746: RM0385, memory map (one range of RAM: data and stack take the lowest 30 KB of DTCM, what the
 # DMA sends the last 512 bytes of SRAM2). RP2040: its data sheet, 2.2 (one memory, of which data and stack take the lowest 26 KB) and 2.8.1 (the
 # second stage of the boot before the vectors). nRF52840: Product Specification, memory
-# (one memory, of which data and stack take the lowest 30 KB). AN385, AN386, AN500: Arm DAI 0385, 0386 and 0500, memory map.
+# (one memory, of which data and stack take the lowest 30 KB). AN385, AN386, AN500: Arm DAI 0385, 0386 and 0500, memory map; AN505:
+# Arm DAI 0505, memory map, by Secure aliases.
 # i.MX RT1062: IMXRT1060RM, chapter 3, with FlexRAM as the port cuts it; the flash without what a Teensy 4.0's loader keeps, the vectors behind
 # the headers of the boot ROM.
 TWICE = {
@@ -73,6 +74,7 @@ TWICE = {
     "imxrt1062": Memories((0x6000_0000, 1984 << 10), (0x2000_0000, 64 << 10), (0x2020_0000, 896 << 10), vectors=0x1400),
     "mps2-an385": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
     "mps2-an386": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
+    "mps2-an505": Memories((0x1000_0000, 4 << 20), (0x3800_0000, 128 << 10), (0x3802_0000, (4 << 20) - (128 << 10))),
     "mps2-an500": Memories((0, 4 << 20), (0x2000_0000, 128 << 10), (0x2002_0000, (4 << 20) - (128 << 10))),
 }
 
@@ -223,6 +225,17 @@ def test_board_header_and_catalogue_name_the_same_marker_and_baud(board: str) ->
     port = constants.get("MARKER_PORT", "GP").replace("GPIO", "P")
     assert entry.marker == port + constants["MARKER_PIN"].rstrip("u")
     assert entry.baud == int(constants["BAUD"].rstrip("u"))
+
+
+@pytest.mark.parametrize(
+    ("board", "header"), [("mps2-an505", "mps2-an505/board.h"), ("mps2-an386", "mps2/armv7m_image.h")]
+)
+def test_an_fpga_image_has_the_clock_and_the_baud_rate_of_the_catalogue(board: str, header: str) -> None:
+    """The UART divides the clock by 16 at least (ARM DDI 0479, APB UART); a receiver takes 2 % of error."""
+    constants = dict(re.findall(r"#define BOARD_(\w+) (\w+)", (FIRMWARE / "ports" / header).read_text()))
+    clock, divisor = (int(constants[name].rstrip("u")) for name in ("CLOCK_HZ", "BAUD_DIVISOR"))
+    entry = boards.load(board)
+    assert clock == entry.clock_hz and divisor >= 16 and clock / divisor == pytest.approx(entry.baud, rel=0.02)
 
 
 def test_the_second_boot_stage_is_sealed() -> None:
