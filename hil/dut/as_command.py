@@ -30,7 +30,7 @@ class AsCommand:
     record: DutRecord
     _taken: Taken
     _folder: Path
-    _serial: DutSerial | None
+    _serial: DutSerial | None = None
     judges_exit = False
 
     @property
@@ -87,8 +87,12 @@ class AsCommand:
             )
         return self._taken.command
 
-    def _alive(self, within_s: float = 0.0) -> None:
-        """Raise Blocked if a stand-in or a place is gone, and DeviceFault if a command has ended and all is read."""
+    def alive(self, within_s: float = 0.0) -> None:
+        """Raise Blocked if the stand-in or the labgrid place is gone, or within some seconds will be.
+
+        Of a command it raises DeviceFault if the command has ended and all that it printed was read. A board that is
+        attached to this computer is never gone.
+        """
         self._taken.alive(within_s)
         command = self._taken.command
         ended = command.ended(drained=True) if command is not None else None
