@@ -112,6 +112,7 @@ class Endpoints:
         coverage: `host:port` of a server that says which code the chip has executed; only the virtual board has one.
         gdb: Unix socket of an emulator's GDB stub, by which a device under test is looked at; trials do not use it.
         commands: that program and reset the board; None if rig.toml names none.
+        id: which of several boards of its kind it is in rig.toml; None of the only one.
     """
 
     board: str
@@ -131,3 +132,9 @@ class Endpoints:
     coverage: str | None = None
     gdb: str | None = None
     commands: BoardCommands | None = None
+    id: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Name for messages."""
+        return self.board if self.id is None else f"{self.board} (board {self.id})"

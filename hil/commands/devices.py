@@ -105,7 +105,7 @@ def init_from_places(path: Path, coordinator: str) -> int:
 
 def doctor(path: Path, as_json: bool) -> int:
     """Check every device that rig.toml names; return 1 if something is wrong."""
-    from hil.rig.doctor import WRONG, examine  # opens meters, whose libraries `hil devices` does not need
+    from hil.commands.doctor import WRONG, examine  # opens meters, whose libraries `hil devices` does not need
 
     checks = []
     console = Console(highlight=False, soft_wrap=True)

@@ -6,24 +6,33 @@ from hil.dut.dut import Dut, opened
 from hil.dut.dut_serial import DutSerial
 from hil.dut.energy import Energy
 from hil.dut.expectations import CommandEnded, PortGone, Quiet, Unexpected, Unreadable
+from hil.dut.hang_diagnosis import Hang
 from hil.dut.printed import Incomplete
 from hil.dut.record import DutRecord
+from hil.dut.unclaimed_ram import ComparedRam, UnclaimedRam
+from hil.targets.core_probe import CoreProbe
+from hil.targets.probe import ChipUnreachable
 
 __all__ = [
     "CaseReport",
     "CasesFailed",
+    "ChipUnreachable",
     "CommandEnded",
+    "ComparedRam",
+    "CoreProbe",
     "Dut",
     "DutRecord",
     "DutSerial",
     "Energy",
     "Frame",
+    "Hang",
     "Incomplete",
     "PortGone",
     "Quiet",
     "ReportedCase",
     "Returned",
     "Truncated",
+    "UnclaimedRam",
     "Unexpected",
     "Unreadable",
     "opened",

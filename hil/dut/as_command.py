@@ -30,7 +30,7 @@ class AsCommand:
     record: DutRecord
     _taken: Taken
     _folder: Path
-    _serial: DutSerial | None
+    _serial: DutSerial | None = None
     judges_exit = False
 
     @property
@@ -96,8 +96,12 @@ class AsCommand:
         """What an exit code is of, in messages: `command` or `firmware`."""
         return self._the_command().what
 
-    def _alive(self, within_s: float = 0.0) -> None:
-        """Raise Blocked if a stand-in or a place is gone, and DeviceFault if a command has ended and all is read."""
+    def alive(self, within_s: float = 0.0) -> None:
+        """Raise Blocked if the stand-in or the labgrid place is gone, or within some seconds will be.
+
+        Of a command it raises DeviceFault if the command has ended and all that it printed was read. A board that is
+        attached to this computer is never gone.
+        """
         self._taken.alive(within_s)
         command = self._taken.command
         ended = command.ended(drained=True) if command is not None else None

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.boards import Board
+from hil.dut.hang_diagnosis import fault_of, found_by
 from hil.dut.stack_area import PAINT, stack_area
 from hil.errors import DeviceFault, RigError, close_matches
 from hil.images import Image
 from hil.images.unwind import call_chain
 from hil.link.failures import Silent
-from hil.rig.hang_diagnosis import fault_of, found_by
 from hil.targets.core_probe import CoreProbe
 from hil.targets.core_sample import REGISTERS
 

@@ -15,7 +15,7 @@ import serial
 from hil.dut.expectations import CommandEnded, NotSeen, PortGone, Received
 from hil.dut.expecter import Deadline, Expecter
 from hil.dut.logged_port import LoggedPort, TrafficLog
-from hil.errors import RigError, shown
+from hil.errors import DeviceFault, RigError, shown
 from hil.link.failures import Silent
 from hil.link.received_words import is_text
 from hil.port_errors import PORT_ERRORS
@@ -226,6 +226,7 @@ class DutSerial(io.RawIOBase):
 
         Raises:
             RigError: it is a str: encode it.
+            DeviceFault: the port accepts no bytes, and the probe finds that the core has faulted or hangs.
             Blocked: the port is gone, or accepts no bytes.
         """
         if isinstance(data, str):
@@ -234,6 +235,9 @@ class DutSerial(io.RawIOBase):
             return int(self._guarded(lambda: self._port.write(bytes(data))))
         except serial.SerialTimeoutException as error:
             self._alive(0.0)
+            found = self._look(True)
+            if found is not None:
+                raise DeviceFault(found) from error
             raise Silent(
                 f"the serial port {self._port.port} accepts no more bytes (its other end has stopped, or flow control "
                 "holds it): check the adapter and the board."
@@ -290,9 +294,9 @@ class DutSerial(io.RawIOBase):
         self._matches += matched
 
     @property
-    def logged_port(self) -> LoggedPort:
-        """The port itself, for whoever speaks a protocol on it: it bypasses the buffer, and is logged."""
-        return self._port
+    def logged_port(self) -> LoggedPort | SerialPort:
+        """The port itself, for who speaks a protocol on it: it bypasses the buffer; it is logged, if there is a log."""
+        return self._port if self._traffic.path is not None else self.pyserial
 
     @property
     def pyserial(self) -> SerialPort:

@@ -17,7 +17,7 @@ from hil.energy.interval_figures import evaluate
 from hil.energy.marker_interval import MarkerInterval
 from hil.errors import Blocked, RigError
 from hil.meters.measured_window import FEWEST, IDLE_READINGS, IDLE_S
-from hil.meters.meter import Host, HostMarked, InvalidWindow, Meter, Setting, refuse_two_times
+from hil.meters.meter import HostMarked, InvalidWindow, Meter, Setting, refuse_two_times
 from hil.meters.window_edges import pieces
 from hil.quantity import Quantity
 from hil.threads import start
@@ -64,34 +64,34 @@ class Energy:
 
 @contextlib.contextmanager
 def window(
-    board: Board, ends: Endpoints, folder: Path, steps: int, window_s: float = WINDOW_S,
-    interval_s: float = INTERVAL_S, idle_s: float | None = None, range_a: float | None = None,
+    board: Board, ends: Endpoints, meter: Meter, folder: Path, steps: int, window_s: float, interval_s: float,
+    idle_s: float | None, range_a: float | None,
 ) -> Iterator[Energy]:  # fmt: skip
-    """Measure one window while the block runs; arguments and errors as `Dut.energy`."""
-    if ends.meter is None:
-        raise Blocked("meter", f"{board.name} has no power meter here: name one in its table of rig.toml (`meter`).")
+    """Measure one window with an open meter while the block runs; arguments and errors as `Dut.energy`."""
     if steps < 1:
         raise RigError(f"{steps} steps have no energy: give how many the window has, at least 1.")
-    from hil.meters.open import open_meter  # PyVISA and pyarrow, which a test without energy need not load
+    one = Energy(steps, folder / "trace.parquet")
+    used = meter.sheet.range_for(range_a) if range_a is not None else first_range(meter.sheet)
+    shortest_s = max(interval_s, 1 / meter.sheet.fastest_hz)
+    idle_s = idle_s if idle_s is not None else max(IDLE_S, IDLE_READINGS * shortest_s)
+    refuse_two_times(meter, ends.reality, "meter")
+    meter.configure(Setting(board.supply_v, used.amperes, interval_s, idle_s, window_s))
+    meter.arm()
+    deadline_s = 2 * (window_s + idle_s) + DEADLINE_S
+    reader = _Reader(meter, folder, idle_s, deadline_s)
+    if isinstance(meter, HostMarked):
+        meter.mark(True)
+    yield one  # after an error in the block the meter is closed, which ends the reader
+    if isinstance(meter, HostMarked):
+        meter.mark(False)
+    found = reader.result(deadline_s + ENDS_WITHIN_S)
+    conditions = Conditions(ends.supply_error, ends.ambient_c)
+    one.figures = evaluate(found, meter.sheet, meter.identity, steps, conditions)
 
-    host, one = Host(), Energy(steps, folder / "trace.parquet")
-    with open_meter(ends.meter, board.supply_v, ends.meter_model, host) as meter:
-        used = meter.sheet.range_for(range_a) if range_a is not None else first_range(meter.sheet)
-        shortest_s = max(interval_s, 1 / meter.sheet.fastest_hz)
-        idle_s = idle_s if idle_s is not None else max(IDLE_S, IDLE_READINGS * shortest_s)
-        refuse_two_times(meter, ends.reality, "meter")
-        meter.configure(Setting(board.supply_v, used.amperes, interval_s, idle_s, window_s))
-        meter.arm()
-        deadline_s = 2 * (window_s + idle_s) + DEADLINE_S
-        reader = _Reader(meter, folder, idle_s, deadline_s)
-        if isinstance(meter, HostMarked):
-            meter.mark(True)
-        yield one  # after an error in the block the meter is closed, which ends the reader
-        if isinstance(meter, HostMarked):
-            meter.mark(False)
-        found = reader.result(deadline_s + ENDS_WITHIN_S)
-        conditions = Conditions(ends.supply_error, ends.ambient_c)
-        one.figures = evaluate(found, meter.sheet, meter.identity, steps, conditions)
+
+def no_meter(board: Board) -> Blocked:
+    """Return the error of a board without a meter."""
+    return Blocked("meter", f"{board.name} has no power meter here: name one in its table of rig.toml (`meter`).")
 
 
 class _Reader:

@@ -1,36 +1,54 @@
-"""Memory and core of a device under test, through its probe."""
+"""The probe of a device under test, and what it shows of memory and core."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy.typing as npt
 
 from hil.boards import Board
+from hil.dut.as_command import AsCommand
 from hil.dut.core import CoreView, Frame, Returned
 from hil.dut.memory import Memory, Shape, Where
-from hil.dut.record import DutRecord
-from hil.errors import RigError
+from hil.errors import Blocked, RigError
 from hil.images import Image
 from hil.rig import Taken
 from hil.targets.core_probe import CoreProbe
+from hil.targets.gdb_probe import GdbProbe
+from hil.targets.probe import Probe
 
 RETURN_S = 10.0
 
 
-class Inspection(ABC):
+class _Alive(Protocol):
+    def __call__(self, within_s: float = 0.0) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """The machine of a GDB stub (`hil.targets.gdb_probe.Machine`), which may also end by itself."""
+
+    taken: Taken
+    alive: _Alive
+
+    def reset(self, while_stopped: Callable[[], None]) -> bool:
+        return self.taken.reset(while_stopped)
+
+    def lost_s(self) -> float:
+        return self.taken.lost_s()
+
+
+class Inspection(AsCommand):
     """What a probe shows of a device. Each member raises Blocked if there is no probe, or it failed.
 
     Attributes:
         image: the firmware.
-        record: what happened so far.
     """
 
     image: Image
-    record: DutRecord
-    _taken: Taken
+    _probe: CoreProbe | None = None
     _painted = False  # whether the stack was, at the last reset
 
     @property
@@ -38,9 +56,62 @@ class Inspection(ABC):
         """Catalogue entry of the board."""
         return self._taken.board
 
-    @abstractmethod
-    def _the_probe(self) -> CoreProbe:
-        """Return the open probe, or open it. Raises Blocked if there is none."""
+    @property
+    def probe(self) -> CoreProbe:
+        """The debug probe itself, opened when it is first needed; on QEMU its GDB stub. It is closed with the device.
+
+        Raises Blocked if there is none, or it cannot be opened.
+        """
+        if self._probe is None:
+            ends = self._taken.endpoints
+            if ends.probe is not None:
+                process = self._taken.probe_process
+                self._note_probe(Probe(self.board, ends.probe, ends.pack, process, ends.process, running=True))
+            elif ends.gdb is not None:
+                self._note_probe(GdbProbe(self.board, ends.gdb, ends.reality, _Machine(self._taken, self.alive)))
+            else:
+                raise self._no_probe()
+        assert self._probe is not None
+        return self._probe
+
+    @property
+    def has_probe(self) -> bool:
+        """Whether there is a debug probe, or QEMU's GDB stub in its place."""
+        ends = self._taken.endpoints
+        return ends.probe is not None or ends.gdb is not None
+
+    def _no_probe(self) -> Blocked:
+        what, use = self._taken.endpoints.reality, "use a board with a virtual board (`hil boards`)"
+        if self._taken.command is not None:
+            what, use = "a command", "write it into a file in dut.folder"
+        cure = "name it in rig.toml (`hil devices` lists the probes)" if what == "hardware" else (
+            f"{what} has none: print what you need and read it with dut.serial, or {use}"
+        )  # fmt: skip
+        return Blocked("probe", f"{self.board.name} has no debug probe here: {cure}.")
+
+    def _note_probe(self, probe: CoreProbe) -> None:
+        self._probe, self.record.probe = probe, probe.unique_id
+        if isinstance(probe, Probe) and probe.virtual:
+            self.record.reality = "virtual"  # even if rig.toml lists it as hardware: its figures are not measured
+
+    def _close_probe(self) -> None:
+        probe, self._probe = self._probe, None
+        if probe is not None:
+            probe.close()
+
+    def _look(self, quiet: bool) -> str | None:
+        """Return what is known of a device that did not print what it must; of one that prints, only a fault."""
+        chip = self._taken.chip_fault(self.image)
+        if chip is not None or not self.has_probe:
+            return self._noted(chip)
+        try:
+            halted = self._probe is not None and self._probe.is_halted()
+            found = None if halted else self._core.hang() if quiet else self._core.fault()
+        except Blocked:  # the probe can say nothing
+            return None
+        if halted:
+            raise RigError("the core is halted by the probe, and prints nothing: call dut.resume() before.")
+        return self._noted(found)
 
     def read(self, where: Where, dtype: npt.DTypeLike | None = None, shape: Shape | None = None) -> Any:
         """Return what is in memory, as an array or a number of NumPy, while the program runs.
@@ -68,25 +139,25 @@ class Inspection(ABC):
 
     @property
     def _memory(self) -> Memory:
-        return Memory(self.image, self.board, self._probe_there())
+        return Memory(self.image, self.board, self._probe_of())
 
     @property
     def _core(self) -> CoreView:
-        return CoreView(self.image, self.board, self._probe_there())
+        return CoreView(self.image, self.board, self._probe_of())
 
-    def _probe_there(self) -> Callable[[], CoreProbe]:
+    def _probe_of(self) -> Callable[[], CoreProbe]:
         """Return what opens the probe. Raises Blocked of a command, before anybody asks what is where in its memory."""
         if self._taken.command is not None:
-            self._the_probe()
-        return self._the_probe
+            raise self._no_probe()
+        return lambda: self.probe
 
     def halt(self) -> None:
         """Halt the core."""
-        self._the_probe().halt()
+        self.probe.halt()
 
     def resume(self) -> None:
         """Let the halted core run."""
-        self._the_probe().resume()
+        self.probe.resume()
 
     def registers(self) -> Mapping[str, int]:
         """Return r0 to r12, sp, lr, pc and xpsr; a running core is halted for a moment."""
@@ -140,7 +211,7 @@ class Inspection(ABC):
         """
         self.record.reads += 1
         peak = self._core.stack_peak()
-        if not self._painted or self._the_probe().has_lost_power():
+        if not self._painted or self.probe.has_lost_power():
             raise RigError(
                 "the stack was not painted since the board was switched on: call dut.reset() or dut.flash() before, "
                 "through a probe."

@@ -8,6 +8,7 @@ from typing import Any
 
 from hil.dut.case_reports.report import CaseReport
 from hil.endpoints import Verify
+from hil.link.wire import Counters
 
 
 @dataclass
@@ -21,9 +22,11 @@ class DutRecord:
         image: name of the ELF file.
         image_sha256: of this file.
         own: whether it is none of the prebuilt images.
+        route: name of the flash route, such as `pyocd`; empty before `flash`.
         flash: `programmed`, `held` (the flash had it already), `loaded` (the stand-in loads it itself), or `none`.
         flash_cycles: how often this computer has programmed the board's flash; None for a stand-in, or if unknown.
         resets, power_cycles: how often.
+        link: frames and bytes of the last session with the agent; None without one.
         baud: rate of the serial port; None if it was not opened.
         clock_hz: of the core, declared by the catalogue, by rig.toml or by the test; None of a command without one.
         verified: what has checked that the board has the image: `probe`, `agent`, `read_back` or `none`; None of a
@@ -47,10 +50,12 @@ class DutRecord:
     own: bool
     clock_hz: int | None
     place: str = ""
+    route: str = ""
     flash: str = "none"
     flash_cycles: int | None = None
     resets: int = 0
     power_cycles: int = 0
+    link: Counters | None = None
     baud: int | None = None
     probe: str = ""
     reads: int = 0

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from abc import abstractmethod
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from hil.dut.as_command import AsCommand
 from hil.dut.dut_serial import DutSerial
+from hil.dut.inspection import Inspection
 from hil.dut.printed import Dtypes, lines
-from hil.errors import Blocked
+from hil.errors import Blocked, RigError
+from hil.link.received_words import words
 from hil.targets.serial_port import (
     BACK_WITHIN_S,
     SerialPort,
@@ -23,54 +23,63 @@ from hil.targets.serial_port import (
 )
 
 
-class WithPort(AsCommand):
+class WithPort(Inspection):
     """What a device has on its serial port; that of a command is its standard input and output."""
 
     _baud: int
-    _serial: DutSerial | None
+    _logs: bool
     _started_at = -math.inf  # the last flashing or reset
-
-    @property
-    @abstractmethod
-    def reality(self) -> str:
-        """How it exists."""
-
-    @abstractmethod
-    def _look(self, quiet: bool) -> str | None:
-        """Return what is known of a device that did not print what it must."""
+    _port_released = False
 
     def _discard(self) -> None:
         """Open the port, so that nothing is lost which the program prints first, and discard what came before.
 
         A port that is away may be one that firmware makes, and comes back after the reset.
         """
-        away = (Blocked,) if self.reality == "hardware" else ()
+        away = (Blocked,) if self._is_attached else ()
         with contextlib.suppress(*away):
             if self.has_port:
                 self.serial.reset_input_buffer()
 
     @property
+    def _is_attached(self) -> bool:
+        return self._taken.endpoints.reality == "hardware"
+
+    @property
     def serial(self) -> DutSerial:
         """The serial port, opened when it is first needed. Raises Blocked if there is none."""
         if self._serial is None:
-            log, command = self._folder / "serial.log", self._taken.command
+            log, command = self._folder / "serial.log" if self._logs else None, self._taken.command
             self._serial = DutSerial(
-                self._open_port(), log, self._alive, self._taken.lost_s, self._look, self._port_again,
-                simulated=self.reality != "hardware", rated=command is None,
+                self._open_port(), log, self.alive, self._taken.lost_s, self._look, self._port_again,
+                simulated=not self._is_attached, rated=command is None,
             )  # fmt: skip
             self.record.serial_log, self.record.baud = log, self._baud if command is None else None
+        elif self._port_released:
+            self._serial.replace_port(self._open_port())
+        self._port_released = False
         return self._serial
+
+    @property
+    def _open_serial(self) -> DutSerial | None:
+        """The serial port if it is open."""
+        return None if self._port_released else self._serial
+
+    def _release_port(self) -> None:
+        if self._serial is not None:
+            close_and_discard(self._serial.pyserial)
+            self._port_released = True
 
     def _open_port(self) -> SerialPort:
         """Open the port; wait for it if the board was flashed or reset just now, as its firmware may make it."""
         left_s = self._started_at + BACK_WITHIN_S - time.monotonic()
-        if left_s > 0 and self.reality == "hardware":
+        if left_s > 0 and self._is_attached:
             return come_back(self._taken.endpoints, self._baud, "flashing or a reset", left_s)
         return open_serial(path_of(self._taken.endpoints), self._baud)
 
     def _port_again(self, port: SerialPort) -> SerialPort | None:
         """Return the port of a device that was gone and came back after flashing or a reset; None if it must not go."""
-        if self.reality != "hardware" or time.monotonic() - self._started_at > BACK_WITHIN_S:
+        if not self._is_attached or time.monotonic() - self._started_at > BACK_WITHIN_S:
             return None
         close_and_discard(port)
         return come_back(self._taken.endpoints, port.baudrate, "flashing or a reset")
@@ -85,6 +94,12 @@ class WithPort(AsCommand):
     def opened_serial(self) -> DutSerial | None:
         """The serial port if it was opened, also after the end; None if it was not needed, or there is none."""
         return self._serial
+
+    def _last_words(self) -> str:
+        with contextlib.suppress(RigError):  # the port may be gone
+            last = self._serial.arrived() if self._serial is not None else b""
+            return f"its last words are {words(last)}" if last else ""
+        return ""
 
     def lines(
         self, pattern: str, count: int | None = None, until: str | None = None, timeout: float | None = -1,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from hil.errors import Blocked
@@ -21,14 +22,29 @@ def fresh_nonce() -> int:
     return random.SystemRandom().getrandbits(32)
 
 
-def board_name(identity: dict[str, Any]) -> str:
+def board_name(identity: Mapping[str, Any]) -> str:
     """Return the name of the board from the reply to `hello`."""
     name: bytes = identity["board"]
     return name.rstrip(b"\0").decode("ascii", "replace")
 
 
+def check_board_name(greeting: Mapping[str, Any], board: str) -> None:
+    """Raise Blocked if the agent that has sent this reply to `hello` is on another board."""
+    name = board_name(greeting)
+    if name != board:
+        raise Blocked(
+            "identity", f"the board says it is {name!r}, not {board!r}: correct rig.toml before anything is flashed."
+        )
+
+
 class Session(Transport):
-    """One session with an agent over an open port; arguments as for `Transport`."""
+    """One session with an agent over an open port; arguments as for `Transport`.
+
+    Attributes:
+        greeting: the fields of the last reply to `hello`; empty before the first one.
+    """
+
+    greeting: Mapping[str, Any] = MappingProxyType({})
 
     _repeats_settled = 0  # value of counters.frames_repeated when all copies were last known to be handled
 
@@ -55,6 +71,7 @@ class Session(Transport):
         if reply["protocol"] != self._messages.protocol:
             raise self._version_error(reply["protocol"])
         self._window = reply["rx_window"]
+        self.greeting = reply
         return reply
 
     def check_line(self) -> None:

@@ -31,7 +31,7 @@ def endpoints_of(named: BenchBoard, found: Found | None = None, may_come: bool =
         return Endpoints(
             named.name, "hardware", found.probe, found.serial, found.meter, found.serial_number, named.pack,
             named.loader, named.switch or found.power, named.meter_model, named.measuring_point, named.ambient_c,
-            named.supply_error, coverage=named.coverage, commands=named.commands,
+            named.supply_error, coverage=named.coverage, commands=named.commands, id=named.id,
         )  # fmt: skip
     path, number = named.serial, None
     if path is not None and not is_path(path):
@@ -45,7 +45,7 @@ def endpoints_of(named: BenchBoard, found: Found | None = None, may_come: bool =
     return Endpoints(
         named.name, "hardware", named.probe, path, named.meter, number, named.pack, named.loader, named.switch,
         named.meter_model, named.measuring_point, named.ambient_c, named.supply_error, coverage=named.coverage,
-        commands=named.commands,
+        commands=named.commands, id=named.id,
     )  # fmt: skip
 
 

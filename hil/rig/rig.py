@@ -15,7 +15,6 @@ from hil.lab import tunnelled
 from hil.rig.attached_boards import AttachedBoards, devices_to_lock
 from hil.rig.bench_endpoints import endpoints_of, found_in
 from hil.rig.command_board import start_command
-from hil.rig.hang_diagnosis import explained
 from hil.rig.held_place import HeldPlace
 from hil.rig.kept_off import KeptOff, nothing_kept_off
 from hil.rig.kept_stand_ins import KeptStandIns
@@ -30,7 +29,7 @@ from hil.targets.probe_process import ProbeProcess
 
 @dataclass
 class Taken:
-    """A board reserved for one trial, until the end of the `with` block.
+    """A board reserved for one device under test, until the end of the `with` block.
 
     Attributes:
         named: its table of rig.toml; None for a stand-in.
@@ -125,8 +124,8 @@ class Rig:
 
     @contextlib.contextmanager
     def take(
-        self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = (), dut_folder: Path | None = None,
-        other_than: Collection[str] = (), semihosting: bool = False,
+        self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = (), other_than: Collection[str] = (),
+        semihosting: bool = False,
     ) -> Iterator[Taken]:  # fmt: skip
         """Reserve a board for a `with` block: the attached one if rig.toml names it, else a stand-in.
 
@@ -135,61 +134,36 @@ class Rig:
         Args:
             board: catalogue entry.
             image: the firmware (a stand-in without a probe loads it itself).
-            log: file for the stand-in's log.
+            log: file for the stand-in's log; a board that is a command works in a folder beside it.
             inject: faults for the project's own fault tests. They require the virtual board, which is then used.
-            dut_folder: of a device under test. Its port may come only when it is flashed, and a board that is a command
-                works in this folder. None for a trial, which no command can run.
             other_than: ids in rig.toml of boards of this kind that the caller has already.
-            semihosting: the firmware of a device under test may ask this computer for files, output and an end. Only
-                QEMU has that.
+            semihosting: the firmware may ask this computer for files, output and an end. Only QEMU has that.
 
-        A board that falls silent or faults in the block is looked at through its probe (hil/rig/hang_diagnosis.py).
+        Its serial port may be absent still: it may come only when the board is flashed. `hil.dut.opened` opens it.
 
         Raises:
-            RigError: a trial is requested of a board that is a command; or semihosting, of a board that is not on QEMU.
+            RigError: semihosting is requested of a board that is not on QEMU.
             Blocked: a board of rig.toml is missing or held by another session, or the requested reality is not
                 available.
         """
-        with (
-            self._take(board, image, log, inject, dut_folder, other_than, semihosting) as taken,
-            explained(taken, image),
-        ):
-            yield taken
-
-    @contextlib.contextmanager
-    def _take(
-        self,
-        board: Board,
-        image: Image,
-        log: Path,
-        inject: tuple[str, ...],
-        dut_folder: Path | None,
-        other_than: Collection[str],
-        semihosting: bool,
-    ) -> Iterator[Taken]:
         named = self.bench.find(board.name)
         reality = choose(board, named, "virtual" if inject else self.reality)
         if semihosting:
-            if reality != "qemu" or dut_folder is None:
+            if reality != "qemu":
                 raise RigError(
                     f"semihosting is for a device under test on QEMU, and {board.name} is {reality} here: omit "
                     "--semihosting, or name a board on QEMU (`hil boards`)."
                 )
-            machine = SemihostedQemu(board, image, log, dut_folder)
+            machine = SemihostedQemu(board, image, log, log.parent)
             try:
                 yield Taken(board, machine.endpoints, self._probe_process, machine)
             finally:
                 machine.stop()
             return
         if named is not None and named.run is not None and reality == named.reality:
-            if dut_folder is None:
-                raise RigError(
-                    f"{board.name} is a command in rig.toml, and no trial can run on it: test it with hil_dut, or name "
-                    "a board of the catalogue."
-                )
             if named.id is not None:
                 named = self._attached.hold(self.bench.of_kind(board.name), other_than)
-            command = start_command(named, image, log, dut_folder)
+            command = start_command(named, image, log, log.parent)
             try:
                 yield Taken(board, command.endpoints, self._probe_process, command, named=named)
             finally:
@@ -203,7 +177,7 @@ class Rig:
                 self._locks.hold(board.name, devices_to_lock(named))
             try:
                 found = tunnelled(place.found()) if place is not None else None
-                ends = endpoints_of(named, found, may_come=dut_folder is not None)
+                ends = endpoints_of(named, found, may_come=True)
             except Blocked as blocked:
                 blocked.place = blocked.place or named.id or ""
                 raise

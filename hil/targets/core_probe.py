@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from hil.targets.core_sample import Call, Sample
-from hil.targets.probe import RamFill
+from hil.targets.probe import Calls, RamFill
 
 
 class CoreProbe(Protocol):
@@ -67,6 +67,10 @@ class CoreProbe(Protocol):
         self, functions: Sequence[int], counter: int | None
     ) -> AbstractContextManager[Callable[[float], Call | None]]:
         """Stop the core at the returns of these functions meanwhile, as `Probe.stopped_at_returns`."""
+        ...
+
+    def watched(self, functions: Sequence[int], counter: int) -> AbstractContextManager[Calls]:
+        """Stop the core at every call of these functions meanwhile, and at its return, as `Probe.watched`."""
         ...
 
     def detach(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -18,6 +19,16 @@ def identity_of(endpoints: Endpoints) -> str:
     """Return the key of a board's count: its name and the first known id of probe, boot loader or serial port."""
     known = (endpoints.probe, endpoints.loader, endpoints.serial_number, endpoints.serial)
     return f"{endpoints.board} at {next((device for device in known if device), 'an unknown place')}"
+
+
+def after_flashing(endpoints: Endpoints, programmed: bool) -> int | None:
+    """Count a programming of a board's flash and return how many there were; None for a stand-in, or if unknown."""
+    if endpoints.reality != "hardware":
+        return None
+    identity = identity_of(endpoints)
+    with contextlib.suppress(OSError):  # a folder that cannot be written is no reason to stop a trial
+        return count(identity) if programmed else cycles(identity)
+    return None
 
 
 def cycles(identity: str, folder: Path | None = None) -> int:

@@ -16,7 +16,7 @@ from hil.errors import Blocked
 from hil.targets.call_stops import CallStops
 from hil.targets.core_sample import REGISTERS, Call, Sample
 from hil.targets.gdb_remote import ANSWER_S, GdbRemote, StubFailed, StubRefused
-from hil.targets.probe import SAMPLES, SAMPLES_APART_S, STACK_BYTES, RamFill
+from hil.targets.probe import SAMPLES, SAMPLES_APART_S, STACK_BYTES, Calls, RamFill
 
 PC, SP = 15, 13
 EXCEPTION = 0x1FF  # IPSR in xPSR, ARM DDI 0403E.e, B1.4.2
@@ -222,6 +222,16 @@ class GdbProbe:
         stops = CallStops(self, functions, counter)
         try:
             yield stops.stop_at_return
+        finally:
+            if self._stub is not None:  # it has not failed
+                stops.end()
+
+    @contextlib.contextmanager
+    def watched(self, functions: Sequence[int], counter: int) -> Iterator[Calls]:
+        """Stop the core at every call of these functions meanwhile, and at its return, as `Probe.watched`."""
+        stops = CallStops(self, functions, counter)
+        try:
+            yield stops.collect
         finally:
             if self._stub is not None:  # it has not failed
                 stops.end()

@@ -93,7 +93,7 @@ def come_back(endpoints: Endpoints, baud: int, after: str, within_s: float = BAC
 def path_of(endpoints: Endpoints) -> str:
     """Return the current path of a board's serial port. Raises Blocked if there is no such port, or more than one."""
     if endpoints.serial_number is not None:
-        return port_of(endpoints.serial_number, endpoints.board)
+        return port_of(endpoints.serial_number, endpoints.title)
     if endpoints.serial is None:
         raise Blocked("link", f"{endpoints.board} has no serial port here: name it in rig.toml (`serial = ...`).")
     return endpoints.serial

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from hil import boards
-from hil.errors import DeviceFault
+from hil.dut import Dut, Hang, opened
+from hil.errors import DeviceFault, RigError
 from hil.images import Image, image_of
-from hil.link.session import Session, fresh_nonce
+from hil.link.failures import Silent
 from hil.rig import Rig
 from hil.rig_toml import Bench
-from hil.targets import open_target
 from tests.one_process import one_process
 
 BOARD = "stm32h7b3"
@@ -45,26 +44,24 @@ def changed(folder: Path, **places: bytes) -> Image:
     return image_of(BOARD, path)
 
 
-def ask(image: Image, folder: Path, closes: bool = True) -> str:
-    """Ask the firmware, as a test of a user does; return the error that comes out of the rig."""
-    board = boards.load(BOARD)
-    with Rig(Bench(), reality="virtual") as rig, pytest.raises(DeviceFault) as fault:  # noqa: SIM117  it comes from `take`
-        with rig.take(board, image, folder / "log") as taken, contextlib.ExitStack() as stack:
-            target = open_target(board, taken.endpoints, taken.probe_process)
-            if closes:
-                stack.enter_context(contextlib.closing(target))
-            target.flash(image)
-            session = Session(target.port, fresh_nonce(), taken.alive)
-            session.hello()
+def ask(image: Image, folder: Path, before: Callable[[Dut], None] = lambda dut: None) -> str:
+    """Ask the firmware, as a test of a user does; return the error of the session."""
+    with Rig(Bench(), reality="virtual") as rig, opened(rig, BOARD, image, folder) as dut:
+        dut.flash()
+        session = dut.agent
+        before(dut)
+        with pytest.raises(DeviceFault) as fault:
             session.request(REQUEST, deadline_s=3.0)
     return str(fault.value)
 
 
-@pytest.mark.parametrize("closes", [True, False], ids=["closed", "left open"])
-def test_a_hang_is_named_with_its_place(tmp_path: Path, closes: bool) -> None:
-    found = ask(changed(tmp_path, request_checkpoints=ENDLESS), tmp_path, closes)
+@pytest.mark.parametrize("before", [lambda dut: None, lambda dut: dut._close_probe()], ids=["open", "closed"])
+def test_a_hang_is_named_with_its_place(tmp_path: Path, before: Callable[[Dut], None]) -> None:
+    """Also if no probe is open: it is attached again, without a halt or a reset."""
+    found = ask(changed(tmp_path, request_checkpoints=ENDLESS), tmp_path, before)
     assert re.match(
-        r"the firmware hangs: the agent did not answer 'checkpoints' within 3\.\d s; 5 looks found the core in ", found
+        r"the firmware hangs: the agent did not answer 'checkpoints' within \d+\.\d s; 5 looks found the core in ",
+        found,
     )
     assert re.search(
         r"at pc 0x[0-9A-F]{8} in request_checkpoints\+0x0 \(trainer/\w+\.c:\d+\), called from .* in main\+", found
@@ -87,22 +84,23 @@ def test_a_fault_that_its_handler_only_stops_is_decoded(tmp_path: Path) -> None:
 
 
 TEST = """
-import contextlib
-from pathlib import Path
-from hil import boards
-from hil.images import image_of
-from hil.link.session import Session, fresh_nonce
-from hil.targets import open_target
-
-def test_mine(hil_board, hil_rig, tmp_path, request):
-    board, image = boards.load(hil_board), image_of(hil_board, request.config.getoption("elf"))
-    with hil_rig.take(board, image, tmp_path / "log") as taken:
-        with contextlib.closing(open_target(board, taken.endpoints, taken.probe_process)) as target:
-            target.flash(image)
-            session = Session(target.port, fresh_nonce(), taken.alive)
-            session.hello()
-            session.request("checkpoints", deadline_s=3.0)
+def test_mine(hil_dut):
+    hil_dut.agent.request("checkpoints", deadline_s=3.0)
 """
+
+
+def test_of_nested_blocks_the_outermost_explains(tmp_path: Path) -> None:
+    image = changed(tmp_path, request_checkpoints=ENDLESS)
+    with Rig(Bench(), reality="virtual") as rig, opened(rig, BOARD, image, tmp_path) as dut:
+        dut.flash()
+        session = dut.agent
+        with pytest.raises(Hang, match="the firmware hangs: "), dut.explained():
+            with pytest.raises(Silent) as silent:
+                session.request(REQUEST, deadline_s=3.0)
+            assert not silent.value.looked_at
+            raise silent.value
+        with pytest.raises(RigError, match="^mine$"), dut.explained():  # any other error stays as it is
+            raise RigError("mine")
 
 
 def test_the_test_of_a_user_fails_and_is_not_blocked(tmp_path: Path) -> None:

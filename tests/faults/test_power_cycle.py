@@ -12,16 +12,15 @@ from typing import Any
 import pytest
 
 from hil import boards
+from hil.commands.doctor import OK, examine
 from hil.endpoints import Endpoints
-from hil.images import image_of
 from hil.rig import Rig
-from hil.rig.doctor import OK, examine
 from hil.rig_toml import Bench, BenchBoard, PowerEntry
 from hil.standins import StandIn
-from hil.targets import open_target
 from hil.targets.connect_options import COMMON
 from hil.training.trial import TrialSpec, Watch, lockstep, run_trial
 from hil.training.trial.recording import trial_record
+from tests.device_at import device_at
 
 IN_THE_FIRST_STEPS = {"rp2040": 60_000_000, "stm32h7b3": 40_000_000}  # instructions
 Serve = Callable[..., dict[str, Any]]
@@ -146,9 +145,8 @@ def test_a_supply_that_refuses_is_the_reason(serve: Serve, tmp_path: Path) -> No
 
 def test_the_doctor_looks_at_the_power(serve: Serve) -> None:
     board, said = boards.load("rp2040"), serve("rp2040")
-    target = open_target(board, Endpoints(board.name, "virtual", said["probe"], said["serial"]))
-    target.flash(image_of(board.name))
-    target.close()
+    with device_at(board, Endpoints(board.name, "virtual", said["probe"], said["serial"])) as dut:
+        dut.flash()
     checks = {check.subject: check for check in examine(Bench(board=[named(said, 3.3)]), [])}
     assert checks["power"].state == OK
     assert (

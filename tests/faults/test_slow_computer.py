@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 from pathlib import Path
 
 import pytest
 
-from hil import boards
+from hil.dut import opened
 from hil.errors import Blocked
-from hil.images import image_of
 from hil.rig import Rig
 from hil.rig_toml import Bench
 from hil.targets import probe
-from hil.targets.target import open_target
 from hil.trial import TrialSpec, Watch, run_trial
 from tests.faults.slowed import children, ten_times_slower
 
@@ -33,16 +30,14 @@ def test_a_slow_stand_in_starts_and_its_probe_connects(
 ) -> None:
     """The deadlines are short, so that they end within the test if they do not follow what the processes can do."""
     monkeypatch.setattr(probe, "DEADLINES_S", dict.fromkeys(probe.DEADLINES_S, 2.0))
-    board = boards.load(BOARD)
     with (
         ten_times_slower(),
         Rig(Bench(), reality="virtual") as rig,
-        rig.take(board, image_of(BOARD), tmp_path / "log") as taken,
-        contextlib.closing(open_target(board, taken.endpoints, taken.probe_process)) as target,
+        opened(rig, BOARD, None, tmp_path) as dut,
     ):
-        assert target.probe is not None and target.probe.virtual
-        target.start()
-        assert len(target.probe.read(0x20000000, 4096)) == 4096
+        dut.connect()
+        dut.reset()
+        assert len(dut.probe.read(0x20000000, 4096)) == 4096
 
 
 @pytest.mark.tier("nightly")
@@ -95,16 +90,12 @@ def test_a_process_of_the_probe_that_is_stopped_is_named(virtual: None, tmp_path
 
 def test_no_advice_names_what_a_stand_in_has_not(virtual: None, tmp_path: Path) -> None:
     """A request that its probe never answers: pyOCD waits for a word of a server that has gone."""
-    board = boards.load(BOARD)
-    with (
-        Rig(Bench(), reality="virtual") as rig,
-        rig.take(board, image_of(BOARD), tmp_path / "log") as taken,
-        contextlib.closing(open_target(board, taken.endpoints, taken.probe_process)) as target,
-    ):
-        assert taken.stand_in is not None and target.probe is not None
-        os.kill(taken.stand_in.process.pid, signal.SIGKILL)
+    with Rig(Bench(), reality="virtual") as rig, opened(rig, BOARD, None, tmp_path) as dut:
+        dut.connect()
+        assert dut.endpoints.process is not None
+        os.kill(dut.endpoints.process, signal.SIGKILL)
         with pytest.raises(Blocked) as blocked:
-            target.probe.read(0x20000000, 4096)
+            dut.probe.read(0x20000000, 4096)
     assert "bench.log" in blocked.value.reason
     for word in ("cable", "unplug", "pyocd server", "port"):
         assert word not in blocked.value.reason

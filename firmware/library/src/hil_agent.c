@@ -52,7 +52,7 @@ void hil_agent_start(const hil_hal_t *hal) {
     agent_init(&agent, &engine);
 }
 
-/* Not inlined, so that an ELF file shows that the agent is in it (hil/rig/hang_diagnosis.py). */
+/* Not inlined, so that an ELF file shows that the agent is in it (hil/dut/hang_diagnosis.py). */
 __attribute__((noinline)) size_t hil_agent_poll(void) {
     return agent_poll(&agent);
 }

@@ -11,16 +11,14 @@ from pathlib import Path
 import numpy as np
 
 from hil.benchmarks.rows import Row, show
-from hil.link.session import Session, fresh_nonce
 from hil.rig import Rig
 from hil.rig_toml import Bench
-from hil.standins import StandIn
-from hil.targets import open_target
 from hil.training.benchmarks import first_step, method_rates, one_core
 from hil.training.benchmarks.emulator import bare_rows, processor_seconds
 from hil.training.data import batches
 from hil.training.reference.methods import reference_of
 from hil.training.trial import TrialSpec
+from hil.training.trial.board import opened_board
 from hil.training.trial.device import Device
 from hil.training.trial.prepare import Prepared, prepare
 
@@ -65,20 +63,16 @@ def _batch(prepared: Prepared, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def _board(prepared: Prepared) -> Iterator[Row]:
     with (
         tempfile.TemporaryDirectory() as folder,
-        Rig(Bench()).take(prepared.board, prepared.image, Path(folder) / "bench.log") as taken,
+        Rig(Bench()) as rig,
+        opened_board(rig, prepared.board, prepared.image, Path(folder)) as dut,
     ):
         started = time.perf_counter()
-        target = open_target(prepared.board, taken.endpoints)
-        try:
-            target.flash(prepared.image)
-            session = Session(target.port, fresh_nonce(), taken.alive, lost_s=taken.lost_s)
-            device = Device(session, prepared.board, prepared.image, target)
-            note = f"{prepared.board.name}, {taken.endpoints.reality}"
-            yield Row("connect, flash, greet", time.perf_counter() - started, "s", note)
-            yield from _link(prepared, device)
-            yield from _training(prepared, device, taken.stand_in)
-        finally:
-            target.close()
+        dut.flash()
+        device = Device(dut.agent, prepared.board, prepared.image)
+        note = f"{prepared.board.name}, {dut.reality}"
+        yield Row("connect, flash, greet", time.perf_counter() - started, "s", note)
+        yield from _link(prepared, device)
+        yield from _training(prepared, device, dut.endpoints.process)
 
 
 def _first_step(prepared: Prepared) -> Iterator[Row]:
@@ -104,10 +98,10 @@ def _link(prepared: Prepared, device: Device) -> Iterator[Row]:
     yield Row("link, network upload", sent, "bytes/s (wall)", note)
 
 
-def _training(prepared: Prepared, device: Device, stand_in: StandIn | None) -> Iterator[Row]:
+def _training(prepared: Prepared, device: Device, stand_in: int | None) -> Iterator[Row]:
     device.configure(prepared.method.configuration(prepared.settings, prepared.slots, 0))
     order = batches(prepared.data, prepared.spec.batch, prepared.spec.seed)
-    before = processor_seconds(stand_in.process.pid) if stand_in else 0.0
+    before = processor_seconds(stand_in) if stand_in else 0.0
     cycles, stepping, started = 0, 0.0, time.perf_counter()
     for step in range(STEPS):
         device.samples(*_batch(prepared, next(order)))
@@ -122,6 +116,6 @@ def _training(prepared: Prepared, device: Device, stand_in: StandIn | None) -> I
     note = "while the board trains, with counting on; a count on the virtual board only"
     yield Row("instructions", cycles / stepping, "instructions/s", note)
     if stand_in and prepared.board.stand_in == "virtual":
-        rate = cycles / (processor_seconds(stand_in.process.pid) - before)
+        rate = cycles / (processor_seconds(stand_in) - before)
         yield Row("instructions, whole process", rate, "instructions/s", "the same steps by processor time")
         yield from bare_rows()

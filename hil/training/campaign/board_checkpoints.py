@@ -12,40 +12,35 @@ import numpy as np
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.failures import Refused
 from hil.link.replies import BoardCheckpoint
-from hil.link.session import Session, fresh_nonce
 from hil.rig import Rig
 from hil.step_digest import step_digest
-from hil.targets import open_target
 from hil.training.campaign.checkpoints import Checkpoints, tensor_digests
 from hil.training.campaign.journal import JournalState
 from hil.training.reference.methods import reference_of
 from hil.training.trial import TrialSpec
+from hil.training.trial.board import opened_board
 from hil.training.trial.device import Device, refused
 from hil.training.trial.prepare import Prepared, prepare
 
 
 @contextlib.contextmanager
-def ready(prepared: Prepared, rig: Rig, log: Path) -> Iterator[Device]:
-    """Yield the board of a trial, flashed and configured as before its first step.
+def ready(prepared: Prepared, rig: Rig, folder: Path) -> Iterator[Device]:
+    """Yield the board of a trial, flashed and configured as before its first step. `folder` is that of its logs.
 
     Raises:
         Blocked: the board cannot be reached, or is another.
         DeviceFault: the firmware refuses a valid request.
     """
-    with rig.take(prepared.board, prepared.image, log) as taken:
-        target = open_target(prepared.board, taken.endpoints, taken.probe_process)
+    with opened_board(rig, prepared.board, prepared.image, folder) as dut, dut.explained():
         try:
-            target.flash(prepared.image)
-            session = Session(target.port, fresh_nonce(), taken.alive, lost_s=taken.lost_s)
-            device = Device(session, prepared.board, prepared.image, target)
+            dut.flash()
+            device = Device(dut.agent, prepared.board, prepared.image)
             device.take_network(prepared.image, prepared.blob)
             first_step = prepared.spec.first_step
             device.configure(prepared.method.configuration(prepared.settings, prepared.slots, first_step))
             yield device
         except Refused as refusal:
             raise refused(refusal) from refusal
-        finally:
-            target.close()
 
 
 def fetch_checkpoint(
@@ -61,7 +56,7 @@ def fetch_checkpoint(
         OSError: the disk is full.
     """
     prepared = prepare(replace(spec, evaluate=0))
-    with ready(prepared, rig, folder / "fetch.log") as device:
+    with ready(prepared, rig, folder / "fetch") as device:
         for slot in device.checkpoints()[1]:
             newer = slot.campaign == campaign and slot.step > spec.first_step
             if newer and journal.digest(slot.step - 1) == slot.digest:

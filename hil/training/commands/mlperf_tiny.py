@@ -12,16 +12,15 @@ from pathlib import Path
 
 from hil.arguments import add_rig
 from hil.commands.rig_of import rig_of
+from hil.dut import Dut
 from hil.errors import RigError
-from hil.link.session import Session, fresh_nonce
 from hil.number_text import whole_number
-from hil.rig import Taken
-from hil.targets import open_target
 from hil.training.graph.graph import Format
 from hil.training.matrix.cells import cells
 from hil.training.networks import build
 from hil.training.networks.files import is_path, read_network, title_of
 from hil.training.networks.published import Published, published_as
+from hil.training.trial.board import opened_board
 from hil.training.trial.device import Device
 from hil.training.trial.prepare import Loadable, loadable
 
@@ -43,16 +42,16 @@ def main(arguments: list[str]) -> int:
     with (
         tempfile.TemporaryDirectory() as folder,
         rig_of(options.rig) as rig,
-        rig.take(found.board, found.image, Path(folder) / "bench.log") as taken,
+        opened_board(rig, found.board, found.image, Path(folder)) as dut,
     ):
-        path = make_ready(found, taken, model, options.energy, task)
+        path = make_ready(found, dut, model, options.energy, task)
         place = f"at {path}, {found.board.baud} baud, model {model}"
-        print(f"{options.board} ({taken.endpoints.reality}) answers MLPerf Tiny's commands {place}.")
-        if taken.stand_in is not None:
+        print(f"{options.board} ({dut.endpoints.reality}) answers MLPerf Tiny's commands {place}.")
+        if dut.endpoints.reality != "hardware":
             print("It is a stand-in and says nothing about silicon; Ctrl-C ends it.", flush=True)
             with contextlib.suppress(KeyboardInterrupt):
                 while True:
-                    taken.alive()
+                    dut.alive()
                     time.sleep(POLL_S)
     return 0
 
@@ -85,22 +84,19 @@ def ready(board: str, network: str, task: str = "", checkpoint: Path | None = No
     return min(fitting, key=lambda one: one.plan.total)
 
 
-def make_ready(found: Loadable, taken: Taken, model: str, energy: bool, task: str = TASKS[0]) -> str:
-    """Flash, load the network, enable the commands; return the path of the port, which is closed again.
+def make_ready(found: Loadable, dut: Dut, model: str, energy: bool, task: str = TASKS[0]) -> str:
+    """Flash, load the network, enable the commands; return the path of the port, which is released.
 
     Raises Blocked if the board cannot be reached, or is another.
     """
-    target = open_target(found.board, taken.endpoints, taken.probe_process)
-    try:
-        target.flash(found.image)
-        session = Session(target.port, fresh_nonce(), taken.alive, lost_s=taken.lost_s)
-        device = Device(session, found.board, found.image, target)
-        device.take_network(found.image, found.blob)
-        device.configure(found.method.configuration(found.settings, found.slots, 0))
-        device.mlperf_tiny(model, energy, TASKS.index(task))
-        return str(target.port.port)
-    finally:
-        target.close()
+    dut.flash()
+    device = Device(dut.agent, found.board, found.image)
+    device.take_network(found.image, found.blob)
+    device.configure(found.method.configuration(found.settings, found.slots, 0))
+    device.mlperf_tiny(model, energy, TASKS.index(task))
+    path = str(dut.serial.port)
+    dut.release()
+    return path
 
 
 def _check_task(network: str, task: str, seed: int) -> None:

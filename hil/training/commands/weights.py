@@ -42,7 +42,7 @@ def save(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
     Raises RigError if the board has no checkpoint, or one of another network.
     """
     board = prepared.board.name
-    with ready(prepared, rig, folder / "bench.log") as device:
+    with ready(prepared, rig, folder) as device:
         slots = slots_of(device, board)
         if not slots:
             raise RigError(f"the flash of {board} holds no checkpoint: write one by a campaign or `hil weights load`.")
@@ -59,7 +59,7 @@ def load(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
     Raises RigError if the board has no slots for checkpoints, Blocked if its weights are not those sent to it.
     """
     board = prepared.board.name
-    with ready(prepared, rig, folder / "bench.log") as device:
+    with ready(prepared, rig, folder) as device:
         slots_of(device, board)
         digest = check_board_has(device, reference_of(prepared.method).weights, board)
         sequence = device.save_checkpoint(0, 0, sum(tensor.size for tensor in prepared.method.tensors))

@@ -35,9 +35,7 @@ from hil.link.replies import (
     sized,
     stretches_of,
 )  # fmt: skip
-from hil.link.session import Session
-from hil.targets import Target
-from hil.targets.one_board import check_one_board
+from hil.link.session import Session, check_board_name
 from hil.training.methods import Method
 
 BLOCK = 1000  # bytes in a frame that is sent alone
@@ -64,34 +62,25 @@ NEEDED_FOR = {  # what a trial cannot do if a firmware does not know the request
 
 
 class Device:
-    """A board that is greeted over an open session, and identified by catalogue entry and image.
+    """A board that is identified by catalogue entry and image.
 
     Args:
-        session: over the serial port of the board.
+        session: greeted, such as `Dut.agent`.
         board: its catalogue entry.
         image: the program in its flash.
-        target: the same board; if it has a probe, the agent must run on the chip at that probe.
 
     Attributes:
         tensors: how many the firmware trains; known once it has network and settings.
         step_deadline_s: timeout of a step; raised for a method of many passes.
 
     Raises:
-        Blocked: no answer, another board, another board than that of the probe, or another image than the one that was
-            flashed.
+        Blocked: it is another board, or has another image than the one that was flashed.
     """
 
-    def __init__(self, session: Session, board: Board, image: Image, target: Target | None = None) -> None:
+    def __init__(self, session: Session, board: Board, image: Image) -> None:
         self._session = session
-        identity = Identity.of(session.hello())
-        if identity.board != board.name:
-            raise Blocked(
-                "identity",
-                f"the board says it is {identity.board!r}, not {board.name!r}: "
-                "correct rig.toml before anything is flashed.",
-            )
-        if target is not None:
-            check_one_board(target, image, session)
+        identity = Identity.of(session.greeting)
+        check_board_name(session.greeting, board.name)
         if identity.image_digest != image.digest:
             raise Blocked(
                 "identity",

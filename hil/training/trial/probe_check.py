@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import xxhash
 
+from hil.dut import CoreProbe
 from hil.images import Image
-from hil.targets.probe import Probe
 from hil.training.trial.difference import differing_tensors
 
 
@@ -21,7 +21,7 @@ class ProbeCheck:
         agreed: number of checked steps that agreed.
     """
 
-    probe: Probe
+    probe: CoreProbe
     image: Image
     places: tuple[tuple[int, int], ...]
     steps: list[int] = field(default_factory=list)

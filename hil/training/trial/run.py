@@ -11,6 +11,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
+from hil.dut import ChipUnreachable, Dut, Hang
 from hil.errors import (
     FOLDER_GONE,
     NO_MEMORY,
@@ -24,12 +25,11 @@ from hil.errors import (
 from hil.gates import Earlier
 from hil.link.failures import Silent
 from hil.link.replies import ImplausibleReply
-from hil.rig import Rig, Taken
-from hil.rig.hang_diagnosis import Hang
+from hil.rig import Rig
 from hil.steady_clock import SteadyClock
-from hil.targets.probe import ChipUnreachable
 from hil.training.reference.methods import StepFailed
 from hil.training.trial.attempt import Attempt
+from hil.training.trial.board import opened_board
 from hil.training.trial.callbacks import Watch
 from hil.training.trial.outcome import Outcome
 from hil.training.trial.prepare import prepare
@@ -89,18 +89,19 @@ def run_trial(
             prepared = outcome.prepared
             assert prepared is not None
             with stages("bench"):
-                taken = stack.enter_context(rig.take(prepared.board, prepared.image, folder / "bench.log", inject))
-                LOG.info("%s", taken.endpoints)
-            outcome.reality = taken.endpoints.reality
-            outcome.place = taken.which
-            attempt = Attempt(prepared, taken, stages, watch, reflash)
+                board = opened_board(rig, prepared.board, prepared.image, folder, watch.tell, inject)
+                dut = stack.enter_context(board)
+                LOG.info("%s", dut.endpoints)
+            outcome.reality = dut.reality
+            outcome.place = dut.record.place
+            attempt = Attempt(prepared, dut, stages, watch, reflash)
             try:
                 attempt.run(outcome)
             except RigError as error:
-                if taken.endpoints.power is None or not _power_may_help(error):
+                if dut.endpoints.power is None or not _power_may_help(error):
                     raise
                 with stages("power"):
-                    outcome = _after_power_cycle(outcome, taken, error, watch.tell, again)
+                    outcome = _after_power_cycle(outcome, dut, error, watch.tell, again)
                 attempt.run(outcome)
     except Blocked as error:
         outcome.place = outcome.place or error.place
@@ -174,7 +175,7 @@ def _power_may_help(error: RigError) -> bool:
 
 
 def _after_power_cycle(
-    outcome: Outcome, taken: Taken, error: RigError, tell: Callable[[str], None], again: bool
+    outcome: Outcome, dut: Dut, error: RigError, tell: Callable[[str], None], again: bool
 ) -> Outcome:
     """Switch the board off and on; return a new outcome with a note that says so.
 
@@ -183,7 +184,7 @@ def _after_power_cycle(
     """
     reason = error.reason if isinstance(error, Blocked) else str(error)
     try:
-        switched = taken.power_cycle()
+        switched = dut.power.cycle()
     except Blocked as blocked:
         raise Blocked("power", f"{reason} Its power could not be switched: {blocked.reason}") from error
     if not again:

@@ -91,7 +91,7 @@ class ReplayedBoard:
         self._thread.start()
 
     @contextlib.contextmanager
-    def take(self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = ()) -> Iterator[Taken]:
+    def take(self, board: Board, image: Image, log: Path, inject: tuple[str, ...] = (), *_: object) -> Iterator[Taken]:
         """Give the board, as `Rig.take` does."""
         yield Taken(board, Endpoints(board.name, "virtual", serial=self.path), ProbeProcess())
 

@@ -94,10 +94,12 @@ class OverNetwork:
         self.serial: Proxy | None = None
 
     @contextlib.contextmanager
-    def take(self, board: object, image: object, log: File, inject: tuple[str, ...] = ()) -> Iterator[Taken]:
+    def take(
+        self, board: object, image: object, log: File, inject: tuple[str, ...] = (), *more: object
+    ) -> Iterator[Taken]:
         """Take a board, with the network before its port."""
         with contextlib.ExitStack() as stack:
-            taken = stack.enter_context(self._rig.take(board, image, log, inject))
+            taken = stack.enter_context(self._rig.take(board, image, log, inject, *more))
             ends = taken.endpoints
             exported = stack.enter_context(ser2net(ends.serial, self._kind, self._folder))
             self.serial = stack.enter_context(proxied(exported, self._path))

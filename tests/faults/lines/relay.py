@@ -108,9 +108,11 @@ class OverRelay:
         self.relay: Relay | None = None
 
     @contextlib.contextmanager
-    def take(self, board: object, image: object, log: Path, inject: tuple[str, ...] = ()) -> Iterator[Taken]:
+    def take(
+        self, board: object, image: object, log: Path, inject: tuple[str, ...] = (), *more: object
+    ) -> Iterator[Taken]:
         """Take a board, with the relay before its port."""
-        with self._rig.take(board, image, log, inject) as taken:
+        with self._rig.take(board, image, log, inject, *more) as taken:
             self.relay = Relay(taken.endpoints.serial, **self._options)
             try:
                 yield replace(taken, endpoints=replace(taken.endpoints, serial=self.relay.path))

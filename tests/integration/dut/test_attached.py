@@ -43,7 +43,8 @@ def test_power_probe_and_port_of_an_attached_board(said, tmp_path):
     named = BenchBoard(name=BOARD, probe=said["probe"], serial=said["serial"], power=power)
     elf = build(tmp_path, BOARD)
     with Rig(Bench(board=[named])) as rig, opened(rig, BOARD, elf, tmp_path / "log") as dut:
-        assert dut.flash() is True and dut.reality == "hardware" and dut.record.flash_cycles == 1
+        assert dut.flash() is True and dut.record.flash_cycles == 1
+        assert dut.endpoints.reality == "hardware" and dut.reality == "virtual"  # its probe says so
         dut.serial.expect("ready")
         dut.write("steps", 77)
         assert 0 < dut.stack_peak < 4096

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -12,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pexpect
 import pytest
+import serial
 
 from hil.dut import Dut, Incomplete, Unexpected, Unreadable, opened
 from hil.errors import Blocked, RigError
 from hil.rig import Bench, Rig
-from hil.targets.target import open_target
 from tests.foreign import build
 
 BOARD = "mps2-an386"
@@ -151,7 +150,7 @@ def test_a_reset_of_a_halted_core_lets_it_run(dut):
     assert dut.read("steps") == steps > 0  # and nothing runs
     dut.reset()
     dut.serial.expect("ready 12 parameters")
-    assert dut.read("steps") == 0 and not dut._the_probe().is_halted()
+    assert dut.read("steps") == 0 and not dut.probe.is_halted()
 
 
 def test_a_reset_within_a_loop_over_returns(dut):
@@ -166,21 +165,27 @@ def test_a_reset_within_a_loop_over_returns(dut):
     dut.serial.expect("step 1")  # without a breakpoint
 
 
-def test_a_trial_uses_no_stub(dut):
-    """Its stand-in has one, and no probe: no second source, no painted stack."""
-    ends = dut._taken.endpoints
-    assert ends.gdb is not None and ends.probe is None
-    dut.close()
-    with contextlib.closing(open_target(dut.board, ends)) as target:
-        assert target.probe is None and target.route.name == "kernel"
-
-
 def test_the_agent_is_reached_over_the_same_port(tmp_path):
     with Rig(Bench()) as rig, opened(rig, BOARD, None, tmp_path / "log") as dut:
         dut.flash()
         assert dut.agent.request("echo", data=b"hello")["data"] == b"hello"
         assert dut.record.own is False and dut.agent is dut.agent
         assert dut.record.serial_log is not None and "hello" in dut.record.serial_log.read_text()
+
+
+def test_a_port_that_is_released_is_free_for_another_program_and_opened_again(dut):
+    dut.serial.expect("ready")
+    path = dut.serial.port
+    dut.release()
+    with serial.Serial(path, exclusive=True, timeout=5.0) as other:
+        other.write(b"t")
+        assert other.read_until(b"\n").startswith(b"step 1 loss")
+    dut.flash()
+    dut.serial.expect("ready")
+    assert dut.read("steps") == 0
+    dut.release()
+    dut.serial.write(b"t")
+    dut.serial.expect("step 1")
 
 
 def test_the_rate_is_that_of_the_test_or_of_rig_toml(elf, tmp_path):

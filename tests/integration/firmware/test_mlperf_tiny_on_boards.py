@@ -14,6 +14,7 @@ from hil.rig import Rig
 from hil.rig_toml import Bench
 from hil.training.commands.mlperf_tiny import make_ready
 from hil.training.data import load
+from hil.training.trial.board import opened_board
 from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
 
@@ -30,8 +31,8 @@ def test_a_board_with_lenet5_classifies_as_the_reference_does(board: str, tmp_pa
         pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     prepared = prepare(TrialSpec(board, "full-zo", batch=2, seed=4))
     images = load("fashion-mnist-1k").test_images[:4]
-    with Rig(Bench()) as rig, rig.take(prepared.board, prepared.image, tmp_path / "log") as taken:
-        path = make_ready(prepared, taken, "lenet5", energy=False, task="images")
+    with Rig(Bench()) as rig, opened_board(rig, prepared.board, prepared.image, tmp_path) as dut:
+        path = make_ready(prepared, dut, "lenet5", energy=False, task="images")
         with serial.Serial(path, prepared.board.baud, timeout=0.1) as port:
             runner = Runner(lambda data: exchange(port, data))
             assert runner.command("name") == [f"m-name-dut-[trainrig {board}]"]
@@ -47,6 +48,6 @@ def test_a_board_with_lenet5_classifies_as_the_reference_does(board: str, tmp_pa
         assert len({tuple(results) for _, results in found}) > 1
         assert all(microseconds > 500 for microseconds, _ in found)
         assert np.ptp([microseconds for microseconds, _ in found]) < 0.5 * found[0][0]
-        again = make_ready(prepared, taken, "again", energy=True, task="images")  # the link is there as ever
+        again = make_ready(prepared, dut, "again", energy=True, task="images")  # the link is there as ever
         with serial.Serial(again, prepared.board.baud, timeout=0.1) as port:
             assert Runner(lambda data: exchange(port, data)).command("profile")[1] == "m-model-[again]"

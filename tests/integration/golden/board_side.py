@@ -8,11 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hil import boards
-from hil.images import image_of
-from hil.link.session import Session, fresh_nonce
+from hil.dut import opened
 from hil.rig import Rig
-from hil.targets import open_target
 from hil.training.methods import Method
 from hil.training.trial.device import STEP_DEADLINE_S, Device
 from hil.training.trial.lockstep import SLOWEST_MACS_S
@@ -61,13 +58,8 @@ class BoardTrainer:
 
 
 @contextlib.contextmanager
-def virtual_board(name: str, rig: Rig, log: Path) -> Iterator[BoardTrainer]:
+def virtual_board(name: str, rig: Rig, folder: Path) -> Iterator[BoardTrainer]:
     """Take a board's virtual stand-in, bring the prebuilt image onto it and greet it."""
-    board, image = boards.load(name), image_of(name)
-    with rig.take(board, image, log) as taken:
-        target = open_target(board, taken.endpoints, taken.probe_process)
-        try:
-            target.flash(image)
-            yield BoardTrainer(Device(Session(target.port, fresh_nonce(), taken.alive), board, image))
-        finally:
-            target.close()
+    with opened(rig, name, None, folder, serial_log=False) as dut:
+        dut.flash()
+        yield BoardTrainer(Device(dut.agent, dut.board, dut.image))

@@ -17,6 +17,6 @@ def board_trainer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoardTra
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     with (
         Rig(Bench(), reality="virtual") as rig,
-        virtual_board(BOARD, rig, tmp_path_factory.mktemp("golden") / "bench.log") as trainer,
+        virtual_board(BOARD, rig, tmp_path_factory.mktemp("golden")) as trainer,
     ):
         yield trainer

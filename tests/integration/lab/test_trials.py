@@ -13,9 +13,9 @@ pytest.importorskip("labgrid", reason="labgrid is not installed: pip install 'tr
 pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 
 from hil import boards
+from hil.commands.doctor import OK, WRONG, examine
 from hil.images import image_of
 from hil.rig import Rig
-from hil.rig.doctor import OK, WRONG, examine
 from hil.rig_toml import Bench, BenchBoard, LabgridEntry
 from hil.standins import start_virtual
 from hil.training.trial.callbacks import Watch

@@ -171,7 +171,7 @@ def test_a_strict_mark_with_a_reason(hil_board, hil_trial):
 
 @pytest.fixture
 def broken(hil_rig, monkeypatch):
-    def take(board, image, log, inject=()):
+    def take(board, image, log, inject=(), *more):
         from hil.errors import DeviceFault
         raise DeviceFault("the device is wrong.")
     monkeypatch.setattr(hil_rig, "take", take)

@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 
 from hil import boards
+from hil.commands.doctor import NOTE, OK, WRONG, Check, examine
 from hil.commands.main import main
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.images import image_of
 from hil.rig import Rig
 from hil.rig.discover import Device
-from hil.rig.doctor import NOTE, OK, WRONG, Check, examine
 from hil.rig_toml import Bench, BenchBoard
 from hil.standins import start_virtual
-from hil.targets import open_target
 from hil.targets.probe import Probe
 from hil.targets.serial_port import open_serial
 from hil.trial import TrialSpec, run_trial
+from tests.device_at import device_at
 
 BOARD = boards.load("stm32h7b3")
 PROBE = Device("probe", "STMicroelectronics STLINK-V3", "0672FF303435554157121019")
@@ -40,9 +40,8 @@ def endpoints(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoints]:
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     image = image_of(BOARD.name)
     stand_in = start_virtual(BOARD, image, tmp_path_factory.mktemp("board") / "log")
-    target = open_target(BOARD, stand_in.endpoints)
-    target.flash(image)
-    target.close()
+    with device_at(BOARD, stand_in.endpoints) as dut:
+        dut.flash()
     yield stand_in.endpoints
     stand_in.stop()
 

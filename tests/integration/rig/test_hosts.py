@@ -15,16 +15,19 @@ from hil.standins import start_virtual
 POSIX = ("fcntl", "termios", "tty", "pty", "grp", "pwd", "resource")
 VIRTUAL = ("unicorn", "llvmlite")
 LOADED = (
-    "hil.plugin", "hil.session.rig_session", "hil.commands.main", "hil.training.trial", "hil.commands.devices", "hil.rig.doctor", "hil.rig.initial_config", "hil.targets.halfkay", "hil.targets.uf2",
+    "hil.plugin", "hil.session.rig_session", "hil.commands.main", "hil.training.trial", "hil.commands.devices", "hil.commands.doctor", "hil.rig.initial_config", "hil.targets.halfkay", "hil.targets.uf2",
     "hil.report", "hil.record",
 )  # fmt: skip
 
 
 def test_the_rig_loads_without_what_windows_and_a_raspberry_pi_lack() -> None:
-    """A module that is None in sys.modules cannot be imported; pyserial, whose Windows half needs Windows, is loaded before."""
+    """A module that is None in sys.modules cannot be imported; pyserial, whose Windows half needs Windows, is loaded before, and pexpect as it loads there."""
     program = f"""
 import importlib, sys
 import serial.tools.list_ports
+here, sys.platform = sys.platform, "win32"
+import pexpect
+sys.platform = here
 sys.modules.update(dict.fromkeys({POSIX + VIRTUAL!r}))
 for name in {LOADED!r}:
     importlib.import_module(name)

@@ -23,11 +23,12 @@ from hil.boards import Board
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.images import Image, image_of
-from hil.targets import connect_options, open_target
+from hil.targets import connect_options
 from hil.targets import probe as probe_module
 from hil.targets.probe import Probe
 from hil.targets.probe_process import ProbeProcess
 from hil.targets.pyocd_session import PyocdSession
+from tests.device_at import device_at
 from tests.faults.lines.path import Path as NetworkPath
 from tests.faults.lines.proxy import proxied
 from tests.faults.slowed import ten_times_slower
@@ -263,14 +264,15 @@ def test_a_board_in_rig_toml_is_flashed_and_its_cycles_are_counted(
 ) -> None:
     ends = dataclasses.replace(virtual_endpoints("stm32h7b3"), reality="hardware", meter=None)
     image = image_of("stm32h7b3")
-    with contextlib.closing(open_target(H7, ends, process)) as target:
-        first = target.flash(image)
-        before = target.cycles
-        assert not target.flash(image)
-        assert target.cycles == before
-        assert target.flash(image, always=True)
-        assert target.cycles == (before or 0) + 1
-        assert (target.route.name, target.probe) == ("pyocd", target.route)
+    with device_at(H7, ends, process, image) as dut:
+        first = dut.flash()
+        before = dut.record.flash_cycles
+        assert not dut.flash()
+        assert dut.record.flash_cycles == before
+        assert dut.flash(always=True)
+        assert dut.record.flash_cycles == (before or 0) + 1
+        assert dut.record.route == "pyocd"
+        assert dut.reality == "virtual"  # the probe says so, whatever rig.toml calls it
     assert before == int(first)
     assert (data_home / "flash_cycles.json").is_file()
 

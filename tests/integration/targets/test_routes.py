@@ -20,7 +20,7 @@ from hil.errors import Blocked, RigError
 from hil.images import Image, image_of
 from hil.rig_toml import read_bench
 from hil.standins import start_virtual
-from hil.targets import boot_loader, connect_options, flash_cycles, open_target, pyocd_targets
+from hil.targets import boot_loader, connect_options, flash_cycles, pyocd_targets
 from hil.targets.boot_loader import ByBootLoader, ask_agent, leave_for_boot_loader
 from hil.targets.cmsis_pack import device_of, target_in
 from hil.targets.flash_route import AlreadyLoaded, Flashing, route_of
@@ -29,6 +29,7 @@ from hil.targets.probe_process import ProbeProcess
 from hil.targets.pyocd_targets.stm32f746xg import STM32F746xG
 from hil.targets.pyocd_targets.stm32h7b3xx import STM32H7B3xx
 from hil.targets.serial_port import emptied, open_serial
+from tests.device_at import device_at
 
 H7, PICO, QEMU = (boards.load(name) for name in ("stm32h7b3", "rp2040", "mps2-an500"))
 IMAGE = image_of("stm32h7b3")
@@ -163,9 +164,9 @@ def test_a_virtual_pico_goes_to_usb_boot_on_request(tmp_path: Path, process: Pro
     log, image = tmp_path / "log", image_of("rp2040")
     stand_in = start_virtual(PICO, image, log)
     try:
-        with contextlib.closing(open_target(PICO, stand_in.endpoints, process)) as target:
-            target.flash(image)
-            assert ask_agent(target.port) is not None
+        with device_at(PICO, stand_in.endpoints, process) as dut:
+            dut.flash()
+            assert ask_agent(dut.serial.pyserial) is not None
         loader, told = FakeLoader(), []
         loader.waits = lambda: "the program has started the boot loader" in log.read_text()  # type: ignore[method-assign]
         assert not loader.waits()
@@ -178,10 +179,10 @@ def test_a_virtual_pico_goes_to_usb_boot_on_request(tmp_path: Path, process: Pro
 
 def test_a_board_without_a_boot_loader_stays(virtual_endpoints: VirtualEndpoints, process: ProbeProcess) -> None:
     ends = virtual_endpoints("stm32h7b3")
-    with contextlib.closing(open_target(H7, ends, process)) as target:
-        target.flash(IMAGE)
-        assert leave_for_boot_loader(target.port) is False
-        assert ask_agent(target.port) is not None
+    with device_at(H7, ends, process) as dut:
+        dut.flash()
+        assert leave_for_boot_loader(dut.serial.pyserial) is False
+        assert ask_agent(dut.serial.pyserial) is not None
 
 
 def test_without_any_way_the_agent_alone_is_measured(agent: Callable[..., None]) -> None:
@@ -215,13 +216,15 @@ def test_an_agent_is_measured_without_a_probe(
 ) -> None:
     """The virtual board as a bench names it that has no probe: its agent is asked through the serial port."""
     ends = virtual_endpoints("stm32h7b3")
-    with contextlib.closing(open_target(H7, ends, process)) as target:
-        target.flash(IMAGE)
+    with device_at(H7, ends, process) as dut:
+        dut.flash()
     alone = dataclasses.replace(ends, reality="hardware", probe=None, meter=None)
-    with contextlib.closing(open_target(H7, alone)) as target:
-        assert (target.flash(IMAGE), target.probe, target.route.name, target.cycles) == (False, None, "agent", 0)
+    with device_at(H7, alone) as dut:
+        assert (dut.flash(), dut.has_probe, dut.record.route, dut.record.flash_cycles) == (False, False, "agent", 0)
+        assert dut.record.verified == "agent"
+        dut.image = image_of("rp2040")
         with pytest.raises(Blocked, match="runs another image"):
-            target.flash(image_of("rp2040"))
+            dut.flash()
     with (
         contextlib.closing(Probe(H7, str(ends.probe), None, process)) as probe,
         contextlib.closing(open_serial(str(ends.serial), H7.baud)) as port,

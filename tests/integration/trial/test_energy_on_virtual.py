@@ -14,15 +14,14 @@ import pytest
 from hil import boards
 from hil.endpoints import Endpoints
 from hil.images import image_of
-from hil.link.session import Session, fresh_nonce
 from hil.rig import Rig
 from hil.rig_toml import Bench, BenchBoard, PowerEntry
 from hil.standins import StandIn
-from hil.targets import open_target
 from hil.training.trial.device import Device
 from hil.training.trial.prepare import prepare
 from hil.training.trial.recording import trial_record
 from hil.trial import EnergyWindows, TrialSpec, run_trial
+from tests.device_at import device_at
 
 pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 Serve = Callable[[str], dict[str, Any]]
@@ -141,17 +140,14 @@ def test_readings_that_the_host_dates_block_on_a_virtual_board(serve, tmp_path, 
 def test_windows_between_two_falling_pulses_are_two_microseconds_longer(serve, tmp_path) -> None:
     said = serve("keithley-2450")
     board, image, prepared = boards.load(BOARD), image_of(BOARD), prepare(TrialSpec(BOARD, "cls1", steps=1))
-    target = open_target(board, Endpoints(BOARD, "virtual", said["probe"], said["serial"]))
-    try:
-        target.flash(image)
-        device = Device(Session(target.port, fresh_nonce(), lambda: None), board, image)
+    with device_at(board, Endpoints(BOARD, "virtual", said["probe"], said["serial"])) as dut:
+        dut.flash()
+        device = Device(dut.agent, board, image)
         device.load(prepared.blob)
         device.configure(prepared.method.configuration(prepared.settings, prepared.slots, 0))
         device.mark_by_pulses()
         device.samples(prepared.data.train_images[:8], prepared.data.train_labels[:8])
         reply = device.run(0, 1, 8, 20, 1.0)
-    finally:
-        target.close()
     edges = [line.split() for line in (tmp_path / "bench.log").read_text().splitlines() if " goes " in line]
     marks = [(words[words.index("goes") + 1], float(words[-2])) for words in edges if board.marker in words]
     levels, times = [level for level, _ in marks][-4:], [at for _, at in marks][-4:]

@@ -32,7 +32,8 @@ class Board:
         self.said_bytes = BYTES
         self.asked: list[str] = []
 
-    def hello(self) -> dict[str, Any]:
+    @property
+    def greeting(self) -> dict[str, Any]:
         image = image_of("stm32h7b3")
         return {
             "board": b"stm32h7b3",

@@ -18,7 +18,7 @@ from hil.plugins.folders import VARIABLE, use_folders
 from hil.rig import Rig
 from hil.rig_toml import Bench, read_bench
 from hil.targets.flash_route import Flashing, FlashRoute, route_of
-from hil.targets.target import Target
+from tests.device_at import device_at
 
 BOARD = (boards.catalogue.FOLDER / "mps2-an386.toml").read_text().partition("[budget]")[0]
 Plugin = Callable[..., Path]
@@ -212,9 +212,13 @@ def worse(flashing):
 
     with pytest.raises(Blocked, match=r"'worse' in the flash routes of .* it raised ZeroDivisionError \(.*line 11"):
         opened("worse")
-    target = Target(boards.load("mps2-an386"), Endpoints("x", "hardware"), None, opened("bad"))  # type: ignore[arg-type]
-    with pytest.raises(Blocked, match=r"'bad' in the flash routes of .* it raised KeyError \('nothing'; .*line 7\)"):
-        target.flash(Image(Path("no.elf"), "0" * 64))
+    opened("bad")
+    board = boards.catalogue._read("bad", tmp_path)
+    with (
+        device_at(board, Endpoints("x", "hardware"), image=Image(Path("no.elf"), "0" * 64)) as dut,
+        pytest.raises(Blocked, match=r"'bad' in the flash routes of .* it raised KeyError \('nothing'; .*line 7\)"),
+    ):
+        dut.flash()
     with pytest.raises(Blocked, match="'none' in the flash routes of .* a flash route is offered as a function"):
         opened("none")
     with pytest.raises(RigError, match="there is no flash route 'wurst': did you mean worse"):

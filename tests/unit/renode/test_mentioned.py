@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from hil import boards
+from hil.commands.doctor import NOTE, OK, Check, examine
 from hil.commands.main import main
 from hil.errors import Blocked
 from hil.rig import automatic, choose
-from hil.rig.doctor import NOTE, OK, Check, examine
 from hil.rig_toml import Bench
 from hil.standins.renode import modelled
 

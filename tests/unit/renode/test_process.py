@@ -15,7 +15,6 @@ import pytest
 from hil import boards
 from hil.errors import Blocked
 from hil.images import Image, image_of
-from hil.link.session import Session
 from hil.process_time import stopped_process
 from hil.rig.kept_stand_ins import KeptStandIns
 from hil.standins import StandIn
@@ -24,8 +23,8 @@ from hil.standins.process import STOP_AFTER_S
 from hil.standins.renode import installed, modelled, start_renode
 from hil.standins.renode.environment import private_environment
 from hil.standins.renode.process import RenodeProcess
-from hil.targets import open_target
 from hil.training.trial.device import Device
+from tests.device_at import device_at
 
 pytest.importorskip("unicorn")
 BOARD = boards.load("stm32h7b3")
@@ -305,11 +304,10 @@ def folders(folder: Path) -> list[Path]:
 
 
 def greet(board: boards.Board, image: Image, stand_in: StandIn) -> None:
-    target = open_target(board, stand_in.endpoints)
-    device = Device(Session(target.port, 4711, stand_in.alive), board, image)  # checks name and digest
-    assert device.clock_hz == board.clock_hz
-    assert device.echo(b"again") == b"again"  # it still hears after it has sent
-    target.close()
+    with device_at(board, stand_in.endpoints, image=image) as dut:
+        device = Device(dut.agent, board, image)  # checks name and digest
+        assert device.clock_hz == board.clock_hz
+        assert device.echo(b"again") == b"again"  # it still hears after it has sent
 
 
 def _pids(name: str, folder: Path) -> list[int]:

@@ -11,6 +11,7 @@ import pytest
 
 from hil import boards
 from hil.commands.main import main
+from hil.dut import opened
 from hil.errors import Blocked, RigError
 from hil.history.address import address_of
 from hil.history.health import BoardKey
@@ -162,10 +163,11 @@ def test_a_missing_port_is_a_fault_of_the_one_board(tmp_path: Path) -> None:
     with (
         Rig(one) as rig,
         pytest.raises(Blocked, match=r"00112233445566 that rig.toml names for stm32h7b3 \(board left\)") as blocked,
-        rig.take(BOARD, IMAGE, tmp_path / "log"),
+        opened(rig, BOARD, IMAGE, tmp_path) as dut,
     ):
-        pytest.fail("there was nothing to take")
-    assert (blocked.value.stage, blocked.value.place) == ("bench", "left")
+        assert dut.record.place == "left"
+        _ = dut.serial
+    assert blocked.value.stage == "bench"
 
 
 def test_the_lab_names_the_one(two: Bench, other: AttachedBoards, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,9 +12,9 @@ from hil import boards
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.images import Image
-from hil.rig import Rig, choose
+from hil.rig import Rig, Taken, choose
 from hil.rig_toml import Bench, BenchBoard
-from hil.targets import open_target
+from tests.device_at import device_at
 
 BOARD = boards.load("stm32h7b3")
 IMAGE = Image(Path("no.elf"), "0" * 64)
@@ -64,6 +64,11 @@ def bench(**entry: str) -> Bench:
     return Bench(board=[BenchBoard(name=BOARD.name, **entry)])
 
 
+def open_port(taken: Taken) -> None:
+    with device_at(BOARD, taken.endpoints, image=IMAGE) as dut:
+        _ = dut.serial
+
+
 def attached(monkeypatch: pytest.MonkeyPatch, *devices: str) -> None:
     ports = [SimpleNamespace(device=device, serial_number=GONE) for device in devices]
     ports.append(SimpleNamespace(device="/dev/ttyS0", serial_number=None))
@@ -77,9 +82,9 @@ def test_a_named_board_that_is_gone_blocks(
     attached(monkeypatch)
     with (
         pytest.raises(Blocked, match=f"{GONE} that rig.toml names for stm32h7b3 is not attached"),
-        Rig(bench(serial=GONE), reality=reality).take(BOARD, IMAGE, tmp_path / "log"),
+        Rig(bench(serial=GONE), reality=reality).take(BOARD, IMAGE, tmp_path / "log") as taken,
     ):
-        pytest.fail("there was nothing to take")
+        open_port(taken)
     assert started == []
 
 
@@ -88,7 +93,7 @@ def test_a_named_port_that_is_gone_blocks_when_it_is_opened(started: list[FakeSt
     with Rig(bench(serial=path)).take(BOARD, IMAGE, tmp_path / "log") as taken:
         assert (taken.endpoints.reality, taken.endpoints.serial) == ("hardware", path)
         with pytest.raises(Blocked, match="cannot be opened"):
-            open_target(BOARD, taken.endpoints)
+            open_port(taken)
     assert started == []
 
 
@@ -97,7 +102,7 @@ def test_a_named_board_without_a_port_blocks(started: list[FakeStandIn], tmp_pat
         Rig(bench(probe=GONE)).take(BOARD, IMAGE, tmp_path / "log") as taken,
         pytest.raises(Blocked, match=r"no serial port here: name it in rig\.toml"),
     ):
-        open_target(BOARD, taken.endpoints)
+        open_port(taken)
     assert started == []
 
 
@@ -120,9 +125,9 @@ def test_two_ports_of_one_serial_number_block(
     attached(monkeypatch, "/dev/ttyACM8", "/dev/ttyACM7")
     with (
         pytest.raises(Blocked, match=r"is found 2 times \(/dev/ttyACM7, /dev/ttyACM8\)"),
-        Rig(bench(serial=GONE)).take(BOARD, IMAGE, tmp_path / "log"),
+        Rig(bench(serial=GONE)).take(BOARD, IMAGE, tmp_path / "log") as taken,
     ):
-        pytest.fail("nothing is chosen by order")
+        open_port(taken)  # nothing is chosen by order
     assert started == []
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pyocd.probe.pydapaccess.interface import pyusb_v2_backend as backend
 
+from hil.commands.doctor import _attached
 from hil.errors import Blocked, RigError
 from hil.rig import discover
 from hil.rig.discover import Device
-from hil.rig.doctor import _attached
 from hil.rig.initial_config import tables
 from hil.rig_toml import BenchBoard
 from hil.targets import pyocd_session, usb_places

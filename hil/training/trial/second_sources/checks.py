@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from hil.dut import CoreProbe
 from hil.link.replies import Stepped, Work
-from hil.targets.probe import Probe
 from hil.training.methods.step_work import Work as StepWork
 from hil.training.trial.second_sources.clock import BOARD_CLOCK, HostClock
 from hil.training.trial.second_sources.counter import (
@@ -75,7 +75,7 @@ class Checks:
     """The checks of one trial; on silicon, the board runs in real time, so that the host's clock can be compared."""
 
     def __init__(
-        self, prepared: Prepared, device: Device, probe: Probe | None, figures: Figures, silicon: bool
+        self, prepared: Prepared, device: Device, probe: CoreProbe | None, figures: Figures, silicon: bool
     ) -> None:
         method, self._device, self.figures = prepared.method, device, figures
         self._subject, self._batch = method, prepared.settings.batch

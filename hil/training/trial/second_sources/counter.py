@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from hil.boards import Board
+from hil.dut import CoreProbe
 from hil.images import Image
-from hil.targets.probe import Probe
 from hil.training.trial.second_sources.figures import PROBE, Figures
 
 # ARM DDI 0403E.e, C1.8.8, B3.3.4 and B3.3.5; SysTick is the same on ARMv6-M
@@ -32,7 +32,7 @@ class ProbeCounter:
     the virtual boards; on silicon this is tested, since a debugger may keep the clocks on. The firmware stops SysTick.
     """
 
-    def __init__(self, probe: Probe, board: Board, image: Image) -> None:
+    def __init__(self, probe: CoreProbe, board: Board, image: Image) -> None:
         self._probe, self._dwt, self._wraps = probe, board.counter == "dwt", image.symbols.get(WRAPS)
         self._sleep_tick = SLEEP_TICK in image.symbols
         self.readable = self._dwt or (board.counter == "systick" and self._wraps is not None)

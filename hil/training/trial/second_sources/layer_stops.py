@@ -17,8 +17,8 @@ from hil.training.trial.second_sources.figures import PROBE, Figures
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hil.dut import CoreProbe
     from hil.images import Image
-    from hil.targets.probe import Probe
     from hil.training.methods import Method
     from hil.training.trial.lockstep import LockStep
 
@@ -74,7 +74,7 @@ class _Watch:
         seen: cycles of each call by layer.
     """
 
-    def __init__(self, probe: Probe, functions: tuple[int, ...], dwt: bool) -> None:
+    def __init__(self, probe: CoreProbe, functions: tuple[int, ...], dwt: bool) -> None:
         self._probe, self._functions, self._dwt = probe, functions, dwt
         self.ready, self.over = threading.Event(), threading.Event()
         self.seen: dict[int, list[int]] = {}

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hil.dut import CoreProbe
 from hil.images import Image
 from hil.images.ram_map import static_bytes
 from hil.link.replies import Memory
-from hil.targets.probe import Probe
 from hil.training.trial.second_sources.figures import IMAGE, PLAN, PROBE, Figures
 from hil.training.trial.watermarks import ARENA_PAINT, Watermarks, stack_peak
 
@@ -37,7 +37,7 @@ class MemoryCheck:
     figures: Figures
     image: Image
     plan: Plan
-    probe: Probe | None
+    probe: CoreProbe | None
 
     def after_step(self, step: int) -> None:
         """Read the highest bytes that a step fills through the probe: paint there means that it was painted again."""

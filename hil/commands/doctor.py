@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from hil import boards
+from hil.dut import Dut
+from hil.dut.one_board import check_one_board, two_boards
 from hil.endpoints import Power
 from hil.errors import Blocked, RigError
-from hil.images import image_of, prebuilt_boards
+from hil.images import Image, image_of, prebuilt_boards
 from hil.lab import tunnelled
 from hil.link.failures import Silent
 from hil.link.session import Session, board_name, fresh_nonce
 from hil.meters.open import open_meter
 from hil.plugins import examined, sentence
+from hil.rig import Taken
 from hil.rig.bench_endpoints import cycles_of, endpoints_of, found_in
 from hil.rig.command_board import program_for
 from hil.rig.discover import Device
 from hil.rig.places import Places
 from hil.rig_toml import Bench, BenchBoard
 from hil.standins import renode
-from hil.targets import open_target
-from hil.targets.one_board import check_one_board, two_boards
 from hil.targets.power import open_power
 from hil.targets.probe import Probe
+from hil.targets.probe_process import ProbeProcess
 from hil.targets.serial_port import open_serial
 from hil.targets.usb_places import MADE_UP
 
@@ -223,23 +227,25 @@ def _agent_answers(named: BenchBoard) -> str:
     if named.name not in prebuilt_boards():
         return Note("there is no prebuilt image for the board, so its firmware is not asked: `elf` names your own.")
     board, image = boards.load(named.name), image_of(named.name)
-    target = open_target(board, endpoints_of(named))
-    try:
-        start, program = image.segments[0]
-        there = target.probe.read(start, min(len(program), FIRST_BYTES)) if target.probe is not None else None
+    start, program = image.segments[0]
+    with _connected(named, image) as dut:
+        probe = dut.probe if dut.has_probe else None
+        assert probe is None or isinstance(probe, Probe)  # an attached board has no emulator
+        there = probe.read(start, min(len(program), FIRST_BYTES)) if probe is not None else None
         if there is not None and set(there) == {ERASED}:
             return Note("the flash is erased: the first run programs the firmware.")
-        target.start()  # a probe halts the core when it connects
-        session = Session(target.port, fresh_nonce())
-        identity = session.hello()
-        if there is not None and identity["image_digest"] == image.digest:
+        if dut.can_reset:
+            dut.reset()  # a probe halts the core when it connects
+        session = Session(dut.serial.pyserial, fresh_nonce())  # of whatever program is there
+        try:
+            identity = session.hello()
+        except Silent as silent:
+            return _no_answer(named, silent, None if there is None else program.startswith(there))
+        if probe is not None and there is not None and identity["image_digest"] == image.digest:
+            port = str(dut.serial.port)
             if not program.startswith(there):
-                raise two_boards(target)
-            check_one_board(target, image, session)
-    except Silent as silent:
-        return _no_answer(named, silent, None if there is None else program.startswith(there))
-    finally:
-        target.close()
+                raise two_boards(probe, port, board)
+            check_one_board(probe, port, board, image, session)
     name = board_name(identity)
     if name != named.name:
         raise RigError(f"the board reports the name {name!r}: change the name in rig.toml, or the probe and the port.")
@@ -249,6 +255,20 @@ def _agent_answers(named: BenchBoard) -> str:
             f"({image.digest:08X}) and will be replaced."
         )
     return f"the agent answers and runs {image.path.name}."
+
+
+@contextlib.contextmanager
+def _connected(named: BenchBoard, image: Image) -> Iterator[Dut]:
+    """Connect to a board of rig.toml for a `with` block, whatever its flash holds."""
+    process = ProbeProcess()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            taken = Taken(boards.load(named.name), endpoints_of(named), process)
+            with contextlib.closing(Dut(taken, image, Path(folder), serial_log=False)) as dut:
+                dut.connect()
+                yield dut
+    finally:
+        process.stop()
 
 
 def _no_answer(named: BenchBoard, silent: Silent, ours: bool | None) -> Note:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from typing import Protocol
-
 from hil.boards import Board, faults
 from hil.boards.cores import core_of
-from hil.endpoints import Endpoints
+from hil.dut.line_counters import LineTest, count_line_bytes
 from hil.errors import Blocked, DeviceFault
 from hil.images import Image
 from hil.images.unwind import LR, Read, call_chain
 from hil.link.failures import Faulted, Silent
-from hil.rig.line_counters import LineTest, count_line_bytes
-from hil.targets import Target
 from hil.targets.core_probe import CoreProbe
 from hil.targets.core_sample import Sample
 from hil.targets.probe import Probe
-from hil.targets.probe_process import ProbeProcess
-from hil.targets.serial_port import SerialPort, open_serial, path_of
+from hil.targets.serial_port import SerialPort
 
 CFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED34, 0xE000ED38  # ARM DDI 0403E.e, B3.2.15 to B3.2.18; ARMv6-M has none
 SFSR, SFAR = 0xE000EDE4, 0xE000EDE8  # ARM DDI 0553B.l, SFSR and SFAR
@@ -29,79 +22,6 @@ PC = 15
 
 class Hang(DeviceFault):
     """The firmware runs and does not return to its link."""
-
-
-class Occupied(Protocol):
-    """What a session has reserved for a `with` block: `hil.rig.Taken`."""
-
-    board: Board
-    endpoints: Endpoints
-    probe_process: ProbeProcess
-
-    def chip_fault(self, image: Image) -> str | None:
-        """Return what a stand-in's chip has reported."""
-
-    def alive(self, within_s: float = 0.0) -> None:
-        """Raise Blocked if a stand-in or a place is gone."""
-
-
-@contextlib.contextmanager
-def explained(taken: Occupied, image: Image) -> Iterator[None]:
-    """Explain an error of a silent or faulted board to whoever has it, with any firmware.
-
-    The probe is attached again if its user has closed it; the core is halted for moments only.
-
-    Raises:
-        DeviceFault: the processor has faulted, or hangs: `Hang`.
-        Silent: the original error, with the findings of the probe if there is one.
-    """
-    try:
-        yield
-    except Faulted as fault:
-        raise DeviceFault(fault_sentence(fault, taken.board, image)) from fault
-    except Silent as silence:
-        if silence.looked_at:
-            raise
-        chip_fault = taken.chip_fault(image)
-        if chip_fault:
-            raise DeviceFault(chip_fault) from silence
-        taken.alive()
-        if taken.endpoints.probe is None:
-            raise
-        raise _attached_again(silence, taken, image) from silence
-
-
-def _attached_again(silence: Silent, taken: Occupied, image: Image) -> Blocked | DeviceFault:
-    board, ends = taken.board, taken.endpoints
-    try:
-        probe = Probe(board, str(ends.probe), ends.pack, taken.probe_process, ends.process, running=True)
-    except Blocked as blocked:
-        return Silent(f"{silence.reason} Nor can the probe say where the core is: {blocked.reason}", looked_at=True)
-    with contextlib.closing(probe):
-        try:
-            port = open_serial(path_of(ends), board.baud)
-        except Blocked:  # its user has it open: the line cannot be tested
-            return _looked_at(silence, probe, None, board, image)
-        with contextlib.closing(port):
-            return _looked_at(silence, probe, port, board, image)
-
-
-@contextlib.contextmanager
-def placed(target: Target, board: Board, image: Image) -> Iterator[None]:
-    """Add the place in the code to an error of a silent or faulted board that is still open.
-
-    Raises:
-        DeviceFault: the processor has faulted, or hangs: `Hang`.
-        Silent: the original error, with the findings of the probe if there is one.
-    """
-    try:
-        yield
-    except Faulted as fault:
-        raise DeviceFault(fault_sentence(fault, board, image)) from fault
-    except Silent as silence:
-        if target.probe is None:
-            raise
-        raise _looked_at(silence, target.probe, target.port, board, image) from silence
 
 
 def fault_sentence(fault: Faulted, board: Board, image: Image) -> str:
@@ -135,10 +55,13 @@ def _armv6m(board: Board) -> bool:
     return core_of(board.name, board.core).is_armv6m
 
 
-def _looked_at(
+def looked_at(
     silence: Silent, probe: Probe, port: SerialPort | None, board: Board, image: Image
-) -> Blocked | DeviceFault:
-    """Return what the probe finds; without a port the line is not tested."""
+) -> Silent | DeviceFault:
+    """Return what the probe finds of a board that does not answer: a fault, a `Hang`, or the silence in more words.
+
+    Without a port the line is not tested.
+    """
     try:
         samples = probe.sample()
         fault = _faulted(probe, samples[-1], board, image)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from hil.dut.hang_diagnosis import Hang, _hangs_or_waits
+from hil.dut.line_counters import SHORT_FRAMES, LineTest
 from hil.images import Image, image_of
 from hil.link.failures import Silent
-from hil.rig.hang_diagnosis import Hang, _hangs_or_waits
-from hil.rig.line_counters import SHORT_FRAMES, LineTest
 from hil.targets.core_sample import Sample
 
 REASON = Silent("the agent did not answer 'step' within 8.0 s: check the serial port and the board.")

@@ -1,0 +1,179 @@
+"""Flash and reset of a device under test, what is in its RAM before the program begins, and which code has run."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+from hil.dut.stack_area import paint_of
+from hil.dut.unclaimed_ram import UnclaimedRam
+from hil.dut.with_port import WithPort
+from hil.errors import Blocked, RigError
+from hil.images import firmware_of, program_of
+from hil.images.executed import Executed
+from hil.targets.boot_loader import Tell
+from hil.targets.by_command import ByCommand, reset_by_command
+from hil.targets.coverage import CoverageReader
+from hil.targets.flash_cycles import after_flashing
+from hil.targets.flash_route import Flashing, FlashRoute, probe_of, route_of, verified_by
+from hil.targets.probe import RamFill
+from hil.targets.serial_port import emptied
+
+FLASH_LOG = "flash.log"
+UNVERIFIED = "nothing has verified that {} is on the board."
+
+
+class WithFlash(WithPort):
+    """What brings a program onto a device, and starts it."""
+
+    _tell: Tell
+    _route: FlashRoute | None = None  # that of `connect`, until `flash`
+    _coverage: CoverageReader | None = None
+    _unclaimed: UnclaimedRam | None = None
+
+    def connect(self) -> None:
+        """Open port and flash route now, and not when they are first needed: what is missing is said here.
+
+        Through a probe the chip is identified, and its core stands still until `flash` or `reset`.
+
+        Raises Blocked if one is missing or cannot be opened, or it is another chip.
+        """
+        _ = self.serial
+        self._route = self._open_route()
+
+    def _open_route(self) -> FlashRoute:
+        ends = self._taken.endpoints
+        self._close_probe()
+        process, log = self._taken.probe_process, self._folder / FLASH_LOG
+        route = route_of(Flashing(self.board, ends, lambda: self.serial.pyserial, process, self._tell, log))
+        probe = probe_of(route)
+        if probe is not None:
+            self._note_probe(probe)
+        return route
+
+    def flash(self, elf: Path | str | None = None, always: bool = False) -> bool:
+        """Program an image, unless the flash holds it already, and start it; return whether it was programmed.
+
+        Args:
+            elf: path of the image; None for that with which the device was opened.
+            always: program even if the flash holds it.
+
+        Raises:
+            RigError: the file is not for this board.
+            Blocked: the flash route failed, it is another chip, or the serial port did not come back.
+        """
+        image = self.image
+        if elf is not None:
+            command = bool(self.record.command)
+            image = program_of(Path(elf), self.board) if command else firmware_of(self.board.name, Path(elf))
+        ends = self._taken.endpoints
+        route, self._route = self._route or self._open_route(), None
+        resets = route.name == "pyocd" or (isinstance(route, ByCommand) and self.can_reset)
+        keep = isinstance(route, ByCommand) and not resets
+        if keep and self._open_serial is not None:
+            self._open_serial.reset_input_buffer()  # not after it: the command starts the program, which prints at once
+        if route.name == "kernel" and image.sha256 != self.image.sha256:
+            raise RigError(
+                f"{ends.reality} loads an image when it starts, and has {self.image.path.name}: open the device with "
+                f"{image.path.name}."
+            )
+        programmed = route.program(image, always)
+        self._started_at = time.monotonic()
+        probe = probe_of(route)
+        if probe is not None:
+            self._note_probe(probe)
+        self.image = image
+        self.record.image, self.record.image_sha256, self.record.own = image.path.name, image.sha256, image.own
+        self.record.route = route.name
+        self.record.flash = "loaded" if route.name == "kernel" else "programmed" if programmed else "held"
+        self.record.flash_cycles = after_flashing(ends, programmed)
+        verified = self.record.verified = verified_by(route)
+        if verified == "none":
+            self.record.warn(UNVERIFIED.format(image.path.name))
+        serial = self._open_serial
+        if serial is not None:
+            port = serial.pyserial
+            now = emptied(port, ends, keep=keep and verified != "agent")
+            if now is not port:
+                serial.replace_port(now)
+            elif not keep:
+                serial.reset_input_buffer()
+        if ends.coverage is not None:
+            self._coverage = CoverageReader(ends.coverage)
+            self._coverage.begin()  # without what programmed the flash, and what ran before
+        if resets:
+            self.reset()
+        elif route.name == "kernel":
+            self._restart()  # of a stand-in that cannot, the program runs already
+        return programmed
+
+    @property
+    def can_reset(self) -> bool:
+        """Whether a probe or a command of rig.toml can reset the board."""
+        ends = self._taken.endpoints
+        return ends.probe is not None or (ends.commands is not None and ends.commands.reset is not None)
+
+    def reset(self) -> None:
+        """Reset the board and let its program begin; what came on the serial port before is discarded.
+
+        The command `reset` of rig.toml does it, else the probe. Through a probe the stack is painted before, if the
+        image says where it is (`stack_peak`), and `unclaimed_ram` is filled, if that was asked for. A board that is a
+        command is started again.
+
+        Raises Blocked if nothing can reset it, or the probe or the command failed.
+        """
+        if not self._restart():
+            raise Blocked(
+                "reset",
+                f"nothing can reset {self.board.name} here: name its probe in rig.toml, or a command "
+                "(reset = [...]), or use dut.power.cycle().",
+            )
+
+    def _restart(self) -> bool:
+        """Reset the board, as `reset`; return False if nothing can."""
+        self._forget_session()
+        ends, self._started_at = self._taken.endpoints, -math.inf
+        if ends.commands is not None and ends.commands.reset is not None:
+            self._close_probe()  # the command may need it
+            self._painted = False
+            self.unclaimed_ram.filled = False
+            self._discard()
+            reset_by_command(ends, self._folder / FLASH_LOG)
+        elif self.has_probe and self._taken.command is None:
+            self.probe.halt()
+            self._discard()
+            self._taken.forget_chip_faults()
+            self._start_with_fill()
+        else:
+            self._close_probe()
+            self._painted = self.unclaimed_ram.filled = False
+            if not self._taken.reset(self._discard):
+                return False
+        self._started_at = time.monotonic()
+        self.judges_exit = False
+        self.record.resets += 1
+        return True
+
+    def _start_with_fill(self) -> None:
+        paint, words = paint_of(self.image, self.board), self.unclaimed_ram.words()
+        areas = {**({} if paint is None else dict(paint.areas)), **words}
+        filled = self.probe.start(RamFill(self.image.entry, tuple(areas.items())) if areas else None)
+        self._painted, self.unclaimed_ram.filled = filled, filled and bool(words)
+
+    def _forget_session(self) -> None:
+        """Forget the session with the agent: the board is reset."""
+
+    @property
+    def unclaimed_ram(self) -> UnclaimedRam:
+        """The RAM that nothing in the image claims, and whether the program writes it."""
+        if self._unclaimed is None:
+            self._unclaimed = UnclaimedRam(self.board, lambda: self.image, lambda: self.probe)
+        return self._unclaimed
+
+    def executed(self) -> Executed | None:
+        """Return which code has run since `flash`; None before it, or if the board cannot say it (`hil coverage`).
+
+        Only the virtual board can. Raises Blocked if it does not answer.
+        """
+        return self._coverage.read() if self._coverage is not None else None

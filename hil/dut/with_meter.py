@@ -1,0 +1,79 @@
+"""The power meter of a device under test."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hil.dut.energy import INTERVAL_S, WINDOW_S, Energy, no_meter, window
+from hil.dut.with_agent import WithAgent
+
+if TYPE_CHECKING:
+    from hil.meters.meter import Meter
+
+
+class WithMeter(WithAgent):
+    """What a device has whose power is measured."""
+
+    _meter: Meter | None = None
+    _windows = 0
+
+    @property
+    def has_meter(self) -> bool:
+        """Whether there is a power meter."""
+        return self._taken.endpoints.meter is not None
+
+    @contextlib.contextmanager
+    def open_meter(self) -> Iterator[Meter]:
+        """Open the power meter for a `with` block, in which `energy` uses it; without a block, `energy` opens it.
+
+        One that feeds the board does so in the whole block: open it before `flash`.
+
+        Raises Blocked if there is no meter, or it does not answer.
+        """
+        ends = self._taken.endpoints
+        if ends.meter is None:
+            raise no_meter(self.board)
+        from hil.meters.open import open_meter  # PyVISA and pyarrow, which a test without energy need not load
+
+        with open_meter(ends.meter, self.board.supply_v, ends.meter_model) as meter:
+            self._meter = meter
+            try:
+                yield meter
+            finally:
+                self._meter = None
+
+    @contextlib.contextmanager
+    def energy(
+        self, steps: int = 1, window_s: float = WINDOW_S, interval_s: float = INTERVAL_S,
+        idle_s: float | None = None, range_a: float | None = None,
+    ) -> Iterator[Energy]:  # fmt: skip
+        """Measure the energy of what the device does in a `with` block; the figures are there after it.
+
+        The firmware raises the board's marker pin while it works, and sleeps before and after. The probe is detached
+        meanwhile. A meter without a marker input finds the work by the begin and end of the block, and by its power.
+
+        Args:
+            steps: how many steps the work has.
+            window_s: expected time of the work.
+            interval_s: between readings; the meter uses the nearest that it has.
+            idle_s: sleep before and after the work; default: 0.2, or 40 readings if longer.
+            range_a: largest current; default: the meter's largest range.
+
+        Raises:
+            Blocked: there is no meter, it failed, or it has not seen the work.
+        """
+        self._windows += 1
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self.explained())  # by a probe that is attached again
+            meter = self._meter or stack.enter_context(self.open_meter())
+            if self._probe is not None:
+                self._probe.detach()
+                stack.callback(self._probe.attach)
+            folder = self._folder / f"energy-{self._windows}"
+            yield (one := stack.enter_context(
+                window(self.board, self._taken.endpoints, meter, folder, steps, window_s, interval_s, idle_s, range_a)
+            ))  # fmt: skip
+        for flag in one.figures["flags"]:
+            self.record.warn(str(flag))
