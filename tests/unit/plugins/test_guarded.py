@@ -20,7 +20,6 @@ from hil.rig.reality import start, stopped_after
 from hil.rig_toml import Bench
 from hil.standins import StandIn
 from hil.targets.flash_route import Flashing, route_of, verified_by
-from hil.targets.target import Target
 from tests.unit.plugins.conftest import BOARD
 
 Plugin = Callable[..., Path]
@@ -195,7 +194,7 @@ def flash(board: Any) -> None:
     ends = Endpoints("x", "hardware")
     route = route_of(Flashing(board, ends, lambda: None, None, print))  # type: ignore[arg-type, return-value]
     verified_by(route)
-    Target(board, ends, None, route).flash(Image(Path("no.elf"), "0" * 64))  # type: ignore[arg-type]
+    route.program(Image(Path("no.elf"), "0" * 64))
 
 
 def test_a_route_may_leave_out_what_has_a_default(tmp_path: Path, plugin: Plugin) -> None:
