@@ -20,7 +20,7 @@ from hil.images import image_of
 from hil.rig import Rig, power_cycle
 from hil.rig.bench_endpoints import endpoints_of
 from hil.rig_toml import Bench, BenchBoard, PowerEntry
-from hil.targets.probe_process import TimedOut
+from hil.targets.probe_process import RoundTrips, TimedOut
 
 BOARD = boards.load("rp2040")
 PORT, PROBE = "DF6050A04B323838", "E6616408432D7B2F"
@@ -51,7 +51,7 @@ class Process:
         assert (request, unique_id) == ("attached", PROBE)
         self.asked += 1
         if self.asked == 1:
-            raise TimedOut
+            raise TimedOut(RoundTrips())
         return self.asked > self.after
 
 
