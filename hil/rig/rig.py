@@ -70,7 +70,7 @@ class Taken:
     def reset(self, while_stopped: Callable[[], None]) -> bool:
         """Reset a machine that has no probe, by its emulator, or start a command anew; return False if nothing can.
 
-        `while_stopped` is called while the machine stands still, before the reset. Raises Blocked if it fails.
+        `while_stopped` is called while the machine stands still, before its program begins. Raises Blocked if it fails.
         """
         return self.stand_in is not None and self.stand_in.reset(while_stopped)
 

@@ -156,7 +156,7 @@ class StandIn:
     def reset(self, while_stopped: Callable[[], None]) -> bool:
         """Reset the machine, if it can without a probe; return whether it did.
 
-        `while_stopped` is called while the machine stands still, before the reset. Raises Blocked if it fails.
+        `while_stopped` is called while the machine stands still, before its program begins. Raises Blocked if it fails.
         """
         return False
 

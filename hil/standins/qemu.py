@@ -78,14 +78,16 @@ class Qemu(StandIn):
                 monitor.connect(str(self.folder / MONITOR))
                 with monitor.makefile("rw", encoding="utf-8") as lines:
                     lines.readline()  # its greeting (QEMU Machine Protocol Specification, 2.2)
-                    for command in ("qmp_capabilities", "stop", "", "system_reset", "cont"):
+                    for command in ("qmp_capabilities", "stop", "system_reset", "", "cont"):
                         if not command:
                             while_stopped()
                             continue
                         lines.write(json.dumps({"execute": command}) + "\n")
                         lines.flush()
-                        while "return" not in json.loads(lines.readline()):
-                            pass  # an event, such as STOP
+                        awaited = {"return", "RESET"} if command == "system_reset" else {"return"}
+                        while awaited:  # the reset is done after the answer to the command for it
+                            said = json.loads(lines.readline())
+                            awaited -= {*said, said.get("event")}
         except (OSError, ValueError) as error:
             self.alive(1.0)
             sentence = f"{PROGRAM} does not answer at its monitor ({message_of(error)}): run again."

@@ -139,14 +139,17 @@ class GdbProbe:
 
         The emulator keeps RAM that the image does not load.
         """
-        self.halt()
-        with self._stopped("write memory before the reset") as stub:
-            for address, data in fill.areas if fill is not None else ():
-                stub.write(address, data)
-        with self._checked("reset the machine"):
+
+        def write() -> None:  # after the reset: the program's MPU allows what the program uses
+            with self._stopped("write memory after the reset") as stub:
+                for address, data in fill.areas if fill is not None else ():
+                    stub.write(address, data)
             if not self._breakpoints:
-                self._drop()  # without letting it run: that is done by the reset
-            if not self._machine.reset(lambda: None):
+                self._drop()  # without letting it run: that is done by the emulator
+
+        self.halt()
+        with self._checked("reset the machine"):
+            if not self._machine.reset(write):
                 raise StubFailed("has no monitor beside it that resets the machine")
             if self._stub is not None:
                 self._stub.running = True
