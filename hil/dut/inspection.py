@@ -147,7 +147,7 @@ class Inspection(AsCommand):
 
     def _probe_of(self) -> Callable[[], CoreProbe]:
         """Return what opens the probe. Raises Blocked of a command, before anybody asks what is where in its memory."""
-        if self._taken.command is not None:
+        if self._taken.command is not None and not self.has_probe:
             raise self._no_probe()
         return lambda: self.probe
 

@@ -59,6 +59,7 @@ COMMANDS = {
         not_run="installs from a package registry; its last command runs this test"
     ),
     "pytest --board=stm32h7b3": Use(nightly=True),
+    "pip install 'trainrig[charts,training]'": Use(not_run="installs from a package registry"),
     "pip install trainrig": Use(not_run="installs from a package registry"),
     "apt install qemu-system-arm": Use(not_run="installs a package of the system"),
     "hil init": Use(),

@@ -42,7 +42,7 @@ def test_a_job_gets_its_summary_and_its_annotations(project: Project) -> None:
     (skipped,) = (each for each in cases["test_compares_nothing"] if each.tag != "properties")
     assert skipped.tag == "skipped" and "without running a trial" in skipped.text
     told = {each.get("name"): each.get("value") for each in cases["test_blocked"].iter("property")}
-    assert (told["board"], told["reality"], told["stage"]) == ("stm32h7b3", "none", "bench")
+    assert (told["board"], told["reality"], told["stage"]) == ("stm32h7b3", "hardware", "bench")
     assert (done.suite().get("errors"), done.suite().get("skipped")) == ("1", "1")
 
 
