@@ -5,6 +5,8 @@ Each command runs in a process of its own at least once. What only parses or rea
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -47,8 +49,10 @@ def hil_here(capfd: pytest.CaptureFixture[str]) -> Callable[..., subprocess.Comp
 
 
 def commands() -> list[str]:
-    """Every subcommand, as the help lists it."""
-    named = re.search(r"\{([a-z,-]+)\}", hil("--help").stdout)
+    """Every subcommand, as the help lists it. Every worker collects this file, so that a process each would take long."""
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        main(["--help"])
+    named = re.search(r"\{([a-z,-]+)\}", out.getvalue())
     assert named is not None
     return named[1].split(",")
 
