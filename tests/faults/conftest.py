@@ -1,18 +1,27 @@
 """Trials on the virtual board, with something broken on purpose."""
 
+import pickle
+
 import pytest
 
 from hil.rig import Rig
 from hil.rig_toml import Bench
 from hil.trial import TrialSpec, run_trial
+from tests.built_once import built_once
 from tests.faults.fuzz.recording import recorded
 
 
 @pytest.fixture(scope="session")
 def records(tmp_path_factory):
-    """Return what a real firmware answers in a trial, recorded on the virtual board."""
+    """Return what a real firmware answers in a trial, recorded on the virtual board, once for all workers."""
     pytest.importorskip("unicorn", reason="the replies are recorded on the virtual board")
-    return recorded(tmp_path_factory.mktemp("recorded"))
+
+    def record(folder):
+        path = folder / "records.pickle"
+        path.write_bytes(pickle.dumps(recorded(folder)))
+        return path
+
+    return pickle.loads(built_once(tmp_path_factory, "recorded", record).read_bytes())
 
 
 @pytest.fixture

@@ -25,8 +25,16 @@ from tests.one_process import one_process
 BENCH_FREE_WITHIN_S = 5.0  # no stand-in, no process at a probe, no lock
 GONE_WITHIN_S = 20.0  # pytest-xdist waits for its workers
 BENCH = ("hil.standins", "hil.targets.probe_child", "qemu-system-arm")
-TRIAL = "test_integers_only"  # six seconds of steps on the slowest stand-in
-LONG_TRIAL = "test_elasticzo_int8 and cls1"  # half a minute, whatever flashing takes
+TESTS = """
+from hil.trial import TrialSpec
+
+def test_short(hil_board, hil_trial):
+    hil_trial(TrialSpec(hil_board, "cls1", steps=1, batch=1, evaluate=0))
+
+def test_long(hil_board, hil_trial):  # half a minute, whatever flashing takes
+    hil_trial(TrialSpec(hil_board, "cls1"))
+"""
+TRIAL, LONG_TRIAL = "test_short", "test_long"
 NIGHTLY = pytest.mark.tier("nightly")
 
 
@@ -50,11 +58,12 @@ class Run:
     """`pytest --board=...` in a folder of its own; every process that it starts carries its mark."""
 
     def __init__(self, folder: Path, *options: str) -> None:
+        (folder / "test_mine.py").write_text(TESTS)
         self.folder, self.mark = folder, f"TRAINRIG_RUN={uuid.uuid4()}"
         name, value = self.mark.split("=")
         # A session of its own: what Ctrl-C reaches is the foreground's process group.
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", TRIAL, *one_process(*options)], cwd=folder, start_new_session=True,
+            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", TRIAL, *one_process(*options), "test_mine.py"], cwd=folder, start_new_session=True,
             env=os.environ | {name: value, "TMPDIR": str(folder)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whoever runs the tests in the background has it ignored
         )  # fmt: skip
@@ -148,7 +157,7 @@ def test_a_run_on_a_stand_in(run: Callable[..., Run], tmp_path: Path, number: si
 
 @by_signal()
 def test_a_run_on_two_workers_and_qemu(run: Callable[..., Run], tmp_path: Path, number: signal.Signals) -> None:
-    first = run("--board=rp2040", "--board=mps2-an385", "-n", "2")
+    first = run("--board=rp2040", "--board=mps2-an385", "-n", "2", "-k", LONG_TRIAL)
     first.await_training()
     assert any("qemu-system-arm" in each for each in first.processes()), first.processes()
     first.end(number)

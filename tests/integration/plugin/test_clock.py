@@ -32,8 +32,15 @@ def test_c(hil_board, hil_trial):
 """
 
 
-@pytest.mark.parametrize("workers", ["0", "1"], ids=["one process", "a worker"])
-@pytest.mark.parametrize("off_s", [-3600, 3600], ids=["back", "forward"])
+@pytest.mark.parametrize(
+    ("off_s", "workers"),
+    [
+        pytest.param(-3600, "0", id="back-one process"),
+        pytest.param(3600, "0", id="forward-one process"),
+        pytest.param(-3600, "1", id="back-a worker"),
+        pytest.param(3600, "1", id="forward-a worker", marks=pytest.mark.tier("nightly")),
+    ],
+)
 def test_the_clock_is_set(project: Project, tmp_path: Path, off_s: int, workers: str) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("the clock is set by a library that gcc builds")

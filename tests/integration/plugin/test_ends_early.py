@@ -104,7 +104,7 @@ def test_fails(hil_board, hil_trial):
 )
 def test_a_session_that_ends_after_a_trial_failed(project: Project, how: str, options: tuple[str, ...], state: str):
     """The test has not ended, but what its trial found stays: no verdict is better than that of a trial."""
-    options = ("--board=stm32h7b3", "--reality=virtual", *options)
+    options = ("--board=rp2040", "--reality=virtual", *options)
     done = project.write(FAILS_FIRST.replace("HOW", how)).run(*options)
     assert done.code != 0 and "contradicts itself" not in done.out, done.out
     run = read_run(*done.runs)

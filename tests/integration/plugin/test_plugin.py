@@ -27,6 +27,13 @@ def rig(tmp_path):
     return run
 
 
+@pytest.fixture
+def mine(tmp_path):
+    """The name of a file with one test of a board that runs no trial: what is said of board and workers comes before."""
+    (tmp_path / "test_mine.py").write_text("def test_one(hil_board):\n    pass\n")
+    return "test_mine.py"
+
+
 QUICK = 96  # tests of the quick tier
 NAMED = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'
 
@@ -57,7 +64,7 @@ def test_the_nightly_tier_is_the_quick_one_and_more(rig):
 
 
 def test_hardware_alone_never_takes_a_stand_in(rig):
-    done = rig("--board=stm32h7b3", "--reality=hardware", rig_toml="")
+    done = rig("--board=stm32h7b3", "--reality=hardware", "-n", "0", "-k", "cls2", rig_toml="")
     assert done.returncode == 75
     assert "rig.toml does not name stm32h7b3" in done.stdout
 
@@ -81,22 +88,22 @@ def test_hardware_alone_never_takes_a_stand_in(rig):
         ),
     ],
 )
-def test_the_header_says_what_will_be_taken(rig, tmp_path, monkeypatch, options, rig_toml, said):
+def test_the_header_says_what_will_be_taken(rig, mine, tmp_path, monkeypatch, options, rig_toml, said):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/renode").write_text("#!/bin/sh\necho Renode v1.16.1.0\n")
     (tmp_path / "bin/renode").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     if other_users_present() and said.startswith("renode"):
         said = "blocked: other users work on this computer"
-    assert said in rig(*options, "--collect-only", rig_toml=rig_toml).stdout.splitlines()[2]
+    assert said in rig(*options, "--collect-only", mine, rig_toml=rig_toml).stdout.splitlines()[2]
 
 
-def test_the_header_says_why_an_installed_renode_is_not_used(rig, tmp_path, monkeypatch):
+def test_the_header_says_why_an_installed_renode_is_not_used(rig, mine, tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/renode").write_text("#!/bin/sh\necho 'renode: renames nodes'\n")
     (tmp_path / "bin/renode").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    taken, why = rig("--board=stm32h7b3", "--collect-only").stdout.splitlines()[2:4]
+    taken, why = rig("--board=stm32h7b3", "--collect-only", mine).stdout.splitlines()[2:4]
     assert "virtual stand-in: no figure below was measured on silicon" in taken
     assert why.startswith("trainrig: Renode is not used, and virtual stands in for stm32h7b3: ")
     assert "its output is 'renode: renames nodes'" in why
@@ -138,8 +145,31 @@ def test_an_image_that_does_not_match_the_manifest_is_refused(tmp_path, monkeypa
 BOTH = NAMED + '\n[[board]]\nname = "rp2040"\nserial = "99AABBCC"\n'
 
 
-def test_two_boards_run_side_by_side_into_one_run(rig, tmp_path):
-    done = rig("--board=stm32h7b3", "--board=rp2040", "-v", rig_toml=BOTH)
+SIX = """
+import pytest
+from hil.trial import TrialSpec, does_not_fit
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("variant", ["cls1", "full-bp"])
+def test_training(hil_board, hil_trial, variant, seed):
+    spec = TrialSpec(hil_board, variant, seed=seed, steps=1, evaluate=0, batch=1)
+    if does_not_fit(spec):
+        pytest.skip(does_not_fit(spec))
+    hil_trial(spec)
+"""
+
+
+@pytest.mark.parametrize(
+    ("paths", "trials"),
+    [
+        pytest.param(["test_six.py"], {"stm32h7b3": 6, "rp2040": 3}, id="six tests"),
+        pytest.param([], {"stm32h7b3": QUICK, "rp2040": QUICK - 1}, id="quick tier", marks=pytest.mark.tier("nightly")),
+    ],
+)
+def test_two_boards_run_side_by_side_into_one_run(rig, tmp_path, paths, trials):
+    if paths:
+        (tmp_path / "test_six.py").write_text(SIX)
+    done = rig("--board=stm32h7b3", "--board=rp2040", "-v", *paths, rig_toml=BOTH)
     assert done.returncode == 75, done.stdout  # a skip, of what does not fit, is no verdict
     results = json.loads((tmp_path / "reports/latest/results.json").read_text())
     there = sorted(path.name for path in (tmp_path / "reports").iterdir())
@@ -147,16 +177,12 @@ def test_two_boards_run_side_by_side_into_one_run(rig, tmp_path):
     with contextlib.closing(sqlite3.connect(tmp_path / "reports/history.sqlite")) as history:
         folders = {folder for (folder,) in history.execute("SELECT folder FROM trials")}
     assert folders == {trial["folder"] for trial in results["trials"]}, "the trials of both workers"
-    found = {
-        name: [trial["folder"] for trial in results["trials"] if trial["board"] == name]
-        for name in ("stm32h7b3", "rp2040")
-    }
-    assert len(found["stm32h7b3"]) == QUICK
-    assert len(found["rp2040"]) == QUICK - 1
+    boards = [trial["board"] for trial in results["trials"]]
+    assert {name: boards.count(name) for name in trials} == trials
     assert done.stdout.count("report: ") == 1
     workers = {
         name: {line.split("]")[0] for line in done.stdout.splitlines() if line.startswith("[gw") and f"[{name}" in line}
-        for name in found
+        for name in trials
     }
     assert all(len(at) == 1 for at in workers.values()), "an attached board stays with one worker"
 
@@ -169,19 +195,19 @@ SIDE_BY_SIDE = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="trials run 
     ("options", "workers"),
     [((), True), (("-q",), False), (("-s",), False), (("--pdb",), False), (("-n", "0"), False)],
 )
-def test_trials_of_a_stand_in_run_side_by_side_unless_one_looks_into_them(rig, options, workers):
-    done = rig("--board=stm32h7b3", "--reality=hardware", "-k", "cls2", *options)  # all are blocked: none is named
+def test_trials_of_a_stand_in_run_side_by_side_unless_one_looks_into_them(rig, mine, options, workers):
+    done = rig("--board=stm32h7b3", "--reality=virtual", *options, mine)
     assert ("workers [" in done.stdout) == workers, done.stdout
 
 
 def test_one_after_the_other_when_asked(rig):
-    done = rig("--board=stm32h7b3", "--board=rp2040", "-n", "0", rig_toml=BOTH)
+    done = rig("--board=stm32h7b3", "--board=rp2040", "-n", "0", "-k", "cls2", rig_toml=BOTH)
     assert done.returncode == 75
     assert "workers" not in done.stdout
 
 
 def test_without_xdist_all_is_as_before(rig):
-    done = rig("--board=stm32h7b3", "-p", "no:xdist", rig_toml=NAMED)
+    done = rig("--board=stm32h7b3", "-p", "no:xdist", "-k", "cls2", rig_toml=NAMED)
     assert done.returncode == 75, done.stderr
 
 

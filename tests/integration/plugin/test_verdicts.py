@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+from typing import Any
 
 import jsonschema
 import pytest
 from user_project import Done, Project
 
+from hil.commands.main import main
 from hil.images import image_of
 from hil.record import VERDICTS, schema
 from hil.training.graph.file import places_in_file
@@ -111,6 +113,13 @@ def test_asks_in_its_midst(request):
 
 def test_of_no_board():
     pass
+
+def test_energy(hil_board, hil_trial):
+    from hil.trial import EnergyWindows
+    hil_trial(spec(hil_board, steps=2, energy=EnergyWindows(windows=2, steps=2)))
+
+def test_of_another_board(hil_board, hil_trial):
+    hil_trial(spec("rp2040"))
 """
 EXPECTED = {
     "test_passes": ("pass", "passed"), "test_passes_twice": ("pass", "passed"), "test_fails": ("fail", "failed"),
@@ -121,8 +130,9 @@ EXPECTED = {
     "test_refused_by_a_look": ("refused", "failed"), "test_refused_is_not_what_a_mark_expects": ("refused", "failed"), "test_too_large": ("blocked", "failed"),
     "test_swallows_what_ends_it": ("blocked", "failed"), "test_skips_after_a_blocked_one": ("blocked", "failed"), "test_refused_in_a_fixture": ("refused", "error"),
     "test_blocked_in_a_teardown": ("blocked", "error"), "test_asks_in_its_midst": ("refused", "failed"),
+    "test_energy": ("pass", "passed"), "test_of_another_board": ("pass", "passed"),
 }  # fmt: skip
-TRIALS = {"all": 11, "pass": 4, "fail": 3, "blocked": 4}
+TRIALS = {"all": 13, "pass": 6, "fail": 3, "blocked": 4}
 
 
 ONE_PROCESS = pytest.param("0", id="one process", marks=pytest.mark.tier("nightly"))
@@ -231,10 +241,21 @@ def test_the_command_that_repeats_a_test_names_it_and_no_folder_of_this_computer
     assert str(done.folder) not in json.dumps(done.results())
 
 
-def test_a_trial_with_energy_reaches_the_process_that_writes_the_record(project: Project):
+def test_a_trial_with_energy_reaches_the_process_that_writes_the_record(done):
     """A worker sends plain types only: a figure that was a number of NumPy's ended the whole run with an internal error."""
-    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-    test = "def test_energy(hil_board, hil_trial):\n    from hil.trial import EnergyWindows\n    hil_trial(spec(hil_board, steps=2, energy=EnergyWindows(windows=2, steps=2)))\n"
-    done = project.write(test).run("--board=stm32h7b3", "--reality=virtual", "-n", "1")
-    assert done.code == 0 and "INTERNALERROR" not in done.out, done.out
-    assert done.results()["trials"][0]["energy"]["net"]["value"] > 0
+    assert "INTERNALERROR" not in done.out, done.out
+    assert trial_of(done, "test_energy")["energy"]["net"]["value"] > 0
+
+
+def test_a_trial_may_be_of_another_board_than_the_test_names(done, capsys):
+    trial = trial_of(done, "test_of_another_board")
+    assert (trial["board"], trial["verdict"]) == ("rp2040", "pass")
+    main(["verify", str(*done.runs)])
+    said = capsys.readouterr().out
+    assert trial["folder"] not in said and "test_of_another_board" not in said, said
+
+
+def trial_of(done: Done, name: str) -> dict[str, Any]:
+    """Return the only trial of a test."""
+    (folder,) = done.tests()[name]["trials"]
+    return next(trial for trial in done.results()["trials"] if trial["folder"] == folder)

@@ -82,13 +82,13 @@ def test_one_that_another_process_holds_is_passed_over(folder: Path) -> None:
         "it", [next(line.split('"')[1] for line in Path("rig.toml").read_text().splitlines() if "serial" in line)]
     )
     try:
-        _, run = session(folder, f"--board={BOARD}", "-n", "2")
+        _, run = session(folder, f"--board={BOARD}", "-n", "0")
     finally:
         locks.release()
     assert places(run) == {(BOARD, "right"): 2}
 
 
 def test_the_id_names_exactly_one(folder: Path) -> None:
-    out, run = session(folder, "--board=right", "-n", "2")
+    out, run = session(folder, "--board=right", "-n", "0")
     assert places(run) == {(BOARD, "right"): 2}
     assert "(board right)" in out and "--board=right" in run.facts["command"]

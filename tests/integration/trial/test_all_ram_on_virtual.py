@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +20,15 @@ NIGHTLY = pytest.mark.tier("nightly")
 SHORT: dict[str, Any] = {"steps": 1, "batch": 2, "evaluate": 0}
 
 
-@pytest.fixture(scope="module")
-def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-    with Rig(Bench(), tmp_path_factory.mktemp("bench"), "virtual") as taken:
-        yield taken
-
-
-def test_a_section_of_ones_own_is_in_the_total_and_in_the_budget(rig: Rig, tmp_path: Path) -> None:
+def test_a_section_of_ones_own_is_in_the_total_and_in_the_budget(virtual_rig: Rig, tmp_path: Path) -> None:
     elf = bytearray(image_of("stm32h7b3").path.read_bytes())
     hidden_section(0x3000_1000)(elf)
     mine = tmp_path / "mine.elf"
     mine.write_bytes(elf)
-    plain = run_trial(TrialSpec("stm32h7b3", "cls1", **SHORT), rig, tmp_path)
+    plain = run_trial(TrialSpec("stm32h7b3", "cls1", **SHORT), virtual_rig, tmp_path)
     assert plain.verdict == "pass" and plain.sram is not None
     spec = TrialSpec("stm32h7b3", "cls1", **SHORT, budgets={"sram": f"{plain.sram.total + HIDDEN - 1} B"})
-    hidden = run_trial(spec, rig, tmp_path, mine)
+    hidden = run_trial(spec, virtual_rig, tmp_path, mine)
     assert hidden.sram is not None and hidden.sram.total == plain.sram.total + HIDDEN
     assert hidden.verdict == "fail" and hidden.reason.startswith("SRAM in use is"), hidden.reason
     record = trial_record(hidden)
@@ -46,8 +38,8 @@ def test_a_section_of_ones_own_is_in_the_total_and_in_the_budget(rig: Rig, tmp_p
 
 
 @pytest.mark.parametrize("board", ["stm32h7b3", pytest.param("rp2040", marks=NIGHTLY)])  # CYCCNT, and SysTick
-def test_the_probe_sees_the_cycles_of_layers(board: str, rig: Rig, tmp_path: Path) -> None:
-    outcome = run_trial(TrialSpec(board, "cls1", **SHORT, latency=LatencySteps(1)), rig, tmp_path)
+def test_the_probe_sees_the_cycles_of_layers(board: str, virtual_rig: Rig, tmp_path: Path) -> None:
+    outcome = run_trial(TrialSpec(board, "cls1", **SHORT, latency=LatencySteps(1)), virtual_rig, tmp_path)
     assert outcome.verdict == "pass", outcome.reason
     sources = outcome.figures.sources
     assert (sources["layer_cycles"], sources["layer_cycles_backward"]) == (["probe"], [])

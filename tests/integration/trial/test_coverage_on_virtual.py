@@ -32,21 +32,24 @@ def share(outcome: Outcome, name: str) -> float:
     return sum(lines) / len(lines)
 
 
-def test_a_trial_reaches_what_it_trains(virtual_rig: Rig, tmp_path: Path) -> None:
-    outcome = run(virtual_rig, tmp_path)
-    assert outcome.verdict == "pass", outcome.reason
-    assert share(outcome, "methods/elasticzo_int8.c") > 0.6
-    assert share(outcome, "methods/fqt") == 0
-    assert share(outcome, "ports/stm32h7b3/clock.c") > 0.8, "the start is recorded"
-    assert outcome.notes == []
+@pytest.fixture(scope="module")
+def first(virtual_rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return run(virtual_rig, tmp_path_factory.mktemp("first"))
 
 
-def test_the_next_trial_of_a_kept_board_begins_anew(virtual_rig: Rig, tmp_path: Path) -> None:
-    first = run(virtual_rig, tmp_path / "1", TrialSpec("stm32h7b3", "cls1", steps=2, evaluate=0))
+def test_a_trial_reaches_what_it_trains(first: Outcome) -> None:
+    assert first.verdict == "pass", first.reason
+    assert share(first, "methods/elasticzo_int8.c") > 0.6
+    assert share(first, "methods/fqt") == 0
+    assert share(first, "ports/stm32h7b3/clock.c") > 0.8, "the start is recorded"
+    assert first.notes == []
+
+
+def test_the_next_trial_of_a_kept_board_begins_anew(first: Outcome, virtual_rig: Rig, tmp_path: Path) -> None:
     fp32 = TrialSpec(
         "stm32h7b3", "cls2", network="lenet5-float32", method="elasticzo-fp32", batch=2, steps=2, evaluate=0
     )
-    second = run(virtual_rig, tmp_path / "2", fp32)
+    second = run(virtual_rig, tmp_path, fp32)
     assert (first.verdict, second.verdict) == ("pass", "pass"), first.reason + second.reason
     assert share(first, "methods/elasticzo_fp32.c") == share(second, "methods/elasticzo_int8.c") == 0
     assert share(second, "methods/elasticzo_fp32.c") > 0.6

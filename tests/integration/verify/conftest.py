@@ -17,6 +17,7 @@ from hil.commands.main import main
 from hil.record.weights import write_weights
 from hil.training.graph.file import encode
 from hil.training.networks import build
+from tests.built_once import built_once
 
 HANG_S = 1500  # on a busy machine
 TESTS = """
@@ -84,11 +85,10 @@ def project_in(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project after its run; nobody may write into it."""
+    """The project after its run, made once for all workers; nobody may write into it."""
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
 
-    def make() -> Path:
-        folder = tmp_path_factory.mktemp("kinds")
+    def make(folder: Path) -> Path:
         project_in(folder)
         done = subprocess.run(
             [sys.executable, *COMMAND], cwd=folder, capture_output=True, text=True, timeout=HANG_S,
@@ -97,7 +97,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert "7 passed" in done.stdout, done.stdout + done.stderr
         return folder
 
-    return make()
+    return built_once(tmp_path_factory, "kinds", make)
 
 
 @pytest.fixture

@@ -19,13 +19,15 @@ from hil.trial.outcome import Outcome
 
 from .test_certify import on_fake
 
+DATA = "fashion-mnist-1k@200-50"
+
 
 def small(asked: ElasticzoRequest) -> Table:
-    """Two rows on the data set that comes along."""
+    """Four rows on a part of the data set that comes along: 20 steps in an epoch of batches of 10."""
     cells = {}
     for row in ("full-zo", "cls2", "cls1", "full-bp"):
         runs = tuple(
-            ExponentRun("fashion-mnist-1k", "int8", row, seed, asked.epochs, 100, asked.batch, 15)
+            ExponentRun(DATA, "int8", row, seed, asked.epochs, 100, asked.batch, 15)
             for seed in range(1, asked.seeds + 1)
         )
         cells["fashion-mnist", "int8", row] = runs
@@ -52,7 +54,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
         "mnist",
         "--seeds=1",
         "--epochs=2",
-        "--batch=50",
+        "--batch=10",
         "--jobs=2",
         "--out",
         str(tmp_path / "out"),
@@ -64,7 +66,7 @@ def test_from_end_to_end(here: list[str], tmp_path: Path, capsys: pytest.Capture
     said = capsys.readouterr().out
     facts = json.loads((tmp_path / "out" / "results.json").read_text())
     assert [one["verdict"] for one in facts["certificates"]] == ["pass"] * 8
-    assert "report: " in said and "pass: fashion-mnist-1k-int8-cls1-seed1-epoch001, 20 steps on stm32h7b3" in said
+    assert "report: " in said and f"pass: {DATA}-int8-cls1-seed1-epoch001, 20 steps on stm32h7b3" in said
     assert cli.main(here) == 2
     assert "holds an experiment already: add --resume" in capsys.readouterr().err
     assert cli.main([*here, "--resume"]) == 0
@@ -98,7 +100,7 @@ def test_a_board_that_is_wrong_ends_with_1(here: list[str], tmp_path: Path, monk
         return on_fake(spec, folder, spoil=7 if spec.variant == "cls1" else None)
 
     monkeypatch.setattr(command, "on_bench", wrong)
-    here.append("--epochs=1")
+    here += ["--epochs=1", "--jobs=1"]
     assert cli.main(here) == 1
     verdicts = {
         (one["variant"], one["verdict"]) for one in json.loads((tmp_path / "out" / "certificates.json").read_text())

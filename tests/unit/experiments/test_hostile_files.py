@@ -50,7 +50,10 @@ CERTIFICATE = {
     "verdict": "pass",
     "reason": "",
 }
-BYTES, FIELDS = 3000, 2000
+DAMAGES = pytest.mark.parametrize(
+    ("of_bytes", "of_fields"),
+    [pytest.param(900, 600, id="some"), pytest.param(3000, 2000, id="many", marks=pytest.mark.tier("nightly"))],
+)
 WEIGHTS = [layer.weights for layer in build("lenet5", 1).trained]
 
 
@@ -75,12 +78,13 @@ def sentence(read: Callable[[], object], name: str) -> str:
 
 @pytest.mark.parametrize("pack", [np.savez, np.savez_compressed])
 def test_damaged_checkpoints(tmp_path: Path, pack: Callable[..., None]) -> None:
+    count = 3000
     path, whole, rng = tmp_path / "epoch-003.npz", checkpoint(pack), random.Random(1)
     refused = 0
-    for _ in range(BYTES):
+    for _ in range(count):
         path.write_bytes(damaged_bytes(whole, rng))
         refused += bool(sentence(lambda: read_checkpoint(path), "epoch-003.npz"))
-    assert refused > BYTES / 2
+    assert refused > count / 2
 
 
 def npy(header: str, numbers: bytes = b"", version: bytes = b"\1\0") -> bytes:
@@ -162,8 +166,9 @@ def test_a_bomb_of_a_checkpoint_ends_at_the_cap(tmp_path: Path, members: int) ->
     assert "bomb.npz, unpacked, has more than " in said and said.endswith("give another.")
 
 
+@DAMAGES
 @pytest.mark.parametrize("name", [RUN_FILE, CURVE_FILE, CERTIFICATES])
-def test_damaged_json(tmp_path: Path, name: str) -> None:
+def test_damaged_json(tmp_path: Path, name: str, of_bytes: int, of_fields: int) -> None:
     readers = {RUN_FILE: read_run, CURVE_FILE: read_curve, CERTIFICATES: _kept}
     write_run(tmp_path, RUN, "0" * 64)
     write_curve(tmp_path, ROWS)
@@ -171,12 +176,12 @@ def test_damaged_json(tmp_path: Path, name: str) -> None:
     whole = (tmp_path / name).read_bytes()
     path, fields, rng, refused = tmp_path / name, json.loads(whole), random.Random(2), 0
     assert readers[name](tmp_path)
-    for number in range(BYTES + FIELDS):
+    for number in range(of_bytes + of_fields):
         path.write_bytes(
-            damaged_bytes(whole, rng) if number < BYTES else json.dumps(damaged_fields(fields, rng)).encode()
+            damaged_bytes(whole, rng) if number < of_bytes else json.dumps(damaged_fields(fields, rng)).encode()
         )
         refused += bool(sentence(lambda: readers[name](tmp_path), name))
-    assert refused > (BYTES + FIELDS) / 4
+    assert refused > (of_bytes + of_fields) / 4
 
 
 @pytest.mark.parametrize(
