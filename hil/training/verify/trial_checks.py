@@ -16,6 +16,7 @@ from hil.training.trial.gating import catalogue_budgets
 from hil.training.trial.spec import short_words, trial_name
 
 SCOPED = "elasticzo-int8"  # the method whose budgets the catalogue has by exponent scope
+MOST_WORDS = 6  # of settings in a folder's name: all their orders are tried
 
 
 def check_folder(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradiction]:
@@ -30,10 +31,14 @@ def check_folder(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradicti
 def _names(trial: RecordedTrial) -> Iterator[str]:
     """Yield the names that the folder of a trial may have (`TrialSpec.name`).
 
-    Settings are in the name if the test gave them, in its order, and not if they are the method's own.
+    Settings are in the name if the test gave them, in its order, and not if they are the method's own. Of a trial that
+    was blocked before it was prepared, only the name has them.
     """
     record, table = trial.record, trial.steps
     words = short_words(record.settings)
+    if not record.settings and record.verdict == "blocked":
+        between = re.search(rf"-{re.escape(record.variant)}-(.+?)-(?:b\d|step|latency|seed)", trial.name)
+        words = between[1].split("-")[:MOST_WORDS] if between else []
     first = int(table["step"][0]) if table is not None and len(table.get("step", ())) else None
     for chosen in chain.from_iterable(permutations(words, count) for count in range(len(words) + 1)):
         for number in [first] if first is not None else _numbers(trial.name):

@@ -27,7 +27,7 @@ def test_passes_twice(hil_board, hil_trial):
 @pytest.fixture
 def broken(hil_rig, monkeypatch):
     real = hil_rig.take
-    monkeypatch.setattr(hil_rig, "take", lambda board, image, log, inject=(): real(board, image, log, (FAULT,)))
+    monkeypatch.setattr(hil_rig, "take", lambda board, image, log, *_: real(board, image, log, (FAULT,)))
 
 def test_fails(hil_board, hil_trial, broken):
     outcome = hil_trial(spec(hil_board, steps=4, batch=4))
@@ -250,7 +250,7 @@ def test_a_trial_with_energy_reaches_the_process_that_writes_the_record(done):
 def test_a_trial_may_be_of_another_board_than_the_test_names(done, capsys):
     trial = trial_of(done, "test_of_another_board")
     assert (trial["board"], trial["verdict"]) == ("rp2040", "pass")
-    main(["verify", str(*done.runs)])
+    assert main(["verify", str(*done.runs)]) == 0
     said = capsys.readouterr().out
     assert trial["folder"] not in said and "test_of_another_board" not in said, said
 
