@@ -124,7 +124,7 @@ def window(one: Scene) -> dict[str, object]:
     expected = one.net() * (1 + one.errors.gain) * (1 + one.errors.voltage_gain)
     return {
         "identity": meter.identity,
-        "class": type(meter).__name__,
+        "class": meter.__class__.__name__,
         "holds": one.holds(capture),
         "lost": capture.lost,
         "readings": len(capture.t_s),

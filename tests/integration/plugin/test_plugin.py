@@ -29,8 +29,10 @@ def rig(tmp_path):
 
 @pytest.fixture
 def mine(tmp_path):
-    """The name of a file with one test of a board that runs no trial: what is said of board and workers comes before."""
-    (tmp_path / "test_mine.py").write_text("def test_one(hil_board):\n    pass\n")
+    """The name of a file with two tests of a board, as one test starts no workers; they run no trial."""
+    (tmp_path / "test_mine.py").write_text(
+        "def test_one(hil_board):\n    pass\n\n\ndef test_two(hil_board):\n    pass\n"
+    )
     return "test_mine.py"
 
 
@@ -45,7 +47,7 @@ def test_a_named_board_that_is_gone_is_blocked_everywhere(rig, tmp_path):
     assert "00112233445566" in done.stdout and "not attached" in done.stdout
     results = json.loads((tmp_path / "reports/latest/results.json").read_text())
     assert {(trial["verdict"], trial["stage"], trial["reality"]) for trial in results["trials"]} == {
-        ("blocked", "bench", None)
+        ("blocked", "bench", "hardware")
     }
     assert (tmp_path / "reports/latest/index.html").is_file()
     assert (tmp_path / "reports/latest/junit.xml").read_bytes() == (tmp_path / "junit.xml").read_bytes()
