@@ -107,8 +107,8 @@ class AsCommand:
     def alive(self, within_s: float = 0.0) -> None:
         """Raise Blocked if the stand-in or the labgrid place is gone, or within some seconds will be.
 
-        It raises DeviceFault if a lockup of the emulated core has ended the stand-in. Of a command it raises DeviceFault if the command has ended and all that it printed was read. A board that is
-        attached to this computer is never gone.
+        It raises DeviceFault if a lockup of the emulated core has ended the stand-in; of a command, if the command has
+        ended and all that it printed was read. A board that is attached to this computer is never gone.
         """
         try:
             self._taken.alive(within_s)

@@ -13,7 +13,6 @@ from hil.dut.as_command import AsCommand
 from hil.dut.core import CoreView, Frame, Returned
 from hil.dut.memory import Memory, Shape, Where
 from hil.errors import Blocked, DeviceFault, RigError
-from hil.images import Image
 from hil.rig import Taken
 from hil.targets.core_probe import CoreProbe
 from hil.targets.gdb_probe import GdbProbe
