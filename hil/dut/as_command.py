@@ -11,6 +11,7 @@ from hil.dut.expectations import CommandEnded
 from hil.dut.expecter import Deadline
 from hil.dut.record import DutRecord
 from hil.errors import DeviceFault, RigError
+from hil.images import Image
 from hil.process_time import LOOK_S
 from hil.rig import Taken
 from hil.standins import CommandBoard, Ended
@@ -23,10 +24,12 @@ class AsCommand:
     """What a device has that can end. Each member raises RigError of another device.
 
     Attributes:
+        image: the firmware.
         record: what happened so far.
         judges_exit: whether the test has asked for the exit code after the end.
     """
 
+    image: Image
     record: DutRecord
     _taken: Taken
     _folder: Path
@@ -44,11 +47,16 @@ class AsCommand:
 
         A test that asks for it after the end judges it. Without that, the test fails if the command fails.
 
-        Raises RigError of a command that was not started.
+        Raises:
+            RigError: the command was not started.
+            DeviceFault: a lockup of the emulated core has ended it.
         """
         ended = self._the_command().ended()
         if ended is None:
             return None
+        fault = self._chip_fault()
+        if fault is not None:
+            raise fault
         self.judges_exit, self.record.exit_code = True, ended.status
         return ended.status
 
@@ -59,7 +67,7 @@ class AsCommand:
             timeout: in seconds.
 
         Raises:
-            DeviceFault: it did not end in time.
+            DeviceFault: it did not end in time, or the emulated core is locked up.
         """
         ends = Deadline(timeout, self._taken.lost_s)
         while (code := self.exit_code) is None:
@@ -99,17 +107,31 @@ class AsCommand:
     def alive(self, within_s: float = 0.0) -> None:
         """Raise Blocked if the stand-in or the labgrid place is gone, or within some seconds will be.
 
-        Of a command it raises DeviceFault if the command has ended and all that it printed was read. A board that is
-        attached to this computer is never gone.
+        It raises DeviceFault if a lockup of the emulated core has ended the stand-in; of a command, if the command has
+        ended and all that it printed was read. A board that is attached to this computer is never gone.
         """
-        self._taken.alive(within_s)
+        try:
+            self._taken.alive(within_s)
+        except DeviceFault as fault:
+            self.record.fault(str(fault))
+            raise
         command = self._taken.command
         ended = command.ended(drained=True) if command is not None else None
         if ended is not None:
             raise self._ended(ended)
 
-    def _ended(self, ended: Ended) -> CommandEnded:
+    def _chip_fault(self) -> DeviceFault | None:
+        """Return what the chip of a stand-in has reported, which also explains its end."""
+        sentence = self._taken.chip_fault(self.image)
+        if sentence is not None:
+            self.record.fault(sentence)
+        return DeviceFault(sentence) if sentence is not None else None
+
+    def _ended(self, ended: Ended) -> DeviceFault:
         self.record.exit_code = ended.status
+        fault = self._chip_fault() if ended.status else None
+        if fault is not None:
+            return fault
         log = self._folder / BENCH_LOG
         said = log.read_text(errors="replace") if log.exists() else ""
         last = self._serial.recent if self._serial is not None else b""

@@ -9,9 +9,10 @@ import numpy as np
 
 from hil.boards import Board
 from hil.dut.hang_diagnosis import fault_of, found_by
-from hil.dut.stack_area import PAINT, stack_area
+from hil.dut.stack_paint import PAINT
 from hil.errors import DeviceFault, RigError, close_matches
 from hil.images import Image
+from hil.images.stack_area import stack_area
 from hil.images.unwind import call_chain
 from hil.link.failures import Silent
 from hil.targets.core_probe import CoreProbe

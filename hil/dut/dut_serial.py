@@ -45,7 +45,7 @@ class DutSerial(io.RawIOBase):
         again: called with the port when its device is gone; returns the open port of a device that comes back after a
             reset, None of another.
         simulated: whether the line is that of a stand-in, which no cable can cut.
-        rated: whether the line has a rate, which may be wrong; the output of a command has none.
+        rated: whether the line has a rate, which may be wrong; that of a stand-in and of a command has none.
 
     Attributes:
         log: path of the log.

@@ -25,7 +25,7 @@ class Unexpected(DeviceFault, pexpect.TIMEOUT):  # type: ignore[misc]
 
 
 class Unreadable(Blocked, pexpect.TIMEOUT):  # type: ignore[misc]
-    """Bytes came that are no text: the rate of the port may be wrong."""
+    """Bytes came on a line with a rate that are no text: the rate of the port may be wrong."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("link", reason)
@@ -95,7 +95,7 @@ class Received:
     Attributes:
         unread: bytes that nobody has read or matched.
         recent: the last bytes, read or not.
-        port, baudrate: path and rate of the port; the output of a command has no rate.
+        port, baudrate: path and rate of the port; that of a stand-in and of a command has no rate.
         simulated: whether the line is that of a stand-in.
     """
 
@@ -121,7 +121,8 @@ class Received:
                 "rig.toml."
             )
         if self.unread:
-            came = f"its last words are {words(self.unread)}"
+            last = "last words are" if is_text(self.unread) else "output is no text, it ends with"
+            came = f"its {last} {words(self.unread)}"
             also = f", and {found.rstrip('.')}." if found else "."
             return Unexpected(f"the device did not print {wanted} within {seconds:g} s: {came}{also}", found)
         last = f"; its last words were {words(self.recent)}" if self.recent else ""

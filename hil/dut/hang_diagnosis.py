@@ -7,6 +7,7 @@ from hil.boards.cores import core_of
 from hil.dut.line_counters import LineTest, count_line_bytes
 from hil.errors import Blocked, DeviceFault
 from hil.images import Image
+from hil.images.stack_area import overflow_of
 from hil.images.unwind import LR, Read, call_chain
 from hil.link.failures import Faulted, Silent
 from hil.targets.core_probe import CoreProbe
@@ -17,7 +18,8 @@ from hil.targets.serial_port import SerialPort
 CFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED34, 0xE000ED38  # ARM DDI 0403E.e, B3.2.15 to B3.2.18; ARMv6-M has none
 SFSR, SFAR = 0xE000EDE4, 0xE000EDE8  # ARM DDI 0553B.l, SFSR and SFAR
 WAITS = ("port_wait", "port_sleep_ms", "wait_for_interrupt")
-PC = 15
+SP, PC = 13, 15
+EXC_RETURN, ON_PSP = 0xFFFFFF80, 4  # lowest value in lr, and the bit of the process stack (ARM DDI 0553B.l, EXC_RETURN)
 
 
 class Hang(DeviceFault):
@@ -77,8 +79,8 @@ def _word(probe: CoreProbe, address: int) -> int | None:
     return int.from_bytes(data, "little") if data is not None else None
 
 
-def _cause(probe: CoreProbe, exception: int, board: Board) -> str:
-    """Return the exception that a core handles, with what its fault registers say."""
+def _cause(probe: CoreProbe, exception: int, board: Board) -> tuple[str, int]:
+    """Return the exception that a core handles, with what its fault registers say; and CFSR, 0 without one."""
     core, cfsr, sfsr, at = core_of(board.name, board.core), 0, 0, None
     if exception in faults.KINDS and exception != faults.NMI and core.has_cfsr:
         cfsr = _register(probe, CFSR)
@@ -88,7 +90,8 @@ def _cause(probe: CoreProbe, exception: int, board: Board) -> str:
             else BFAR if cfsr >> faults.BFARVALID & 1
             else SFAR if sfsr >> faults.SFARVALID & 1 else None
         )  # fmt: skip
-    return faults.describe(exception, cfsr, _register(probe, at) if at is not None else 0, _armv6m(board), sfsr)
+    address = _register(probe, at) if at is not None else 0
+    return faults.describe(exception, cfsr, address, _armv6m(board), sfsr), cfsr
 
 
 def _register(probe: CoreProbe, address: int) -> int:
@@ -98,10 +101,12 @@ def _register(probe: CoreProbe, address: int) -> int:
 def _faulted(probe: CoreProbe, last: Sample, board: Board, image: Image) -> DeviceFault | None:
     """Return the fault that a core handles or is locked up in, with its causes and place; None if there is none."""
     if last.lockup:
-        what = _cause(probe, faults.HARD_FAULT, board)
-        return DeviceFault(f"the core is locked up: it faulted while it handled a fault ({what}).")
+        what, cfsr = _cause(probe, faults.HARD_FAULT, board)
+        return DeviceFault(
+            f"the core is locked up: it faulted while it handled a fault ({what}){_overflow(last, board, image, cfsr)}."
+        )
     if last.exception in faults.KINDS:
-        what = _cause(probe, last.exception, board)
+        what, cfsr = _cause(probe, last.exception, board)
 
         def read(at: int) -> int | None:  # the stack of a thread is elsewhere
             return last.word(at) if last.word(at) is not None else _word(probe, at)
@@ -109,9 +114,16 @@ def _faulted(probe: CoreProbe, last: Sample, board: Board, image: Image) -> Devi
         lost = ", and its last words were lost on the line" if image.has_agent else ""
         return DeviceFault(
             f"the processor faulted: {what}{_before_fault(last, image, read)}; "
-            f"it stopped at pc {image.place(last.pc)}{lost}."
+            f"it stopped at pc {image.place(last.pc)}{_overflow(last, board, image, cfsr)}{lost}."
         )
     return None
+
+
+def _overflow(last: Sample, board: Board, image: Image, cfsr: int) -> str:
+    """Return what says that the stack has overflowed, as `overflow_of`: that of the thread, if it has one."""
+    lr = last.registers[LR]
+    of_thread = lr >= EXC_RETURN and lr & ON_PSP
+    return overflow_of(image, board, last.psp if of_thread else last.registers[SP], cfsr, not of_thread)
 
 
 def _before_fault(last: Sample, image: Image, read: Read) -> str:

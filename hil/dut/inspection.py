@@ -12,8 +12,7 @@ from hil.boards import Board
 from hil.dut.as_command import AsCommand
 from hil.dut.core import CoreView, Frame, Returned
 from hil.dut.memory import Memory, Shape, Where
-from hil.errors import Blocked, RigError
-from hil.images import Image
+from hil.errors import Blocked, DeviceFault, RigError
 from hil.rig import Taken
 from hil.targets.core_probe import CoreProbe
 from hil.targets.gdb_probe import GdbProbe
@@ -41,13 +40,8 @@ class _Machine:
 
 
 class Inspection(AsCommand):
-    """What a probe shows of a device. Each member raises Blocked if there is no probe, or it failed.
+    """What a probe shows of a device. Each member raises Blocked if there is no probe, or it failed."""
 
-    Attributes:
-        image: the firmware.
-    """
-
-    image: Image
     _probe: CoreProbe | None = None
     _painted = False  # whether the stack was, at the last reset
 
@@ -109,6 +103,8 @@ class Inspection(AsCommand):
             found = None if halted else self._core.hang() if quiet else self._core.fault()
         except Blocked:  # the probe can say nothing
             return None
+        except DeviceFault as fault:  # meanwhile the core has locked up, which ends an emulator
+            return self._noted(str(fault))
         if halted:
             raise RigError("the core is halted by the probe, and prints nothing: call dut.resume() before.")
         return self._noted(found)

@@ -155,7 +155,7 @@ class WithAgent(WithPort):
             return DeviceFault(chip)
         try:
             self._taken.alive(ENDS_WITHIN_S if isinstance(error, Blocked) else 0.0)
-        except Blocked as gone:
+        except RigError as gone:
             return gone
         return None
 

@@ -6,7 +6,7 @@ import math
 import time
 from pathlib import Path
 
-from hil.dut.stack_area import paint_of
+from hil.dut.stack_paint import paint_of
 from hil.dut.unclaimed_ram import UnclaimedRam
 from hil.dut.with_port import WithPort
 from hil.errors import Blocked, RigError

@@ -52,7 +52,7 @@ class WithPort(Inspection):
             log, command = self._folder / "serial.log" if self._logs else None, self._taken.command
             self._serial = DutSerial(
                 self._open_port(), log, self.alive, self._taken.lost_s, self._look, self._port_again,
-                simulated=not self._is_attached, rated=command is None,
+                simulated=not self._is_attached, rated=self._is_attached and command is None,
             )  # fmt: skip
             self.record.serial_log, self.record.baud = log, self._baud if command is None else None
         elif self._port_released:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hil.boards import Board
 from hil.endpoints import Endpoints
-from hil.errors import Blocked, short_path
+from hil.errors import Blocked, DeviceFault, short_path
 from hil.images import Image
 from hil.process_time import LOOK_S, ProcessTime, stopped_process, stopped_sentence
 
@@ -35,6 +35,7 @@ class StandIn:
         name: name of the stand-in in messages.
         deadline_s: time [s] within which the endpoints must be announced, of that in which the process could run.
         folder: is removed after the process has ended, also if it was killed.
+        image: the program, if a lockup of its core ends the process.
 
     Attributes:
         endpoints: what it has announced.
@@ -52,11 +53,13 @@ class StandIn:
         name: str,
         deadline_s: float = 60.0,
         folder: Path | None = None,
+        image: Image | None = None,
     ) -> None:
-        self.folder = folder
+        self.folder, self._image = folder, image
         self.log, self._name = log, name
         self._announce, self._deadline_s = announce, deadline_s
         self._lines: list[str] = []
+        self._log_begin = log.stat().st_size if log.exists() else 0
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
@@ -111,8 +114,8 @@ class StandIn:
         return self._time.lost_s
 
     def log_text(self) -> str:
-        """Return the log of the process so far."""
-        return self.log.read_text(errors="replace")
+        """Return the log of the process so far, without that of a former one."""
+        return self.log.read_bytes()[self._log_begin :].decode(errors="replace")
 
     def lines(self) -> list[str]:
         """Return all lines printed since the endpoints, without waiting."""
@@ -125,16 +128,23 @@ class StandIn:
         self.lines().clear()
 
     def alive(self, within_s: float = 0.0) -> None:
-        """Raise `Blocked` if the process or a child is stopped for good, has ended, or ends within `within_s` seconds.
+        """Raise if the process or a child is stopped for good, has ended, or ends within `within_s` seconds.
 
         With `within_s`, which is for a board that no longer answers, it also waits to see whether a stopped one is
         continued (`stopped_process`).
+
+        Raises:
+            DeviceFault: the chip has ended it: its core is locked up.
+            Blocked: it is stopped, or has ended for another reason.
         """
         if within_s:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(within_s)
         status = self.process.poll()
         if status is not None:
+            fault = self.chip_fault(self._image) if self._image is not None else None
+            if fault is not None:
+                raise DeviceFault(fault)
             tail = self.log_text().strip().splitlines()[-1:]
             last_line = f" ({tail[0]})" if tail else ""
             raise Blocked(

@@ -9,12 +9,14 @@ import socket
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from hil.boards import Board
 from hil.child_process import script_command
 from hil.endpoints import Endpoints
 from hil.errors import Blocked, message_of
 from hil.images import Image
+from hil.images.stack_area import overflow_of
 from hil.standins import parent_watchdog
 from hil.standins.kinds import StandInKind
 from hil.standins.process import StandIn
@@ -23,20 +25,21 @@ PROGRAM = "qemu-system-arm"
 MONITOR, MONITOR_S = "monitor", 20.0  # its socket, and longest time of an answer
 GDB, SOCKETS = "gdb", "trainrig-qemu-"  # socket of its GDB stub, and begin of the name of its folder
 FATAL = re.compile(r"^qemu: fatal: (.*)$", re.MULTILINE)  # QEMU then prints the registers and aborts
+LOCKUP = "Lockup: "  # begin of its words
 PTY = re.compile(r"char device redirected to (\S+) \(label uart0\)")
 
 
-def fatal_error(log_text: str, image: Image) -> str | None:
-    """Return the fatal error that QEMU logged, with its place in the image, as one sentence."""
-    fatal, pc, lr = (
-        FATAL.search(log_text),
-        re.search(r"\bR15=([0-9a-f]{8})", log_text),
-        re.search(r"\bR14=([0-9a-f]{8})", log_text),
-    )
-    if fatal is None or pc is None or lr is None:
+def fatal_error(log_text: str, image: Image, board: Board) -> str | None:
+    """Return the fatal error of the core that QEMU logged, with its place in the image, as one sentence."""
+    fatal, found = FATAL.search(log_text), [re.search(rf"\bR{n}=([0-9a-f]{{8}})", log_text) for n in (13, 14, 15)]
+    registers = [int(each[1], 16) for each in found if each is not None]
+    if fatal is None or len(registers) < len(found):
         return None
+    sp, lr, pc = registers
+    what = "is locked up: it faulted where it cannot handle a fault" if fatal[1].startswith(LOCKUP) else "stopped"
     return (
-        f"the emulated core stopped ({fatal[1]}) at pc {image.place(int(pc[1], 16))}, lr {image.place(int(lr[1], 16))}."
+        f"the emulated core {what} ({fatal[1]}) at pc {image.place(pc)}, lr {image.place(lr)}"
+        f"{overflow_of(image, board, sp)}."
     )
 
 
@@ -60,11 +63,15 @@ def machine(board: Board, image: Image, gdb: Path) -> list[str]:
 
 
 class Qemu(StandIn):
-    """A machine of QEMU."""
+    """A machine of QEMU for a board. Arguments: the board, and those of `StandIn`."""
+
+    def __init__(self, board: Board, *arguments: Any, **named: Any) -> None:
+        self._board = board
+        super().__init__(*arguments, **named)
 
     def chip_fault(self, image: Image) -> str | None:
         """Return the fatal error that QEMU logged, as `fatal_error`."""
-        return fatal_error(self.log_text(), image)
+        return fatal_error(self.log_text(), image, self._board)
 
     def reset(self, while_stopped: Callable[[], None]) -> bool:
         """Reset the machine: it loads the image again, and RAM that the image does not load keeps its content.
@@ -112,7 +119,7 @@ def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
         found = PTY.search(line)
         return Endpoints(board.name, "qemu", serial=found[1], gdb=str(folder / GDB)) if found else None
 
-    return Qemu(command, announced, log, PROGRAM, folder=folder)
+    return Qemu(board, command, announced, log, PROGRAM, folder=folder, image=image)
 
 
 QEMU = StandInKind(start_qemu)

@@ -51,7 +51,7 @@ class SemihostedQemu(CommandBoard):
     def __init__(self, board: Board, image: Image, log: Path, folder: Path) -> None:
         files = folder.absolute() / FILES
         sockets = Path(tempfile.mkdtemp(prefix=SOCKETS))
-        self._gdb = sockets / GDB
+        self._gdb, self._catalogue = sockets / GDB, board
         words = machine(board, image, self._gdb)
         confinement = [
             sys.executable, "-I", confined.__file__, "--all", str(files), str(sockets), "--read",
@@ -66,13 +66,17 @@ class SemihostedQemu(CommandBoard):
     def start(self, while_stopped: Callable[[], None]) -> None:
         """Start QEMU, after the end of one that runs, and wait for its GDB stub. Raises as `CommandBoard.start`."""
         self._gdb.unlink(missing_ok=True)
-        super().start(while_stopped)
+        super().start(lambda: self._begin_log(while_stopped))
         began, lost_s = time.monotonic(), self.lost_s()
         while not self._gdb.exists() and self.ended() is None:
             if time.monotonic() - began - (self.lost_s() - lost_s) > ANSWER_S:
                 raise Blocked("bench", f"QEMU of {self._board} offered no GDB stub within {ANSWER_S:g} s: run again.")
             time.sleep(LOOK_S)
 
+    def _begin_log(self, while_stopped: Callable[[], None]) -> None:
+        self._log_begin = self.log.stat().st_size  # a fault before the reset is none after it
+        while_stopped()
+
     def chip_fault(self, image: Image) -> str | None:
         """Return the fatal error that QEMU logged, as `fatal_error`."""
-        return fatal_error(self.log_text(), image)
+        return fatal_error(self.log_text(), image, self._catalogue)

@@ -22,8 +22,8 @@ class VirtualBoard(StandIn):
     """A virtual board. Arguments: the image whose symbols it knows, and those of `StandIn`."""
 
     def __init__(self, image: Image, *arguments: Any) -> None:
-        self._image = image.path
         super().__init__(*arguments)
+        self._known = image.path
 
     def chip_fault(self, image: Image) -> str | None:
         """Return the first fault that the virtual chip reported, as one sentence, or None."""
@@ -37,7 +37,7 @@ class VirtualBoard(StandIn):
     def serves(self, board: Board, image: Image) -> bool:
         """Return whether it is this board, with the symbols of this image; it keeps its flash."""
         self.alive()
-        return (self.endpoints.board, self._image) == (board.name, image.path)
+        return (self.endpoints.board, self._known) == (board.name, image.path)
 
 
 def start_virtual(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from hil.boards import Board
-from hil.errors import Blocked
+from hil.errors import Blocked, RigError
 from hil.targets.call_stops import CallStops
 from hil.targets.core_sample import REGISTERS, Call, Sample
 from hil.targets.gdb_remote import ANSWER_S, GdbRemote, StubFailed, StubRefused
@@ -32,7 +32,7 @@ class Machine(Protocol):
         """Reset the machine by its emulator and let it run; return False if nothing can."""
 
     def alive(self, within_s: float = 0.0) -> None:
-        """Raise Blocked if its process is gone, or within so many seconds will be."""
+        """Raise Blocked if its process is gone, or will be within so many seconds; DeviceFault if by a lockup."""
 
     def lost_s(self) -> float:
         """Return the seconds in which its process could not run."""
@@ -273,7 +273,7 @@ class GdbProbe:
     def close(self) -> None:
         """Remove breakpoints and let the core run without a connection."""
         if self._stub is not None:
-            with contextlib.suppress(Blocked):  # it is of no further use
+            with contextlib.suppress(RigError):  # it is of no further use
                 self.halt()
                 for address in tuple(self._breakpoints):
                     self.remove_breakpoint(address)

@@ -104,6 +104,7 @@ volatile double momentum = 0.1;
 volatile bool trained;
 uint8_t arena[64];
 uint32_t steps;
+volatile bool faults_again; /* in the handler of a fault */
 float dropped = 1.0f; /* nothing uses it, and the linker drops it */
 
 static void text(const char *s) {
@@ -178,6 +179,12 @@ __attribute__((noinline)) static void train_insecurely(void) {
 }
 #endif
 
+__attribute__((noinline)) static int recurse(int n) {
+    volatile int own[64];
+    own[0] = n;
+    return n ? recurse(n + 1) + own[0] : 0;
+}
+
 static void report(uint32_t step) {
     float loss;
     sum(&loss, &fc1_weights[0][0], ROWS * COLUMNS);
@@ -231,6 +238,13 @@ int main(void) {
             }
         } else if (command == 'c') {
             text("step 9 lo");
+        } else if (command == 'k') {
+            faults_again = true;
+            train_undefined();
+        } else if (command == 'o') {
+            steps = (uint32_t)recurse((int)steps + 1);
+        } else if (command == 'r') {
+            REGISTER(0xE000ED0Cu) = 0x05FA0004u; /* AIRCR.SYSRESETREQ */
         } else if (command == 'b') {
             for (int i = 0; i < 40; i++) {
                 put((char)(0x80 + 3 * i % 0x20));
@@ -260,6 +274,9 @@ __attribute__((noinline)) static void stop(void) {
 }
 
 void Fault_Handler(void) { /* it has a frame of its own, as handlers have that call something */
+    if (faults_again) {
+        __asm__ volatile("udf #1");
+    }
     stop();
     __asm__ volatile("");
 }

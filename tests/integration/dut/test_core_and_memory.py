@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,11 +32,17 @@ def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     elif shutil.which("qemu-system-arm") is None:
         pytest.skip("qemu-system-arm is not installed")
     folder = tmp_path_factory.mktemp("foreign")
-    with Rig(Bench()) as rig, opened(rig, board, build(folder, board), folder / "log") as one:
+    elf = build(folder, board)
+    with Rig(Bench()) as rig, opened(rig, board, elf, folder / "log") as one:
         assert one.flash() is (board == VIRTUAL)  # QEMU loads it itself
         assert one.flash() is False  # it is there already
         assert one.record.flash == ("held" if board == VIRTUAL else "loaded")
         yield one
+
+
+@pytest.fixture
+def elf_of(running: Dut) -> tuple[str, Path]:
+    return running.board.name, running.image.path
 
 
 @pytest.fixture
@@ -135,6 +142,18 @@ def test_a_fault_is_named_with_its_place_and_call_chain(dut):
     assert fault is not None and fault in dut.record.faults
     names = [frame.function.partition("+")[0] for frame in dut.backtrace()]
     assert names == ["stop", "Fault_Handler", "train_undefined", "main", "Reset_Handler"]
+
+
+def test_a_stack_that_has_overflowed_is_called_that(elf_of, tmp_path):
+    """It ends QEMU: so of a device of its own."""
+    board, elf = elf_of
+    with Rig(Bench()) as rig, opened(rig, board, elf, tmp_path / "log") as dut:
+        dut.flash()
+        dut.serial.expect("ready")
+        dut.serial.write(b"o")
+        with pytest.raises(DeviceFault, match="the stack pointer .* so the stack has overflowed") as seen:
+            dut.serial.expect("step", timeout=5)
+        assert str(seen.value) in dut.record.faults or dut.record.faults[-1].rstrip(".") in str(seen.value)
 
 
 def test_a_bus_fault_ends_with_a_reset(dut):

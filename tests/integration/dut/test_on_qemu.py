@@ -13,18 +13,25 @@ import pexpect
 import pytest
 import serial
 
-from hil.dut import Dut, Incomplete, Unexpected, Unreadable, opened
-from hil.errors import Blocked, RigError
+from hil.dut import Dut, Incomplete, Unexpected, opened
+from hil.errors import Blocked, DeviceFault, RigError
 from hil.rig import Bench, Rig
 from tests.foreign import build
 
 BOARD = "mps2-an386"
+LOCKED = r"the emulated core is locked up: .* \(Lockup: .*\)"
 pytestmark = pytest.mark.skipif(shutil.which("qemu-system-arm") is None, reason="qemu-system-arm is not installed")
 
 
 @pytest.fixture(scope="module")
 def elf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("foreign"), BOARD)
+
+
+def ended(dut: Dut) -> Dut:
+    """Return the device after the end of its emulator."""
+    dut._taken.stand_in.process.wait(10.0)
+    return dut
 
 
 @pytest.fixture
@@ -70,7 +77,7 @@ def test_a_reset_discards_what_was_printed_before(dut):
 @pytest.mark.parametrize(("command", "error", "words"), [
     (b"w", Unexpected, "printed nothing within .* and the line of a stand-in cannot be cut"),
     (b"h", Unexpected, "printed nothing within .*: the firmware hangs: .* called from .* in train_badly"),
-    (b"b", Unreadable, "no text .*85 88 8b"), (b"c", Unexpected, "its last words (are|were) '.*step 9 lo'"),
+    (b"b", Unexpected, "its output is no text, it ends with the bytes .*85 88 8b"), (b"c", Unexpected, "its last words (are|were) '.*step 9 lo'"),
 ])  # fmt: skip
 def test_what_comes_instead_decides_the_verdict(dut, command, error, words):
     dut.serial.expect("ready 12 parameters\r\n")
@@ -111,6 +118,22 @@ def test_the_end_of_the_emulator_is_not_the_devices_fault(dut):
     dut._taken.stand_in.process.wait()
     with pytest.raises(Blocked, match="the stand-in qemu-system-arm ended with status"):
         dut.serial.expect("never", timeout=5)
+
+
+@pytest.mark.parametrize("look", [
+    lambda dut: dut.serial.expect("never"), lambda dut: list(dut.lines("never", 1)),
+    lambda dut: ended(dut).read("steps"), lambda dut: ended(dut).halt(), lambda dut: ended(dut).backtrace(),
+    lambda dut: next(ended(dut).at_return("train_step")), lambda dut: ended(dut).reset(), lambda dut: dut.alive(9.0),
+], ids=["expect", "lines", "read", "halt", "backtrace", "at_return", "reset", "alive"])  # fmt: skip
+def test_a_lockup_fails_however_it_is_met(dut, look):
+    """It ends QEMU, which is not the rig's fault."""
+    dut.serial.expect("ready")
+    dut.serial.write(b"k")
+    with pytest.raises(
+        DeviceFault, match=LOCKED + r" at pc 0x\w+ in Fault_Handler\+0x\w+ \(.*foreign\.c:\d+\)"
+    ) as seen:
+        look(dut)
+    assert "overflowed" not in str(seen.value) and str(seen.value) in dut.record.faults
 
 
 @pytest.mark.parametrize("look", [
