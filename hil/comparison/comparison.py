@@ -111,8 +111,8 @@ class Comparison:
             index: 0, 1, 2, ...: every step once, in order.
             tensors: by name: NumPy arrays, Python numbers, or what has `__array__`. A Python number takes the dtype of
                 the other side; arrays are never converted.
-            partial: compare these tensors only, where the reference has more. Without it, both sides have the same
-                names.
+            partial: compare these tensors only, where the reference has more; each must be compared at some step.
+                Without it, both sides have the same names.
 
         Raises:
             Difference: the device is outside the tolerance; or a tensor of the device changed its dtype or shape, or is
@@ -139,7 +139,7 @@ class Comparison:
         Raises:
             Difference: the first difference.
             DeviceFault: a recorded reference has more steps than were compared.
-            RigError: nothing was compared, a key of `by_tensor` fits no tensor; or the error that ended it.
+            RigError: nothing was compared, or a tensor of the reference at no step; a key of `by_tensor` fits no tensor; or the error that ended it.
         """
         if (error := self.why_not()) is not None:
             raise error
@@ -242,6 +242,11 @@ class Comparison:
         if isinstance(self._reference, Recorded) and self.steps < len(self._reference):
             return DeviceFault(
                 f"{self._place}only {self.steps} of {len(self._reference)} recorded steps came from the device."
+            )
+        if never := self._forms.never_compared():
+            return RigError(
+                f"{self._place}never compared: {', '.join(never)}: compare each tensor of the reference at one step at "
+                "least, or leave it out of the reference."
             )
         if (pattern := self._forms.unused()) is not None:
             return RigError(

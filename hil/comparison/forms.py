@@ -63,6 +63,7 @@ class Forms:
     def __init__(self, limits: Tolerances) -> None:
         self._limits = limits
         self.tensors: dict[str, KnownTensor] = {}
+        self._offered: set[str] = set()  # tensors of the reference, at any step
 
     def check_names(self, place: str, step: int, ours: set[str], theirs: set[str], partial: bool) -> None:
         """Check that both sides of a step have the same names; `place` begins the sentences.
@@ -72,6 +73,7 @@ class Forms:
             RigError: the reference lacks a tensor; or the device does, and `partial` is not given.
         """
         at = f"{place}step {step}"
+        self._offered |= theirs
         for tensor in sorted(ours - theirs):
             raise RigError(f"{at}: the reference has no tensor {tensor}: {close_matches(tensor, theirs)}")
         for tensor in [] if partial else sorted(theirs - ours):
@@ -121,6 +123,10 @@ class Forms:
             said = f"{here}: the device gives {ours}, but gave {known.form} before."
             raise Difference(FormDifference(step, tensor, ours, theirs, said))
         return known
+
+    def never_compared(self) -> list[str]:
+        """Return the tensors that the reference has, and that were compared at no step."""
+        return sorted(self._offered - self.tensors.keys())
 
     def unused(self) -> str | None:
         """Return the first key of `by_tensor` that is the tolerance of no tensor; None if there is none."""

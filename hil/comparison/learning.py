@@ -58,8 +58,9 @@ def expect_learning(
 ) -> Learning:
     """Check that the device learns. That a value changed is never enough.
 
-    Losses are judged by the means of their first and their last fifth (at least one loss each): the second mean is
-    lower by `falls_by`, and by 3 standard errors of the difference, so that noise does not pass. Or the device is at
+    Losses are judged by the means of their first and their last fifth: the second mean is
+    lower by `falls_by`, and by 3 standard errors of the difference, so that noise does not pass; fewer than 10 losses
+    have no standard error, and never pass. Or the device is at
     its end within its first fifth: its first losses, two or more, are all above every later one, which chance does less
     than once in 700 times, and the mean of the last fifth is lower than theirs by nine tenths, and by `falls_by`.
 
@@ -79,7 +80,7 @@ def expect_learning(
     Raises:
         NotLearning: a loss is NaN or infinite, all are the same, they do not fall, or steps come again; the accuracy is
             NaN, too low, or no better than before; a seed is too far away.
-        RigError: nothing is to be judged, or an argument is wrong.
+        RigError: nothing is to be judged, too few losses fall, or an argument is wrong.
     """
     judged: list[str] = []
     count, first, last = 0, None, None
@@ -143,6 +144,11 @@ def _judge_losses(values: np.ndarray, falls_by: float, at_most: float | None, ju
     said = f"loss from {first:.6g} to {last:.6g} (means of {window} of {len(values)} losses)"
     noise = math.sqrt((begin.var(ddof=1) + end.var(ddof=1)) / window) if window > 1 else 0.0
     if last <= first * (1 - fraction) and first - last > NOISE * noise:
+        if window < 2:
+            raise RigError(
+                f"{said}: {len(values)} losses cannot show that the device learns, as the scatter of one loss is not "
+                f"known: give at least {2 * WINDOW}."
+            )
         judged.append(f"{said}: it falls by {(first - last) / first:.3g}, {fraction:.3g} is needed.")
     elif early := _at_its_end(values, window, last, max(fraction, NEAR_ITS_END)):
         judged.append(early)

@@ -14,6 +14,7 @@ import serial
 
 from hil.dut.expectations import CommandEnded, NotSeen, PortGone, Received
 from hil.dut.expecter import Deadline, Expecter
+from hil.dut.lines_seen import LinesSeen
 from hil.dut.logged_port import LoggedPort, TrafficLog
 from hil.errors import DeviceFault, RigError, shown
 from hil.link.failures import Silent
@@ -71,6 +72,7 @@ class DutSerial(io.RawIOBase):
         self._expecter = Expecter(self.more)
         self._ends = Deadline(None, lost_s)
         self._matches = 0
+        self._lines_seen = LinesSeen()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # not one of pyserial's, also while this object is being made
@@ -102,6 +104,11 @@ class DutSerial(io.RawIOBase):
     def matches(self) -> int:
         """How often a pattern of `expect` or of `lines` has matched so far."""
         return self._matches
+
+    @property
+    def lines_seen(self) -> LinesSeen:
+        """What all calls of `lines` have found so far."""
+        return self._lines_seen
 
     @property
     def timeout(self) -> float | None:
@@ -152,7 +159,7 @@ class DutSerial(io.RawIOBase):
         except re.error as error:
             raise RigError(f"{shown(patterns)} is no regular expression ({error}): correct the pattern.") from error
         seconds = self._timeout if timeout == -1 else timeout
-        self._ends, began = self.deadline(seconds), time.monotonic()
+        self._ends = self.deadline(seconds)
         try:
             index = int(self._expecter.expect_list(compiled, timeout=None, searchwindowsize=searchwindowsize))
         except pexpect.EOF as ended:  # pexpect makes one of its own from that of `_gone`
@@ -161,7 +168,7 @@ class DutSerial(io.RawIOBase):
             raise (gone.instead_of(named) if isinstance(gone, CommandEnded) else gone) from None
         except pexpect.TIMEOUT:
             named = " or ".join(shown(each) for each in listed)
-            raise self._not_seen(named, seconds, self._expecter.before, began) from None
+            raise self._not_seen(named, seconds, self._expecter.before, self._ends.began) from None
         self.note_match(isinstance(self._expecter.after, bytes))  # not a TIMEOUT or EOF that the caller listed
         return index
 
@@ -264,20 +271,20 @@ class DutSerial(io.RawIOBase):
         Args:
             wanted: what was expected, for messages.
             timeout: as that of `expect`.
-            ends: takes its place.
+            ends: takes its place, for several lines together.
             passed: lines before it that were not what was expected, for messages.
 
         Raises as `expect`; `before` then has the begin of the line, which stays unread.
         """
         seconds = self._timeout if timeout == -1 else timeout
-        self._ends, began = ends or self.deadline(seconds), time.monotonic()
+        self._ends = ends or self.deadline(seconds)
         data, searched = bytearray(self._expecter.unread), 0
         try:
             while (end := data.find(b"\n", searched)) < 0:
                 searched = len(data)
                 data += (came := self.more())
                 if not came:
-                    raise self._not_seen(wanted, seconds, passed + bytes(data), began)
+                    raise self._not_seen(wanted, seconds, passed + bytes(data), self._ends.began)
         except RigError as error:
             self._expecter.before = self._expecter.unread = bytes(data)
             raise (error.instead_of(wanted) if isinstance(error, CommandEnded) else error) from None
@@ -288,6 +295,11 @@ class DutSerial(io.RawIOBase):
         """Return the last bytes that came, after a look at the port; they stay unread."""
         self._expecter.unread += self._came() if self.in_waiting > len(self._expecter.unread) else b""
         return self._recent
+
+    def fell_silent(self, began: float) -> bool:
+        """Return whether nothing came for a good part of the time since `began` (`time.monotonic`)."""
+        now = time.monotonic()
+        return now - max(began, self._came_at) >= SILENT_SHARE * (now - began)
 
     def note_match(self, matched: bool = True) -> None:
         """Count a match."""
@@ -368,10 +380,9 @@ class DutSerial(io.RawIOBase):
 
     def _not_seen(self, wanted: str, seconds: float | None, unread: bytes, began: float) -> NotSeen:
         """Return the error of a device that did not print what was wanted since a time; `unread` came instead."""
-        waited_s, silent_s = time.monotonic() - began, time.monotonic() - max(began, self._came_at)
         rate = int(self._port.baudrate) if self._rated else None
         received = Received(unread, self._recent, str(self._port.port), rate, self._simulated)
         self._alive(0.0)
         # One that waits for bytes in a loop looks as if it hangs; of bytes that are no text that is not the reason.
-        quiet = silent_s >= SILENT_SHARE * waited_s and (not unread or is_text(unread))
+        quiet = self.fell_silent(began) and (not unread or is_text(unread))
         return received.error(wanted, seconds or 0.0, self._look(quiet))

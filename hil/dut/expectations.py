@@ -67,12 +67,13 @@ class CommandEnded(DeviceFault, pexpect.EOF):  # type: ignore[misc]
 
     Attributes:
         status: exit code; minus the number of a signal.
+        what: `command` or `firmware`.
     """
 
     def __init__(
         self, status: int, late_s: float | None, last: str, errors: str, what: str = "command", wanted: str = ""
     ) -> None:
-        self.status, self.arguments = status, (status, late_s, last, errors, what)
+        self.status, self.what, self.arguments = status, what, (status, late_s, last, errors, what)
         how = f"ended with {ending(status)}" if late_s is None else f"ran longer than {late_s:g} s and was killed"
         instead = f" and did not print {wanted}" if wanted else ""
         super().__init__(

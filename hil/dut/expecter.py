@@ -24,6 +24,11 @@ class Deadline:
         self._last_look = False
 
     @property
+    def began(self) -> float:
+        """When it began, by `time.monotonic`."""
+        return self._began
+
+    @property
     def is_over(self) -> bool:
         """Whether the time is over."""
         if self._seconds is None:

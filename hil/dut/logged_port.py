@@ -8,13 +8,16 @@ from typing import Any
 
 from hil.targets.serial_port import SerialPort
 
-RECEIVED, SENT = "<", ">"
+RECEIVED, SENT, ABOUT = "<", ">", "!"
+LARGEST = 16 << 20  # bytes of a log: a device that prints without end must not fill the disk
 
 
 class TrafficLog:
     """Writes bytes that came (`<`) and went (`>`): seconds since the log began, direction, and the bytes as a literal.
 
     One line of the log for each line of text, or for each piece in which bytes came: `12.345678 < 'ready 12\\r\\n'`.
+
+    A log of 16 MB is full, and says so in its last line, which has the direction `!`.
 
     Args:
         path: file that is appended to; None writes nothing.
@@ -27,16 +30,20 @@ class TrafficLog:
         self.path = path
         self.received = 0
         self._file = path.open("a", encoding="ascii") if path is not None else None
+        self._room = LARGEST - (self._file.tell() if self._file is not None else 0)
         self._began = time.monotonic()
 
     def note(self, direction: str, data: bytes) -> None:
         """Count and write some bytes."""
         self.received += len(data) if direction == RECEIVED else 0
-        if self._file is None or not data:
+        if self._file is None or not data or self._room <= 0:
             return
         now = time.monotonic() - self._began
         for line in data.splitlines(keepends=True):
-            self._file.write(f"{now:.6f} {direction} {repr(line)[1:]}\n")
+            self._room -= self._file.write(f"{now:.6f} {direction} {repr(line)[1:]}\n")
+            if self._room <= 0:
+                self._file.write(f"{now:.6f} {ABOUT} the log is full ({LARGEST >> 20} MB): what follows is not in it\n")
+                break
         self._file.flush()  # the log of a test that is killed says how far it came
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ import pexpect
 
 from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import CommandEnded
+from hil.dut.lines_seen import LinesSeen
 from hil.errors import DeviceFault, RigError, shown
 from hil.link.received_words import words
 
@@ -26,6 +27,7 @@ NUMBER = re.compile(
     r"|(?P<infinity>[+-]?)inf(?:inity)?",
     re.IGNORECASE,
 )
+HEX = re.compile(r"(?:0[xX])?(?P<digits>[0-9a-fA-F]+)")  # bits of a value
 BETWEEN = re.compile(r"[\s,;\[\]{}()]+")  # numbers of a list
 DECIMALS = re.compile(
     rf"(?:{BETWEEN.pattern})?{DECIMAL}(?:{BETWEEN.pattern}{DECIMAL})+(?:{BETWEEN.pattern})?"
@@ -59,8 +61,9 @@ def lines(
         count: how many lines there must be; the iteration ends after the last one. Without `count` and `until` it ends
             when a board that is a command ends well.
         until: a regular expression of the line that ends the iteration; with `count`, so many must come before it.
-        timeout: for each line of the port, in seconds; None waits for ever, -1 means `serial.timeout`. Without `count`
-            and `until` the iteration of another board never ends by itself.
+        timeout: for the next line with the pattern, in seconds, whatever else comes; then for that of `until`. None
+            waits for ever, -1 means `serial.timeout`. Without `count` and `until` the iteration of another board never
+            ends by itself.
         dtypes: dtypes of groups; without one, integers are int and other numbers float.
         bits: groups whose hexadecimal numbers are the bits of a value of their dtype: `0x40490fdb` is 3.1415927.
         error: a regular expression of a line by which the device says that it failed. It ends the iteration at once.
@@ -68,6 +71,7 @@ def lines(
     Raises:
         Incomplete: there are fewer or more lines, the last one has no end, or the device said that it failed.
         NotSeen: no line came in time, of those that are expected (`DutSerial.expect`).
+        DeviceFault: a group is no number of its dtype, and was one in a line before, in any call.
         RigError: a pattern or a dtype is wrong, or a group is no number.
     """
     wanted = _compiled(pattern)
@@ -82,14 +86,16 @@ def lines(
         if name not in known:
             raise RigError(f"the bits of {name!r} are of a dtype: give it, such as dtypes={{{name!r}: np.float32}}.")
     of = f" of {count}" if count is not None else ""
-    seen, printed = 0, Printed(serial, timeout, failure)
+    seen, printed, earlier = 0, Printed(serial, timeout, failure), serial.lines_seen.counts[pattern]
+    also = f", after {earlier} before" if earlier else ""
     while count is None or seen < count:
-        so_far = f"{seen}{of} lines with {pattern!r}"
+        so_far = f"{seen}{of} lines with {pattern!r}{also}"
         before = f"{seen}{of} such lines" if seen or of else f"{serial.matches} matches of other calls"
         try:
             line = printed.next(f"a line with {pattern!r} after {before}", so_far)
         except CommandEnded as ended:
             if count is None and until is None and not ended.status:
+                serial.lines_seen.end_early(ended, so_far)
                 return
             raise Incomplete(f"the device printed {so_far}: {ended.instead_of('')}") from ended
         if last is not None and last.search(line):
@@ -98,10 +104,12 @@ def lines(
         if found is None:
             continue
         seen += 1
+        serial.lines_seen.counts[pattern] += 1
         printed.found()
-        yield _values(found, known, bits, line) if found.groupdict() else line
+        yield _values(found, known, bits, line, serial.lines_seen) if found.groupdict() else line
+        printed.wait_anew()
     if count is not None and seen < count:
-        raise Incomplete(f"the device printed {seen}{of} lines with {pattern!r} before {until!r}{printed.last}.")
+        raise Incomplete(f"the device printed {seen}{of} lines with {pattern!r}{also} before {until!r}{printed.last}.")
     if count is not None and last is not None:
         while not last.search(line := printed.next(f"a line with {until!r}", f"{seen}{of} lines with {pattern!r}")):
             if wanted.search(line):
@@ -113,21 +121,27 @@ class Printed:
 
     Args:
         serial: the port.
-        timeout: for each line, as that of `lines`.
+        timeout: for the next line that is expected, as that of `lines`.
         failure: of a line by which the device says that it failed.
     """
 
     def __init__(self, serial: DutSerial, timeout: float | None, failure: re.Pattern[str] | None) -> None:
         self._serial, self._timeout, self._failure = serial, timeout, failure
         self._passed = b""
+        self.wait_anew()
+
+    def wait_anew(self) -> None:
+        """Begin the time-out of the next line that is expected."""
+        self._ends = self._serial.deadline(self._serial.timeout if self._timeout == -1 else self._timeout)
 
     def next(self, wanted: str, so_far: str) -> str:
         """Return the next line without its end; `wanted` and `so_far` are what was expected and what came, in words."""
         try:
-            data = self._serial.next_line(wanted, self._timeout, passed=self._passed)
+            data = self._serial.next_line(wanted, self._timeout, self._ends, self._passed)
         except (pexpect.TIMEOUT, CommandEnded) as late:
             rest = bytes(self._serial.before)
-            if not rest or not isinstance(late, DeviceFault):
+            goes_on = isinstance(late, pexpect.TIMEOUT) and not self._serial.fell_silent(self._ends.began)
+            if not rest or goes_on or not isinstance(late, DeviceFault):
                 raise
             raise Incomplete(f"the device printed {so_far}, and the last line is cut off: {words(rest)}.") from late
         self._passed = (self._passed + data + b"\n")[-PASSED:]
@@ -159,7 +173,8 @@ def value_of(text: str, dtype: npt.DTypeLike | None = None, as_bits: bool = Fals
     Args:
         text: as the device printed it.
         dtype: of the result; the text must then be a number, or several.
-        as_bits: hexadecimal numbers are the bits of a value of this dtype.
+        as_bits: hexadecimal numbers are the bits of a value of this dtype, with all their digits. A float may also be
+            `nan` or `inf`.
 
     Raises:
         RigError: the text is no number of this dtype.
@@ -168,13 +183,13 @@ def value_of(text: str, dtype: npt.DTypeLike | None = None, as_bits: bool = Fals
     parts = [whole] if NUMBER.fullmatch(whole) else [part for part in BETWEEN.split(whole) if part]
     if dtype is not None and not as_bits and np.dtype(dtype).kind == "f" and DECIMALS.fullmatch(whole):
         return np.array(list(map(float, parts)), dtype)
-    numbers = [_bits(part, np.dtype(dtype)) if as_bits else _number(part) for part in parts]
+    if as_bits:
+        return _of_bits(text, parts, np.dtype(dtype))
+    numbers = [_number(part) for part in parts]
     if not numbers or any(number is None for number in numbers):
         if dtype is None:
             return text
         raise RigError(f"{shown(text)} is no number of {np.dtype(dtype).name}: correct the pattern or its dtype.")
-    if as_bits:
-        return numbers[0] if len(numbers) == 1 else np.array(numbers, dtype)
     if dtype is None:
         return numbers[0] if len(numbers) == 1 else np.array(numbers)
     kind = np.dtype(dtype)
@@ -206,13 +221,32 @@ def _number(text: str) -> int | float | None:
     return None
 
 
+def _of_bits(text: str, parts: list[str], kind: np.dtype[Any]) -> Any:
+    """Return the value or the values whose bits hexadecimal numbers are."""
+    digits = 2 * kind.itemsize
+    for part in parts:
+        found = HEX.fullmatch(part)
+        if found is not None and len(found["digits"]) != digits:
+            raise RigError(
+                f"{shown(part)} has {len(found['digits'])} hexadecimal digits, and the bits of {kind.name} have "
+                f"{digits}: print all of them (%0{digits}x), or correct its dtype."
+            )
+    values = [_bits(part, kind) for part in parts]
+    if not values or any(value is None for value in values):
+        raise RigError(f"{shown(text)} is no number of {kind.name}: correct the pattern or its dtype.")
+    return values[0] if len(values) == 1 else np.array(values, kind)
+
+
 def _bits(text: str, kind: np.dtype[Any]) -> Any:
-    """Return the value whose bits a hexadecimal number has, None if it has more or is no such number."""
-    digits = text if text[:2] in ("0x", "0X") else f"0x{text}"
-    found = NUMBER.fullmatch(digits)
-    if found is None or found.lastgroup != "hex_integer" or len(digits) - 2 > 2 * kind.itemsize:
+    """Return the value whose bits a hexadecimal number has, or a float that is `nan` or `inf`; None of another text."""
+    found = HEX.fullmatch(text)
+    if found is not None:
+        data = int(found["digits"], 16).to_bytes(kind.itemsize, "little")
+        return np.frombuffer(data, kind.newbyteorder("<"))[0]
+    named = NUMBER.fullmatch(text)
+    if kind.kind != "f" or named is None or named.lastgroup not in ("nan", "infinity"):
         return None
-    return np.frombuffer(int(digits, 16).to_bytes(kind.itemsize, "little"), kind.newbyteorder("<"))[0]
+    return kind.type(_number(text))
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -222,12 +256,27 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         raise RigError(f"{pattern!r} is no regular expression ({error}): correct the pattern.") from error
 
 
-def _values(found: re.Match[str], dtypes: Dtypes, bits: Collection[str], line: str) -> dict[str, Value]:
+def _values(
+    found: re.Match[str], dtypes: Dtypes, bits: Collection[str], line: str, before: LinesSeen
+) -> dict[str, Value]:  # fmt: skip
+    """Return the values of the groups. What was a number before, and is none now, is the device's fault."""
     values: dict[str, Value] = {}
     for name, text in found.groupdict().items():
-        if text is not None:
-            try:
-                values[name] = value_of(text, dtypes.get(name), name in bits)
-            except RigError as error:
-                raise RigError(f"{name} in the line {shown(line)}: {error}") from error
+        if text is None:
+            continue
+        dtype = dtypes.get(name)
+        key = (found.re.pattern, name, str(np.dtype(dtype)) if dtype is not None else "", name in bits)
+        try:
+            values[name] = value_of(text, dtype, name in bits)
+        except RigError as error:
+            said = f"{name} in the line {shown(line)}: {error}"
+            if not before.numbers[key]:
+                raise RigError(said) from error
+            fact = said.rpartition(": ")[0]  # without its cure
+            many = before.numbers[key]
+            raise DeviceFault(
+                f"{fact}, although it was a number in {many} line{'s' if many > 1 else ''} before: the device printed "
+                "something else."
+            ) from error
+        before.numbers[key] += dtype is not None
     return values

@@ -98,7 +98,9 @@ def judge(
             )
     limit, blur = _limit(gate, median)
     if value.provenance not in SILICON:
-        sentence = f"{begin_of(gate, value, coverage, limit, NOT_JUDGED)}, and budgets are for silicon."
+        declared = value.provenance is Provenance.DECLARED
+        why = "a declared figure is judged by no budget" if declared else "budgets are for silicon"
+        sentence = f"{begin_of(gate, value, coverage, limit, NOT_JUDGED)}, and {why}."
         return Judgement(gate, NOT_JUDGED, sentence, value, limit)
     if limit is None and isinstance(median, NoMedian):
         begin = begin_of(gate, value, coverage, None, INCONCLUSIVE)

@@ -21,7 +21,8 @@ PHRASES: Mapping[Where, tuple[str, str]] = {
     "run": ("did not end", "did not end"),
     "rig": ("is blocked by the rig", "are blocked by the rig"),
 }
-ASSERTION = "the test failed"  # as the reason of a test begins that ended by its own assertion, or an error in it
+# As the reason of a test begins that ended by its own assertion, or an error in it (hil/session/tracker.py).
+OF_TEST = ("the test failed", "the test itself is wrong")
 OF_VERDICT: Mapping[str, Where] = {"refused": "request", "interrupted": "run", "blocked": "rig"}
 
 
@@ -103,7 +104,7 @@ def _cut_short(run: Run) -> list[str]:
 def _problem(test: AskedTest, trials: Sequence[TrialRecord], device: DeviceTest | None) -> Problem:
     guilty = next((trial for trial in trials if trial.verdict == test.verdict), None)
     shown: TrialRecord | DeviceTest | None = guilty or (trials[-1] if trials else device)
-    judged = device is not None and device.verdict == test.verdict and not device.reason.startswith(ASSERTION)
+    judged = device is not None and device.verdict == test.verdict and not device.reason.startswith(OF_TEST)
     return Problem(
         verdict=test.verdict,
         where=OF_VERDICT.get(test.verdict) or ("device" if guilty is not None or judged else "test"),

@@ -102,6 +102,15 @@ def quantity_of(
     return Quantity(number, base, kept, uncertainty, "; ".join(each for each in (note, why, unverified) if each))
 
 
+def why_declared(name: str, quantity: Quantity) -> str:
+    """Return why no budget judges a declared figure, and what to do, as the end of a sentence."""
+    note = f" ({quantity.note})" if quantity.note else ""
+    return (
+        f"{name} is declared{note}, and a declared figure is judged by no budget: give hil_figure the provenance "
+        '"counted" or "measured", in a test with a device, or leave the budget out.'
+    )
+
+
 def judged_figure(
     name: str, quantity: Quantity, gates: Iterable[Gate], median: Callable[[Gate], Quantity | NoMedian]
 ) -> GivenFigure:

@@ -14,12 +14,12 @@ from hil.errors import RigError, printable
 from hil.gates import FAIL, INCONCLUSIVE, PASS, Gate, NoMedian, as_list, budgets_of_figure
 from hil.history.earlier import median_of_nights
 from hil.images import Image
-from hil.quantity import Quantity
+from hil.quantity import Provenance, Quantity
 from hil.record import AskedTest, TrialWriter, new_entry
 from hil.record.device_test import DeviceTest
 from hil.record.device_tests import write_device_test, write_drift
 from hil.rig_toml import Bench
-from hil.session.device_figures import GivenFigure, declared_properties, marked_budgets
+from hil.session.device_figures import GivenFigure, declared_properties, marked_budgets, why_declared
 from hil.session.device_tensors import KeptTensors
 from hil.session.run_state import EARLIER, TRACKER
 from hil.session.tracker import verdict_of
@@ -34,7 +34,8 @@ DROPPED = "{} is not kept: {}."
 MOST_COMPILERS, LONGEST = 8, 1000  # compilers that are listed; characters of one
 TRIALS = "the trials of the test; nothing else was compared by the rig."
 ASSERTED = "asserted by the test; nothing was compared by the rig."
-IN_MARKER = "beside the test"
+IN_TEST, IN_MARKER = "in the test", "beside the test"
+BY_TEST = (IN_TEST, IN_MARKER)
 
 
 class DeviceUse:
@@ -53,6 +54,7 @@ class DeviceUse:
         learning: what `expect_learning` judged.
         figures: of the test, in order.
         errors: verdict and reason of requests that ended with an error.
+        warnings: sentences about what the test does not judge.
     """
 
     def __init__(self, item: pytest.Item, writer: TrialWriter, bench: Bench, test: str, board: str | None) -> None:
@@ -66,6 +68,7 @@ class DeviceUse:
         self.learning: list[Learning] = []
         self.figures: list[GivenFigure] = []
         self.errors: list[tuple[str, str]] = []
+        self.warnings: list[str] = []
         self._tensors: list[KeptTensors] = []
         self._reported: set[tuple[str, str]] = set()
         self._complete = False
@@ -88,23 +91,37 @@ class DeviceUse:
         unknown = any(dut.record.verified == "none" for dut in self.duts)
         return "nothing has verified that the image is on the board" if unknown else ""
 
+    @property
+    def ended_early(self) -> RigError | None:
+        """How the program of a device ended well in a loop over its lines that did not say how many there are."""
+        ports = [dut.opened_serial for dut in self.duts]
+        return next((port.lines_seen.ended for port in ports if port is not None and port.lines_seen.ended), None)
+
     def failed(self, error: RigError) -> None:
         """Keep the error of a request, which decides the verdict also if the test catches it."""
         self.errors.append(verdict_of(error))
 
-    def gates_of(self, name: str, unit: str, own: Any) -> list[Gate]:
+    def gates_of(self, name: str, quantity: Quantity, own: Any) -> list[Gate]:
         """Return the budgets of a figure from the nearest place that has one: the test, its marker, rig.toml.
 
-        Raises RigError if one is no quantity of this unit.
+        Raises RigError if one is no quantity of its unit; or if the test gives none, or one that judges nothing.
         """
         entry = self._bench.find(self.board) if self.board is not None else None
         places = [
-            (own, "in the test"), (self._marked.get(name), IN_MARKER),
+            (own, IN_TEST), (self._marked.get(name), IN_MARKER),
             (entry.budgets.get(name) if entry is not None else None, f"of {self.board} in rig.toml"),
             (self._bench.budgets.get(name), "in rig.toml"),
         ]  # fmt: skip
         texts, source = next((each for each in places if each[0] is not None), (None, ""))
-        return [] if texts is None else budgets_of_figure(name, unit, as_list(texts), source)
+        gates = [] if texts is None else budgets_of_figure(name, quantity.unit, as_list(texts), source)
+        by_test = source in BY_TEST
+        if by_test and not gates:
+            raise RigError(f"the budget {source} of {name} is empty: give one such as `at most 20`, or leave it out.")
+        if gates and quantity.provenance is Provenance.DECLARED:
+            if by_test:
+                raise RigError(f"the budget {source} of {name} judges nothing: {why_declared(name, quantity)}")
+            self.warnings.append(f"the budget {source} of {name} judges nothing: {why_declared(name, quantity)}")
+        return gates
 
     def median(self, gate: Gate, quantity: Quantity) -> Quantity | NoMedian:
         """Return the median of a figure of this test in the last good nights, or why there is none."""
@@ -250,7 +267,7 @@ class DeviceUse:
                 "power_cycles": found.power_cycles, "baud": found.baud, "clock_hz": found.clock_hz,
                 "probe": found.probe or None,
                 "faults": self._said(lambda dut: dut.record.faults),
-                "warnings": self._said(lambda dut: dut.record.warnings), "verified": found.verified,
+                "warnings": self._said(_warnings), "verified": found.verified,
                 "command": found.command, "exit_code": found.exit_code,
                 "reports": [report.to_json() for dut in self.duts for report in dut.record.reports],
             }  # fmt: skip
@@ -258,7 +275,7 @@ class DeviceUse:
         entry = self._bench.find(self.board) if self.board is not None else None
         open_gates = [one.sentence for each in self.figures for one in each.judgements if one.verdict == INCONCLUSIVE]
         dropped = [DROPPED.format(each.path.name, each.dropped) for each in self._tensors if each.dropped]
-        device["warnings"] = [*device.get("warnings", ()), *open_gates, *dropped]
+        device["warnings"] = [*device.get("warnings", ()), *self.warnings, *open_gates, *dropped]
         return new_entry(
             DeviceTest, test=self._test, folder=self.folder.name, board=self.board, **device,
             attached=entry is not None and entry.run is None if self.board is not None else None,
@@ -275,6 +292,11 @@ class DeviceUse:
         """Return sentences of all devices; those of others than the first say of which."""
         said = enumerate(self.duts, 1)
         return [each if number == 1 else f"device {number}: {each}" for number, dut in said for each in of(dut)]
+
+
+def _warnings(dut: Dut) -> list[str]:
+    port = dut.opened_serial
+    return [*dut.record.warnings, *(port.lines_seen.warnings if port is not None else ())]
 
 
 def _compilers(image: Image) -> list[str]:

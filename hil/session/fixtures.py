@@ -174,7 +174,7 @@ def hil_figure(hil_device_use: DeviceUse) -> GiveFigure:
             quantity = quantity_of(
                 name, value, unit, provenance, uncertainty, hil_device_use.reality, hil_device_use.unverified
             )
-            gates = hil_device_use.gates_of(name, quantity.unit, budget)
+            gates = hil_device_use.gates_of(name, quantity, budget)
             figure = judged_figure(name, quantity, gates, lambda gate: hil_device_use.median(gate, quantity))
             hil_device_use.give(figure)
             return figure.judgements

@@ -29,18 +29,24 @@ NO_FIGURE = (
 )
 NOTHING_JUDGED = "the test passed, but read nothing from the device, and nothing was compared or judged."
 STRICT = "[XPASS(strict)]"  # pytest's word for a test that passed, which a strict mark expects to fail
+MISTAKES = (TypeError, AttributeError, NameError)
+TEST_IS_WRONG = "the test itself is wrong"  # nobody should look at the board (hil/report/judgement.py knows it)
 RIG_VERDICTS = ("blocked", "refused")  # an xfail mark does not expect these
 
 
 @dataclass(frozen=True)
 class Phase:
-    """One phase of a test as pytest reported it; `why` is one line, `seconds` its time."""
+    """One phase of a test as pytest reported it.
+
+    `why` is one line, `seconds` its time; `mistake` says that it ended by a mistake in the file of the test.
+    """
 
     when: str
     outcome: str
     xfail: bool
     why: str
     seconds: float
+    mistake: bool = False
 
 
 @dataclass
@@ -113,6 +119,12 @@ class Tracker:
         except pytest.skip.Exception:
             self._check_requests(waits)
             raise
+        except StopIteration:  # of next(dut.lines(...)) after a program that ended
+            self._mark_reported()
+            ended = self.device.ended_early if self.device is not None else None
+            if ended is None:
+                raise
+            self._fail_with(ended)
         except BaseException as error:
             self._mark_reported()
             if isinstance(error, (KeyboardInterrupt, SystemExit, pytest.exit.Exception)):
@@ -157,10 +169,11 @@ class Tracker:
             why = "The test did not look at the verdict." if (verdict, reason) in bad else "The test did not report it."
             raise pytest.fail.Exception(f"{verdict}: {reason} ({why})", pytrace=False)
 
-    def take(self, report: pytest.TestReport, call: pytest.CallInfo[None], raises: bool) -> None:
+    def take(self, report: pytest.TestReport, call: pytest.CallInfo[None], raises: bool, mistake: bool) -> None:
         """Take the report of a phase, and put the verdict into the report of the last one.
 
-        `raises` says that an xfail mark names the exception that it expects.
+        `raises` says that an xfail mark names the exception that it expects, `mistake` that the phase ended by a
+        mistake in the file of the test.
         """
         verdict = _rig_verdict(call)
         if hasattr(report, "wasxfail") and report.outcome == "skipped":
@@ -171,7 +184,7 @@ class Tracker:
                 report.longrepr = ": ".join(unexpected)
         xfail = hasattr(report, "wasxfail")
         why = _why(report, call)
-        self._phases.append(Phase(report.when or "", report.outcome, xfail, why, max(0.0, report.duration)))
+        self._phases.append(Phase(report.when or "", report.outcome, xfail, why, max(0.0, report.duration), mistake))
         report.trainrig_phase = verdict  # type: ignore[attr-defined]  # pytest sends it to the process that prints
         if report.when == "teardown" and self.uses_rig:
             test = self.judge()
@@ -248,7 +261,7 @@ class Tracker:
             return worst_of(found)
         before = ", after its trial passed" if trials else "" if self.device is not None else ", before it ran a trial"
         where = "" if phase.when == "call" else f" in its {phase.when}"
-        return "fail", f"the test failed{where}{before}: {phase.why}"
+        return "fail", f"{TEST_IS_WRONG if phase.mistake else 'the test failed'}{where}{before}: {phase.why}"
 
     def _outcome(self, failed: list[Phase], skipped: list[Phase]) -> str:
         if failed:
@@ -300,6 +313,13 @@ def _rig_verdict(call: pytest.CallInfo[None]) -> str | None:
         return None
     word = str(call.excinfo.value).partition(":")[0]
     return word if word in WORST_FIRST else None
+
+
+def _is_mistake(call: pytest.CallInfo[None], file: Path) -> bool:
+    """Return whether a phase ended by an error of the kind that only the code of the test makes, raised in its file."""
+    if call.excinfo is None or not isinstance(call.excinfo.value, MISTAKES):
+        return False
+    return Path(call.excinfo.traceback[-1].path) == file
 
 
 def _why(report: pytest.TestReport, call: pytest.CallInfo[None]) -> str:
@@ -356,7 +376,7 @@ def pytest_runtest_makereport(
     report = yield
     if TRACKER in item.stash:
         raises = any("raises" in mark.kwargs for mark in item.iter_markers("xfail"))
-        item.stash[TRACKER].take(report, call, raises)
+        item.stash[TRACKER].take(report, call, raises, _is_mistake(call, item.path))
     return report
 
 

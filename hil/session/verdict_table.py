@@ -54,6 +54,8 @@ def verdict_table(
                 budgets = [budget for each in device.figures for budget in each["budgets"]]
                 open_ones = [each["sentence"] for each in budgets if each["verdict"] == INCONCLUSIVE]
                 reasons += [f"{INCONCLUSIVE}: {test.test}: {sentence}" for sentence in open_ones]
+                others = [each for each in device.warnings if each not in open_ones]
+                reasons += [f"warning: {test.test}: {sentence}" for sentence in others]
             else:
                 table.add_row(verdict, f"{test.board or '-'}\n-", escape(f"no trial of\n{name}"), *"----")
         if test.reason and test.reason not in {trial.reason for trial in mine}:

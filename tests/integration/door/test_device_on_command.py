@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -34,6 +35,8 @@ for index in range(1, 1000):
     print(f"step {index} loss 0x{struct.unpack('<I', struct.pack('<f', loss))[0]:08x}", flush=True)
 """
 MINE = """
+import json
+
 import numpy as np
 import pytest
 from hil.comparison import recorded
@@ -74,6 +77,51 @@ def test_nothing(hil_dut):
     pass
 
 
+def test_ends_between_lines(hil_dut):
+    hil_dut.serial.write(b"te")
+    assert next(hil_dut.lines(LINE))["step"] == 1
+    next(hil_dut.lines(LINE))
+
+
+def test_loop_ends_early(hil_dut):
+    hil_dut.serial.write(b"tte")
+    for line in hil_dut.lines(LINE):
+        assert line["loss"]
+
+
+def test_loop_ends_early_with_count(hil_dut):
+    hil_dut.serial.write(b"tte")
+    for line in hil_dut.lines(LINE, count=3):
+        assert line["loss"]
+
+
+def test_type_error(hil_dut):
+    hil_dut.serial.expect("ready") + "x"
+
+
+def test_error_elsewhere(hil_dut):
+    json.loads(3)
+
+
+@pytest.mark.budget(loss="at most 1")
+def test_budget_of_a_declared_figure(hil_dut, hil_figure):
+    hil_dut.serial.expect("ready")
+    hil_figure("loss", 0.5)
+
+
+def test_rig_budget_of_a_declared_figure(hil_dut, hil_figure):
+    hil_dut.serial.expect("ready")
+    hil_figure("accuracy", 0.5)
+
+
+def test_no_budget(hil_dut, hil_figure):
+    hil_dut.serial.expect("ready")
+    try:
+        hil_figure("loss", 0.5, provenance="counted", budget=[])
+    except Exception:
+        pass
+
+
 def test_symbols(hil_dut):
     hil_dut.read("weights")
 """
@@ -83,6 +131,7 @@ name = "host"
 reality = "host"
 run = ["{python}", "-u", "{{elf}}"]
 elf = "train.py"
+budgets = {{ accuracy = "65 %" }}
 
 [[board]]
 name = "broken"
@@ -106,6 +155,18 @@ def done(strange: Callable, tmp_path_factory: pytest.TempPathFactory):
         ("test_ends_well", "pass", ""),
         ("test_ends_badly", "fail", "the command ended with exit code 1; the last lines.*'Assertion failed: loss'"),
         ("test_nothing", "skipped", ""),
+        ("test_ends_between_lines", "fail", "^the command ended with exit code 0 and did not print a line with"),
+        ("test_loop_ends_early", "pass", ""),
+        ("test_loop_ends_early_with_count", "fail", "printed 2 of 3 lines with .* the command ended with exit code 0"),
+        ("test_type_error", "fail", "^the test itself is wrong: TypeError: unsupported operand"),
+        ("test_error_elsewhere", "fail", "^the test failed: TypeError: the JSON object"),
+        (
+            "test_budget_of_a_declared_figure",
+            "refused",
+            "the budget beside the test of loss judges nothing: loss is dec",
+        ),
+        ("test_rig_budget_of_a_declared_figure", "pass", ""),
+        ("test_no_budget", "refused", "the budget in the test of loss is empty"),
         ("test_symbols", "blocked", "host has no debug probe here: a command has none"),
     ],
 )
@@ -126,6 +187,24 @@ def test_the_record_says_that_it_is_a_command_and_no_hardware(done) -> None:
     assert done.entry("test_ends_well").judged == ["the test read how the command ended: exit code 0."]
     assert done.entry("test_ends_badly").exit_code == 1
     assert done.properties("test_engine")["reality"] == "host"
+
+
+def test_what_is_not_judged_is_a_warning_on_page_and_terminal(done) -> None:
+    for test, said in (
+        ("test_loop_ends_early", "printed 2 lines with .*, until the command ended with exit code 0: with `count`"),
+        (
+            "test_rig_budget_of_a_declared_figure",
+            "the budget of host in rig.toml of accuracy judges nothing: accuracy is decl",
+        ),
+    ):
+        (warning,) = done.entry(test).warnings
+        assert re.search(said, warning)
+        assert f"warning: test_mine.py::{test}[host]: {warning}" in done.out
+        page = (done.run / done.entry(test).folder / "index.html").read_text()
+        assert warning in html.unescape(page)
+    assert done.entry("test_loop_ends_early_with_count").warnings == []
+    where = {each.test.partition("::")[2].partition("[")[0]: each.where for each in summary_of(done.read).problems}
+    assert where["test_type_error"] == "test" and where["test_ends_between_lines"] == "device"
 
 
 def test_page_and_summary_say_so_too(done) -> None:

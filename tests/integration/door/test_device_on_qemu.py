@@ -64,7 +64,7 @@ def test_engine(hil_dut, hil_compare, hil_figure, expect_learning):
     for step in range(4):
         losses.append(loss(hil_dut))
         run.step(step, {"loss": losses[-1]})
-    expect_learning([1 / each for each in losses])
+    expect_learning([1 / each for each in losses for _ in range(3)])
     hil_figure("parameters", int(hil_dut.serial.match is not None) + 11, "1", "counted", budget="at most 20")
     (judgement,) = hil_figure("step_time", 300, "ms", provenance="counted", budget="75 ms")
     assert judgement.verdict == "not judged"  # beyond it, but of a stand-in
@@ -175,6 +175,10 @@ def test_xfail(hil_dut, hil_compare):
 
 def test_no_device(hil_compare, hil_figure):
     hil_compare(Reference(), exact=True).step(0, Reference().step(0))
+    hil_figure("weights", 48, "B", provenance="measured")
+
+
+def test_no_device_budget(hil_figure):
     hil_figure("weights", 48, "B", provenance="measured", budget="1 KiB")
 
 
@@ -213,6 +217,10 @@ OTHERS = {
     "test_budget_in_the_marker": ("fail", "parameters is 12, but the budget beside the test is at least 13."),
     "test_budget_without_figure": ("refused", "the marker budget has step_time, of which the test gives no figure"),
     "test_budget_of_a_property": ("refused", "no budget judges a number that is only declared; give it by hil_figure"),
+    "test_no_device_budget": (
+        "refused",
+        "weights is declared .the test says measured, but used no device., and a decl",
+    ),
     "test_budget_without_the_rig": ("refused", "the marker budget, but gives no figure that it could be for"),
     "test_unexpected": ("fail", "did not print 'ready 13' within 1 s: its last words are 'ready 12 parameters"),
     "test_needs_a_meter": ("blocked", "stage 'meter': mps2-an386 has no power meter here"),
@@ -302,7 +310,7 @@ def test_figures_keep_the_provenance_that_the_rig_can_stand_for(done):
         "record_property",
     )
     (bare,) = done.entry("test_no_device").figures
-    assert (bare["provenance"], bare["budgets"][0]["verdict"]) == ("declared", "not judged")
+    assert (bare["provenance"], bare["budgets"]) == ("declared", [])
     missed = {each["name"]: each["budgets"][0]["verdict"] for each in done.entry("test_budget_missed").figures}
     assert missed == {"parameters": "fail", "weights": "pass"}
 
@@ -325,7 +333,7 @@ def test_the_page_shows_comparison_drift_figures_and_log(done):
     bad = (done.run / done.entry("test_differs").folder / "index.html").read_text()
     assert "first difference: step</dt><dd>1</dd>" in bad and "<dt>tensor</dt><dd>loss</dd>" in bad
     overview = (done.run / "index.html").read_text()
-    assert f'href="{entry.folder}/index.html"' in overview and "of 26 tests" in overview
+    assert f'href="{entry.folder}/index.html"' in overview and "of 27 tests" in overview
     assert "300\u00a0ms<br>" in overview  # step_time, in the column of trials
     assert (done.run / "plotly.js").is_file()
     single = render_single(done.run).read_text()

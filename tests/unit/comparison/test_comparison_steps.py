@@ -213,6 +213,17 @@ def test_some_tensors_at_some_steps() -> None:
     assert not isinstance(raised.value, DeviceFault)
 
 
+def test_a_tensor_that_is_compared_at_no_step_does_not_pass() -> None:
+    run = compare(Line(), exact=True, name="mine")
+    for index in range(4):
+        run.step(index, {"loss": device(index)["loss"]}, partial=True)
+    with pytest.raises(RigError, match="^comparison mine: never compared: fc1: compare each") as raised:
+        run.check()
+    assert not isinstance(raised.value, DeviceFault) and run.summary().verdict == "refused"
+    run.step(4, device(4))
+    assert run.check().verdict == "pass"
+
+
 def test_a_tensor_of_the_device_that_changes_or_goes_is_its_fault() -> None:
     def shorter(index: int, tensors: dict[str, Any]) -> None:
         if index == 2:

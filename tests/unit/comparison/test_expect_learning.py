@@ -26,7 +26,6 @@ def test_a_loss_that_falls() -> None:
     assert json.loads(json.dumps(found.to_json(), allow_nan=False))["accuracy"] is None
     assert expect_learning(enumerate(FALLING)).last_loss == found.last_loss
     assert expect_learning(zip(range(0, 1000, 10), np.float32(FALLING), strict=True)).losses == 100
-    assert expect_learning([2.0, 1.0]).judged
     assert expect_learning(np.array(FALLING, np.float32)).judged
 
 
@@ -55,6 +54,18 @@ def test_losses_that_do_not_fall(losses: Any, said: str) -> None:
     with pytest.raises(NotLearning) as raised:
         expect_learning(losses)
     assert said in str(raised.value) and isinstance(raised.value, DeviceFault)
+
+
+@pytest.mark.parametrize("count", range(2, 11))
+def test_a_few_losses_never_pass(count: int) -> None:
+    """One or two numbers that fall are no learning: a standard error needs two of them on each side."""
+    losses = [2.0, *(1.5 for _ in range(count - 2)), 1.0]
+    if count == 10:
+        assert expect_learning([2.1, *losses[:1], *losses[2:]]).judged
+        return
+    with pytest.raises(RigError, match=f"{count} losses cannot show that the device learns.* give at least 10") as seen:
+        expect_learning(losses)
+    assert not isinstance(seen.value, DeviceFault)
 
 
 def test_noise_is_no_learning() -> None:
@@ -106,7 +117,7 @@ def test_a_constant_never_passes(count: int, value: float) -> None:
         expect_learning([value] * count)
 
 
-@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=40), st.floats(0.05, 0.9))
+@given(st.lists(st.floats(0.01, 100), min_size=8, max_size=40), st.floats(0.05, 0.9))
 def test_one_rule_for_lists_without_noise(tail: list[float], fraction: float) -> None:
     """Without scatter in its first and its last fifth, a list passes exactly if the last is low enough."""
     window = max(1, (len(tail) + 2) // 5)

@@ -14,6 +14,7 @@ import pytest
 
 from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import PortGone, Quiet, Unexpected, Unreadable, is_text
+from hil.dut.logged_port import TrafficLog
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.targets.serial_port import open_serial
 
@@ -188,3 +189,18 @@ def test_a_device_that_never_stops_printing_does_not_extend_the_time(line, end):
     finally:
         child.kill()
         child.wait()
+
+
+def test_a_log_has_a_limit_and_says_so_once(line, monkeypatch):
+    """A device that prints without end must not fill the disk."""
+    monkeypatch.setattr("hil.dut.logged_port.LARGEST", 2 << 20)
+    log = TrafficLog(line.log.with_name("other.log"))
+    for _ in range(3):
+        log.note("<", b"blah\n" * 100_000)
+    log.close()
+    again = TrafficLog(log.path)  # of a board that is used again
+    again.note("<", b"more\n")
+    again.close()
+    written = log.path.read_text()
+    assert len(written) < (2 << 20) + 200 and written.count("the log is full (2 MB)") == 1
+    assert written.splitlines()[-1].endswith("what follows is not in it") and log.received == 1_500_000

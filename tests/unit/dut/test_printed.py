@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import threading
 
 import numpy as np
 import pytest
@@ -43,8 +45,81 @@ def test_dtypes_and_bits():
     for text, dtype in (("300", np.uint8), ("-1", np.uint8), ("1.5", np.int32), ("x", np.float32)):
         with pytest.raises(RigError, match="is no number of"):
             value_of(text, dtype)
-    with pytest.raises(RigError, match="no number of float32"):
-        value_of("0x123456789", np.float32, as_bits=True)
+    for text in ("nan", "-inf", "1.5", "x"):
+        with pytest.raises(RigError, match="no number of int32"):
+            value_of(text, np.int32, as_bits=True)
+
+
+def test_bits_that_are_not_finite_may_be_words():
+    assert math.isnan(value_of("nan", np.float32, as_bits=True))
+    assert math.copysign(1, value_of("-nan", np.float64, as_bits=True)) == -1
+    found = value_of("0x3f800000 -inf inf", np.float32, as_bits=True)
+    assert found.dtype == np.float32 and found.tolist() == [1, -math.inf, math.inf]
+
+
+@pytest.mark.parametrize("text", ["0x3ff00000", "0x3ff0", "0x3ff00000000000001", "0x0", "0x3ff0000000000000 0x3ff0"])
+def test_bits_that_are_cut_off_are_no_value(text):
+    """0x3ff0 is the begin of 1.0 in float64, and as a whole number 8e-320."""
+    with pytest.raises(RigError, match="hexadecimal digits, and the bits of float64 have 16"):
+        value_of(text, np.float64, as_bits=True)
+
+
+@pytest.mark.parametrize(("line_", "bits"), [("step 2 loss 0x3f8", ["loss"]), ("step 2 loss 0x3f800000##", ["loss"]),
+                                             ("step 2 loss 0.5xyz", [])])  # fmt: skip
+def test_what_was_a_number_before_and_is_none_now_is_the_device(line, line_, bits):
+    good = b"step 0 loss 0x40000000\n" if bits else b"step 0 loss 0.5\n"
+    ask = lambda: next(lines(line.serial, STEP, dtypes={"loss": np.float32}, bits=bits))  # noqa: E731
+    line.prints(line_.encode() + b"\n")
+    with pytest.raises(RigError, match=r"correct the pattern or its dtype|or correct its dtype") as seen:
+        ask()
+    assert type(seen.value) is RigError  # nobody can tell who is wrong
+    line.prints(good + line_.encode() + b"\n")
+    ask()
+    with pytest.raises(DeviceFault, match="loss in the line .*, although it was a number in 1 line before: the device"):
+        ask()
+    line.prints(line_.encode() + b"\n")
+    with pytest.raises(RigError, match="correct") as other:  # another dtype was never right
+        next(lines(line.serial, STEP, dtypes={"loss": np.float64}, bits=bits))
+    assert type(other.value) is RigError
+
+
+def test_lines_without_end_do_not_extend_the_time_out(line):
+    """The time-out is for the next line that is expected, whatever else comes."""
+    ended = threading.Event()
+
+    def blah():
+        while not ended.is_set():
+            os.write(line.device, b"blah blah\n")
+
+    device = threading.Thread(target=blah, daemon=True)
+    device.start()
+    try:
+        for how in ({}, {"count": 3}, {"until": "done"}):
+            with pytest.raises(Unexpected, match=r"did not print a line with .* its last words are .*blah") as seen:
+                next(lines(line.serial, STEP, **how))
+            assert "cut off" not in str(seen.value)
+    finally:
+        ended.set()
+        while device.is_alive():
+            line.serial.read_all()
+            device.join(0.01)
+
+
+def test_the_time_out_begins_anew_after_each_line(line, monkeypatch):
+    """Not after lines that were passed over; what the test does between two lines does not count."""
+    begun, begin = [], DutSerial.deadline
+    monkeypatch.setattr(DutSerial, "deadline", lambda self, seconds: begun.append(seconds) or begin(self, seconds))
+    line.prints(b"".join(b"noise\nstep %d loss 1\nnoise\n" % index for index in range(5)))
+    for index, _ in enumerate(lines(line.serial, STEP, 5, timeout=7), 1):
+        assert begun == [7] * index
+
+
+def test_lines_of_calls_before_are_said(line):
+    line.prints(b"step 0 loss 1\nstep 1 loss 2\nstep 2 lo")
+    for _ in range(2):
+        next(lines(line.serial, STEP))
+    with pytest.raises(Incomplete, match="printed 0 lines with .*, after 2 before, and the last line is cut off"):
+        next(lines(line.serial, STEP))
 
 
 def test_lines_give_the_values_of_their_groups(line):

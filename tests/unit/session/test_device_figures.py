@@ -87,6 +87,9 @@ def test_the_interval_guards_the_budget_and_models_are_not_judged():
     ]
     model = Quantity(0.01, "s", Provenance.MODELLED)
     assert {each.verdict for each in judged_figure("step_time", model, gates, no_history).judgements} == {"not judged"}
+    own = Quantity(0.01, "s", Provenance.DECLARED)  # by a budget of rig.toml; others are refused
+    said = judged_figure("step_time", own, gates[:1], no_history).judgements[0].sentence
+    assert said.endswith("and a declared figure is judged by no budget.")
     said = judged_figure(
         "parameters",
         Quantity(12, "1", Provenance.COUNTED),
