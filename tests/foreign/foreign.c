@@ -105,7 +105,7 @@ volatile bool trained;
 uint8_t arena[64];
 uint32_t steps;
 volatile bool faults_again; /* in the handler of a fault */
-float dropped = 1.0f; /* nothing uses it, and the linker drops it */
+float dropped = 1.0f;       /* nothing uses it, and the linker drops it */
 
 static void text(const char *s) {
     while (*s) {
