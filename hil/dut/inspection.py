@@ -50,7 +50,7 @@ class Inspection(AsCommand):
     image: Image
     _probe: CoreProbe | None = None
     _painted = False  # whether the stack was, at the last reset
-    _known: tuple[object, dict[str, int]] = (None, {})  # where expressions were read, and since which start
+    _read_places: tuple[object, dict[str, int]] = (None, {})  # where expressions were read, and since which start
 
     @property
     def board(self) -> Board:
@@ -142,9 +142,9 @@ class Inspection(AsCommand):
     @property
     def _memory(self) -> Memory:
         start = (self.image.sha256, self.record.resets, self.record.power_cycles)
-        if self._known[0] != start:  # a program that begins anew sets its pointers anew
-            self._known = (start, {})
-        return Memory(self.image, self.board, self._probe_of(), self._known[1])
+        if self._read_places[0] != start:  # a program that begins anew sets its pointers anew
+            self._read_places = (start, {})
+        return Memory(self.image, self.board, self._probe_of(), self._read_places[1])
 
     @property
     def _core(self) -> CoreView:
