@@ -26,6 +26,18 @@ LONGEST = 1000  # characters of an expression
 Read: TypeAlias = Callable[[int, int], bytes]
 
 
+class PointsNowhere(RigError):
+    """A pointer on the way is NULL, or points into no memory; `fact` says which, without the cure."""
+
+    def __init__(self, fact: str) -> None:
+        super().__init__(f"{fact}: read it when it is set.")
+        self.fact = fact
+
+    def __reduce__(self) -> tuple[type[PointsNowhere], tuple[str]]:
+        """Give pickle the argument of this class."""
+        return type(self), (self.fact,)
+
+
 @dataclass(frozen=True)
 class Place:
     """A place in memory: address and type."""
@@ -52,7 +64,8 @@ def evaluate(text: str, image: Image, board: Board, read: Read) -> Place | Word:
         read: returns bytes at an address.
 
     Raises:
-        RigError: it is no such expression, or a name, a member or an index is not there, or a pointer points nowhere.
+        PointsNowhere: a pointer points nowhere.
+        RigError: it is no such expression, or a name, a member or an index is not there.
     """
     return _Evaluation(text, image, board, read).result()
 
@@ -188,14 +201,14 @@ class _Evaluation:
         return Place(address, value.type.target())
 
     def _check(self, address: int, kind: CType) -> None:
-        """Raise RigError unless a pointer points into a memory of the board or to a peripheral."""
+        """Raise PointsNowhere unless a pointer points into a memory of the board or to a peripheral."""
         if address == 0 and not isinstance(kind, Array):
-            raise RigError(f"{self._text!r}: a pointer on the way ({kind.name}) is NULL: read it when it is set.")
+            raise PointsNowhere(f"{self._text!r}: a pointer on the way ({kind.name}) is NULL")
         system = 0x4000_0000 <= address < 0x6000_0000 or address >= 0xE000_0000  # ARM DDI 0403E.e, B3.1: address map
         if not system and not any(address in memory for memory in self._board.memory):
-            raise RigError(
+            raise PointsNowhere(
                 f"{self._text!r}: a pointer on the way ({kind.name}) is 0x{address:08X}, which is in no memory of "
-                f"{self._board.name}: read it when it is set."
+                f"{self._board.name}"
             )
 
     def _member(self, place: Place | Word) -> Place:

@@ -44,6 +44,7 @@ class Inspection(AsCommand):
 
     _probe: CoreProbe | None = None
     _painted = False  # whether the stack was, at the last reset
+    _read_places: tuple[object, dict[str, int]] = (None, {})  # where expressions were read, and since which start
 
     @property
     def board(self) -> Board:
@@ -119,7 +120,8 @@ class Inspection(AsCommand):
         Raises:
             RigError: it is not there, or is something else; or a pointer on the way points nowhere.
             Blocked: there is no probe, or it failed.
-            DeviceFault: the chip does not answer where it has memory.
+            DeviceFault: the chip does not answer where it has memory; or a pointer on the way points nowhere, and the
+                same expression was read before, since the last reset.
         """
         self.record.reads += 1
         return self._memory.read(where, dtype, shape)
@@ -135,7 +137,10 @@ class Inspection(AsCommand):
 
     @property
     def _memory(self) -> Memory:
-        return Memory(self.image, self.board, self._probe_of())
+        start = (self.image.sha256, self.record.resets, self.record.power_cycles)
+        if self._read_places[0] != start:  # a program that begins anew sets its pointers anew
+            self._read_places = (start, {})
+        return Memory(self.image, self.board, self._probe_of(), self._read_places[1])
 
     @property
     def _core(self) -> CoreView:

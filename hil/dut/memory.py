@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hil.boards import Board
-from hil.dut.expression import Place, Word, evaluate
+from hil.dut.expression import Place, PointsNowhere, Word, evaluate
 from hil.errors import DeviceFault, RigError, shown
 from hil.images import Image
 from hil.images.c_types import Array, CType, Number, Opaque, Pointer, Struct, dtype_of, size_of
@@ -29,10 +29,11 @@ class Memory:
         image: program of the device, whose symbols and debug information give places and types.
         board: its catalogue entry.
         probe: opens the probe, or says why there is none.
+        known: address at which each expression was read since the program began; it is updated.
     """
 
-    def __init__(self, image: Image, board: Board, probe: Callable[[], CoreProbe]) -> None:
-        self._image, self._board, self._probe = image, board, probe
+    def __init__(self, image: Image, board: Board, probe: Callable[[], CoreProbe], known: dict[str, int]) -> None:
+        self._image, self._board, self._probe, self._known = image, board, probe, known
 
     def read(self, where: Where, dtype: npt.DTypeLike | None = None, shape: Shape | None = None) -> Any:
         """Return what is in memory, as `Dut.read`."""
@@ -42,6 +43,7 @@ class Memory:
             return np.array([place.value & 0xFFFF_FFFF], "<u4").view("u1")[: kind.itemsize].copy().view(kind)[0]
         kind, dimensions = self._form(where, place.type, dtype, shape)
         data = self._bytes(place.address, kind.itemsize * math.prod(dimensions), str(where))
+        self._known[str(where)] = place.address
         found = np.frombuffer(data, kind).reshape(dimensions)
         return found[()] if not dimensions else found.copy()
 
@@ -60,7 +62,11 @@ class Memory:
 
     def _place(self, where: Where) -> Place | Word:
         if isinstance(where, str):
-            return evaluate(where, self._image, self._board, lambda address, size: self._bytes(address, size, where))
+            read = lambda address, size: self._bytes(address, size, where)  # noqa: E731
+            try:
+                return evaluate(where, self._image, self._board, read)
+            except PointsNowhere as error:
+                raise self._changed(where, error.fact) or error from error
         address = int(where)
         self._check_range(address, 0, f"0x{address:X}")
         return Place(address, Opaque("an address"))
@@ -155,7 +161,8 @@ class Memory:
 
     def _check_range(self, address: int, size: int, where: str) -> None:
         if not 0 <= address < END or address + size > END:
-            raise RigError(f"{where!r}: 0x{address:X} and {size:,} bytes from there are not all addresses of 32 bits.")
+            fact = f"{where!r}: 0x{address:X} and {size:,} bytes from there are not all addresses of 32 bits"
+            raise self._changed(where, fact, address) or RigError(f"{fact}.")
         if size > MOST_BYTES:
             raise RigError(f"{where!r}: {size:,} bytes are more than {MOST_BYTES:,}: correct the shape.")
 
@@ -165,7 +172,18 @@ class Memory:
         memory = next((each for each in self._board.memory if address in each and address + size - 1 in each), None)
         if memory is not None:
             return DeviceFault(f"{words}, although it is in {memory.name}: the program may have switched it off.")
-        return RigError(f"{words}, which is in no memory of {self._board.name}: correct the address or the shape.")
+        fact = f"{words}, which is in no memory of {self._board.name}"
+        return self._changed(where, fact, address) or RigError(f"{fact}: correct the address or the shape.")
+
+    def _changed(self, where: str, fact: str, address: int | None = None) -> DeviceFault | None:
+        """Return the error of an expression that was read before, at another address; None if the request is wrong."""
+        before = self._known.get(where)
+        if before is None or before == address:
+            return None
+        return DeviceFault(
+            f"{fact}, although the same expression was read before, at 0x{before:08X}: the device has changed a "
+            "pointer."
+        )
 
 
 def _flat(kind: CType) -> tuple[CType, tuple[int | None, ...]]:

@@ -16,6 +16,12 @@ from hil.quantity import PREFIXES, Provenance, Quantity
 
 PHYSICAL = re.compile(r"[munµkMG]?(s|J|W|A|V|Hz|C)|cycles?")  # units of what only silicon has
 BASE = {name: (unit, size) for unit, names in PREFIXES.items() for name, size in names.items()}
+# Units that a figure may have: those of SI with their prefixes, some others, and what programs count; also products,
+# quotients and powers of them, such as `J/step`, `1/s` or `V*A`.
+COUNTED = "cycle|step|sample|image|frame|batch|epoch|byte|bit|instruction|operation|op|FLOP|MAC|parameter|event|count"
+SI = "[fpnuµmkMGT]?(?:s|J|W|A|V|Hz|C|K|g|m|F|H|T|N|Pa|Ohm|Ω|Wh|Ah|eV|bit|B|b)"
+UNIT = rf"(?:1|%|{SI}|[KMG]iB|min|h|d|°C|dB|dBm|rad|deg|ppm|baud|px|LSB|ulp|[kMGT]?(?:{COUNTED})(?:e?s)?)"
+UNITS = re.compile(rf"{UNIT}(?:\^-?\d)?(?:[*/·]{UNIT}(?:\^-?\d)?)*")
 SILICON = (Provenance.MEASURED, Provenance.COUNTED)
 
 
@@ -81,6 +87,11 @@ def quantity_of(
     number = _number(name, value)
     if not isinstance(unit, str) or not unit.strip():
         raise RigError(f"the figure {name} has the unit {shown(unit)}: give one such as s, B, J, cycle, or 1 for none.")
+    if unit not in BASE and not UNITS.fullmatch(unit):
+        raise RigError(
+            f"the figure {name} has the unit {shown(unit)}, which is none: give one such as s, B, J, cycle or J/step; "
+            "for a count of anything else give 1, and say in its name what is counted."
+        )
     base, size = BASE.get(unit, (unit, 1))
     number = number * size if size != 1 else number
     if uncertainty is not None:

@@ -53,6 +53,20 @@ def dut(running: Dut) -> Dut:
     return running
 
 
+def test_a_pointer_that_the_program_breaks_is_its_fault_until_the_next_reset(dut):
+    where = "*network->weights->data"
+    assert not dut.read(where, np.float32, 12).any()
+    dut.write("network->weights->data", np.uint32(0))
+    with pytest.raises(DeviceFault, match="is NULL, although the same expression was read before, at 0x"):
+        dut.read(where, np.float32, 12)
+    dut.reset()
+    dut.serial.expect("ready 12 parameters\r\n")
+    dut.write("network->weights->data", np.uint32(0))
+    with pytest.raises(RigError, match="is NULL: read it when it is set") as seen:
+        dut.read(where, np.float32, 12)
+    assert not isinstance(seen.value, DeviceFault)
+
+
 def trained(dut: Dut) -> None:
     dut.serial.write(b"t")
     dut.serial.expect("step .*\n")

@@ -58,7 +58,7 @@ def elf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def memory(elf: Path) -> Memory:
     loaded: Any = Loaded(elf)
-    return Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded)
+    return Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded, {})
 
 
 @pytest.mark.parametrize(("where", "dtype", "value"), [
@@ -172,7 +172,7 @@ def test_what_cannot_be_written_is_one_sentence(memory, where, value, words):
 def test_without_debug_information_symbols_have_sizes_and_need_dtypes(tmp_path):
     elf = build(tmp_path, "stm32f746", "-g0")
     loaded: Any = Loaded(elf)
-    memory = Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded)
+    memory = Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded, {})
     assert memory.read("quantised", np.int8).tolist() == [-3, -2, -1, 0, 1, 127]
     assert memory.read("fc1_weights", np.float32, (4, 3)).shape == (4, 3)
     memory.write("quantised", np.arange(6, dtype=np.int8))
@@ -190,7 +190,7 @@ def test_a_variable_that_is_optimised_out_is_called_so(tmp_path):
     source.write_text("static int gone = 3;\nint *const *unused(void);\nint kept(void) { return gone; }\n")
     elf = build(tmp_path, "stm32f746", "-O2", str(source), "-Wl,--undefined=kept")
     loaded: Any = Loaded(elf)
-    memory = Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded)
+    memory = Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded, {})
     with pytest.raises(RigError, match="'gone' is optimised out of foreign.elf"):
         memory.read("gone")
 
@@ -200,7 +200,7 @@ def test_two_static_variables_of_one_name_are_told_apart(tmp_path):
     source.write_text("static volatile int fc1 = 3;\nint kept(void) { return fc1; }\n")
     elf = build(tmp_path, "stm32f746", str(source), "-Wl,--undefined=kept")
     loaded: Any = Loaded(elf)
-    memory = Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded)
+    memory = Memory(firmware_of("stm32f746", elf), BOARD, lambda: loaded, {})
     with pytest.raises(RigError, match=r"'fc1' is in foreign\.c and more\.c: say which one, as in '"):
         memory.read("fc1")
     assert memory.read("'more.c'::fc1") == 3 and memory.read("'foreign.c'::fc1.dims") == 2
@@ -222,3 +222,37 @@ def test_a_cast_gives_a_word(elf):
 def test_basic_types_in_any_order(words, dtype):
     found = number(words)
     assert found is not None and found.dtype == np.dtype(dtype)
+
+
+@pytest.mark.parametrize(("pointer", "words"), [
+    (0, "is NULL"), (0x1000_0000, "is 0x10000000, which is in no memory"),
+    (0x4000_0000, "does not answer at 0x4000000C .* which is in no memory"),
+    (0xFFFF_FFF0, "not all addresses of 32 bits"),
+])  # fmt: skip
+def test_a_pointer_that_was_right_before_is_the_fault_of_the_device(memory, pointer, words):
+    one, whole = "network->weights->data[3]", "*network->weights->data"
+    good = memory.read("network->weights->data")
+    read = {one: lambda: memory.read(one), whole: lambda: memory.read(whole, np.float32, (4, 3))}
+    memory.write("network->weights->data", np.uint32(pointer))
+    for each in read.values():
+        with pytest.raises(RigError) as seen:
+            each()
+        assert type(seen.value) is not DeviceFault  # it may be set later
+    memory.write("network->weights->data", good)
+    for each in read.values():
+        each()
+    memory.write("network->weights->data", np.uint32(pointer))
+    places = {whole: int(good), one: int(good) + 12}
+    for where, each in read.items():
+        with pytest.raises(DeviceFault, match="read before, at 0x.*: the device has changed a pointer") as seen:
+            each()
+        assert f"0x{places[where]:08X}" in str(seen.value)
+    with pytest.raises(DeviceFault, match=f"{words}.*, although"):
+        read[one if pointer == 0x4000_0000 else whole]()
+
+
+def test_a_shape_that_is_too_large_stays_a_wrong_request(memory):
+    memory.read("*network->weights->data", np.float32, 12)
+    with pytest.raises(RigError, match=r"correct the (address or the )?shape") as seen:
+        memory.read("*network->weights->data", np.float32, 1 << 20)
+    assert not isinstance(seen.value, DeviceFault)

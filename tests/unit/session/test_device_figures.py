@@ -34,6 +34,14 @@ def test_units_become_base_units_with_their_uncertainty():
     assert quantity_of("hits", 65, "%", "counted", None, "hardware").value == 0.65
 
 
+@pytest.mark.parametrize("unit", [
+    "1", "%", "B", "KiB", "kB", "byte", "bytes", "bit", "cycle", "cycles", "kcycles", "s", "ms", "us", "µs", "J", "uJ",
+    "mW", "mA", "V", "MHz", "°C", "uAh", "J/step", "1/s", "cycle/s", "images/s", "V*A", "m/s^2", "batches", "ulp",
+])  # fmt: skip
+def test_units_that_exist_are_taken(unit):
+    assert quantity_of("figure", 3, unit, "counted", None, "hardware").value > 0
+
+
 def test_a_quantity_of_the_rig_is_taken_as_it_is():
     energy = Quantity(2e-3, "J", Provenance.MEASURED, 1e-5, "net")
     assert quantity_of("energy_per_step", energy, "1", None, None, "hardware") == energy
@@ -49,6 +57,10 @@ def test_a_quantity_of_the_rig_is_taken_as_it_is():
     (("loss", True, "1", None, None), RigError, "give one number"),
     (("", 1, "1", None, None), RigError, "give it one"),
     (("loss", 1, "", None, None), RigError, "such as s, B, J, cycle, or 1 for none"),
+    (("size", 52, "bite", None, None), RigError, "has the unit 'bite', which is none"),
+    (("size", 52, "J/stp", None, None), RigError, "say in its name what is counted"),
+    (("size", 52, "kcyclez", None, None), RigError, "which is none"),
+    (("size", 52, "s s", None, None), RigError, "which is none"),
     (("loss", 1, "1", "guessed", None), RigError, "use one of measured, counted"),
     (("loss", 1, "1", None, -1), RigError, "a standard uncertainty is at least 0"),
 ])  # fmt: skip
