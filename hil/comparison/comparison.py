@@ -139,8 +139,8 @@ class Comparison:
         Raises:
             Difference: the first difference.
             DeviceFault: a recorded reference has more steps than were compared.
-            RigError: nothing was compared, or a tensor of the reference at no step; a key of `by_tensor` fits no tensor;
-                or the error that ended it.
+            RigError: nothing was compared, or a tensor of the reference at no step; a key of `by_tensor` fits no
+                tensor; or the error that ended it.
         """
         if (error := self.why_not()) is not None:
             raise error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hil.boards import Board
-from hil.dut.hang_diagnosis import fault_of, found_by
+from hil.dut.hang_diagnosis import fault_of, found_by, waits_of
 from hil.dut.stack_paint import PAINT
 from hil.errors import DeviceFault, RigError, close_matches
 from hil.images import Image
@@ -97,9 +97,13 @@ class CoreView:
         return str(found) if found is not None else None
 
     def hang(self) -> str | None:
-        """Return where the core hangs, or its fault, as a sentence; None if it waits for an interrupt."""
+        """Return where the core hangs, or its fault, as a sentence; None if it waits for an interrupt or for input."""
         found = found_by(self._probe(), self._board, self._image, Silent("it prints nothing:"))
         return str(found) if found is not None else None
+
+    def waits(self) -> str | None:
+        """Return where the core waits for input, as part of a sentence; None if it is in no function that reads."""
+        return waits_of(self._probe(), self._image)
 
     def cycles(self) -> int:
         """Return the cycle counter, 32 bits; it is switched on if the program has not done so."""

@@ -46,6 +46,7 @@ class DutSerial(io.RawIOBase):
         again: called with the port when its device is gone; returns the open port of a device that comes back after a
             reset, None of another.
         simulated: whether the line is that of a stand-in, which no cable can cut.
+        waits: returns where the core waits for input, as part of a sentence; None if it does not.
         rated: whether the line has a rate, which may be wrong; that of a stand-in and of a command has none.
 
     Attributes:
@@ -62,11 +63,13 @@ class DutSerial(io.RawIOBase):
         again: Callable[[SerialPort], SerialPort | None] = lambda port: None,
         simulated: bool = False,
         rated: bool = True,
+        waits: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._traffic = TrafficLog(log)
         self._port = LoggedPort(port, self._traffic)
         self._alive, self._lost_s, self._look, self._again, self._simulated = alive, lost_s, look, again, simulated
-        self._rated = rated
+        self._rated, self._waits = rated, waits
+        self._first_bytes: bytes | None = None  # since the last reset; None if nobody knows it
         self._timeout: float | None = TIMEOUT_S
         self._recent, self._came_at = b"", time.monotonic()  # last bytes, and when they came
         self._expecter = Expecter(self.more)
@@ -315,6 +318,17 @@ class DutSerial(io.RawIOBase):
         """The object of pyserial itself."""
         return self._port.inner
 
+    def begin_output(self) -> None:
+        """Take what comes from now on as the output since a reset."""
+        self._first_bytes = b""
+
+    def _started_again(self) -> str | None:
+        """Return the first line since the reset if the last whole line is the same; None if it is another."""
+        first, end, _ = (self._first_bytes or b"").partition(b"\n")
+        lines = self._recent.split(b"\n")
+        again = end and first.strip() and len(lines) > 2 and lines[-2] == first and not lines[-1].strip()
+        return repr(first.strip().decode("utf-8", "replace")) if again else None
+
     def replace_port(self, port: SerialPort) -> None:
         """Use this port from now on: the device of the former one was gone and came back. The buffer is emptied."""
         self._port = LoggedPort(port, self._traffic)
@@ -340,6 +354,8 @@ class DutSerial(io.RawIOBase):
         """Return the bytes that came, after the time-out of the port at most."""
         data: bytes = self._guarded(lambda: self._port.read(max(1, self._port.in_waiting)))
         if data:
+            if self._first_bytes is not None and len(self._first_bytes) < REMEMBERED:
+                self._first_bytes += data
             self._recent, self._came_at = (self._recent + data)[-REMEMBERED:], time.monotonic()
         return data
 
@@ -385,4 +401,13 @@ class DutSerial(io.RawIOBase):
         self._alive(0.0)
         # One that waits for bytes in a loop looks as if it hangs; of bytes that are no text that is not the reason.
         quiet = self.fell_silent(began) and (not unread or is_text(unread))
-        return received.error(wanted, seconds or 0.0, self._look(quiet))
+        again = self._started_again() if quiet else None  # then it waits for its first input, which is no hang
+        found = self._look(quiet and again is None)
+        if found is not None or not self._simulated or not quiet:
+            return received.error(wanted, seconds or 0.0, found)
+        parts = [
+            self._waits(),
+            f"the last line that it printed, {again}, is the first one since its reset" if again else None,
+        ]
+        waits = "; ".join(part for part in parts if part)
+        return received.error(wanted, seconds or 0.0, None, f"{waits}: it has started again" if again else waits)

@@ -106,13 +106,14 @@ class Received:
     baudrate: int | None
     simulated: bool
 
-    def error(self, wanted: str, seconds: float, found: str | None) -> NotSeen:
+    def error(self, wanted: str, seconds: float, found: str | None, waits: str = "") -> NotSeen:
         """Return the error of a device that did not print what was `wanted` within some seconds.
 
         Args:
             wanted: for the message.
             seconds: that were waited.
             found: what the probe says of a core that has faulted or hangs; None if nothing.
+            waits: what is known of a device that waits for input.
         """
         rate = f"{self.baudrate or 0:,} baud"
         if self.unread and not is_text(self.unread) and found is None and self.baudrate is not None:
@@ -124,11 +125,21 @@ class Received:
         if self.unread:
             last = "last words are" if is_text(self.unread) else "output is no text, it ends with"
             came = f"its {last} {words(self.unread)}"
-            also = f", and {found.rstrip('.')}." if found else "."
+            also = (
+                f", and {found.rstrip('.')}."
+                if found
+                else f", and it has printed nothing since: {waits}."
+                if waits
+                else "."
+            )
             return Unexpected(f"the device did not print {wanted} within {seconds:g} s: {came}{also}", found)
         last = f"; its last words were {words(self.recent)}" if self.recent else ""
         if found or self.simulated:
-            also = f": {found.rstrip('.')}." if found else f", and the line of a stand-in cannot be cut{last}."
+            also = (
+                f": {found.rstrip('.')}."
+                if found
+                else (f"{f': {waits}' if waits else ''}, and the line of a stand-in cannot be cut{last}.")
+            )
             return Unexpected(f"the device printed nothing within {seconds:g} s instead of {wanted}{also}", found)
         return Quiet(
             f"the device printed nothing within {seconds:g} s: {wanted} was expected on {self.port}{last}: "

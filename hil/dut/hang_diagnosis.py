@@ -17,6 +17,10 @@ from hil.targets.serial_port import SerialPort
 
 CFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED34, 0xE000ED38  # ARM DDI 0403E.e, B3.2.15 to B3.2.18; ARMv6-M has none
 SFSR, SFAR = 0xE000EDE4, 0xE000EDE8  # ARM DDI 0553B.l, SFSR and SFAR
+READS = (  # of newlib, and usual names of drivers
+    "_read", "_read_r", "read", "__sread", "__srefill_r", "__srget_r", "getchar", "getc", "_getc_r", "fgetc", "fgets",
+    "uart_getc", "uart_getchar", "uart_read", "uart_get", "usart_read", "serial_read", "inbyte", "HAL_UART_Receive",
+)  # fmt: skip
 WAITS = ("port_wait", "port_sleep_ms", "wait_for_interrupt")
 SP, PC = 13, 15
 EXC_RETURN, ON_PSP = 0xFFFFFF80, 4  # lowest value in lr, and the bit of the process stack (ARM DDI 0553B.l, EXC_RETURN)
@@ -49,8 +53,34 @@ def fault_of(probe: CoreProbe, board: Board, image: Image) -> DeviceFault | None
 def found_by(probe: CoreProbe, board: Board, image: Image, silence: Silent) -> DeviceFault | None:
     """Return what the probe finds of a firmware that prints nothing: a fault or a hang, None if it waits for bytes."""
     samples = probe.sample()
-    found = _faulted(probe, samples[-1], board, image) or _hangs_or_waits(silence, samples, image, None)
+    fault = _faulted(probe, samples[-1], board, image)
+    if fault is None and _reads(samples, image):
+        return None
+    found = fault or _hangs_or_waits(silence, samples, image, None)
     return found if isinstance(found, DeviceFault) else None
+
+
+def waits_of(probe: CoreProbe, image: Image) -> str | None:
+    """Return where a core waits for input, as part of a sentence; None if it is in no function that reads."""
+    samples = probe.sample()
+    last = samples[-1]
+    if last.exception or not _reads(samples, image):
+        return None
+    return f"the core waits for input at pc {image.place(last.pc)}{_callers(image, last)}"
+
+
+def _reads(samples: list[Sample], image: Image) -> bool:
+    """Return whether every look found the core in a function that reads, or in what that calls."""
+    last = samples[-1]
+    chain = call_chain(image.path, last.pc, dict(enumerate(last.registers[:PC])), last.word)
+    names = [_function(image, last)]
+    for each in chain:
+        if not each.called:  # an exception
+            break
+        names.append(image.function_at(each.address, True).partition("+")[0])
+    reader = next((number for number, name in enumerate(names) if name in READS), None)
+    within = {*READS, *names[: reader + 1]} if reader is not None else set()
+    return all(_function(image, sample) in within for sample in samples)
 
 
 def _armv6m(board: Board) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -110,6 +111,12 @@ class Inspection(AsCommand):
             raise RigError("the core is halted by the probe, and prints nothing: call dut.resume() before.")
         return self._noted(found)
 
+    def _waits(self) -> str | None:
+        """Return where the core waits for input, as part of a sentence; None if it does not, or nobody can look."""
+        with contextlib.suppress(Blocked):
+            return self._core.waits() if self.has_probe else None
+        return None
+
     def read(self, where: Where, dtype: npt.DTypeLike | None = None, shape: Shape | None = None) -> Any:
         """Return what is in memory, as an array or a number of NumPy, while the program runs.
 
@@ -176,7 +183,7 @@ class Inspection(AsCommand):
         return self._noted(self._taken.chip_fault(self.image) or self._core.fault())
 
     def hang(self) -> str | None:
-        """Return where the core hangs, or its fault, as one sentence; None if it waits for an interrupt."""
+        """Return where the core hangs, or its fault, as one sentence; None if it waits for an interrupt or input."""
         self.record.reads += 1
         return self._noted(self._taken.chip_fault(self.image) or self._core.hang())
 

@@ -40,6 +40,7 @@ class WithPort(Inspection):
         with contextlib.suppress(*away):
             if self.has_port:
                 self.serial.reset_input_buffer()
+                self.serial.begin_output()
 
     @property
     def _is_attached(self) -> bool:
@@ -53,6 +54,7 @@ class WithPort(Inspection):
             self._serial = DutSerial(
                 self._open_port(), log, self.alive, self._taken.lost_s, self._look, self._port_again,
                 simulated=not self._is_attached, rated=self._is_attached and command is None,
+                waits=self._waits,
             )  # fmt: skip
             self.record.serial_log, self.record.baud = log, self._baud if command is None else None
         elif self._port_released:

@@ -53,7 +53,7 @@ def code_of(elf: ELFFile) -> Iterator[tuple[int, tuple[int, ...]]]:
         if section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR and section["sh_type"] == "SHT_PROGBITS":
             base, data = section["sh_addr"], section.data()
             inside = [(value - base, kind) for place, value, kind in marks if place == number]
-            for (first, kind), (end, _) in zip(inside, [*inside[1:], (len(data), DATA)], strict=True):
+            for (first, kind), (end, _) in zip(inside, [*inside, (len(data), DATA)][1:], strict=True):
                 size = (end - first) // 2
                 if kind == CODE and size > 0:
                     yield base + first, struct.unpack_from(f"<{size}H", data, first)

@@ -10,6 +10,7 @@ from elftools.elf.sections import ARMAttributesSection
 from hil.boards.catalogue import Board, names
 from hil.boards.cores import core_of
 from hil.errors import RigError
+from hil.images import fpu
 from hil.images.symbols import symbols_of
 
 OF_BOARD = "__board_"  # prefix of a symbol that every port's memory.ld defines; the board's name follows
@@ -106,6 +107,27 @@ def _check_architecture(elf: ELFFile, path: Path, board: Board) -> None:
             f"{path} is compiled for {name}, which the {board.core} of {board.name} cannot execute: "
             f"compile it with -mcpu={board.core}."
         )
+    _check_fpu(elf, attributes, path, board)
+
+
+def _check_fpu(elf: ELFFile, attributes: dict[str, int], path: Path, board: Board) -> None:
+    """Check that the core has the floating-point unit that the code uses; a unit that nobody declared is not known."""
+    double = board.fpu != fpu.NONE
+    if board.fpu in ("", fpu.UNUSED) or fpu.has_double(board.fpu):
+        return
+    if not (fpu.wants_double(attributes) if double else fpu.wants_fpu(attributes)):
+        return
+    place = ""
+    if fpu.has_mapping(elf):
+        at = next(fpu.instructions_of(elf, double), None)
+        if at is None:  # only attributes of an object that the linker has dropped, or that does not use it
+            return
+        place = f" (the first such instruction is at 0x{at:08X})"
+    raise RigError(
+        f"{path} is compiled for a {'double-precision ' if double else ''}floating-point unit{place}, and that of the "
+        f"{board.core} of {board.name} is {board.fpu}: compile it and its libraries with -mcpu={board.core} "
+        f"{f'-mfpu={board.fpu}' if double else '-mfloat-abi=soft'}."
+    )
 
 
 def _attributes(elf: ELFFile) -> dict[str, int]:

@@ -199,11 +199,18 @@ static void report(uint32_t step) {
     text("\r\n");
 }
 
+__attribute__((noinline)) static int uart_getc(void) {
+    int c;
+    while ((c = get()) < 0) {
+    }
+    return c;
+}
+
 int main(void) {
     uart_start();
     text("ready 12 parameters\r\n");
     for (;;) {
-        const int command = get();
+        const int command = uart_getc();
         if (command == 't') {
             train_step((int)steps + 1);
             report(steps);

@@ -158,6 +158,7 @@ def test_a_fault_is_named_with_its_place_and_call_chain(dut):
     assert names == ["stop", "Fault_Handler", "train_undefined", "main", "Reset_Handler"]
 
 
+@pytest.mark.parametrize("running", [QEMU, QEMU_M33], indirect=True)  # a virtual board says where nothing is
 def test_a_stack_that_has_overflowed_is_called_that(elf_of, tmp_path):
     """It ends QEMU: so of a device of its own."""
     board, elf = elf_of
@@ -202,6 +203,20 @@ def test_a_hang_is_named_with_its_place_and_call_chain(dut):
         Unexpected, match="the firmware hangs: .* called from .* in train_badly.* called from .* in main"
     ):
         dut.serial.expect("step", timeout=1)
+
+
+@pytest.mark.parametrize("command", [b"", b"r"], ids=["waits", "resets itself"])
+def test_a_core_that_waits_for_input_does_not_hang(dut, command):
+    if command:
+        dut.serial.write(command)
+        dut.serial.expect("ready 12 parameters\r\n")
+    with pytest.raises(Unexpected, match=r"the core waits for input at pc .* uart_getc\+") as seen:
+        dut.serial.expect("step", timeout=1)
+    assert "hangs" not in str(seen.value) and seen.value.found is None and dut.hang() is None
+    again = (
+        "the last line that it printed, 'ready 12 parameters', is the first one since its reset: it has started again"
+    )
+    assert (again in str(seen.value)) == bool(command), str(seen.value)
 
 
 def test_a_core_that_sleeps_does_not_hang(dut):

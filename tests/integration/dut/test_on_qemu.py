@@ -137,6 +137,23 @@ def test_a_lockup_fails_however_it_is_met(dut, look):
 
 
 @pytest.mark.parametrize("look", [
+    lambda dut: dut.wait(), lambda dut: dut.serial.expect("never"), lambda dut: dut.read("steps")
+], ids=["wait", "expect", "read"])  # fmt: skip
+def test_a_lockup_with_semihosting_fails_and_is_forgotten_by_a_reset(elf, tmp_path, look):
+    with Rig(Bench()) as rig, opened(rig, BOARD, elf, tmp_path / "log", semihosting=True) as dut:
+        dut.flash()
+        dut.serial.expect("ready")
+        dut.serial.write(b"k")
+        while dut._taken.command.ended() is None:
+            pass
+        with pytest.raises(DeviceFault, match=LOCKED):
+            look(dut)
+        dut.reset()
+        dut.serial.expect("ready")
+        assert dut.fault() is None
+
+
+@pytest.mark.parametrize("look", [
     lambda dut: dut.read("steps"), lambda dut: dut.halt(), lambda dut: dut.backtrace(), lambda dut: dut.reset(),
     lambda dut: next(dut.at_return("train_step")),
 ], ids=["read", "halt", "backtrace", "reset", "at_return"])  # fmt: skip

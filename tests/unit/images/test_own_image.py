@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import re
 import struct
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,8 @@ from elftools.elf.elffile import ELFFile
 
 from hil import boards
 from hil.errors import RigError
-from hil.images import firmware_of, image_of, own_image
+from hil.images import firmware_of, image_of, own_image, program_of
+from tests.foreign import build
 
 H7 = image_of("stm32h7b3")
 Change = Callable[[bytearray], None]
@@ -154,3 +157,35 @@ def test_a_core_that_the_rig_does_not_know_is_named() -> None:
         RigError, match="that stm32h7b3 has the core 'cortex-m34', which the rig does not know: did you mean"
     ):
         own_image.check(H7.path, board)
+
+
+FPU_OPTIONS = ("-mcpu=cortex-m7", "-mfloat-abi=hard")
+
+
+@pytest.mark.parametrize("elf_of", [firmware_of, lambda board, elf: program_of(elf, boards.load(board))])
+def test_an_image_for_a_double_precision_unit_is_refused_where_there_is_none(elf_of, tmp_path: Path) -> None:
+    """The foreign firmware adds to a double in `spin_for_ever`."""
+    elf = build(tmp_path, "mps2-an386", *FPU_OPTIONS, "-mfpu=fpv5-d16")
+    code = subprocess.run(["arm-none-eabi-objdump", "-d", str(elf)], capture_output=True, text=True, check=True).stdout
+    double = [line.split(":")[0].strip() for line in code.splitlines() if re.search(r"\tv[.\w]*f64", line)]
+    with pytest.raises(
+        RigError, match="double-precision floating-point unit .*-mcpu=cortex-m4 -mfpu=fpv4-sp-d16"
+    ) as said:
+        elf_of("mps2-an386", elf)
+    assert f"instruction is at 0x{int(double[0], 16):08X})" in str(said.value)
+
+
+def test_attributes_alone_do_not_refuse_an_image_without_such_instructions(tmp_path: Path) -> None:
+    elf = build(tmp_path, "mps2-an386", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
+    data = bytearray(elf.read_bytes())
+    section = ELFFile(io.BytesIO(data)).get_section_by_name(".ARM.attributes")
+    place = data.index(b"\x1b\x01", section["sh_offset"])  # Tag_ABI_HardFP_use (27): single precision only
+    data[place + 1] = 3
+    elf.write_bytes(data)
+    assert firmware_of("mps2-an386", elf).own
+    stripped = tmp_path / "stripped.elf"
+    subprocess.run(["arm-none-eabi-strip", "--strip-all", str(elf), "-o", str(stripped)], check=True)
+    with pytest.raises(
+        RigError, match="compiled for a double-precision floating-point unit, and that of the cortex-m4"
+    ):
+        firmware_of("mps2-an386", stripped)
