@@ -101,7 +101,7 @@ sys.addaudithook(lambda event, args: opened.update([str(args[0])]) if event == "
 from hil.commands.main import main
 assert main(["matrix", "--reports", sys.argv[1]]) == 0
 images = {name: count for name, count in opened.items() if name.endswith(".elf")}
-assert len(images) == 8 and max(images.values()) <= 6, images
+assert len(images) == 9 and max(images.values()) <= 6, images
 assert not [name for name in opened if "ubyte" in name]
 heavy = {"pandas", "pyarrow", "plotly", "llvmlite", "unicorn", "scipy", "pyvisa", "pyocd", "rich", "pydantic"} & set(sys.modules)
 assert not heavy, heavy
