@@ -6,13 +6,13 @@ again: for the rig it is a command, with a GDB stub beside it.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from hil.boards import Board
+from hil.child_process import script_command
 from hil.errors import Blocked
 from hil.images import Image
 from hil.process_time import LOOK_S
@@ -53,10 +53,8 @@ class SemihostedQemu(CommandBoard):
         sockets = Path(tempfile.mkdtemp(prefix=SOCKETS))
         self._gdb, self._catalogue = sockets / GDB, board
         words = machine(board, image, self._gdb)
-        confinement = [
-            sys.executable, "-I", confined.__file__, "--all", str(files), str(sockets), "--read",
-            str(image.path.absolute()), "--",
-        ]  # fmt: skip
+        may = "--all", str(files), str(sockets), "--read", str(image.path.absolute()), "--"
+        confinement = script_command(confined.__file__, *may)
         words[words.index("-kernel") + 1] = str(image.path.absolute())
         files.mkdir(parents=True, exist_ok=True)
         super().__init__(

@@ -78,7 +78,7 @@ def test_a_fault_is_named_with_its_place(
         ),
         (
             "mps2-an386",
-            r"the emulated core stopped \(Lockup: .*\) at pc 0x[0-9A-F]{8} in fault_report\+0x0 \(agent/fault\.c:\d+\), lr 0xFFFFFFF0\.",
+            r"the emulated core is locked up: it faulted where it cannot handle a fault \(Lockup: .*\) at pc 0x[0-9A-F]{8} in fault_report\+0x0 \(agent/fault\.c:\d+\), lr 0xFFFFFFF0\.",
         ),
     ],
 )

@@ -36,7 +36,7 @@ def test_the_plugins_of_the_file_are_known_as_soon_as_the_options_are_parsed(rig
 
 
 @pytest.mark.parametrize(
-    "command",
+    "command",  # of hil/training
     [
         ("campaign", "start"),
         ("weights", "save", "w.npz"),
