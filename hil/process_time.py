@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,6 +64,25 @@ class ProcessTime:
         It is stopped for so long that nobody seems to continue it.
         """
         return next((pid for pid, since in self._since.items() if self._at - since >= STOPPED_FOR_S), None)
+
+
+class AbleTime:
+    """Measures the seconds since it was made in which another process could run.
+
+    Args:
+        lost_s: returns the seconds in which it could not, since any moment.
+
+    Attributes:
+        began: when it was made, by `time.monotonic`.
+    """
+
+    def __init__(self, lost_s: Callable[[], float]) -> None:
+        self.began, self._lost_s, self._lost_before = time.monotonic(), lost_s, lost_s()
+
+    @property
+    def seconds(self) -> float:
+        """The seconds so far."""
+        return time.monotonic() - self.began - (self._lost_s() - self._lost_before)
 
 
 def stopped_process(pid: int) -> int | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
-import time
 from collections.abc import Callable
 
 import pexpect
 from pexpect.spawnbase import SpawnBase
+
+from hil.process_time import AbleTime
 
 
 class Deadline:
@@ -19,22 +20,18 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None, lost_s: Callable[[], float]) -> None:
-        self._seconds, self._lost_s = seconds, lost_s
-        self._began, self._lost_before = time.monotonic(), lost_s()
+        self._seconds, self._time = seconds, AbleTime(lost_s)
         self._last_look = False
 
     @property
     def began(self) -> float:
         """When it began, by `time.monotonic`."""
-        return self._began
+        return self._time.began
 
     @property
     def is_over(self) -> bool:
         """Whether the time is over."""
-        if self._seconds is None:
-            return False
-        able = time.monotonic() - self._began - (self._lost_s() - self._lost_before)
-        return able >= self._seconds
+        return self._seconds is not None and self._time.seconds >= self._seconds
 
     def allows_a_look(self) -> bool:
         """Return whether to look for bytes: until the time is over, and once after it.

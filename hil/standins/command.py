@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 from hil.child_process import script_command
 from hil.endpoints import Endpoints
 from hil.errors import Blocked, RigError
-from hil.process_time import LOOK_S
+from hil.process_time import LOOK_S, AbleTime
 from hil.standins.process import StandIn
 
 RUNNER = Path(__file__).with_name("command_runner.py")  # not imported: its terminals are not on every computer
@@ -58,6 +57,7 @@ class CommandBoard(StandIn):
     """
 
     what = "command"
+    _able: AbleTime  # of the last start
 
     def __init__(
         self, board: str, reality: str, words: Sequence[str], shown: Sequence[str], env: Mapping[str, str],
@@ -68,7 +68,6 @@ class CommandBoard(StandIn):
         self._env, self.folder_of_files, self.timeout_s = dict(env), folder, timeout_s
         self._number, self._drained = 0, False
         self._ended: Ended | None = None
-        self._began, self._lost_before = 0.0, 0.0
         self._late = False
 
         def announced(line: str) -> Endpoints | None:
@@ -104,7 +103,7 @@ class CommandBoard(StandIn):
                 f"the command {self.shown[0]} of {self._board} cannot be started ({said['why']}): correct `run` in "
                 "rig.toml.",
             )
-        self._began, self._lost_before = time.monotonic(), self.lost_s()
+        self._able = AbleTime(self.lost_s)
 
     @property
     def was_started(self) -> bool:
@@ -125,13 +124,11 @@ class CommandBoard(StandIn):
                 f"the {self.what} of {self._board} was not started yet: call dut.flash() or dut.reset() before."
             )
         self._take_lines()
-        if self._ended is None and self.timeout_s is not None:
-            ran_s = time.monotonic() - self._began - (self.lost_s() - self._lost_before)
-            if ran_s > self.timeout_s:
-                self._late = True
-                self._request(stop=None)
-                self._await_word("stopped")
-                self._ended, self._drained = Ended(-9, late=True), True
+        if self._ended is None and self.timeout_s is not None and self._able.seconds > self.timeout_s:
+            self._late = True
+            self._request(stop=None)
+            self._await_word("stopped")
+            self._ended, self._drained = Ended(-9, late=True), True
         return self._ended if self._drained or not drained else None
 
     def _take_lines(self) -> None:
@@ -154,8 +151,8 @@ class CommandBoard(StandIn):
 
     def _await_word(self, *words: str) -> Mapping[str, Any]:
         """Return the next announcement that has one of some words; others are noted."""
-        began, lost_s = time.monotonic(), self.lost_s()
-        while time.monotonic() - began - (self.lost_s() - lost_s) < ANSWER_S:
+        able = AbleTime(self.lost_s)
+        while able.seconds < ANSWER_S:
             line = self._read_line(LOOK_S)
             if line is None:
                 self.alive()

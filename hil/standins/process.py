@@ -17,7 +17,7 @@ from hil.boards import Board
 from hil.endpoints import Endpoints
 from hil.errors import Blocked, DeviceFault, short_path
 from hil.images import Image
-from hil.process_time import LOOK_S, ProcessTime, stopped_process, stopped_sentence
+from hil.process_time import LOOK_S, AbleTime, ProcessTime, stopped_process, stopped_sentence
 
 STOP_AFTER_S = 3.0  # from SIGTERM to SIGKILL
 
@@ -85,8 +85,8 @@ class StandIn:
         self.endpoints = self._await()
 
     def _await(self) -> Endpoints:
-        started, lost_s = time.monotonic(), self.lost_s()
-        while time.monotonic() - started - (self.lost_s() - lost_s) < self._deadline_s:
+        able = AbleTime(self.lost_s)
+        while able.seconds < self._deadline_s:
             line = self._read_line(LOOK_S)
             if line is None:
                 self.alive()

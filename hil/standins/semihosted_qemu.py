@@ -15,7 +15,7 @@ from hil.boards import Board
 from hil.child_process import script_command
 from hil.errors import Blocked
 from hil.images import Image
-from hil.process_time import LOOK_S
+from hil.process_time import LOOK_S, AbleTime
 from hil.standins import confined
 from hil.standins.command import ANSWER_S, CommandBoard
 from hil.standins.qemu import GDB, SOCKETS, fatal_error, machine
@@ -65,9 +65,9 @@ class SemihostedQemu(CommandBoard):
         """Start QEMU, after the end of one that runs, and wait for its GDB stub. Raises as `CommandBoard.start`."""
         self._gdb.unlink(missing_ok=True)
         super().start(lambda: self._begin_log(while_stopped))
-        began, lost_s = time.monotonic(), self.lost_s()
+        able = AbleTime(self.lost_s)
         while not self._gdb.exists() and self.ended() is None:
-            if time.monotonic() - began - (self.lost_s() - lost_s) > ANSWER_S:
+            if able.seconds > ANSWER_S:
                 raise Blocked("bench", f"QEMU of {self._board} offered no GDB stub within {ANSWER_S:g} s: run again.")
             time.sleep(LOOK_S)
 

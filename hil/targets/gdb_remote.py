@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 import select
 import socket
-import time
 from collections import deque
 from collections.abc import Callable
 from xml.parsers import expat
 
 from hil.errors import message_of
-from hil.process_time import LOOK_S
+from hil.process_time import LOOK_S, AbleTime
 from hil.targets.gdb_packets import ACK, NAK, STRAY, Packet, PacketReader, packet
 
 ANSWER_S = 10.0  # longest time of an answer
@@ -240,8 +239,8 @@ class GdbRemote:
 
     def _deadline(self, seconds: float) -> Callable[[], bool]:
         """Return a function that says whether so many seconds are over in which the stub could run."""
-        self._passed, started, lost_s = 0, time.monotonic(), self._lost_s()
-        return lambda: time.monotonic() - started - (self._lost_s() - lost_s) >= seconds
+        self._passed, able = 0, AbleTime(self._lost_s)
+        return lambda: able.seconds >= seconds
 
     def _next(self, ends: Callable[[], bool]) -> Packet | bytes | None:
         while not self._came:
