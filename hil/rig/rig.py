@@ -154,20 +154,14 @@ class Rig:
                     f"semihosting is for a device under test on QEMU, and {board.name} is {reality} here: omit "
                     "--semihosting, or name a board on QEMU (`hil boards`)."
                 )
-            machine = SemihostedQemu(board, image, log, log.parent)
-            try:
+            with stopped_after(SemihostedQemu(board, image, log, log.parent)) as machine:
                 yield Taken(board, machine.endpoints, self._probe_process, machine)
-            finally:
-                machine.stop()
             return
         if named is not None and named.run is not None and reality == named.reality:
             if named.id is not None:
                 named = self._attached.hold(self.bench.of_kind(board.name), other_than)
-            command = start_command(named, image, log, log.parent)
-            try:
+            with stopped_after(start_command(named, image, log, log.parent)) as command:
                 yield Taken(board, command.endpoints, self._probe_process, command, named=named)
-            finally:
-                command.stop()
             return
         if named is not None and reality == "hardware":
             place = self._place_of(named)
