@@ -16,7 +16,6 @@ from hil.training.trial.gating import catalogue_budgets
 from hil.training.trial.spec import short_words, trial_name
 
 SCOPED = "elasticzo-int8"  # the method whose budgets the catalogue has by exponent scope
-MOST_WORDS = 6  # of settings in a folder's name: all their orders are tried
 
 
 def check_folder(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradiction]:
@@ -36,11 +35,12 @@ def _names(trial: RecordedTrial) -> Iterator[str]:
     """
     record, table = trial.record, trial.steps
     words = short_words(record.settings)
+    orders = chain.from_iterable(permutations(words, count) for count in range(len(words) + 1))
     if not record.settings and record.verdict == "blocked":
         between = re.search(rf"-{re.escape(record.variant)}-(.+?)-(?:b\d|step|latency|seed)", trial.name)
-        words = between[1].split("-")[:MOST_WORDS] if between else []
+        orders = chain([(between[1],)] if between else [], orders)
     first = int(table["step"][0]) if table is not None and len(table.get("step", ())) else None
-    for chosen in chain.from_iterable(permutations(words, count) for count in range(len(words) + 1)):
+    for chosen in orders:
         for number in [first] if first is not None else _numbers(trial.name):
             for latency in (True, False):
                 if latency != (record.latency is not None) and (record.latency is not None or record.verdict == "pass"):
