@@ -79,7 +79,7 @@ class Tracker:
         self._error, self._phases, self.unrecorded = None, [], []
         self._stage, self.device = "", None
         self.requests = Requests(self.folder, self.entry.test)
-        self._mark_reported()
+        self._take_failures()
 
     def note(self, error: RigError) -> None:
         """Note the error of a request without a trial, in any process: the test may catch it."""
@@ -120,13 +120,13 @@ class Tracker:
             self._check_requests(waits)
             raise
         except StopIteration:  # of next(dut.lines(...)) after a program that ended
-            self._mark_reported()
+            self._take_failures()
             ended = self.device.ended_early if self.device is not None else None
             if ended is None:
                 raise
             self._fail_with(ended)
         except BaseException as error:
-            self._mark_reported()
+            self._take_failures()
             if isinstance(error, (KeyboardInterrupt, SystemExit, pytest.exit.Exception)):
                 self.requests.interrupt()
             raise
@@ -141,14 +141,21 @@ class Tracker:
     def _take_refusals(self) -> None:
         self.unrecorded += [("refused", sentence) for sentence in self.requests.new_refusals()]
 
-    def _mark_reported(self) -> None:
+    def _take_failures(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Return verdict and reason of the trials and of the other requests that failed since the last call.
+
+        A thread of the test may end a trial meanwhile: only what is returned counts as reported.
+        """
         self._take_refusals()
-        self._reported = len(self.trials), len(self.unrecorded)
-        if self.device is not None:
-            self.device.unreported()
+        (trials, others), seen = self._reported, (len(self.trials), len(self.unrecorded))
+        self._reported = seen
+        ended = self.trials[trials : seen[0]]
+        bad: list[tuple[str, str]] = [(each.verdict, each.reason) for each in ended if each.verdict != "pass"]
+        caught = self.unrecorded[others : seen[1]]
+        return bad, caught + (self.device.unreported() if self.device is not None else [])
 
     def _fail_with(self, error: RigError) -> None:
-        self._mark_reported()
+        self._take_failures()
         self._error = verdict_of(error)
         self._stage = error.stage if isinstance(error, Blocked) else ""
         raise pytest.fail.Exception(": ".join(self._error), pytrace=False) from None
@@ -159,11 +166,7 @@ class Tracker:
             return
         if waits:
             self.requests.wait()
-        self._take_refusals()
-        trials, others = self._reported
-        bad = [(each.verdict, each.reason) for each in self.trials[trials:] if each.verdict != "pass"]
-        caught = self.unrecorded[others:] + (self.device.unreported() if self.device is not None else [])
-        self._mark_reported()
+        bad, caught = self._take_failures()
         if bad or caught:
             verdict, reason = worst_of(bad + caught)
             why = "The test did not look at the verdict." if (verdict, reason) in bad else "The test did not report it."
