@@ -111,22 +111,22 @@ def _check_architecture(elf: ELFFile, path: Path, board: Board) -> None:
 
 
 def _check_fpu(elf: ELFFile, attributes: dict[str, int], path: Path, board: Board) -> None:
-    """Check that the core has the floating-point unit that the code uses; a unit that nobody declared is not known."""
-    double = board.fpu != fpu.NONE
-    if board.fpu in ("", fpu.UNUSED) or fpu.has_double(board.fpu):
-        return
-    if not (fpu.wants_double(attributes) if double else fpu.wants_fpu(attributes)):
+    """Check that the core has the floating-point unit that the code uses."""
+    lacking = fpu.lacks(board.fpu)
+    needed = next((each for each in fpu.needs_by_attributes(attributes) if each in lacking), None)
+    if needed is None:
         return
     place = ""
     if fpu.has_mapping(elf):
-        at = next(fpu.instructions_of(elf, double), None)
-        if at is None:  # only attributes of an object that the linker has dropped, or that does not use it
+        found = fpu.first_of(elf, lacking)
+        if found is None:  # only attributes of an object that the linker has dropped, or that does not use it
             return
-        place = f" (the first such instruction is at 0x{at:08X})"
+        address, needed = found
+        place = f" (the first such instruction is at 0x{address:08X})"
+    unit = "-mfloat-abi=soft" if board.fpu == fpu.NONE else f"-mfpu={board.fpu}"
     raise RigError(
-        f"{path} is compiled for a {'double-precision ' if double else ''}floating-point unit{place}, and that of the "
-        f"{board.core} of {board.name} is {board.fpu}: compile it and its libraries with -mcpu={board.core} "
-        f"{f'-mfpu={board.fpu}' if double else '-mfloat-abi=soft'}."
+        f"{path} is compiled for {needed.value}{place}, and that of the {board.core} of {board.name} is {board.fpu}: "
+        f"compile it and its libraries with -mcpu={board.core} {unit}."
     )
 
 

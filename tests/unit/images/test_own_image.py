@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section
 
 from hil import boards
 from hil.errors import RigError
 from hil.images import firmware_of, image_of, own_image, program_of
+from hil.images.fpu import Needs, needs_of
 from tests.foreign import build
 
 H7 = image_of("stm32h7b3")
@@ -25,6 +27,13 @@ Change = Callable[[bytearray], None]
 def at(offset: int, form: str, *values: int) -> Change:
     """Write values at an offset of the file (ELF for the Arm architecture; System V ABI, ELF header)."""
     return lambda elf: struct.pack_into("<" + form, elf, offset, *values)
+
+
+def section_of(elf: ELFFile, name: str) -> Section:
+    """Return a section that is there."""
+    section = elf.get_section_by_name(name)
+    assert section is not None
+    return section
 
 
 def every_load(field: int, value: int) -> Change:
@@ -53,7 +62,7 @@ def architecture(value: int) -> Change:
     """Write Tag_CPU_arch (6, ULEB128) where Armv7E-M (13) stands."""
 
     def change(elf: bytearray) -> None:
-        section = ELFFile(io.BytesIO(elf)).get_section_by_name(".ARM.attributes")
+        section = section_of(ELFFile(io.BytesIO(elf)), ".ARM.attributes")
         start = section["sh_offset"]
         place = elf.index(b"\x06\x0d", start, start + section["sh_size"])
         elf[place + 1] = value
@@ -178,7 +187,7 @@ def test_an_image_for_a_double_precision_unit_is_refused_where_there_is_none(elf
 def test_attributes_alone_do_not_refuse_an_image_without_such_instructions(tmp_path: Path) -> None:
     elf = build(tmp_path, "mps2-an386", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
     data = bytearray(elf.read_bytes())
-    section = ELFFile(io.BytesIO(data)).get_section_by_name(".ARM.attributes")
+    section = section_of(ELFFile(io.BytesIO(data)), ".ARM.attributes")
     place = data.index(b"\x1b\x01", section["sh_offset"])  # Tag_ABI_HardFP_use (27): single precision only
     data[place + 1] = 3
     elf.write_bytes(data)
@@ -189,3 +198,61 @@ def test_attributes_alone_do_not_refuse_an_image_without_such_instructions(tmp_p
         RigError, match="compiled for a double-precision floating-point unit, and that of the cortex-m4"
     ):
         firmware_of("mps2-an386", stripped)
+
+
+def test_an_image_for_a_newer_unit_is_refused_where_it_is_older(tmp_path: Path) -> None:
+    source = tmp_path / "newer.c"
+    source.write_text("float half_up(float x) { return __builtin_floorf(x + 0.5f); }\n")
+    elf = build(
+        tmp_path, "mps2-an386", *FPU_OPTIONS, "-mfpu=fpv5-sp-d16", "-O2", "-ffast-math", "-Wl,-u,half_up", str(source)
+    )
+    with pytest.raises(RigError, match=r"unit of version FPv5 \(.*that of the cortex-m4 .* -mfpu=fpv4-sp-d16"):
+        firmware_of("mps2-an386", elf)
+
+
+FPU_INSTRUCTIONS = (
+    "vadd.{f} {d}0, {d}1, {d}2", "vmul.{f} {d}0, {d}1, {d}2", "vdiv.{f} {d}0, {d}1, {d}2", "vsqrt.{f} {d}3, {d}4",
+    "vabs.{f} {d}1, {d}2", "vneg.{f} {d}1, {d}2", "vfma.f32 s1, s2, s3", "vmla.{f} {d}1, {d}2, {d}3",
+    "vcmp.{f} {d}1, {d}2", "vcvt.s32.{f} s1, {d}2", "vcvtr.u32.{f} s1, {d}2",
+    "vcvt.{f}.s32 {d}1, s2", "vcvt.{f}.u32 {d}15, s31", "vmov.{f} {d}1, #1.0", "vldr {d}1, [r0]", "vstr {d}1, [r0]",
+    "vmov s3, r1", "vmov r2, s5", "vpush {{{d}8-{d}9}}", "vcvtb.f32.f16 s1, s2", "vcvtt.f16.f32 s1, s2",
+    "vrintz.{f} {d}1, {d}2", "vrintr.{f} {d}15, {d}14", "vrintx.{f} {d}1, {d}2", "vrinta.{f} {d}1, {d}2",
+    "vrintn.{f} {d}1, {d}2", "vrintp.{f} {d}1, {d}2", "vrintm.{f} {d}1, {d}2", "vmaxnm.{f} {d}1, {d}2, {d}3",
+    "vminnm.{f} {d}13, {d}2, {d}3", "vseleq.{f} {d}1, {d}2, {d}3", "vselge.{f} {d}1, {d}2, {d}3",
+    "vselgt.{f} {d}1, {d}2, {d}3", "vselvs.{f} {d}1, {d}2, {d}3", "vcvta.s32.{f} s1, {d}2", "vcvtn.u32.{f} s1, {d}2",
+    "vcvtp.s32.{f} s31, {d}2", "vcvtm.u32.{f} s1, {d}2", "vmrs r0, fpscr", "vmsr fpscr, r1", "add.w r0, r1, r2",
+    "mrc p15, 0, r0, c0, c0, 0", "cdp p1, 0, c0, c1, c2, 0", "ldrd r0, r1, [r2]", "vcvt.f64.f32 d1, s2",
+    "vcvt.f32.f64 s1, d2", "bl 0",
+)  # fmt: skip
+
+
+GNU_TAKES = ("vmaxnm", "vminnm", "vcvta", "vcvtn", "vcvtp", "vcvtm")  # of FPv5, also for FPv4 (binutils 2.40)
+
+
+def refused_lines(lines: list[str], unit: str, folder: Path) -> set[int]:
+    """Return which instructions GNU's assembler refuses for a unit; without one, it has none."""
+    arm = ["arm-none-eabi-as", "-mcpu=cortex-m4", "-mthumb", *([f"-mfpu={unit}"] if unit else [])]
+    source = folder / "lines.s"
+    source.write_text("\n".join([f".syntax unified; {'' if unit else '.fpu softvfp'}", *lines, ""]))
+    said = subprocess.run([*arm, "-o", str(folder / "lines.o"), str(source)], capture_output=True, text=True).stderr
+    return {int(number) - 2 for number in re.findall(r"lines\.s:(\d+): Error", said)}
+
+
+def test_what_every_instruction_needs_is_what_an_assembler_says(tmp_path: Path) -> None:
+    """GNU's assembler takes some instructions of FPv5 for every unit; the double forms are refused for their precision."""
+    lines = sorted({line.format(f=f, d=d) for line in FPU_INSTRUCTIONS for f, d in (("f32", "s"), ("f64", "d"))})
+    assert not refused_lines(lines, "fpv5-d16", tmp_path)
+    code = section_of(ELFFile(io.BytesIO((tmp_path / "lines.o").read_bytes())), ".text").data()
+    assert len(code) == 4 * len(lines)
+    needs = [set(needs_of(*each)) for each in struct.iter_unpack("<2H", code)]
+    assert all(Needs.FPV5 in each for line, each in zip(lines, needs, strict=True) if line.startswith(GNU_TAKES))
+    units = (Needs.ANY, "", Needs.FPV5), (Needs.DOUBLE, "fpv5-sp-d16", None), (Needs.FPV5, "fpv4-sp-d16", Needs.DOUBLE)
+    for need, unit, apart in units:
+        asked = [
+            n
+            for n, each in enumerate(needs)
+            if apart not in each and not (need is Needs.FPV5 and lines[n].startswith(GNU_TAKES))
+        ]
+        found = {lines[number] for number in asked if need in needs[number]}
+        assert found == {lines[number] for number in refused_lines(lines, unit, tmp_path) & set(asked)}, need
+    assert len({frozenset(each) for each in needs}) == 5  # nothing, any, FPv5, double, both
