@@ -111,7 +111,7 @@ class Dut(WithFlash, WithMeter):
 
     def _power_is_back(self) -> None:
         if self._serial is not None:
-            self._serial.replace_port(open_serial(path_of(self._taken.endpoints), self._baud))
+            self._serial.replace_port(open_serial(path_of(self._taken.endpoints), self._baud, self._taken.lost_s))
             self._port_released = False
         self._painted = self.unclaimed_ram.filled = False  # RAM has other content now
         self.record.power_cycles += 1

@@ -12,7 +12,7 @@ from hil.dut.hang_diagnosis import fault_sentence, looked_at
 from hil.dut.one_board import check_one_board
 from hil.dut.with_port import WithPort
 from hil.errors import Blocked, DeviceFault, RigError
-from hil.link.failures import Faulted, Silent
+from hil.link.failures import Faulted, PortLost, Silent
 from hil.link.pending_request import POLL_AFTER_S
 from hil.link.session import Session, fresh_nonce
 from hil.link.wire import CURE
@@ -80,20 +80,26 @@ class WithAgent(WithPort):
                     f"{self.image.path.name} has no agent in it: add it with `hil agent --copy` "
                     "(docs/how-to/agent-library.md), or speak its own protocol through dut.serial."
                 )
-            session = DutSession(
-                self.explained,
-                self.serial.logged_port,
-                fresh_nonce(),
-                self._taken.alive,
-                self._cure,
-                self._taken.lost_s,
-            )
-            self.record.link = session.counters
-            session.hello()
+            session = self._greeted()
             if isinstance(self._probe, Probe):
                 check_one_board(self._probe, str(self.serial.port), self.board, self.image, session)
             self._agent = session
         return self._agent
+
+    def _greeted(self) -> DutSession:
+        """Return a greeted session. A port that is lost soon after a reset may come back, under another name too."""
+        while True:
+            port, nonce = self.serial.logged_port, fresh_nonce()
+            session = DutSession(self.explained, port, nonce, self._taken.alive, self._cure, self._taken.lost_s)
+            self.record.link = session.counters
+            try:
+                session.hello()
+                return session
+            except PortLost:
+                came_back = self._port_again(self.serial.pyserial)
+                if came_back is None:
+                    raise
+                self.serial.replace_port(came_back)
 
     def _forget_session(self) -> None:
         self._agent = None

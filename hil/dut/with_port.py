@@ -77,7 +77,7 @@ class WithPort(Inspection):
         left_s = self._started_at + BACK_WITHIN_S - time.monotonic()
         if left_s > 0 and self._is_attached:
             return come_back(self._taken.endpoints, self._baud, "flashing or a reset", left_s)
-        return open_serial(path_of(self._taken.endpoints), self._baud)
+        return open_serial(path_of(self._taken.endpoints), self._baud, self._taken.lost_s)
 
     def _port_again(self, port: SerialPort) -> SerialPort | None:
         """Return the port of a device that was gone and came back after flashing or a reset; None if it must not go."""

@@ -23,6 +23,17 @@ class Silent(Blocked):
         return type(self), (self.reason, self.looked_at)
 
 
+class PortLost(Blocked):
+    """The serial port is gone, as that of a board that is unplugged, or enumerates again after a reset."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("link", reason)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Give pickle the arguments of this class."""
+        return type(self), (self.reason,)
+
+
 class Refused(RigError):
     """The agent answered a request with an error: `code` and its two words `a` and `b`.
 

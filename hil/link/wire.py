@@ -10,7 +10,7 @@ from typing import Any
 from serial import Serial, SerialTimeoutException
 
 from hil.errors import Blocked
-from hil.link.failures import Silent
+from hil.link.failures import PortLost, Silent
 from hil.link.frames import Frame, FrameReader
 from hil.link.received_words import SHOWN, is_text, words
 from hil.port_errors import ConnectionCut
@@ -107,8 +107,8 @@ class Wire:
             self._await_exit()
             if isinstance(error, ConnectionCut):
                 raise Blocked("link", str(error)) from error
-            raise Blocked(
-                "link", f"the serial port is gone ({error}): plug the board in again and check its cable and its power."
+            raise PortLost(
+                f"the serial port is gone ({error}): plug the board in again and check its cable and its power."
             ) from error
 
     def _await_exit(self) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import time
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import serial
 import serial.tools.list_ports
@@ -13,12 +15,13 @@ import serial.tools.list_ports
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.port_errors import PORT_ERRORS
+from hil.process_time import AbleTime
 from hil.targets.device_holders import holders
 from hil.targets.network_port import open_network
 
 READ_TIMEOUT_S = 0.02
-# For one frame. The longest takes 1.2 s at 9,600 baud; a stand-in on a busy computer was seen to need more than 8 s.
-WRITE_TIMEOUT_S = 20.0
+WRITE_TIMEOUT_S = 20.0  # without a byte that the other end accepts; the longest frame takes 1.2 s at 9,600 baud
+WRITE_LOOK_S = 0.1  # from one look at what a stand-in could run to the next
 BACK_WITHIN_S = 10.0  # for a USB device that enumerates again after flashing or power-on
 POLL_S = 0.1
 PSEUDO_TERMINALS = "/dev/pts/"  # always open in the process of the stand-in, so open files say nothing here
@@ -26,11 +29,58 @@ PSEUDO_TERMINALS = "/dev/pts/"  # always open in the process of the stand-in, so
 SerialPort: TypeAlias = serial.Serial
 
 
-def open_serial(path: str, baud: int) -> SerialPort:
+class LocalPort(serial.Serial):  # type: ignore[misc]
+    """A port of this computer whose write time-out follows progress.
+
+    pyserial counts the wall time of a whole write. Here it counts since the last byte that was accepted, and, on the
+    port of a stand-in, only the time in which that could run.
+
+    Attributes:
+        lost_s: returns the seconds in which the other end could not run.
+    """
+
+    lost_s: Callable[[], float] = staticmethod(lambda: 0.0)
+
+    def write(self, data: Any, /) -> int:
+        """Send bytes and return their number, as pyserial; a write time-out of None waits for ever.
+
+        Raises:
+            serial.SerialTimeoutException: no byte was accepted within the write time-out.
+            serial.SerialException: the port is closed or gone.
+        """
+        if not self.write_timeout or not hasattr(self, "fd"):  # for ever, not at all, or a port of Windows
+            return int(super().write(data))
+        if not self.is_open:
+            raise serial.PortNotOpenError
+        data, sent, able = serial.to_bytes(data), 0, AbleTime(self.lost_s)
+        while sent < len(data):
+            aborted, ready, _ = select.select([self.pipe_abort_write_r], [self.fd], [], WRITE_LOOK_S)
+            if aborted:  # `cancel_write` of pyserial
+                os.read(self.pipe_abort_write_r, 1000)
+                break
+            try:
+                accepted = os.write(self.fd, data[sent:]) if ready else 0
+            except BlockingIOError:
+                accepted = 0
+            except OSError as error:
+                raise serial.SerialException(f"write failed: {error}") from error
+            if accepted:
+                sent, able = sent + accepted, AbleTime(self.lost_s)
+            elif able.seconds > self.write_timeout:
+                raise serial.SerialTimeoutException("Write timeout")
+        return sent
+
+
+def open_serial(path: str, baud: int, lost_s: Callable[[], float] = LocalPort.lost_s) -> SerialPort:
     """Open a port with a short read time-out, a write time-out, and empty buffers.
 
-    Raises Blocked if the port is missing, or another program has it open (with or without a lock). A port on a network
-    (`socket://`, `rfc2217://`, `hil.targets.network_port`) has no lock: who may use it is decided where it is exported.
+    Args:
+        path: of a device, or the address of a port on a network (`socket://`, `rfc2217://`). The latter has no lock:
+            who may use it is decided where it is exported.
+        baud: rate in bits a second.
+        lost_s: as that of `LocalPort`.
+
+    Raises Blocked if the port is missing, or another program has it open (with or without a lock).
     """
     if "://" in path:
         return open_network(path, baud, READ_TIMEOUT_S, WRITE_TIMEOUT_S)
@@ -38,7 +88,8 @@ def open_serial(path: str, baud: int) -> SerialPort:
     if others:
         raise Blocked("link", f"the serial port {path} is open in {' and '.join(others)}: end that program.")
     try:
-        port = serial.Serial(path, baudrate=baud, timeout=READ_TIMEOUT_S, write_timeout=WRITE_TIMEOUT_S, exclusive=True)
+        port = LocalPort(path, baudrate=baud, timeout=READ_TIMEOUT_S, write_timeout=WRITE_TIMEOUT_S, exclusive=True)
+        port.lost_s = lost_s
         port.reset_input_buffer()
     except (serial.SerialException, OSError) as error:
         raise Blocked(

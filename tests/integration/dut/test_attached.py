@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ from hil.errors import Blocked, RigError
 from hil.rig import Bench, Rig
 from hil.rig_toml import BenchBoard, PowerEntry
 from hil.standins import StandIn
+from hil.targets.probe import Probe, RamFill
+from tests.faults.campaign.port import Port
 from tests.foreign import build
 
 BOARD = "stm32f746"
@@ -75,3 +79,24 @@ def test_power_probe_and_port_of_an_attached_board(said, tmp_path):
         assert dut.read("linear.rows") == 4
         with pytest.raises(Blocked, match=r"stm32f746 has no serial port here: name it in rig\.toml"):
             dut.serial.expect("ready")
+
+
+def test_a_port_that_goes_during_the_reset_and_comes_back_under_another_name(said, tmp_path, monkeypatch):
+    port = Port(said["serial"], tmp_path / "tty", lambda side, count: count)
+    start = Probe.start
+
+    def start_and_lose_the_port(self: Probe, *fill: RamFill | None) -> bool:
+        filled = start(self, *fill)
+        port.gone()
+        threading.Timer(0.5, port.back).start()
+        return filled
+
+    monkeypatch.setattr(Probe, "start", start_and_lose_the_port)
+    named = BenchBoard(name=BOARD, probe=said["probe"], serial=str(tmp_path / "tty"))
+    with (
+        contextlib.closing(port),
+        Rig(Bench(board=[named])) as rig,
+        opened(rig, BOARD, None, tmp_path / "log") as dut,
+    ):
+        dut.flash()
+        assert dut.agent.greeting["board"]
