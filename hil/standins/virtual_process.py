@@ -7,11 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hil.boards import Board
+from hil.boards import Board, load
 from hil.child_process import module_command
 from hil.endpoints import Endpoints
 from hil.errors import Blocked
 from hil.images import Image
+from hil.images.stack_area import overflow_of
 from hil.standins.kinds import StandInKind
 from hil.standins.process import StandIn
 
@@ -31,7 +32,9 @@ class VirtualBoard(StandIn):
             if line.startswith("{"):
                 fault = json.loads(line).get("fault")
                 if fault:
-                    return str(fault["message"])
+                    board, sp = load(self.endpoints.board), int(fault["sp"], 16)
+                    overflow = overflow_of(image, board, sp, main=fault["main_stack"])
+                    return f"{fault['message'].removesuffix('.')}{overflow}."
         return None
 
     def serves(self, board: Board, image: Image) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from hil import boards
 from hil.errors import RigError
 from hil.standins.virtual import boards as models
+from hil.standins.virtual.chip import core_registers as c
 from hil.standins.virtual.chip.clock import PS_PER_S
 from hil.standins.virtual.chip.machine import Machine
 from hil.standins.virtual.coverage_server import coverage_server
@@ -162,13 +163,15 @@ class VirtualBoard:
 
 
 def fault_record(machine: Machine, symbols: Symbols) -> dict[str, object]:
-    """Return the record of a machine's fault: message, pc, symbol, source line, address and access."""
+    """Return the record of a machine's fault: message, pc, symbol, source line, sp, which stack, address, access."""
     fault = machine.fault
     assert fault is not None
     pc = machine.halting.read_register(15)
     symbol, line = symbols.name(pc), symbols.line(pc)
+    of_thread = not machine.active_exception() and machine.core.get(c.CONTROL) & c.SPSEL
     where = f"at pc 0x{pc:08X}" + (f" in {symbol}" if symbol else "") + (f" ({line})" if line else "")
     return {
         "message": f"{where}: {fault}", "pc": f"0x{pc:08X}", "symbol": symbol, "line": line,
+        "sp": f"0x{machine.halting.read_register(13):08X}", "main_stack": not of_thread,
         "address": None if fault.address is None else f"0x{fault.address:08X}", "access": fault.access,
     }  # fmt: skip

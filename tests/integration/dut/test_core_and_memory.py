@@ -158,9 +158,9 @@ def test_a_fault_is_named_with_its_place_and_call_chain(dut):
     assert names == ["stop", "Fault_Handler", "train_undefined", "main", "Reset_Handler"]
 
 
-@pytest.mark.parametrize("running", [QEMU, QEMU_M33], indirect=True)  # a virtual board says where nothing is
+@pytest.mark.parametrize("running", [VIRTUAL, QEMU, QEMU_M33], indirect=True)
 def test_a_stack_that_has_overflowed_is_called_that(elf_of, tmp_path):
-    """It ends QEMU: so of a device of its own."""
+    """It ends the stand-in: so of a device of its own."""
     board, elf = elf_of
     with Rig(Bench()) as rig, opened(rig, board, elf, tmp_path / "log") as dut:
         dut.flash()
