@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -96,34 +97,39 @@ class CommandKeys(BaseModel):
             name: of the board.
             has_probe: whether its table, or its labgrid place, may have a probe.
         """
-        given = self.model_fields_set
-        if self.run is None:
-            for key in WITH_RUN:
-                if key in given:
-                    return key, "it belongs to a board that is a command: add run = [...], or remove it."
-            if self.flash is None and (key := next((each for each in WITH_FLASH if each in given), "")):
-                return key, "it belongs to a flash command: add flash = [...], or remove it."
-            if self.commands is None and "flash_timeout" in given:
-                return "flash_timeout", "it is the time of a command: add flash = [...] or reset = [...], or remove it."
-            if self.verify == "probe" and not has_probe:
-                return "verify", 'the board has no `probe`: name it, or write "agent", "none" or read_back = [...].'
-            if self.read_back is not None and self.verify is not None:
-                return "verify", "`read_back` checks the board: remove one of the two keys."
-        else:
-            if key := next((each for each in WITHOUT_RUN if each in given), ""):
-                return key, "a board that is a command (`run`) has none: remove one of the two keys."
-            if name == "all":
-                return "name", "'all' means every board of the catalogue: choose another name."
-            if not NAME.fullmatch(name):
-                return "name", f"{name!r} cannot name a folder: write letters, digits and -."
-            if self.reality is None:
-                return "run", 'say what the command is: add reality = "host", "simulator" or another word.'
-            if self.reality in NOT_OF_COMMANDS:
-                why = NOT_OF_COMMANDS[self.reality]
-                return "reality", f'{why}: write "host", "simulator" or another word.'
-            if not REALITY.fullmatch(self.reality):
-                return "reality", f"{self.reality!r} is no word of a-z, 0-9 and -: correct it."
-        return self._check_placeholders()
+        wrong = self._check_of_board(has_probe) if self.run is None else self._check_of_command(name)
+        return wrong or self._check_placeholders()
+
+    def _first_given(self, keys: Sequence[str]) -> str | None:
+        return next((key for key in keys if key in self.model_fields_set), None)
+
+    def _check_of_board(self, has_probe: bool) -> tuple[str, str] | None:
+        if key := self._first_given(WITH_RUN):
+            return key, "it belongs to a board that is a command: add run = [...], or remove it."
+        if self.flash is None and (key := self._first_given(WITH_FLASH)):
+            return key, "it belongs to a flash command: add flash = [...], or remove it."
+        if self.commands is None and (key := self._first_given(["flash_timeout"])):
+            return key, "it is the time of a command: add flash = [...] or reset = [...], or remove it."
+        if self.verify == "probe" and not has_probe:
+            return "verify", 'the board has no `probe`: name it, or write "agent", "none" or read_back = [...].'
+        if self.read_back is not None and self.verify is not None:
+            return "verify", "`read_back` checks the board: remove one of the two keys."
+        return None
+
+    def _check_of_command(self, name: str) -> tuple[str, str] | None:
+        if key := self._first_given(WITHOUT_RUN):
+            return key, "a board that is a command (`run`) has none: remove one of the two keys."
+        if name == "all":
+            return "name", "'all' means every board of the catalogue: choose another name."
+        if not NAME.fullmatch(name):
+            return "name", f"{name!r} cannot name a folder: write letters, digits and -."
+        if self.reality is None:
+            return "run", 'say what the command is: add reality = "host", "simulator" or another word.'
+        if self.reality in NOT_OF_COMMANDS:
+            return "reality", f'{NOT_OF_COMMANDS[self.reality]}: write "host", "simulator" or another word.'
+        if not REALITY.fullmatch(self.reality):
+            return "reality", f"{self.reality!r} is no word of a-z, 0-9 and -: correct it."
+        return None
 
     def _check_placeholders(self) -> tuple[str, str] | None:
         commands = (

@@ -132,10 +132,24 @@ def _judge_losses(values: np.ndarray, falls_by: float, at_most: float | None, ju
     fraction = _number("falls_by", falls_by)
     if not 0 < fraction <= 1:
         raise RigError(f"falls_by={fraction:g}: give a fraction above 0, at most 1; 0.1 is a tenth of the first loss.")
+    _check_losses(values)
+    first, last, said = _fall(values, fraction, judged)
+    if at_most is not None:
+        if last > _number("at_most", at_most):
+            raise NotLearning(f"{said}: the last is above at_most={at_most:g}.")
+        judged.append(f"last loss {last:.6g}, at most {at_most:g}.")
+    return first, last
+
+
+def _check_losses(values: np.ndarray) -> None:
     if (bad := np.flatnonzero(~np.isfinite(values))).size:
         raise NotLearning(f"loss {bad[0]} of {len(values)} is {values[bad[0]]}: the training diverged.")
     if (values == values[0]).all():
         raise NotLearning(f"all {len(values)} losses are {values[0]:g}: the device does not train.")
+
+
+def _fall(values: np.ndarray, fraction: float, judged: list[str]) -> tuple[float, float, str]:
+    """Judge how far the loss falls; return the means of the first and the last losses, and words about both."""
     window = max(1, len(values) // WINDOW)
     begin, end = values[:window], values[-window:]
     first, last = float(begin.mean()), float(end.mean())
@@ -161,11 +175,7 @@ def _judge_losses(values: np.ndarray, falls_by: float, at_most: float | None, ju
             f"{said}: the fall is below {NOISE:g} standard errors ({NOISE * noise:.3g}), so that it may be noise; "
             "train for more steps, or give losses of larger batches."
         )
-    if at_most is not None:
-        if last > _number("at_most", at_most):
-            raise NotLearning(f"{said}: the last is above at_most={at_most:g}.")
-        judged.append(f"last loss {last:.6g}, at most {at_most:g}.")
-    return first, last
+    return first, last, said
 
 
 def _at_its_end(values: np.ndarray, window: int, last: float, fraction: float) -> str:

@@ -41,6 +41,20 @@ class Incomplete(DeviceFault):
     """The device printed fewer lines than it must, or more, or cut one off."""
 
 
+def _checked(pattern: str, dtypes: dict[str, Any], bits: Collection[str]) -> tuple[re.Pattern[str], dict[str, Any]]:
+    """Return the pattern of `lines` and the dtypes of its groups. Raises RigError if they do not fit."""
+    wanted = _compiled(pattern)
+    if wanted.groups > len(wanted.groupindex):
+        raise RigError(f"a group of {pattern!r} has no name: write (?P<name>...), or (?:...) for one without a value.")
+    for name in (*dtypes, *bits):
+        if name not in wanted.groupindex:
+            raise RigError(f"{pattern!r} has no group {name!r}: name it with (?P<{name}>...).")
+    for name in bits:
+        if name not in dtypes:
+            raise RigError(f"the bits of {name!r} are of a dtype: give it, such as dtypes={{{name!r}: np.float32}}.")
+    return wanted, dtypes
+
+
 def lines(
     serial: DutSerial,
     pattern: str,
@@ -74,17 +88,8 @@ def lines(
         DeviceFault: a group is no number of its dtype, and was one in a line before, in any call.
         RigError: a pattern or a dtype is wrong, or a group is no number.
     """
-    wanted = _compiled(pattern)
+    wanted, known = _checked(pattern, dict(dtypes or {}), bits)
     last, failure = (_compiled(one) if one is not None else None for one in (until, error))
-    if wanted.groups > len(wanted.groupindex):
-        raise RigError(f"a group of {pattern!r} has no name: write (?P<name>...), or (?:...) for one without a value.")
-    known = dict(dtypes or {})
-    for name in (*known, *bits):
-        if name not in wanted.groupindex:
-            raise RigError(f"{pattern!r} has no group {name!r}: name it with (?P<{name}>...).")
-    for name in bits:
-        if name not in known:
-            raise RigError(f"the bits of {name!r} are of a dtype: give it, such as dtypes={{{name!r}: np.float32}}.")
     of = f" of {count}" if count is not None else ""
     seen, printed, earlier = 0, Printed(serial, timeout, failure), serial.lines_seen.counts[pattern]
     also = f", after {earlier} before" if earlier else ""

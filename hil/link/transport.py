@@ -147,17 +147,21 @@ class Transport:
             if able - pending.started > deadline_s or (not pending.is_accepted and self._flow.is_over(able)):
                 sentence = f"the agent did not answer {name!r} within {now - pending.started:.1f} s"
                 self._give_up(sent, sentence, before)
-            if pending.is_poll_due(now):
-                pending.polled(now)
-                self._transmit(sent, again=True)
-            elif pending.is_mute(now):
-                if self._was_reset(sent):
-                    raise self._reset_error(sent)
-                pending.double_patience()
-            elif not pending.is_accepted and self._flow.is_due(now):
-                self._flow.repeated(now, [sent.seq])
-                pending.repeated(now)
-                self._transmit(sent, again=True)
+            self._ask_again(sent, pending, now)
+
+    def _ask_again(self, sent: SentRequest, pending: PendingRequest, now: float) -> None:
+        """Poll for the reply to a request, or repeat it, if that is due."""
+        if pending.is_poll_due(now):
+            pending.polled(now)
+            self._transmit(sent, again=True)
+        elif pending.is_mute(now):
+            if self._was_reset(sent):
+                raise self._reset_error(sent)
+            pending.double_patience()
+        elif not pending.is_accepted and self._flow.is_due(now):
+            self._flow.repeated(now, [sent.seq])
+            pending.repeated(now)
+            self._transmit(sent, again=True)
 
     def stream(self, name: str, bodies: Iterable[dict[str, Any]]) -> None:
         """Send windowed requests, several in flight at a time; return when all are acknowledged.
@@ -197,14 +201,19 @@ class Transport:
                 waited = f"{self._flow.waited(now):.0f} s"
                 sentence = f"the agent has accepted nothing new for {waited} during {name!r}"
                 self._give_up(in_flight.frames[0], sentence, before)
-            if in_flight.frames and self._flow.is_due(now):
-                again = list(in_flight.frames) if self._flow.repeat_all else [in_flight.frames[0]]
-                self._flow.repeated(now, [sent.seq for sent in again])
-                in_flight.repeated(sent.seq for sent in again)
-                for sent in again:
-                    self._transmit(sent, again=True)
+            self._repeat_due(in_flight, now)
         if refusal is not None:  # raised here because all frames in flight must arrive to keep the numbers in sequence
             raise refusal
+
+    def _repeat_due(self, in_flight: InFlight, now: float) -> None:
+        """Repeat the frames in flight, or the first of them, if that is due."""
+        if not in_flight.frames or not self._flow.is_due(now):
+            return
+        again = list(in_flight.frames) if self._flow.repeat_all else [in_flight.frames[0]]
+        self._flow.repeated(now, [sent.seq for sent in again])
+        in_flight.repeated(sent.seq for sent in again)
+        for sent in again:
+            self._transmit(sent, again=True)
 
     def _no_progress(self, frame: Frame, single: bool) -> None:
         """Count an answer that acknowledges nothing new; it extends no deadline."""

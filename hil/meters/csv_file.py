@@ -77,6 +77,19 @@ def read_csv(
     return replace(capture, resolution_j=resolution_j(text.name, values, digits, capture, layout.means, gaps))
 
 
+def _number(text: CsvText, line: int, cell: str, unknown: bool) -> float | None:
+    """Return the number of a cell, NaN if it may be `unknown`; None if it is none."""
+    number = text.number(cell)
+    if number is None:
+        return math.nan if unknown else None
+    if not abs(number) < LARGEST:
+        why = "is not finite" if not math.isfinite(number) else "is too large for a reading"
+        raise RigError(f"{text.name}, line {line}: a value {why}: delete the line.")
+    if text.delimiter != "," and ":" not in cell:  # a time of day may have its own sign
+        text.require_one_sign(line, cell)
+    return number
+
+
 def _values(
     text: CsvText, layout: Layout, used: Mapping[str, Column]
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, float]]:
@@ -95,20 +108,17 @@ def _values(
         if len(row) < width or any(row[width:]):
             raise text.mistake(line, cells[beside:], width)
         for kind, column in used.items():
-            cell = row[column.place] if column.bit is None else row[column.place][column.bit : column.bit + 1]
-            number = text.number(cell) if column.bit is None else LEVELS.get(cell, math.nan)
-            if number is None and kind == "marker" and cell in UNKNOWN:
-                number = math.nan
-            elif number is None:
+            if column.bit is not None:
+                level = row[column.place][column.bit : column.bit + 1]
+                kept[kind].append(LEVELS.get(level, math.nan))
+                continue
+            cell = row[column.place]
+            number = _number(text, line, cell, kind == "marker" and cell in UNKNOWN)
+            if number is None:
                 raise text.mistake(line, row, width)
-            elif column.bit is None and not abs(number) < LARGEST:
-                why = "is not finite" if not math.isfinite(number) else "is too large for a reading"
-                raise RigError(f"{text.name}, line {line}: a value {why}: delete the line.")
             kept[kind].append(number)
             if kind in finest:
                 finest[kind] = min(finest[kind], last_digit(cell))
-            if column.bit is None and text.delimiter != "," and ":" not in cell:  # a time of day may have its own sign
-                text.require_one_sign(line, cell)
         clock = clock or CLOCK.fullmatch(row[used["time"].place]) is not None
         lines.append(line)
     values = {

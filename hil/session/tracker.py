@@ -130,13 +130,18 @@ class Tracker:
             if isinstance(error, (KeyboardInterrupt, SystemExit, pytest.exit.Exception)):
                 self.requests.interrupt()
             raise
-        if is_call and self.device is not None:
-            self.device.end_well(trials=bool(self.trials[self._attempt :]))
-        if is_call and self.budgeted and not self.uses_rig:
-            self.uses_rig = True  # so that the record has it
-            self._fail_with(RigError(NO_FIGURE))
+        if is_call:
+            self._end_call()
         self._check_requests(waits)
         return result
+
+    def _end_call(self) -> None:
+        """Complete the comparisons of a test function that ended well."""
+        if self.device is not None:
+            self.device.end_well(trials=bool(self.trials[self._attempt :]))
+        if self.budgeted and not self.uses_rig:
+            self.uses_rig = True  # so that the record has it
+            self._fail_with(RigError(NO_FIGURE))
 
     def _take_refusals(self) -> None:
         self.unrecorded += [("refused", sentence) for sentence in self.requests.new_refusals()]

@@ -75,10 +75,31 @@ def _verdict(record: DeviceTest) -> Iterator[Contradiction]:
         yield differ(RESULTS, f"judged of {record.folder}", record.judged, file, record.verdict, record.folder)
     if record.stage and record.verdict != BLOCKED:
         yield differ(RESULTS, f"stage of {record.folder}", record.stage, file, record.verdict, record.folder)
-    for comparison in record.comparisons if passed else ():
+    yield from _parts_of_a_pass(record, file) if passed else ()
+    yield from _reports(record)
+    if record.reality == "hardware" and not record.attached:
+        foreign = "a board that rig.toml does not name"
+        yield differ(RESULTS, f"reality of {record.folder}", "hardware", file, foreign, record.folder)
+    if record.reality is None and (record.image is not None or record.received or record.reads):
+        yield differ(RESULTS, f"reality of {record.folder}", None, RESULTS, "a device that was used", record.folder)
+
+
+def _parts_of_a_pass(record: DeviceTest, file: str) -> Iterator[Contradiction]:
+    for comparison in record.comparisons:
         if comparison["verdict"] != PASS:
             said = comparison["verdict"]
             yield differ(RESULTS, f"a comparison of {record.folder}", said, file, PASS, record.folder)
+    for report in record.reports:
+        if report["verdict"] != PASS:
+            name = f"the {report['format']} report of {record.folder}"
+            yield differ(RESULTS, name, report["verdict"], file, PASS, record.folder)
+    for figure in record.figures:
+        if any(budget["verdict"] == FAIL for budget in figure["budgets"]):
+            yield differ(RESULTS, f"the budget of {figure['name']}", FAIL, file, PASS, record.folder)
+
+
+def _reports(record: DeviceTest) -> Iterator[Contradiction]:
+    """Check that the verdict of a report of a test framework is that of its cases."""
     for report in record.reports:
         cases = [case["verdict"] for case in report["cases"]]
         good = PASS in cases and FAIL not in cases and not report["outside"]
@@ -86,23 +107,6 @@ def _verdict(record: DeviceTest) -> Iterator[Contradiction]:
             name = f"verdict of the {report['format']} report of {record.folder}"
             there = "a case that failed" if FAIL in cases else "no case that failed"
             yield differ(RESULTS, name, report["verdict"], f"{RESULTS} (its cases)", there, record.folder)
-        if passed and report["verdict"] != PASS:
-            name = f"the {report['format']} report of {record.folder}"
-            yield differ(RESULTS, name, report["verdict"], file, PASS, record.folder)
-    for figure in record.figures if passed else ():
-        if any(budget["verdict"] == FAIL for budget in figure["budgets"]):
-            yield differ(RESULTS, f"the budget of {figure['name']}", FAIL, file, PASS, record.folder)
-    if record.reality == "hardware" and not record.attached:
-        yield differ(
-            RESULTS,
-            f"reality of {record.folder}",
-            "hardware",
-            file,
-            "a board that rig.toml does not name",
-            record.folder,
-        )
-    if record.reality is None and (record.image is not None or record.received or record.reads):
-        yield differ(RESULTS, f"reality of {record.folder}", None, RESULTS, "a device that was used", record.folder)
 
 
 def _comparison(run: RecordedRun, record: DeviceTest, found: Compared) -> Iterator[Contradiction]:

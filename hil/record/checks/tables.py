@@ -41,8 +41,16 @@ def check_steps(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradictio
     last = f"{int(table['digest'][-1]):08x}"
     if record.final_digest != last:
         yield differ(file, "final_digest", record.final_digest, f"{place} (last digest)", last, trial.name)
+    yield from _figures_of_steps(trial, table, place, file)
+
+
+def _figures_of_steps(
+    trial: RecordedTrial, table: Mapping[str, np.ndarray], place: str, file: str
+) -> Iterator[Contradiction]:
+    """Check what the record says of all steps together: right signs and mean cycles."""
+    record = trial.record
     if record.signs is not None and "right_sign" in table:
-        right = {"right": int(table["right_sign"].sum()), "of": int(rows)}  # type: ignore[call-overload]
+        right = {"right": int(table["right_sign"].sum()), "of": len(table["right_sign"])}
         for name, count in right.items():
             if record.signs[name] != count:  # type: ignore[literal-required]
                 yield differ(file, f"signs.{name}", record.signs[name], f"{place} (right_sign)", count, trial.name)  # type: ignore[literal-required]

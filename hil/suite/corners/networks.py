@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from hil.suite.corners.formats import in_affine8, in_bfp8, in_floats, in_tflite8, in_w16a8
@@ -9,6 +10,7 @@ from hil.suite.corners.reweighed import LEAST_WIDTH, even, faint, scaled
 from hil.suite.corners.shapes import Layer, drawn_graph
 from hil.training.graph.file import encode
 from hil.training.graph.graph import Graph, Op, Shape
+from hil.training.networks.floating import FloatGraph
 
 CLASSES, BLACK = 5, 91
 SAME3, SAME5, SAME7 = (3, 1, 1, 0), (5, 1, 2, 0), (7, 1, 3, 0)
@@ -127,36 +129,29 @@ def _build(shape: str, form: str, seed: int) -> Graph:
         plan = tuple(layer for layer in plan if layer.op is not Op.HARD_SWISH)
     floats = drawn_graph(shape, seed, of_input, classes, plan, BLACK)
     last = max(index for index, layer in enumerate(plan) if layer.op is Op.FULLY_CONNECTED or index == 0)
-    match form:
-        case "tflite8":
-            return in_tflite8(floats, seed, (("double", "single"), ("single", "double"))[seed % 2])
-        case "w16a8":
-            return in_w16a8(floats, seed, 32767)
-        case "8w8a":
-            return in_w16a8(floats, seed, 127)
-        case "nearest" | "floor":
-            return in_affine8(floats, seed, form)
-        case "mixed":
-            return in_affine8(floats, seed, ("nearest", "floor")[seed % 2], 0, last)
-        case "narrow":
-            return in_affine8(floats, seed, ("nearest", "floor")[seed % 2], reached=2.0**-9)
-        case "late":
-            return in_affine8(floats, seed, ("nearest", "floor")[seed % 2], 2)
-        case "even":
-            return in_tflite8(even(floats), seed, (("double", "single"), ("single", "double"))[seed % 2], halves=True)
-        case "even8w8a":
-            return in_w16a8(even(floats), seed, 127, halves=True)
-        case "evenaffine":
-            return in_affine8(even(floats, affine=True), seed, ("nearest", "floor")[seed % 2], halves=True)
-        case "faint":
-            head = faint(floats, len(plan), (LEAST_WIDTH / 2, LEAST_WIDTH)[seed % 2])
-            return in_affine8(head, seed, ("nearest", "floor")[seed % 2], 0, len(plan))
-        case "float32":
-            return in_floats(floats)
-        case "huge":
-            return in_floats(scaled(floats, LARGE_BY))
-        case _:
-            raise LookupError(f"no drawn network is in {form!r}")
+    rounding, roundings = ("nearest", "floor")[seed % 2], (("double", "single"), ("single", "double"))[seed % 2]
+    made: dict[str, Callable[[], Graph]] = {
+        "tflite8": lambda: in_tflite8(floats, seed, roundings),
+        "w16a8": lambda: in_w16a8(floats, seed, 32767),
+        "8w8a": lambda: in_w16a8(floats, seed, 127),
+        "nearest": lambda: in_affine8(floats, seed, "nearest"),
+        "floor": lambda: in_affine8(floats, seed, "floor"),
+        "mixed": lambda: in_affine8(floats, seed, rounding, 0, last),
+        "narrow": lambda: in_affine8(floats, seed, rounding, reached=2.0**-9),
+        "late": lambda: in_affine8(floats, seed, rounding, 2),
+        "even": lambda: in_tflite8(even(floats), seed, roundings, halves=True),
+        "even8w8a": lambda: in_w16a8(even(floats), seed, 127, halves=True),
+        "evenaffine": lambda: in_affine8(even(floats, affine=True), seed, rounding, halves=True),
+        "faint": lambda: _faint(floats, seed, rounding, len(plan)),
+        "float32": lambda: in_floats(floats),
+        "huge": lambda: in_floats(scaled(floats, LARGE_BY)),
+    }
+    return made[form]()
+
+
+def _faint(floats: FloatGraph, seed: int, rounding: str, layers: int) -> Graph:
+    head = faint(floats, layers, (LEAST_WIDTH / 2, LEAST_WIDTH)[seed % 2])
+    return in_affine8(head, seed, rounding, 0, layers)
 
 
 def write_network(folder: Path, name: str, seed: int) -> tuple[Path, Graph]:

@@ -87,4 +87,5 @@ class HaltingDebug:
     def _find(number: int) -> int:
         if number not in _BY_NUMBER:
             raise ModelFault(f"DCRSR selects register {number}, which the core does not have")
-        return _BY_NUMBER[number]
+        found: int = _BY_NUMBER[number]
+        return found
