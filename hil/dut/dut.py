@@ -18,8 +18,6 @@ from hil.endpoints import Endpoints
 from hil.errors import RigError, shown
 from hil.images import Image, firmware_of
 from hil.rig import Rig, Taken, program_for
-from hil.standins import confined
-from hil.standins.semihosted_qemu import UNCONFINED
 from hil.targets.boot_loader import Tell
 from hil.targets.serial_port import open_serial, path_of
 
@@ -51,7 +49,7 @@ class Dut(WithFlash, WithMeter):
         self.record = DutRecord(
             taken.board.name, taken.endpoints.reality, image.path.name, image.sha256, image.own,
             clock_hz or taken.board.clock_hz or None, place=taken.which,
-            command=list(taken.command.shown) if taken.command is not None else [],
+            command=list(taken.endable.shown) if taken.endable is not None else [],
         )  # fmt: skip
         self.power = DutPower(taken, self.release, self._power_is_back)
 
@@ -145,7 +143,8 @@ def opened(
         inject: faults of the virtual board, which is then used (`hil bench-server --help` lists them).
 
     Raises:
-        RigError: the image is not for the board, or semihosting is asked for of a board that is not on QEMU.
+        RigError: the image is not for the board, or semihosting is asked for of a board that is not on QEMU, and has no
+            probe.
         Blocked: the board is not to be had.
     """
     entry = rig.bench.board_of(board) if isinstance(board, str) else board
@@ -160,7 +159,7 @@ def opened(
         rate = baud or (table.baud if table is not None else None)
         dut = Dut(taken, image, log_folder, rate, clock_hz, tell, serial_log)
         dut.record.bench_log = bench_log if taken.stand_in is not None else None
-        if semihosting and not confined.version():
-            dut.record.warn(UNCONFINED)
+        if taken.endable is not None and taken.endable.caveat is not None:
+            dut.record.warn(taken.endable.caveat)
         with contextlib.closing(dut):
             yield dut
