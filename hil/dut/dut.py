@@ -19,7 +19,7 @@ from hil.errors import RigError, shown
 from hil.images import Image, firmware_of
 from hil.rig import Rig, Taken, program_for
 from hil.targets.boot_loader import Tell
-from hil.targets.serial_port import open_serial, path_of
+from hil.targets.serial_port import open_serial
 
 
 class Dut(WithFlash, WithMeter):
@@ -109,7 +109,7 @@ class Dut(WithFlash, WithMeter):
 
     def _power_is_back(self) -> None:
         if self._serial is not None:
-            self._serial.replace_port(open_serial(path_of(self._taken.endpoints), self._baud))
+            self._serial.replace_port(open_serial(self._port_path(), self._baud))
             self._port_released = False
         self._painted = self.unclaimed_ram.filled = False  # RAM has other content now
         self.record.power_cycles += 1
@@ -158,7 +158,7 @@ def opened(
         table = taken.named or named
         rate = baud or (table.baud if table is not None else None)
         dut = Dut(taken, image, log_folder, rate, clock_hz, tell, serial_log)
-        dut.record.bench_log = bench_log if taken.stand_in is not None else None
+        dut.record.bench_log = bench_log if taken.stand_in is not None or taken.endable is not None else None
         if taken.endable is not None and taken.endable.caveat is not None:
             dut.record.warn(taken.endable.caveat)
         with contextlib.closing(dut):

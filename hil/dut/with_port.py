@@ -77,11 +77,14 @@ class WithPort(Inspection):
     def _open_port(self) -> SerialPort:
         """Open the port; wait for it if the board was flashed or reset just now, as its firmware may make it."""
         left_s, ends = self._started_at + BACK_WITHIN_S - time.monotonic(), self._taken.endpoints
-        if ends.console is not None and not ends.has_line:
-            return open_serial(ends.console, self._baud)
-        if left_s > 0 and self._is_attached:
+        if left_s > 0 and self._is_attached and ends.has_line:
             return come_back(ends, self._baud, "flashing or a reset", left_s)
-        return open_serial(path_of(ends), self._baud)
+        return open_serial(self._port_path(), self._baud)
+
+    def _port_path(self) -> str:
+        """Return the path of the port, or of the console by semihosting, if there is no port."""
+        ends = self._taken.endpoints
+        return ends.console if ends.console is not None and not ends.has_line else path_of(ends)
 
     def _port_again(self, port: SerialPort) -> SerialPort | None:
         """Return the port of a device that was gone and came back after flashing or a reset; None if it must not go."""

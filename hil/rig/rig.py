@@ -169,7 +169,7 @@ class Rig:
                 taken = self._take_attached(board, named, process, other_than)
             else:
                 taken = self._take_stand_in(board, image, log, inject, reality, process, stack)
-            yield by_probe(taken, log.parent) if semihosting else taken
+            yield by_probe(taken, log) if semihosting else taken
 
     def _take_attached(
         self, board: Board, named: BenchBoard, process: ProbeProcess, other_than: Collection[str]

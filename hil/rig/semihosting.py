@@ -39,12 +39,12 @@ class SemihostingProcesses:
             self._free.pop().stop()
 
 
-def by_probe(taken: Taken, folder: Path) -> Taken:
+def by_probe(taken: Taken, log: Path) -> Taken:
     """Return a reserved board with what its firmware has by semihosting through its probe.
 
     Args:
         taken: its process is one of `SemihostingProcesses`.
-        folder: of the test; the firmware works in a folder of its own in it.
+        log: file to which the errors of the firmware are appended; it works in a folder of its own beside it.
 
     Raises:
         RigError: it has no probe, or rig.toml resets it by a command.
@@ -65,5 +65,5 @@ def by_probe(taken: Taken, folder: Path) -> Taken:
             "omit --semihosting, or remove `reset` from its table."
         )
     number = ends.process if taken.stand_in is not None else None
-    firmware = SemihostedProbe(name, taken.probe_process, folder, number)
+    firmware = SemihostedProbe(name, taken.probe_process, log, number)
     return replace(taken, endpoints=replace(ends, console=firmware.console), endable=firmware)

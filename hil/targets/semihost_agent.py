@@ -10,6 +10,7 @@ import enum
 import errno
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pyocd.core.exceptions import Error as PyocdError
@@ -55,6 +56,7 @@ class Agent(SemihostAgent):  # type: ignore[misc]
         context: of the core.
         files: what it may open.
         console: for its output.
+        errors: file to which its errors are appended.
         progress: called now and then while a request is served.
 
     Attributes:
@@ -65,10 +67,10 @@ class Agent(SemihostAgent):  # type: ignore[misc]
     context: Any
 
     def __init__(
-        self, context: DebugContext, files: ConfinedFiles, console: Console, progress: Callable[[], None]
+        self, context: DebugContext, files: ConfinedFiles, console: Console, errors: Path, progress: Callable[[], None]
     ) -> None:
         super().__init__(context, files)
-        self._output, self._progress = console, progress
+        self._output, self._errors, self._progress = console, errors, progress
         self._began = time.monotonic_ns()
         self.exit_code: int | None = None
 
@@ -153,10 +155,14 @@ class Agent(SemihostAgent):  # type: ignore[misc]
         return 0
 
     def handle_sys_write(self, args: int) -> int:
-        """Write to the console or to a file."""
+        """Write to the console, to its errors, or to a file."""
         handle, pointer, length = self._get_args(args, 3)
-        if handle in (STDOUT_FD, STDERR_FD):
+        if handle == STDOUT_FD:
             self._output.write(self.get_data(pointer, length))
+            return 0
+        if handle == STDERR_FD:
+            with self._errors.open("ab") as errors:
+                errors.write(self.get_data(pointer, length))
             return 0
         return int(self.io_handler.write(handle, pointer, length))
 

@@ -19,7 +19,7 @@ class SemihostedProbe:
     Args:
         board: name of the board.
         process: process of the probe, for this board alone, with a `SemihostingSession`; it was started.
-        folder: of the test; the firmware works in a folder of its own in it.
+        log: file to which the errors of the firmware are appended; it works in a folder of its own beside it.
         stand_in: process of the stand-in that the probe belongs to; None for hardware.
 
     Attributes:
@@ -34,11 +34,11 @@ class SemihostedProbe:
     timeout_s: float | None = None
     caveat: str | None = None
 
-    def __init__(self, board: str, process: ProbeProcess, folder: Path, stand_in: int | None) -> None:
+    def __init__(self, board: str, process: ProbeProcess, log: Path, stand_in: int | None) -> None:
         self._board, self._process, self._stand_in = board, process, stand_in
-        self.folder_of_files, self._number = folder.absolute() / FILES, process.pid
+        self.folder_of_files, self._number = log.parent.absolute() / FILES, process.pid
         self.folder_of_files.mkdir(parents=True, exist_ok=True)
-        self.console: str = self._ask("serve", str(self.folder_of_files))
+        self.console: str = self._ask("serve", str(self.folder_of_files), str(log.absolute()))
 
     def _ask(self, request: str, *arguments: str) -> Any:
         if self._process.pid != self._number:

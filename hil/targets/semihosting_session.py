@@ -35,15 +35,16 @@ class SemihostingSession(PyocdSession):
     def __init__(self, report: remote_probe.Report = lambda answered, round_trip_s: None) -> None:
         super().__init__(report)
         self._report, self._console = report, Console()
-        self._files = Path()
+        self._files = self._errors = Path()
         self._agent: Agent | None = None  # of the present start
         self._starts, self._held, self._pause_s = 0, True, FIRST_PAUSE_S
 
-    def serve(self, files: str) -> str:
+    def serve(self, files: str, errors: str) -> str:
         """Serve the firmware of another device under test from now on; the former one is released.
 
         Args:
             files: folder of the firmware; it exists.
+            errors: file to which its errors are appended.
 
         Returns:
             The path of the port that has what the firmware prints.
@@ -52,7 +53,8 @@ class SemihostingSession(PyocdSession):
         if self._agent is not None:
             self._agent.cleanup()
         self._console.discard()
-        self._files, self._agent, self._starts, self._held = Path(files), None, 0, True
+        self._files, self._errors = Path(files), Path(errors)
+        self._agent, self._starts, self._held = None, 0, True
         return self._console.path
 
     def outcome(self) -> tuple[int, int | None, bool]:
@@ -111,7 +113,7 @@ class SemihostingSession(PyocdSession):
             self._agent.cleanup()
         self._console.discard()
         files = ConfinedFiles(self._files)
-        self._agent = Agent(self._context(), files, self._console, lambda: self._report(0, 0.0))
+        self._agent = Agent(self._context(), files, self._console, self._errors, lambda: self._report(0, 0.0))
         self._held = True
 
     def _context(self) -> DebugContext:

@@ -32,6 +32,7 @@ enum {
     MODE_RB = 1,
     MODE_W = 4,
     MODE_WB = 5,
+    MODE_A = 8,
     APPLICATION_EXIT = 0x20026,
     RUN_TIME_ERROR = 0x20023,
 };
@@ -172,7 +173,10 @@ int main(void) {
         case 'i': ask(SYS_READC, 0); break;
         case 'q': ask(SYS_EXIT, (const void *)APPLICATION_EXIT); break;
         case 'e': ask(SYS_EXIT, (const void *)RUN_TIME_ERROR); break;
-        case '3': ASK(SYS_EXIT_EXTENDED, APPLICATION_EXIT, 3); break;
+        case '3':
+            ASK(SYS_WRITE, (uintptr_t)open(":tt", MODE_A), NAME("wrong\n"));
+            ASK(SYS_EXIT_EXTENDED, APPLICATION_EXIT, 3);
+            break;
         case 'b':
             ask(SYS_WRITE0, "bye\n");
             ASK(SYS_EXIT_EXTENDED, APPLICATION_EXIT, 0x1FF);

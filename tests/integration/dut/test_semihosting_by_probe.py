@@ -97,7 +97,8 @@ def test_ends(dut: Dut, command: str, code: int) -> None:
     if command == "b":
         dut.serial.expect("bye\n")  # what it prints before its end is there
     assert dut.wait() == dut.exit_code == dut.record.exit_code == code and dut.failed() is None
-    with pytest.raises(CommandEnded, match=f"the firmware ended with exit code {code} and did not print 'step'"):
+    said = r".*of its standard error: .*'wrong'" if command == "3" else ""
+    with pytest.raises(CommandEnded, match=f"the firmware ended with exit code {code} and did not print 'step'{said}"):
         dut.serial.expect("step")
     assert dut.read("done") == 0  # the core stands behind the request
     dut.resume()
@@ -208,6 +209,20 @@ def test_an_attached_board_without_a_port_has_the_console(attached: str, tmp_pat
         other = Rig(bench)
         with other, pytest.raises(Blocked, match="held by"), other.take(dut.board, dut.image, tmp_path / "other.log"):
             pass
+
+
+def test_errors_are_in_the_log_beside_what_a_stand_in_that_is_kept_prints(tmp_path: Path) -> None:
+    pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
+    elf = build(tmp_path, NO_LINE, source=AT_PROBE)
+    (tmp_path / "benches").mkdir()
+    with Rig(Bench(), tmp_path / "benches") as rig:
+        for name in ("first", "second"):
+            with opened(rig, NO_LINE, elf, tmp_path / name, semihosting=True) as dut:
+                dut.flash()
+                dut.write("command", ord("3"))
+                assert dut.wait() == 3
+            assert (tmp_path / name / "bench.log").read_bytes().endswith(b"wrong\n")
+            assert (tmp_path / name / "bench.log").read_bytes().count(b"wrong") == 1
 
 
 def test_a_command_and_a_board_without_a_probe_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
