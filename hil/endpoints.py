@@ -113,6 +113,7 @@ class Endpoints:
         gdb: Unix socket of an emulator's GDB stub, by which a device under test is looked at; trials do not use it.
         commands: that program and reset the board; None if rig.toml names none.
         id: which of several boards of its kind it is in rig.toml; None of the only one.
+        console: path of a port with what the firmware prints by semihosting through the probe; None without that.
     """
 
     board: str
@@ -133,6 +134,12 @@ class Endpoints:
     gdb: str | None = None
     commands: BoardCommands | None = None
     id: str | None = None
+    console: str | None = None
+
+    @property
+    def has_line(self) -> bool:
+        """Whether there is a serial port of the board itself."""
+        return self.serial is not None or self.serial_number is not None
 
     @property
     def title(self) -> str:

@@ -14,7 +14,7 @@ from hil.errors import DeviceFault, RigError
 from hil.images import Image
 from hil.process_time import LOOK_S
 from hil.rig import Taken
-from hil.standins import CommandBoard, Ended
+from hil.standins import Endable, Ended
 
 BENCH_LOG = "bench.log"
 EXIT_S = 60.0
@@ -39,7 +39,7 @@ class AsCommand:
     @property
     def folder(self) -> Path:
         """Working folder of the command or of the firmware, of this test alone."""
-        return self._the_command().folder_of_files
+        return self._endable().folder_of_files
 
     @property
     def exit_code(self) -> int | None:
@@ -51,7 +51,7 @@ class AsCommand:
             RigError: the command was not started.
             DeviceFault: a lockup of the emulated core has ended it.
         """
-        ended = self._the_command().ended()
+        ended = self._endable().ended()
         if ended is None:
             return None
         fault = self._chip_fault()
@@ -83,26 +83,32 @@ class AsCommand:
 
     def failed(self) -> DeviceFault | None:
         """Return the error of a command that failed, unless the test has asked for its exit code; else None."""
-        command = self._taken.command
-        if command is None or not command.was_started or self.judges_exit:
+        endable = self._taken.endable
+        if endable is None or not endable.was_started or self.judges_exit:
             return None
-        ended = command.ended()
+        ended = endable.ended()
         if ended is None:
             return None
         return self._ended(ended) if ended.status else None
 
-    def _the_command(self) -> CommandBoard:
-        if self._taken.command is None:
+    def _end(self) -> DeviceFault | None:
+        """Return the error of a device that has ended; None while it runs, or if it cannot end."""
+        endable = self._taken.endable
+        ended = endable.ended() if endable is not None else None
+        return self._ended(ended) if ended is not None else None
+
+    def _endable(self) -> Endable:
+        if self._taken.endable is None:
             raise RigError(
-                f"{self._taken.board.name} is no command here: only a board with `run` in rig.toml, or on QEMU with "
-                "--semihosting, has a folder and an exit code."
+                f"{self._taken.board.name} is no command here: only a board with `run` in rig.toml, or on QEMU or at a "
+                "debug probe with --semihosting, has a folder and an exit code."
             )
-        return self._taken.command
+        return self._taken.endable
 
     @property
     def what_ends(self) -> str:
         """What an exit code is of, in messages: `command` or `firmware`."""
-        return self._the_command().what
+        return self._endable().what
 
     def alive(self, within_s: float = 0.0) -> None:
         """Raise Blocked if the stand-in or the labgrid place is gone, or within some seconds will be.
@@ -115,8 +121,8 @@ class AsCommand:
         except DeviceFault as fault:
             self.record.fault(str(fault))
             raise
-        command = self._taken.command
-        ended = command.ended(drained=True) if command is not None else None
+        endable = self._taken.endable
+        ended = endable.ended(drained=True) if endable is not None else None
         if ended is not None:
             raise self._ended(ended)
 
@@ -135,7 +141,7 @@ class AsCommand:
         log = self._folder / BENCH_LOG
         said = log.read_text(errors="replace") if log.exists() else ""
         last = self._serial.recent if self._serial is not None else b""
-        late_s = self._the_command().timeout_s if ended.late else None
+        late_s = self._endable().timeout_s if ended.late else None
         return CommandEnded(
             ended.status, late_s, last_lines(last.decode(errors="replace")), last_lines(said), self.what_ends
         )

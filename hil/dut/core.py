@@ -133,9 +133,13 @@ class CoreView:
         self._probe().write_ram(register, value.to_bytes(4, "little"))
 
     def at_return(
-        self, function: str, times: int | None, timeout: float, printed: Callable[[], str] = lambda: ""
-    ) -> Iterator[Returned]:
-        """Iterate over the returns of a function, as `Dut.at_return`; `printed` says what the device printed last."""
+        self, function: str, times: int | None, timeout: float, printed: Callable[[], str] = lambda: "",
+        end: Callable[[], DeviceFault | None] = lambda: None,
+    ) -> Iterator[Returned]:  # fmt: skip
+        """Iterate over the returns of a function, as `Dut.at_return`.
+
+        `printed` says what the device printed last, `end` returns the error of a device that has ended.
+        """
         address = self._function(function)
         probe, index = self._probe(), 0
         counter = DWT_CYCCNT if self._board.counter == "dwt" and probe.no_counter is None else None
@@ -144,6 +148,8 @@ class CoreView:
         with probe.stopped_at_returns([address], counter) as next_return:
             while times is None or index < times:
                 call = next_return(timeout)
+                if call is None and (ended := end()) is not None:
+                    raise ended
                 if call is None:
                     of = f" of {times}" if times is not None else ""
                     found = self.fault() or self.hang()

@@ -18,10 +18,8 @@ from hil.endpoints import Endpoints
 from hil.errors import RigError, shown
 from hil.images import Image, firmware_of
 from hil.rig import Rig, Taken, program_for
-from hil.standins import confined
-from hil.standins.semihosted_qemu import UNCONFINED
 from hil.targets.boot_loader import Tell
-from hil.targets.serial_port import open_serial, path_of
+from hil.targets.serial_port import open_serial
 
 
 class Dut(WithFlash, WithMeter):
@@ -51,7 +49,7 @@ class Dut(WithFlash, WithMeter):
         self.record = DutRecord(
             taken.board.name, taken.endpoints.reality, image.path.name, image.sha256, image.own,
             clock_hz or taken.board.clock_hz or None, place=taken.which,
-            command=list(taken.command.shown) if taken.command is not None else [],
+            command=list(taken.endable.shown) if taken.endable is not None else [],
         )  # fmt: skip
         self.power = DutPower(taken, self.release, self._power_is_back)
 
@@ -111,7 +109,7 @@ class Dut(WithFlash, WithMeter):
 
     def _power_is_back(self) -> None:
         if self._serial is not None:
-            self._serial.replace_port(open_serial(path_of(self._taken.endpoints), self._baud, self._taken.lost_s))
+            self._serial.replace_port(open_serial(self._port_path(), self._baud, self._taken.lost_s))
             self._port_released = False
         self._painted = self.unclaimed_ram.filled = False  # RAM has other content now
         self.record.power_cycles += 1
@@ -145,7 +143,8 @@ def opened(
         inject: faults of the virtual board, which is then used (`hil bench-server --help` lists them).
 
     Raises:
-        RigError: the image is not for the board, or semihosting is asked for of a board that is not on QEMU.
+        RigError: the image is not for the board, or semihosting is asked for of a board that is not on QEMU, and has no
+            probe.
         Blocked: the board is not to be had.
     """
     entry = rig.bench.board_of(board) if isinstance(board, str) else board
@@ -159,8 +158,8 @@ def opened(
         table = taken.named or named
         rate = baud or (table.baud if table is not None else None)
         dut = Dut(taken, image, log_folder, rate, clock_hz, tell, serial_log)
-        dut.record.bench_log = bench_log if taken.stand_in is not None else None
-        if semihosting and not confined.version():
-            dut.record.warn(UNCONFINED)
+        dut.record.bench_log = bench_log if taken.stand_in is not None or taken.endable is not None else None
+        if taken.endable is not None and taken.endable.caveat is not None:
+            dut.record.warn(taken.endable.caveat)
         with contextlib.closing(dut):
             yield dut

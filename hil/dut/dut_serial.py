@@ -48,6 +48,8 @@ class DutSerial(io.RawIOBase):
         simulated: whether the line is that of a stand-in, which no cable can cut.
         waits: returns where the core waits for input, as part of a sentence; None if it does not.
         rated: whether the line has a rate, which may be wrong; that of a stand-in and of a command has none.
+        console: an open port with what the firmware prints by semihosting through a probe, which is read beside the
+            other; None without one.
 
     Attributes:
         log: path of the log.
@@ -64,8 +66,10 @@ class DutSerial(io.RawIOBase):
         simulated: bool = False,
         rated: bool = True,
         waits: Callable[[], str | None] = lambda: None,
+        console: SerialPort | None = None,
     ) -> None:
         self._traffic = TrafficLog(log)
+        self._console = LoggedPort(console, self._traffic) if console is not None else None
         self._port = LoggedPort(port, self._traffic)
         self._alive, self._lost_s, self._look, self._again, self._simulated = alive, lost_s, look, again, simulated
         self._rated, self._waits = rated, waits
@@ -187,7 +191,8 @@ class DutSerial(io.RawIOBase):
     @property
     def in_waiting(self) -> int:
         """Bytes that can be read without waiting."""
-        return len(self._expecter.unread) + int(self._guarded(lambda: self._port.in_waiting))
+        printed = int(self._console.in_waiting) if self._console is not None else 0
+        return len(self._expecter.unread) + printed + int(self._guarded(lambda: self._port.in_waiting))
 
     def readable(self) -> bool:
         """Return True."""
@@ -229,6 +234,8 @@ class DutSerial(io.RawIOBase):
         """Discard what has come and was not read."""
         self._expecter.unread = b""
         self._recent = b""
+        if self._console is not None:
+            self._console.reset_input_buffer()
         self._guarded(lambda: self._port.reset_input_buffer())
 
     def write(self, data: Any) -> int:
@@ -257,6 +264,8 @@ class DutSerial(io.RawIOBase):
         """Close the port and the log."""
         if not self.closed:
             self._port.close()
+            if self._console is not None:
+                self._console.close()
             self._traffic.close()
         super().close()
 
@@ -352,12 +361,22 @@ class DutSerial(io.RawIOBase):
 
     def _came(self) -> bytes:
         """Return the bytes that came, after the time-out of the port at most."""
-        data: bytes = self._guarded(lambda: self._port.read(max(1, self._port.in_waiting)))
+        data: bytes = self._guarded(self._read_what_came)
         if data:
             if self._first_bytes is not None and len(self._first_bytes) < REMEMBERED:
                 self._first_bytes += data
             self._recent, self._came_at = (self._recent + data)[-REMEMBERED:], time.monotonic()
         return data
+
+    def _read_what_came(self) -> bytes:
+        """Read the port, and after it the console; wait at the port if neither has anything."""
+        ready = int(self._port.in_waiting)
+        data: bytes = b""
+        if self._console is not None:
+            data = self._port.read(ready) if ready else b""
+            printed = int(self._console.in_waiting)
+            data += self._console.read(printed) if printed else b""
+        return data or bytes(self._port.read(max(1, ready)))
 
     def _until(self, end: Callable[[bytes], int | None], size: int | None) -> bytes:
         """Return the unread bytes before the index that `end` gives for them, or `size` of them after a time-out."""

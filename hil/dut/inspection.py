@@ -78,7 +78,7 @@ class Inspection(AsCommand):
 
     def _no_probe(self) -> Blocked:
         what, use = self._taken.endpoints.reality, "use a board with a virtual board (`hil boards`)"
-        if self._taken.command is not None:
+        if self._taken.is_command:
             what, use = "a command", "write it into a file in dut.folder"
         cure = "name it in rig.toml (`hil devices` lists the probes)" if what == "hardware" else (
             f"{what} has none: print what you need and read it with dut.serial, or {use}"
@@ -155,7 +155,7 @@ class Inspection(AsCommand):
 
     def _probe_of(self) -> Callable[[], CoreProbe]:
         """Return what opens the probe. Raises Blocked of a command, before anybody asks what is where in its memory."""
-        if self._taken.command is not None and not self.has_probe:
+        if self._taken.is_command and not self.has_probe:
             raise self._no_probe()
         return lambda: self.probe
 
@@ -201,7 +201,7 @@ class Inspection(AsCommand):
             Blocked: there is no probe.
         """
         self.record.reads += 1
-        return self._core.at_return(function, times, timeout, self._last_words)
+        return self._core.at_return(function, times, timeout, self._last_words, self._end)
 
     @property
     def cycles(self) -> int:

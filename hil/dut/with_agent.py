@@ -108,7 +108,7 @@ class WithAgent(WithPort):
     def _cure(self) -> str:
         """What to do about a silent board; a stand-in has no cable and no port to check."""
         ends = self._taken.endpoints
-        if self._is_attached or self._taken.command is not None:
+        if self._is_attached or self._taken.is_command:
             return CURE
         where = f"its process {ends.process} runs" if ends.process is not None else "it runs"
         return f"this is the {ends.reality} stand-in, and {where}: look at {BENCH_LOG} in the folder of the trial."

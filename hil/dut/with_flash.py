@@ -140,7 +140,7 @@ class WithFlash(WithPort):
             self.unclaimed_ram.filled = False
             self._discard()
             reset_by_command(ends, self._folder / FLASH_LOG)
-        elif self.has_probe and self._taken.command is None:
+        elif self.has_probe and not self._taken.is_command:
             self.probe.halt()
             self._discard()
             self._taken.forget_chip_faults()

@@ -50,13 +50,15 @@ class WithPort(Inspection):
     def serial(self) -> DutSerial:
         """The serial port, opened when it is first needed. Raises Blocked if there is none."""
         if self._serial is None:
-            log, command = self._folder / "serial.log" if self._logs else None, self._taken.command
+            log, ends = self._folder / "serial.log" if self._logs else None, self._taken.endpoints
+            line = self._is_attached and ends.has_line
             self._serial = DutSerial(
                 self._open_port(), log, self.alive, self._taken.lost_s, self._look, self._port_again,
-                simulated=not self._is_attached, rated=self._is_attached and command is None,
-                waits=self._waits,
+                simulated=not line, rated=line, waits=self._waits,
+                console=open_serial(ends.console, self._baud) if ends.console and ends.has_line else None,
             )  # fmt: skip
-            self.record.serial_log, self.record.baud = log, self._baud if command is None else None
+            has_rate = ends.has_line and not self._taken.is_command
+            self.record.serial_log, self.record.baud = log, self._baud if has_rate else None
         elif self._port_released:
             self._serial.replace_port(self._open_port())
         self._port_released = False
@@ -74,10 +76,15 @@ class WithPort(Inspection):
 
     def _open_port(self) -> SerialPort:
         """Open the port; wait for it if the board was flashed or reset just now, as its firmware may make it."""
-        left_s = self._started_at + BACK_WITHIN_S - time.monotonic()
-        if left_s > 0 and self._is_attached:
-            return come_back(self._taken.endpoints, self._baud, "flashing or a reset", left_s)
-        return open_serial(path_of(self._taken.endpoints), self._baud, self._taken.lost_s)
+        left_s, ends = self._started_at + BACK_WITHIN_S - time.monotonic(), self._taken.endpoints
+        if left_s > 0 and self._is_attached and ends.has_line:
+            return come_back(ends, self._baud, "flashing or a reset", left_s)
+        return open_serial(self._port_path(), self._baud, self._taken.lost_s)
+
+    def _port_path(self) -> str:
+        """Return the path of the port, or of the console by semihosting, if there is no port."""
+        ends = self._taken.endpoints
+        return ends.console if ends.console is not None and not ends.has_line else path_of(ends)
 
     def _port_again(self, port: SerialPort) -> SerialPort | None:
         """Return the port of a device that was gone and came back after flashing or a reset; None if it must not go."""
@@ -88,9 +95,9 @@ class WithPort(Inspection):
 
     @property
     def has_port(self) -> bool:
-        """Whether there is a serial port."""
+        """Whether there is a serial port, or a console by semihosting in its place."""
         ends = self._taken.endpoints
-        return ends.serial is not None or ends.serial_number is not None
+        return ends.has_line or ends.console is not None
 
     @property
     def opened_serial(self) -> DutSerial | None:

@@ -9,10 +9,10 @@ from hil.errors import Blocked, RigError
 from hil.images import Image, image_of, program_of
 from hil.rig_toml import BenchBoard
 from hil.standins import CommandBoard
+from hil.standins.endable import FILES
 from hil.targets.by_command import image_values
 
 OF_IMAGE = {"elf", "bin", "hex"}
-FILES = "files"  # working folder of the command, in that of the test
 
 
 def program_for(named: BenchBoard, elf: Path | None) -> Image:

@@ -27,10 +27,11 @@ class KeptStandIns:
 
     @contextlib.contextmanager
     def provide(self, reality: str, board: Board, image: Image, log: Path) -> Iterator[StandIn]:
-        """Provide a stand-in for a `with` block, and write its output of that time to `log`.
+        """Provide a stand-in for a `with` block, and write its output of that time to `log`, before what others wrote.
 
         It is stopped, and not used again, if the block raises an exception. Raises Blocked if it did not start.
         """
+        before = _size(log)
         sizes = {path: path.stat().st_size for path in self._folder.glob("*.log")}
         stand_in = self._serving(reality, board, image)
         full_log = stand_in.log if stand_in is not None else self._free_log(board.name)
@@ -47,7 +48,8 @@ class KeptStandIns:
             self._kept.append((reality, board.name, stand_in))
         finally:
             self._lent.discard(full_log)
-            log.write_bytes(full_log.read_bytes()[sizes.get(full_log, 0) :] if full_log.exists() else b"")
+            output = full_log.read_bytes()[sizes.get(full_log, 0) :] if full_log.exists() else b""
+            log.write_bytes(output + (log.read_bytes()[before:] if log.exists() else b""))
 
     def _serving(self, reality: str, board: Board, image: Image) -> StandIn | None:
         """Take out the stand-in that serves this trial; stop what has ended, and one of this board that does not."""
@@ -75,3 +77,7 @@ class KeptStandIns:
             for _, _, stand_in in self._kept:
                 stack.callback(stand_in.stop)
             self._kept.clear()
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0

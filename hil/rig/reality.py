@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from hil.boards import Board
 from hil.endpoints import Endpoints
@@ -17,6 +18,7 @@ from hil.standins import STAND_INS, StandIn, renode, start_virtual
 from hil.standins.kinds import NO_STAND_IN, NOT_STAND_INS
 
 LOG = logging.getLogger(__name__)
+Started = TypeVar("Started", bound=StandIn)
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str
 
 
 @contextlib.contextmanager
-def stopped_after(stand_in: StandIn) -> Iterator[StandIn]:
+def stopped_after(stand_in: Started) -> Iterator[Started]:
     """Stop a stand-in after a `with` block. If that fails too, the error of the block is the reason."""
     try:
         yield stand_in

@@ -21,9 +21,11 @@ from hil.rig.kept_stand_ins import KeptStandIns
 from hil.rig.locks import Locks
 from hil.rig.places import Places
 from hil.rig.power_cycle import power_cycle
+from hil.rig.probe_processes import ProbeProcesses
 from hil.rig.reality import choose, is_attached, start, stopped_after
+from hil.rig.semihosting import NOT_A_COMMAND, by_probe
 from hil.rig_toml import Bench, BenchBoard
-from hil.standins import STAND_INS, CommandBoard, SemihostedQemu, StandIn
+from hil.standins import STAND_INS, Endable, SemihostedQemu, StandIn
 from hil.targets.probe_process import ProbeProcess
 
 
@@ -34,6 +36,7 @@ class Taken:
     Attributes:
         named: its table of rig.toml; None for a stand-in.
         place: its labgrid place; None without one.
+        endable: what of it ends with an exit code; None if nothing.
     """
 
     board: Board
@@ -42,6 +45,7 @@ class Taken:
     stand_in: StandIn | None = None
     place: HeldPlace | None = None
     named: BenchBoard | None = None
+    endable: Endable | None = None
 
     @property
     def which(self) -> str:
@@ -75,9 +79,9 @@ class Taken:
         return self.stand_in is not None and self.stand_in.reset(while_stopped)
 
     @property
-    def command(self) -> CommandBoard | None:
-        """The command that the board is, None if it is none."""
-        return self.stand_in if isinstance(self.stand_in, CommandBoard) else None
+    def is_command(self) -> bool:
+        """Whether a reset ends its program and starts another: nothing in its memory outlasts that."""
+        return self.stand_in is not None and self.stand_in.is_command
 
     def forget_chip_faults(self) -> None:
         """Forget what the chip of a stand-in has reported so far: it is reset."""
@@ -109,7 +113,7 @@ class Rig:
         self._locks = Locks(wait_s)  # of what is at labgrid places
         self._attached = AttachedBoards(wait_s, kept_off)
         self._places = Places(bench.labgrid.address, wait_s, kept_off=kept_off)
-        self._probe_process = ProbeProcess()
+        self._probes, self._semihosting = ProbeProcesses(), ProbeProcesses("SemihostingSession")
         self._kept = KeptStandIns(folder) if folder is not None else None
 
     def __enter__(self) -> Rig:
@@ -137,57 +141,68 @@ class Rig:
             log: file for the stand-in's log; a board that is a command works in a folder beside it.
             inject: faults for the project's own fault tests. They require the virtual board, which is then used.
             other_than: ids in rig.toml of boards of this kind that the caller has already.
-            semihosting: the firmware may ask this computer for files, output and an end. Only QEMU has that.
+            semihosting: the firmware may ask this computer for files, output and an end, on QEMU or through a probe.
 
         Its serial port may be absent still: it may come only when the board is flashed. `hil.dut.opened` opens it.
 
         Raises:
-            RigError: semihosting is requested of a board that is not on QEMU.
+            RigError: semihosting is requested of a board that is not on QEMU, and has no probe.
             Blocked: a board of rig.toml is missing or held by another session, or the requested reality is not
                 available.
         """
         named = self.bench.find(board.name)
         reality = choose(board, named, "virtual" if inject else self.reality)
-        if semihosting:
-            if reality != "qemu":
-                raise RigError(
-                    f"semihosting is for a device under test on QEMU, and {board.name} is {reality} here: omit "
-                    "--semihosting, or name a board on QEMU (`hil boards`)."
-                )
-            with stopped_after(SemihostedQemu(board, image, log, log.parent)) as machine:
-                yield Taken(board, machine.endpoints, self._probe_process, machine)
-            return
-        if named is not None and named.run is not None and reality == named.reality:
-            if named.id is not None:
-                named = self._attached.hold(self.bench.of_kind(board.name), other_than)
-            with stopped_after(start_command(named, image, log, log.parent)) as command:
-                yield Taken(board, command.endpoints, self._probe_process, command, named=named)
-            return
-        if named is not None and reality == "hardware":
-            place = self._place_of(named)
-            if place is None:
-                named = self._attached.hold(self.bench.of_kind(board.name), other_than)
-            else:
-                self._locks.hold(board.name, devices_to_lock(named))
-            try:
-                found = tunnelled(place.found()) if place is not None else None
-                ends = endpoints_of(named, found, may_come=True)
-            except Blocked as blocked:
-                blocked.place = blocked.place or named.id or ""
-                raise
-            if ends.probe is not None:
-                self._probe_process.start()
-            yield Taken(board, ends, self._probe_process, place=place, named=named)
-            return
-        if "pyocd" in board.routes:
-            self._probe_process.start()  # pyOCD loads while the stand-in starts
         with contextlib.ExitStack() as stack:
-            if self._kept is not None and not inject and STAND_INS.find(reality).kept:
-                stand_in = stack.enter_context(self._kept.provide(reality, board, image, log))
+            process = stack.enter_context((self._semihosting if semihosting else self._probes).one())
+            if named is not None and named.run is not None and reality == named.reality:
+                if semihosting:
+                    raise RigError(NOT_A_COMMAND.format(board.name))
+                if named.id is not None:
+                    named = self._attached.hold(self.bench.of_kind(board.name), other_than)
+                command = stack.enter_context(stopped_after(start_command(named, image, log, log.parent)))
+                yield Taken(board, command.endpoints, process, command, named=named, endable=command)
+            elif semihosting and reality == "qemu":
+                machine = stack.enter_context(stopped_after(SemihostedQemu(board, image, log, log.parent)))
+                yield Taken(board, machine.endpoints, process, machine, endable=machine)
+            elif named is not None and reality == "hardware":
+                taken = self._take_attached(board, named, process, other_than)
+                yield by_probe(taken, log) if semihosting else taken
             else:
-                stand_in = stack.enter_context(stopped_after(start(reality, board, image, log, inject)))
-            ends = replace(stand_in.endpoints, board=board.name, reality=reality)
-            yield Taken(board, ends, self._probe_process, stand_in)
+                taken = self._take_stand_in(board, image, log, inject, reality, process, stack)
+                yield by_probe(taken, log) if semihosting else taken
+
+    def _take_attached(
+        self, board: Board, named: BenchBoard, process: ProbeProcess, other_than: Collection[str]
+    ) -> Taken:  # fmt: skip
+        """Reserve an attached board, as `take`."""
+        place = self._place_of(named)
+        if place is None:
+            named = self._attached.hold(self.bench.of_kind(board.name), other_than)
+        else:
+            self._locks.hold(board.name, devices_to_lock(named))
+        try:
+            found = tunnelled(place.found()) if place is not None else None
+            ends = endpoints_of(named, found, may_come=True)
+        except Blocked as blocked:
+            blocked.place = blocked.place or named.id or ""
+            raise
+        if ends.probe is not None:
+            process.start()
+        return Taken(board, ends, process, place=place, named=named)
+
+    def _take_stand_in(
+        self, board: Board, image: Image, log: Path, inject: tuple[str, ...], reality: str, process: ProbeProcess,
+        stack: contextlib.ExitStack,
+    ) -> Taken:  # fmt: skip
+        """Start a stand-in, as `take`; `stack` stops it."""
+        if "pyocd" in board.routes:
+            process.start()  # pyOCD loads while the stand-in starts
+        if self._kept is not None and not inject and STAND_INS.find(reality).kept:
+            stand_in = stack.enter_context(self._kept.provide(reality, board, image, log))
+        else:
+            stand_in = stack.enter_context(stopped_after(start(reality, board, image, log, inject)))
+        ends = replace(stand_in.endpoints, board=board.name, reality=reality)
+        return Taken(board, ends, process, stand_in)
 
     def _place_of(self, named: BenchBoard) -> HeldPlace | None:
         """Acquire the labgrid place of a board; None for a board that is attached to this computer."""
@@ -196,10 +211,11 @@ class Rig:
         return self._places.hold(named.name, named.wanted_place, found_in(named))
 
     def close(self) -> None:
-        """Stop stand-ins and the probe process, release all locks, and give back all places."""
+        """Stop stand-ins and the processes of probes, release all locks, and give back all places."""
         with contextlib.ExitStack() as stack:  # the last one first, and all of them, whatever one raises
             for release in (self._locks.release, self._attached.release, self._places.release):
                 stack.callback(release)
-            stack.callback(self._probe_process.stop)
+            stack.callback(self._probes.stop)
+            stack.callback(self._semihosting.stop)
             if self._kept is not None:
                 stack.callback(self._kept.close)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from hil.door import door
 
 if TYPE_CHECKING:
-    from hil.standins.command import CommandBoard, Ended
+    from hil.standins.command import CommandBoard
+    from hil.standins.endable import Endable, Ended
     from hil.standins.kinds import STAND_INS, StandInKind
     from hil.standins.process import StandIn
     from hil.standins.qemu import start_qemu
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "STAND_INS",
     "CommandBoard",
+    "Endable",
     "Ended",
     "SemihostedQemu",
     "StandIn",
@@ -28,7 +30,8 @@ __getattr__ = door(
     __name__,
     {
         "CommandBoard": "command",
-        "Ended": "command",
+        "Endable": "endable",
+        "Ended": "endable",
         "STAND_INS": "kinds",
         "SemihostedQemu": "semihosted_qemu",
         "StandIn": "process",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +11,15 @@ from hil.child_process import script_command
 from hil.endpoints import Endpoints
 from hil.errors import Blocked, RigError
 from hil.process_time import LOOK_S, AbleTime
+from hil.standins.endable import Ended
 from hil.standins.process import StandIn
 
 RUNNER = Path(__file__).with_name("command_runner.py")  # not imported: its terminals are not on every computer
 ANSWER_S = 20.0  # of the process that runs the command
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended.
-
-    Attributes:
-        status: exit code; minus the number of the signal that ended it.
-        late: whether the rig has killed it, because it ran longer than it may.
-    """
-
-    status: int
-    late: bool = False
-
-
 class CommandBoard(StandIn):
-    """A command that can be started again and again; `start` begins with the first time.
+    """A command that can be started again and again (`Endable`); `start` begins with the first time.
 
     Args:
         board: name of the board.
@@ -51,12 +38,15 @@ class CommandBoard(StandIn):
         shown: program and arguments as rig.toml has them, without private paths.
         folder_of_files: working folder of the command.
         timeout_s: longest time of one start; None without a limit.
+        caveat: what the record must warn of; None.
 
     Raises:
         Blocked: its process did not start.
     """
 
     what = "command"
+    is_command = True
+    caveat: str | None = None
     _able: AbleTime  # of the last start
 
     def __init__(

@@ -40,10 +40,13 @@ class StandIn:
     Attributes:
         endpoints: what it has announced.
         log: as the argument.
+        is_command: whether a reset ends its program and starts another: nothing in its memory outlasts that.
 
     Raises:
         Blocked: the process ended, or announced no endpoints in time.
     """
+
+    is_command = False
 
     def __init__(
         self,

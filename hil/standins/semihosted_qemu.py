@@ -18,9 +18,9 @@ from hil.images import Image
 from hil.process_time import LOOK_S, AbleTime
 from hil.standins import confined
 from hil.standins.command import ANSWER_S, CommandBoard
+from hil.standins.endable import FILES
 from hil.standins.qemu import GDB, SOCKETS, fatal_error, machine
 
-FILES = "files"  # working folder, in that of the test
 # UART0 and the console of semihosting share one port. Without that `-echr`, the sharing would take one byte of those to
 # the firmware as a command.
 CONSOLE = (
@@ -57,6 +57,7 @@ class SemihostedQemu(CommandBoard):
         confinement = script_command(confined.__file__, *may)
         words[words.index("-kernel") + 1] = str(image.path.absolute())
         files.mkdir(parents=True, exist_ok=True)
+        self.caveat = None if confined.version() else UNCONFINED
         super().__init__(
             board.name, "qemu", [*confinement, *words, *CONSOLE], (), {}, files, log, gdb=self._gdb, own_folder=sockets
         )

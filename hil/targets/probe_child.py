@@ -1,6 +1,7 @@
 """The probe process: executes requests from a pipe one at a time, and ends with its parent.
 
-`python -m hil.targets.probe_child DESCRIPTOR`; started by probe_process.py.
+`python -m hil.targets.probe_child DESCRIPTOR SESSION`; started by probe_process.py. Between two requests it does what
+the session has to do then.
 """
 
 from __future__ import annotations
@@ -10,20 +11,29 @@ import os
 import signal
 import sys
 import threading
+from collections import deque
 from multiprocessing.connection import Connection
 from typing import Any
 
 from hil.errors import Blocked
 from hil.targets.pyocd_session import ERRORS, PyocdSession
+from hil.targets.semihosting_session import SemihostingSession
 from hil.threads import start
 
+KEPT = 100  # log lines between two requests
+SESSIONS = {kind.__name__: kind for kind in (PyocdSession, SemihostingSession)}
 
-def main(descriptor: int) -> None:
+
+def main(descriptor: int, kind: str) -> None:
     """Serve requests `(method name, arguments)` until the pipe closes.
 
     The answer is `("done", result)`, `("blocked", stage, reason)` or `("failed", text)`. Log lines of pyOCD are sent
     before it as `("log", line)`, so the log of a request that hangs shows how far it came. The round trips to a remote
     probe are sent as `("answered", number, seconds of one)`: its deadline follows them.
+
+    Args:
+        descriptor: of the pipe.
+        kind: name of the class of the session.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl+C and closes the probe properly
     start(threading.Thread(target=_end_with_parent, daemon=True))
@@ -33,32 +43,66 @@ def main(descriptor: int) -> None:
     pyocd.propagate = False
     sender = _Sender(pipe)
     pyocd.addHandler(sender)
-    session = PyocdSession(lambda answered, round_trip_s: sender.send("answered", answered, round_trip_s))
+
+    def report(answered: int, round_trip_s: float) -> None:
+        sender.send("answered", answered, round_trip_s)
+
+    session = SESSIONS[kind](report)
     while True:
+        while not pipe.poll(session.idle()):
+            pass
         try:
             name, arguments = pipe.recv()
         except EOFError:
             return
+        sender.begin()
         sender.send("answered", 0, 0.0)  # pyOCD is loaded: that takes seconds on a slow computer
-        sender.send(*_answer(session, name, arguments))
+        sender.end(*_answer(session, name, arguments))
 
 
 class _Sender(logging.Handler):
-    """Sends messages through the pipe. Its lock keeps them whole, because pyOCD may log from several threads."""
+    """Sends messages through the pipe. Its lock keeps them whole, because pyOCD may log from several threads.
+
+    The parent reads the pipe only while it waits for an answer. So what comes between two requests is not sent: the
+    last log lines are kept for the next one, and progress is for a request that waits already.
+    """
 
     def __init__(self, pipe: Connection) -> None:
         super().__init__()
-        self._pipe = pipe
+        self._pipe, self._answers = pipe, False
+        self._kept: deque[tuple[Any, ...]] = deque(maxlen=KEPT)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Send one log line."""
         self.send("log", f"{record.name}: {record.getMessage()}")
 
     def send(self, *message: Any) -> None:
-        """Send one message."""
+        """Send one message of a request."""
         self.acquire()
         try:
-            self._pipe.send(message)
+            if self._answers or (message[0] != "log" and self._pipe.poll()):
+                self._pipe.send(message)
+            elif message[0] == "log":
+                self._kept.append(message)
+        finally:
+            self.release()
+
+    def begin(self) -> None:
+        """Begin with the messages of a request."""
+        self.acquire()
+        try:
+            self._answers = True
+            while self._kept:
+                self._pipe.send(self._kept.popleft())
+        finally:
+            self.release()
+
+    def end(self, *answer: Any) -> None:
+        """Send the answer of a request, its last message."""
+        self.acquire()
+        try:
+            self._pipe.send(answer)
+            self._answers = False
         finally:
             self.release()
 
@@ -86,4 +130,4 @@ def _end_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), *sys.argv[2:])

@@ -70,9 +70,14 @@ class ProbeProcess:
     """The probe process, started on the first request or earlier by `start`, and started again after it was killed.
 
     The process ends with the program that started it, even if that program is killed.
+
+    Args:
+        session: class of the session in the process: `PyocdSession`, or `SemihostingSession`, which also serves the
+            semihosting of a firmware.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, session: str = "PyocdSession") -> None:
+        self._session = session
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
 
@@ -95,7 +100,7 @@ class ProbeProcess:
         self._pipe, theirs = Pipe()
         with contextlib.closing(theirs):
             self._process = subprocess.Popen(
-                module_command("hil.targets.probe_child", str(theirs.fileno())),
+                module_command("hil.targets.probe_child", str(theirs.fileno()), self._session),
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()],
             )  # fmt: skip
 

@@ -51,6 +51,10 @@ class PyocdSession:
         self._session: Session | None = None
         self._stops: CallStops | None = None
 
+    def idle(self) -> float | None:
+        """Do what is to be done between two requests; return the seconds until it is to be done again, None: never."""
+        return None
+
     def connect(
         self,
         unique_id: str,
@@ -163,7 +167,7 @@ class PyocdSession:
         something other than the debugger reset the chip meanwhile. After `reset` connect again, because pyOCD still
         believes that its flash algorithm is ready. With `always`, program even if the flash holds the bytes.
         """
-        with _alone(self._probe):
+        with alone(self._probe):
             return self._program(segments, always)
 
     def _program(self, segments: Segments, always: bool) -> str:
@@ -290,7 +294,10 @@ class PyocdSession:
 
     def watch_calls(self, functions: Sequence[int], counter: int | None) -> None:
         """Stop the core at every call of these functions from now on (`CallStops`)."""
-        self._stops = CallStops(PyocdCore(self._target), functions, counter)
+        self._stops = CallStops(self._core(), functions, counter)
+
+    def _core(self) -> PyocdCore:
+        return PyocdCore(self._target)
 
     def calls(self, most: int, wait_s: float) -> list[tuple[int, int, int]]:
         """Return the next calls of the watched functions (`CallStops.collect`)."""
@@ -315,7 +322,7 @@ class PyocdSession:
         samples, halted = [], self.is_halted()
         for number in range(times):
             if number:
-                time.sleep(apart_s)
+                self._let_run(apart_s)
             status = int(self._target.read32(DHCSR))
             self._target.halt()
             *values, xpsr, psp = map(int, self._target.read_core_registers_raw([*REGISTERS, "xpsr", "psp"]))
@@ -325,6 +332,10 @@ class PyocdSession:
             asleep, lockup = bool(status & S_SLEEP), bool(status & S_LOCKUP)
             samples.append(Sample(tuple(values), xpsr & 0x1FF, asleep, lockup, stack, xpsr, psp))
         return samples
+
+    def _let_run(self, seconds: float) -> None:
+        """Let a running core run so long."""
+        time.sleep(seconds)
 
     def _stack(self, start: int, size: int) -> bytes:
         region = self._target.memory_map.get_region_for_address(start)
@@ -353,7 +364,7 @@ class PyocdSession:
 
 
 @contextlib.contextmanager
-def _alone(probe: DebugProbe) -> Iterator[None]:
+def alone(probe: DebugProbe) -> Iterator[None]:
     """Keep a remote probe locked. pyOCD would ask for its lock at every transfer: three requests instead of one."""
     probe.lock()
     try:

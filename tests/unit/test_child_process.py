@@ -49,7 +49,7 @@ def shadowed(tmp_path: Path) -> Path:
 def test_no_file_of_the_working_folder_is_run(shadowed: Path, module: str, environment: dict[str, str]) -> None:
     if module == "pip":
         pytest.importorskip("pip")
-    command = module_command(module, *(["--help"] if module != "hil.targets.probe_child" else ["99"]))
+    command = module_command(module, *(["--help"] if module != "hil.targets.probe_child" else ["99", "PyocdSession"]))
     done = subprocess.run(
         command,
         cwd=shadowed,

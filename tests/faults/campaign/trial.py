@@ -78,7 +78,7 @@ def _run(fault: Fault, said: dict[str, Any], desk: int, folder: Path) -> dict[st
         if fault.act and fault.at is None:
             ACTS[fault.act](scene, **fault.options)
         with Rig(Bench(board=[_named(fault, said, scene)]), wait_s=scene.waits_s) as rig:
-            scene.probe_process = lambda: rig._probe_process.pid
+            scene.probe_process = lambda: next(iter(rig._probes.pids), None)
             (folder / "trial").mkdir()
             ended["trial"] = told(
                 run_trial(

@@ -63,14 +63,14 @@ class Seat:
     @property
     def processes(self) -> dict[str, int]:
         """Process ids of rig, bench and probe; that of the probe only while there is one."""
-        found = {"rig": os.getpid(), "bench": self._desk.process, "probe": self._rig._probe_process.pid}
+        found = {"rig": os.getpid(), "bench": self._desk.process, "probe": next(iter(self._rig._probes.pids), None)}
         return {name: process for name, process in found.items() if process is not None}
 
     def trial(self, fault: Fault) -> dict[str, Any]:
         """Run a trial that meets a fault, record it, take back what the fault has left; return what became of it."""
         scene = Scene(self._folder, self._desk.process, self._desk.said["supply"])
         scene.port, scene.probe, scene.meter = self._port, self._probe, self._meter
-        scene.probe_process = lambda: self._rig._probe_process.pid
+        scene.probe_process = lambda: next(iter(self._rig._probes.pids), None)
         trigger = self._trigger = Trigger(fault.at, lambda: ACTS[fault.act](scene, **fault.options))
         spec = spec_of(fault.trial, self._board)
         folder = self._writer.trial_folder(spec.name)

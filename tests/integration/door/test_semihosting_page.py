@@ -36,7 +36,7 @@ __attribute__((section(".vectors"), used)) static void *const vectors[2] = {__St
 """
 SCRIPT = """
 ENTRY(Reset_Handler)
-MEMORY { CODE (rx) : ORIGIN = 0, LENGTH = 4M   RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 4M }
+MEMORY { CODE (rx) : ORIGIN = {code}, LENGTH = 1M   RAM (rwx) : ORIGIN = {ram}, LENGTH = 1M }
 SECTIONS {
     .text : { KEEP(*(.vectors)) *(.text*) *(.rodata*) . = ALIGN(4); } > CODE
     _sidata = LOADADDR(.data);
@@ -58,18 +58,28 @@ def test_nothing_asked(hil_dut):
 """
 
 
-def test_the_page(strange: Callable[..., object], tmp_path: Path) -> None:
-    for program in ("arm-none-eabi-gcc", "qemu-system-arm"):
+@pytest.mark.parametrize(("board", "reality", "core", "code", "ram"), [
+    ("mps2-an386", "qemu", "-mcpu=cortex-m4 -mfpu=fpv4-sp-d16", "0", "0x20000000"),
+    ("stm32h7b3", "virtual", "-mcpu=cortex-m7 -mfpu=fpv5-d16", "0x08000000", "0x24000000"),
+], ids=["qemu", "virtual"])  # fmt: skip
+def test_the_page(
+    strange: Callable[..., object], tmp_path: Path, board: str, reality: str, core: str, code: str, ram: str
+) -> None:
+    for program in ("arm-none-eabi-gcc", *["qemu-system-arm"] * (reality == "qemu")):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
-    for name, text in (("main.c", MAIN), ("start.c", START), ("mine.ld", SCRIPT)):
+    if reality == "virtual":
+        pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
+    script = SCRIPT.replace("{code}", code).replace("{ram}", ram)
+    for name, text in (("main.c", MAIN), ("start.c", START), ("mine.ld", script)):
         (tmp_path / name).write_text(text)
     compiler = re.search(r"arm-none-eabi-gcc (?:.*\\\n)?.*", PAGE)[0].replace("\\\n", "").split()
-    subprocess.run(compiler, check=True, cwd=tmp_path)
-    found = strange(tmp_path, TEST + MORE, "--board=mps2-an386", "--elf=mine.elf", "--semihosting")
+    words = [word for word in compiler if not word.startswith(("-mcpu=", "-mfpu="))]
+    subprocess.run([*words, *core.split()], check=True, cwd=tmp_path)
+    found = strange(tmp_path, TEST + MORE, f"--board={board}", "--elf=mine.elf", "--semihosting")
     assert found.verdict("test_loss") == ("pass", ""), found.out
     entry = found.entry("test_loss")
-    assert (entry.exit_code, entry.command, entry.reality) == (0, [], "qemu")
+    assert (entry.exit_code, entry.command, entry.reality) == (0, [], reality)
     assert "the test read how the firmware ended: exit code 0." in entry.judged and len(entry.comparisons) == 1
     assert (found.run / entry.folder / "files/loss.bin").is_file()
     for name, instead in (("test_no_batch", " and did not print 'done'"), ("test_nothing_asked", "")):

@@ -144,7 +144,7 @@ def test_a_lockup_with_semihosting_fails_and_is_forgotten_by_a_reset(elf, tmp_pa
         dut.flash()
         dut.serial.expect("ready")
         dut.serial.write(b"k")
-        while dut._taken.command.ended() is None:
+        while dut._taken.endable.ended() is None:
             pass
         with pytest.raises(DeviceFault, match=LOCKED):
             look(dut)

@@ -94,14 +94,5 @@ def test_without_the_option_it_is_a_fault_as_on_a_chip(board: str, tmp_path: Pat
         one.serial.write(b"q")
         with pytest.raises(Unexpected, match=r"the processor faulted: HardFault.* at pc 0x\w+ in ask\+"):
             one.serial.expect("never", timeout=1)
-        with pytest.raises(RigError, match="only a board with `run` in rig.toml, or on QEMU with --semihosting"):
+        with pytest.raises(RigError, match="only a board with `run` in rig.toml, or on QEMU or at a debug probe with"):
             _ = one.exit_code
-
-
-def test_another_reality_has_none(tmp_path: Path) -> None:
-    with (
-        Rig(Bench(), reality="virtual") as rig,
-        pytest.raises(RigError, match="semihosting is for a device under test on QEMU, and stm32f746 is virtual here"),
-        opened(rig, "stm32f746", None, tmp_path / "log", semihosting=True),
-    ):
-        pass
