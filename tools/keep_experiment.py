@@ -2,10 +2,10 @@
 
 python tools/keep_experiment.py reports/experiments/NAME fixtures/experiments/NAME
 
-If all runs have ended, only the results are copied: they hold every learning curve with its digests. If the experiment
-was interrupted, every run that has begun is copied too: its description, its learning curve, and the last checkpoint of
-a run that has not ended. `hil experiment NAME --resume --out COPY` continues from a copy of such a folder and does not
-train again the runs that have ended.
+If all runs have ended, only the results are copied: curves.parquet holds every learning curve with its digests. If the
+experiment was interrupted, every run that has begun is copied too: its description, its learning curve, and the last
+checkpoint of a run that has not ended. `hil experiment NAME --resume --out COPY` continues from a copy of such a folder
+and does not train again the runs that have ended.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from pathlib import Path
 from hil.training.experiments import cost_files
 from hil.training.experiments.choice import CHOICE_FILE
 from hil.training.experiments.curve import CURVE_FILE, RUN_FILE, STATE, checkpoint_path, complete, read_curve
+from hil.training.experiments.curve_table import FILE as CURVES
 
-RESULTS = ("results.json", "results.csv", "table.md", "table.tex", "certificates.json")
+FACTS = "results.json"
+RESULTS = (FACTS, CURVES, "results.csv", "table.md", "table.tex", "certificates.json")
 COSTS = (cost_files.RESULTS, cost_files.PAGE)
 
 
@@ -49,7 +51,7 @@ def _whole(source: Path) -> bool:
     """Return whether the results are there, and every run that they name is trained to its end; costs have no runs."""
     if not (source / "runs").is_dir():
         return True
-    results = source / "results.json"
+    results = source / FACTS
     if not results.is_file():
         return False
     return all(
@@ -65,6 +67,9 @@ def main() -> int:
     options = parser.parse_args()
     if not (options.source / "runs").is_dir() and not (options.source / cost_files.RESULTS).is_file():
         parser.error(f"{options.source} holds no experiment: name the folder that `hil experiment --out` wrote.")
+    if (options.source / FACTS).is_file() and not (options.source / CURVES).is_file():
+        cure = "`hil experiment NAME --resume` writes both"
+        parser.error(f"{options.source} holds {FACTS} without {CURVES}: {cure}.")
     keep(options.source, options.target)
     return 0
 

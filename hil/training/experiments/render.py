@@ -1,4 +1,4 @@
-"""Write the files of an experiment: results.json, results.csv, table.md, table.tex and index.html, each atomically."""
+"""Write the files of an experiment, each atomically: results as JSON and CSV, curves, table, and page."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import jinja2
 
 from hil.atomic_write import write_atomic
 from hil.commit import short_commit
 from hil.training.experiments.charts import charts
+from hil.training.experiments.curve_table import FILE, write_curves
 from hil.training.experiments.latex import as_latex
 from hil.training.experiments.summary import CellResult, Order, Summary
 
@@ -27,12 +29,25 @@ MEMORY = "Memory by plan in bytes (analytic), one sample at a time"
 
 
 def write(summary: Summary, folder: Path) -> None:
-    """Write all five files into the folder."""
-    write_atomic(folder / "results.json", json.dumps(summary.to_json(), indent=1) + "\n")
+    """Write all six files into the folder."""
+    write_atomic(folder / "results.json", as_json(summary))
+    write_curves(folder / FILE, summary.curves)
     write_atomic(folder / "results.csv", as_csv(summary.cells))
     write_atomic(folder / "table.md", as_markdown(summary))
     write_atomic(folder / "table.tex", as_latex(summary))
     write_atomic(folder / "index.html", as_page(summary))
+
+
+def as_json(summary: Summary) -> str:
+    """Return everything but the curves as JSON, each cell, run, search and certificate on a line of its own."""
+    return "{\n" + ",\n".join(f' "{name}": {_by_line(value)}' for name, value in summary.to_json().items()) + "\n}\n"
+
+
+def _by_line(value: Any) -> str:
+    """Return a value as JSON; the entries of a list have a line each."""
+    if not isinstance(value, list) or not value:
+        return json.dumps(value)
+    return "[\n" + ",\n".join(f"  {json.dumps(entry)}" for entry in value) + "\n ]"
 
 
 def as_csv(cells: Sequence[CellResult]) -> str:

@@ -71,7 +71,7 @@ class Summary:
         return next((one for one in self.cells if (one.data, one.column, one.row) == (data, column, row)), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything for JSON; training results are counted in the reference, times are measured."""
+        """Return all but the curves for JSON; training results are counted in the reference, times are measured."""
         return {
             "experiment": self.table.name,
             "title": self.table.title,
@@ -87,7 +87,6 @@ class Summary:
             "cells": [asdict(cell) for cell in self.cells],
             "orders": [asdict(order) for order in self.orders],
             "runs": [asdict(run) | {"name": run.name} for run in self.table.runs],
-            "curves": {name: [asdict(row) for row in rows] for name, rows in self.curves.items()},
             "searches": list(self.searches),
             "memory": [asdict(row) for row in self.table.memory],
             "certificates": [asdict(certificate) for certificate in self.certificates],

@@ -1,13 +1,16 @@
-"""Training the run of a folder by slices, and comparing two folders of one run."""
+"""Training the run of a folder by slices, comparing two folders of one run, and reading the curves of a record."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from hil.training.experiments.curve import EpochRow, checkpoint_path, complete, read_checkpoint, read_curve
+from hil.training.experiments.curve_table import FILE, RUN
 from hil.training.experiments.slices import keep, request, train_slice
 
 
@@ -22,6 +25,14 @@ def by_slices(folder: Path, seconds: float = 0.0) -> list[int]:
 def untimed(folder: Path) -> list[EpochRow]:
     """Return the curve without its times."""
     return [replace(row, train_s=0.0, eval_s=0.0) for row in read_curve(folder)]
+
+
+def recorded_curves(record: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each run in the record of an experiment, as pyarrow reads them."""
+    curves: dict[str, list[dict[str, Any]]] = {}
+    for row in pq.read_table(record / FILE).to_pylist():
+        curves.setdefault(row.pop(RUN), []).append(row)
+    return curves
 
 
 def same(one: Path, other: Path) -> None:

@@ -7,6 +7,8 @@ import runpy
 from itertools import islice
 from pathlib import Path
 
+import pytest
+
 from hil.training.experiments.curve import complete, read_curve
 from hil.training.experiments.train import Training
 
@@ -39,10 +41,27 @@ def test_a_cut_run_goes_on_from_its_record_and_a_whole_one_has_no_weights(begun,
     assert untimed(kept) == untimed(cut) and read_curve(kept)[-1].digest is not None
     assert complete(tmp_path / "record" / runs[0])
     (tmp_path / "out" / "results.json").write_text(json.dumps({"runs": [{"name": whole.name}, {"name": cut.name}]}))
+    (tmp_path / "out" / "curves.parquet").write_text("the curves")
     keep(tmp_path / "out", tmp_path / "record")
-    assert sorted(path.name for path in (tmp_path / "record").iterdir()) == ["results.json", "table.md"], (
-        "all are whole: results alone"
-    )
+    assert sorted(path.name for path in (tmp_path / "record").iterdir()) == [
+        "curves.parquet",
+        "results.json",
+        "table.md",
+    ], "all are whole: results alone"
+
+
+def test_results_without_their_curves_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As they were written when results.json had the curves: a record of them would have none."""
+    (tmp_path / "out" / "runs").mkdir(parents=True)
+    (tmp_path / "out" / "results.json").write_text(json.dumps({"runs": [], "curves": {}}))
+    monkeypatch.setattr("sys.argv", ["keep_experiment.py", str(tmp_path / "out"), str(tmp_path / "record")])
+    with pytest.raises(SystemExit):
+        runpy.run_path(str(TOOL))["main"]()
+    said = capsys.readouterr().err
+    assert "out holds results.json without curves.parquet: `hil experiment NAME --resume` writes both." in said
+    assert not (tmp_path / "record").exists()
 
 
 def test_costs_are_kept_with_and_without_runs(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from hil.training.experiments.chosen_r_max import SEARCHED
 from hil.training.experiments.curve import RUN_FILE, read_run, write_run
 from hil.training.experiments.train import Training
 
+from .folders import recorded_curves
+
 ROOT = Path(__file__).parents[3]
 RECORDS = sorted((ROOT / "fixtures" / "experiments").glob("*/results.json"))
 SIGNED = ("elasticzo-r-max", "elasticzo-loss-fraction")  # whose tables in the document have the right signs in brackets
@@ -25,7 +27,9 @@ DOCS = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
 
 
 def record(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Return results.json with the curves beside it; a run that has not begun has no rows."""
+    results = json.loads(path.read_text(encoding="utf-8"))
+    return results | {"curves": {run["name"]: [] for run in results["runs"]} | recorded_curves(path.parent)}
 
 
 @pytest.fixture(params=RECORDS, ids=lambda path: path.parent.name)

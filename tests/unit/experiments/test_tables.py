@@ -6,18 +6,21 @@ import csv
 import io
 import json
 import math
+from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from hil.training.experiments.certify import Certificate
-from hil.training.experiments.curve import EpochRow, write_curve
+from hil.training.experiments.curve import EpochRow, read_curve, write_curve
 from hil.training.experiments.elasticzo_published import ROWS, TABLE1, TABLE2, UNTUNED
 from hil.training.experiments.elasticzo_tables import ElasticzoRequest, table1, table2
 from hil.training.experiments.render import write
 from hil.training.experiments.summary import Summary, summarise
 from hil.training.experiments.table import Table
+
+from .folders import recorded_curves
 
 FULL = ElasticzoRequest(("mnist", "fashion-mnist"), ("int8", "int8star"), 3, 100, 256)
 SMALL = ElasticzoRequest(("fashion-mnist",), ("int8", "int8star"), 3, 10, 128)
@@ -160,6 +163,7 @@ def test_the_files(tmp_path: Path) -> None:
     )
     write(Summary(**{**vars(summary), "certificates": (one,)}), tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "curves.parquet",
         "index.html",
         "results.csv",
         "results.json",
@@ -177,8 +181,15 @@ def test_the_files(tmp_path: Path) -> None:
         "73.98",
         "",
     )
-    facts = json.loads((tmp_path / "results.json").read_text())
-    assert facts["provenance"]["accuracy"] == "counted" and len(facts["curves"]) == len(table.runs) == 21
+    text = (tmp_path / "results.json").read_text()
+    facts = json.loads(text)
+    assert facts["provenance"]["accuracy"] == "counted" and len(facts["runs"]) == len(table.runs) == 21
+    assert {json.dumps(one) for one in (*facts["cells"], *facts["runs"], *facts["certificates"])} <= {
+        line.strip(" ,") for line in text.splitlines()
+    }, "a line each"
+    curves = recorded_curves(tmp_path)
+    assert list(curves) == [run.name for run in table.runs]
+    assert all(rows == [asdict(row) for row in read_curve(tmp_path / "runs" / name)] for name, rows in curves.items())
     page = Page((tmp_path / "index.html").read_text())
     assert not page.open and not page.addresses, "nothing left open, nothing from elsewhere"
     assert "a < b & c" in page.words and "85.00 ± 1.00 (84.66)" in page.words and "holds" in page.words
