@@ -19,7 +19,7 @@ FOLDER_GONE = (
     "the folder {} of the run was deleted while the run went on, by a test or another program: let nothing delete it, "
     "and run again."
 )
-QUARANTINE = "quarantine"  # stage at which a trial on a board in quarantine is blocked (docs/lab-view.md)
+QUARANTINE = "quarantine"  # stage at which a trial on a board in quarantine is blocked (docs/how-to/lab.md)
 LONGEST_SHOWN = 120  # characters of a value in a message
 # Control characters except tab and newline; lone halves of surrogate pairs.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")

@@ -12,7 +12,7 @@ from hil.session.shadows import explained
 
 MARKERS = (
     "tier(name): run only in this tier: quick (every run) or nightly (--tier=nightly)",
-    'budget(sram="256 KiB", step_time=["310 ms", "+2 %"], ...): budgets of the trials of the test (docs/gates.md)',
+    'budget(sram="256 KiB", step_time=["310 ms", "+2 %"], ...): budgets of the trials of the test (docs/trials.md)',
 )
 
 

@@ -41,7 +41,7 @@ class CommandKeys(BaseModel):
 
     flash: list[str] | None = Field(
         None, min_length=1,
-        description="command that programs the board, as a list of words (docs/how-to/flash-with-any-programmer.md)",
+        description="command that programs the board, as a list of words (docs/recovery.md)",
     )  # fmt: skip
     reset: list[str] | None = Field(None, min_length=1, description="command that resets the board")
     flash_timeout: float | None = Field(
@@ -55,7 +55,7 @@ class CommandKeys(BaseModel):
     )
     run: list[str] | None = Field(
         None, min_length=1,
-        description="the board is this command, as a list of words (docs/how-to/a-command-as-a-board.md)",
+        description="the board is this command, as a list of words (docs/how-to/side-by-side.md)",
     )  # fmt: skip
     env: dict[str, str] = Field(default_factory=dict, description="environment variables of `run`, added to your own")
     reality: str | None = Field(

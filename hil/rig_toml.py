@@ -63,12 +63,12 @@ class BenchBoard(CommandKeys):
     )
     board: str | None = Field(
         None,
-        description="`any:TAG`: the board is at any labgrid place with the tag `board=TAG` (docs/how-to/labgrid.md)",
+        description="`any:TAG`: the board is at any labgrid place with the tag `board=TAG` (docs/how-to/lab.md)",
     )
     place: str | None = Field(
         None,
         min_length=1,
-        description="labgrid place that the board is at (docs/how-to/labgrid.md); the keys below choose among its "
+        description="labgrid place that the board is at (docs/how-to/lab.md); the keys below choose among its "
         "resources, or add to them",
     )
     probe: str | None = Field(
@@ -100,7 +100,7 @@ class BenchBoard(CommandKeys):
     )
     loader: str | None = Field(None, description="number of a Teensy in its boot loader")
     power: PowerEntry | None = Field(None, description="how the rig may switch the board's power (docs/recovery.md)")
-    budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of this board (docs/gates.md)")
+    budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of this board (docs/trials.md)")
 
     @property
     def switch(self) -> Power | None:
@@ -177,7 +177,7 @@ class LabEntry(BaseModel):
     quarantine_after: int | None = Field(
         default=None, ge=2, le=100,
         description="put a board in quarantine after so many trials one after the other that the rig blocked "
-        "(docs/lab-view.md); default: never",
+        "(docs/how-to/lab.md); default: never",
     )  # fmt: skip
 
 
@@ -187,13 +187,13 @@ class Bench(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
     board: list[BenchBoard] = Field(default_factory=list)
-    budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of all boards (docs/gates.md)")
+    budgets: dict[str, Any] = Field(default_factory=dict, description="budgets of all boards (docs/trials.md)")
     labgrid: LabgridEntry = Field(default=LabgridEntry(), description="the coordinator of labgrid's places")
     history: HistoryEntry = Field(default=HistoryEntry(), description="where the history of all runs is kept")
     lab: LabEntry = Field(default=LabEntry(), description="quarantine of boards that fail as a rig")
     plugins: list[str] = Field(
         default_factory=list,
-        description="folders of plugins beside rig.toml, which need not be installed (docs/how-to/plugins.md)",
+        description="folders of plugins beside rig.toml, which need not be installed (docs/new-board.md)",
     )
 
     def find(self, name: str) -> BenchBoard | None:

@@ -31,13 +31,13 @@ typedef struct {
     int16_t exponent[PLAN_LENGTH]; /* of every value, for the last group; 0 where values have a scale */
     int16_t gradient_exponent[GRAPH_MAX_LAYERS];
     float
-        gradient_factor[GRAPH_MAX_LAYERS]; /* C of the output, of the last backward pass: docs/arithmetic-backward.md */
+        gradient_factor[GRAPH_MAX_LAYERS]; /* C of the output, of the latest backward pass: docs/arithmetic-tflite.md */
     float kept[2];                         /* numbers that a method keeps from step to step */
     const observer_t *observer;            /* of every value and error; NULL in training */
     stopwatch_t watch;
     cycle_account_t account;
     stretches_t stretches;
-    uint64_t macs, layer_runs; /* of the step or run, as the watch runs: docs/memory-graph.md, what is run */
+    uint64_t macs, layer_runs; /* of the step or run, as the watch runs: docs/memory.md, what is run */
 } model_t;
 
 /* What a trained tensor has: the weights of a layer, its biases, or, of a layer without weights, what else is trained

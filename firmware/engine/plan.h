@@ -1,4 +1,4 @@
-/* Places buffers in the arena (docs/memory.md, docs/memory-graph.md). A method says which buffers there are and when
+/* Places buffers in the arena (docs/memory.md). A method says which buffers there are and when
    they are in use. */
 #pragma once
 

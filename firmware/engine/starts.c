@@ -1,4 +1,4 @@
-/* The plan of a step: a method may have its buffers placed again at several layers (docs/memory-graph.md, groups and
+/* The plan of a step: a method may have its buffers placed again at several layers (docs/memory.md, groups and
    starts). */
 #include <stddef.h>
 

@@ -10,16 +10,16 @@ enum { ENGINE_MAX_TENSORS = 2 * GRAPH_MAX_LAYERS, ENGINE_MAX_LAPS = 32 };
 
 /* What the settings train of a network, and in which order. Sets of layers have bit l for layer l. */
 typedef struct {
-    uint64_t layers;      /* those with trained tensors */
-    uint64_t updated;     /* those of them that a step updates, where a method may leave some out */
-    uint64_t nodes;       /* those of them that have their nodes perturbed */
-    uint64_t joined;      /* those that run in the group of the layer before: docs/memory-graph.md, groups and starts */
-    uint64_t reached;     /* those whose output has an error, where errors go back; else all */
-    uint64_t starts;      /* those at which the buffers are placed again, for the layers from there on */
-    bool weights, biases; /* which tensors of a layer are trained */
-    bool consumed;        /* the memory of a sample is reused during its step; there is one slot */
-    bool grouped;         /* the samples of a batch share their exponents, and go through a pass at once */
-    uint16_t passes;      /* of the samples through a step, at most 256 */
+    uint64_t layers;        /* those with trained tensors */
+    uint64_t updated;       /* those of them that a step updates, where a method may leave some out */
+    uint64_t nodes;         /* those of them that have their nodes perturbed */
+    uint64_t joined;        /* those that run in the group of the layer before: docs/memory.md, groups and starts */
+    uint64_t reached;       /* those whose output has an error, where errors go back; else all */
+    uint64_t starts;        /* those at which the buffers are placed again, for the layers from there on */
+    bool weights, biases;   /* which tensors of a layer are trained */
+    bool consumed;          /* the memory of a sample is reused during its step; there is one slot */
+    bool grouped;           /* the samples of a batch share their exponents, and go through a pass at once */
+    uint16_t passes;        /* of the samples through a step, at most 256 */
     uint8_t first_backward; /* the first layer that back-propagation trains; the number of layers: none */
 } training_t;
 
@@ -37,7 +37,7 @@ static inline bool is_joined_behind(const training_t *training, uint8_t layer) {
     return layer + 1 < GRAPH_MAX_LAYERS && in_set(training->joined, (uint8_t)(layer + 1));
 }
 
-/* F(l) and L(l) of docs/memory-graph.md. */
+/* F(l) and L(l) of docs/memory.md. */
 static inline uint8_t group_first(const training_t *training, uint8_t layer) {
     while (in_set(training->joined, layer)) {
         layer--;

@@ -7,7 +7,7 @@
 
 extern const format_t float32;
 
-#define FLOAT32_INPUT PLAN_OWN /* the buffers `input` of docs/memory-graph.md: value 0, for the gradient of a layer */
+#define FLOAT32_INPUT PLAN_OWN /* the buffers `input` of docs/memory.md: value 0, for the gradient of a layer */
 
 /* A buffer of the plan; and a value that a pass reads or has made. */
 static inline float *float32_buffer(const model_t *model, enum plan_line line, uint8_t i) {

@@ -34,5 +34,5 @@ typedef struct {
 /* Fold the input's zero point into the bias of a layer, and gather the rest. */
 layer_args_t tflite8_layer_args(const model_t *model, const pass_t *pass, uint8_t l);
 
-/* Run the chain that begins with layer l, row by row (docs/memory-graph.md, groups and starts). */
+/* Run the chain that begins with layer l, row by row (docs/memory.md, groups and starts). */
 void tflite8_run_chain(model_t *model, const pass_t *pass, uint8_t l);

@@ -1,4 +1,4 @@
-/* Two or three layers row by row: docs/memory-graph.md, groups and starts. */
+/* Two or three layers row by row: docs/memory.md, groups and starts. */
 #include <string.h>
 
 #include "formats/tflite8.h"

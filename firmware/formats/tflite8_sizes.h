@@ -1,4 +1,4 @@
-/* The sizes of the buffers of the plan: docs/memory-graph.md, sizes of scratch. They are the same on every core. No
+/* The sizes of the buffers of the plan: docs/memory.md, sizes of scratch. They are the same on every core. No
    kernel needs more (firmware/host/tests/test_graph_sizes.c). */
 #pragma once
 

@@ -23,7 +23,7 @@ static inline const w16a8_parameters_t *w16a8_parameters(const graph_file_t *fil
     return (const void *)graph_output(file, graph_layer(file, l));
 }
 
-/* What a layer's `work` needs in bytes; 0: it has none. The same on every core: docs/memory-graph.md. */
+/* What a layer's `work` needs in bytes; 0: it has none. The same on every core: docs/memory.md. */
 uint64_t w16a8_work(const graph_layer_t *layer);
 
 extern const format_t w16a8;

@@ -3,7 +3,7 @@
    from zero points are exact in int32, and may be formed modulo 2^32 in any order. Weights are [o][ky][kx][c], those of
    depthwise [ky][kx][c]; any kernel, stride and padding. `out` must not overlap `in`.
 
-   Scratch is aligned to 8 bytes; its sizes are those of docs/memory-graph.md for tflite8, but for depthwise forward
+   Scratch is aligned to 8 bytes; its sizes are those of docs/memory.md for tflite8, but for depthwise forward
    (docs/arithmetic-fqt.md, section 10): formats/affine8.h and formats/tflite8_sizes.h. */
 #pragma once
 

@@ -29,7 +29,7 @@ void conv2d_s8_weight_gradient(const int8_t *in, const int8_t *error, const laye
 /* tflite8: any kernel, stride and padding, weights [o][ky][kx][c]. Pointwise is conv2d with a 1 x 1 kernel, stride 1
    and no padding. */
 
-/* How the kernels cut a layer into pieces, and so what they need as scratch: docs/memory-graph.md, sizes of scratch. */
+/* How the kernels cut a layer into pieces, and so what they need as scratch: docs/memory.md, sizes of scratch. */
 enum {
     /* conv2d: the least size of a band of rows of the output, in products for the work done once a band and channel,
        and in positions for the work done once a weight. So windows of few taps make bands of more rows. */

@@ -22,7 +22,7 @@ void add_gradient_s32(int32_t *gradient, const int32_t *sample, uint32_t n, int3
 void tflite_bias_gradient_s8(const int8_t *error, uint32_t positions, uint32_t channels, int32_t *gradient);
 
 /* Copy some channels of a tensor: packed[p * count + c] = values[p * channels + first + c] for c in 0..count - 1 and
-   every position p. For layers whose weight gradient does not fit for all channels at once: docs/memory-graph.md,
+   every position p. For layers whose weight gradient does not fit for all channels at once: docs/memory.md,
    `sums`. */
 void pack_channels_s8(const int8_t *values, uint32_t positions, uint32_t channels, uint32_t first, uint32_t count,
                       int8_t *packed);
@@ -39,13 +39,13 @@ void add_fisher_s8(const int8_t *out, const int8_t *error, uint32_t positions, u
 /* From loss differences. */
 
 /* A query: one perturbation and its loss difference. 8 bytes, an element of the buffer `queries` of
-   docs/memory-graph.md. */
+   docs/memory.md. */
 typedef struct {
     uint32_t signs; /* of its next 32 draws: rademacher_begin() */
     int32_t delta;  /* its loss difference: loss_delta() */
 } query_t;
 
-_Static_assert(sizeof(query_t) == 8, "docs/memory-graph.md");
+_Static_assert(sizeof(query_t) == 8, "docs/memory.md");
 
 /* Weight perturbation: sums[i] = the sum over `count` (1..127) queries of delta * xi, for each of the next `n` draws.
    Every query advances by n draws: the next call continues with the weights (or the biases) that follow. */

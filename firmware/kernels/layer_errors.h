@@ -1,5 +1,5 @@
 /* Errors of layers in the format tflite8 between the backward passes of the layers: docs/arithmetic-tflite.md,
-   section 5; docs/arithmetic-backward.md, section 3. Tensors are [position][channel]. */
+   section 5; docs/arithmetic-tflite.md, section 7.3. Tensors are [position][channel]. */
 #pragma once
 
 #include <stdint.h>
@@ -22,7 +22,7 @@ void level_errors_s8(const int8_t *error, uint32_t positions, uint32_t channels,
 typedef struct {
     const int8_t *error;
     int32_t m;        /* 2^15..2^16 - 1 */
-    int32_t exponent; /* x2 + k of docs/arithmetic-backward.md */
+    int32_t exponent; /* x2 + k of docs/arithmetic-tflite.md */
 } merged_t;
 
 /* Add `other` to the `n` errors of exponent `x`, in place. Returns the exponent of the sum. */

@@ -15,7 +15,7 @@ float cross_entropy_f32(const int8_t *logits, uint32_t n, int32_t exponent, uint
 float cross_entropy_scaled_f32(const int8_t *logits, uint32_t n, float scale, uint32_t label);
 
 /* error[j] = 127 times the derivative of cross_entropy_scaled_f32() by logit j:
-   docs/arithmetic-backward.md, section 2. */
+   docs/arithmetic-tflite.md, section 7.2. */
 void cross_entropy_error_s8(const int8_t *logits, uint32_t n, float scale, uint32_t label, int8_t *error);
 
 enum { SOFTMAX_ERROR_EXPONENT = -7 };

@@ -1,5 +1,5 @@
 /* Pooling and means, forward and backward, in the formats bfp8 (docs/arithmetic.md, sections 4 and 7) and tflite8
-   (docs/arithmetic-tflite.md, section 4; docs/arithmetic-backward.md, section 3). */
+   (docs/arithmetic-tflite.md, sections 4 and 7.3). */
 #pragma once
 
 #include <stdbool.h>

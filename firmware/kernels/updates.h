@@ -1,6 +1,6 @@
 /* Updates of trained values from a gradient, and their limits, in the formats bfp8 (docs/arithmetic.md, sections 7
    and 8) and tflite8, with and without momentum (docs/arithmetic-zeroth-order.md, sections 2 and 6;
-   docs/arithmetic-backward.md, section 4). */
+   docs/arithmetic-tflite.md, section 7.4). */
 #pragma once
 
 #include <stdbool.h>

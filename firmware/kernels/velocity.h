@@ -1,4 +1,4 @@
-/* One coordinate of SGD with momentum: docs/arithmetic-backward.md, section 4. Private to apply_velocity_s8 and
+/* One coordinate of SGD with momentum: docs/arithmetic-tflite.md, section 7.4. Private to apply_velocity_s8 and
    apply_velocity_s32. */
 #pragma once
 

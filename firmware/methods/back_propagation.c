@@ -1,4 +1,4 @@
-/* INT8 back-propagation with straight-through gradients on tflite8: docs/arithmetic-backward.md. */
+/* INT8 back-propagation with straight-through gradients on tflite8: docs/arithmetic-tflite.md. */
 #include "methods/back_propagation.h"
 
 void back_propagation_demand(placing_t *placing, const model_t *model, start_t start) {

@@ -1,4 +1,4 @@
-/* What TinyTrain shares with back-propagation: docs/arithmetic-backward.md. */
+/* What TinyTrain shares with back-propagation: docs/arithmetic-tflite.md. */
 #pragma once
 
 #include "methods/tflite8_methods.h"

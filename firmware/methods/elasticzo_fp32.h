@@ -18,7 +18,7 @@ static inline bool elasticzo_fp32_has_gradient(const model_t *model, uint8_t l) 
     return elasticzo_fp32_reaches(&model->training, l) && graph_has_weights(graph_layer(&model->file, l));
 }
 
-/* The functions `stand` and `demand` of the method: docs/memory-graph.md, float32. */
+/* The functions `stand` and `demand` of the method: docs/memory.md, float32. */
 void elasticzo_fp32_stand(plan_t *plan, const model_t *model);
 void elasticzo_fp32_demand(placing_t *placing, const model_t *model, start_t start);
 

@@ -1,4 +1,4 @@
-/* The buffers of ElasticZO on float32, and when they are in use: docs/memory-graph.md, float32. With n layers, slot
+/* The buffers of ElasticZO on float32, and when they are in use: docs/memory.md, float32. With n layers, slot
    2n - l is the backward pass of layer l. */
 #include "formats/float32.h"
 #include "methods/elasticzo_fp32.h"

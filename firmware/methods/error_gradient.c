@@ -1,5 +1,5 @@
 /* The gradient of a layer from the errors of its output: docs/arithmetic-zeroth-order.md, section 5, NP;
-   docs/arithmetic-backward.md, section 3. */
+   docs/arithmetic-tflite.md, section 7.3. */
 #include <string.h>
 
 #include "formats/tflite8_sizes.h"

@@ -84,7 +84,7 @@ qzo_tensor_t qzo_tensor(const model_t *model, uint8_t index);
 /* eta of a step. */
 float qzo_rate(const qzo_ff_settings_t *settings, uint32_t step);
 
-/* qzo_ff_demand.c: the buffers of docs/memory-graph.md. */
+/* qzo_ff_demand.c: the buffers of docs/memory.md. */
 void qzo_stand(plan_t *plan, const model_t *model);
 void qzo_demand(placing_t *placing, const model_t *model, start_t start);
 

@@ -1,4 +1,4 @@
-/* The buffers of QZO-FF, and when they are in use: docs/memory-graph.md. */
+/* The buffers of QZO-FF, and when they are in use: docs/memory.md. */
 #include "formats/w16a8.h"
 #include "methods/qzo_ff.h"
 

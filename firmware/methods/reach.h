@@ -1,4 +1,4 @@
-/* Where errors go in back-propagation over a graph, whatever the format: docs/arithmetic-backward.md, section 3, and
+/* Where errors go in back-propagation over a graph, whatever the format: docs/arithmetic-tflite.md, section 7.3, and
    docs/arithmetic-float32.md, section 5. `training` says which layer is the first that it trains. */
 #pragma once
 

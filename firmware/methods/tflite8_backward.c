@@ -1,4 +1,4 @@
-/* The backward pass of a sample with straight-through errors: docs/arithmetic-backward.md, sections 1 to 3. */
+/* The backward pass of a sample with straight-through errors: docs/arithmetic-tflite.md, sections 7.1 to 7.3. */
 #include <string.h>
 
 #include "arith/float32.h"

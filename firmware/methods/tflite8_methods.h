@@ -1,4 +1,4 @@
-/* What the methods that train tflite8 share: docs/arithmetic-zeroth-order.md and docs/arithmetic-backward.md. */
+/* What the methods that train tflite8 share: docs/arithmetic-zeroth-order.md and docs/arithmetic-tflite.md. */
 #pragma once
 
 #include "engine/method.h"
@@ -35,7 +35,7 @@ training_t tflite8_training(const settings_t *settings, const graph_file_t *file
 /* Whether no layer after this one has weights. */
 bool tflite8_is_last_with_weights(const graph_file_t *file, uint8_t l);
 
-/* tflite8_demand.c: the buffers, and when they are in use, docs/memory-graph.md. */
+/* tflite8_demand.c: the buffers, and when they are in use, docs/memory.md. */
 
 /* Buffers of a method's own, of which no method has two; and the queries. */
 #define TFLITE8_NODE PLAN_OWN
@@ -86,7 +86,7 @@ void tflite8_begin_pass(model_t *model, step_t *step);
 int8_t tflite8_finish(model_t *model, step_t *step);
 void tflite8_trace(model_t *model, uint16_t first, uint16_t count);
 
-/* tflite8_backward.c: docs/arithmetic-backward.md, sections 1 to 3. */
+/* tflite8_backward.c: docs/arithmetic-tflite.md, sections 7.1 to 7.3. */
 
 /* What a method does with a trained layer whose output has errors, with exponent `x`, after the gate. The factor C of
    the output is in gradient_factor. The error of the layer's input was computed before, by the weights of the step. */
@@ -143,5 +143,5 @@ void tflite8_clear_velocities(model_t *model);
 void tflite8_limit_trained(model_t *model);
 
 /* error_gradient.c: of the errors of a layer's output, with exponent `x`, section 5 there, NP, and
-   docs/arithmetic-backward.md, section 3. */
+   docs/arithmetic-tflite.md, section 7.3. */
 layer_errors_t error_gradient;

@@ -1,4 +1,4 @@
-/* The tasks of MLPerf Tiny: what the bytes of a sample are and what the result is (docs/mlperf-tiny.md). */
+/* The tasks of MLPerf Tiny: what the bytes of a sample are and what the result is (docs/measure.md). */
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* The serial commands of MLPerf Tiny for inference (docs/mlperf-tiny.md), which share the serial line with
+/* The serial commands of MLPerf Tiny for inference (docs/measure.md), which share the serial line with
    the link. */
 #pragma once
 

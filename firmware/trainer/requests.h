@@ -26,5 +26,5 @@ request_t request_samples, request_sample_part, request_step, request_part, requ
    and of bookings with nothing to book; and the work of the last step or run. */
 request_t request_laps, request_stretches, request_profile, request_bookings, request_work;
 
-/* checkpoint.c: trained tensors in two slots of the board's flash (docs/campaigns.md). */
+/* checkpoint.c: trained tensors in two slots of the board's flash (docs/trials.md). */
 request_t request_checkpoints, request_save_checkpoint, request_load_checkpoint;

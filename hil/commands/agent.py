@@ -1,4 +1,4 @@
-"""`hil agent --copy DIR`: write the agent as a library for firmware of one's own (docs/how-to/agent-library.md)."""
+"""`hil agent --copy DIR`: write the agent as a library for firmware of one's own (docs/own-firmware.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHARED = (
     "arith/xxh32.c",
     "arith/xxh32.h",
 )
-NEXT = "docs/how-to/agent-library.md has a section on each way to add it."
+NEXT = "docs/own-firmware.md has a section on each way to add it."
 
 
 def main(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""`hil compare`: two runs or trials beside each other, from their records (docs/compare.md)."""
+"""`hil compare`: two runs or trials beside each other, from their records (docs/history.md)."""
 
 from __future__ import annotations
 

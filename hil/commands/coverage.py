@@ -1,4 +1,4 @@
-"""`hil coverage`: which source lines of the firmware the trials of a run reached (docs/coverage.md)."""
+"""`hil coverage`: which source lines of the firmware the trials of a run reached (docs/report.md)."""
 
 from __future__ import annotations
 

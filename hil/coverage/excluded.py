@@ -1,4 +1,4 @@
-"""Lines that no board can reach: a list with a reason for each, which are counted separately (docs/coverage.md)."""
+"""Lines that no board can reach: a list with a reason for each, which are counted separately (docs/report.md)."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class WithAgent(WithPort):
             if self.image.table and not self.image.has_agent:
                 raise RigError(
                     f"{self.image.path.name} has no agent in it: add it with `hil agent --copy` "
-                    "(docs/how-to/agent-library.md), or speak its own protocol through dut.serial."
+                    "(docs/own-firmware.md), or speak its own protocol through dut.serial."
                 )
             session = self._greeted()
             if isinstance(self._probe, Probe):

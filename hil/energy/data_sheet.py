@@ -132,7 +132,7 @@ def load_data_sheet(key: str) -> DataSheet:
         return _read(key, packaged_toml(sheet), sheet.name, "install trainrig again")
     if key not in METERS:
         raise RigError(f"there is no data sheet of a meter {key!r}: {close_matches(key, known_meters())}")
-    sheet, cure = METERS.find(key).sheets / sheet.name, "correct it, as docs/new-meter.md says"
+    sheet, cure = METERS.find(key).sheets / sheet.name, "correct it, as docs/new-board.md says"
     return _read(key, read_toml(sheet, SMALL_TEXT, cure)[1], str(sheet), cure)
 
 

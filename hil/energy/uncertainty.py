@@ -47,7 +47,7 @@ def effective_dof(contributions: Sequence[Contribution]) -> float:
     """Return the effective degrees of freedom (Welch-Satterthwaite; GUM, equation (G.2b)).
 
     This is an approximation: in the worst case (six windows, error limits of half their scatter) a 95 % interval covers
-    94.4 % (docs/energy.md).
+    94.4 % (docs/reported-figures.md).
     """
     counted = [one for one in contributions if one.counted and one.standard]
     below = sum(one.standard**4 / one.dof for one in counted if math.isfinite(one.dof))

@@ -1,4 +1,4 @@
-"""Gates: budgets of a trial's figures, and what may be said of a figure beside its budget (docs/gates.md)."""
+"""Gates: budgets of a trial's figures, and what may be said of a figure beside its budget (docs/trials.md)."""
 
 from hil.gates.gate import (
     FIGURES,

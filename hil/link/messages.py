@@ -92,7 +92,7 @@ class Description:
             given = f"{number:#04x}" if isinstance(number, int) else shown(number)
             raise RigError(
                 f"{given} is no number of a request of your own: they are {self.own.first:#04x} to "
-                f"{self.own.last:#04x} (docs/how-to/agent-library.md)."
+                f"{self.own.last:#04x} (docs/own-firmware.md)."
             )
         return Request(f"request {number:#04x}", number, OWN_FIELDS, OWN_FIELDS, windowed=False)
 

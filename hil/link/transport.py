@@ -85,7 +85,7 @@ class Transport:
         return self._exchange(request, encode(request.request, values), deadline_s, poll_after_s)
 
     def ask(self, number: int, body: bytes = b"", deadline_s: float = 60.0) -> bytes:
-        """Send a request of one's own and return the body of its reply (docs/how-to/agent-library.md).
+        """Send a request of one's own and return the body of its reply (docs/own-firmware.md).
 
         Args:
             number: with which the firmware has registered it: 0x20 to 0x3F.

@@ -1,6 +1,6 @@
 """Plugins: boards, flash routes, meters and others that a package or a folder of rig.toml offers by name.
 
-One registry for each kind (`Registry`), which the house's own things are in too. docs/how-to/plugins.md is the page.
+One registry for each kind (`Registry`), which the house's own things are in too. docs/new-board.md is the page.
 """
 
 from hil.plugins.folders import use_folders, use_folders_of

@@ -1,4 +1,4 @@
-"""The entry `gates` of a trial: each budget with what may be said of its figure (docs/gates.md)."""
+"""The entry `gates` of a trial: each budget with what may be said of its figure (docs/trials.md)."""
 
 from __future__ import annotations
 

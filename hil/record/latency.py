@@ -1,4 +1,4 @@
-"""The entry `latency` of a trial (docs/latency.md), in cycles."""
+"""The entry `latency` of a trial (docs/performance.md), in cycles."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Layers(TypedDict):
 
 @with_config(CLOSED)
 class Latency(TypedDict):
-    """Latency of the trial in cycles (docs/latency.md)."""
+    """Latency of the trial in cycles (docs/performance.md)."""
 
     steps: Natural
     run_steps: Annotated[Natural, NO_COLUMN]

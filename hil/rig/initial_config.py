@@ -22,7 +22,7 @@ HEAD = """\
 #                      number (`hil devices`); omit it for a board without a probe
 # serial = "..."       USB serial number of its serial port, or the port's path (/dev/serial/by-path/... survives a
 #                      restart)
-# place = "..."        labgrid place that the board is at, instead of the keys above (docs/how-to/labgrid.md)
+# place = "..."        labgrid place that the board is at, instead of the keys above (docs/how-to/lab.md)
 # board = "any:TAG"    instead of name and place: any labgrid place with the tag board=TAG
 # pack = "..."         CMSIS pack that describes the chip, if pyOCD's own target does not work
 # loader = "..."       serial number of a Teensy in its boot loader, if more than one is attached

@@ -88,8 +88,8 @@ def test_two_thousand_faults_ended_rightly_and_each_board_came_back_in_time() ->
 
 def test_the_document_says_what_the_last_whole_run_of_faults_gave() -> None:
     record = read(FOLDER / "faults.json")
-    page = (FOLDER.parents[1] / "docs" / "faults.md").read_text(encoding="utf-8")
-    section = " ".join(page.split("## The last whole run")[1].split("\n## ")[0].split())
+    page = (FOLDER.parents[1] / "docs" / "defects.md").read_text(encoding="utf-8")
+    section = " ".join(page.split("### The last whole run")[1].split("\n### ")[0].split())
     back = [row["recovery_s"] for row in record.rows if row["recovery_s"] is not None]
     assert f"seed {record.seed}" in section and record.commit[:7] in section
     for outcome in ("pass", "blocked", "interrupted", "flagged", "missed"):

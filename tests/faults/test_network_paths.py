@@ -99,7 +99,7 @@ def test_latency_changes_neither_cycles_nor_energy_windows(over, local, kind, ro
 
 @NIGHTLY
 def test_a_poll_costs_the_step_that_it_interrupts_one_receive_interrupt(rig, tmp_path, monkeypatch):
-    """docs/how-to/serial-network.md: what makes the cycles of a compared step differ, on any line."""
+    """docs/bench.md: what makes the cycles of a compared step differ, on any line."""
     spec = TrialSpec("stm32h7b3", "cls1", batch=8, steps=4, evaluate=0)
     (tmp_path / "silent").mkdir()
     with silent():

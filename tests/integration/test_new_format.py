@@ -1,4 +1,4 @@
-"""ElasticZO gets a second format, by the steps of docs/new-format.md: four files, its table and two registry lines.
+"""ElasticZO gets a second format, by the steps of docs/new-method.md: four files, its table and two registry lines.
 
 The example is fixed16, a format that the project does not have. C and NumPy then agree, and nothing else was changed.
 """
@@ -47,7 +47,7 @@ def files(root: Path) -> dict[Path, bytes]:
 
 
 def add_format(tree: Path) -> None:
-    """Follow docs/new-format.md."""
+    """Follow docs/new-method.md."""
     for path in FOUR:
         shutil.copy(ADDED / path, tree / path)
     with (tree / TABLE).open("a") as table:
@@ -100,9 +100,9 @@ def test_nothing_else_was_added_or_changed(tree: Path) -> None:
 
 
 def test_the_page_has_the_steps() -> None:
-    page = (ROOT / "docs/new-format.md").read_text()
+    page = (ROOT / "docs/new-method.md").read_text()
     for step in (*FOUR, TABLE, *LINES):
-        assert f"`{step}`" in page, f"docs/new-format.md does not name {step}"
+        assert f"`{step}`" in page, f"docs/new-method.md does not name {step}"
     for line, _ in LINES.values():
         assert line.strip(" \\") in page
 

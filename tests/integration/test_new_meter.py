@@ -1,4 +1,4 @@
-"""A meter that does not exist, the Northwind PM10, is a package of its own, as docs/new-meter.md says.
+"""A meter that does not exist, the Northwind PM10, is a package of its own, as docs/new-board.md says.
 
 It measures a window, and nothing of this package is changed.
 """
@@ -43,12 +43,12 @@ def said() -> dict[str, Any]:
 
 
 def test_the_page_has_the_files() -> None:
-    page = (ROOT / "docs/new-meter.md").read_text()
+    page = (ROOT / "docs/new-board.md").read_text()
     for file in FILES:
-        assert (ADDED / file).is_file() and f"`{file}`" in page, f"docs/new-meter.md does not name {file}"
+        assert (ADDED / file).is_file() and f"`{file}`" in page, f"docs/new-board.md does not name {file}"
     for name, file in (("pyproject.toml", FILES[0]), ("__init__.py", FILES[1])):
         for line in (ADDED / file).read_text().splitlines():
-            assert line in page, f"docs/new-meter.md does not have a line of {name}: {line}"
+            assert line in page, f"docs/new-board.md does not have a line of {name}: {line}"
 
 
 def test_the_tests_of_every_data_sheet_take_it(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """One training step in loops over plain integers, slow on purpose.
 
-They follow docs/arithmetic.md, arithmetic-zeroth-order.md, arithmetic-backward.md, arithmetic-float32.md,
+They follow docs/arithmetic.md, arithmetic-zeroth-order.md, arithmetic-float32.md,
 arithmetic-w16a8.md, arithmetic-qzo-ff.md, arithmetic-affine8.md, arithmetic-fqt.md and arithmetic-tinytrain.md.
 
 The loops share no code with the vectorised reference, so that both can be compared. Integers are Python's

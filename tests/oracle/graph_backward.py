@@ -1,6 +1,6 @@
 """One step of `method = bp` in loops over plain integers, one number at a time.
 
-It follows docs/arithmetic-backward.md.
+It follows docs/arithmetic-tflite.md.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ class PlainGraphMethod:
     def _begin(self, index: int) -> int:
         """Return where the passes for a layer begin that has its weights perturbed: those of a chain begin together.
 
-        See docs/memory-graph.md.
+        See docs/memory.md.
         """
         if not self.settings.fused:
             return index

@@ -1,4 +1,4 @@
-"""What a board runs in a step (docs/arithmetic-zeroth-order.md, section 7, Work; docs/memory-graph.md, What is run)."""
+"""What a board runs in a step (docs/arithmetic-zeroth-order.md, section 7, Work; docs/memory.md, What is run)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Work:
     def add_backward(self, settings: GraphSettings, samples: int, reached: Collection[int]) -> None:
         """Count samples of back-propagation, with the values that an error reaches.
 
-        See docs/arithmetic-backward.md, section 5.
+        See docs/arithmetic-tflite.md, section 7.5.
         """
         self.add(0, len(self.graph.layers), samples)
         trained = settings.trained(self.graph)
@@ -100,7 +100,7 @@ def _starts(graph: Graph, settings: GraphSettings) -> list[tuple[int, list[int]]
 def _joined(graph: Graph, settings: GraphSettings) -> set[int]:
     """Return the layers that run in the group of the layer before, row by row.
 
-    See docs/memory-graph.md, Groups and starts.
+    See docs/memory.md, Groups and starts.
     """
     trained = settings.trained(graph)
     by_nodes = {index for index in trained if settings.by_nodes(graph.layers[index])}

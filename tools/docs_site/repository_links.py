@@ -64,8 +64,9 @@ class Links:
                 return f"{found['image']}[{found['text']}]({link}{hash_}{anchor})"
             if not (self.root / file).exists():
                 complain(f"{source}: the link to {target} leads to no file of the repository")
-            if file.startswith(DOCS):  # a picture: MkDocs finds it
-                return found[0]
+            if file.startswith(DOCS):  # a picture or another file of the site
+                link = posixpath.relpath(file.removeprefix(DOCS), posixpath.dirname(place) or ".")
+                return f"{found['image']}[{found['text']}]({link}{hash_}{anchor})"
             return self._to_repository(found["text"], file)
 
         return CODE_OR_LINK.sub(one, markdown)

@@ -1,4 +1,4 @@
-/* Kernels of back-propagation through a graph, each beside the text of docs/arithmetic-backward.md in wide integers or
+/* Kernels of back-propagation through a graph, each beside the text of docs/arithmetic-tflite.md in wide integers or
    double precision. */
 #include <math.h>
 

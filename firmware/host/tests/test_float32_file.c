@@ -1,5 +1,5 @@
 /* What is refused of a file in float32, of settings and of tensors, and where the plan places what: docs/network.md,
-   docs/arithmetic-float32.md, sections 10 and 11, docs/memory-graph.md. */
+   docs/arithmetic-float32.md, sections 10 and 11, docs/memory.md. */
 #include <string.h>
 
 #include "check.h"
@@ -203,7 +203,7 @@ static void test_written_tensors(void) {
     made_free(&made);
 }
 
-/* By hand, from docs/memory-graph.md: network A, with the work of a step. */
+/* By hand, from docs/memory.md: network A, with the work of a step. */
 static void test_placement(void) {
     enum { FILE_BYTES = 32 + 3 * 36 + (18 * 4 + 8 + 8) + 8 + (54 * 4 + 8 + 12) };
     static const struct {

@@ -1,4 +1,4 @@
-/* The plan of ElasticZO on float32: docs/memory-graph.md, float32. */
+/* The plan of ElasticZO on float32: docs/memory.md, float32. */
 #include <string.h>
 
 #include "check.h"

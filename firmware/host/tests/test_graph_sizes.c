@@ -1,4 +1,4 @@
-/* The sizes of docs/memory-graph.md beside what the kernels need. The work on the weights differs by variant of the
+/* The sizes of docs/memory.md beside what the kernels need. The work on the weights differs by variant of the
    kernels. That no kernel writes beyond its scratch is checked where the kernels are tested. */
 #include "check.h"
 #include "formats/tflite8_sizes.h"

@@ -72,7 +72,7 @@ static void test_refusals(void) {
     free(made.bytes);
 }
 
-/* docs/memory-graph.md: theta, labels, samples, directions; the noise overlaps the values. */
+/* docs/memory.md: theta, labels, samples, directions; the noise overlaps the values. */
 static void test_memory(void) {
     w16a8_made_t made;
     w16a8_made_network(&made);

@@ -1,4 +1,4 @@
-/* SGD with momentum beside the text of docs/arithmetic-backward.md, section 4. */
+/* SGD with momentum beside the text of docs/arithmetic-tflite.md, section 7.4. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The agent of trainrig as a library: the host greets the device, and sends requests of your own to it, over any port
-   that you can read and write (docs/how-to/agent-library.md). C11 and C++11; no heap, no interrupts, no linker script.
+   that you can read and write (docs/own-firmware.md). C11 and C++11; no heap, no interrupts, no linker script.
 
        static uint32_t loss(const hil_request_t *request, hil_reply_t *reply) {
            const float now = my_loss();

@@ -1,4 +1,4 @@
-"""Reports of Unity, GoogleTest and CTest, as a device or a program prints them (docs/how-to/test-cases.md)."""
+"""Reports of Unity, GoogleTest and CTest, as a device or a program prints them (docs/how-to/side-by-side.md)."""
 
 from hil.dut.case_reports.formats import FORMATS, report_of
 from hil.dut.case_reports.report import CaseReader, CaseReport, CasesFailed, ReportedCase, Truncated

@@ -1,4 +1,4 @@
-"""Statistics over nights, from arrays and small data classes only (docs/history-statistics.md)."""
+"""Statistics over nights, from arrays and small data classes only (docs/history.md)."""
 
 from hil.history.statistics.change_points import ChangePoint, Night, change_points
 from hil.history.statistics.difference import Difference, difference

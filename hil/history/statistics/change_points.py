@@ -72,7 +72,7 @@ def change_points(nights: Sequence[Night]) -> list[ChangePoint]:
 
     Later nights change nothing about an earlier step. Nights whose value is not finite are left out, as are those that
     are missing. Where the noise has one distribution for all nights, whatever it is, a quantity gets at most
-    FALSE_ALARMS_A_YEAR false steps a year (docs/history-statistics.md).
+    FALSE_ALARMS_A_YEAR false steps a year (docs/history.md).
 
     Args:
         nights: the oldest first.

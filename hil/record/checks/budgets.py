@@ -1,4 +1,4 @@
-"""Budgets of a trial against its figures: every judgement is made again (docs/gates.md)."""
+"""Budgets of a trial against its figures: every judgement is made again (docs/trials.md)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_budgets(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradict
         figure = trial.figures.get(gate["path"])
         if gate["name"] in FIGURES and FIGURES[gate["name"]].path != gate["path"]:
             path, name = FIGURES[gate["name"]].path, f"path of the budget of {gate['name']}"
-            yield differ(file, name, gate["path"], "docs/gates.md", path, trial.name)
+            yield differ(file, name, gate["path"], "docs/trials.md", path, trial.name)
             continue
         yield from _figure(gate, figure, file, trial)
         yield from _verdict(gate, trial, file)
@@ -93,7 +93,7 @@ def _verdict(gate: Gate, trial: RecordedTrial, file: str) -> Iterator[Contradict
         return
     if gate["unit"] != FIGURES[gate["name"]].unit:
         unit = FIGURES[gate["name"]].unit
-        yield differ(file, f"unit of the budget of {gate['name']}", gate["unit"], "docs/gates.md", unit, trial.name)
+        yield differ(file, f"unit of the budget of {gate['name']}", gate["unit"], "docs/trials.md", unit, trial.name)
         return
     provenance = Provenance(gate["provenance"])
     if gate["relative"] is not None or gate["limit"] is None:
@@ -145,11 +145,11 @@ def _words(gate: Gate, trial: RecordedTrial, file: str) -> Iterator[Contradictio
     sources = (OF_TEST, IN_FILE, f"of {trial.record.board} {IN_FILE}", f"of {trial.record.board}")
     if gate["source"] not in sources:
         name, there = f"source of the budget of {gate['name']}", " or ".join(sources)
-        yield differ(file, name, gate["source"], "docs/gates.md", there, trial.name)
+        yield differ(file, name, gate["source"], "docs/trials.md", there, trial.name)
     change = gate["relative"]
     if change and (change > 0) != known.upper:  # a limit from above allows more of the figure, one from below less
         there = "a positive one" if known.upper else "a negative one"
-        yield differ(file, f"relative of the budget of {gate['name']}", change, "docs/gates.md", there, trial.name)
+        yield differ(file, f"relative of the budget of {gate['name']}", change, "docs/trials.md", there, trial.name)
     if gate["value"] is None or gate["provenance"] is None:
         yield from _sentence(gate, {judge(_budget(gate), None).sentence}, trial, file)
     elif change is not None:

@@ -57,7 +57,7 @@ def check_raw(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradiction]
     table, columns = read_columns(path), columns_of(latency)
     groups = {field: group for field, (_, group) in columns.items()} | {"phases.digest": latency["phases"]["digest"]}
     for field, group in groups.items():
-        cost = group["bookings"] * latency["booking"]["most"]  # docs/latency.md: subtracted, or at most still in it
+        cost = group["bookings"] * latency["booking"]["most"]  # docs/performance.md: subtracted, or at most still in it
         if group["subtracted"] + group["bound"] != cost:
             said, where = f"{group['subtracted']} + {group['bound']}", f"{file} (bookings x booking.most)"
             yield differ(file, f"latency.{field}, subtracted and bound,", said, where, cost, trial.name)

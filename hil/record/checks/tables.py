@@ -108,7 +108,7 @@ def _matches(trial: RecordedTrial, table: Mapping[str, np.ndarray], place: str, 
 
 
 def check_latency(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradiction]:
-    """The figures of latency follow from the raw cycles in latency.parquet (docs/latency.md)."""
+    """The figures of latency follow from the raw cycles in latency.parquet (docs/performance.md)."""
     latency, file, place = trial.record.latency, trial.source, f"{trial.name}/{LATENCY}"
     if latency is None or not run.has_tables(trial):
         return

@@ -1,4 +1,4 @@
-"""`hil compare`: two runs or trials beside each other, from their records only (docs/compare.md)."""
+"""`hil compare`: two runs or trials beside each other, from their records only (docs/history.md)."""
 
 from hil.report.compare.comparison import Comparison, Pair, compare
 from hil.report.compare.page import write_page

@@ -19,7 +19,7 @@ from hil.training.trial.prepare import SELECTED, Prepared
 
 NAME, SCHEMA = "campaign.json", 1
 START = "start.npz"  # the weights that the campaign starts from, if the user gave some
-DOCS = "docs/campaigns.md"
+DOCS = "docs/trials.md"
 CURE = "restore it from a copy, or start a new campaign"
 U32 = Annotated[int, Field(ge=0, lt=1 << 32)]
 

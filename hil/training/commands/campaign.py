@@ -135,7 +135,7 @@ def _setting(text: str) -> tuple[str, int | float | str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    text = "Trials of several days, which continue after any interruption (docs/campaigns.md)."
+    text = "Trials of several days, which continue after any interruption (docs/trials.md)."
     parser = argparse.ArgumentParser(prog="hil campaign", description=text)
     commands = parser.add_subparsers(dest="what", required=True)
     start = commands.add_parser("start", help="begin a campaign and run it")

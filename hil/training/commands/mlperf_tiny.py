@@ -1,4 +1,4 @@
-"""`hil mlperf-tiny`: prepare a board for the runner of MLPerf Tiny, which then controls it (docs/mlperf-tiny.md)."""
+"""`hil mlperf-tiny`: prepare a board for the runner of MLPerf Tiny, which then controls it (docs/measure.md)."""
 
 from __future__ import annotations
 

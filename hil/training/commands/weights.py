@@ -71,7 +71,7 @@ def load(prepared: Prepared, rig: Rig, file: Path, folder: Path) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    text = "Copy weights between a file and the flash of a board (docs/campaigns.md)."
+    text = "Copy weights between a file and the flash of a board (docs/trials.md)."
     parser = argparse.ArgumentParser(prog="hil weights", description=text)
     commands = parser.add_subparsers(dest="what", required=True)
     save = commands.add_parser("save", help="copy the newest checkpoint in the flash of a board to a file")

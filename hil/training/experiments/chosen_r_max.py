@@ -1,6 +1,6 @@
 """r_max, the scale of the perturbation; the paper tunes it but does not print it (ElasticZO, section 5.1.1).
 
-docs/experiments.md describes the search; it used no test image.
+docs/elasticzo.md describes the search; it used no test image.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ CLAIMS: Mapping[str, Any] = {"claims": descending(ROWS[::-1]), "order": "Full BP
 FIGURES = {"fp32": "figure 2", "int8": "figure 3", "int8star": "figure 3, integer losses"}
 COMMON = (
     "The 50,000 training images are the first of the data set's 60,000; the paper does not say which.",
-    "r_max comes from a short search on the 10,000 training images left over (docs/experiments.md); "
+    "r_max comes from a short search on the 10,000 training images left over (docs/elasticzo.md); "
     "the paper tunes it and does not print it.",
     "The activation exponent has the scope of one sample, as in equation (11); "
     "the paper's PyTorch program may take that of the batch.",

@@ -16,7 +16,7 @@ PASSES = "forward passes, millions"  # title of an axis
 NO_NUMBERS = "The paper prints a plot without numbers: what is compared is the order."
 FLOATS = (
     "BP in FP32 has plain steps on the real numbers of the pre-trained int8 network, through all layers; its rate "
-    "falls step by step. It runs on the host only (docs/experiments.md, QZO-FF), so no board repeats it."
+    "falls step by step. It runs on the host only (docs/qzo-ff.md), so no board repeats it."
 )
 SAME_RATE = (
     "The learning rate of a row is chosen on {} and taken for all columns and seeds; "

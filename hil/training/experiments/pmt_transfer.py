@@ -1,4 +1,4 @@
-"""Poor Man's Training on classes that the network was not trained on: tables 10 and 11 (docs/experiments.md)."""
+"""Poor Man's Training on classes that the network was not trained on: tables 10 and 11 (docs/poor-mans-training.md)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from hil.training.networks import NETWORKS
 
 DIRECTIONS = 3  # m of the rows that do not say otherwise; the paper's value was lost
 PAPER_EPSILON = 1e-3
-EPSILON = 1e-2  # of all rows that do not say otherwise: docs/experiments.md, the choice of epsilon
+EPSILON = 1e-2  # of all rows that do not say otherwise: docs/qzo-ff.md, the choice of epsilon
 ADAMW: Given = (("optimizer", "adamw"), ("eta_min", 1e-5))  # appendices C and D; its betas are the defaults
 MOST_OF_1 = 1000  # images; the package's subset of Fashion-MNIST has as many to train with
 

@@ -42,7 +42,7 @@ ABLATION = (
 def common(request: QzoRequest, name: str) -> tuple[str, ...]:
     """Return the differences of every table, for a request and an experiment."""
     rates = f"the grid begins with {', '.join(f'{rate:g}' for rate in request.rates)}" if request.rates else ""
-    chosen = rates or "the grid begins with the values of docs/experiments.md"
+    chosen = rates or "the grid begins with the values of docs/qzo-ff.md"
     sentences = [
         f"{request.network}, pre-trained on Fashion-MNIST, in the place of {STANDS_FOR[request.network]}: the orders "
         "can be compared, the percentages cannot.",
@@ -65,7 +65,7 @@ def common(request: QzoRequest, name: str) -> tuple[str, ...]:
         if name != "qzo-ood"
         else "A board repeats the first steps of 16w8a; AdamW has moments, so it cannot begin in the middle.",
         "Not run, because they do not fit a microcontroller or cannot be had: ViT tiny, AST, CRNN, prompt tuning, CUB, "
-        "miniImageNet, tieredImageNet, CIFAR-100, Omniglot, VWW, ESC-50, FSDKaggle18 (docs/experiments.md).",
+        "miniImageNet, tieredImageNet, CIFAR-100, Omniglot, VWW, ESC-50, FSDKaggle18 (docs/qzo-ff.md).",
     ]
     return tuple(sentence for sentence in sentences if sentence)
 

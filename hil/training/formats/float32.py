@@ -1,4 +1,4 @@
-"""`float32`: IEEE 754 binary32. Its kernels need no memory beside values and errors (docs/memory-graph.md)."""
+"""`float32`: IEEE 754 binary32. Its kernels need no memory beside values and errors (docs/memory.md)."""
 
 WORDS = "binary32"
 REFERENCE = "hil.training.reference.formats.float32.network:Network"  # of the yardstick of QZO-FF

@@ -1,4 +1,4 @@
-"""`tflite8`: TFLite's affine int8. Bytes that its kernels work in, the most of all cores (docs/memory-graph.md)."""
+"""`tflite8`: TFLite's affine int8. Bytes that its kernels work in, the most of all cores (docs/memory.md)."""
 
 from __future__ import annotations
 

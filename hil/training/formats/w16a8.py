@@ -1,6 +1,6 @@
 """`w16a8`: int16 weights with one scale a tensor, int8 activations in TFLite's convention.
 
-It has the bytes that its kernels work in (docs/memory-graph.md, section w16a8, QZO-FF).
+It has the bytes that its kernels work in (docs/memory.md, section w16a8, QZO-FF).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def _house() -> dict[str, str]:
 def _accept(name: str, module: Any) -> ModuleType:
     """Return the module of a format; one of a plugin also has its number and its chain."""
     if not isinstance(module, ModuleType) or not hasattr(module, "WORDS"):
-        raise RigError("a format is offered as a module, without an attribute (docs/new-format.md)")
+        raise RigError("a format is offered as a module, without an attribute (docs/new-method.md)")
     if name in _house():
         return module
     least = max(Format) + 1

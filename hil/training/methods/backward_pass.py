@@ -1,4 +1,4 @@
-"""The backward pass through a graph: which layers errors reach, and when (docs/memory-graph.md, back-propagation)."""
+"""The backward pass through a graph: which layers errors reach, and when (docs/memory.md, back-propagation)."""
 
 from __future__ import annotations
 

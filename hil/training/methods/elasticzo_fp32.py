@@ -98,7 +98,7 @@ class ElasticZoFp32(Method):
         return next(filter(None, faults), "")
 
     def plan(self, slots: int) -> Plan:
-        """Return the plan of docs/memory-graph.md."""
+        """Return the plan of docs/memory.md."""
         return memory.plan(self.network, self.backward, slots)
 
     def slots(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The memory of ElasticZO on `float32`: buffers of a step (docs/memory-graph.md, float32), and the paper's formulas."""
+"""The memory of ElasticZO on `float32`: buffers of a step (docs/memory.md, float32), and the paper's formulas."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """ElasticZO-INT8: zeroth order for the first tensors, back-propagation for the last, in `bfp8` (docs/arithmetic.md).
 
-It also trains any other format of chains (docs/new-format.md).
+It also trains any other format of chains (docs/new-method.md).
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class ElasticZoInt8(Method):
         }
 
     def bookings(self) -> Bookings:
-        """Return the counts of docs/latency.md, without the digest: by phase with `total`, and by layer."""
+        """Return the counts of docs/performance.md, without the digest: by phase with `total`, and by layer."""
         groups = self.settings.batch if self.settings.scope == "sample" else 1
         layers, first_bp = len(self.layers), self.network.first_bp(self.settings.partition)
         # one a group and pass; the loss and the zeros of the gradients are booked with the last layer

@@ -1,4 +1,4 @@
-"""The memory of the methods that train graphs (docs/memory-graph.md): what lives when, for the planner."""
+"""The memory of the methods that train graphs (docs/memory.md): what lives when, for the planner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of the methods that train graphs (docs/arithmetic-zeroth-order.md, docs/arithmetic-backward.md)."""
+"""The base of the methods that train graphs (docs/arithmetic-zeroth-order.md, docs/arithmetic-tflite.md)."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class GraphMethod(Method):
         return found
 
     def plan(self, slots: int) -> Plan:
-        """Return the plan of docs/memory-graph.md."""
+        """Return the plan of docs/memory.md."""
         return plan_graph(self, slots)
 
     @property

@@ -1,4 +1,4 @@
-"""Back-propagation of 8-bit errors through a graph in `tflite8` (docs/arithmetic-backward.md)."""
+"""Back-propagation of 8-bit errors through a graph in `tflite8` (docs/arithmetic-tflite.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Int8Bp(GraphMethod):
     """The method."""
 
     name = "int8-bp"
-    docs = "docs/arithmetic-backward.md"
+    docs = "docs/arithmetic-tflite.md"
     loop = "bp"
     reference = "hil.training.reference.methods.back_propagation:BackPropagation"
     default_variant = "plain"
@@ -59,7 +59,7 @@ class Int8Bp(GraphMethod):
         return tensors[-1]
 
     def step_work(self) -> Work:
-        """Count the clean passes, and the errors and gradients backward (docs/arithmetic-backward.md, section 5)."""
+        """Count the clean passes, and the errors and gradients backward (docs/arithmetic-tflite.md, section 7.5)."""
         backward, batch, macs = self.backward, self.settings.batch, 0
         for index, layer in enumerate(self.network.layers):
             reached = index in backward.reached

@@ -1,4 +1,4 @@
-"""When the buffers of a step on a graph live (docs/memory-graph.md, groups and starts)."""
+"""When the buffers of a step on a graph live (docs/memory.md, groups and starts)."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ class Method(ABC):
         return ()
 
     def bookings(self) -> Bookings | None:
-        """Return how often a step books cycles (docs/latency.md); None where the board counts the bookings."""
+        """Return how often a step books cycles (docs/performance.md); None where the board counts the bookings."""
         return None
 
     def work(self) -> Work | None:

@@ -96,7 +96,7 @@ class QzoFf(Method):
         return None
 
     def plan(self, slots: int) -> Plan:
-        """Return the plan of docs/memory-graph.md."""
+        """Return the plan of docs/memory.md."""
         return qzo_ff_memory.plan(self.network, self.settings, self.in_flash, slots)
 
     def slots(self) -> tuple[str, ...]:

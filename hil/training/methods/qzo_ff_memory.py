@@ -1,4 +1,4 @@
-"""The memory of QZO-FF (docs/memory-graph.md, section w16a8, QZO-FF)."""
+"""The memory of QZO-FF (docs/memory.md, section w16a8, QZO-FF)."""
 
 from __future__ import annotations
 

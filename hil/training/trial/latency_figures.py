@@ -1,4 +1,4 @@
-"""Statistics of many cycle counts: mean, median, spread, quantiles, histogram (docs/latency.md)."""
+"""Statistics of many cycle counts: mean, median, spread, quantiles, histogram (docs/performance.md)."""
 
 from __future__ import annotations
 

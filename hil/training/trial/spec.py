@@ -118,7 +118,7 @@ class TrialSpec:
             written, and what the agent must refuse (docs/link.md).
         energy: windows of autonomous steps under the power meter, after the compared steps; None for none.
         latency: consecutive autonomous steps whose cycles are all recorded, after the compared steps; None for none.
-        budgets: of its figures, such as {"sram": "256 KiB", "step_time": ["310 ms", "+2 %"]} (docs/gates.md).
+        budgets: of its figures, such as {"sram": "256 KiB", "step_time": ["310 ms", "+2 %"]} (docs/trials.md).
 
     Raises:
         RigError: a field has a wrong type or is out of range. Names are looked up when the trial is prepared.

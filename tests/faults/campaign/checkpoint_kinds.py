@@ -10,7 +10,7 @@ import numpy as np
 from .fault import Fault, Kind, Measured
 from .long_run import STEPS
 
-SLOTS = 0x08180000  # of the board's flash: where its checkpoints lie (docs/campaigns.md)
+SLOTS = 0x08180000  # of the board's flash: where its checkpoints lie (docs/trials.md)
 OPERATIONS = 59  # erases and programmed flash words of one checkpoint, header included
 BRIEF_S = 0.6  # a step, its checkpoint on this computer, and its checkpoint on the board take about as long
 

@@ -26,7 +26,7 @@ from .sessions import Broken, Session, bfp8_trial, graph_like, tflite8_trial
 
 HANGS_S = 90.0  # beyond the time that was given
 SLOTS_SIZE = 1 << 13  # of the flash for checkpoints: two slots, which the trained tensors of both networks fit in
-HEADER_WORDS, CRC_AT = 9, 32  # of a slot (docs/campaigns.md)
+HEADER_WORDS, CRC_AT = 9, 32  # of a slot (docs/trials.md)
 
 
 @dataclass

@@ -70,7 +70,7 @@ class Session:
     """One session with an agent: what is asked of it is drawn.
 
     Attributes:
-        texts: it answers text commands too (docs/mlperf-tiny.md): what it says to bytes that look like one may spoil the frame after it.
+        texts: it answers text commands too (docs/measure.md): what it says to bytes that look like one may spoil the frame after it.
     """
 
     agent: Agent

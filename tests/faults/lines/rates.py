@@ -1,4 +1,4 @@
-"""`python -m tests.faults.lines.rates`: the link over networks in simulated time, for docs/how-to/serial-network.md."""
+"""`python -m tests.faults.lines.rates`: the link over networks in simulated time, for docs/bench.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m tests.faults.lines.tcp_rates`: the link over networks with Linux's own TCP, for docs/how-to/serial-network.md.
+"""`python -m tests.faults.lines.tcp_rates`: the link over networks with Linux's own TCP, for docs/bench.md.
 
 What a path allows is measured in the same minutes: plain TCP carries as many bytes as fast as it can, along a line of
 the same baud rate. A window of frames bounds the link besides. Needs root, for the path (`packet_path`).

@@ -1,4 +1,4 @@
-"""Whether what the processes hold stays flat: the rule on the numbers, which docs/faults.md states."""
+"""Whether what the processes hold stays flat: the rule on the numbers, which docs/defects.md states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first commands of docs/campaigns.md are run as they stand there: a campaign is stopped while it runs, and goes on."""
+"""The first commands of docs/trials.md, "Campaigns", are run as they stand there: a campaign is stopped while it runs, and goes on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 from docs_page import ROOT, Page, run
 
-COMMANDS = [line.split("  #")[0].strip() for line in Page.of("campaigns.md").block("hil campaign start").splitlines()]
+BLOCK = Page.of("trials.md", "Campaigns").block("hil campaign start")
+COMMANDS = [line.split("  #")[0].strip() for line in BLOCK.splitlines()]
 START, STATUS, STOP, RESUME = COMMANDS
 HANG_S = 900
 

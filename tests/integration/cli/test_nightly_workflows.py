@@ -1,4 +1,4 @@
-"""The workflow files of docs/nightly.md: what keeps a bench safe is in them, and their commands run as they stand there."""
+"""The workflow files of docs/report.md: what keeps a bench safe is in them, and their commands run as they stand there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command of README.md is run as it stands there; a command that is not in the table fails."""
+"""Every command of README.md, and of docs/index.md up to its roles, is run as it stands there; one that is not in the table fails."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from hil.training.data.store import PARTS, data_folder, file_name
 
 ROOT = Path(__file__).parents[3]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+START = (ROOT / "docs/index.md").read_text(encoding="utf-8").split("\n## Researcher\n")[0]
+TRIALS = (ROOT / "docs/trials.md").read_text(encoding="utf-8")
 PROGRAMS = re.compile(r"(hil|pytest|python3|make|pip|apt)(?= )")
 NIGHTLY = pytest.mark.tier("nightly")
 HOURS = 4 * 3600.0
@@ -26,7 +28,7 @@ HOURS = 4 * 3600.0
 
 @dataclass(frozen=True)
 class Use:
-    """How a command of the README is run, in an empty folder with the committed rig.toml.
+    """How a command of the two pages is run, in an empty folder with the committed rig.toml.
 
     Attributes:
         adds: documented options that shorten it.
@@ -57,6 +59,9 @@ COMMANDS = {
     ),
     "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && .venv/bin/pytest -n auto": Use(
         not_run="installs from a package registry; its last command runs this test"
+    ),
+    "python3 -m venv .venv && . .venv/bin/activate && pip install -q -e '.[virtual]'": Use(
+        not_run="installs from a package registry"
     ),
     "pytest --board=stm32h7b3": Use(nightly=True),
     "pip install 'trainrig[charts,training]'": Use(not_run="installs from a package registry"),
@@ -122,7 +127,13 @@ def commands(text: str) -> set[str]:
 
 
 def test_every_command_has_a_row_and_every_row_a_command() -> None:
-    assert commands(README) == set(COMMANDS)
+    assert commands(README) | commands(START) == set(COMMANDS)
+
+
+def test_the_front_page_is_short_and_shows_a_picture() -> None:
+    assert len(README.splitlines()) <= 60
+    (picture,) = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    assert (ROOT / picture).stat().st_size < 150_000
 
 
 def rows() -> list[object]:
@@ -174,16 +185,16 @@ def test_a_command_does_what_it_is_there_for(line: str, folder: Path) -> None:
     assert process.returncode in ((0, 130, -signal.SIGINT) if use.until else (0,)), said
 
 
-def block(first: str) -> str:
-    """Return the indented block of the README that begins with a line."""
-    lines = README.splitlines()
+def block(page: str, first: str) -> str:
+    """Return the indented block of a page that begins with a line."""
+    lines = page.splitlines()
     start = lines.index(f"    {first}")
     end = next(index for index in range(start, len(lines)) if lines[index] and not lines[index].startswith("    "))
     return "\n".join(line[4:] for line in lines[start:end]) + "\n"
 
 
 def test_the_bench_is_a_rig_toml(folder: Path) -> None:
-    (folder / "rig.toml").write_text(block("[[board]]"))
+    (folder / "rig.toml").write_text(block(START, "[[board]]"))
     (board,) = read_bench(folder / "rig.toml").board
     assert board.name == "stm32h7b3" and board.meter is not None
 
@@ -191,7 +202,7 @@ def test_the_bench_is_a_rig_toml(folder: Path) -> None:
 @NIGHTLY
 def test_the_trial_of_ones_own_passes(folder: Path) -> None:
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
-    (folder / "test_mine.py").write_text(block("from hil.trial import TrialSpec"))
+    (folder / "test_mine.py").write_text(block(TRIALS, "from hil.trial import TrialSpec"))
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "--board=stm32h7b3", "test_mine.py", "-p", "no:cacheprovider"],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""Every command of docs/tutorial.md is run as it stands there, and prints what stands there."""
+"""Every command of the tutorial in docs/tflite.md is run as it stands there, and prints what stands there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from docs_page import ROOT, Page, run
 
-PAGE = Page.of("tutorial.md")
+PAGE = Page.of("tflite.md", "Tutorial: from a .tflite to an adapted one")
 FILES = {
     "make_pictures.py": "from pathlib",
     "test_adapt.py": "from hil.trial",

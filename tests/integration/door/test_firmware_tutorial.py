@@ -15,7 +15,8 @@ import pytest
 from hil.record import read_run
 from tests.one_process import one_process
 
-TEXT = (Path(__file__).parents[3] / "docs/tutorial-firmware.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/tutorial-firmware.md").read_text(encoding="utf-8")
+TEXT = PAGE.split("\n## Examples\n")[0]
 BLOCKS = [textwrap.dedent(block).strip() for block in re.findall(r"(?:(?:^    .*)?\n)+", TEXT, re.M) if block.strip()]
 pytestmark = pytest.mark.skipif(shutil.which("qemu-system-arm") is None, reason="qemu-system-arm is not installed")
 

@@ -1,4 +1,4 @@
-"""The examples (docs/examples.md), each in a copy of its folder: the commands of its README, and its failure."""
+"""The examples (docs/tutorial-firmware.md), each in a copy of its folder: the commands of its README, and its failure."""
 
 from __future__ import annotations
 

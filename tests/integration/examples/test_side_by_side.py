@@ -17,7 +17,8 @@ from hil.record import read_run
 from tests.foreign import build
 from tests.one_process import one_process
 
-PAGE = (Path(__file__).parents[3] / "docs/how-to/side-by-side.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs/how-to/side-by-side.md").read_text(encoding="utf-8")
+PAGE = TEXT.split("\n## Side by side with pytest-embedded and labgrid\n")[1].split("\n## ")[0]
 BLOCKS = [textwrap.dedent(block).strip("\n") for block in re.findall(r"(?:(?:^    .*)?\n)+", PAGE, re.M)]
 OURS = [each for each in BLOCKS if "(hil_dut" in each]
 

@@ -1,4 +1,4 @@
-"""The commands of docs/lab-view.md, and quarantine in sessions of pytest.
+"""The commands of docs/how-to/lab.md, and quarantine in sessions of pytest.
 
 One board is not there, the other a virtual one that rig.toml names as if it were attached.
 """

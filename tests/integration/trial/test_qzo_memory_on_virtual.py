@@ -1,4 +1,4 @@
-"""Figures 3 and 4 of QZO-FF: watermarks of a virtual board are those of docs/experiments.md, the arena that of the plan."""
+"""Figures 3 and 4 of QZO-FF: watermarks of a virtual board are those of docs/qzo-ff.md, the arena that of the plan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hil.training.experiments.command import on_bench
 from hil.training.experiments.qzo_memory import Planned, planned
 
 BOARD = "stm32h7b3"
-DOCS = (Path(__file__).parents[3] / "docs" / "experiments.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[3] / "docs" / "qzo-ff.md").read_text(encoding="utf-8")
 GATE = ("resnet-tiny", "FF, all layers, 16w8a")  # the others are of the nightly tier: about 6 seconds each
 
 
@@ -36,4 +36,4 @@ def test_the_document_has_the_watermark(one: Planned, tmp_path: Path) -> None:
         assert outcome.sram.marks.arena_peak == sum(parts.values())
         total = f"{outcome.sram.total:,}"
     line = f"| {one.network} | {one.title} | {parts['weights']:,} | {parts['scratch']:,} | {total} |"
-    assert line in DOCS, f"docs/experiments.md does not have the row {line}"
+    assert line in DOCS, f"docs/qzo-ff.md does not have the row {line}"

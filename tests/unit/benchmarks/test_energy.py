@@ -38,7 +38,9 @@ def row(key: str, case: str, trials: int) -> Row:
     return summary(key, case, judged(key, case, range(trials)))
 
 
-METERS = [key for key in KEYS if key not in RANGES_ITSELF]  # a PPK2 was not run for so long yet (docs/energy.md)
+METERS = [
+    key for key in KEYS if key not in RANGES_ITSELF
+]  # a PPK2 was not run for so long yet (docs/reported-figures.md)
 INTEGRATING = [key for key in METERS if load_data_sheet(key).kind == "integrating"]
 FIRST, ALL = 1000, 4000  # trials of a meter: a double sample, for all meters alike
 MC, GUM = (0.935, 0.965), (0.94, 1.0)  # what is asked for

@@ -125,7 +125,7 @@ def test_gradients_and_errors(machine, count, largest):
 
 
 def factor(rate, scale, multiplier, shift, c, qas):
-    """f of section 6, in binary32; `c` is C of the output (docs/arithmetic-backward.md, section 4), 0 with weights perturbed."""
+    """f of section 6, in binary32; `c` is C of the output (docs/arithmetic-tflite.md, section 7.4), 0 with weights perturbed."""
     f = np.float32(rate)
     with np.errstate(all="ignore"):
         if c:

@@ -24,7 +24,7 @@ REQUESTS = description().requests
 
 
 class Board:
-    """A session with a board that has two slots, as docs/link.md and docs/campaigns.md say; `refusal`: code and words of what it says to `save_checkpoint`."""
+    """A session with a board that has two slots, as docs/link.md and docs/trials.md say; `refusal`: code and words of what it says to `save_checkpoint`."""
 
     def __init__(self, room: int = 448, refusal: tuple[str, int, int] | None = None, older: bool = False) -> None:
         self.room, self.refusal, self.older = room, refusal, older

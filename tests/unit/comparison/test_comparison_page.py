@@ -1,4 +1,4 @@
-"""The programs of docs/comparison.md print what the page says."""
+"""The programs of docs/tutorial-firmware.md, "Compare a device with a reference", print what the page says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[3] / "docs/comparison.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[3] / "docs/tutorial-firmware.md").read_text(encoding="utf-8")
+PAGE = TEXT.split("\n## Compare a device with a reference\n")[1].split("\n## ")[0]
 BLOCK = r"((?:    .*\n|\n)+)"
 PROGRAMS = re.findall(rf"In `(\w+\.py)`:\n\n{BLOCK}[^`]*?\n    python (\w+\.py)\n\nIt prints:\n\n{BLOCK}", PAGE)
 

@@ -94,6 +94,11 @@ def test_a_page_of_the_repository_links_to_those_of_the_site() -> None:
     assert rewritten(said, source="README.md", place="project/readme.md")[0] == "[b](../how-to/b.md) [self](readme.md)"
 
 
+def test_a_page_of_the_repository_shows_a_picture_of_the_site() -> None:
+    said = "![report](docs/images/tutorial.svg)"
+    assert rewritten(said, source="README.md", place="project/readme.md")[0] == "![report](../images/tutorial.svg)"
+
+
 def test_a_file_has_its_address_if_the_repository_has_one() -> None:
     made, _ = rewritten("[`hil/errors.py`](../hil/errors.py)", "https://example.org/main/{path}")
     assert made == "[`hil/errors.py`](https://example.org/main/hil/errors.py)"

@@ -15,7 +15,7 @@ NOWHERE = 0xFFFFFFFF
 
 @dataclass(frozen=True)
 class Plan:
-    """A memory plan: bytes and offset of every buffer, by its line of docs/memory-graph.md and its value or layer.
+    """A memory plan: bytes and offset of every buffer, by its line of docs/memory.md and its value or layer.
 
     Attributes:
         planned: bytes of arena.

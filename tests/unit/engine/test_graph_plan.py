@@ -1,4 +1,4 @@
-"""The memory plan of graphs, computed by the host and by the engine from docs/memory-graph.md: the same bytes at the same offsets."""
+"""The memory plan of graphs, computed by the host and by the engine from docs/memory.md: the same bytes at the same offsets."""
 
 from __future__ import annotations
 

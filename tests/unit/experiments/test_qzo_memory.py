@@ -1,4 +1,4 @@
-"""The memory of QZO-FF and of back-propagation by plan: docs/experiments.md has the rows as they are planned."""
+"""The memory of QZO-FF and of back-propagation by plan: docs/qzo-ff.md has the rows as they are planned."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 
 from hil.training.experiments.qzo_memory import MemoryRow, memory_rows
 
-DOCS = (Path(__file__).parents[3] / "docs" / "experiments.md").read_text(encoding="utf-8")
+DOCS = (Path(__file__).parents[3] / "docs" / "qzo-ff.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("row", memory_rows(), ids=lambda row: f"{row.network}, {row.method}")
 def test_the_document_has_the_row(row: MemoryRow) -> None:
     weights, scratch = row.parts["weights"], row.parts["scratch"]
     line = f"| {row.network} | {row.method} | {weights:,} | {scratch:,} |"
-    assert line in DOCS, f"docs/experiments.md does not have the row {line}"
+    assert line in DOCS, f"docs/qzo-ff.md does not have the row {line}"
 
 
 def test_forward_gradients_need_less_than_back_propagation() -> None:

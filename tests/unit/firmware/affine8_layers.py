@@ -78,7 +78,7 @@ def wrapped(sums):
 
 
 def forward_scratch(kind, size, window, channels):
-    """Bytes of scratch of a forward pass: docs/memory-graph.md; depthwise: docs/arithmetic-fqt.md, section 10."""
+    """Bytes of scratch of a forward pass: docs/memory.md; depthwise: docs/arithmetic-fqt.md, section 10."""
     (kh, kw), (oh, ow), (sh, sw) = window.kernel, window.out, window.stride
     if kind == "pointwise":
         block = min(max(2048 // channels // 2 * 2, 16), 64)
@@ -92,7 +92,7 @@ def forward_scratch(kind, size, window, channels):
 
 
 def backward_scratch(kind, size, window, channels):
-    """Bytes of scratch of a weight gradient, and of an input error: docs/memory-graph.md."""
+    """Bytes of scratch of a weight gradient, and of an input error: docs/memory.md."""
     (kh, kw), (oh, ow), (sh, sw) = window.kernel, window.out, window.stride
     if kind == "depthwise":
         gradient = (oh + (kh - 1) // sh) * (ow + (kw - 1) // sw) + 8 + oh * ow

@@ -1,6 +1,6 @@
 """What MLPerf Tiny's tasks give for a network in `tflite8`, from the outputs that LiteRT computes.
 
-From docs/mlperf-tiny.md and, where the page leaves a choice, from mlcommons/tiny, benchmark/util/quantization_helpers.h.
+From docs/measure.md and, where the page leaves a choice, from mlcommons/tiny, benchmark/util/quantization_helpers.h.
 """
 
 from __future__ import annotations

@@ -235,7 +235,7 @@ def test_every_core_compiles_it(library: Path, tmp_path: Path) -> None:
         ["arm-none-eabi-size", "-t", *tmp_path.glob("*.o")], check=True, stdout=subprocess.PIPE, text=True
     )
     text, data, bss = map(int, sizes.stdout.splitlines()[-1].split()[:3])
-    page = (ROOT / "docs/how-to/agent-library.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/own-firmware.md").read_text(encoding="utf-8")
     code, ram = re.search(r"(\S+) KB of code and (\S+) KB of\s+RAM", page).groups()
     assert text < float(code) * 1024 and data + bss < float(ram) * 1024
 

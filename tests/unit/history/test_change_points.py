@@ -123,7 +123,7 @@ def test_the_same_commit_before_and_after_is_no_range():
 
 
 def test_a_small_year():
-    """The quick version of the simulation; docs/history-statistics.md has the whole."""
+    """The quick version of the simulation; docs/history.md has the whole."""
     assert year(25, 0.0, 0.005).false_alarms <= 1
     planted = year(25, 0.02, 0.004)
     assert planted.in_time >= 0.9 and planted.false_alarms <= 1

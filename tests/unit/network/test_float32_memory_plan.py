@@ -1,4 +1,4 @@
-"""The memory plan of `float32` (docs/memory-graph.md): its example, and lifetimes against the accesses of a step."""
+"""The memory plan of `float32` (docs/memory.md): its example, and lifetimes against the accesses of a step."""
 
 from __future__ import annotations
 

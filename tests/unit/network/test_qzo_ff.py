@@ -69,7 +69,7 @@ def test_memory_without_enhancements_is_inference_and_the_trained_weights() -> N
 
 
 def test_memory_of_every_buffer() -> None:
-    """By hand from docs/memory-graph.md, for the last layer of LeNet-5: 840 weights, 10 biases."""
+    """By hand from docs/memory.md, for the last layer of LeNet-5: 840 weights, 10 biases."""
     method = replace(on("enhanced", last_layers=1, train_bias=1, optimizer="adamw", directions=3), in_flash=True)
     plan = method.plan(4)
     assert [(buffer.name, buffer.size) for buffer in plan.standing] == [

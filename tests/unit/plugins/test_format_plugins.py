@@ -1,4 +1,4 @@
-"""A number format of a plugin: fixed16, the example of docs/new-format.md, under a number of its own."""
+"""A number format of a plugin: fixed16, the example of docs/new-method.md, under a number of its own."""
 
 from __future__ import annotations
 

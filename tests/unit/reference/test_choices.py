@@ -117,7 +117,7 @@ def test_fraction_bits_bring_the_integer_losses_near_the_real_logarithms(data, c
 
 @pytest.mark.parametrize(("fraction", "least"), [(0, 57), (6, 72)])
 def test_the_integer_sign_is_mostly_the_float_sign(fraction, least):
-    """The paper's form less often than its 95 % (docs/experiments.md): a coin gets 57 of 80 once in 10,900. With fraction bits nearly always."""
+    """The paper's form less often than its 95 % (docs/elasticzo.md): a coin gets 57 of 80 once in 10,900. With fraction bits nearly always."""
     data, right = load("fashion-mnist-1k"), 0
     for seed in range(1, 5):
         method = trained(loss="integer", loss_fraction=fraction, batch=64, r_max=63, seed=seed)

@@ -195,7 +195,7 @@ def test_the_passes_of_a_step_are_those_that_it_used() -> None:
 
 
 def test_the_stages_of_a_trace() -> None:
-    """Outputs of all layers, then errors down to the first layer that back-propagation trains (docs/memory-graph.md)."""
+    """Outputs of all layers, then errors down to the first layer that back-propagation trains (docs/memory.md)."""
     graph = network_b()
     images, labels = drawn_samples(graph, 2, 4)
     whole = ElasticZoFp32(graph, CHOSEN)

@@ -1,4 +1,4 @@
-"""Write the pre-trained LeNet-5 as a .tflite, the model of docs/tutorial.md; the same weights give the same bytes.
+"""Write the pre-trained LeNet-5 as a .tflite, the model of docs/tflite.md; the same weights give the same bytes.
 
 python -m tests.unit.tflite_models.tutorial_model fixtures/models/fashion.tflite
 """

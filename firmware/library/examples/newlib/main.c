@@ -1,5 +1,5 @@
 /* The agent beside newlib: printf, malloc and requests of the host on one serial port. For Arm's MPS2+ AN386 as QEMU
-   models it; nothing of this project but the library. docs/how-to/agent-library.md explains it. */
+   models it; nothing of this project but the library. docs/own-firmware.md explains it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

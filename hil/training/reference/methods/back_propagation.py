@@ -1,4 +1,4 @@
-"""Back-propagation of 8-bit errors with straight-through rounding (docs/arithmetic-backward.md).
+"""Back-propagation of 8-bit errors with straight-through rounding (docs/arithmetic-tflite.md).
 
 PMT, section 4.3; scaling and momentum are MCUTrain's.
 """

@@ -40,7 +40,7 @@ def steps(gradient: np.ndarray, exponent: np.ndarray | int, factor: np.ndarray) 
 def momentum_steps(
     velocity: np.ndarray, momentum: float, gradient: np.ndarray, exponent: int, factor: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the next V, float32, and D (docs/arithmetic-backward.md, section 4); other arguments as of `steps`.
+    """Return the next V, float32, and D (docs/arithmetic-tflite.md, section 7.4); other arguments as of `steps`.
 
     Args:
         velocity: V, float32 [...]; 0 before the first step.

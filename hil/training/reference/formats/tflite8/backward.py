@@ -1,6 +1,6 @@
 """Errors on their way from the logits to the first trained layer, many samples at a time.
 
-See docs/arithmetic-backward.md, sections 2 and 3.
+See docs/arithmetic-tflite.md, sections 7.2 and 7.3.
 
 Values and errors are float32 [N, H, W, C] that hold integers; all sums are exact.
 """

@@ -1,4 +1,4 @@
-"""What the steps of a graph's values are worth, in binary32 (docs/arithmetic-backward.md, section 1)."""
+"""What the steps of a graph's values are worth, in binary32 (docs/arithmetic-tflite.md, section 7.1)."""
 
 from __future__ import annotations
 
