@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import keyword
 import re
 from pathlib import Path
 
@@ -36,7 +37,11 @@ def main(argv: list[str]) -> int:
     if (folder / "Makefile").exists():
         print(f"\n    make -C {place}\n    cd {place} && pytest")
         return 0
-    print(f"\n    pytest {place}\n\nUse it with `pip install {place}`, or without by a line at the top of rig.toml:")
+    print(f"\n    pytest {place}")
+    if options.kind == "engine":
+        return 0
+    installed = place if "/" in str(place) else f"./{place}"  # pip takes a word for a name of the registry
+    print(f"\nUse it with `pip install {installed}`, or without by a line at the top of rig.toml:")
     print(f'\n    plugins = ["{place}"]')
     return 0
 
@@ -50,6 +55,8 @@ def write(template: Path, name: str, folder: Path) -> None:
     if not NAME.fullmatch(name):
         raise RigError(f"{name!r} is no name for a package: take up to 16 lower-case letters, digits and dashes.")
     module = name.replace("-", "_")
+    if keyword.iskeyword(module):
+        raise RigError(f"{name!r} is a word of Python itself: take another name.")
     if importlib.util.find_spec(module) is not None:
         raise RigError(f"Python has a module {module} already: take another name than {name!r}.")
     if folder.exists():

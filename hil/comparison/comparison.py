@@ -60,8 +60,11 @@ def compare(
         seen: called with the tensors of the device at each step, before their values are compared.
 
     Raises:
-        RigError: there is no tolerance, or more than one kind, or one has a wrong value; the reference has no `step`.
+        RigError: there is no tolerance, or more than one kind, or one has a wrong value; the reference has no `step`;
+            or the name is no text.
     """
+    if not isinstance(name, str):
+        raise RigError(f"a comparison has the name {shown(name)}: give text, such as name='left'.")
     if not isinstance(reference, Reference) or not callable(reference.step) or isinstance(reference, type):
         raise RigError(
             f"the reference {shown(reference)} has no method step: give an object with step(index) -> {{name: array}}, "

@@ -12,7 +12,6 @@ from hil.images.unwind import LR, Read, call_chain
 from hil.link.failures import Faulted, Silent
 from hil.targets.core_probe import CoreProbe
 from hil.targets.core_sample import Sample
-from hil.targets.probe import Probe
 from hil.targets.serial_port import SerialPort
 
 CFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED34, 0xE000ED38  # ARM DDI 0403E.e, B3.2.15 to B3.2.18; ARMv6-M has none
@@ -88,7 +87,7 @@ def _armv6m(board: Board) -> bool:
 
 
 def looked_at(
-    silence: Silent, probe: Probe, port: SerialPort | None, board: Board, image: Image
+    silence: Silent, probe: CoreProbe, port: SerialPort | None, board: Board, image: Image
 ) -> Silent | DeviceFault:
     """Return what the probe finds of a board that does not answer: a fault, a `Hang`, or the silence in more words.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hil.errors import Blocked
 from hil.images import Image
 from hil.port_errors import PORT_ERRORS
-from hil.targets.probe import Probe
+from hil.targets.core_probe import CoreProbe
 from hil.targets.serial_port import SerialPort
 
 # frames too short to be valid: the agent answers each with a `nak` (docs/link.md, "Frame")
@@ -55,7 +55,7 @@ class LineTest:
         return f"{board}, and {self.came} bytes came here: check the line, it damages bytes."
 
 
-def count_line_bytes(probe: Probe, port: SerialPort, image: Image) -> LineTest | None:
+def count_line_bytes(probe: CoreProbe, port: SerialPort, image: Image) -> LineTest | None:
     """Send bytes that every agent answers, and count them at both ends; None without counters in the image.
 
     Call it after the session: the answers belong to no request.
@@ -81,7 +81,7 @@ def count_line_bytes(probe: Probe, port: SerialPort, image: Image) -> LineTest |
         return None
 
 
-def _counters(probe: Probe, image: Image) -> tuple[int, int, int]:
+def _counters(probe: CoreProbe, image: Image) -> tuple[int, int, int]:
     """Return the bytes that the board received, read and sent since its start."""
     came, taken = QUEUE.unpack(probe.read(image.symbols["rx"], QUEUE.size))
     _, sent = QUEUE.unpack(probe.read(image.symbols["tx"], QUEUE.size))

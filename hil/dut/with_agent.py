@@ -148,7 +148,7 @@ class WithAgent(WithPort):
             return known
         if isinstance(error, Faulted):
             found: RigError = DeviceFault(fault_sentence(error, self.board, self.image))
-        elif isinstance(error, Silent) and not error.looked_at and self._taken.endpoints.probe is not None:
+        elif isinstance(error, Silent) and not error.looked_at and self.has_probe:
             found = self._looked_at(error)
         else:
             return error
@@ -170,7 +170,6 @@ class WithAgent(WithPort):
             probe = self.probe
         except Blocked as blocked:
             return Silent(f"{silence.reason} Nor can the probe say where the core is: {blocked.reason}", looked_at=True)
-        assert isinstance(probe, Probe)
         try:
             port = self.serial.pyserial if self.has_port else None
         except Blocked:  # the line cannot be tested

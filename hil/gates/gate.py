@@ -150,6 +150,8 @@ def _parsed(name: str, text: Any, source: str, own: Figure | None = None) -> Gat
         return Gate(name, source, None, math.copysign(float(change[2]) / 100, 1 if figure.upper else -1), own)
     number, _, unit = text.strip().partition(" ")
     if own is not None and unit.strip() == figure.unit.replace("1", "") and NUMBER.fullmatch(number):
+        if not math.isfinite(float(number)):
+            raise RigError(f"{place} is {text!r}, which is too large for a number: correct it.")
         return Gate(name, source, float(number), None, own)
     try:
         limit = parse_quantity(text)

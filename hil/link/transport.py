@@ -98,8 +98,10 @@ class Transport:
             Silent, ProtocolMismatch, Blocked, Faulted: as `request`.
         """
         request = self._messages.own_request(number)
-        if isinstance(body, (str, int)):
+        if not isinstance(body, (bytes, bytearray, memoryview)):
             raise RigError(f"the body of {request.name} must be bytes, not {shown(body)}: encode it.")
+        if isinstance(deadline_s, bool) or not isinstance(deadline_s, (int, float)) or not deadline_s > 0:
+            raise RigError(f"deadline_s={shown(deadline_s)}: give the seconds to wait for {request.name}, above 0.")
         data = bytes(body)
         if len(data) > self._messages.max_body:
             most = self._messages.max_body

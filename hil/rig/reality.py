@@ -128,7 +128,11 @@ def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str
     kind = STAND_INS.find(reality)
     with STAND_INS.running(reality):
         made = kind.start(board, image, log)
-    stand_in: StandIn = STAND_INS.guarded(reality, made, endpoints=_is_endpoints)
+    if made is None:
+        raise Blocked(
+            "bench", f"the stand-in {reality} was not started: its `start` returned nothing; return a StandIn."
+        )
+    stand_in: StandIn = STAND_INS.guarded(reality, made, endpoints=_is_endpoints, chip_fault=_is_sentence)
     return stand_in
 
 
@@ -146,3 +150,7 @@ def stopped_after(stand_in: Started) -> Iterator[Started]:
 
 def _is_endpoints(value: object) -> bool:
     return isinstance(value, Endpoints)
+
+
+def _is_sentence(value: object) -> bool:
+    return value is None or isinstance(value, str)

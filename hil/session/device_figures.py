@@ -92,6 +92,8 @@ def quantity_of(
             f"the figure {name} has the unit {shown(unit)}, which is none: give one such as s, B, J, cycle or J/step; "
             "for a count of anything else give 1, and say in its name what is counted."
         )
+    if name == "accuracy" and not 0 <= number <= 1:
+        raise RigError(f"the accuracy is {number:g}: give a share of 1, such as 0.91.")
     base, size = BASE.get(unit, (unit, 1))
     number = number * size if size != 1 else number
     if uncertainty is not None:
@@ -151,7 +153,11 @@ def _number(name: str, value: Any) -> int | float:
         number = None
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         raise RigError(f"the figure {name} is {shown(value)}: give one number.")
-    if not math.isfinite(number):
+    try:
+        finite = math.isfinite(number)
+    except OverflowError:
+        raise RigError(f"the figure {name} is an integer that no float can hold: give a smaller number.") from None
+    if not finite:
         raise DeviceFault(f"the figure {name} is {number}.")
     return number
 
@@ -164,5 +170,7 @@ def marked_budgets(item: pytest.Item) -> dict[str, Any]:
             raise RigError(
                 f'the marker budget has {shown(mark.args[0])}: name the figure, as in budget(sram="256 KiB").'
             )
+        if not mark.kwargs:
+            raise RigError('the marker budget is empty: name a figure, as in budget(sram="256 KiB").')
         marked = dict(mark.kwargs) | marked
     return marked

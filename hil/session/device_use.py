@@ -186,9 +186,9 @@ class DeviceUse:
         for comparison in self.comparisons:
             error = comparison.why_not() if self._complete else comparison.error
             found += [verdict_of(error)] if error is not None else []
-        if self.dut is not None:
-            found += [("fail", each.sentence) for each in self.dut.record.reports if not each.passed]
-            found += [("fail", sentence) for sentence in self.dut.record.cut_off]
+        for dut in self.duts:
+            found += [("fail", each.sentence) for each in dut.record.reports if not each.passed]
+            found += [("fail", sentence) for sentence in dut.record.cut_off]
         missed = [one for figure in self.figures for one in figure.judgements if one.verdict == FAIL]
         return list(dict.fromkeys([*found, *(("fail", one.sentence) for one in missed)]))
 
@@ -204,14 +204,14 @@ class DeviceUse:
         said = [each.summary().sentence for each in self.comparisons]
         said += [sentence for each in self.learning for sentence in each.judged]
         said += [one.sentence for figure in self.figures for one in figure.judgements if one.verdict == PASS]
-        if self.dut is not None:
-            said += [each.sentence for each in self.dut.record.reports if each.passed]
+        said += [each.sentence for dut in self.duts for each in dut.record.reports if each.passed]
         received, matches, reads = self._counts()
         if matches:
             times = "once" if matches == 1 else f"{matches:,} times"
             said.append(f"the device printed what was expected, {times}.")
-        if self.dut is not None and self.dut.judges_exit and self.dut.record.exit_code is not None:
-            said.append(f"the test read how the {self.dut.what_ends} ended: {ending(self.dut.record.exit_code)}.")
+        for dut in self.duts:
+            if dut.judges_exit and dut.record.exit_code is not None:
+                said.append(f"the test read how the {dut.what_ends} ended: {ending(dut.record.exit_code)}.")
         if not said and self._trials:
             said.append(TRIALS)
         if not said and (received or reads):

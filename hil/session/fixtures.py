@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pytest
@@ -125,11 +126,11 @@ def hil_duts(
     """
     with contextlib.ExitStack() as stack:
 
-        def give(count: int) -> list[Dut]:
+        def give(count: Any = None) -> list[Dut]:
             return _kept(hil_device_use, lambda: several(count))
 
-        def several(count: int) -> list[Dut]:
-            if not isinstance(count, int) or count < 1:
+        def several(count: Any) -> list[Dut]:
+            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise RigError(f"hil_duts was given {shown(count)}: say how many devices the test needs.")
             there, needed = len(hil_rig.bench.of_kind(hil_board)), len(hil_device_use.duts) + count
             if hil_rig.attached(hil_board) and needed > max(1, there):
@@ -148,9 +149,13 @@ def hil_compare(hil_device_use: DeviceUse) -> Compare:
     """A function that begins a comparison with a reference. The test has its verdict, also if nobody looks."""
     from hil.comparison import compare
 
-    def begin(reference: Reference, **how: Any) -> Comparison:
+    def begun(*given: Any, **how: Any) -> Comparison:
+        _check_call("hil_compare", compare, given, how, seen=None)
         kept = hil_device_use.keep_tensors(str(how.get("name", "")))
-        comparison = _kept(hil_device_use, lambda: compare(reference, seen=kept.step, **how))
+        return compare(*given, seen=kept.step, **how)
+
+    def begin(*given: Any, **how: Any) -> Comparison:
+        comparison = _kept(hil_device_use, lambda: begun(*given, **how))
         hil_device_use.comparisons.append(comparison)
         return comparison
 
@@ -189,8 +194,12 @@ def expect_learning(hil_device_use: DeviceUse) -> Callable[..., Learning]:
     """`hil.comparison.expect_learning`, recorded. The test fails if the device does not learn, also if nobody looks."""
     from hil.comparison import expect_learning as judge_learning
 
-    def judged(losses: Iterable[Any] | None = None, **how: Any) -> Learning:
-        found = _kept(hil_device_use, lambda: judge_learning(losses, **how))
+    def checked(*given: Any, **how: Any) -> Learning:
+        _check_call("expect_learning", judge_learning, given, how)
+        return judge_learning(*given, **how)
+
+    def judged(*given: Any, **how: Any) -> Learning:
+        found = _kept(hil_device_use, lambda: checked(*given, **how))
         hil_device_use.learning.append(found)
         return found
 
@@ -235,6 +244,16 @@ def _kept(use: DeviceUse, request: Callable[[], T]) -> T:
     except RigError as error:
         use.failed(error)
         raise
+
+
+def _check_call(
+    name: str, function: Callable[..., Any], given: Sequence[Any], how: Mapping[str, Any], **own: Any
+) -> None:
+    """Raise RigError if a function cannot be called like that: the request is wrong, not the device."""
+    try:
+        inspect.signature(function).bind(*given, **how, **own)
+    except TypeError as error:
+        raise RigError(f"{name}: {error}.") from error
 
 
 def _tell(config: pytest.Config, sentence: str) -> None:

@@ -40,7 +40,8 @@ def main(command: list[str]) -> int:
     threading.Thread(target=_watch, args=(program,), daemon=True).start()
     status = program.wait()
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        if -status != signal.SIGKILL:  # which cannot be caught, and so is not set
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status
 

@@ -132,7 +132,8 @@ def route_of(flashing: Flashing) -> FlashRoute:
         kind = ROUTES.find(name)
         with ROUTES.running(name):
             made = kind(flashing)
-        route: FlashRoute | None = ROUTES.guarded(name, made, name=_is_name, verified=_is_verified)
+        gives = {"name": _is_name, "verified": _is_verified, "program": _is_whether}
+        route: FlashRoute | None = ROUTES.guarded(name, made, **gives)
         if route is not None:
             return route
     if ends.probe is not None:
@@ -142,6 +143,10 @@ def route_of(flashing: Flashing) -> FlashRoute:
 
 def _is_name(value: object) -> bool:
     return isinstance(value, str)
+
+
+def _is_whether(value: object) -> bool:
+    return isinstance(value, bool)
 
 
 def _is_verified(value: object) -> bool:
