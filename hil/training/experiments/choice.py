@@ -2,6 +2,7 @@
 
 A rate comes from a search, trained layers from other runs, first weights from a pre-training. `--resume` may train
 those further, for example with one more seed. Then the finished run would belong to a choice that no longer holds.
+A budget of forward passes chooses too: the number of steps, and the batch.
 """
 
 from __future__ import annotations
@@ -26,15 +27,11 @@ def begin(folder: Path) -> Run:
     Raises:
         RigError: a run that this one depends on is not trained to its end.
     """
-    run = read_run(folder)[0]
-    if not _chooses(run):
-        return run
-    now = resolved(run, folder.parent)
-    facts = _facts(now, folder.parent)
-    if _noted(folder) != facts:
+    run, choice = _choice(folder)
+    if choice is not None and _noted(folder) != choice:
         discard(folder)
-        write_atomic(folder / CHOICE_FILE, json.dumps(facts, indent=1) + "\n")
-    return now
+        write_atomic(folder / CHOICE_FILE, json.dumps(choice, indent=1) + "\n")
+    return run
 
 
 def outdated(folder: Path) -> bool:
@@ -43,22 +40,25 @@ def outdated(folder: Path) -> bool:
     Raises:
         RigError: a run that this one depends on is not trained to its end.
     """
-    run = read_run(folder)[0]
-    return _chooses(run) and _noted(folder) != _facts(resolved(run, folder.parent), folder.parent)
+    choice = _choice(folder)[1]
+    return choice is not None and _noted(folder) != choice
 
 
-def _chooses(run: Run) -> bool:
-    return run.start is not None or bool(run.searches()) or bool(getattr(run, "blocks_from", ()))
+def _choice(folder: Path) -> tuple[Run, dict[str, Any] | None]:
+    """Return the run of a folder with everything chosen, and as JSON has it, with the digest of the first weights.
+
+    The second is None if the run is trained as it is described, from initial weights.
+    """
+    described = read_run(folder)[0]
+    run = resolved(described, folder.parent)
+    if run == described and run.start is None:
+        return run, None
+    rows = [] if run.start is None else read_curve(folder.parent / run.start)
+    facts = {"run": asdict(run), "start_digest": rows[-1].digest if rows else None}
+    as_json: dict[str, Any] = json.loads(json.dumps(facts))
+    return run, as_json
 
 
 def _noted(folder: Path) -> Any:
     path = folder / CHOICE_FILE
     return read_json(path, LARGEST_JSON, AGAIN) if path.is_file() else None
-
-
-def _facts(run: Run, runs: Path) -> dict[str, Any]:
-    """Return the chosen run, and the digest of the weights that it starts from, as JSON has them."""
-    rows = [] if run.start is None else read_curve(runs / run.start)
-    facts = {"run": asdict(run), "start_digest": rows[-1].digest if rows else None}
-    as_json: dict[str, Any] = json.loads(json.dumps(facts))
-    return as_json

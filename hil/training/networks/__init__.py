@@ -28,7 +28,9 @@ from hil.training.networks.published_heads import NEW_HEADS, with_new_head
 from hil.training.networks.quantize import quantize
 from hil.training.networks.shapes import convnet_tiny, mcunet, pointnet, resnet_tiny
 from hil.training.networks.shapes import lenet5 as float_lenet5
+from hil.training.networks.tiny_training import CONFIGURATIONS as MCUNET_CONFIGURATIONS
 from hil.training.networks.tiny_training import MCUNET_DATA, MCUNET_ORIGIN, mcunet_5fps, there
+from hil.training.networks.tiny_training import NAME as MCUNET
 from hil.training.networks.tree import cure_of, is_folder_named
 
 IMAGE = float(np.float32(1 / 255)), -128  # scale and zero of an input: a byte p of an image stands for p / 255,
@@ -133,6 +135,10 @@ NETWORKS |= {
     for name in (NEW_HEADS if is_folder_named() else ())
 }
 
+# The trees of the networks that are read from the user's files.
+TREES = {f"{MCUNET}-{configuration}": MCUNET for configuration in MCUNET_CONFIGURATIONS}
+TREES |= {name: published.tree for name, published in NEW_HEADS.items()}
+
 
 def _accept(name: str, networks: Any) -> NamedNetwork:
     network = networks.get(name) if isinstance(networks, Mapping) else None
@@ -165,8 +171,8 @@ def find_network(name: str) -> NamedNetwork:
     if is_path(name):
         return _of_file(name)
     if not is_known(name):
-        if (published := NEW_HEADS.get(_base(name))) is not None:
-            raise RigError(f"the files of {_base(name)} are not here: {cure_of(published.tree)}.")
+        if (tree := TREES.get(_base(name))) is not None:
+            raise RigError(f"the files of {_base(name)} are not here: {cure_of(tree)}.")
         raise RigError(f"there is no network {name!r}: {close_matches(_base(name), KNOWN.names())}")
     if (head := HEAD.fullmatch(name)) is None:
         return KNOWN.find(name)

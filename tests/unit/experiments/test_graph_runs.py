@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hil.errors import RigError
 from hil.training.data import batches, load
 from hil.training.experiments.certify import Segment, trial_of
+from hil.training.experiments.choice import CHOICE_FILE, outdated
 from hil.training.experiments.choose_run import resolved
 from hil.training.experiments.curve import (
     EpochRow,
@@ -248,6 +249,18 @@ def test_a_budget_gives_the_steps(tmp_path: Path) -> None:
     assert dense.forwards() == 10_080 + 84 + 840 + 10 and resolved(dense, tmp_path).steps == 1
     tenth = replace(dense, given=(("blocks", 8), ("sparsity", 230)))
     assert tenth.forwards() == round(11_014 * 26 / 256)
+
+
+def test_the_steps_that_a_budget_gives_are_trained(tmp_path: Path) -> None:
+    """As in a search, whose runs have rates of their own; a folder of a version that trained other steps is outdated."""
+    folder = begin(tmp_path, replace(SMALL, budget=2 * 20 * 6 * 7))
+    assert [row.step for row in Training(folder).epochs()] == [0, 7, 14]
+    fixed = begin(tmp_path / "fixed", replace(SMALL, steps=7))
+    list(Training(fixed).epochs())
+    same(folder, fixed)
+    assert not outdated(folder) and not outdated(fixed)
+    (folder / CHOICE_FILE).unlink()
+    assert outdated(folder)
 
 
 def test_a_run_is_what_the_reference_does_by_hand_and_goes_on_behind_a_cut(tmp_path: Path) -> None:

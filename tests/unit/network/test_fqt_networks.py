@@ -11,13 +11,13 @@ from hil.errors import RigError
 from hil.training.data import load
 from hil.training.graph.file import decode, encode, file_size
 from hil.training.graph.graph import Format, Graph, Op
-from hil.training.networks import NETWORKS, build, find_network
+from hil.training.networks import NETWORKS, TREES, build, find_network
 from hil.training.networks.float_weights import WEIGHTS, read_weights, write_weights
 from hil.training.networks.floating import FloatGraph
 from hil.training.networks.fqt import FAMILIES, RESET, first_of_head
 from hil.training.networks.fqt_shapes import MBEDNETS, fqt_cnn
 from hil.training.networks.tiny_training import mcunet_5fps
-from hil.training.networks.tree import FOLDER_VARIABLE
+from hil.training.networks.tree import FOLDER_VARIABLE, is_folder_named
 from network import affine8_forward
 
 SIZES = {  # weights, biases, multiply-accumulates
@@ -151,6 +151,15 @@ def test_the_last_five_layers_are_small() -> None:
     ]  # fmt: skip
     assert sum(layer.weight_count for layer in last) == 15_328
     assert sum(layer.macs for layer in last) < 0.15 * graph.macs
+
+
+@pytest.mark.skipif(is_folder_named(), reason=f"{FOLDER_VARIABLE} names a folder, so the networks are known")
+@pytest.mark.parametrize("name", TREES)
+def test_a_network_of_the_users_files_is_no_unknown_name(name: str) -> None:
+    with pytest.raises(
+        RigError, match=f"^the files of {name} are not here: set {FOLDER_VARIABLE} .* {TREES[name]}.json"
+    ):
+        build(f"{name}@5-classes", 1)
 
 
 def test_mcunet_5fps_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
