@@ -102,7 +102,8 @@ class Tc66c(Meter):
         records: list[bytes] = []
         self._poll_power(records)
         read = self._read(records)
-        return read.current_a * read.voltage_v
+        watts: np.ndarray = read.current_a * read.voltage_v
+        return watts
 
     def close(self) -> None:
         """Close the line to the meter."""

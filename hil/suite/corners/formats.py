@@ -163,7 +163,8 @@ def _to_the_ends(own: Parameters) -> Parameters:
 
 def _hard_swish(x: np.ndarray, node: Node) -> np.ndarray:
     real = x * np.clip(x + 3, 0, 6) / 6
-    return np.clip(np.rint(real / node.scale) + node.zero, -128, 127).astype(np.int8)
+    table: np.ndarray = np.clip(np.rint(real / node.scale) + node.zero, -128, 127)
+    return table.astype(np.int8)
 
 
 def _rare(weights: np.ndarray | None) -> np.ndarray | None:
