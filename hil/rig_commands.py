@@ -96,34 +96,40 @@ class CommandKeys(BaseModel):
             name: of the board.
             has_probe: whether its table, or its labgrid place, may have a probe.
         """
+        wrong = self._check_with_commands(has_probe) if self.run is None else self._check_run(name)
+        return wrong or self._check_placeholders()
+
+    def _check_with_commands(self, has_probe: bool) -> tuple[str, str] | None:
+        """Check the keys of a board that commands program and reset, or a probe."""
         given = self.model_fields_set
-        if self.run is None:
-            for key in WITH_RUN:
-                if key in given:
-                    return key, "it belongs to a board that is a command: add run = [...], or remove it."
-            if self.flash is None and (key := next((each for each in WITH_FLASH if each in given), "")):
-                return key, "it belongs to a flash command: add flash = [...], or remove it."
-            if self.commands is None and "flash_timeout" in given:
-                return "flash_timeout", "it is the time of a command: add flash = [...] or reset = [...], or remove it."
-            if self.verify == "probe" and not has_probe:
-                return "verify", 'the board has no `probe`: name it, or write "agent", "none" or read_back = [...].'
-            if self.read_back is not None and self.verify is not None:
-                return "verify", "`read_back` checks the board: remove one of the two keys."
-        else:
-            if key := next((each for each in WITHOUT_RUN if each in given), ""):
-                return key, "a board that is a command (`run`) has none: remove one of the two keys."
-            if name == "all":
-                return "name", "'all' means every board of the catalogue: choose another name."
-            if not NAME.fullmatch(name):
-                return "name", f"{name!r} cannot name a folder: write letters, digits and -."
-            if self.reality is None:
-                return "run", 'say what the command is: add reality = "host", "simulator" or another word.'
-            if self.reality in NOT_OF_COMMANDS:
-                why = NOT_OF_COMMANDS[self.reality]
-                return "reality", f'{why}: write "host", "simulator" or another word.'
-            if not REALITY.fullmatch(self.reality):
-                return "reality", f"{self.reality!r} is no word of a-z, 0-9 and -: correct it."
-        return self._check_placeholders()
+        if key := next((each for each in WITH_RUN if each in given), ""):
+            return key, "it belongs to a board that is a command: add run = [...], or remove it."
+        if self.flash is None and (key := next((each for each in WITH_FLASH if each in given), "")):
+            return key, "it belongs to a flash command: add flash = [...], or remove it."
+        if self.commands is None and "flash_timeout" in given:
+            return "flash_timeout", "it is the time of a command: add flash = [...] or reset = [...], or remove it."
+        if self.verify == "probe" and not has_probe:
+            return "verify", 'the board has no `probe`: name it, or write "agent", "none" or read_back = [...].'
+        if self.read_back is not None and self.verify is not None:
+            return "verify", "`read_back` checks the board: remove one of the two keys."
+        return None
+
+    def _check_run(self, name: str) -> tuple[str, str] | None:
+        """Check the keys of a board that is a command."""
+        if key := next((each for each in WITHOUT_RUN if each in self.model_fields_set), ""):
+            return key, "a board that is a command (`run`) has none: remove one of the two keys."
+        if name == "all":
+            return "name", "'all' means every board of the catalogue: choose another name."
+        if not NAME.fullmatch(name):
+            return "name", f"{name!r} cannot name a folder: write letters, digits and -."
+        if self.reality is None:
+            return "run", 'say what the command is: add reality = "host", "simulator" or another word.'
+        if self.reality in NOT_OF_COMMANDS:
+            why = NOT_OF_COMMANDS[self.reality]
+            return "reality", f'{why}: write "host", "simulator" or another word.'
+        if not REALITY.fullmatch(self.reality):
+            return "reality", f"{self.reality!r} is no word of a-z, 0-9 and -: correct it."
+        return None
 
     def _check_placeholders(self) -> tuple[str, str] | None:
         commands = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -147,17 +147,21 @@ class Transport:
             if able - pending.started > deadline_s or (not pending.is_accepted and self._flow.is_over(able)):
                 sentence = f"the agent did not answer {name!r} within {now - pending.started:.1f} s"
                 self._give_up(sent, sentence, before)
-            if pending.is_poll_due(now):
-                pending.polled(now)
-                self._transmit(sent, again=True)
-            elif pending.is_mute(now):
-                if self._was_reset(sent):
-                    raise self._reset_error(sent)
-                pending.double_patience()
-            elif not pending.is_accepted and self._flow.is_due(now):
-                self._flow.repeated(now, [sent.seq])
-                pending.repeated(now)
-                self._transmit(sent, again=True)
+            self._repeat_if_due(sent, pending, now)
+
+    def _repeat_if_due(self, sent: SentRequest, pending: PendingRequest, now: float) -> None:
+        """Send a request again if it is time to; raise `Blocked` if the board says nothing because it was reset."""
+        if pending.is_poll_due(now):
+            pending.polled(now)
+            self._transmit(sent, again=True)
+        elif pending.is_mute(now):
+            if self._was_reset(sent):
+                raise self._reset_error(sent)
+            pending.double_patience()
+        elif not pending.is_accepted and self._flow.is_due(now):
+            self._flow.repeated(now, [sent.seq])
+            pending.repeated(now)
+            self._transmit(sent, again=True)
 
     def stream(self, name: str, bodies: Iterable[dict[str, Any]]) -> None:
         """Send windowed requests, several in flight at a time; return when all are acknowledged.
@@ -172,13 +176,7 @@ class Transport:
         refusal: Refused | None = None
         before, lost_before = replace(self.counters), self._lost_s()
         while in_flight.frames or following is not None:
-            while following is not None and in_flight.has_room(len(following.wire)):
-                now = time.monotonic()
-                if not in_flight.frames:
-                    self._flow.begin(now)
-                in_flight.add(following, now)
-                self._transmit(following)
-                following = next(numbered, None)
+            following = self._fill(in_flight, following, numbered)
             for frame in self._receive():
                 control = self._decoder.control(frame)
                 if refusal is None and control == "error" and in_flight.has(frame.seq):
@@ -197,14 +195,29 @@ class Transport:
                 waited = f"{self._flow.waited(now):.0f} s"
                 sentence = f"the agent has accepted nothing new for {waited} during {name!r}"
                 self._give_up(in_flight.frames[0], sentence, before)
-            if in_flight.frames and self._flow.is_due(now):
-                again = list(in_flight.frames) if self._flow.repeat_all else [in_flight.frames[0]]
-                self._flow.repeated(now, [sent.seq for sent in again])
-                in_flight.repeated(sent.seq for sent in again)
-                for sent in again:
-                    self._transmit(sent, again=True)
+            self._repeat_those_due(in_flight, now)
         if refusal is not None:  # raised here because all frames in flight must arrive to keep the numbers in sequence
             raise refusal
+
+    def _fill(self, in_flight: InFlight, first: SentRequest | None, rest: Iterator[SentRequest]) -> SentRequest | None:
+        """Send requests while there is room for them; return the first that has none, None if all are sent."""
+        while first is not None and in_flight.has_room(len(first.wire)):
+            now = time.monotonic()
+            if not in_flight.frames:
+                self._flow.begin(now)
+            in_flight.add(first, now)
+            self._transmit(first)
+            first = next(rest, None)
+        return first
+
+    def _repeat_those_due(self, in_flight: InFlight, now: float) -> None:
+        """Send the first request in flight again, or all of them, if it is time to."""
+        if in_flight.frames and self._flow.is_due(now):
+            again = list(in_flight.frames) if self._flow.repeat_all else [in_flight.frames[0]]
+            self._flow.repeated(now, [sent.seq for sent in again])
+            in_flight.repeated(sent.seq for sent in again)
+            for sent in again:
+                self._transmit(sent, again=True)
 
     def _no_progress(self, frame: Frame, single: bool) -> None:
         """Count an answer that acknowledges nothing new; it extends no deadline."""

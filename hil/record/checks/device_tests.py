@@ -75,10 +75,29 @@ def _verdict(record: DeviceTest) -> Iterator[Contradiction]:
         yield differ(RESULTS, f"judged of {record.folder}", record.judged, file, record.verdict, record.folder)
     if record.stage and record.verdict != BLOCKED:
         yield differ(RESULTS, f"stage of {record.folder}", record.stage, file, record.verdict, record.folder)
-    for comparison in record.comparisons if passed else ():
+    if passed:
+        yield from _all_good(record, file)
+    yield from _reports(record)
+    yield from _reality(record, file)
+
+
+def _all_good(record: DeviceTest, file: str) -> Iterator[Contradiction]:
+    """Check that nothing failed of a test that passed."""
+    for comparison in record.comparisons:
         if comparison["verdict"] != PASS:
             said = comparison["verdict"]
             yield differ(RESULTS, f"a comparison of {record.folder}", said, file, PASS, record.folder)
+    for report in record.reports:
+        if report["verdict"] != PASS:
+            name = f"the {report['format']} report of {record.folder}"
+            yield differ(RESULTS, name, report["verdict"], file, PASS, record.folder)
+    for figure in record.figures:
+        if any(budget["verdict"] == FAIL for budget in figure["budgets"]):
+            yield differ(RESULTS, f"the budget of {figure['name']}", FAIL, file, PASS, record.folder)
+
+
+def _reports(record: DeviceTest) -> Iterator[Contradiction]:
+    """Check that the verdict of each report is that of its cases."""
     for report in record.reports:
         cases = [case["verdict"] for case in report["cases"]]
         good = PASS in cases and FAIL not in cases and not report["outside"]
@@ -86,12 +105,10 @@ def _verdict(record: DeviceTest) -> Iterator[Contradiction]:
             name = f"verdict of the {report['format']} report of {record.folder}"
             there = "a case that failed" if FAIL in cases else "no case that failed"
             yield differ(RESULTS, name, report["verdict"], f"{RESULTS} (its cases)", there, record.folder)
-        if passed and report["verdict"] != PASS:
-            name = f"the {report['format']} report of {record.folder}"
-            yield differ(RESULTS, name, report["verdict"], file, PASS, record.folder)
-    for figure in record.figures if passed else ():
-        if any(budget["verdict"] == FAIL for budget in figure["budgets"]):
-            yield differ(RESULTS, f"the budget of {figure['name']}", FAIL, file, PASS, record.folder)
+
+
+def _reality(record: DeviceTest, file: str) -> Iterator[Contradiction]:
+    """Check that what the device was is known, and that silicon was a board of rig.toml."""
     if record.reality == "hardware" and not record.attached:
         yield differ(
             RESULTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from hil.suite.corners.formats import in_affine8, in_bfp8, in_floats, in_tflite8, in_w16a8
@@ -9,8 +10,10 @@ from hil.suite.corners.reweighed import LEAST_WIDTH, even, faint, scaled
 from hil.suite.corners.shapes import Layer, drawn_graph
 from hil.training.graph.file import encode
 from hil.training.graph.graph import Graph, Op, Shape
+from hil.training.networks.floating import FloatGraph
 
 CLASSES, BLACK = 5, 91
+Plan = tuple[Layer, ...]
 SAME3, SAME5, SAME7 = (3, 1, 1, 0), (5, 1, 2, 0), (7, 1, 3, 0)
 WIDE: Shape = (11, 13, 3)
 GREY: Shape = (12, 11, 1)
@@ -122,41 +125,53 @@ def _build(shape: str, form: str, seed: int) -> Graph:
     if form == "bfp8":
         of_input, chain = CHAINS[shape]
         return in_bfp8(seed, of_input, classes, chain, loud=shape == "loud")
+    if form not in FORMS:
+        raise LookupError(f"no drawn network is in {form!r}")
     of_input, plan = SHAPES[shape]
     if form in ("w16a8", "8w8a", "even8w8a"):
         plan = tuple(layer for layer in plan if layer.op is not Op.HARD_SWISH)
-    floats = drawn_graph(shape, seed, of_input, classes, plan, BLACK)
+    return FORMS[form](drawn_graph(shape, seed, of_input, classes, plan, BLACK), seed, plan)
+
+
+def _roundings(seed: int) -> tuple[str, str]:
+    """Return the roundings of layers in `tflite8`, in turn."""
+    return (("double", "single"), ("single", "double"))[seed % 2]
+
+
+def _rounding(seed: int) -> str:
+    """Return the rounding of `affine8`."""
+    return ("nearest", "floor")[seed % 2]
+
+
+def _mixed(floats: FloatGraph, seed: int, plan: Plan) -> Graph:
+    """Return a graph whose layers from the last fully connected one of its plan on are in `float32`."""
     last = max(index for index, layer in enumerate(plan) if layer.op is Op.FULLY_CONNECTED or index == 0)
-    match form:
-        case "tflite8":
-            return in_tflite8(floats, seed, (("double", "single"), ("single", "double"))[seed % 2])
-        case "w16a8":
-            return in_w16a8(floats, seed, 32767)
-        case "8w8a":
-            return in_w16a8(floats, seed, 127)
-        case "nearest" | "floor":
-            return in_affine8(floats, seed, form)
-        case "mixed":
-            return in_affine8(floats, seed, ("nearest", "floor")[seed % 2], 0, last)
-        case "narrow":
-            return in_affine8(floats, seed, ("nearest", "floor")[seed % 2], reached=2.0**-9)
-        case "late":
-            return in_affine8(floats, seed, ("nearest", "floor")[seed % 2], 2)
-        case "even":
-            return in_tflite8(even(floats), seed, (("double", "single"), ("single", "double"))[seed % 2], halves=True)
-        case "even8w8a":
-            return in_w16a8(even(floats), seed, 127, halves=True)
-        case "evenaffine":
-            return in_affine8(even(floats, affine=True), seed, ("nearest", "floor")[seed % 2], halves=True)
-        case "faint":
-            head = faint(floats, len(plan), (LEAST_WIDTH / 2, LEAST_WIDTH)[seed % 2])
-            return in_affine8(head, seed, ("nearest", "floor")[seed % 2], 0, len(plan))
-        case "float32":
-            return in_floats(floats)
-        case "huge":
-            return in_floats(scaled(floats, LARGE_BY))
-        case _:
-            raise LookupError(f"no drawn network is in {form!r}")
+    return in_affine8(floats, seed, _rounding(seed), (0, last))
+
+
+def _faint(floats: FloatGraph, seed: int, plan: Plan) -> Graph:
+    """Return a graph whose last layer, in `float32`, reads a value of the least width or half of it."""
+    head = faint(floats, len(plan), (LEAST_WIDTH / 2, LEAST_WIDTH)[seed % 2])
+    return in_affine8(head, seed, _rounding(seed), (0, len(plan)))
+
+
+FORMS: dict[str, Callable[[FloatGraph, int, Plan], Graph]] = {
+    "tflite8": lambda floats, seed, _: in_tflite8(floats, seed, _roundings(seed)),
+    "w16a8": lambda floats, seed, _: in_w16a8(floats, seed, 32767),
+    "8w8a": lambda floats, seed, _: in_w16a8(floats, seed, 127),
+    "nearest": lambda floats, seed, _: in_affine8(floats, seed, "nearest"),
+    "floor": lambda floats, seed, _: in_affine8(floats, seed, "floor"),
+    "mixed": _mixed,
+    "narrow": lambda floats, seed, _: in_affine8(floats, seed, _rounding(seed), reached=2.0**-9),
+    "late": lambda floats, seed, _: in_affine8(floats, seed, _rounding(seed), (2, None)),
+    "even": lambda floats, seed, _: in_tflite8(even(floats), seed, _roundings(seed), halves=True),
+    "even8w8a": lambda floats, seed, _: in_w16a8(even(floats), seed, 127, halves=True),
+    "evenaffine": lambda floats, seed, _: in_affine8(even(floats, affine=True), seed, _rounding(seed), halves=True),
+    "faint": _faint,
+    "float32": lambda floats, seed, _: in_floats(floats),
+    "huge": lambda floats, seed, _: in_floats(scaled(floats, LARGE_BY)),
+}
+"""Formats of a drawn float graph, whose layers are those of a plan and one more."""
 
 
 def write_network(folder: Path, name: str, seed: int) -> tuple[Path, Graph]:
