@@ -34,7 +34,8 @@ def rebuilt(kind: type[T], value: Any, place: str, cure: str) -> T:
                 f"{place} is damaged (it has no field {name[:40]!r}, {close_matches(name[:40], known)}): {cure}."
             )
     try:
-        return _adapter(kind).validate_python(value)  # type: ignore[arg-type] # mypy: a class is not hashable
+        found: T = _adapter(kind).validate_python(value)  # type: ignore[arg-type]  # mypy: a class is not hashable
+        return found
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(

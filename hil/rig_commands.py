@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -41,7 +40,7 @@ class CommandKeys(BaseModel):
 
     flash: list[str] | None = Field(
         None, min_length=1,
-        description="command that programs the board, as a list of words (docs/recovery.md)",
+        description="command that programs the board, as a list of words (docs/how-to/flash-with-any-programmer.md)",
     )  # fmt: skip
     reset: list[str] | None = Field(None, min_length=1, description="command that resets the board")
     flash_timeout: float | None = Field(
@@ -55,7 +54,7 @@ class CommandKeys(BaseModel):
     )
     run: list[str] | None = Field(
         None, min_length=1,
-        description="the board is this command, as a list of words (docs/how-to/side-by-side.md)",
+        description="the board is this command, as a list of words (docs/how-to/a-command-as-a-board.md)",
     )  # fmt: skip
     env: dict[str, str] = Field(default_factory=dict, description="environment variables of `run`, added to your own")
     reality: str | None = Field(
@@ -97,27 +96,27 @@ class CommandKeys(BaseModel):
             name: of the board.
             has_probe: whether its table, or its labgrid place, may have a probe.
         """
-        wrong = self._check_of_board(has_probe) if self.run is None else self._check_of_command(name)
+        wrong = self._check_with_commands(has_probe) if self.run is None else self._check_run(name)
         return wrong or self._check_placeholders()
 
-    def _first_given(self, keys: Sequence[str]) -> str | None:
-        return next((key for key in keys if key in self.model_fields_set), None)
-
-    def _check_of_board(self, has_probe: bool) -> tuple[str, str] | None:
-        if key := self._first_given(WITH_RUN):
+    def _check_with_commands(self, has_probe: bool) -> tuple[str, str] | None:
+        """Check the keys of a board that commands program and reset, or a probe."""
+        given = self.model_fields_set
+        if key := next((each for each in WITH_RUN if each in given), ""):
             return key, "it belongs to a board that is a command: add run = [...], or remove it."
-        if self.flash is None and (key := self._first_given(WITH_FLASH)):
+        if self.flash is None and (key := next((each for each in WITH_FLASH if each in given), "")):
             return key, "it belongs to a flash command: add flash = [...], or remove it."
-        if self.commands is None and (key := self._first_given(["flash_timeout"])):
-            return key, "it is the time of a command: add flash = [...] or reset = [...], or remove it."
+        if self.commands is None and "flash_timeout" in given:
+            return "flash_timeout", "it is the time of a command: add flash = [...] or reset = [...], or remove it."
         if self.verify == "probe" and not has_probe:
             return "verify", 'the board has no `probe`: name it, or write "agent", "none" or read_back = [...].'
         if self.read_back is not None and self.verify is not None:
             return "verify", "`read_back` checks the board: remove one of the two keys."
         return None
 
-    def _check_of_command(self, name: str) -> tuple[str, str] | None:
-        if key := self._first_given(WITHOUT_RUN):
+    def _check_run(self, name: str) -> tuple[str, str] | None:
+        """Check the keys of a board that is a command."""
+        if key := next((each for each in WITHOUT_RUN if each in self.model_fields_set), ""):
             return key, "a board that is a command (`run`) has none: remove one of the two keys."
         if name == "all":
             return "name", "'all' means every board of the catalogue: choose another name."
@@ -126,7 +125,8 @@ class CommandKeys(BaseModel):
         if self.reality is None:
             return "run", 'say what the command is: add reality = "host", "simulator" or another word.'
         if self.reality in NOT_OF_COMMANDS:
-            return "reality", f'{NOT_OF_COMMANDS[self.reality]}: write "host", "simulator" or another word.'
+            why = NOT_OF_COMMANDS[self.reality]
+            return "reality", f'{why}: write "host", "simulator" or another word.'
         if not REALITY.fullmatch(self.reality):
             return "reality", f"{self.reality!r} is no word of a-z, 0-9 and -: correct it."
         return None

@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional
 
 from hil.training.graph.graph import Op
-from hil.training.networks.batch_norm import folded
+from hil.training.networks.batch_norm import BatchNorm, folded
 from hil.training.networks.floating import FloatGraph, FloatLayer
 
 BATCH = 128
@@ -106,7 +106,7 @@ class Trainable(torch.nn.Module):
                 gamma, beta, mean, variance = (
                     tensor.detach().numpy() for tensor in (norm.weight, norm.bias, norm.running_mean, norm.running_var)
                 )
-                w, b = folded(layers[index].op, w, b, gamma, beta, mean, variance, norm.eps)
+                w, b = folded(layers[index].op, w, b, BatchNorm(gamma, beta, mean, variance, norm.eps))
             layers[index] = replace(layers[index], weights=w, bias=b)
         return replace(self.graph, layers=tuple(layers))
 

@@ -72,7 +72,10 @@ class Repeated:
         steps, within = np.divmod(working, self.step_ps)
         busy = steps * self.busy_ps + np.minimum(within, self.busy_ps)
         asleep = times - working
-        return (asleep * self.asleep_a + busy * self.levels_a[0] + (working - busy) * self.levels_a[1]) / PS_PER_S
+        coulombs: np.ndarray = (
+            asleep * self.asleep_a + busy * self.levels_a[0] + (working - busy) * self.levels_a[1]
+        ) / PS_PER_S
+        return coulombs
 
     def current(self, times: np.ndarray) -> np.ndarray:
         """Return the current at each instant, float64[n] amperes."""

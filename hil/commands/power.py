@@ -100,25 +100,40 @@ def spark(values: list[float]) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Watched:
+    """How a meter is watched.
+
+    Attributes:
+        interval_s: between two reads, in seconds.
+        seconds: in all.
+        limit_w: power at the end of the meter's range, in watts.
+    """
+
+    interval_s: float
+    seconds: float
+    limit_w: float
+
+
 def watch(
-    meter: Meter, history: History, host: Host, interval_s: float, seconds: float, console: Console, limit_w: float,
+    meter: Meter, history: History, host: Host, how: Watched, console: Console,
     seen: Callable[[], None] = lambda: None,
 ) -> None:  # fmt: skip
     """Read a configured meter at every interval, for this time or until Ctrl-C, and draw the history.
 
     `seen` is called after every interval.
 
-    Invalid intervals do not count, and none with a reading near `limit_w`, the power at the end of the range: it may be
-    clipped. Raises `Blocked` if the meter is gone.
+    Invalid intervals do not count, and none with a reading near the end of the range: it may be clipped. Raises
+    `Blocked` if the meter is gone.
     """
     _begin(meter)
     begin = last = host.now()
     with Live(_picture(meter, history), console=console, auto_refresh=False) as live:
-        while last - begin < seconds:
-            host.sleep(interval_s)
+        while last - begin < how.seconds:
+            host.sleep(how.interval_s)
             try:
                 power = meter.watch()
-                if np.any(np.abs(power) >= FULL * limit_w):
+                if np.any(np.abs(power) >= FULL * how.limit_w):
                     raise InvalidWindow(
                         "readings are at the end of the range and may be clipped: use a larger range with --range"
                     )
@@ -256,6 +271,6 @@ def main(argv: list[str]) -> int:
         interval_s = max(0.001, 1 / meter.sheet.fastest_hz)
         meter.configure(Setting(volt, used.amperes, interval_s, max(0.1, options.interval), options.interval))
         with _page(options.page, meter, volt, history, options.interval) as seen:
-            limit_w = used.amperes * volt
-            watch(meter, history, host, options.interval, options.seconds, Console(), limit_w, seen)
+            how = Watched(options.interval, options.seconds, used.amperes * volt)
+            watch(meter, history, host, how, Console(), seen)
     return 0

@@ -73,7 +73,7 @@ def _verify(options: argparse.Namespace, pack: Any) -> int:
     whole = again is None or all(each.why == "" or each.of == 0 for each in again)
     code = CONTRADICTED if found else CANNOT if _less(run) or not whole else 0
     if options.json:
-        _print_json(options, run, checks, again, signed, signer, code)
+        _print_json(run, checks, again, signed, signer, code)
     else:
         print(_sentence(run, found, again, code))
     return code
@@ -150,9 +150,8 @@ def _sentence(run: RecordedRun, found: list[Contradiction], again: list[Any] | N
 
 
 def _print_json(
-    options: argparse.Namespace, run: RecordedRun, checks: list[Checked], again: list[Any] | None,
-    signed: bool, signer: str | None, code: int,
-) -> None:  # fmt: skip
+    run: RecordedRun, checks: list[Checked], again: list[Any] | None, signed: bool, signer: str | None, code: int
+) -> None:
     answer = {
         "run": run.results["run"]["id"],
         "checks": [

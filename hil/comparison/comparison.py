@@ -24,7 +24,7 @@ from hil.comparison.tolerance import Tolerance, Tolerances, tolerances
 from hil.errors import Blocked, DeviceFault, RigError, close_matches, message_of, shown, verdict_word
 
 
-def compare(
+def compare(  # noqa: PLR0913 - public: each tolerance is an argument by name
     reference: Reference,
     *,
     exact: bool = False,
@@ -199,7 +199,7 @@ class Comparison:
             known.count(errors)
             self.drift.add(index, tensor, errors)
             if first is None and not errors.within:
-                first = value_difference(self._place, index, tensor, device, reference, known.tolerance, errors)
+                first = value_difference(self._place, index, tensor, (device, reference), known.tolerance, errors)
         self.first_difference = self.first_difference or first
         if first is not None and not self._keep_going:
             raise Difference(first)

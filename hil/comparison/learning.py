@@ -45,7 +45,7 @@ class Learning:
         return asdict(self)
 
 
-def expect_learning(
+def expect_learning(  # noqa: PLR0913 - public: what is judged is named one by one
     losses: Iterable[float] | Iterable[tuple[int, float]] | None = None,
     *,
     falls_by: float | None = None,
@@ -132,8 +132,16 @@ def _judge_losses(values: np.ndarray, falls_by: float, at_most: float | None, ju
     fraction = _number("falls_by", falls_by)
     if not 0 < fraction <= 1:
         raise RigError(f"falls_by={fraction:g}: give a fraction above 0, at most 1; 0.1 is a tenth of the first loss.")
-    _check_losses(values)
-    first, last, said = _fall(values, fraction, judged)
+    if (bad := np.flatnonzero(~np.isfinite(values))).size:
+        raise NotLearning(f"loss {bad[0]} of {len(values)} is {values[bad[0]]}: the training diverged.")
+    if (values == values[0]).all():
+        raise NotLearning(f"all {len(values)} losses are {values[0]:g}: the device does not train.")
+    window = max(1, len(values) // WINDOW)
+    first, last = float(values[:window].mean()), float(values[-window:].mean())
+    if first <= 0:
+        raise RigError(f"the first loss is {first:g}: falls_by is a fraction of it, and needs a loss above 0.")
+    said = f"loss from {first:.6g} to {last:.6g} (means of {window} of {len(values)} losses)"
+    judged.append(_how_they_fall(values, window, fraction, said))
     if at_most is not None:
         if last > _number("at_most", at_most):
             raise NotLearning(f"{said}: the last is above at_most={at_most:g}.")
@@ -141,21 +149,13 @@ def _judge_losses(values: np.ndarray, falls_by: float, at_most: float | None, ju
     return first, last
 
 
-def _check_losses(values: np.ndarray) -> None:
-    if (bad := np.flatnonzero(~np.isfinite(values))).size:
-        raise NotLearning(f"loss {bad[0]} of {len(values)} is {values[bad[0]]}: the training diverged.")
-    if (values == values[0]).all():
-        raise NotLearning(f"all {len(values)} losses are {values[0]:g}: the device does not train.")
+def _how_they_fall(values: np.ndarray, window: int, fraction: float, said: str) -> str:
+    """Return the sentence of losses that fall; raise if they do not, or if nobody can tell.
 
-
-def _fall(values: np.ndarray, fraction: float, judged: list[str]) -> tuple[float, float, str]:
-    """Judge how far the loss falls; return the means of the first and the last losses, and words about both."""
-    window = max(1, len(values) // WINDOW)
+    `window` is how many losses the first and the last mean have; `said` begins the sentences.
+    """
     begin, end = values[:window], values[-window:]
     first, last = float(begin.mean()), float(end.mean())
-    if first <= 0:
-        raise RigError(f"the first loss is {first:g}: falls_by is a fraction of it, and needs a loss above 0.")
-    said = f"loss from {first:.6g} to {last:.6g} (means of {window} of {len(values)} losses)"
     noise = math.sqrt((begin.var(ddof=1) + end.var(ddof=1)) / window) if window > 1 else 0.0
     if last <= first * (1 - fraction) and first - last > NOISE * noise:
         if window < 2:
@@ -163,19 +163,17 @@ def _fall(values: np.ndarray, fraction: float, judged: list[str]) -> tuple[float
                 f"{said}: {len(values)} losses cannot show that the device learns, as the scatter of one loss is not "
                 f"known: give at least {2 * WINDOW}."
             )
-        judged.append(f"{said}: it falls by {(first - last) / first:.3g}, {fraction:.3g} is needed.")
-    elif early := _at_its_end(values, window, last, max(fraction, NEAR_ITS_END)):
-        judged.append(early)
-    elif last > first * (1 - fraction):
+        return f"{said}: it falls by {(first - last) / first:.3g}, {fraction:.3g} is needed."
+    if early := _at_its_end(values, window, last, max(fraction, NEAR_ITS_END)):
+        return early
+    if last > first * (1 - fraction):
         raise NotLearning(
             f"{said}: it does not fall by {fraction:.3g} of the first, but by {(first - last) / first:.3g}."
         )
-    else:
-        raise NotLearning(
-            f"{said}: the fall is below {NOISE:g} standard errors ({NOISE * noise:.3g}), so that it may be noise; "
-            "train for more steps, or give losses of larger batches."
-        )
-    return first, last, said
+    raise NotLearning(
+        f"{said}: the fall is below {NOISE:g} standard errors ({NOISE * noise:.3g}), so that it may be noise; "
+        "train for more steps, or give losses of larger batches."
+    )
 
 
 def _at_its_end(values: np.ndarray, window: int, last: float, fraction: float) -> str:

@@ -157,12 +157,15 @@ def value_difference(
     place: str,
     step: int,
     tensor: str,
-    device: np.ndarray,
-    reference: np.ndarray,
+    values: tuple[np.ndarray, np.ndarray],
     tolerance: Tolerance,
     errors: Errors,
 ) -> ValueDifference:
-    """Return the difference of a tensor that is outside its tolerance; `place` begins the sentence."""
+    """Return the difference of a tensor that is outside its tolerance.
+
+    `place` begins the sentence; `values` are those of the device and of the reference.
+    """
+    device, reference = values
     index, kind = index_of(device, errors.first), device.dtype.kind
     ours, theirs = number_words(device, errors.first), number_words(reference, errors.first)
     value = device.reshape(-1)[errors.first]

@@ -49,7 +49,8 @@ def _steps_done(since_s: np.ndarray, laps_s: np.ndarray) -> np.ndarray:
     """Return the number of steps done at each time since the first edge, with fractions."""
     ends = np.concatenate([[0.0], np.cumsum(laps_s)])
     within = np.interp(since_s, ends, np.arange(len(ends)))
-    return np.where(since_s <= ends[-1], within, len(laps_s) + (since_s - ends[-1]) / np.mean(laps_s))
+    done: np.ndarray = np.where(since_s <= ends[-1], within, len(laps_s) + (since_s - ends[-1]) / np.mean(laps_s))
+    return done
 
 
 def _unseen(since_s: np.ndarray, aperture_s: float, laps_s: np.ndarray) -> float:

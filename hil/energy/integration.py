@@ -48,7 +48,8 @@ def _below_of_means(capture: Capture, values: np.ndarray, at_s: np.ndarray) -> n
     bounds = cells(capture)
     total = np.concatenate([[0.0], np.cumsum(values * np.diff(bounds))])
     cell = np.clip(np.searchsorted(bounds, at_s, side="right") - 1, 0, len(values) - 1)
-    return total[cell] + values[cell] * (at_s - bounds[cell])
+    integral: np.ndarray = total[cell] + values[cell] * (at_s - bounds[cell])
+    return integral
 
 
 def _below_of_instants(capture: Capture, values: np.ndarray, at_s: np.ndarray) -> np.ndarray:
@@ -57,4 +58,5 @@ def _below_of_instants(capture: Capture, values: np.ndarray, at_s: np.ndarray) -
     inside = np.clip(at_s, t_s[0], t_s[-1])
     left = np.clip(np.searchsorted(t_s, inside, side="right") - 1, 0, len(t_s) - 2)
     there = np.interp(inside, t_s, values)
-    return total[left] + (inside - t_s[left]) * (values[left] + there) / 2 + (at_s - inside) * there
+    integral: np.ndarray = total[left] + (inside - t_s[left]) * (values[left] + there) / 2 + (at_s - inside) * there
+    return integral

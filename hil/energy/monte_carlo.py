@@ -62,7 +62,8 @@ def _pivot(windows: int, statistic: str, draws: int) -> np.ndarray:
     if statistic == MEAN:
         return rng.standard_t(windows - 1, draws) / math.sqrt(windows)
     numbers = rng.standard_normal((draws, windows))
-    return np.median(numbers, axis=1) / np.std(numbers, axis=1, ddof=1)
+    ratios: np.ndarray = np.median(numbers, axis=1) / np.std(numbers, axis=1, ddof=1)
+    return ratios
 
 
 @lru_cache(maxsize=32)

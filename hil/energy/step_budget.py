@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,24 +25,39 @@ def energies(windows: Sequence[Window], figure: str) -> np.ndarray:
     return np.array([getattr(window, figure) - window.burden_share * _burden(window, figure) for window in windows])
 
 
+@dataclass(frozen=True)
+class Metering:
+    """How the windows were read.
+
+    Attributes:
+        sheet, used: data sheet of the meter and the range in use.
+        volt: supply in volts.
+        aperture_s: of a reading; 0 for point samples.
+        conditions: supply and room.
+        voltage_read: whether the power comes from voltages that the meter read.
+    """
+
+    sheet: DataSheet
+    used: CurrentRange
+    volt: float
+    aperture_s: float
+    conditions: Conditions = DECLARED
+    voltage_read: bool = True
+
+
 def budget(
-    windows: Sequence[Window], steps: int, figure: str, sheet: DataSheet, used: CurrentRange, volt: float,
-    aperture_s: float,
-    statistic: str = MEAN, conditions: Conditions = DECLARED, *, voltage_read: bool = True,
-) -> list[Contribution]:  # fmt: skip
+    windows: Sequence[Window], steps: int, figure: str, metering: Metering, statistic: str = MEAN
+) -> list[Contribution]:
     """Return the contributions to the net, gross or idle energy of a step, in joules.
 
     Args:
         windows: at least two.
         steps: steps per window.
         figure: `net`, `gross` or `idle`.
-        sheet, used: data sheet of the meter and the range in use.
-        volt: supply in volts.
-        aperture_s: of a reading; 0 for point samples.
+        metering: how they were read.
         statistic: of the windows, `mean` or `median`.
-        conditions: supply and room.
-        voltage_read: whether the power comes from voltages that the meter read.
     """
+    sheet, used, volt = metering.sheet, metering.used, metering.volt
     per_step = energies(windows, figure) / steps
     size = abs(float(np.mean(per_step)))
     return [
@@ -50,14 +66,16 @@ def budget(
         Contribution("voltage offset", "B", rectangular(sheet.voltage_offset_v / volt) * size),
         Contribution("time base", "B", rectangular(sheet.timebase) * size),
         *_of_the_current(windows, steps, figure, used, volt),
-        *_resolution(windows, steps, figure, used, volt, aperture_s),
-        *rows(conditions, sheet, size, _supplied_j(windows, steps, figure), voltage_read=voltage_read),
+        *_resolution(windows, steps, figure, used, volt, metering.aperture_s),
+        *rows(
+            metering.conditions, sheet, size, _supplied_j(windows, steps, figure), voltage_read=metering.voltage_read
+        ),
         Contribution(
             f"burden voltage, {windows[0].burden_share:.0%} of the largest taken off",
             "B",
             rectangular(_mean(windows, lambda w: abs((1 - w.burden_share) * _burden(w, figure))) / steps),
         ),
-        *_of_the_windows(windows, steps, figure, per_step, used, volt, aperture_s, statistic),
+        *_of_the_windows(windows, steps, figure, per_step, metering, statistic),
     ]
 
 
@@ -117,9 +135,8 @@ def _burden(window: Window, figure: str) -> float:
 
 
 def _of_the_windows(
-    windows: Sequence[Window], steps: int, figure: str, per_step: np.ndarray, used: CurrentRange, volt: float,
-    aperture_s: float, statistic: str
-) -> list[Contribution]:  # fmt: skip
+    windows: Sequence[Window], steps: int, figure: str, per_step: np.ndarray, metering: Metering, statistic: str
+) -> list[Contribution]:
     """Contributions that differ between windows are contained in their scatter; add them only if it is too small.
 
     On a grid, windows of equal length hold one of two counts of readings. Six of them may hold the same count, have no
@@ -136,8 +153,12 @@ def _of_the_windows(
     believed = scatter**2 >= least_variance(n) * known**2
     hidden = 0.0 if believed else math.sqrt(known**2 - scatter**2)
     missing = _mean(windows, lambda w: w.missing) / steps if figure != IDLE else 0.0
+    aperture_s = metering.aperture_s
     noise = (
-        used.noise_a / math.sqrt(aperture_s) * volt * math.sqrt(_mean(windows, lambda w: w.duration) * aperture_s)
+        metering.used.noise_a
+        / math.sqrt(aperture_s)
+        * metering.volt
+        * math.sqrt(_mean(windows, lambda w: w.duration) * aperture_s)
         if aperture_s
         else 0.0
     )

@@ -17,7 +17,7 @@ from hil.energy.conditions import Conditions, reads_voltage
 from hil.energy.current_ranges import coarser_stretch
 from hil.energy.data_sheet import CurrentRange, DataSheet
 from hil.energy.monte_carlo import DRAWS, MEAN, MEDIAN, interval
-from hil.energy.step_budget import GROSS, IDLE, NET, budget, energies
+from hil.energy.step_budget import GROSS, IDLE, NET, Metering, budget, energies
 from hil.energy.uncertainty import Contribution, combined, coverage_factor, effective_dof
 from hil.energy.window import Window, window_of
 from hil.errors import Blocked
@@ -181,7 +181,7 @@ def _finite(value: float | str | None) -> float | str | None:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def energy_of_windows(
+def energy_of_windows(  # noqa: PLR0913 - six facts of a measurement; `draws` is lowered by tests and benchmarks
     captures: Sequence[Capture], task: Task, sheet: DataSheet, used: CurrentRange, meter: dict[str, Any],
     provenance: str, draws: int = DRAWS
 ) -> EnergyResult:  # fmt: skip
@@ -207,14 +207,9 @@ def energy_of_windows(
     figure, statistic = (GROSS, MEDIAN) if task.rules else (NET, MEAN)
     volt = float(np.mean([w.voltage for w in windows]))
     volt = volt if math.isfinite(volt) else task.volt
-    aperture = captures[0].aperture_s
     read = reads_voltage(captures, sheet, task.volt)
-    parts = {
-        one: budget(
-            windows, task.steps, one, sheet, used, volt, aperture, statistic, task.conditions, voltage_read=read
-        )
-        for one in (NET, GROSS, IDLE)
-    }
+    metering = Metering(sheet, used, volt, captures[0].aperture_s, task.conditions, read)
+    parts = {one: budget(windows, task.steps, one, metering, statistic) for one in (NET, GROSS, IDLE)}
     values = energies(windows, figure) / task.steps
     value = float(np.median(values) if task.rules else np.mean(values))
     limits = interval(value, parts[figure], len(windows), statistic, draws)

@@ -178,7 +178,7 @@ def _or_zero(value: float) -> float:
 
 def _lever(bounds: np.ndarray, first: int, last: int, before: np.ndarray, after: np.ndarray) -> float:
     middle = (bounds[1:] + bounds[:-1]) / 2
-    return abs((bounds[first] + bounds[last]) / 2 - _both(_mean(middle, before), _mean(middle, after)))
+    return abs(float(bounds[first] + bounds[last]) / 2 - _both(_mean(middle, before), _mean(middle, after)))
 
 
 def _ends(capture: Capture, rise_w: float) -> float:

@@ -129,7 +129,7 @@ class FlowControl:
     def _wait_s(self) -> float:
         """Return how long to wait for the answer to a frame that was sent again."""
         doublings = max(0, self._timeouts - LOST) if self._loses_frames else self._timeouts
-        return min(self._timeout_s * 2**doublings, max(BACK_OFF_S, self._timeout_s))
+        return min(self._timeout_s * 2.0**doublings, max(BACK_OFF_S, self._timeout_s))
 
     def _learn(self, round_s: float) -> None:
         if self._round_s is None:

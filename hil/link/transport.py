@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -85,7 +85,7 @@ class Transport:
         return self._exchange(request, encode(request.request, values), deadline_s, poll_after_s)
 
     def ask(self, number: int, body: bytes = b"", deadline_s: float = 60.0) -> bytes:
-        """Send a request of one's own and return the body of its reply (docs/own-firmware.md).
+        """Send a request of one's own and return the body of its reply (docs/how-to/agent-library.md).
 
         Args:
             number: with which the firmware has registered it: 0x20 to 0x3F.
@@ -149,10 +149,10 @@ class Transport:
             if able - pending.started > deadline_s or (not pending.is_accepted and self._flow.is_over(able)):
                 sentence = f"the agent did not answer {name!r} within {now - pending.started:.1f} s"
                 self._give_up(sent, sentence, before)
-            self._ask_again(sent, pending, now)
+            self._repeat_if_due(sent, pending, now)
 
-    def _ask_again(self, sent: SentRequest, pending: PendingRequest, now: float) -> None:
-        """Poll for the reply to a request, or repeat it, if that is due."""
+    def _repeat_if_due(self, sent: SentRequest, pending: PendingRequest, now: float) -> None:
+        """Send a request again if it is time to; raise `Blocked` if the board says nothing because it was reset."""
         if pending.is_poll_due(now):
             pending.polled(now)
             self._transmit(sent, again=True)
@@ -178,13 +178,7 @@ class Transport:
         refusal: Refused | None = None
         before, lost_before = replace(self.counters), self._lost_s()
         while in_flight.frames or following is not None:
-            while following is not None and in_flight.has_room(len(following.wire)):
-                now = time.monotonic()
-                if not in_flight.frames:
-                    self._flow.begin(now)
-                in_flight.add(following, now)
-                self._transmit(following)
-                following = next(numbered, None)
+            following = self._fill(in_flight, following, numbered)
             for frame in self._receive():
                 control = self._decoder.control(frame)
                 if refusal is None and control == "error" and in_flight.has(frame.seq):
@@ -203,19 +197,29 @@ class Transport:
                 waited = f"{self._flow.waited(now):.0f} s"
                 sentence = f"the agent has accepted nothing new for {waited} during {name!r}"
                 self._give_up(in_flight.frames[0], sentence, before)
-            self._repeat_due(in_flight, now)
+            self._repeat_those_due(in_flight, now)
         if refusal is not None:  # raised here because all frames in flight must arrive to keep the numbers in sequence
             raise refusal
 
-    def _repeat_due(self, in_flight: InFlight, now: float) -> None:
-        """Repeat the frames in flight, or the first of them, if that is due."""
-        if not in_flight.frames or not self._flow.is_due(now):
-            return
-        again = list(in_flight.frames) if self._flow.repeat_all else [in_flight.frames[0]]
-        self._flow.repeated(now, [sent.seq for sent in again])
-        in_flight.repeated(sent.seq for sent in again)
-        for sent in again:
-            self._transmit(sent, again=True)
+    def _fill(self, in_flight: InFlight, first: SentRequest | None, rest: Iterator[SentRequest]) -> SentRequest | None:
+        """Send requests while there is room for them; return the first that has none, None if all are sent."""
+        while first is not None and in_flight.has_room(len(first.wire)):
+            now = time.monotonic()
+            if not in_flight.frames:
+                self._flow.begin(now)
+            in_flight.add(first, now)
+            self._transmit(first)
+            first = next(rest, None)
+        return first
+
+    def _repeat_those_due(self, in_flight: InFlight, now: float) -> None:
+        """Send the first request in flight again, or all of them, if it is time to."""
+        if in_flight.frames and self._flow.is_due(now):
+            again = list(in_flight.frames) if self._flow.repeat_all else [in_flight.frames[0]]
+            self._flow.repeated(now, [sent.seq for sent in again])
+            in_flight.repeated(sent.seq for sent in again)
+            for sent in again:
+                self._transmit(sent, again=True)
 
     def _no_progress(self, frame: Frame, single: bool) -> None:
         """Count an answer that acknowledges nothing new; it extends no deadline."""

@@ -77,19 +77,6 @@ def read_csv(
     return replace(capture, resolution_j=resolution_j(text.name, values, digits, capture, layout.means, gaps))
 
 
-def _number(text: CsvText, line: int, cell: str, unknown: bool) -> float | None:
-    """Return the number of a cell, NaN if it may be `unknown`; None if it is none."""
-    number = text.number(cell)
-    if number is None:
-        return math.nan if unknown else None
-    if not abs(number) < LARGEST:
-        why = "is not finite" if not math.isfinite(number) else "is too large for a reading"
-        raise RigError(f"{text.name}, line {line}: a value {why}: delete the line.")
-    if text.delimiter != "," and ":" not in cell:  # a time of day may have its own sign
-        text.require_one_sign(line, cell)
-    return number
-
-
 def _values(
     text: CsvText, layout: Layout, used: Mapping[str, Column]
 ) -> tuple[dict[str, np.ndarray], np.ndarray, dict[str, float]]:
@@ -108,14 +95,7 @@ def _values(
         if len(row) < width or any(row[width:]):
             raise text.mistake(line, cells[beside:], width)
         for kind, column in used.items():
-            if column.bit is not None:
-                level = row[column.place][column.bit : column.bit + 1]
-                kept[kind].append(LEVELS.get(level, math.nan))
-                continue
-            cell = row[column.place]
-            number = _number(text, line, cell, kind == "marker" and cell in UNKNOWN)
-            if number is None:
-                raise text.mistake(line, row, width)
+            cell, number = _cell(text, line, row, width, kind, column)
             kept[kind].append(number)
             if kind in finest:
                 finest[kind] = min(finest[kind], last_digit(cell))
@@ -128,6 +108,29 @@ def _values(
     if clock:
         values["time"][1:] += DAY_S * np.cumsum(np.diff(values["time"]) < -DAY_S / 2)  # midnight
     return values, np.array(lines, np.int64), {kind: 10.0 ** finest[kind] * used[kind].scale for kind in finest}
+
+
+def _cell(text: CsvText, line: int, row: list[str], width: int, kind: str, column: Column) -> tuple[str, float]:
+    """Return a cell of a row as text and as a number, NaN for an unknown marker.
+
+    Raises:
+        RigError: it is no number, or none of a reading.
+    """
+    if column.bit is not None:
+        cell = row[column.place][column.bit : column.bit + 1]
+        return cell, LEVELS.get(cell, math.nan)
+    cell = row[column.place]
+    number = text.number(cell)
+    if number is None and kind == "marker" and cell in UNKNOWN:
+        number = math.nan
+    elif number is None:
+        raise text.mistake(line, row, width)
+    elif not abs(number) < LARGEST:
+        why = "is not finite" if not math.isfinite(number) else "is too large for a reading"
+        raise RigError(f"{text.name}, line {line}: a value {why}: delete the line.")
+    if text.delimiter != "," and ":" not in cell:  # a time of day may have its own sign
+        text.require_one_sign(line, cell)
+    return cell, number
 
 
 def _times(name: str, layout: Layout, column: Column, read: np.ndarray, lines: np.ndarray) -> np.ndarray:

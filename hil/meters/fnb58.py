@@ -131,8 +131,8 @@ class Fnb58(Meter):
         self._go_on()
         arrived = list(iter(self._read, b""))
         volts, amps = report.samples(b"".join(one for one in arrived if report.is_data(one) and report.is_whole(one)))
-        power: np.ndarray = volts * amps
-        return power
+        watts: np.ndarray = volts * amps
+        return watts
 
     def close(self) -> None:
         """Close the device; its stream ends by itself."""

@@ -98,7 +98,8 @@ class Keithley2450(VisaMeter):
         """
         rows = np.concatenate([np.empty((0, 5)), *(self._read(BEFORE, [place]) for place in self._buffers.fresh())])
         require_numbers(rows[:, 0], rows[:, 1], self.sheet.name)
-        return rows[:, 0] * rows[:, 1]
+        watts: np.ndarray = rows[:, 0] * rows[:, 1]
+        return watts
 
     def _check_window(self) -> None:
         """Check what must not change within a window.

@@ -97,7 +97,8 @@ class KeithleyDmm(VisaMeter):
         current = np.concatenate([np.empty(0), *(self._read(BEFORE, [place])[:, 0] for place in self._buffers.fresh())])
         voltage = np.full(len(current), self._setting.volt)
         require_numbers(current, voltage, self.sheet.name)
-        return current * voltage
+        watts: np.ndarray = current * voltage
+        return watts
 
     def _check_window(self) -> None:
         """Check that the range is still the one that was set."""

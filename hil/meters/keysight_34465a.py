@@ -170,7 +170,8 @@ class Keysight34465A(VisaMeter):
         current = self._read(count)
         voltage = np.full(count, self._setting.volt)
         require_numbers(current, voltage, self.sheet.name)
-        return current * voltage
+        watts: np.ndarray = current * voltage
+        return watts
 
     def _wait(self, deadline_s: float) -> tuple[int, int]:
         """Return how many readings there are, and how many of them began before the trigger.

@@ -140,7 +140,8 @@ class KeysightN6705C(VisaMeter):
         self._log.fetches.clear()
         self._fetch()
         current, voltage = self._numbers()
-        return current * voltage
+        watts: np.ndarray = current * voltage
+        return watts
 
     def _level(self) -> tuple[bool, tuple[float, float]]:
         """Return the marker's level, and the host's times before and after the query."""

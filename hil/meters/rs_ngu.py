@@ -110,7 +110,8 @@ class RsNGU(UnmarkedVisaMeter):
                 )
             self._host.sleep(POLL_S)
         volt, current = self._pairs().T
-        return volt * current
+        watts: np.ndarray = volt * current
+        return watts
 
     def _fetch(self, blocks: list[np.ndarray]) -> None:
         """Fetch a block if one is due and ready."""

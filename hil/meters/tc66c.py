@@ -102,8 +102,8 @@ class Tc66c(Meter):
         records: list[bytes] = []
         self._poll_power(records)
         read = self._read(records)
-        power: np.ndarray = read.current_a * read.voltage_v
-        return power
+        watts: np.ndarray = read.current_a * read.voltage_v
+        return watts
 
     def close(self) -> None:
         """Close the line to the meter."""

@@ -71,9 +71,8 @@ def decrypt(data: bytes, key: bytes = KEY) -> np.ndarray:
 
 def _inverse_mix(state: np.ndarray) -> np.ndarray:
     """Multiply each column by the inverse of MixColumns (FIPS 197, equation (5.10))."""
-    mixed = _TIMES[14][state]
-    for turn, factor in enumerate((11, 13, 9), 1):
-        mixed ^= _TIMES[factor][state[:, _BELOW[turn]]]
+    below = [_TIMES[factor][state[:, _BELOW[turn]]] for turn, factor in enumerate((11, 13, 9), 1)]
+    mixed: np.ndarray = _TIMES[14][state] ^ below[0] ^ below[1] ^ below[2]
     return mixed
 
 

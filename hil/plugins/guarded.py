@@ -30,7 +30,7 @@ class Guarded:
         self.__dict__.update(_thing=thing, _offer=offer, _signals=signals, _gives=gives)
 
     @property  # type: ignore[misc]  # `object` can set it
-    def __class__(self) -> type:  # type: ignore[override]  # `isinstance` asks for it
+    def __class__(self) -> type:  # `isinstance` asks for it
         return type(self._thing)
 
     def __getattr__(self, name: str) -> Any:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hil.record.run_writer import RunWriter
     from hil.record.trial_quantities import quantities
     from hil.record.trial_record import TrialRecord
-    from hil.record.trial_writer import TRAINED, TrialWriter
+    from hil.record.trial_writer import TRAINED, TrialExtras, TrialWriter
     from hil.record.validation import new_entry
     from hil.record.verdicts import VERDICTS, AskedTest
 
@@ -23,6 +23,7 @@ __all__ = [
     "Entries",
     "Run",
     "RunWriter",
+    "TrialExtras",
     "TrialRecord",
     "TrialWriter",
     "atomic_file",
@@ -43,6 +44,7 @@ __getattr__ = door(
         "RunWriter": "run_writer",
         "SCHEMA": "results",
         "TRAINED": "trial_writer",
+        "TrialExtras": "trial_writer",
         "TrialRecord": "trial_record",
         "TrialWriter": "trial_writer",
         "VERDICTS": "verdicts",

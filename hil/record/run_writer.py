@@ -16,10 +16,11 @@ from hil.record.csv_table import csv_of
 from hil.record.device_test import DeviceTest
 from hil.record.device_tests import order, written_device_tests
 from hil.record.origin import origin
+from hil.record.parquet import Columns
 from hil.record.results import RESULTS, SCHEMA, RunTotals
 from hil.record.sums import SUMS, sums_of, write_sums
 from hil.record.trial_record import TrialRecord
-from hil.record.trial_writer import TrialWriter, as_json, json_fields, written_trials
+from hil.record.trial_writer import TrialExtras, TrialWriter, as_json, json_fields, written_trials
 from hil.record.validation import unrecordable
 from hil.record.verdicts import AskedTest, totals
 from hil.steady_clock import SteadyClock
@@ -84,9 +85,9 @@ class RunWriter(TrialWriter):
         """Keep the record of a device test that ended, whether or not the disk has it."""
         self._kept_device_tests[record.folder] = record
 
-    def write_trial(self, record: TrialRecord, *files: Any, **tables: Any) -> None:
+    def write_trial(self, record: TrialRecord, steps: Columns, folder: Path, extras: TrialExtras | None = None) -> None:
         """Write a trial as `TrialWriter.write_trial` does, and update results.json."""
-        super().write_trial(record, *files, **tables)
+        super().write_trial(record, steps, folder, extras)
         self.keep(record)
         self.update()
 

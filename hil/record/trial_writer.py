@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Container, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,25 @@ BEGUN = "begun.json"
 TRAINED, NETWORK = "trained.hnet", "network.hnet"  # network files after and before training
 LONGEST_NAME = 120
 LARGEST = 32 << 20  # bytes of trial.json
+
+
+@dataclass(frozen=True)
+class TrialExtras:
+    """What a trial is recorded with beside its steps, where there is any.
+
+    Attributes:
+        power: the energy windows; power.parquet has their readings with times from the window's first edge.
+        latency: one row per autonomous step.
+        trained: the network file after training.
+        network: the network file before training, if name and seed do not give it.
+        executed: the code that the board executed.
+    """
+
+    power: Sequence[Capture] = ()
+    latency: Columns | None = None
+    trained: bytes | None = None
+    network: bytes | None = None
+    executed: Executed | None = None
 
 
 class TrialWriter:
@@ -63,11 +83,7 @@ class TrialWriter:
         record: TrialRecord,
         steps: Columns,
         folder: Path,
-        power: Sequence[Capture] = (),
-        latency: Columns | None = None,
-        trained: bytes | None = None,
-        network: bytes | None = None,
-        executed: Executed | None = None,
+        extras: TrialExtras | None = None,
     ) -> None:
         """Write trial.json, the tables, the network files, coverage.npz, and power.parquet.
 
@@ -75,32 +91,29 @@ class TrialWriter:
             record: of the trial. trial.json also has its `quantities`: the figures with unit and provenance.
             steps: one row per compared step.
             folder: of the trial.
-            power: the energy windows; power.parquet has their readings with times from the window's first edge.
-            latency: one row per autonomous step.
-            trained: the network file after training.
-            network: the network file before training, if name and seed do not give it.
-            executed: the code that the board executed.
+            extras: what there is beside the steps.
 
         Raises:
             OSError: the disk is full; no partial file remains.
         """
+        extras = extras or TrialExtras()
         record.folder = folder.name
         figures = {"quantities": {name: quantity.to_json() for name, quantity in quantities(record).items()}}
-        for name, table in (("steps.parquet", steps), ("latency.parquet", latency)):
+        for name, table in (("steps.parquet", steps), ("latency.parquet", extras.latency)):
             if table is not None:
                 with atomic_file(folder / name) as partial:
                     write_columns(partial, table)
-        for name, blob in ((TRAINED, trained), (NETWORK, network)):
+        for name, blob in ((TRAINED, extras.trained), (NETWORK, extras.network)):
             if blob is not None:
                 with atomic_file(folder / name) as partial:
                     partial.write_bytes(blob)
-        if executed is not None and record.image_sha256 is not None:
-            write_executed(folder, executed, record.image_sha256)
-        if power:
+        if extras.executed is not None and record.image_sha256 is not None:
+            write_executed(folder, extras.executed, record.image_sha256)
+        if extras.power:
             from hil.record.power_trace import TraceWriter  # late: pyarrow loads slowly, and few trials measure power
 
             with TraceWriter(folder / "power.parquet", record.energy["meter"] if record.energy else {}) as trace:
-                for number, capture in enumerate(power):
+                for number, capture in enumerate(extras.power):
                     trace.append(capture.from_first_edge(), number)
         write_atomic(folder / ENDED, as_json(record.model_dump() | figures))  # last: it marks the trial as complete
         (folder / BEGUN).unlink(missing_ok=True)

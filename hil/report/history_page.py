@@ -18,8 +18,9 @@ from hil.history.overview import HEADLINES, Line, lines
 from hil.history.queries import Series
 from hil.history.words import last_words, step_words, value_words
 from hil.record import write_atomic
+from hil.report.damage import damage_reported
 from hil.report.history_figures import OverNights, history_figure, night_name, over_nights
-from hil.report.page import damage_reported, environment, packed_library
+from hil.report.page import environment, packed_library
 from hil.report.trial_figures import box, data_json
 
 TOLD_APART = ("bench", "reality", "variant", "data", "settings")  # series of one board, network and method

@@ -192,7 +192,7 @@ def _lock(descriptor: int) -> None:
         import msvcrt
 
         os.lseek(descriptor, FAR, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -54,9 +54,8 @@ class GivenFigure:
 
 
 def quantity_of(
-    name: str, value: Any, unit: str, provenance: str | None, uncertainty: float | None, reality: str | None,
-    unverified: str = "",
-) -> Quantity:  # fmt: skip
+    name: str, value: Any, unit: str, provenance: str | None, uncertainty: float | None, reality: str | None
+) -> Quantity:
     """Return a figure of a test in its base unit, such as seconds for `ms`.
 
     Times, energies and other physical quantities of a stand-in are modelled, whatever the test says. Of a test without
@@ -67,7 +66,6 @@ def quantity_of(
         value: a number; or a Quantity, which has unit, provenance and uncertainty already.
         unit, provenance, uncertainty: of a number.
         reality: what the device is; None without one.
-        unverified: why the image may not be on the board; it becomes a note of the figure.
 
     Raises:
         DeviceFault: the value is NaN or infinite.
@@ -85,13 +83,7 @@ def quantity_of(
             value.value, value.unit, value.provenance.value, value.uncertainty, value.note
         )  # fmt: skip
     number = _number(name, value)
-    if not isinstance(unit, str) or not unit.strip():
-        raise RigError(f"the figure {name} has the unit {shown(unit)}: give one such as s, B, J, cycle, or 1 for none.")
-    if unit not in BASE and not UNITS.fullmatch(unit):
-        raise RigError(
-            f"the figure {name} has the unit {shown(unit)}, which is none: give one such as s, B, J, cycle or J/step; "
-            "for a count of anything else give 1, and say in its name what is counted."
-        )
+    _check_unit(name, unit)
     if name == "accuracy" and not 0 <= number <= 1:
         raise RigError(f"the accuracy is {number:g}: give a share of 1, such as 0.91.")
     base, size = BASE.get(unit, (unit, 1))
@@ -112,7 +104,22 @@ def quantity_of(
     ):
         kept = Provenance.MODELLED
         why = f"the test says {given.provenance.value}, but the device is a stand-in ({reality})"
-    return Quantity(number, base, kept, uncertainty, "; ".join(each for each in (note, why, unverified) if each))
+    return Quantity(number, base, kept, uncertainty, "; ".join(each for each in (note, why) if each))
+
+
+def noted(quantity: Quantity, sentence: str) -> Quantity:
+    """Return a figure with one more note, if there is one."""
+    return replace(quantity, note="; ".join(each for each in (quantity.note, sentence) if each))
+
+
+def _check_unit(name: str, unit: Any) -> None:
+    if not isinstance(unit, str) or not unit.strip():
+        raise RigError(f"the figure {name} has the unit {shown(unit)}: give one such as s, B, J, cycle, or 1 for none.")
+    if unit not in BASE and not UNITS.fullmatch(unit):
+        raise RigError(
+            f"the figure {name} has the unit {shown(unit)}, which is none: give one such as s, B, J, cycle or J/step; "
+            "for a count of anything else give 1, and say in its name what is counted."
+        )
 
 
 def why_declared(name: str, quantity: Quantity) -> str:

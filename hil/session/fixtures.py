@@ -27,7 +27,7 @@ T = TypeVar("T")
 class Compare(Protocol):
     """Begins a comparison of the device with a reference; arguments and errors as `hil.comparison.compare`."""
 
-    def __call__(
+    def __call__(  # noqa: PLR0913 - public: the arguments of `hil.comparison.compare`
         self, reference: Reference, *, exact: bool = False, ulp: int | None = None, rtol: float | None = None,
         atol: float | None = None, mean_abs: float | None = None, max_abs: float | None = None,
         by_tensor: Mapping[str, Tolerance] | None = None, name: str = "", keep_going: bool = False,
@@ -169,16 +169,15 @@ def hil_figure(hil_device_use: DeviceUse) -> GiveFigure:
     The test fails at its end if a budget is missed. The function returns what may be said of each budget.
     """
 
-    from hil.session.device_figures import judged_figure, quantity_of
+    from hil.session.device_figures import judged_figure, noted, quantity_of
 
     def give(
         name: str, value: Any, unit: str = "1", provenance: str | None = None, uncertainty: float | None = None,
         budget: str | Sequence[str] | None = None,
     ) -> tuple[Judgement, ...]:  # fmt: skip
         def judged() -> tuple[Judgement, ...]:
-            quantity = quantity_of(
-                name, value, unit, provenance, uncertainty, hil_device_use.reality, hil_device_use.unverified
-            )
+            quantity = quantity_of(name, value, unit, provenance, uncertainty, hil_device_use.reality)
+            quantity = noted(quantity, hil_device_use.unverified)
             gates = hil_device_use.gates_of(name, quantity, budget)
             figure = judged_figure(name, quantity, gates, lambda gate: hil_device_use.median(gate, quantity))
             hil_device_use.give(figure)

@@ -75,23 +75,6 @@ def _names(nodeid: str, prefix: str | None) -> tuple[str, str]:
     return ".".join([*([prefix] if prefix else []), *parts]), name
 
 
-def _correct(cases: Sequence[ET.Element], test: AskedTest) -> None:
-    """Write the verdict of a test into its cases; they have another if a request came after the end of the test."""
-    for name, value in (("verdict", test.verdict), ("reason", NO_XML.sub("?", test.reason))):
-        for each in (each for case in cases for each in case.iterfind(f"properties/property[@name='{name}']")):
-            each.set("value", value)
-    if test.verdict in ELEMENTS:
-        found = [each for case in cases for each in case if each.tag in COUNTED.values()]
-        # a request after the end of its test: pytest has passed the test
-        for element in found or [ET.SubElement(cases[-1], ELEMENTS[test.verdict])]:
-            element.tag = ELEMENTS[test.verdict]
-            _set_verdict(element, test)
-    elif test.verdict == "skipped":
-        for case in cases:  # pytest has passed a test that ran no trial: a reader must not take it for one
-            if not any(each.tag in COUNTED.values() for each in case):
-                _set_verdict(ET.SubElement(case, "skipped"), test)
-
-
 def _with_verdicts(suite: ET.Element, tests: Sequence[tuple[tuple[str, str], AskedTest]]) -> None:
     """Write the verdicts into the test cases, add those that pytest never ran, and correct the totals."""
     cases: dict[tuple[str, str], list[ET.Element]] = {}
@@ -103,10 +86,29 @@ def _with_verdicts(suite: ET.Element, tests: Sequence[tuple[tuple[str, str], Ask
             case = ET.SubElement(suite, "testcase", classname=classname, name=name, time="0.000")
             _set_verdict(ET.SubElement(case, "error"), test)
             suite.set("tests", str(int(suite.get("tests", "0")) + 1))
-        else:
-            _correct(cases[names], test)
+            continue
+        _write_verdict(cases[names], test)
     for attribute, tag in COUNTED.items():
         suite.set(attribute, str(sum(1 for _ in suite.iter(tag))))
+
+
+def _write_verdict(cases: list[ET.Element], test: AskedTest) -> None:
+    """Write the verdict of a test into its test cases: properties, and the element that says that it did not pass."""
+    for case in cases:
+        # they have others if requests came after the end of the test
+        for name, value in (("verdict", test.verdict), ("reason", NO_XML.sub("?", test.reason))):
+            for each in case.iterfind(f"properties/property[@name='{name}']"):
+                each.set("value", value)
+    if test.verdict in ELEMENTS:
+        found = [each for case in cases for each in case if each.tag in COUNTED.values()]
+        # a request after the end of its test: pytest has passed the test
+        for element in found or [ET.SubElement(cases[-1], ELEMENTS[test.verdict])]:
+            element.tag = ELEMENTS[test.verdict]
+            _set_verdict(element, test)
+    elif test.verdict == "skipped":
+        for case in cases:  # pytest has passed a test that ran no trial: a reader must not take it for one
+            if not any(each.tag in COUNTED.values() for each in case):
+                _set_verdict(ET.SubElement(case, "skipped"), test)
 
 
 def _add_reported(suite: ET.Element, classname: str, device: DeviceTest, expected: bool) -> None:

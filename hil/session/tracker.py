@@ -108,14 +108,10 @@ class Tracker:
         """
         try:
             result = yield
-        except RigError as error:
+        except (RigError, MemoryError, SystemError) as error:  # the last: no memory to raise a MemoryError
             if not self.uses_rig:
                 raise
-            self._fail_with(error)
-        except (MemoryError, SystemError):  # Python raises the second if it has no memory to raise the first
-            if not self.uses_rig:
-                raise
-            self._fail_with(Blocked("test", NO_MEMORY))
+            self._fail_with(error if isinstance(error, RigError) else Blocked("test", NO_MEMORY))
         except pytest.skip.Exception:
             self._check_requests(waits)
             raise
@@ -131,12 +127,12 @@ class Tracker:
                 self.requests.interrupt()
             raise
         if is_call:
-            self._end_call()
+            self._end_function()
         self._check_requests(waits)
         return result
 
-    def _end_call(self) -> None:
-        """Complete the comparisons of a test function that ended well."""
+    def _end_function(self) -> None:
+        """Note that the test function has ended well: its comparisons are complete, and so are its figures."""
         if self.device is not None:
             self.device.end_well(trials=bool(self.trials[self._attempt :]))
         if self.budgeted and not self.uses_rig:

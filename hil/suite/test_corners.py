@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from hil.suite.corners.trials import CORNERS, Corner
+from hil.training.session.plugin import RunTrial
 
 
 @pytest.mark.parametrize("corner", CORNERS, ids=lambda corner: corner.name)
-def test_a_drawn_network(hil_board: str, corner: Corner, hil_trial, tmp_path: Path) -> None:
+def test_a_drawn_network(hil_board: str, corner: Corner, hil_trial: RunTrial, tmp_path: Path) -> None:
     """Train a drawn network."""
     outcome = hil_trial(corner.spec(hil_board, tmp_path))
     assert outcome.verdict == "pass", outcome.reason

@@ -11,8 +11,10 @@ from hil.training.experiments.curve import write_run
 from hil.training.experiments.elasticzo_tables import ElasticzoRequest, table1
 from hil.training.experiments.float_runs import FloatRun
 from hil.training.experiments.graphs import GraphRun
+from hil.training.experiments.kinds import Run
 from hil.training.experiments.qzo_runs import QzoRun
 from hil.training.experiments.train import Training
+from hil.training.session.plugin import RunTrial
 from hil.trial import does_not_fit
 
 ADAPTATION = GraphRun(
@@ -28,7 +30,7 @@ STEPS = 5  # with the paper's batch of 256; `hil experiment` certifies 20 steps
 TABLE = table1(ElasticzoRequest(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1, batch=256))
 
 
-def repeat_on_board(segment: Segment, board: str, hil_trial, folder: Path) -> None:
+def repeat_on_board(segment: Segment, board: str, hil_trial: RunTrial, folder: Path) -> None:
     """Repeat a part of a recorded training on the board; skip if the board is too small."""
     reason = does_not_fit(trial_of(segment, board, folder))
     if reason:
@@ -37,7 +39,7 @@ def repeat_on_board(segment: Segment, board: str, hil_trial, folder: Path) -> No
     assert found.verdict == "pass", found.reason
 
 
-def train_and_repeat(segment: Segment, board: str, hil_trial, folder: Path) -> None:
+def train_and_repeat(segment: Segment, board: str, hil_trial: RunTrial, folder: Path) -> None:
     """Train the run of a segment on the reference, and repeat the segment on the board."""
     own = folder / segment.run.name
     own.mkdir()
@@ -48,7 +50,9 @@ def train_and_repeat(segment: Segment, board: str, hil_trial, folder: Path) -> N
 
 @pytest.mark.tier("nightly")
 @pytest.mark.parametrize("run", TABLE.runs, ids=lambda run: f"{run.column}-{run.variant}")
-def test_table_1_begins_on_the_board_as_in_the_record(hil_board: str, run, hil_trial, tmp_path: Path) -> None:
+def test_table_1_begins_on_the_board_as_in_the_record(
+    hil_board: str, run: Run, hil_trial: RunTrial, tmp_path: Path
+) -> None:
     """Train one epoch on the reference; the first steps on the board must give the same digests."""
     try:
         data = load(run.data)
@@ -64,7 +68,7 @@ def test_table_1_begins_on_the_board_as_in_the_record(hil_board: str, run, hil_t
 @pytest.mark.tier("nightly")
 @pytest.mark.parametrize("epoch", [0, 1])
 def test_an_adaptation_goes_on_on_the_board_as_in_the_record(
-    hil_board: str, epoch: int, hil_trial, tmp_path: Path
+    hil_board: str, epoch: int, hil_trial: RunTrial, tmp_path: Path
 ) -> None:
     """Train two epochs of Poor Man's Training on the reference; the board repeats steps of each from its checkpoint."""
     train_and_repeat(Segment(ADAPTATION, epoch, steps=4), hil_board, hil_trial, tmp_path)
@@ -72,12 +76,16 @@ def test_an_adaptation_goes_on_on_the_board_as_in_the_record(
 
 @pytest.mark.tier("nightly")
 @pytest.mark.parametrize("epoch", [0, 1])
-def test_float32_goes_on_on_the_board_as_in_the_record(hil_board: str, epoch: int, hil_trial, tmp_path: Path) -> None:
+def test_float32_goes_on_on_the_board_as_in_the_record(
+    hil_board: str, epoch: int, hil_trial: RunTrial, tmp_path: Path
+) -> None:
     """The same for ElasticZO in FP32."""
     train_and_repeat(Segment(FP32, epoch, steps=2), hil_board, hil_trial, tmp_path)
 
 
 @pytest.mark.tier("nightly")
-def test_forward_gradients_begin_on_the_board_as_in_the_record(hil_board: str, hil_trial, tmp_path: Path) -> None:
+def test_forward_gradients_begin_on_the_board_as_in_the_record(
+    hil_board: str, hil_trial: RunTrial, tmp_path: Path
+) -> None:
     """Train one epoch of QZO-FF on corrupted images on the reference; the board repeats its first steps."""
     train_and_repeat(Segment(FORWARD, epoch=0, steps=4), hil_board, hil_trial, tmp_path)

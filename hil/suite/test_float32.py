@@ -10,6 +10,7 @@ from hil.training.graph.graph import Format
 from hil.training.matrix.cells import Cell
 from hil.training.methods import METHODS
 from hil.training.networks import names
+from hil.training.session.plugin import RunTrial
 from hil.trial import LatencySteps, TrialSpec, does_not_fit
 
 NIGHTLY = pytest.mark.tier("nightly")
@@ -22,7 +23,7 @@ SCHEDULE = ((1, {"eta": 0.008}),)
 LEARNS = {"cls1": (400, 0.005), "full-bp": (200, 0.05)}
 
 
-def train(hil_trial, spec):
+def train(hil_trial: RunTrial, spec: TrialSpec) -> None:
     """Run a trial; skip if it does not fit the board."""
     reason = does_not_fit(spec)
     if reason:
@@ -31,38 +32,41 @@ def train(hil_trial, spec):
     assert outcome.verdict == "pass", outcome.reason
 
 
-def on_board(board, variant, **others):
-    """Return the trial of a variant on the first network that fits, on the smallest if none does."""
-    specs = [TrialSpec(board, variant, network, METHOD, **{"evaluate": 0} | others) for network in NETWORKS]
-    return next((spec for spec in specs if not does_not_fit(spec)), specs[-1])
-
-
-def test_a_batch_in_parts_with_a_schedule(hil_board, hil_trial):
+def test_a_batch_in_parts_with_a_schedule(hil_board: str, hil_trial: RunTrial) -> None:
     """Train by zeroth order and back-propagation, with a decaying rate; the board holds one sample of two."""
-    settings = {"eta": 0.01, "epsilon": 0.01, "g_clip": 1.0}
-    sizes = {"batch": 2, "slots": 1, "steps": 2, "evaluate": 2}
-    train(hil_trial, TrialSpec(hil_board, "cls2", SMALL, METHOD, **sizes, settings=settings, schedule=SCHEDULE))
+    spec = TrialSpec(
+        hil_board, "cls2", SMALL, METHOD, batch=2, slots=1, steps=2, evaluate=2,
+        settings={"eta": 0.01, "epsilon": 0.01, "g_clip": 1.0}, schedule=SCHEDULE,
+    )  # fmt: skip
+    train(hil_trial, spec)
 
 
 @NIGHTLY
 @pytest.mark.parametrize("network", names(Format.FLOAT32))
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_cell_of_the_matrix(hil_board, variant, network, hil_trial):
+def test_every_cell_of_the_matrix(hil_board: str, variant: str, network: str, hil_trial: RunTrial) -> None:
     """Train every variant on every network."""
     train(hil_trial, Cell(METHOD, variant, network, hil_board).spec())
 
 
 @NIGHTLY
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_latency_by_layer(hil_board, variant, hil_trial):
-    """Measure every layer, forward and backward."""
-    train(hil_trial, on_board(hil_board, variant, batch=1, steps=1, latency=LatencySteps(10, layers=True)))
+def test_latency_by_layer(hil_board: str, variant: str, hil_trial: RunTrial) -> None:
+    """Measure every layer, forward and backward, of the first network that fits; of the smallest if none does."""
+    latency = LatencySteps(10, layers=True)
+    specs = [
+        TrialSpec(hil_board, variant, network, METHOD, batch=1, steps=1, evaluate=0, latency=latency)
+        for network in NETWORKS
+    ]
+    train(hil_trial, next((spec for spec in specs if not does_not_fit(spec)), specs[-1]))
 
 
 @NIGHTLY
 @pytest.mark.parametrize("variant", LEARNS)
-def test_training_learns(hil_board, variant, hil_trial):
+def test_training_learns(hil_board: str, variant: str, hil_trial: RunTrial) -> None:
     """Train LeNet-5 until its accuracy rises."""
     steps, eta = LEARNS[variant]
-    sizes = {"batch": 16, "steps": steps, "evaluate": 200}
-    train(hil_trial, TrialSpec(hil_board, variant, "lenet5-float32", METHOD, settings={"eta": eta}, **sizes))
+    spec = TrialSpec(
+        hil_board, variant, "lenet5-float32", METHOD, batch=16, steps=steps, evaluate=200, settings={"eta": eta}
+    )
+    train(hil_trial, spec)

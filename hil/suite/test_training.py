@@ -3,8 +3,11 @@
 Full ZO needs far more steps to learn, so only its bits are compared; ZO-Feat-Cls1 must also improve the accuracy.
 """
 
+from dataclasses import replace
+
 import pytest
 
+from hil.training.session.plugin import RunTrial
 from hil.trial import EnergyWindows, LatencySteps, TrialSpec, does_not_fit
 
 # Steps of the longest trial of the quick tier, and images of its evaluation: what a stand-in does in ten seconds.
@@ -14,7 +17,7 @@ NIGHTLY = pytest.mark.tier("nightly")
 PAPER_SCHEDULE = ((2, {"b_bp": 4, "p_zero": 128}), (4, {"b_bp": 3, "p_zero": 230}))
 
 
-def train(hil_trial, spec):
+def train(hil_trial: RunTrial, spec: TrialSpec) -> None:
     """Run a trial; skip if it does not fit the board."""
     reason = does_not_fit(spec)
     if reason:
@@ -24,43 +27,45 @@ def train(hil_trial, spec):
 
 
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1", "full-bp"])
-def test_elasticzo_int8(hil_board, variant, hil_trial):
+def test_elasticzo_int8(hil_board: str, variant: str, hil_trial: RunTrial) -> None:
     """Train in lock-step; Cls1 is also evaluated, with latency, and with energy if the board has a meter."""
-    fields = {"steps": 4, "evaluate": 0}
+    spec = TrialSpec(hil_board, variant, steps=4, evaluate=0)
     if variant == "cls1":
-        fields = {"steps": STEPS, "evaluate": IMAGES, "latency": QUICK_LATENCY, "energy": EnergyWindows()}
-    train(hil_trial, TrialSpec(hil_board, variant, **fields))
+        spec = replace(spec, steps=STEPS, evaluate=IMAGES, latency=QUICK_LATENCY, energy=EnergyWindows())
+    train(hil_trial, spec)
 
 
 @NIGHTLY
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1", "full-bp"])
-def test_latency_of_a_thousand_steps(hil_board, variant, hil_trial):
+def test_latency_of_a_thousand_steps(hil_board: str, variant: str, hil_trial: RunTrial) -> None:
     """Measure the latency of 1,000 consecutive steps of every variant."""
     train(hil_trial, TrialSpec(hil_board, variant, steps=1, evaluate=0, latency=LatencySteps(1000)))
 
 
 @NIGHTLY
-def test_latency_by_layer(hil_board, hil_trial):
+def test_latency_by_layer(hil_board: str, hil_trial: RunTrial) -> None:
     """Measure every layer, forward and backward, with back-propagation in all layers."""
     train(hil_trial, TrialSpec(hil_board, "full-bp", steps=1, evaluate=0, latency=LatencySteps(100, layers=True)))
 
 
-def test_integers_only(hil_board, hil_trial):
+def test_integers_only(hil_board: str, hil_trial: RunTrial) -> None:
     """Train INT8* with exact restoration, a schedule of settings, and a batch that is streamed in parts."""
-    settings = {"loss": "integer", "perturb": "exact", "r_max": 63}
-    sizes = {"batch": 12, "slots": 5, "steps": 6, "evaluate": 0}
-    train(hil_trial, TrialSpec(hil_board, "cls1", **sizes, settings=settings, schedule=PAPER_SCHEDULE))
+    spec = TrialSpec(
+        hil_board, "cls1", batch=12, slots=5, steps=6, evaluate=0,
+        settings={"loss": "integer", "perturb": "exact", "r_max": 63}, schedule=PAPER_SCHEDULE,
+    )  # fmt: skip
+    train(hil_trial, spec)
 
 
 @NIGHTLY
 @pytest.mark.parametrize("fraction", [1, 4, 6])
-def test_integers_with_fraction_bits(hil_board, fraction, hil_trial):
+def test_integers_with_fraction_bits(hil_board: str, fraction: int, hil_trial: RunTrial) -> None:
     """Train INT8* with fraction bits in powers and logarithms."""
-    settings = {"loss": "integer", "loss_fraction": fraction}
+    settings: dict[str, float | str] = {"loss": "integer", "loss_fraction": fraction}
     train(hil_trial, TrialSpec(hil_board, "cls2", batch=6, slots=3, steps=4, evaluate=0, settings=settings))
 
 
-def test_one_exponent_for_the_batch(hil_board, hil_trial):
+def test_one_exponent_for_the_batch(hil_board: str, hil_trial: RunTrial) -> None:
     """Train with exponent scope `batch`, as in NITI's public code, and zero-sum errors; the largest batch that fits."""
     settings = {"scope": "batch", "logit_error": "zero-sum"}
     specs = [TrialSpec(hil_board, "cls2", batch=batch, steps=4, evaluate=0, settings=settings) for batch in (8, 4, 2)]
@@ -71,7 +76,7 @@ def test_one_exponent_for_the_batch(hil_board, hil_trial):
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("loss", ["float", "integer"])
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1", "full-bp"])
-def test_long_training(hil_board, variant, loss, seed, hil_trial):
+def test_long_training(hil_board: str, variant: str, loss: str, seed: int, hil_trial: RunTrial) -> None:
     """Train 300 steps of every variant, with both kinds of loss and three seeds."""
     if variant == "full-bp" and loss == "integer":
         pytest.skip("Full BP compares no losses, so INT8* makes no difference")
@@ -81,6 +86,6 @@ def test_long_training(hil_board, variant, loss, seed, hil_trial):
 @NIGHTLY
 @pytest.mark.parametrize("scope", ["sample", "batch"])
 @pytest.mark.parametrize("variant", ["full-zo", "cls2", "cls1"])
-def test_the_paper_s_batch(hil_board, variant, scope, hil_trial):
+def test_the_paper_s_batch(hil_board: str, variant: str, scope: str, hil_trial: RunTrial) -> None:
     """Train with batch 256, streamed if it does not fit; scope `batch` needs all of it in memory."""
     train(hil_trial, TrialSpec(hil_board, variant, batch=256, steps=5, evaluate=0, settings={"scope": scope}))

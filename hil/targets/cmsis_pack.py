@@ -29,7 +29,7 @@ def target_in(pack_file: str, chip: str) -> str:
         raise Blocked(
             "connect", f"{pack_file} is not a CMSIS pack ({error}): download the .pack file again."
         ) from error
-    return normalise_target_type_name(device_of(parts, chip, pack_file))
+    return str(normalise_target_type_name(device_of(parts, chip, pack_file)))
 
 
 def device_of(parts: Iterable[str], chip: str, pack_file: str) -> str:

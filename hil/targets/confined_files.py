@@ -56,7 +56,8 @@ class ConfinedFiles(SemihostIOHandler):  # type: ignore[misc]
 
     def _open(self, name: str, mode: str) -> int:
         if name == CONSOLE:
-            return CONSOLE_HANDLES[mode[0]]
+            handle: int = CONSOLE_HANDLES[mode[0]]
+            return handle
         if len(self._files) >= MOST_FILES:
             raise OSError(errno.EMFILE, name)
         if name == FEATURES:

@@ -54,7 +54,7 @@ class HalfKay:
             Blocked: two Teensys wait and rig.toml does not name one, it is another model, or hidapi is missing.
         """
         self._hid = self._hid or _hidapi()
-        found = self._hid.enumerate(VENDOR, PRODUCT)
+        found: list[dict[str, Any]] = self._hid.enumerate(VENDOR, PRODUCT)
         if self._serial is not None:
             found = [each for each in found if each.get("serial_number") == self._serial]
         if len(found) > 1:

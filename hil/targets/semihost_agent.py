@@ -194,7 +194,8 @@ class Agent(SemihostAgent):  # type: ignore[misc]
 
     def handle_sys_iserror(self, args: int) -> int:
         """Return 1 of a status that is negative."""
-        return self._get_args(args, 1) >> 31
+        status: int = self._get_args(args, 1)
+        return status >> 31
 
     def handle_sys_time(self, args: int) -> int:
         """Return the seconds since 1970, UTC."""

@@ -152,7 +152,9 @@ def path_of(endpoints: Endpoints) -> str:
 
 def port_of(serial_number: str, board: str) -> str:
     """Return the path of the port whose USB device has a serial number. Raises Blocked unless there is exactly one."""
-    ports = [port.device for port in serial.tools.list_ports.comports() if port.serial_number == serial_number]
+    ports: list[str] = [
+        port.device for port in serial.tools.list_ports.comports() if port.serial_number == serial_number
+    ]
     if len(ports) != 1:
         found = "is not attached" if not ports else f"is found {len(ports)} times ({', '.join(sorted(ports))})"
         raise Blocked(

@@ -66,10 +66,11 @@ def summary(key: str, case: str, found: Sequence[Judged | Blocked]) -> Row:
     trials = [one for one in found if isinstance(one, Judged)]
     if not trials:
         raise RigError(f"none of {len(found)} trials of {key}, {case}, gave a result: see the reasons above.")
-    coverage = _share(trials, "in_mc"), _share(trials, "in_gum")
+    coverage = _share([one.in_mc for one in trials]), _share([one.in_gum for one in trials])
     largest = max(trial.width_ratio for trial in trials), max(trial.error for trial in trials)
     spoiled, blocked = sum(trial.spoiled for trial in trials), len(found) - len(trials)
-    return Row(key, case, len(trials), *coverage, *largest, _share(trials, "aliased"), spoiled, blocked)
+    aliased = _share([one.aliased for one in trials])
+    return Row(key, case, len(trials), *coverage, *largest, aliased, spoiled, blocked)
 
 
 _CASES: dict[str, Callable[[DataSheet, np.random.Generator], Case]] = {
@@ -93,8 +94,8 @@ def try_once(sheet: DataSheet, case: str, number: int, seed: int = 1) -> Judged:
     return run(sheet, _CASES[case](sheet, rng), rng, **driver)
 
 
-def _share(trials: Sequence[Judged], name: str) -> float:
-    return sum(getattr(one, name) for one in trials) / len(trials)
+def _share(judged: Sequence[bool]) -> float:
+    return sum(judged) / len(judged)
 
 
 def requests(keys: Sequence[str], trials: int) -> Iterator[tuple[str, str, int]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hil.benchmarks.energy.random_case import Case
 from hil.benchmarks.energy.simulated_board import Stage
-from hil.benchmarks.energy.virtual_meters import metered
+from hil.benchmarks.energy.virtual_meters import Parts, metered
 from hil.energy.capture import Capture
 from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import DataSheet
@@ -69,7 +69,8 @@ def measure(sheet: DataSheet, case: Case, rng: np.random.Generator, **driver: An
     time = VirtualTime()
     stage = Stage(time, case.load)
     host = _Host(sheet, case, time)
-    with metered(sheet.key, stage, case.errors, rng, time, host.clock, case.lost_share, **driver) as meter:
+    parts = Parts(stage, case.errors, rng, time, case.lost_share)
+    with metered(sheet.key, parts, host.clock, **driver) as meter:
         window_s = case.steps * case.load.step_s
         meter.configure(Setting(case.load.volt, case.used.amperes, case.interval_s, case.idle_s, window_s))
         taken = [_window(meter, host, stage, case, rng) for _ in range(case.windows)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -56,31 +57,38 @@ def drivable() -> list[str]:
     return [key for key in KEYS if key not in RANGES_ITSELF or find_spec("ppk2_api") is not None]
 
 
-@contextlib.contextmanager
-def metered(
-    key: str,
-    truth: Truth,
-    errors: Errors,
-    rng: np.random.Generator,
-    time: VirtualTime,
-    host: Host,
-    lost_share: float,
-    **driver: Any,
-) -> Iterator[Meter]:
-    """Serve a virtual instrument of KEYS and open it by its driver; `driver` has more arguments of the driver.
+@dataclass(frozen=True)
+class Parts:
+    """What a virtual instrument is made of.
 
-    `lost_share` is the share of lost readings, for an instrument that can lose them.
+    Attributes:
+        truth: what it measures.
+        errors: of its readings.
+        rng: of its noise.
+        time: its virtual time.
+        lost_share: share of lost readings, for an instrument that can lose them.
     """
-    twin = (BY_SOCKET | BY_WIRE)[key](truth, errors, rng, time)
+
+    truth: Truth
+    errors: Errors
+    rng: np.random.Generator
+    time: VirtualTime
+    lost_share: float = 0.0
+
+
+@contextlib.contextmanager
+def metered(key: str, made_of: Parts, host: Host, **driver: Any) -> Iterator[Meter]:
+    """Serve a virtual instrument of KEYS and open it by its driver; `driver` has more arguments of the driver."""
+    twin = (BY_SOCKET | BY_WIRE)[key](made_of.truth, made_of.errors, made_of.rng, made_of.time)
     if hasattr(twin, "lost_share"):
-        twin.lost_share = lost_share
+        twin.lost_share = made_of.lost_share
     if key in BY_WIRE:
         yield DRIVERS[key](Wire(twin), load_data_sheet(key), host, **driver)
         return
     server = InstrumentServer(twin)
     server.start()
     try:
-        with open_meter(server.resource, truth.volt(), key, host, **driver) as meter:
+        with open_meter(server.resource, made_of.truth.volt(), key, host, **driver) as meter:
             yield meter
     finally:
         server.close()

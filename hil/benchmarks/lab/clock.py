@@ -33,7 +33,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return future
 
 
-class _Jumping(selectors.DefaultSelector):  # type: ignore[misc,valid-type]  # a class that depends on the system
+class _Jumping(selectors.DefaultSelector):
     """Instead of waiting for a file, it moves the clock of its loop."""
 
     def __init__(self, loop: VirtualLoop) -> None:

@@ -75,16 +75,14 @@ def _verdict(record: DeviceTest) -> Iterator[Contradiction]:
         yield differ(RESULTS, f"judged of {record.folder}", record.judged, file, record.verdict, record.folder)
     if record.stage and record.verdict != BLOCKED:
         yield differ(RESULTS, f"stage of {record.folder}", record.stage, file, record.verdict, record.folder)
-    yield from _parts_of_a_pass(record, file) if passed else ()
+    if passed:
+        yield from _all_good(record, file)
     yield from _reports(record)
-    if record.reality == "hardware" and not record.attached:
-        foreign = "a board that rig.toml does not name"
-        yield differ(RESULTS, f"reality of {record.folder}", "hardware", file, foreign, record.folder)
-    if record.reality is None and (record.image is not None or record.received or record.reads):
-        yield differ(RESULTS, f"reality of {record.folder}", None, RESULTS, "a device that was used", record.folder)
+    yield from _reality(record, file)
 
 
-def _parts_of_a_pass(record: DeviceTest, file: str) -> Iterator[Contradiction]:
+def _all_good(record: DeviceTest, file: str) -> Iterator[Contradiction]:
+    """Check that nothing failed of a test that passed."""
     for comparison in record.comparisons:
         if comparison["verdict"] != PASS:
             said = comparison["verdict"]
@@ -99,7 +97,7 @@ def _parts_of_a_pass(record: DeviceTest, file: str) -> Iterator[Contradiction]:
 
 
 def _reports(record: DeviceTest) -> Iterator[Contradiction]:
-    """Check that the verdict of a report of a test framework is that of its cases."""
+    """Check that the verdict of each report is that of its cases."""
     for report in record.reports:
         cases = [case["verdict"] for case in report["cases"]]
         good = PASS in cases and FAIL not in cases and not report["outside"]
@@ -107,6 +105,21 @@ def _reports(record: DeviceTest) -> Iterator[Contradiction]:
             name = f"verdict of the {report['format']} report of {record.folder}"
             there = "a case that failed" if FAIL in cases else "no case that failed"
             yield differ(RESULTS, name, report["verdict"], f"{RESULTS} (its cases)", there, record.folder)
+
+
+def _reality(record: DeviceTest, file: str) -> Iterator[Contradiction]:
+    """Check that what the device was is known, and that silicon was a board of rig.toml."""
+    if record.reality == "hardware" and not record.attached:
+        yield differ(
+            RESULTS,
+            f"reality of {record.folder}",
+            "hardware",
+            file,
+            "a board that rig.toml does not name",
+            record.folder,
+        )
+    if record.reality is None and (record.image is not None or record.received or record.reads):
+        yield differ(RESULTS, f"reality of {record.folder}", None, RESULTS, "a device that was used", record.folder)
 
 
 def _comparison(run: RecordedRun, record: DeviceTest, found: Compared) -> Iterator[Contradiction]:

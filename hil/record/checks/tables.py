@@ -41,20 +41,21 @@ def check_steps(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradictio
     last = f"{int(table['digest'][-1]):08x}"
     if record.final_digest != last:
         yield differ(file, "final_digest", record.final_digest, f"{place} (last digest)", last, trial.name)
-    yield from _figures_of_steps(trial, table, place, file)
+    yield from _signs(trial, table, place, file)
+    yield from _cycles(trial, table, place, file)
 
 
-def _figures_of_steps(
-    trial: RecordedTrial, table: Mapping[str, np.ndarray], place: str, file: str
-) -> Iterator[Contradiction]:
-    """Check what the record says of all steps together: right signs and mean cycles."""
+def _signs(trial: RecordedTrial, table: Mapping[str, np.ndarray], place: str, file: str) -> Iterator[Contradiction]:
     record = trial.record
     if record.signs is not None and "right_sign" in table:
-        right = {"right": int(table["right_sign"].sum()), "of": len(table["right_sign"])}
-        for name, count in right.items():
+        signs = table["right_sign"]
+        for name, count in (("right", int(signs.sum())), ("of", len(signs))):
             if record.signs[name] != count:  # type: ignore[literal-required]
                 yield differ(file, f"signs.{name}", record.signs[name], f"{place} (right_sign)", count, trial.name)  # type: ignore[literal-required]
-    for phase, mean in record.cycles.items():
+
+
+def _cycles(trial: RecordedTrial, table: Mapping[str, np.ndarray], place: str, file: str) -> Iterator[Contradiction]:
+    for phase, mean in trial.record.cycles.items():
         column = table.get(f"cycles_{phase}")
         if column is None or abs(float(column.mean()) - mean) > ROUNDED:
             found = NOTHING if column is None else round(float(column.mean()))
@@ -108,7 +109,7 @@ def _matches(trial: RecordedTrial, table: Mapping[str, np.ndarray], place: str, 
 
 
 def check_latency(run: RecordedRun, trial: RecordedTrial) -> Iterator[Contradiction]:
-    """The figures of latency follow from the raw cycles in latency.parquet (docs/performance.md)."""
+    """The figures of latency follow from the raw cycles in latency.parquet (docs/latency.md)."""
     latency, file, place = trial.record.latency, trial.source, f"{trial.name}/{LATENCY}"
     if latency is None or not run.has_tables(trial):
         return

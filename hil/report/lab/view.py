@@ -90,9 +90,10 @@ class LabView:
 
     def to_json(self) -> dict[str, Any]:
         """Return the view for programs; times are in ISO 8601, durations in seconds."""
-        found = {"time": self.now, "nights": self.nights, "provenance": PROVENANCE, "notes": self.notes}
+        found: dict[str, Any] = {"time": self.now, "nights": self.nights, "provenance": PROVENANCE, "notes": self.notes}
         runs = [asdict(run) | {"path": None} for run in self.runs]
-        return _plain(found | {"boards": [_line(each) for each in self.lines], "runs": runs})
+        found |= {"boards": [_line(each) for each in self.lines], "runs": runs}
+        return {name: _plain(each) for name, each in found.items()}
 
 
 def lab_view(

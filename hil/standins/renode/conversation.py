@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from hil.boards import Board
 from hil.errors import Blocked
 from hil.images import Image
 from hil.standins.renode.line import Line
@@ -20,30 +20,36 @@ TERMINAL_TRIES = 5  # another program may take a free port before Renode listens
 TAKEN = "Unable to create"  # Renode's message about a socket that it cannot open
 
 
-def boot(
-    robot: Robot, board: Board, platform: Platform, image: Image, repl: Path, line: Line, cargo: Cargo = ()
-) -> None:
+@dataclass(frozen=True)
+class Machine:
+    """A board as Renode builds it: its name, its platform, and the file that contains the platform's description."""
+
+    name: str
+    platform: Platform
+    repl: Path
+
+
+def boot(robot: Robot, machine: Machine, image: Image, line: Line, cargo: Cargo = ()) -> None:
     """Replace the previous machine by a new one, run its firmware until it waits for its first byte, and let it run on.
 
     Args:
         robot: connection to Renode.
-        board, platform: board to build, and its platform.
+        machine: what to build.
         image: firmware to load.
-        repl: file that contains the platform description.
         line: serial line to connect to the board's UART.
         cargo: what lies beside the image in flash.
 
     Raises:
         Blocked: Renode refused a command, or the firmware is not in memory after loading.
     """
-    vectors = image.symbols["__vectors"]
+    platform, vectors = machine.platform, image.symbols["__vectors"]
     line.disconnect()
     robot.reset()
     for command in (
         "emulation SetGlobalAdvanceImmediately true",
         'emulation SetGlobalQuantum "0.001"',
-        f'mach create "{board.name}"',
-        f"machine LoadPlatformDescription {quoted(repl)}",
+        f'mach create "{machine.name}"',
+        f"machine LoadPlatformDescription {quoted(machine.repl)}",
         f"sysbus LoadELF {quoted(image.path)}",
         *(f"sysbus LoadBinary {quoted(file)} 0x{address:08X}" for address, file in cargo),
         f"cpu VectorTableOffset 0x{vectors:08X}",

@@ -16,7 +16,7 @@ from hil import boards
 from hil.errors import Blocked, RigError
 from hil.images import image_of
 from hil.standins.parent_watchdog import die_with_parent
-from hil.standins.renode.conversation import boot, instructions
+from hil.standins.renode.conversation import Machine, boot, instructions
 from hil.standins.renode.environment import private_environment
 from hil.standins.renode.line import Line
 from hil.standins.renode.platform import description, load_platform
@@ -112,7 +112,7 @@ def _boot(renode: RenodeProcess, robot: Robot, request: Request, folder: Path, l
     repl.write_text(description(board, platform), encoding="utf-8")
     robot.deadline_s = DEADLINE_S
     try:
-        boot(robot, board, platform, image_of(board.name, request.elf), repl, line, request.cargo)
+        boot(robot, Machine(board.name, platform, repl), image_of(board.name, request.elf), line, request.cargo)
     except Blocked:
         renode.explain(f"at {robot.last!r}, while it built {board.name}")
         raise

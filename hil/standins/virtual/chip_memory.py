@@ -21,7 +21,7 @@ CLOSED_MEMORY_BYTE = 0x5A
 T = TypeVar("T")
 
 
-class ChipMemory(MemoryInterface):
+class ChipMemory(MemoryInterface):  # type: ignore[misc]  # pyOCD comes without types
     """Memory and registers as the debugger sees them, whether the core runs or not.
 
     All accesses raise TransferFaultError if nothing answers at the address.

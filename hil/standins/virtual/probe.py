@@ -15,7 +15,7 @@ from hil.standins.virtual.runner import Runner
 from hil.standins.virtual.wire import Wire
 
 
-class VirtualProbe(DebugProbe):
+class VirtualProbe(DebugProbe):  # type: ignore[misc]  # pyOCD comes without types
     """A debug probe of pyOCD, connected to the emulated chip.
 
     Args:

@@ -15,7 +15,7 @@ from hil.standins.virtual.peer import same_user_only
 LONGEST = 1 << 24  # bytes of a request; a block of 1 MB takes 5 MB as JSON
 
 
-class OwnProbeServer(DebugProbeServer):
+class OwnProbeServer(DebugProbeServer):  # type: ignore[misc]  # pyOCD comes without types
     """pyOCD's probe server on a loopback port that the system chooses.
 
     Args:
@@ -29,7 +29,7 @@ class OwnProbeServer(DebugProbeServer):
         self._server.RequestHandlerClass = _Bounded
 
 
-class _Bounded(DebugProbeRequestHandler):
+class _Bounded(DebugProbeRequestHandler):  # type: ignore[misc]  # pyOCD comes without types
     rfile: Any
 
     def setup(self) -> None:

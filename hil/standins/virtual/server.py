@@ -63,7 +63,7 @@ def _serve(options: argparse.Namespace) -> int:
     # Unicorn, LLVM and pyOCD take a second to load: load them after the options are checked and signals are handled.
     try:
         from hil.standins.virtual.symbols import Symbols
-        from hil.standins.virtual.virtual_board import VirtualBoard
+        from hil.standins.virtual.virtual_board import VirtualBoard, Wanted
     except ModuleNotFoundError as error:
         raise RigError(f"the virtual board needs {error.name}: pip install 'trainrig[virtual]'.") from error
 
@@ -71,8 +71,8 @@ def _serve(options: argparse.Namespace) -> int:
     sys.setswitchinterval(0.0005)
     if options.leashed:
         threading.Thread(target=_await_end_of_input, args=(end,), daemon=True).start()
-    board = VirtualBoard(options.board, Symbols(options.elf), options.seed, options.flash, injections, _log,
-                  lambda record: _print({"fault": record}), options.meter)  # fmt: skip
+    wanted = Wanted(options.board, options.meter, options.seed, options.flash, injections)
+    board = VirtualBoard(wanted, Symbols(options.elf), _log, lambda record: _print({"fault": record}))
     endpoints = board.start()
     _print(endpoints | {"pid": os.getpid()})
     if not options.leashed:

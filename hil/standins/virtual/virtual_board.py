@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,49 +30,67 @@ from hil.standins.virtual.symbols import Symbols
 from hil.standins.virtual.uart import SerialPort
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Which virtual board is wanted.
+
+    Attributes:
+        board: name of the board.
+        meter: instrument that supplies or measures the board, as the key of its data sheet.
+        seed: seed of SRAM contents, unique id, meter errors and noise.
+        flash: file that keeps the flash contents between runs, or None.
+        injections: faults for the project's own tests.
+    """
+
+    board: str
+    meter: str
+    seed: int
+    flash: Path | None
+    injections: list[Injection]
+
+
 class VirtualBoard:
     """A virtual board with its endpoints.
 
     Args:
-        board: name of the board.
+        wanted: which board.
         symbols: names of addresses in messages.
-        seed: seed of SRAM contents, unique id, meter errors and noise.
-        flash: file that keeps the flash contents between runs, or None.
-        injections: faults for the project's own tests.
         log: receives one line for each event, from any thread.
         report: receives the record of each chip fault once.
-        meter: instrument that supplies or measures the board, as the key of its data sheet.
 
     Raises:
         RigError: the board or the meter does not exist as a virtual one.
     """
 
     def __init__(
-        self, board: str, symbols: Symbols, seed: int, flash: Path | None, injections: list[Injection],
-        log: Callable[[str], None], report: Callable[[dict[str, object]], None], meter: str,
-    ) -> None:  # fmt: skip
-        self._board, self._model = boards.load(board), models.load(board)
+        self,
+        wanted: Wanted,
+        symbols: Symbols,
+        log: Callable[[str], None],
+        report: Callable[[dict[str, object]], None],
+    ) -> None:
+        self._board, self._model = boards.load(wanted.board), models.load(wanted.board)
         self._symbols, self._report, self._log = symbols, report, log
-        self._flash_file = flash
+        self._flash_file = wanted.flash
         self._reported: object = None
         self._port = SerialPort(lambda: self._runner.notify(), log)
-        self._line = SerialLine(self._port, injections)
-        self._chip = self._model.build(np.random.default_rng(seed), self._line.take, self._note_edge, log)
+        self._line = SerialLine(self._port, wanted.injections)
+        self._chip = self._model.build(np.random.default_rng(wanted.seed), self._line.take, self._note_edge, log)
         self._line.connect(self._chip.serial, self._chip.clock)
         self._chip.sources.insert(0, self._line)
-        schedule(self._chip, injections, log)
+        schedule(self._chip, wanted.injections, log)
         self._load_flash()
         self._runner = Runner(self._chip, after_slice=self._after_slice)
         self._supply = Supply(self._model.currents, self._activity)
-        twin, rng = find_virtual_meter(meter), np.random.default_rng(seed)
-        self._meter_model = meter
+        twin, rng = find_virtual_meter(wanted.meter), np.random.default_rng(wanted.seed)
+        self._meter_model = wanted.meter
         self._meter = twin.server(twin.make(self._supply, Errors.draw(twin.limits, rng), rng), log)
-        self._rng = np.random.default_rng([seed, 1])
+        self._rng = np.random.default_rng([wanted.seed, 1])
         self._power = InstrumentServer(PowerSupply(self._model.currents.volt, self._switch), log)
         self._coverage = coverage_server(self._runner, log)
         self._risen = 0
         ports = self._model.ports(self._runner)
-        self._probe = VirtualProbe(self._runner, f"virtual-{board}", ports, self._model.reset_line)
+        self._probe = VirtualProbe(self._runner, f"virtual-{wanted.board}", ports, self._model.reset_line)
         self._probe_server = OwnProbeServer(self._probe, log)
 
     def start(self) -> dict[str, object]:

@@ -76,15 +76,15 @@ def in_affine8(
     floats: FloatGraph,
     seed: int,
     rounding: str,
-    first: int = 0,
-    head: int | None = None,
+    within: tuple[int, int | None] = (0, None),
     reached: float = REACHED,
     halves: bool = False,
 ) -> Graph:
-    """Return a float graph in `affine8`; layers before `first` are in `tflite8`, those from `head` on in `float32`.
+    """Return a float graph in `affine8`; layers before those `within` are in `tflite8`, those behind in `float32`.
 
     `reached` is the share of the values' ranges that is covered; the format has a least one.
     """
+    first, head = within
     covered = _reached(floats, seed, reached)
     if halves:
         covered = [
@@ -163,7 +163,8 @@ def _to_the_ends(own: Parameters) -> Parameters:
 
 def _hard_swish(x: np.ndarray, node: Node) -> np.ndarray:
     real = x * np.clip(x + 3, 0, 6) / 6
-    return np.clip(np.rint(real / node.scale) + node.zero, -128, 127).astype(np.int8)
+    table: np.ndarray = np.clip(np.rint(real / node.scale) + node.zero, -128, 127)
+    return table.astype(np.int8)
 
 
 def _rare(weights: np.ndarray | None) -> np.ndarray | None:

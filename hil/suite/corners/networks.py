@@ -13,6 +13,7 @@ from hil.training.graph.graph import Graph, Op, Shape
 from hil.training.networks.floating import FloatGraph
 
 CLASSES, BLACK = 5, 91
+Plan = tuple[Layer, ...]
 SAME3, SAME5, SAME7 = (3, 1, 1, 0), (5, 1, 2, 0), (7, 1, 3, 0)
 WIDE: Shape = (11, 13, 3)
 GREY: Shape = (12, 11, 1)
@@ -124,34 +125,53 @@ def _build(shape: str, form: str, seed: int) -> Graph:
     if form == "bfp8":
         of_input, chain = CHAINS[shape]
         return in_bfp8(seed, of_input, classes, chain, loud=shape == "loud")
+    if form not in FORMS:
+        raise LookupError(f"no drawn network is in {form!r}")
     of_input, plan = SHAPES[shape]
     if form in ("w16a8", "8w8a", "even8w8a"):
         plan = tuple(layer for layer in plan if layer.op is not Op.HARD_SWISH)
-    floats = drawn_graph(shape, seed, of_input, classes, plan, BLACK)
+    return FORMS[form](drawn_graph(shape, seed, of_input, classes, plan, BLACK), seed, plan)
+
+
+def _roundings(seed: int) -> tuple[str, str]:
+    """Return the roundings of layers in `tflite8`, in turn."""
+    return (("double", "single"), ("single", "double"))[seed % 2]
+
+
+def _rounding(seed: int) -> str:
+    """Return the rounding of `affine8`."""
+    return ("nearest", "floor")[seed % 2]
+
+
+def _mixed(floats: FloatGraph, seed: int, plan: Plan) -> Graph:
+    """Return a graph whose layers from the last fully connected one of its plan on are in `float32`."""
     last = max(index for index, layer in enumerate(plan) if layer.op is Op.FULLY_CONNECTED or index == 0)
-    rounding, roundings = ("nearest", "floor")[seed % 2], (("double", "single"), ("single", "double"))[seed % 2]
-    made: dict[str, Callable[[], Graph]] = {
-        "tflite8": lambda: in_tflite8(floats, seed, roundings),
-        "w16a8": lambda: in_w16a8(floats, seed, 32767),
-        "8w8a": lambda: in_w16a8(floats, seed, 127),
-        "nearest": lambda: in_affine8(floats, seed, "nearest"),
-        "floor": lambda: in_affine8(floats, seed, "floor"),
-        "mixed": lambda: in_affine8(floats, seed, rounding, 0, last),
-        "narrow": lambda: in_affine8(floats, seed, rounding, reached=2.0**-9),
-        "late": lambda: in_affine8(floats, seed, rounding, 2),
-        "even": lambda: in_tflite8(even(floats), seed, roundings, halves=True),
-        "even8w8a": lambda: in_w16a8(even(floats), seed, 127, halves=True),
-        "evenaffine": lambda: in_affine8(even(floats, affine=True), seed, rounding, halves=True),
-        "faint": lambda: _faint(floats, seed, rounding, len(plan)),
-        "float32": lambda: in_floats(floats),
-        "huge": lambda: in_floats(scaled(floats, LARGE_BY)),
-    }
-    return made[form]()
+    return in_affine8(floats, seed, _rounding(seed), (0, last))
 
 
-def _faint(floats: FloatGraph, seed: int, rounding: str, layers: int) -> Graph:
-    head = faint(floats, layers, (LEAST_WIDTH / 2, LEAST_WIDTH)[seed % 2])
-    return in_affine8(head, seed, rounding, 0, layers)
+def _faint(floats: FloatGraph, seed: int, plan: Plan) -> Graph:
+    """Return a graph whose last layer, in `float32`, reads a value of the least width or half of it."""
+    head = faint(floats, len(plan), (LEAST_WIDTH / 2, LEAST_WIDTH)[seed % 2])
+    return in_affine8(head, seed, _rounding(seed), (0, len(plan)))
+
+
+FORMS: dict[str, Callable[[FloatGraph, int, Plan], Graph]] = {
+    "tflite8": lambda floats, seed, _: in_tflite8(floats, seed, _roundings(seed)),
+    "w16a8": lambda floats, seed, _: in_w16a8(floats, seed, 32767),
+    "8w8a": lambda floats, seed, _: in_w16a8(floats, seed, 127),
+    "nearest": lambda floats, seed, _: in_affine8(floats, seed, "nearest"),
+    "floor": lambda floats, seed, _: in_affine8(floats, seed, "floor"),
+    "mixed": _mixed,
+    "narrow": lambda floats, seed, _: in_affine8(floats, seed, _rounding(seed), reached=2.0**-9),
+    "late": lambda floats, seed, _: in_affine8(floats, seed, _rounding(seed), (2, None)),
+    "even": lambda floats, seed, _: in_tflite8(even(floats), seed, _roundings(seed), halves=True),
+    "even8w8a": lambda floats, seed, _: in_w16a8(even(floats), seed, 127, halves=True),
+    "evenaffine": lambda floats, seed, _: in_affine8(even(floats, affine=True), seed, _rounding(seed), halves=True),
+    "faint": _faint,
+    "float32": lambda floats, seed, _: in_floats(floats),
+    "huge": lambda floats, seed, _: in_floats(scaled(floats, LARGE_BY)),
+}
+"""Formats of a drawn float graph, whose layers are those of a plan and one more."""
 
 
 def write_network(folder: Path, name: str, seed: int) -> tuple[Path, Graph]:

@@ -57,7 +57,7 @@ def _passes(method: Any, batch: int) -> int:
 
 def _perturbed(method: Any, batch: int) -> int:
     """Return the passes with a perturbation, from their layer on; each layer has passes of its own."""
-    return batch * sum(method.layer_passes(layer) for layer in method.trained)
+    return batch * sum(int(method.layer_passes(layer)) for layer in method.trained)
 
 
 def _on(variant: str, network: str, method: str, batch: int, data: str = DATA) -> TrialSpec:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hil.errors import RigError
-from hil.record import TrialWriter
+from hil.record import TrialExtras, TrialWriter
 from hil.rig import Rig
 from hil.training.campaign.board_checkpoints import fetch_checkpoint
 from hil.training.campaign.board_slots import BoardSlots
@@ -137,7 +137,8 @@ class Campaign:
 
         def ended(outcome: Outcome) -> None:
             if outcome.steps:
-                writer.write_trial(trial_record(outcome), steps_table(outcome), folder, trained=outcome.trained)
+                extras = TrialExtras(trained=outcome.trained)
+                writer.write_trial(trial_record(outcome), steps_table(outcome), folder, extras)
             else:
                 begun(outcome)
 

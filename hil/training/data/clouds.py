@@ -70,4 +70,5 @@ def as_bytes(points: np.ndarray) -> np.ndarray:
     square = centred * centred
     radius = np.sqrt(square[:, 0] + square[:, 1] + square[:, 2]).max()
     levels = np.rint(128 + 128 * (centred / radius))
-    return np.clip(levels, 0, 255).astype(np.uint8).reshape(SIDE, SIDE, 3)
+    image: np.ndarray = np.clip(levels, 0, 255).astype(np.uint8).reshape(SIDE, SIDE, 3)
+    return image

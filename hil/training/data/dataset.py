@@ -32,7 +32,7 @@ from hil.training.data.store import (
     read_set,
 )
 from hil.training.data.subset import of_classes
-from hil.training.data.tasks import few_shot_task
+from hil.training.data.tasks import FewShot, few_shot_task
 from hil.training.data.user_files import read_folder, read_user_set, user_sets
 from hil.training.data.vibration import MACHINES, made
 
@@ -114,10 +114,8 @@ def _load(name: str, context: _Context) -> DataSet:
         card = small.card.changed(name.removeprefix(small.name), arrays)
     elif task := TASK.fullmatch(name):
         whole = _load(task["whole"], context)
-        sizes = int(task["ways"]), int(task["shots"])
-        arrays = few_shot_task(
-            whole.train_images, whole.train_labels, whole.name, *sizes, task["split"], int(task["number"])
-        )
+        chosen = FewShot(int(task["ways"]), int(task["shots"]), task["split"], int(task["number"]))
+        arrays = few_shot_task(whole.train_images, whole.train_labels, whole.name, chosen)
         card = whole.card.changed(name.removeprefix(whole.name), arrays, renumbered=True)
     elif some := CLASSES.fullmatch(name):
         whole = _load(some["whole"], context)

@@ -66,7 +66,8 @@ def as_bytes(recording: np.ndarray, limits: np.ndarray) -> np.ndarray:
 
     Each operation is one of IEEE 754, so every computer gives the same bytes.
     """
-    return np.clip(np.rint(128 + 128 * (recording / limits)), 0, 255).astype(np.uint8)
+    values: np.ndarray = np.clip(np.rint(128 + 128 * (recording / limits)), 0, 255).astype(np.uint8)
+    return values
 
 
 def windows(series: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,30 +12,32 @@ from hil.training.networks.floating import FloatGraph
 EPSILON = 1e-5
 
 
-def folded(
-    op: Op,
-    weights: np.ndarray,
-    bias: np.ndarray,
-    gamma: np.ndarray,
-    beta: np.ndarray,
-    mean: np.ndarray,
-    variance: np.ndarray,
-    epsilon: float,
-) -> tuple[np.ndarray, np.ndarray]:
+@dataclass(frozen=True)
+class BatchNorm:
+    """A batch normalisation: gamma * (x - mean) / sqrt(variance + epsilon) + beta, each by channel, float [C]."""
+
+    gamma: np.ndarray
+    beta: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+    epsilon: float = EPSILON
+
+
+def folded(op: Op, weights: np.ndarray, bias: np.ndarray, norm: BatchNorm) -> tuple[np.ndarray, np.ndarray]:
     """Return weights and biases of a layer and the batch normalisation of its output in one, computed in binary64.
 
     Args:
         op: of the layer; it says which axis of the weights is the output channel.
         weights: in the order of the network file.
-        bias, gamma, beta, mean, variance: by output channel.
-        epsilon: added to the variance.
+        bias: by output channel.
+        norm: of the output.
 
     Returns:
         float32 weights and biases.
     """
-    wide = [np.asarray(array, np.float64) for array in (weights, bias, gamma, beta, mean, variance)]
-    w, b, gamma, beta, mean, variance = wide
-    k = gamma / np.sqrt(variance + epsilon)
+    given = (weights, bias, norm.gamma, norm.beta, norm.mean, norm.variance)
+    w, b, gamma, beta, mean, variance = (np.asarray(array, np.float64) for array in given)
+    k = gamma / np.sqrt(variance + norm.epsilon)
     by_channel = k if op is Op.DEPTHWISE else k.reshape(-1, *[1] * (w.ndim - 1))
     return (w * by_channel).astype(np.float32), (beta + (b - mean) * k).astype(np.float32)
 
@@ -58,6 +60,6 @@ def normalized(graph: FloatGraph, images: np.ndarray) -> FloatGraph:
         found = until.values(images)[-1].reshape(-1, len(layer.bias))
         ones = np.ones(len(layer.bias))
         mean, variance = (moment.astype(np.float32) for moment in (found.mean(axis=0), found.var(axis=0)))
-        weights, bias = folded(layer.op, layer.weights, layer.bias, ones, 0 * ones, mean, variance, EPSILON)
+        weights, bias = folded(layer.op, layer.weights, layer.bias, BatchNorm(ones, 0 * ones, mean, variance))
         layers[index] = replace(layer, weights=weights, bias=bias)
     return replace(graph, layers=tuple(layers))

@@ -47,11 +47,11 @@ def from_tflite8(graph: Graph, largest: int = W16, name: str = "") -> Graph:
     for layer in graph.layers:
         own = layer.own
         if own is not None:
-            input_scale = graph.scale_of(layer.reads[0])
+            reads = graph.scale_of(layer.reads[0]), graph.zero_of(layer.reads[0])
             scale = own.scale.astype(np.float64)
             by_channel = scale if layer.op is Op.DEPTHWISE else scale.reshape(-1, *[1] * (own.weights.ndim - 1))
-            bias = own.bias * input_scale * scale
-            own = parameters(layer, graph.zero_of(layer.reads[0]), own.weights * by_channel, bias, input_scale, largest)
+            bias = own.bias * reads[0] * scale
+            own = parameters(layer, reads, own.weights * by_channel, bias, largest)
         layers.append(replace(layer, own=own, format=Format.W16A8, rounding="single"))
     return _checked(replace(graph, name=name or graph.name, layers=tuple(layers)))
 
@@ -75,15 +75,15 @@ def from_floats(graph: FloatGraph, images: np.ndarray, largest: int = W16) -> Gr
     shapes, layers = graph.shapes(), []
     for index, (name, layer) in enumerate(zip(named([layer.op for layer in graph.layers]), graph.layers, strict=True)):
         scale, zero = grids[index + 1]
-        (input_scale, input_zero), *second = (grids[value] for value in layer.reads)
-        factors = add_factors(input_scale, second[0][0], scale) if layer.op is Op.ADD else None
+        first, *second = (grids[value] for value in layer.reads)
+        factors = add_factors(first[0], second[0][0], scale) if layer.op is Op.ADD else None
         node = Node(
             name, layer.op, layer.reads, shapes[layer.reads[0]], shapes[index + 1], *layer.window, layer.block,
             *act_limits(layer.activation, scale, zero), scale, zero, None, factors, Format.W16A8,
         )  # fmt: skip
         if layer.weights is not None:
             assert layer.bias is not None
-            own = parameters(node, input_zero, layer.weights, layer.bias, input_scale, largest)
+            own = parameters(node, first, layer.weights, layer.bias, largest)
             node = replace(node, own=own)
         layers.append(node)
     return _checked(Graph(graph.name, tuple(layers), graph.in_shape, graph.classes, INPUT_SCALE, INPUT_ZERO))
@@ -128,32 +128,27 @@ def with_head(graph: Graph, weights: np.ndarray, bias: np.ndarray, features: np.
         last, out_shape=(1, 1, len(bias)), scale=scale, zero=zero, act_min=act_min, act_max=act_max, own=None
     )
     value = last.reads[0]
-    own = parameters(node, graph.zero_of(value), weights, bias, graph.scale_of(value), last.own.largest, room)
+    reads = graph.scale_of(value), graph.zero_of(value)
+    own = parameters(node, reads, weights, bias, last.own.largest, room)
     return _checked(replace(graph, layers=(*graph.layers[:-1], replace(node, own=own)), classes=len(bias)))
 
 
 def parameters(
-    layer: Node,
-    input_zero: int,
-    weights: np.ndarray,
-    bias: np.ndarray,
-    input_scale: float,
-    largest: int,
-    room: float = 1.0,
+    layer: Node, reads: tuple[float, int], weights: np.ndarray, bias: np.ndarray, largest: int, room: float = 1.0
 ) -> Parameters:
     """Return the parameters of a layer with the scale of its output.
 
     Args:
         layer: with its shapes and the scale of its output.
-        input_zero: zero point of what it reads.
+        reads: scale and zero point of what it reads.
         weights, bias: real numbers, in the order of the network file.
-        input_scale: of what it reads.
         largest: w_max, 32767 or 127.
         room: how far weights may grow in training, as a multiple of the largest one.
 
     Raises:
         RigError: its factor has no multiplier and shift.
     """
+    input_scale, input_zero = reads
     weights, bias = weights.astype(np.float64), bias.astype(np.float64)
     q, ratio = LARGEST_CONVERTED[largest], layer.scale / input_scale
     reach = max(room * float(np.abs(weights).max()), SMALLEST_RANGE)

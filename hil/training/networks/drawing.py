@@ -129,4 +129,5 @@ def calibration_images(shape: Shape, seed: int, count: int = 8) -> np.ndarray:
         field = rng.random((count, -(-height // side), -(-width // side), channels))
         total += field.repeat(side, 1).repeat(side, 2)[:, :height, :width]
     low, high = (limit(total, axis=(1, 2, 3), keepdims=True) for limit in (np.min, np.max))
-    return np.rint((total - low) / (high - low) * 255).astype(np.uint8)
+    images: np.ndarray = np.rint((total - low) / (high - low) * 255).astype(np.uint8)
+    return images

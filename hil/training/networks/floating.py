@@ -100,26 +100,37 @@ class FloatGraph:
 
 def _run(layer: FloatLayer, reads: list[np.ndarray], shape: Shape) -> np.ndarray:
     x = reads[0]
+    out: np.ndarray
     if layer.op is Op.ADD:
-        return x + reads[1]
-    if layer.op is Op.MULTIPLY:
-        return x * reads[1]
-    if layer.op is Op.HARD_SWISH:
-        return x * np.clip(x + 3, 0, 6) / 6
-    if layer.op is Op.MAX_POOL:
-        return _over_taps(layer, x, shape, -np.inf, lambda out, tap, _: np.maximum(out, tap))
-    if layer.op is Op.AVERAGE_POOL:
+        out = x + reads[1]
+    elif layer.op is Op.MULTIPLY:
+        out = x * reads[1]
+    elif layer.op is Op.HARD_SWISH:
+        out = x * np.clip(x + 3, 0, 6) / 6
+    elif layer.op is Op.MAX_POOL:
+        out = _over_taps(layer, x, shape, -np.inf, lambda out, tap, _: np.maximum(out, tap))
+    elif layer.op is Op.AVERAGE_POOL:
         total, ones = (
             _over_taps(layer, array, shape, 0.0, lambda out, tap, _: out + tap) for array in (x, np.ones_like(x[:1]))
         )
-        return total / ones
+        out = total / ones
+    else:
+        out = _weighted(layer, x, shape)
+    return out
+
+
+def _weighted(layer: FloatLayer, x: np.ndarray, shape: Shape) -> np.ndarray:
     assert layer.weights is not None and layer.bias is not None
     weights = layer.weights
+    sums: np.ndarray
     if layer.op is Op.FULLY_CONNECTED:
-        return (x.reshape(len(x), -1) @ weights.T + layer.bias).reshape(len(x), *shape)
-    if layer.op is Op.DEPTHWISE:
-        return _over_taps(layer, x, shape, 0.0, lambda out, tap, at: out + tap * weights[at]) + layer.bias
-    return _over_taps(layer, x, shape, 0.0, lambda out, tap, at: out + tap @ weights[:, at[0], at[1]].T) + layer.bias
+        sums = (x.reshape(len(x), -1) @ weights.T).reshape(len(x), *shape)
+    elif layer.op is Op.DEPTHWISE:
+        sums = _over_taps(layer, x, shape, 0.0, lambda out, tap, at: out + tap * weights[at])
+    else:
+        sums = _over_taps(layer, x, shape, 0.0, lambda out, tap, at: out + tap @ weights[:, at[0], at[1]].T)
+    out: np.ndarray = sums + layer.bias
+    return out
 
 
 Tap = Callable[[np.ndarray, np.ndarray, tuple[int, int]], np.ndarray]

@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 from hil.training.graph.graph import Shape
 from hil.training.networks.drawing import Drawing
 from hil.training.networks.floating import FloatGraph
 
-# Kernel, stride, expanded channels, output channels, squeezed channels (0: no squeeze-and-excite), hard_swish, block.
+
+class Bottleneck(NamedTuple):
+    """An inverted bottleneck of MobileNetV3.
+
+    Attributes:
+        kernel, stride: of its depthwise layer.
+        expanded, outputs: channels inside it and of its output.
+        squeezed: channels of squeeze-and-excite; 0 for none.
+        swish: whether its activations are hard_swish instead of ReLU.
+        block: number of its block.
+    """
+
+    kernel: int
+    stride: int
+    expanded: int
+    outputs: int
+    squeezed: int
+    swish: bool
+    block: int
+
+
 MBEDNET = (
-    (3, 1, 32, 16, 0, False, 1), (3, 2, 48, 24, 0, False, 1), (3, 1, 72, 24, 0, False, 2), (5, 2, 72, 32, 24, True, 3),
-    (5, 1, 96, 32, 0, True, 4),
-)  # fmt: skip
+    Bottleneck(3, 1, 32, 16, 0, False, 1),
+    Bottleneck(3, 2, 48, 24, 0, False, 1),
+    Bottleneck(3, 1, 72, 24, 0, False, 2),
+    Bottleneck(5, 2, 72, 32, 24, True, 3),
+    Bottleneck(5, 1, 96, 32, 0, True, 4),
+)
 STEM, LAST, HEAD = 16, 96, 64  # channels of the first convolution, of the last one, and of the hidden layer
 
 
@@ -34,7 +58,12 @@ def fqt_cnn(name: str, seed: int, classes: int = 10) -> FloatGraph:
 
 
 def mbednet(
-    name: str, seed: int, in_shape: Shape, classes: int, stem: tuple[int, int], black: int = 0, unit: float = 255
+    name: str,
+    seed: int,
+    in_shape: Shape,
+    classes: int,
+    stem: tuple[int, int],
+    pixels: tuple[int, float] = (0, 255),
 ) -> FloatGraph:
     """Return a small MobileNetV3 (Howard et al., 2019) for images, or for series: images of width 1.
 
@@ -43,13 +72,13 @@ def mbednet(
         in_shape: of the input.
         classes: outputs.
         stem: kernel and stride of the first convolution.
-        black, unit: a byte p of the input stands for (p - black) / unit.
+        pixels: (black, unit): a byte p of the input stands for (p - black) / unit.
     """
-    net = Drawing(name, in_shape, classes, seed, black, unit)
+    net = Drawing(name, in_shape, classes, seed, *pixels)
     net.conv(stem[0], stem[1], stem[0] // 2, STEM, "none")
     net.hard_swish()
-    for kernel, stride, expanded, outputs, squeezed, swish, net.block in MBEDNET:
-        _bottleneck(net, kernel, stride, expanded, outputs, squeezed, swish)
+    for bottleneck in MBEDNET:
+        _append(net, bottleneck)
     net.pointwise(LAST, "none")
     net.hard_swish()
     net.mean()
@@ -59,28 +88,26 @@ def mbednet(
     return net.graph
 
 
-def _bottleneck(
-    net: Drawing, kernel: int, stride: int, expanded: int, outputs: int, squeezed: int, swish: bool
-) -> None:
-    """Append an inverted bottleneck of MobileNetV3; it has an add where its input and its output have one shape."""
-    read, shape = net.value, net.shape
-    activation = "none" if swish else "relu"
-    net.pointwise(expanded, activation)
-    if swish:
+def _append(net: Drawing, bottleneck: Bottleneck) -> None:
+    """Append an inverted bottleneck; it has an add where its input and its output have one shape."""
+    read, shape, net.block = net.value, net.shape, bottleneck.block
+    activation = "none" if bottleneck.swish else "relu"
+    net.pointwise(bottleneck.expanded, activation)
+    if bottleneck.swish:
         net.hard_swish()
-    net.depthwise(kernel, stride, activation)
-    if swish:
+    net.depthwise(bottleneck.kernel, bottleneck.stride, activation)
+    if bottleneck.swish:
         net.hard_swish()
-    if squeezed:
-        net.squeeze_excite(squeezed)
-    net.pointwise(outputs, "none")
+    if bottleneck.squeezed:
+        net.squeeze_excite(bottleneck.squeezed)
+    net.pointwise(bottleneck.outputs, "none")
     if net.shape == shape:
         net.add(read)
 
 
 MBEDNETS = {
     "mbednet": partial(mbednet, in_shape=(28, 28, 1), classes=10, stem=(3, 2)),
-    "mbednet-watch": partial(mbednet, in_shape=(128, 1, 6), classes=7, stem=(5, 2), black=128, unit=128),
-    "mbednet-vibration": partial(mbednet, in_shape=(512, 1, 1), classes=10, stem=(7, 4), black=128, unit=128),
+    "mbednet-watch": partial(mbednet, in_shape=(128, 1, 6), classes=7, stem=(5, 2), pixels=(128, 128)),
+    "mbednet-vibration": partial(mbednet, in_shape=(512, 1, 1), classes=10, stem=(7, 4), pixels=(128, 128)),
 }
 """The shapes of `mbednet` by name: for images, and for the series of two data sets."""

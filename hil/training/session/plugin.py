@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
@@ -21,6 +21,13 @@ if TYPE_CHECKING:  # a session without --board imports none of it
 
 LATE_IMPORTS = ("hil.training.session.run_trial", "hil.training.trial.run")  # that no file of a project may shadow
 SUITE = Path(__file__).parents[2] / "suite"  # the bench tests
+
+
+class RunTrial(Protocol):
+    """Runs one trial, records it and returns its outcome; errors as `hil_trial`."""
+
+    def __call__(self, spec: TrialSpec) -> Outcome:
+        """Run it."""
 
 
 def pytest_trainrig_fixtures() -> Sequence[str]:
@@ -43,7 +50,7 @@ def pytest_trainrig_bench_tests(config: pytest.Config, boards: Sequence[str]) ->
 @pytest.fixture
 def hil_trial(
     request: pytest.FixtureRequest, hil_rig: Rig, run_record: TrialWriter, hil_reflash: set[str]
-) -> Iterator[Callable[[TrialSpec], Outcome]]:
+) -> Iterator[RunTrial]:
     """A function that runs one trial, records it and returns its outcome.
 
     It raises RigError for a wrong request (verdict `refused`) and Blocked for a fault of the rig. The outcome of a

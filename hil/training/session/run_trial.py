@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 from hil.errors import NO_WORKING_FOLDER, Blocked, RigError, shown, working_folder
-from hil.record import TrialRecord, TrialWriter
+from hil.record import TrialExtras, TrialRecord, TrialWriter
 from hil.record.progress import ProgressFile
 from hil.rig import Rig
 from hil.session.device_figures import marked_budgets
@@ -152,20 +152,14 @@ class Trials:
             if outcome.verdict == "interrupted":
                 self._writer.begin_trial(record, folder)  # without tables, so that Ctrl-C ends the session quickly
             else:
-                tables = outcome.power, latency_table(outcome)
                 prepared = outcome.prepared
                 # `hil verify --recompute` begins with it: name and seed do not give it
                 own = prepared is not None and (prepared.source is not None or outcome.spec.checkpoint is not None)
                 network = prepared.blob if prepared is not None and own else None
-                self._writer.write_trial(
-                    record,
-                    steps_table(outcome),
-                    folder,
-                    *tables,
-                    trained=outcome.trained,
-                    network=network,
-                    executed=outcome.executed,
+                extras = TrialExtras(
+                    outcome.power, latency_table(outcome), outcome.trained, network, executed=outcome.executed
                 )
+                self._writer.write_trial(record, steps_table(outcome), folder, extras)
         except EXHAUSTED as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             self._tracker.missing.append(f"{folder.name}: {reason}.")

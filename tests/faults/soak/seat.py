@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from hil.record import TrialWriter
+from hil.record import TrialExtras, TrialWriter
 from hil.rig import Rig, locks
 from hil.rig_toml import Bench, BenchBoard
 from hil.training.trial.recording import latency_table, steps_table, trial_record
@@ -78,7 +78,10 @@ class Seat:
 
         def ended(outcome: Outcome) -> None:
             self._writer.write_trial(
-                trial_record(outcome, test), steps_table(outcome), folder, outcome.power, latency_table(outcome)
+                trial_record(outcome, test),
+                steps_table(outcome),
+                folder,
+                TrialExtras(outcome.power, latency_table(outcome)),
             )
 
         watch = Watch(

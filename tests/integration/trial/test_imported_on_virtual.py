@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hil.record import RunWriter
+from hil.record import RunWriter, TrialExtras
 from hil.rig import Rig
 from hil.training.commands.network_export import export
 from hil.training.graph.file import decode
@@ -35,7 +35,7 @@ def test_an_imported_model_is_trained_bit_exact_and_exported(
     run_folder = RunWriter.begin(tmp_path / "reports")
     folder = run_folder.trial_folder(spec.name)
     record = trial_record(outcome)
-    run_folder.write_trial(record, steps_table(outcome), folder, trained=outcome.trained)
+    run_folder.write_trial(record, steps_table(outcome), folder, TrialExtras(trained=outcome.trained))
     run_folder.finish()
     text = (folder / "trial.json").read_text(encoding="utf-8")
     assert "private" not in text and record.network == "gestures.tflite"

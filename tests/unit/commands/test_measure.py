@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from hil.benchmarks.energy.virtual_meters import BY_SOCKET, metered
+from hil.benchmarks.energy.virtual_meters import BY_SOCKET, Parts, metered
 from hil.commands.main import main as hil
 from hil.commands.measure import main
-from hil.commands.power import History, spark, watch, with_prefix
+from hil.commands.power import History, Watched, spark, watch, with_prefix
 from hil.energy import data_sheet
 from hil.energy.data_sheet import known_meters, load_data_sheet
 from hil.energy.interval_figures import evaluate
@@ -200,10 +200,8 @@ def test_a_watch() -> None:
         meter,
         past,
         Host(time.seconds, time.sleep),
-        0.5,
-        5.0,
+        Watched(0.5, 5.0, math.inf),
         Console(file=screen, width=100, force_terminal=True),
-        math.inf,
     )
     assert past.lowest_w == pytest.approx(0.033, rel=1e-3) and past.highest_w == pytest.approx(0.099, rel=1e-3)
     assert (
@@ -222,9 +220,9 @@ def watched(
         time, np.array([round(at * PS) for at, _ in levels]), np.array([a for _, a in levels]), edges or []
     )
     host, screen, past = Host(time.seconds, time.sleep), io.StringIO(), History()
-    with metered(key, truth, EXACT, rng, time, host, 0.0) as meter:
+    with metered(key, Parts(truth, EXACT, rng, time), host) as meter:
         meter.configure(Setting(3.3, sheet.range_for(0.05).amperes, max(0.001, 1 / sheet.fastest_hz), 0.5, 0.5))
-        watch(meter, past, host, 0.5, seconds, Console(file=screen, width=160, force_terminal=True), math.inf)
+        watch(meter, past, host, Watched(0.5, seconds, math.inf), Console(file=screen, width=160, force_terminal=True))
     return past, screen.getvalue()
 
 

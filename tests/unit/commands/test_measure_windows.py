@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from hil.benchmarks.energy.virtual_meters import KEYS, metered
+from hil.benchmarks.energy.virtual_meters import KEYS, Parts, metered
 from hil.commands.main import main as hil
 from hil.commands.measure import main
-from hil.commands.power import History, watch
+from hil.commands.power import History, Watched, watch
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.interval_figures import evaluate
 from hil.energy.provenance import provenance_of
@@ -167,7 +167,7 @@ def test_only_an_instrument_measures(identity: str, word: str, tmp_path: Path) -
 @pytest.mark.parametrize("key", sorted({*KEYS} - {"tc66c"}))  # whose record has no room for a name
 def test_every_virtual_instrument_is_known_for_one(key: str) -> None:
     time, trace = work([0.05])
-    with metered(key, trace, EXACT, np.random.default_rng(1), time, Host(time.seconds, time.sleep), 0.0) as meter:
+    with metered(key, Parts(trace, EXACT, np.random.default_rng(1), time), Host(time.seconds, time.sleep)) as meter:
         assert provenance_of("hardware", meter.identity).value == "modelled"
 
 
@@ -224,6 +224,8 @@ def test_a_watch_does_not_count_what_its_range_may_have_cut_off(range_a: float, 
         host = Host(time.seconds, time.sleep)
         meter = Keithley2450(session, SHEET, host)
         meter.configure(Setting(VOLT, range_a, 0.01, 0.5, 0.5))
-        watch(meter, past, host, 0.5, 2.0, Console(file=screen, width=160, force_terminal=True), range_a * VOLT)
+        watch(
+            meter, past, host, Watched(0.5, 2.0, range_a * VOLT), Console(file=screen, width=160, force_terminal=True)
+        )
     assert (past.readings > 0) == counts and ("end of the range" in screen.getvalue()) != counts
     assert past.missed_s == pytest.approx(0.0 if counts else 2.0, abs=0.5)

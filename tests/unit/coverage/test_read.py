@@ -18,7 +18,7 @@ from hil.coverage.source_file import FileCoverage, merged, ranges
 from hil.errors import RigError
 from hil.images import image_of
 from hil.images.executed import Executed
-from hil.record import RunWriter
+from hil.record import RunWriter, TrialExtras
 from tests.unit.report.conftest import agreeing, blocked_trial, list_again, make_steps, make_trial
 
 Recorded = Callable[..., Path]
@@ -52,7 +52,7 @@ def recorded(tmp_path: Path) -> Recorded:
                 ),
                 make_steps(3),
             )
-            run.write_trial(trial, steps, run.trial_folder("trial"), executed=ran)
+            run.write_trial(trial, steps, run.trial_folder("trial"), TrialExtras(executed=ran))
         if keep:
             keep_lines(run.folder, run.trials, elf)
         run.finish()

@@ -10,7 +10,7 @@ import pytest
 from hil.energy.capture import Capture, Edge
 from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import load_data_sheet
-from hil.energy.step_budget import GROSS, IDLE, NET, budget
+from hil.energy.step_budget import GROSS, IDLE, NET, Metering, budget
 from hil.energy.step_energy import Task, energy_of_windows
 from hil.energy.uncertainty import combined
 from hil.energy.window import window_of
@@ -89,7 +89,7 @@ def test_the_budget_s_sensitivities_are_those_of_the_evaluation():
             )
             part = next(
                 one
-                for one in budget(clean, STEPS, figure, SHEET, USED, 3.3, 0.001)
+                for one in budget(clean, STEPS, figure, Metering(SHEET, USED, 3.3, 0.001))
                 if one.source.split(" (")[0] == source
             )
             assert change / STEPS == pytest.approx(part.standard * 3**0.5, rel=2e-3, abs=1e-10), (source, figure)
@@ -161,7 +161,7 @@ def test_a_scatter_that_chance_may_give_is_believed_and_one_below_is_brought_up_
     """Six windows: chi squared of five degrees of freedom is below 0.229 of its mean once in twenty times, and 0.6^2 is above, 0.3^2 below."""
     window = window_of(Scene(LOAD, 1, 0.001, 0.0).window(STEPS, IDLE_S), IDLE_S)
     nets = window.net + scatter * window.ends_u * np.array([-1, 1, -1, 1, -1, 1]) * np.sqrt(5 / 6)
-    parts = budget([replace(window, net=net) for net in nets], STEPS, NET, SHEET, USED, 3.3, 0.0)
+    parts = budget([replace(window, net=net) for net in nets], STEPS, NET, Metering(SHEET, USED, 3.3, 0.0))
     hidden = next(one for one in parts if one.source.startswith("what the scatter does not show"))
     assert window.ends_u > 0 and hidden.standard == pytest.approx(share * window.ends_u / STEPS / np.sqrt(6), rel=1e-3)
 
@@ -267,7 +267,7 @@ def test_edges_by_the_host_s_clock_do_not_shrink_with_windows():
     ]
     by_host = "both edges, dated by the host (alike in all windows)"
     parts = {
-        figure: budget([window_of(one, IDLE_S) for one in hosted], STEPS, figure, SHEET, USED, 3.3, 0.001)
+        figure: budget([window_of(one, IDLE_S) for one in hosted], STEPS, figure, Metering(SHEET, USED, 3.3, 0.001))
         for figure in (NET, GROSS)
     }
     found = next(one for one in parts[GROSS] if one.source == by_host)
@@ -278,7 +278,7 @@ def test_edges_by_the_host_s_clock_do_not_shrink_with_windows():
         one.source != by_host
         for one in (
             *parts[NET],
-            *budget([window_of(one, IDLE_S) for one in sure], STEPS, GROSS, SHEET, USED, 3.3, 0.001),
+            *budget([window_of(one, IDLE_S) for one in sure], STEPS, GROSS, Metering(SHEET, USED, 3.3, 0.001)),
         )
     )
     told = evaluate(hosted).to_json()["windows"][0]

@@ -17,7 +17,7 @@ from hil.training.graph.affine8 import params
 from hil.training.graph.file import decode, encode
 from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Op
 from hil.training.networks import build, find_network
-from hil.training.networks.batch_norm import folded, normalized
+from hil.training.networks.batch_norm import BatchNorm, folded, normalized
 from hil.training.networks.convert_affine8 import from_floats, from_tflite8, output_range, quantized_weights
 from hil.training.networks.drawing import calibration_images
 from hil.training.networks.float32 import in_float32
@@ -215,7 +215,9 @@ def test_a_folded_normalisation_gives_the_normalised_output(op: Op) -> None:
         return x.reshape(7, -1) @ w.reshape(5, -1).T + b
 
     expected = (out(w, b) - mean) / np.sqrt(variance + 1e-3) * gamma + beta
-    np.testing.assert_allclose(out(*folded(op, w, b, gamma, beta, mean, variance, 1e-3)), expected, atol=1e-5)
+    np.testing.assert_allclose(
+        out(*folded(op, w, b, BatchNorm(gamma, beta, mean, variance, 1e-3))), expected, atol=1e-5
+    )
 
 
 def test_a_normalised_graph_has_outputs_of_mean_0_and_variance_1() -> None:
@@ -229,7 +231,7 @@ def test_a_normalised_graph_has_outputs_of_mean_0_and_variance_1() -> None:
 
 
 def test_a_network_in_floats_reads_bytes_as_its_float_graph() -> None:
-    floats = mbednet("series", 1, (128, 1, 6), 7, (5, 2), 128, 128)
+    floats = mbednet("series", 1, (128, 1, 6), 7, (5, 2), (128, 128))
     images = calibration_images(floats.in_shape, 1)
     for graph in (in_float32(floats), from_floats(floats, ranges(floats, images))):
         assert (graph.scale, graph.zero) == (2.0**-7, 0)

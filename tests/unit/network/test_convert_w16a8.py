@@ -147,7 +147,7 @@ def test_a_factor_is_that_of_the_scales(
     weights, bias = rng.normal(0, 2.0**size, (3, inputs)), rng.normal(0, 2.0**size, 3)
     node = replace(fully_connected(np.zeros((3, inputs)), [0] * 3), scale=float(np.float32(2.0**output)))
     try:
-        own = parameters(node, zero, weights, bias, INPUT, largest)
+        own = parameters(node, (INPUT, zero), weights, bias, largest)
     except RigError as refused:
         assert "calibrate with other images" in str(refused)
         return

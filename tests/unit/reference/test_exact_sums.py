@@ -55,7 +55,7 @@ def test_sums_of_the_input_error(monkeypatch: pytest.MonkeyPatch, kind: str) -> 
     error = extreme(rng, *layer.out_shape, 1)
     sums: list[np.ndarray] = []
     monkeypatch.setattr(layers, "requantize", lambda acc, exponents, together: (sums.append(acc), exponents))
-    layers.input_error(layer, layer.weights, error, np.array([-7]), error, error, together=False)
+    layers.input_error(layer, layer.weights, (error, np.array([-7])), error, error, together=False)
     exact, weights, errors = [0] * layer.in_size, flat(layer.weights), flat(error)
     for o, w, i in plain.taps(layer):
         exact[i] += weights[w] * errors[o]

@@ -35,7 +35,7 @@ def test_convolutions(native: Native, data: st.DataObject, layer: Node) -> None:
     turned = layer.weights[:, ::-1, ::-1, :].transpose(3, 1, 2, 0)
     pads = layer.kernel[0] - 1 - layer.pad[0], layer.kernel[1] - 1 - layer.pad[1]
     handed = native.convolution((error, exponents), turned, layer.weight_exp, pads)
-    expected = plain.input_error(layer, layer.weights, last(error), exponents, last(x), last(error), together=False)
+    expected = plain.input_error(layer, layer.weights, (last(error), exponents), last(x), last(error), together=False)
     np.testing.assert_array_equal(last(handed[0]), expected[0])
     np.testing.assert_array_equal(handed[1], expected[1])
 
@@ -64,10 +64,10 @@ def test_pools(native: Native, data: st.DataObject, k: int, channels: int, relu:
     x = np.maximum(x, 0) if relu else x
     error = np.stack([data.draw(values(layer.out_shape)) for _ in range(len(x))])
     out, _ = plain.forward(layer, None, last(x), exponents, together=False)
-    expected, _ = plain.input_error(layer, None, last(error), exponents, last(x), out, together=False)
+    expected, _ = plain.input_error(layer, None, (last(error), exponents), last(x), out, together=False)
     if relu:
         before = bfp8_node("relu1", Op.RELU, layer.in_shape, layer.in_shape)
-        expected, _ = plain.input_error(before, None, expected, exponents, last(x), last(x), together=False)
+        expected, _ = plain.input_error(before, None, (expected, exponents), last(x), last(x), together=False)
     np.testing.assert_array_equal(native.unpooled(error, x, k, relu), first(expected))
 
 

@@ -220,7 +220,7 @@ def test_weights_of_16_bits_learn_and_those_of_8_bits_stay() -> None:
     node = replace(fully_connected(np.zeros((5, 64)), [0] * 5), scale=2.0**-3, in_shape=(8, 8, 1))
     found = {}
     for largest in (W16, W8):
-        own = parameters(node, -128, first, np.zeros(5), float(np.float32(1 / 255)), largest)
+        own = parameters(node, (float(np.float32(1 / 255)), -128), first, np.zeros(5), largest)
         graph = alone(replace(node, own=own), -128)
         reference = QzoFf(graph, Settings(eta=0.01, batch=50))
         steps = [reference.step(images, labels) for _ in range(300)]

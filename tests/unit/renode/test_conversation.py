@@ -17,7 +17,7 @@ from hil import boards
 from hil.errors import Blocked
 from hil.images import image_of
 from hil.standins.renode import process
-from hil.standins.renode.conversation import boot, instructions, number
+from hil.standins.renode.conversation import Machine, boot, instructions, number
 from hil.standins.renode.environment import private_environment
 from hil.standins.renode.line import Line
 from hil.standins.renode.platform import description, load_platform
@@ -63,7 +63,7 @@ def boot_board(robot: Robot, folder: Path, line: Line, name: str = BOARD.name) -
     platform = load_platform(board)
     repl = folder / "a board.repl"  # with a space
     repl.write_text(description(board, platform))
-    boot(robot, board, platform, image_of(name), repl, line)
+    boot(robot, Machine(board.name, platform, repl), image_of(name), line)
 
 
 def test_the_whole_conversation(connected: Connect, tmp_path: Path, line: Line) -> None:
@@ -103,7 +103,7 @@ def test_a_network_in_flash_is_loaded(connected: Connect, tmp_path: Path, line: 
     assert room is not None
     platform, repl = load_platform(BOARD), tmp_path / "board.repl"
     repl.write_text(description(BOARD, platform))
-    boot(robot, BOARD, platform, IMAGE, repl, line, ((room.start, network),))
+    boot(robot, Machine(BOARD.name, platform, repl), IMAGE, line, ((room.start, network),))
     for offset in (0, 4, 0x10000, 299 * 256 + 252):
         word = int.from_bytes(network.read_bytes()[offset : offset + 4], "little")
         assert number(robot.execute(f"sysbus ReadDoubleWord 0x{room.start + offset:08X}")) == word
@@ -116,7 +116,7 @@ def test_a_network_that_falls_into_no_memory(connected: Connect, tmp_path: Path,
     platform, repl = load_platform(BOARD), tmp_path / "board.repl"
     repl.write_text(description(BOARD, platform))
     with pytest.raises(Blocked, match="Renode holds 0x00000000 at 0x70000000 where network.bin has 0x54454E48"):
-        boot(robot, BOARD, platform, IMAGE, repl, line, ((0x70000000, network),))
+        boot(robot, Machine(BOARD.name, platform, repl), IMAGE, line, ((0x70000000, network),))
 
 
 def test_the_crystal_of_the_nrf52840_starts_after_its_task(connected: Connect, tmp_path: Path, line: Line) -> None:
@@ -184,7 +184,7 @@ def test_an_image_that_falls_into_no_memory(connected: Connect, tmp_path: Path, 
     repl = tmp_path / "board.repl"
     repl.write_text(description(without, load_platform(BOARD)))
     with pytest.raises(Blocked, match=r"Renode holds 0x00000000 at 0x08000000 where stm32h7b3.elf has 0x20004000"):
-        boot(connected(), without, load_platform(BOARD), IMAGE, repl, line)
+        boot(connected(), Machine(without.name, load_platform(BOARD), repl), IMAGE, line)
 
 
 def test_no_robot_server_comes_up(connected: Connect, monkeypatch: pytest.MonkeyPatch) -> None:

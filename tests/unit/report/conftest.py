@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hil.energy.capture import Capture, Edge
-from hil.record import RunWriter, TrialRecord
+from hil.record import RunWriter, TrialExtras, TrialRecord
 from hil.record.parquet import rows_of
 from hil.record.sums import sums_of, write_sums
 from hil.report.power import Trace
@@ -163,7 +163,7 @@ def record(tmp_path):
         for trial, steps in pairs:
             trial, steps = agreeing(trial, steps)
             captures = list(power) * len(trial.energy["windows"]) if trial.energy else ()
-            run.write_trial(trial, steps, run.trial_folder(f"{trial.board}-{trial.variant}"), captures)
+            run.write_trial(trial, steps, run.trial_folder(f"{trial.board}-{trial.variant}"), TrialExtras(captures))
         bad = [test for test in run.tests if test.verdict in ("fail", "blocked", "refused", "interrupted")]
         run.finish(**{"exit_code": int(bool(bad))} | finished)
         return run.folder

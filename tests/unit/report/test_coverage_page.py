@@ -11,7 +11,7 @@ from hil.coverage import BoardCoverage, Coverage
 from hil.coverage.source_file import FileCoverage
 from hil.images import image_of
 from hil.images.executed import Executed
-from hil.record import RunWriter, read_run
+from hil.record import RunWriter, TrialExtras, read_run
 from hil.report import render, render_single
 from hil.report.coverage_page import sentence
 from hil.report.page import coverage_html
@@ -71,7 +71,7 @@ def recorded(folder: Path, ran: Executed | None) -> Path:
     run = RunWriter.begin(folder)
     sha256 = image_of("stm32h7b3").sha256
     trial, steps = agreeing(make_trial(image_sha256=sha256), make_steps(200))
-    run.write_trial(trial, steps, run.trial_folder("trial"), executed=ran)
+    run.write_trial(trial, steps, run.trial_folder("trial"), TrialExtras(executed=ran))
     run.finish()
     return run.folder
 

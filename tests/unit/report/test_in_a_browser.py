@@ -17,7 +17,7 @@ import pytest
 from hil.commands.power_server import PageServer
 from hil.energy.capture import Capture, Edge
 from hil.energy.live_trace import LiveTrace
-from hil.record import AskedTest, RunWriter
+from hil.record import AskedTest, RunWriter, TrialExtras
 from hil.record.checks.junit import TAGS
 from hil.report import formats, render, render_single
 from hil.report.power_page import Watched, power_page, watched_data
@@ -130,7 +130,7 @@ def folder(tmp_path_factory):
                 for second in range(60)
             ]
             (place / "log" / f"{stage}.log").write_text("\n".join(lines))
-        run.write_trial(*agreeing(trial, table), place, power)
+        run.write_trial(*agreeing(trial, table), place, TrialExtras(power))
     (run.folder / "benches").mkdir()
     (run.folder / "benches" / "stm32h7b3.log").write_text("PF10 goes high\n")
     (run.folder / "junit.xml").write_bytes(junit_of(run.tests, run.trials))

@@ -214,9 +214,9 @@ _scan = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64)(_ENGI
 def flags_of(first: int, second: int) -> int:
     """Return the flags of the instruction that begins with halfword `first`; `second` follows it."""
     length = 2 if first >= _FIRST_WIDE else 1
-    return _scan(struct.pack("<2H", first, second), length) & ~COUNT_MASK
+    return int(_scan(struct.pack("<2H", first, second), length)) & ~COUNT_MASK
 
 
 def instructions_in(code: bytes) -> int:
     """Return the number of Thumb instructions in `code`."""
-    return _scan(code, len(code) // 2) & COUNT_MASK
+    return int(_scan(code, len(code) // 2)) & COUNT_MASK

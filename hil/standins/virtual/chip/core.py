@@ -51,6 +51,7 @@ class Core(MappedMemories):
         # Without UC_MODE_MCLASS, which silently makes every model a Cortex-M33. The CPU model sets the M profile.
         uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB)
         uc.ctl_set_cpu_model(cpu)
+        assert uc._uch is not None  # an open engine has it
         self.handle = uc._uch
         self._shared = np.zeros(STATE_LENGTH, np.int64)
         self.state = self._shared.data  # access to an element takes a third of the time of an array's
@@ -148,7 +149,7 @@ class Core(MappedMemories):
         mask = opcode[0] & 0xF
         return 5 - (mask & -mask).bit_length() + 1 if opcode[1] == 0xBF and mask else 1
 
-    def set_breakpoints(self, addresses: Addresses) -> None:
+    def set_breakpoints(self, addresses: Addresses[int]) -> None:
         """Set the addresses of all breakpoints; runs end before the instruction there."""
         for address in set(self._breakpoints) - addresses:
             self.uc.hook_del(self._breakpoints.pop(address))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hil.standins.virtual.chip import debug
 from hil.standins.virtual.chip.breakpoints import WordBreakpoints
+from hil.standins.virtual.chip.bus import Bus
 from hil.standins.virtual.chip.registers import Register
 from hil.standins.virtual.chip.scb import ID, SystemControlBlock
 
@@ -90,7 +91,7 @@ class TraceM4(debug.Trace):
 
     REGISTERS = tuple(r for r in debug.Trace.REGISTERS if r.name not in ("LAR", "LSR"))
 
-    def __init__(self, counter: debug.Counter, control: debug.DebugControl, bus: debug.Bus) -> None:
+    def __init__(self, counter: debug.Counter, control: debug.DebugControl, bus: Bus) -> None:
         super().__init__(counter, control, bus)
         self._locked = False
 

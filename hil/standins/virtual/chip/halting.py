@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _CFBP = 20
 _CORE = dict(enumerate((*c.R, c.SP, c.LR, c.PC, c.XPSR, c.MSP, c.PSP)))
-_BY_NUMBER = _CORE | {33: c.FPSCR} | {64 + i: s for i, s in enumerate(c.S)}
+_BY_NUMBER: dict[int, int] = _CORE | {33: c.FPSCR} | {64 + i: s for i, s in enumerate(c.S)}
 _PACKED = (c.PRIMASK, c.BASEPRI, c.FAULTMASK, c.CONTROL)  # the bytes of register 20, lowest first
 
 

@@ -7,10 +7,10 @@ received together.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.registers import Block
+from hil.standins.virtual.chip.uart_wiring import LineWiring
 
 TOLERANCE = 0.03  # relative error of the baud rate with which the stop bit is still sampled inside it, 9.5 bits later
 
@@ -21,28 +21,19 @@ class LineUart(Block):
     Args:
         name, base: name and base address as in the manual.
         clock: virtual time.
-        kernel_hz: returns the frequency of the clock for the baud rate; may raise ModelFault.
-        connected: returns whether the pins are routed to this UART: (transmit, receive).
-        drive: called with the level of the interrupt line when it changes.
-        send: called with each byte after its stop bit.
-        line_baud: baud rate of the other end of the line.
-        log: receives one line about a wrong baud rate.
+        wiring: what the chip connects to it.
     """
 
-    def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
-        connected: Callable[[], tuple[bool, bool]], drive: Callable[[bool], None], send: Callable[[int], None],
-        line_baud: int, log: Callable[[str], None],
-    ) -> None:  # fmt: skip
+    def __init__(self, name: str, base: int, clock: Clock, wiring: LineWiring) -> None:
         super().__init__(name, base)
         self._clock = clock
-        self._kernel_hz = kernel_hz
-        self._connected = connected
-        self._drive = drive
-        self._send = send
-        self._line_baud = line_baud
-        self._log = log
-        self._line_byte_ps = 10 * PS_PER_S // line_baud
+        self._kernel_hz = wiring.kernel_hz
+        self._connected = wiring.connected
+        self._drive = wiring.drive
+        self._send = wiring.send
+        self._line_baud = wiring.line_baud
+        self._log = wiring.log
+        self._line_byte_ps = 10 * PS_PER_S // wiring.line_baud
         self._incoming: deque[int] = deque()
         self._rx_end = 0  # time at which the first incoming byte is complete
         self._forget()

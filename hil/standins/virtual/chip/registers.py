@@ -112,7 +112,7 @@ class Block:
         self.value = {r.name: r.reset for r in self.REGISTERS}
         self._at = {r.offset: r for r in self.REGISTERS}
         self._named = {r.name: r for r in self.REGISTERS}
-        self._readers: dict[str, Callable | None] = {
+        self._readers: dict[str, Callable[..., int] | None] = {
             r.name: getattr(self, f"read_{r.name.lower()}", None) for r in self.REGISTERS
         }
         # Fast path for words that a program polls: names and readers by offset.
@@ -121,7 +121,7 @@ class Block:
             for r in self.REGISTERS
             if (reader := self._readers[r.name]) is not None and not r.acting
         }
-        self._writers: dict[str, Callable | None] = {
+        self._writers: dict[str, Callable[..., None] | None] = {
             r.name: getattr(self, f"write_{r.name.lower()}", None) for r in self.REGISTERS
         }
 

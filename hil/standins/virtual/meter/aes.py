@@ -26,7 +26,7 @@ class Aes:
 
     def encrypt(self, plain: bytes) -> bytes:
         """Return the encrypted bytes; the length must be a multiple of 16."""
-        state = np.frombuffer(plain, np.uint8).reshape(-1, 16) ^ self._keys[0]
+        state: np.ndarray = np.frombuffer(plain, np.uint8).reshape(-1, 16) ^ self._keys[0]
         for number in range(1, _ROUNDS + 1):
             state = self._box.take(state.take(_SHIFTED, 1))
             if number < _ROUNDS:  # MixColumns

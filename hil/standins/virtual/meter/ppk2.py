@@ -163,7 +163,7 @@ class VirtualPpk2:
         noise = self._rng.normal(0.0, 1.0, len(times)) * self._noise[ranges]
         read = true * self._gain[ranges] + self._offset[ranges] + noise
         volts = self._settling.disturb(self.calibration.shunt_volts(read, ranges, rail), ranges)
-        words = self.calibration.counts(volts, ranges) | ranges << 14
+        words: np.ndarray = self.calibration.counts(volts, ranges) | ranges << 14
         words |= (self._counter + numbers & _COUNTER) << 18 | self._marker(times) << 24
         kept = ~np.isin(numbers, list(self.drop)) & (self._rng.random(len(numbers)) >= self.lost_share)
         return words[kept].astype("<u4").tobytes()

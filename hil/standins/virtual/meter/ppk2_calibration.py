@@ -63,12 +63,14 @@ class Calibration:
         """
         r, gs, gi, s, i, ug = (self._fixed[name][ranges] for name in ("R", "GS", "GI", "S", "I", "UG"))
         rest = amps / ug - s * rail - i
-        return 2 * rest * r / (gi + np.sqrt(np.maximum(gi**2 + 4 * gs * rest, 0.0)))
+        volts: np.ndarray = 2 * rest * r / (gi + np.sqrt(np.maximum(gi**2 + 4 * gs * rest, 0.0)))
+        return volts
 
     def counts(self, volts: np.ndarray, ranges: np.ndarray) -> np.ndarray:
         """Return the converter's 14 bits; float64[n] [V], int64[n] -> int64[n]."""
         offset = self._fixed["O"][ranges] / 4
-        return np.clip(np.rint(volts / VOLT_PER_COUNT + offset), 0, FULL_SCALE).astype(np.int64)
+        counts: np.ndarray = np.clip(np.rint(volts / VOLT_PER_COUNT + offset), 0, FULL_SCALE).astype(np.int64)
+        return counts
 
     def set_user_gain(self, number: int, gain: float) -> None:
         """Store another user's gain of a range; it changes what the kit tells, not what its converter reads."""

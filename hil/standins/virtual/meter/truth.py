@@ -40,7 +40,8 @@ class Truth(Protocol):
 def mean_current(truth: Truth, begins: np.ndarray, lengths: np.ndarray | int) -> np.ndarray:
     """Return the mean current over each aperture, in amperes; int64[n] picoseconds -> float64[n]."""
     ends = begins + lengths
-    return (truth.charge(ends) - truth.charge(begins)) * PS_PER_S / (ends - begins)
+    amps: np.ndarray = (truth.charge(ends) - truth.charge(begins)) * PS_PER_S / (ends - begins)
+    return amps
 
 
 class VirtualTime:
@@ -82,10 +83,12 @@ class ScriptedTrace:
 
     def charge(self, times: np.ndarray) -> np.ndarray:
         place = self._place(times)
-        return self._charge[place] + self._levels[place] * (times - self._times[place]) / PS_PER_S
+        coulombs: np.ndarray = self._charge[place] + self._levels[place] * (times - self._times[place]) / PS_PER_S
+        return coulombs
 
     def current(self, times: np.ndarray) -> np.ndarray:
-        return self._levels[self._place(times)]
+        amps: np.ndarray = self._levels[self._place(times)]
+        return amps
 
     def _place(self, times: np.ndarray) -> np.ndarray:
         return np.clip(np.searchsorted(self._times, times, side="right") - 1, 0, None)

@@ -55,7 +55,8 @@ def _overlaps(few: int, many: int) -> np.ndarray:
     Every row sums to `many`.
     """
     large, small = np.arange(few)[:, None] * many, np.arange(many)[None] * few
-    return np.maximum(np.minimum(large + many, small + few) - np.maximum(large, small), 0)
+    overlaps: np.ndarray = np.maximum(np.minimum(large + many, small + few) - np.maximum(large, small), 0)
+    return overlaps
 
 
 def jpeg(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:

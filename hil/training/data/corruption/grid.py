@@ -16,12 +16,14 @@ def fixed(value: float) -> int:
 
 def length(images: np.ndarray, pixels: float) -> int:
     """Return a length that is `pixels` at a side of 32, with 16 bits of fraction."""
-    return round(pixels * ONE * min(images.shape[1:3]) / REFERENCE_SIDE)
+    side: int = min(images.shape[1:3])
+    return round(pixels * ONE * side / REFERENCE_SIDE)
 
 
 def divided(total: np.ndarray, divisor: int) -> np.ndarray:
     """Return total / divisor as int64, rounded to the nearest integer, halves up, and clipped to 0..255."""
-    return np.clip((2 * total + divisor) // (2 * divisor), 0, 255)
+    quotient: np.ndarray = np.clip((2 * total + divisor) // (2 * divisor), 0, 255)
+    return quotient
 
 
 def read_at(images: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -42,4 +42,5 @@ def snow(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndar
 def brightness(images: np.ndarray, severity: int, rng: np.random.Generator) -> np.ndarray:
     """Add a constant to every pixel and channel."""
     light = (255 * fixed(BRIGHTNESS[severity - 1]) + ONE // 2) >> FRACTION
-    return np.minimum(images + light, 255)
+    brighter: np.ndarray = np.minimum(images + light, 255)
+    return brighter

@@ -36,6 +36,7 @@ from hil.standins.virtual.chip.imxrt1062.src import Src
 from hil.standins.virtual.chip.imxrt1062.watchdogs import RtWdog, Wdog
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Block
+from hil.standins.virtual.chip.uart_wiring import LineWiring
 from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
 from hil.standins.virtual.chip.w25q16 import W25Q16
 
@@ -157,10 +158,11 @@ class Imxrt1062(Chip):
             self, lambda channel, high: self.nvic.set_line(channel % 16, high), lambda: self.lpuart6.requests_changed()
         )
         requests = Requests(self.dma, self.mux, LPUART6_RX_REQUEST, LPUART6_TX_REQUEST)
-        self.lpuart6 = Lpuart(
-            "LPUART6", 0x40198000, self.clock, self.ccm.uart_hz, self._lpuart6_pads,
-            lambda high: self.nvic.set_line(LPUART6_IRQ, high), send, requests, line_baud, self.log,
+        wiring = LineWiring(
+            self.ccm.uart_hz, self._lpuart6_pads, lambda high: self.nvic.set_line(LPUART6_IRQ, high), send, line_baud,
+            self.log,
         )  # fmt: skip
+        self.lpuart6 = Lpuart("LPUART6", 0x40198000, self.clock, wiring, requests)
 
     def _lpuart6_pads(self) -> tuple[bool, bool]:
         chosen = self.iomuxc.value["LPUART6_RX_SELECT_INPUT"] == 1

@@ -6,13 +6,12 @@ If the baud rate differs too much from that of the line, bytes are damaged and f
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.imxrt1062 import lpuart_registers as u
 from hil.standins.virtual.chip.imxrt1062.requests import Requests
 from hil.standins.virtual.chip.line_uart import LineUart
+from hil.standins.virtual.chip.uart_wiring import LineWiring
 
 DEPTH = 4
 _DATA = 0x1C
@@ -22,21 +21,16 @@ class Lpuart(LineUart):
     """An LPUART in asynchronous mode.
 
     Args:
-        name, base, clock, kernel_hz, connected, drive, send, line_baud, log: see LineUart.
+        name, base, clock, wiring: see LineUart.
         dma: DMA requests for received bytes and for bytes to send.
     """
 
     SIZES = (1, 2, 4)
     REGISTERS = u.REGISTERS
 
-    def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
-        connected: Callable[[], tuple[bool, bool]],
-        drive: Callable[[bool], None], send: Callable[[int], None], dma: Requests, line_baud: int,
-        log: Callable[[str], None],
-    ) -> None:  # fmt: skip
+    def __init__(self, name: str, base: int, clock: Clock, wiring: LineWiring, dma: Requests) -> None:
         self._dma = dma
-        super().__init__(name, base, clock, kernel_hz, connected, drive, send, line_baud, log)
+        super().__init__(name, base, clock, wiring)
 
     # the line
 

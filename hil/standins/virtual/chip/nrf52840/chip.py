@@ -23,7 +23,7 @@ from hil.standins.virtual.chip.nrf52840.power import CORE_HZ, RESETPIN, SREQ, Po
 from hil.standins.virtual.chip.nrf52840.ppi import Ppi
 from hil.standins.virtual.chip.nrf52840.protection import HW_DISABLED, CtrlAp, Protection
 from hil.standins.virtual.chip.nrf52840.timer import Timer
-from hil.standins.virtual.chip.nrf52840.uarte import RAM_BASE, RAM_SIZE, Uarte
+from hil.standins.virtual.chip.nrf52840.uarte import RAM_BASE, RAM_SIZE, Uarte, UarteWiring
 from hil.standins.virtual.chip.nrf52840.uicr import SIZE as UICR_SIZE
 from hil.standins.virtual.chip.nrf52840.uicr import Ficr, Uicr
 from hil.standins.virtual.chip.nrf52840.watchdog import Watchdog
@@ -82,10 +82,8 @@ class Nrf52840(Chip):
             Timer(i, self.clock, self._line(irq), self.ppi.fire, self._now, partial(self._cleared_until, i))
             for i, irq in enumerate(_TIMER_IRQS)
         )
-        self.uarte0 = Uarte(
-            "UARTE0", 0x40002000, self.clock, self.core, Pins(self.ports), self.power.crystal, self._line(_UARTE0_IRQ),
-            self.ppi.fire, self._now, send, line_baud,
-        )  # fmt: skip
+        wiring = UarteWiring(self.core, Pins(self.ports), self.power.crystal, send, line_baud)
+        self.uarte0 = Uarte(self.clock, wiring, self._line(_UARTE0_IRQ), self.ppi.fire, self._now)
         self._attach(rng, variant)
         self._erased_and_open()
         self.reset()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
@@ -19,6 +20,7 @@ from hil.standins.virtual.chip.nrf52840.events import EventBlock, Fire, Times
 FIFO = 4  # bytes stored while the receiver is stopped or between two buffers
 TOLERANCE = 0.03  # relative error of the baud rate with which the stop bit is still sampled inside it, 9.5 bits later
 RAM_BASE, RAM_SIZE = 0x20000000, 0x40000
+BASE = 0x40002000
 
 
 class Pins(Protocol):
@@ -29,35 +31,48 @@ class Pins(Protocol):
     def listens(self, pin: int) -> bool: ...
 
 
-class Uarte(EventBlock):
-    """A UART with EasyDMA.
+@dataclass(frozen=True)
+class UarteWiring:
+    """What the chip connects to its UARTE.
 
-    Args:
-        name, base: name and base address as in the Product Specification.
-        clock: virtual time.
+    Attributes:
         memory: memory that EasyDMA reads and writes.
         pins: pins of the chip by their number in PSEL.
         crystal: returns whether the clock comes from the crystal; the RC oscillator is too inaccurate for a line.
-        drive, fire, now: see EventBlock.
         send: called with each byte after its stop bit.
         line_baud: baud rate of the other end of the line.
+    """
+
+    memory: MemoryMap
+    pins: Pins
+    crystal: Callable[[], bool]
+    send: Callable[[int], None]
+    line_baud: int
+
+
+class Uarte(EventBlock):
+    """UARTE0, a UART with EasyDMA.
+
+    Args:
+        clock: virtual time.
+        wiring: what the chip connects to it.
+        drive, fire, now: see EventBlock.
     """
 
     REGISTERS = u.REGISTERS
     SHORTS_TO = (("ENDRX_STARTRX", "ENDRX", "STARTRX"), ("ENDRX_STOPRX", "ENDRX", "STOPRX"))
 
     def __init__(
-        self, name: str, base: int, clock: Clock, memory: MemoryMap, pins: Pins, crystal: Callable[[], bool],
-        drive: Callable[[bool], None], fire: Fire, now: Callable[[], int], send: Callable[[int], None], line_baud: int,
-    ) -> None:  # fmt: skip
-        super().__init__(name, base, drive, fire, now)
+        self, clock: Clock, wiring: UarteWiring, drive: Callable[[bool], None], fire: Fire, now: Callable[[], int]
+    ) -> None:
+        super().__init__("UARTE0", BASE, drive, fire, now)
         self._clock = clock
-        self._memory = memory
-        self._pins = pins
-        self._crystal = crystal
-        self._send = send
-        self._line_byte_ps = 10 * PS_PER_S // line_baud
-        self._line_baud = line_baud
+        self._memory = wiring.memory
+        self._pins = wiring.pins
+        self._crystal = wiring.crystal
+        self._send = wiring.send
+        self._line_byte_ps = 10 * PS_PER_S // wiring.line_baud
+        self._line_baud = wiring.line_baud
         self._incoming: deque[int] = deque()
         self._rx_end = 0  # time at which the first incoming byte is complete
         self._forget()

@@ -32,6 +32,7 @@ from hil.standins.virtual.chip.rp2040.resets import Psm, Resets
 from hil.standins.virtual.chip.rp2040.ssi import Ssi, XipControl
 from hil.standins.virtual.chip.rp2040.timer import Timer
 from hil.standins.virtual.chip.rp2040.watchdog import Watchdog
+from hil.standins.virtual.chip.uart_wiring import LineWiring
 from hil.standins.virtual.chip.w25q16 import SIZE as FLASH_SIZE
 from hil.standins.virtual.chip.w25q16 import W25Q16
 
@@ -112,10 +113,15 @@ class Rp2040(Chip):
             self.core, {DREQ_UART0_RX: Source("UART0_RX", UART0, lambda: self.uart0.offer())},
             lambda i, high: self.nvic.set_line(DMA_IRQ + i, high), lambda: self.uart0.update(self.clock.now),
         )  # fmt: skip
-        self.uart0 = Pl011(
-            "UART0", UART0, self.clock, self.clocks.peri_hz, self._uart0_pins,
-            lambda high: self.nvic.set_line(UART0_IRQ, high), send, self.dma, DREQ_UART0_RX, line_baud, log,
-        )  # fmt: skip
+        wiring = LineWiring(
+            self.clocks.peri_hz,
+            self._uart0_pins,
+            lambda high: self.nvic.set_line(UART0_IRQ, high),
+            send,
+            line_baud,
+            log,
+        )
+        self.uart0 = Pl011("UART0", UART0, self.clock, wiring, self.dma, DREQ_UART0_RX)
         sysinfo = SysInfo("SYSINFO", 0x40000000)
         self.resets = Resets({
             "IO_BANK0": self.bank, "IO_QSPI": self.qspi_bank, "PADS_BANK0": self.pads, "PADS_QSPI": self.qspi_pads,

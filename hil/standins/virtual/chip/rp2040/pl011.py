@@ -8,7 +8,6 @@ the line: a byte that it moves never appears in the FIFO.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol
 
 from hil.standins.virtual.chip.clock import PS_PER_S, Clock
@@ -16,6 +15,7 @@ from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.line_uart import LineUart
 from hil.standins.virtual.chip.rp2040 import pl011_registers as u
 from hil.standins.virtual.chip.rp2040.apb import ApbBlock
+from hil.standins.virtual.chip.uart_wiring import LineWiring
 
 FIFO = 32
 _EIGHTHS = (1, 2, 4, 6, 7)
@@ -36,22 +36,17 @@ class Pl011(LineUart, ApbBlock):
     """A PL011 UART.
 
     Args:
-        name, base, clock, connected, drive, send, line_baud, log: see LineUart.
-        kernel_hz: returns clk_peri in Hz, 0 while it is off.
+        name, base, clock: see LineUart.
+        wiring: what the chip connects to it; its `kernel_hz` returns clk_peri in Hz, 0 while it is off.
         dma: DMA for received bytes.
         request: number of the receive request.
     """
 
     REGISTERS = u.REGISTERS
 
-    def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
-        connected: Callable[[], tuple[bool, bool]],
-        drive: Callable[[bool], None], send: Callable[[int], None], dma: Fetcher, request: int, line_baud: int,
-        log: Callable[[str], None],
-    ) -> None:  # fmt: skip
+    def __init__(self, name: str, base: int, clock: Clock, wiring: LineWiring, dma: Fetcher, request: int) -> None:
         self._dma, self._request = dma, request
-        super().__init__(name, base, clock, kernel_hz, connected, drive, send, line_baud, log)
+        super().__init__(name, base, clock, wiring)
 
     def _forget(self) -> None:
         super()._forget()

@@ -126,27 +126,39 @@ class Stream:
             self._events(flags)
 
 
-class Dma(Block):
-    """A DMA controller with eight streams.
+@dataclass(frozen=True)
+class DmaWiring:
+    """What a chip connects to its DMA controller.
 
-    Args:
-        name, base: name and base address as in the manual.
-        memory: memories of the chip; the DMA can access those in `reachable`.
+    Attributes:
         request: (stream, SxCR) -> Request that is connected to the stream; raises ModelFault if there is none.
         drive: called with stream and level of an interrupt line when it changes.
         sync: updates the peripherals to the present before a register access.
         started: called with the name of a request after its stream was enabled.
     """
 
+    request: Callable[[int, int], Request]
+    drive: Callable[[int, bool], None]
+    sync: Callable[[], None]
+    started: Callable[[str], None]
+
+
+class Dma(Block):
+    """A DMA controller with eight streams.
+
+    Args:
+        name, base: name and base address as in the manual.
+        memory: memories of the chip; the DMA can access those in `reachable`.
+        wiring: what the chip connects to it.
+    """
+
     def __init__(
-        self, name: str, base: int, memory: MappedMemories, reachable: tuple[str, ...],
-        request: Callable[[int, int], Request],
-        drive: Callable[[int, bool], None], sync: Callable[[], None], started: Callable[[str], None],
-    ) -> None:  # fmt: skip
+        self, name: str, base: int, memory: MappedMemories, reachable: tuple[str, ...], wiring: DmaWiring
+    ) -> None:
         super().__init__(name, base)
         self._memory, self._reachable = memory, reachable
-        self._request = request
-        self._drive, self._sync, self._started = drive, sync, started
+        self._request = wiring.request
+        self._drive, self._sync, self._started = wiring.drive, wiring.sync, wiring.started
         self._running: dict[int, Stream] = {}
         self._serving: dict[str, int] = {}
         for i in range(STREAMS):

@@ -9,6 +9,7 @@ from hil.standins.virtual.chip.stm32 import usart_registers as u
 from hil.standins.virtual.chip.stm32.dma import Stream
 from hil.standins.virtual.chip.stm32.usart import Usart
 from hil.standins.virtual.chip.stm32.usart_line import FIFO
+from hil.standins.virtual.chip.uart_wiring import UartWiring
 
 DMAR, DMAT = 1 << 6, 1 << 7
 
@@ -17,17 +18,15 @@ class DmaUsart(Usart):
     """A USART with DMA requests.
 
     Args:
-        name, base, clock, kernel_hz, connected, drive, send: see Usart.
+        name, base, clock, wiring: see Usart.
         stream: returns the DMA stream that serves `NAME_RX` or `NAME_TX` and has bytes left, or None.
     """
 
     def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
-        connected: Callable[[], tuple[bool, bool]],
-        drive: Callable[[bool], None], send: Callable[[int], None], stream: Callable[[str], Stream | None],
-    ) -> None:  # fmt: skip
+        self, name: str, base: int, clock: Clock, wiring: UartWiring, stream: Callable[[str], Stream | None]
+    ) -> None:
         self._stream = stream
-        super().__init__(name, base, clock, kernel_hz, connected, drive, send)
+        super().__init__(name, base, clock, wiring)
 
     def serve(self) -> None:
         """Move received bytes and bytes to send by the DMA."""

@@ -8,11 +8,11 @@ and format. A wrong baud rate, parity, break, LIN, smartcard and flow control ar
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.stm32 import usart_registers as u
+from hil.standins.virtual.chip.uart_wiring import UartWiring
 
 FIFO = 16
 _NEVER = 1 << 63
@@ -24,25 +24,19 @@ class UsartLine(Block):
     Args:
         name, base: name and base address as in the manual.
         clock: virtual time.
-        kernel_hz: returns the kernel clock's frequency in Hz; may raise ModelFault.
-        connected: returns whether the pins are routed to this USART: (transmit, receive).
-        drive: called with the level of the interrupt line when it changes.
-        send: called with each byte after its stop bit.
+        wiring: what the chip connects to it.
     """
 
     _rx_threshold: int
     _tx_threshold: int
 
-    def __init__(
-        self, name: str, base: int, clock: Clock, kernel_hz: Callable[[], int],
-        connected: Callable[[], tuple[bool, bool]], drive: Callable[[bool], None], send: Callable[[int], None],
-    ) -> None:  # fmt: skip
+    def __init__(self, name: str, base: int, clock: Clock, wiring: UartWiring) -> None:
         super().__init__(name, base)
         self._clock = clock
-        self._kernel_hz = kernel_hz
-        self._connected = connected
-        self._drive = drive
-        self._send = send
+        self._kernel_hz = wiring.kernel_hz
+        self._connected = wiring.connected
+        self._drive = wiring.drive
+        self._send = wiring.send
         self._incoming: deque[int] = deque()
         self._forget()
 

@@ -18,6 +18,7 @@ from hil.standins.virtual.chip.count import HAS_DOUBLE
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.memories import Memory
 from hil.standins.virtual.chip.registers import Block
+from hil.standins.virtual.chip.stm32.dma import DmaWiring
 from hil.standins.virtual.chip.stm32.gpio import GpioPort
 from hil.standins.virtual.chip.stm32f746 import dma
 from hil.standins.virtual.chip.stm32f746.flash import Flash
@@ -26,6 +27,7 @@ from hil.standins.virtual.chip.stm32f746.pwr import Pwr
 from hil.standins.virtual.chip.stm32f746.rcc import HSI_HZ, PLL, Rcc
 from hil.standins.virtual.chip.stm32f746.rcc_registers import PORTS
 from hil.standins.virtual.chip.stm32f746.usart import PlainUsart
+from hil.standins.virtual.chip.uart_wiring import UartWiring
 
 KB = 1024
 # RM0385, boot configuration: with BOOT0 low and the option bytes of a new chip, the core starts at the address of the
@@ -82,13 +84,21 @@ class Stm32F746(Chip):
         self.pwr = Pwr(self.clock, lambda: bool(self.rcc.field("CR", "PLLON")), self._check_over_drive)
         self.ports = {letter: self._port(letter, on_pin) for letter in PORTS}
         self.dma2 = dma.Dma2(
-            "DMA2", 0x40026400, self.core, ("ram",), dma.request, lambda i, high: self.nvic.set_line(dma.IRQS[i], high),
-            lambda: self.usart1.update(self.clock.now), lambda _request: self.usart1.serve(),
-        )  # fmt: skip
-        self.usart1 = PlainUsart(
-            "USART1", dma.USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins,
-            lambda high: self.nvic.set_line(USART1_IRQ, high), send, self.dma2.stream,
-        )  # fmt: skip
+            "DMA2",
+            0x40026400,
+            self.core,
+            ("ram",),
+            DmaWiring(
+                request=dma.request,
+                drive=lambda i, high: self.nvic.set_line(dma.IRQS[i], high),
+                sync=lambda: self.usart1.update(self.clock.now),
+                started=lambda _request: self.usart1.serve(),
+            ),
+        )
+        wiring = UartWiring(
+            self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high), send
+        )
+        self.usart1 = PlainUsart("USART1", dma.USART1, self.clock, wiring, self.dma2.stream)
         for block in (self.flash, self.pwr, self.rcc, self.dma2, self.usart1, Iwdg(), *self.ports.values()):
             self.add(block, 0x400)
         self.bus.attach(DbgMcu(), 0x400)

@@ -17,6 +17,7 @@ from hil.standins.virtual.chip.cortex_m7 import private_peripherals
 from hil.standins.virtual.chip.debug import Rom
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.memories import Memory
+from hil.standins.virtual.chip.stm32.dma import DmaWiring
 from hil.standins.virtual.chip.stm32.dma_usart import DmaUsart
 from hil.standins.virtual.chip.stm32.gpio import GpioPort
 from hil.standins.virtual.chip.stm32h7b3.dmamux import DMA1_IRQS, USART1, Dma1, Dmamux1
@@ -24,6 +25,7 @@ from hil.standins.virtual.chip.stm32h7b3.flash import Flash
 from hil.standins.virtual.chip.stm32h7b3.identity import DbgMcu, SysCfg
 from hil.standins.virtual.chip.stm32h7b3.pwr import Pwr
 from hil.standins.virtual.chip.stm32h7b3.rcc import HSI_HZ, Rcc
+from hil.standins.virtual.chip.uart_wiring import UartWiring
 
 # The core has the instructions of Armv7E-M and floating point in single and double precision (FPv5-D16).
 # The program sees a Cortex-M7 r1p1 with 16 KB of each cache and 16 MPU regions (RM0455, Cortex-M7 configuration).
@@ -75,14 +77,21 @@ class Stm32H7B3(Chip):
         self.ports = {letter: self._port(letter, on_pin) for letter in "ABCDEFGHIJK"}
         self.dmamux1 = Dmamux1("DMAMUX1", 0x40020800)
         self.dma1 = Dma1(
-            "DMA1", 0x40020000, self.core, DMA_REACHES, self.dmamux1.request,
-            lambda i, high: self.nvic.set_line(DMA1_IRQS[i], high),
-            lambda: self.usart1.update(self.clock.now), lambda _request: self.usart1.serve(),
-        )  # fmt: skip
-        self.usart1 = DmaUsart(
-            "USART1", USART1, self.clock, self.rcc.usart1_hz, self._usart1_pins,
-            lambda high: self.nvic.set_line(USART1_IRQ, high), send, self.dma1.stream,
-        )  # fmt: skip
+            "DMA1",
+            0x40020000,
+            self.core,
+            DMA_REACHES,
+            DmaWiring(
+                request=self.dmamux1.request,
+                drive=lambda i, high: self.nvic.set_line(DMA1_IRQS[i], high),
+                sync=lambda: self.usart1.update(self.clock.now),
+                started=lambda _request: self.usart1.serve(),
+            ),
+        )
+        wiring = UartWiring(
+            self.rcc.usart1_hz, self._usart1_pins, lambda high: self.nvic.set_line(USART1_IRQ, high), send
+        )
+        self.usart1 = DmaUsart("USART1", USART1, self.clock, wiring, self.dma1.stream)
         self.syscfg = SysCfg("SYSCFG", 0x58000400)
         for block in (
             self.flash,

@@ -6,6 +6,8 @@ Delays are modelled with typical orders of magnitude: a program that does not wa
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hil.standins.virtual.chip.clock import Clock
 from hil.standins.virtual.chip.fault import ModelFault
 from hil.standins.virtual.chip.registers import Block, Register
@@ -52,7 +54,7 @@ class Pwr(Block):
         self.supply_chosen = False
         self._supply_ready = 0
         self._scale_ready = 0
-        self.scale_changed = lambda: None
+        self.scale_changed: Callable[[], None] = lambda: None
 
     def reset(self) -> None:
         """System reset; CR3 keeps its value, because only power-on resets it (RM0455, PWR_CR3)."""

@@ -101,7 +101,7 @@ class NumpyArithmetic:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the error of a layer's input and its exponents, from those of its output."""
         layer, own = self.network.layers[index], self._of_layer(weights)[index]
-        return input_error(layer, own, *error, activations[index][0], activations[index + 1][0], together)
+        return input_error(layer, own, error, activations[index][0], activations[index + 1][0], together)
 
     def cross_entropy(self, passed: Pass, labels: np.ndarray) -> np.float32:
         """Return the float loss summed over the batch, whose labels are [B] (section 5)."""

@@ -119,8 +119,7 @@ def _places(layer: Node, x: np.ndarray) -> list[np.ndarray]:
 def input_error(
     layer: Node,
     weights: np.ndarray | None,
-    error: np.ndarray,
-    exponents: np.ndarray,
+    of_output: tuple[np.ndarray, np.ndarray],
     x: np.ndarray,
     out: np.ndarray,
     together: bool,
@@ -130,10 +129,11 @@ def input_error(
     Args:
         layer: the layer.
         weights: int8 weights that the forward pass used.
-        error, exponents: of the output, int8 [oh, ow, O, B] and int [B].
+        of_output: error of the output, int8 [oh, ow, O, B], and its exponents, int [B].
         x, out: the layer's input and output in the forward pass.
         together: whether the batch is one group.
     """
+    error, exponents = of_output
     if layer.op is Op.RELU:
         return error * (out > 0), exponents
     if layer.op is Op.MAX_POOL:
