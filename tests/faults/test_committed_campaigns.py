@@ -54,17 +54,21 @@ def test_the_document_lists_the_held_out_draws_of_the_record_and_no_others() -> 
 
 @pytest.mark.parametrize("campaign", drawn(), ids=lambda campaign: f"{campaign.board}-{campaign.seed}")
 def test_a_draw_is_whole_and_every_survivor_is_argued_or_in_the_document(campaign: drawn_record.Campaign) -> None:
-    counts, of = campaign.counts, len(campaign.rows)
     assert re.fullmatch("[0-9a-f]{40}", campaign.commit)
-    assert of - counts["equivalent"] >= LEAST[campaign.board]
-    assert counts["blocked"] == 0 and campaign.disproved == []
-    assert campaign.share >= drawn_record.LEAST_CAUGHT
+    assert campaign.counts["blocked"] == 0 and campaign.disproved == []
     assert {row.kind for row in campaign.rows} == set(KINDS_OF_CHANGES)
     assert {row.family for row in campaign.rows} == set(campaign.families)
-    assert len(campaign.controls) >= 2 and not any(control.failed for control in campaign.controls)
+    assert not any(control.failed for control in campaign.controls)
     page = (FOLDER.parents[1] / "docs" / "defects.md").read_text(encoding="utf-8")
     for row in campaign.rows:
         assert row.caught or row.name in campaign.arguments or f"`{row.place}`" in page
+
+
+@pytest.mark.parametrize("campaign", drawn(), ids=lambda campaign: f"{campaign.board}-{campaign.seed}")
+def test_a_draw_is_long_enough_and_the_quick_tier_catches_what_is_asked(campaign: drawn_record.Campaign) -> None:
+    assert campaign.share >= drawn_record.LEAST_CAUGHT
+    assert len(campaign.rows) - campaign.counts["equivalent"] >= LEAST[campaign.board]
+    assert len(campaign.controls) >= 2
 
 
 def test_an_hour_of_soak_was_flat_and_no_trial_ended_wrongly() -> None:
