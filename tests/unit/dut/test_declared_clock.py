@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hil.boards import load
 from hil.dut.dut import Dut
+from hil.endpoints import Endpoints
 from hil.errors import RigError
 from hil.images import Image
+from hil.rig import Taken
+from hil.targets.probe_process import ProbeProcess
 
 
 def device(tmp_path: Path, **opened: Any) -> Dut:
-    taken: Any = SimpleNamespace(
-        board=load("stm32f746"), endpoints=SimpleNamespace(reality="virtual"), which="", command=None
-    )
+    taken = Taken(load("stm32f746"), Endpoints("stm32f746", "virtual", None, None), ProbeProcess())
     return Dut(taken, Image(tmp_path / "mine.elf", "0" * 64), tmp_path, **opened)
 
 
