@@ -37,11 +37,10 @@ def main(argv: list[str]) -> int:
     if (folder / "Makefile").exists():
         print(f"\n    make -C {place}\n    cd {place} && pytest")
         return 0
-    print(f"\n    pytest {place}")
-    if options.kind == "engine":
-        return 0
     installed = place if "/" in str(place) else f"./{place}"  # pip takes a word for a name of the registry
-    print(f"\nUse it with `pip install {installed}`, or without by a line at the top of rig.toml:")
+    print(
+        f"\n    pytest {place}\n\nUse it with `pip install {installed}`, or without by a line at the top of rig.toml:"
+    )
     print(f'\n    plugins = ["{place}"]')
     return 0
 

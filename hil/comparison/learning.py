@@ -141,7 +141,7 @@ def _judge_losses(values: np.ndarray, falls_by: float, at_most: float | None, ju
     if first <= 0:
         raise RigError(f"the first loss is {first:g}: falls_by is a fraction of it, and needs a loss above 0.")
     said = f"loss from {first:.6g} to {last:.6g} (means of {window} of {len(values)} losses)"
-    judged.append(_how_they_fall(values, window, fraction, said))
+    judged.append(_how_they_fall(values, window, (first, last), fraction, said))
     if at_most is not None:
         if last > _number("at_most", at_most):
             raise NotLearning(f"{said}: the last is above at_most={at_most:g}.")
@@ -149,13 +149,13 @@ def _judge_losses(values: np.ndarray, falls_by: float, at_most: float | None, ju
     return first, last
 
 
-def _how_they_fall(values: np.ndarray, window: int, fraction: float, said: str) -> str:
+def _how_they_fall(values: np.ndarray, window: int, means: tuple[float, float], fraction: float, said: str) -> str:
     """Return the sentence of losses that fall; raise if they do not, or if nobody can tell.
 
-    `window` is how many losses the first and the last mean have; `said` begins the sentences.
+    `window` is how many losses the first and the last of the `means` have; `said` begins the sentences.
     """
     begin, end = values[:window], values[-window:]
-    first, last = float(begin.mean()), float(end.mean())
+    first, last = means
     noise = math.sqrt((begin.var(ddof=1) + end.var(ddof=1)) / window) if window > 1 else 0.0
     if last <= first * (1 - fraction) and first - last > NOISE * noise:
         if window < 2:

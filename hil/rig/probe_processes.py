@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from hil.targets.probe_process import ProbeProcess
+from hil.targets.probe_process import PYOCD, ProbeProcess
 
 
 class ProbeProcesses:
@@ -15,7 +15,7 @@ class ProbeProcesses:
         session: of each, as that of `ProbeProcess`.
     """
 
-    def __init__(self, session: str = "PyocdSession") -> None:
+    def __init__(self, session: str = PYOCD) -> None:
         self._session, self._free, self._used = session, list[ProbeProcess](), list[ProbeProcess]()
 
     @property

@@ -26,7 +26,7 @@ from hil.rig.reality import choose, is_attached, start, stopped_after
 from hil.rig.semihosting import NOT_A_COMMAND, by_probe
 from hil.rig_toml import Bench, BenchBoard
 from hil.standins import STAND_INS, Endable, SemihostedQemu, StandIn
-from hil.targets.probe_process import ProbeProcess
+from hil.targets.probe_process import SEMIHOSTING, ProbeProcess
 
 
 @dataclass
@@ -113,7 +113,7 @@ class Rig:
         self._locks = Locks(wait_s)  # of what is at labgrid places
         self._attached = AttachedBoards(wait_s, kept_off)
         self._places = Places(bench.labgrid.address, wait_s, kept_off=kept_off)
-        self._probes, self._semihosting = ProbeProcesses(), ProbeProcesses("SemihostingSession")
+        self._probes, self._semihosting = ProbeProcesses(), ProbeProcesses(SEMIHOSTING)
         self._kept = KeptStandIns(folder) if folder is not None else None
 
     def __enter__(self) -> Rig:
@@ -160,16 +160,15 @@ class Rig:
                 if named.id is not None:
                     named = self._attached.hold(self.bench.of_kind(board.name), other_than)
                 command = stack.enter_context(stopped_after(start_command(named, image, log, log.parent)))
-                yield Taken(board, command.endpoints, process, command, named=named, endable=command)
+                taken = Taken(board, command.endpoints, process, command, named=named, endable=command)
             elif semihosting and reality == "qemu":
                 machine = stack.enter_context(stopped_after(SemihostedQemu(board, image, log, log.parent)))
-                yield Taken(board, machine.endpoints, process, machine, endable=machine)
+                taken = Taken(board, machine.endpoints, process, machine, endable=machine)
             elif named is not None and reality == "hardware":
                 taken = self._take_attached(board, named, process, other_than)
-                yield by_probe(taken, log) if semihosting else taken
             else:
                 taken = self._take_stand_in(board, image, log, inject, reality, process, stack)
-                yield by_probe(taken, log) if semihosting else taken
+            yield by_probe(taken, log) if semihosting and taken.endable is None else taken
 
     def _take_attached(
         self, board: Board, named: BenchBoard, process: ProbeProcess, other_than: Collection[str]

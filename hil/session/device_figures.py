@@ -84,10 +84,10 @@ def quantity_of(
         )  # fmt: skip
     number = _number(name, value)
     _check_unit(name, unit)
-    if name == "accuracy" and not 0 <= number <= 1:
-        raise RigError(f"the accuracy is {number:g}: give a share of 1, such as 0.91.")
     base, size = BASE.get(unit, (unit, 1))
     number = number * size if size != 1 else number
+    if name == "accuracy" and base == "1" and not 0 <= number <= 1:
+        raise RigError(f"the accuracy is {number:g}: give a share of 1, such as 0.91.")
     if uncertainty is not None:
         spread = _number(f"{name} (uncertainty)", uncertainty)
         if spread < 0:

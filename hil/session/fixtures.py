@@ -126,10 +126,7 @@ def hil_duts(
     """
     with contextlib.ExitStack() as stack:
 
-        def give(count: Any = None) -> list[Dut]:
-            return _kept(hil_device_use, lambda: several(count))
-
-        def several(count: Any) -> list[Dut]:
+        def several(count: Any = None) -> list[Dut]:
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:
                 raise RigError(f"hil_duts was given {shown(count)}: say how many devices the test needs.")
             there, needed = len(hil_rig.bench.of_kind(hil_board)), len(hil_device_use.duts) + count
@@ -141,7 +138,7 @@ def hil_duts(
             devices = (request.config, hil_device_use, hil_board, hil_rig, hil_reflash)
             return [stack.enter_context(_device(*devices)) for _ in range(count)]
 
-        yield give
+        yield _asked(hil_device_use, "hil_duts", several)
 
 
 @pytest.fixture
@@ -149,17 +146,13 @@ def hil_compare(hil_device_use: DeviceUse) -> Compare:
     """A function that begins a comparison with a reference. The test has its verdict, also if nobody looks."""
     from hil.comparison import compare
 
-    def begun(*given: Any, **how: Any) -> Comparison:
-        _check_call("hil_compare", compare, given, how, seen=None)
-        kept = hil_device_use.keep_tensors(str(how.get("name", "")))
-        return compare(*given, seen=kept.step, **how)
-
     def begin(*given: Any, **how: Any) -> Comparison:
-        comparison = _kept(hil_device_use, lambda: begun(*given, **how))
+        kept = hil_device_use.keep_tensors(str(how.get("name", "")))
+        comparison = compare(*given, seen=kept.step, **how)
         hil_device_use.comparisons.append(comparison)
         return comparison
 
-    return begin
+    return _asked(hil_device_use, "hil_compare", begin, _signature_of(compare, without="seen"))
 
 
 @pytest.fixture
@@ -175,17 +168,14 @@ def hil_figure(hil_device_use: DeviceUse) -> GiveFigure:
         name: str, value: Any, unit: str = "1", provenance: str | None = None, uncertainty: float | None = None,
         budget: str | Sequence[str] | None = None,
     ) -> tuple[Judgement, ...]:  # fmt: skip
-        def judged() -> tuple[Judgement, ...]:
-            quantity = quantity_of(name, value, unit, provenance, uncertainty, hil_device_use.reality)
-            quantity = noted(quantity, hil_device_use.unverified)
-            gates = hil_device_use.gates_of(name, quantity, budget)
-            figure = judged_figure(name, quantity, gates, lambda gate: hil_device_use.median(gate, quantity))
-            hil_device_use.give(figure)
-            return figure.judgements
+        quantity = quantity_of(name, value, unit, provenance, uncertainty, hil_device_use.reality)
+        quantity = noted(quantity, hil_device_use.unverified)
+        gates = hil_device_use.gates_of(name, quantity, budget)
+        figure = judged_figure(name, quantity, gates, lambda gate: hil_device_use.median(gate, quantity))
+        hil_device_use.give(figure)
+        return figure.judgements
 
-        return _kept(hil_device_use, judged)
-
-    return give
+    return _asked(hil_device_use, "hil_figure", give)
 
 
 @pytest.fixture
@@ -193,16 +183,12 @@ def expect_learning(hil_device_use: DeviceUse) -> Callable[..., Learning]:
     """`hil.comparison.expect_learning`, recorded. The test fails if the device does not learn, also if nobody looks."""
     from hil.comparison import expect_learning as judge_learning
 
-    def checked(*given: Any, **how: Any) -> Learning:
-        _check_call("expect_learning", judge_learning, given, how)
-        return judge_learning(*given, **how)
-
     def judged(*given: Any, **how: Any) -> Learning:
-        found = _kept(hil_device_use, lambda: checked(*given, **how))
+        found = judge_learning(*given, **how)
         hil_device_use.learning.append(found)
         return found
 
-    return judged
+    return _asked(hil_device_use, "expect_learning", judged, inspect.signature(judge_learning))
 
 
 @contextlib.contextmanager
@@ -236,23 +222,33 @@ def _device(config: pytest.Config, use: DeviceUse, board: str, rig: Rig, reflash
         yield dut
 
 
-def _kept(use: DeviceUse, request: Callable[[], T]) -> T:
-    """Return what a request returns. An error of it is the test's, also if the test catches it."""
-    try:
-        return request()
-    except RigError as error:
-        use.failed(error)
-        raise
+def _asked(
+    use: DeviceUse, name: str, function: Callable[..., T], signature: inspect.Signature | None = None
+) -> Callable[..., T]:
+    """Return a function whose errors are the test's, also if the test catches them.
+
+    A call that does not fit the `signature` (default: that of the function) is a refused request, not a TypeError.
+    """
+    fits = signature or inspect.signature(function)
+
+    def ask(*given: Any, **how: Any) -> T:
+        try:
+            try:
+                fits.bind(*given, **how)
+            except TypeError as error:
+                raise RigError(f"{name}: {error}.") from error
+            return function(*given, **how)
+        except RigError as error:
+            use.failed(error)
+            raise
+
+    return ask
 
 
-def _check_call(
-    name: str, function: Callable[..., Any], given: Sequence[Any], how: Mapping[str, Any], **own: Any
-) -> None:
-    """Raise RigError if a function cannot be called like that: the request is wrong, not the device."""
-    try:
-        inspect.signature(function).bind(*given, **how, **own)
-    except TypeError as error:
-        raise RigError(f"{name}: {error}.") from error
+def _signature_of(function: Callable[..., Any], without: str) -> inspect.Signature:
+    """Return the signature of a function without one parameter, which a fixture gives."""
+    whole = inspect.signature(function)
+    return whole.replace(parameters=[each for name, each in whole.parameters.items() if name != without])
 
 
 def _tell(config: pytest.Config, sentence: str) -> None:

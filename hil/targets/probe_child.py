@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pkgutil
 import signal
 import sys
 import threading
@@ -17,11 +18,9 @@ from typing import Any
 
 from hil.errors import Blocked
 from hil.targets.pyocd_session import ERRORS, PyocdSession
-from hil.targets.semihosting_session import SemihostingSession
 from hil.threads import start
 
 KEPT = 100  # log lines between two requests
-SESSIONS = {kind.__name__: kind for kind in (PyocdSession, SemihostingSession)}
 
 
 def main(descriptor: int, kind: str) -> None:
@@ -33,7 +32,7 @@ def main(descriptor: int, kind: str) -> None:
 
     Args:
         descriptor: of the pipe.
-        kind: name of the class of the session.
+        kind: class of the session, as `MODULE:NAME`; no other is loaded.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl+C and closes the probe properly
     start(threading.Thread(target=_end_with_parent, daemon=True))
@@ -47,7 +46,7 @@ def main(descriptor: int, kind: str) -> None:
     def report(answered: int, round_trip_s: float) -> None:
         sender.send("answered", answered, round_trip_s)
 
-    session = SESSIONS[kind](report)
+    session: PyocdSession = pkgutil.resolve_name(kind)(report)
     while True:
         while not pipe.poll(session.idle()):
             pass

@@ -26,6 +26,8 @@ LOG = logging.getLogger(__name__)
 END_WITHIN_S = 1.0
 LONGEST_S = 3600.0  # for one request, however long the round trip
 MOST_DEADLINES = 10  # of a request that makes progress: a computer ten times slower
+PYOCD = "hil.targets.pyocd_session:PyocdSession"
+SEMIHOSTING = "hil.targets.semihosting_session:SemihostingSession"
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,11 @@ class ProbeProcess:
     The process ends with the program that started it, even if that program is killed.
 
     Args:
-        session: class of the session in the process: `PyocdSession`, or `SemihostingSession`, which also serves the
-            semihosting of a firmware.
+        session: class of the session in the process: `PYOCD`, or `SEMIHOSTING`, which also serves the semihosting of a
+            firmware.
     """
 
-    def __init__(self, session: str = "PyocdSession") -> None:
+    def __init__(self, session: str = PYOCD) -> None:
         self._session = session
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None

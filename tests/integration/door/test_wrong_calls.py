@@ -77,6 +77,16 @@ def test_accuracy_in_per_cent(hil_dut, hil_figure):
     hil_figure("accuracy", 42, provenance="counted", budget="90 %")
 
 
+def test_accuracy_with_its_unit(hil_dut, hil_figure):
+    hil_dut.serial.expect("ready")
+    hil_figure("accuracy", 91, "%", provenance="counted", budget="90 %")
+
+
+def test_unknown_argument_of_a_figure(hil_dut, hil_figure):
+    hil_dut.serial.expect("ready")
+    hil_figure("x", 4, evil=1)
+
+
 @pytest.mark.budget
 def test_empty_marker(hil_dut, hil_figure):
     hil_dut.serial.expect("ready")
@@ -97,6 +107,8 @@ VERDICTS = {
     "test_budget_that_no_float_holds": ("refused", "'1e400', which is too large for a number"),
     "test_figure_that_no_float_holds": ("refused", "the figure x is an integer that no float can hold"),
     "test_accuracy_in_per_cent": ("refused", "the accuracy is 42: give a share of 1"),
+    "test_accuracy_with_its_unit": ("pass", "^$"),
+    "test_unknown_argument_of_a_figure": ("refused", "hil_figure: got an unexpected keyword argument 'evil'"),
     "test_empty_marker": ("refused", "the marker budget is empty"),
     "test_after_all_of_them": ("pass", "^$"),
 }

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from host_agent import FIRMWARE, tool
 
 from hil.dut import opened
 from hil.errors import DeviceFault, RigError
 from hil.rig import Bench, Rig
 
-EXAMPLE = Path(__file__).resolve().parents[3] / "firmware" / "examples" / "counter"
+EXAMPLE = FIRMWARE / "examples" / "counter"
 
 BRANCH_TO_ITSELF = b"\xfe\xe7"  # ARM DDI 0403E.e, A7.7.12, encoding T2
 
 
 def test_an_agent_that_hangs_on_qemu_is_a_fault_of_the_device(tmp_path: Path) -> None:
-    for tool in ("arm-none-eabi-gcc", "make", "qemu-system-arm"):
-        if shutil.which(tool) is None:
-            pytest.skip(f"{tool} is not installed")
-    subprocess.run(["make", "-s", "-C", EXAMPLE, f"BUILD={tmp_path}"], check=True)
+    tool("arm-none-eabi-gcc"), tool("qemu-system-arm")
+    subprocess.run([tool("make"), "-s", "-C", EXAMPLE, f"BUILD={tmp_path}"], check=True)
     with Rig(Bench()) as rig, opened(rig, "mps2-an500", tmp_path / "counter.elf", tmp_path / "log") as dut:
         dut.flash()
         assert dut.agent.greeting
