@@ -78,8 +78,22 @@ def _reads(samples: list[Sample], image: Image) -> bool:
             break
         names.append(image.function_at(each.address, True).partition("+")[0])
     reader = next((number for number, name in enumerate(names) if name in READS), None)
-    within = {*READS, *names[: reader + 1]} if reader is not None else set()
-    return all(_function(image, sample) in within for sample in samples)
+    if reader is None:
+        return False
+    within, callers = {*READS, *names[: reader + 1]}, set(names[reader + 1 :])
+    return all(_is_within(image, sample, within, callers) for sample in samples)
+
+
+def _is_within(image: Image, sample: Sample, within: set[str], callers: set[str]) -> bool:
+    """Return whether a look found the core in one of some functions, or in one that they have called.
+
+    Only the last look has the stack; of the others, lr says who called. It is stale in the `callers`, which go on after
+    a call.
+    """
+    name = _function(image, sample)
+    if name in within:
+        return True
+    return name not in callers and image.function_at(sample.registers[LR], True).partition("+")[0] in within
 
 
 def _armv6m(board: Board) -> bool:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hil.dut import Dut, Unexpected, opened
+from hil.dut.hang_diagnosis import _reads as reads
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.rig import Bench, Rig
 from tests.foreign import STACK, build
@@ -217,6 +219,24 @@ def test_a_core_that_waits_for_input_does_not_hang(dut, command):
         "the last line that it printed, 'ready 12 parameters', is the first one since its reset: it has started again"
     )
     assert (again in str(seen.value)) == bool(command), str(seen.value)
+
+
+@only_virtual
+def test_a_look_at_what_a_reading_function_calls_is_no_hang(dut):
+    """`uart_getc` calls `get`; the last look has the stack, the others have lr alone."""
+    looks = {}
+    for _ in dut.at_return("get"):
+        looks["uart_getc"] = dut.probe.look()
+        break
+    while "get" not in looks:
+        sample = dut.probe.look()
+        looks[dut.image.function_at(sample.pc).partition("+")[0]] = sample
+    assert set(looks) == {"get", "uart_getc"}
+    for last in looks.values():
+        assert all(reads([each, last], dut.image) for each in looks.values())
+    registers = list(looks["get"].registers)
+    registers[15] = dut.symbols["main"] + 4  # that goes on after a call: lr is stale
+    assert not reads([replace(looks["get"], registers=tuple(registers)), looks["uart_getc"]], dut.image)
 
 
 def test_a_core_that_sleeps_does_not_hang(dut):
