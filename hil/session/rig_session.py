@@ -26,6 +26,7 @@ from hil.session.early_exit import guard_exit
 from hil.session.few_tests import tests_at_most
 from hil.session.options import BOARD_PATHS, command
 from hil.session.recorder import JUNIT, RECORDER, Recorder
+from hil.session.reserve import Reserve
 from hil.session.run_state import ASKED, BENCH, EARLIER, KEEPER, WRITER
 from hil.session.shadows import check
 from hil.session.workers_line import WorkersLine
@@ -41,6 +42,7 @@ def begin(config: pytest.Config) -> None:
     """Check the options, and begin the run. Raises pytest.UsageError if they are wrong."""
     config.pluginmanager.register(collection)
     config.pluginmanager.register(tracker)
+    config.pluginmanager.register(Reserve(), "trainrig-reserve")
     worker = _worker_input(config)
     chosen = config.getoption("board") if worker is None else worker[ASKED_KEY]
     for name in ("report_dir", "elf"):  # a test may change the working folder
