@@ -1,4 +1,4 @@
-"""A test takes all address space and keeps it: the session records what it knows, and ends."""
+"""A test or its file takes all address space and keeps it: the session records what it knows, and ends."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-TESTS = """
+from hil.session.reserve import NO_MEMORY
+
+TAKE_ALL = """
 import resource
 
 kept = []
 
 
-def test_one(hil_board):
+def take_all():
     pages = int(open("/proc/self/statm").read().split()[0])
     most = pages * resource.getpagesize() + (4 << 20)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -26,22 +28,40 @@ def test_one(hil_board):
         except MemoryError:
             pass
     raise MemoryError
+"""
+TESTS = """
+
+def test_one(hil_board):
+    take_all()
 
 
 def test_two(hil_board):
     pass
 """
+only_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and limits the address space")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and limits the address space")
-def test_a_session_without_memory_ends_with_its_record(tmp_path: Path) -> None:
-    (tmp_path / "test_takes_all.py").write_text(TESTS)
+def run(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
+    (folder / "test_takes_all.py").write_text(TAKE_ALL + source)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "0", "--board=stm32h7b3"]
     done = subprocess.run(
-        [*command, "--junitxml=junit.xml", "test_takes_all.py"], cwd=tmp_path, capture_output=True, text=True,
+        [*command, "--junitxml=junit.xml", "test_takes_all.py"], cwd=folder, capture_output=True, text=True,
         timeout=300, check=False,
     )  # fmt: skip
     assert "INTERNALERROR" not in done.stdout, done.stdout
+    assert (folder / "junit.xml").is_file()
+    return done
+
+
+@only_linux
+def test_a_session_without_memory_ends_with_its_record(tmp_path: Path) -> None:
+    done = run(tmp_path, TESTS)
     record = json.loads((tmp_path / "reports/latest/results.json").read_text())
     assert record["run"]["whole"] and [test["outcome"] for test in record["tests"]] == ["failed", "passed"], done.stdout
-    assert (tmp_path / "junit.xml").is_file()
+
+
+@only_linux
+def test_a_file_that_cannot_be_collected_for_want_of_memory_is_named(tmp_path: Path) -> None:
+    done = run(tmp_path, "take_all()\n")
+    assert done.returncode == pytest.ExitCode.INTERRUPTED, done.stdout
+    assert "MemoryError" in done.stdout or NO_MEMORY in done.stdout, done.stdout
