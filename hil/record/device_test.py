@@ -156,6 +156,20 @@ class CasesReported(TypedDict):
     outside: Annotated[Items[Sentence], Field(description="failures outside of a case")]
 
 
+@with_config(CLOSED)
+class OtherDevice(TypedDict):
+    """A device of the test behind the first one (`hil_duts`): what it has of its own."""
+
+    place: Sentence | None
+    probe: Sentence | None
+    flash: Literal["programmed", "held", "loaded", "none"]
+    verified: Literal["probe", "agent", "read_back", "none"] | None
+    flash_cycles: Count | None
+    resets: Count
+    power_cycles: Count
+    exit_code: int | None
+
+
 class DeviceTest(Entry):
     """One entry of `device_tests`: a test that used hil_dut, hil_compare, hil_figure or expect_learning.
 
@@ -205,6 +219,7 @@ class DeviceTest(Entry):
         default=1,
         description="how many devices the test used; counts, faults and warnings are of all, the rest is of the first",
     )
+    others: Items[OtherDevice] = Field(default=[], description="the devices behind the first one, in order")
     received: Count = Field(default=0, description="bytes that came from the device on its serial port")
     matches: Count = Field(default=0, description="how often a pattern of `expect` or `lines` matched")
     probe: str | None = Field(

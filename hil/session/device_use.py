@@ -154,10 +154,11 @@ class DeviceUse:
         `trials` says whether the test also ran trials, for which the budgets of its marker then are.
         """
         self._complete, self._trials = True, trials
-        for dut in self.duts:
+        for number, dut in enumerate(self.duts, 1):
             failed = dut.failed()
             if failed is not None:
-                self.failed(failed)
+                verdict, reason = verdict_of(failed)
+                self.errors.append((verdict, _of(number, reason)))
         try:
             self._take_properties(trials)
         except RigError as error:
@@ -186,9 +187,8 @@ class DeviceUse:
         for comparison in self.comparisons:
             error = comparison.why_not() if self._complete else comparison.error
             found += [verdict_of(error)] if error is not None else []
-        for dut in self.duts:
-            found += [("fail", each.sentence) for each in dut.record.reports if not each.passed]
-            found += [("fail", sentence) for sentence in dut.record.cut_off]
+        wrong = self._said(lambda dut: [each.sentence for each in dut.record.reports if not each.passed])
+        found += [("fail", sentence) for sentence in (*wrong, *self._said(lambda dut: dut.record.cut_off))]
         missed = [one for figure in self.figures for one in figure.judgements if one.verdict == FAIL]
         return list(dict.fromkeys([*found, *(("fail", one.sentence) for one in missed)]))
 
@@ -204,14 +204,12 @@ class DeviceUse:
         said = [each.summary().sentence for each in self.comparisons]
         said += [sentence for each in self.learning for sentence in each.judged]
         said += [one.sentence for figure in self.figures for one in figure.judgements if one.verdict == PASS]
-        said += [each.sentence for dut in self.duts for each in dut.record.reports if each.passed]
+        said += self._said(lambda dut: [each.sentence for each in dut.record.reports if each.passed])
         received, matches, reads = self._counts()
         if matches:
             times = "once" if matches == 1 else f"{matches:,} times"
             said.append(f"the device printed what was expected, {times}.")
-        for dut in self.duts:
-            if dut.judges_exit and dut.record.exit_code is not None:
-                said.append(f"the test read how the {dut.what_ends} ended: {ending(dut.record.exit_code)}.")
+        said += self._said(_how_it_ended)
         if not said and self._trials:
             said.append(TRIALS)
         if not said and (received or reads):
@@ -270,6 +268,7 @@ class DeviceUse:
                 "warnings": self._said(_warnings), "verified": found.verified,
                 "command": found.command, "exit_code": found.exit_code,
                 "reports": [report.to_json() for dut in self.duts for report in dut.record.reports],
+                "others": [_other(dut) for dut in self.duts[1:]],
             }  # fmt: skip
         received, matches, reads = self._counts()
         entry = self._bench.find(self.board) if self.board is not None else None
@@ -290,8 +289,29 @@ class DeviceUse:
 
     def _said(self, of: Callable[[Dut], list[str]]) -> list[str]:
         """Return sentences of all devices; those of others than the first say of which."""
-        said = enumerate(self.duts, 1)
-        return [each if number == 1 else f"device {number}: {each}" for number, dut in said for each in of(dut)]
+        return [_of(number, each) for number, dut in enumerate(self.duts, 1) for each in of(dut)]
+
+
+def _of(number: int, sentence: str) -> str:
+    """Return a sentence about a device of the test; the first one is the only one, or is understood."""
+    return sentence if number == 1 else f"device {number}: {sentence}"
+
+
+def _how_it_ended(dut: Dut) -> list[str]:
+    code = dut.record.exit_code
+    if not dut.judges_exit or code is None:
+        return []
+    return [f"the test read how the {dut.what_ends} ended: {ending(code)}."]
+
+
+def _other(dut: Dut) -> dict[str, Any]:
+    """Return the entry of a device behind the first one."""
+    found = dut.record
+    return {
+        "place": found.place or None, "probe": found.probe or None, "flash": found.flash, "verified": found.verified,
+        "flash_cycles": found.flash_cycles, "resets": found.resets, "power_cycles": found.power_cycles,
+        "exit_code": found.exit_code,
+    }  # fmt: skip
 
 
 def _warnings(dut: Dut) -> list[str]:

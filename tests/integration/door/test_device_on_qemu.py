@@ -273,6 +273,9 @@ def test_several_devices_are_one_entry(done):
     entry = done.entry("test_two_devices")
     assert (entry.devices, entry.matches, done.entry("test_engine").devices) == (2, 5, 1)
     assert (done.run / entry.folder / "device-2" / "serial.log").is_file()
+    (second,) = entry.others
+    assert (second["flash"], second["resets"], second["power_cycles"], second["exit_code"]) == ("loaded", 1, 0, None)
+    assert second["probe"] == "GDB stub of qemu" and "device 2" in (done.run / entry.folder / "index.html").read_text()
 
 
 def test_the_entry_says_what_ran(done):
