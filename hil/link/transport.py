@@ -23,6 +23,7 @@ from hil.link.wire import CURE, Counters, Wire
 LOG = logging.getLogger(__name__)
 AGAIN_S, GREET_S = 2.0, 0.5  # how long to look for a reset of the board; from one greeting to the next
 QUESTIONS = 3  # damaged frames before a greeting: the end of a frame that the reset cut off may spoil one
+REPLY_TOO_LONG = 0xFFFFFFFF  # HIL_REPLY_TOO_LONG of firmware/library/src/hil_agent.h
 
 
 class Transport:
@@ -116,6 +117,9 @@ class Transport:
         """Return a refusal of a request of one's own in words."""
         if refused.code == str(self._messages.own.error):
             said = f"the handler of {refused.request} in the firmware returned the error {refused.a}."
+            if refused.a == REPLY_TOO_LONG:
+                most = self._messages.max_body
+                said = f"the handler of {refused.request} in the firmware gave a reply of more than {most:,} bytes."
             return Refused(refused.request, "own_error", refused.a, refused.b, said)
         if refused.code == "unknown_request":
             said = f"the firmware has no {refused.request}: register it with HIL_REQUEST({number:#04x}, handler)."

@@ -15,8 +15,7 @@ static pthread_mutex_t line = PTHREAD_MUTEX_INITIALIZER; /* as an RTOS has one f
 
 static size_t read_port(void *context, uint8_t *bytes, size_t capacity) {
     (void)context;
-    const ssize_t n = read(port, bytes, capacity); /* does not wait */
-    return n > 0 ? (size_t)n : 0;
+    return (size_t)read(port, bytes, capacity); /* does not wait; -1 where nothing has come */
 }
 
 static void write_port(void *context, const uint8_t *bytes, size_t n) {
@@ -56,6 +55,12 @@ static uint32_t prints(const hil_request_t *request, hil_reply_t *reply) {
     return 0;
 }
 
+static uint32_t boasts(const hil_request_t *request, hil_reply_t *reply) {
+    (void)request;
+    reply->length = HIL_MOST_BODY + 1;
+    return hil_put(reply, "x", 1) ? 3 : 0;
+}
+
 static uint32_t never(const hil_request_t *request, hil_reply_t *reply) {
     (void)request;
     (void)reply;
@@ -73,6 +78,7 @@ static void *heartbeat(void *pause_us) {
 static void register_requests(void) {
     HIL_REQUEST(0x20, never);
     HIL_REQUEST(0x20, reversed); /* the last one counts */
+    HIL_REQUEST(0x22, boasts);
     HIL_REQUEST(0x3F, prints);
 }
 

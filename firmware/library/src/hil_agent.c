@@ -41,8 +41,10 @@ static link_error_t execute(void *context, const link_request_t *request, link_r
     accept();
     const hil_request_t asked = {.number = request->type, .body = request->body, .length = request->length};
     hil_reply_t answer = {.body = reply->body, .length = 0};
-    const uint32_t error = own->handler(&asked, &answer);
-    reply->length = answer.length;
+    const uint32_t returned = own->handler(&asked, &answer);
+    const bool fits = answer.length <= HIL_MOST_BODY;
+    const uint32_t error = fits ? returned : HIL_REPLY_TOO_LONG;
+    reply->length = fits ? answer.length : 0;
     return (link_error_t){.code = error != 0 ? OWN_ERROR : 0, .a = error};
 }
 
@@ -58,7 +60,7 @@ __attribute__((noinline)) size_t hil_agent_poll(void) {
 }
 
 bool hil_put(hil_reply_t *reply, const void *bytes, size_t n) {
-    if (n > HIL_MOST_BODY - reply->length) {
+    if (reply->length > HIL_MOST_BODY || n > HIL_MOST_BODY - reply->length) {
         return false;
     }
     memcpy(reply->body + reply->length, bytes, n);

@@ -26,6 +26,9 @@ extern "C" {
 
 enum { HIL_FIRST_REQUEST = 0x20, HIL_LAST_REQUEST = 0x3F, HIL_MOST_BODY = 1024 };
 
+/* The error that the agent returns for a handler that sets the length of its reply beyond HIL_MOST_BODY. */
+#define HIL_REPLY_TOO_LONG 0xFFFFFFFFu
+
 /* The device, as the library sees it. It must stay where it is while the agent runs. */
 typedef struct {
     /* Copy up to `capacity` received bytes, and return how many; 0 if nothing has come. Do not wait for bytes. */

@@ -72,7 +72,8 @@ void port_uart_write(const uint8_t *bytes, size_t n) {
 }
 
 size_t port_uart_read(uint8_t *bytes, size_t capacity) {
-    return hal->read(hal->context, bytes, capacity);
+    const size_t n = hal->read(hal->context, bytes, capacity);
+    return n <= capacity ? n : 0; /* such as (size_t)-1, a read that failed because nothing has come */
 }
 
 void port_sleep_ms(uint32_t ms) {

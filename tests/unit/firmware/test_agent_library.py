@@ -108,6 +108,8 @@ def test_requests_of_every_length(tasks: Path) -> None:
             session.ask(0x20, bytes(1024))
         with pytest.raises(Refused, match="has no request 0x21"):
             session.ask(0x21)
+        with pytest.raises(Refused, match="request 0x22 in the firmware gave a reply of more than 1,024 bytes"):
+            session.ask(0x22)
         session.check_line()
         assert session.request("memory")["stack_size"] == 0
 
