@@ -46,6 +46,7 @@ class CommandBoard(StandIn):
 
     what = "command"
     is_command = True
+    ends_with_parent = True
     caveat: str | None = None
     _able: AbleTime  # of the last start
 

@@ -3,7 +3,7 @@
 A process of this project calls `die_with_parent`. Any other program is run as
 `python parent_watchdog.py PROGRAM ARGUMENTS...`, which ends the program when standard input closes. Standard input is a
 pipe that the parent never writes to; the operating system closes it when the parent ends. On Linux the program also
-ends when this process is killed.
+ends when this process is killed. The program's own standard input stays open, and is silent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main(command: list[str]) -> int:
     """
     program = subprocess.Popen(
         command,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         preexec_fn=lambda: die_with_parent(signal.SIGKILL) if sys.platform == "linux" else None,  # one thread so far
     )
     for number in (signal.SIGTERM, signal.SIGINT):

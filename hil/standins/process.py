@@ -14,10 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from hil.boards import Board
+from hil.child_process import script_command
 from hil.endpoints import Endpoints
 from hil.errors import Blocked, DeviceFault, short_path
 from hil.images import Image
 from hil.process_time import LOOK_S, AbleTime, ProcessTime, stopped_process, stopped_sentence
+from hil.standins import parent_watchdog
 
 STOP_AFTER_S = 3.0  # from SIGTERM to SIGKILL
 
@@ -25,8 +27,9 @@ STOP_AFTER_S = 3.0  # from SIGTERM to SIGKILL
 class StandIn:
     """A running stand-in and the endpoints that it has announced.
 
-    The standard input of the process is a pipe. It closes when this process ends, also if this process is killed. Only
-    `ask` writes to it.
+    The standard input of the process is a pipe. It closes when this process ends, also if this process is killed. Then
+    a watchdog ends the program (parent_watchdog.py), unless its class says that it ends by itself: only to such a one
+    `ask` may write.
 
     Args:
         command: program and arguments.
@@ -41,12 +44,14 @@ class StandIn:
         endpoints: what it has announced.
         log: as the argument.
         is_command: whether a reset ends its program and starts another: nothing in its memory outlasts that.
+        ends_with_parent: whether the program reads its standard input, and ends when that closes.
 
     Raises:
         Blocked: the process ended, or announced no endpoints in time.
     """
 
     is_command = False
+    ends_with_parent = False
 
     def __init__(
         self,
@@ -63,9 +68,10 @@ class StandIn:
         self._announce, self._deadline_s = announce, deadline_s
         self._lines: list[str] = []
         self._log_begin = log.stat().st_size if log.exists() else 0
+        watched = command if self.ends_with_parent else script_command(parent_watchdog.__file__, *command)
         with log.open("ab") as errors:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
+                watched, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
                 bufsize=0,  # `select` does not see lines that Python has read already
             )  # fmt: skip
         self._time, self._looked_at = ProcessTime(self.process.pid), time.monotonic()

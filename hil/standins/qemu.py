@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from hil.boards import Board
-from hil.child_process import script_command
 from hil.endpoints import Endpoints
 from hil.errors import Blocked, message_of
 from hil.images import Image
 from hil.images.stack_area import overflow_of
-from hil.standins import parent_watchdog
 from hil.standins.kinds import StandInKind
 from hil.standins.process import StandIn
 
@@ -109,11 +107,11 @@ def start_qemu(board: Board, image: Image, log: Path) -> StandIn:
         Blocked: QEMU is not installed or did not start.
     """
     folder = Path(tempfile.mkdtemp(prefix=SOCKETS))
-    command = script_command(
-        parent_watchdog.__file__, *machine(board, image, folder / GDB),
+    command = [
+        *machine(board, image, folder / GDB),
         "-qmp", f"unix:{folder / MONITOR},server=on,wait=off",  # before what is announced
         "-chardev", "pty,id=uart0", "-serial", "chardev:uart0",
-    )  # fmt: skip
+    ]  # fmt: skip
 
     def announced(line: str) -> Endpoints | None:
         found = PTY.search(line)

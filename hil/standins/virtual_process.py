@@ -22,6 +22,8 @@ NEEDS = ("unicorn", "llvmlite")
 class VirtualBoard(StandIn):
     """A virtual board. Arguments: the image whose symbols it knows, and those of `StandIn`."""
 
+    ends_with_parent = True
+
     def __init__(self, image: Image, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._known = image.path

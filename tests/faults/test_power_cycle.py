@@ -20,6 +20,7 @@ from hil.standins import StandIn
 from hil.targets.connect_options import COMMON
 from hil.training.trial import TrialSpec, Watch, lockstep, run_trial
 from hil.training.trial.recording import trial_record
+from tests.bench_server import BenchServer
 from tests.device_at import device_at
 
 IN_THE_FIRST_STEPS = {"rp2040": 60_000_000, "stm32h7b3": 40_000_000}  # instructions
@@ -42,7 +43,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         command = [sys.executable, "-m", "hil.standins.virtual", "--board", board, "--leashed"]
         for fault in inject:
             command += ["--inject", fault]
-        running.append(StandIn(command, announced, tmp_path / "bench.log", "bench"))
+        running.append(BenchServer(command, announced, tmp_path / "bench.log", "bench"))
         return said
 
     yield start

@@ -126,6 +126,8 @@ def _ask_version(path: str, changed_ns: int) -> str | Blocked:
 class Renode(StandIn):
     """A process with Renode, which serves one board after another."""
 
+    ends_with_parent = True
+
     def serves(self, board: Board, image: Image) -> bool:
         """Replace the machine by a board after reset. Raises Blocked as `start_renode`."""
         self.alive()

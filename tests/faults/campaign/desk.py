@@ -9,7 +9,7 @@ from typing import Any
 
 from hil.endpoints import Endpoints
 from hil.images import image_of
-from hil.standins.process import StandIn
+from tests.bench_server import BenchServer
 
 from .fault import BOARD
 
@@ -41,7 +41,7 @@ class Desk:
             command += ["--inject", one]
         self._board = board
         self.said: dict[str, Any] = {}
-        self._stand_in = StandIn(command, self._announced, folder / "desk.log", "desk")
+        self._stand_in = BenchServer(command, self._announced, folder / "desk.log", "desk")
         self.process = self._stand_in.process.pid
 
     def _announced(self, line: str) -> Endpoints:

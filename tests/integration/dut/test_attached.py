@@ -17,8 +17,8 @@ from hil.endpoints import Endpoints
 from hil.errors import Blocked, RigError
 from hil.rig import Bench, Rig
 from hil.rig_toml import BenchBoard, PowerEntry
-from hil.standins import StandIn
 from hil.targets.probe import Probe, RamFill
+from tests.bench_server import BenchServer
 from tests.faults.campaign.port import Port
 from tests.foreign import build
 
@@ -37,7 +37,7 @@ def said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, 
         return Endpoints(BOARD, "virtual", found["probe"], found["serial"])
 
     command = [sys.executable, "-m", "hil.standins.virtual", "--board", BOARD, "--leashed"]
-    bench = StandIn(command, announced, tmp_path / "bench.log", "bench")
+    bench = BenchServer(command, announced, tmp_path / "bench.log", "bench")
     yield found
     bench.stop()
 

@@ -20,6 +20,7 @@ from hil.errors import Blocked, RigError
 from hil.images import image_of
 from hil.rig import Rig, read_bench
 from hil.standins import StandIn, start_qemu
+from tests.bench_server import BenchServer
 from tests.foreign import build
 
 BOARD = "mps2-an386"
@@ -264,7 +265,7 @@ def test_the_probe_checks_what_pyocds_own_command_flashes(opens: Opens, tmp_path
         return Endpoints("stm32f746", "virtual", found["probe"], found["serial"])
 
     command = [sys.executable, "-m", "hil.standins.virtual", "--board", "stm32f746", "--leashed"]
-    bench = StandIn(command, announced, tmp_path / "bench.log", "bench")
+    bench = BenchServer(command, announced, tmp_path / "bench.log", "bench")
     pyocd = (
         f'"{sys.executable}", "-m", "pyocd", "flash", "-u", "{found["probe"]}", "-t", "{found["target"]}", "{{elf}}"'
     )

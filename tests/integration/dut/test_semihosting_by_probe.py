@@ -22,7 +22,7 @@ from hil.endpoints import Endpoints
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.rig import Bench, Rig
 from hil.rig_toml import BenchBoard
-from hil.standins import StandIn
+from tests.bench_server import BenchServer
 from tests.foreign import AT_PROBE, build
 
 BOARD, NO_LINE = "stm32f746", "stm32h7b3"
@@ -190,7 +190,7 @@ def attached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr("hil.rig.locks.FOLDER", tmp_path / "locks")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
     command = [sys.executable, "-m", "hil.standins.virtual", "--board", NO_LINE, "--leashed"]
-    bench = StandIn(
+    bench = BenchServer(
         command, lambda line: Endpoints(NO_LINE, "virtual", json.loads(line)["probe"]), tmp_path / "bench.log", "bench"
     )
     yield str(bench.endpoints.probe)

@@ -15,10 +15,10 @@ from hil.endpoints import Endpoints, SupplyOutput
 from hil.errors import RigError
 from hil.images import image_of
 from hil.link.session import board_name
-from hil.standins import StandIn
 from hil.targets.probe import RamFill
 from hil.targets.probe_process import ProbeProcess
 from hil.targets.scpi_supply import ScpiSupply
+from tests.bench_server import BenchServer
 from tests.device_at import device_at
 
 VirtualEndpoints = Callable[[str], Endpoints]
@@ -116,7 +116,7 @@ def test_a_supply_that_failed_before_the_greeting_is_no_write_of_the_firmware(tm
         return Endpoints("stm32h7b3", "virtual", said["probe"], said["serial"])
 
     command = [sys.executable, "-m", "hil.standins.virtual", "--board", "stm32h7b3", "--leashed"]
-    stand_in = StandIn(command, announced, tmp_path / "log", "bench")
+    stand_in = BenchServer(command, announced, tmp_path / "log", "bench")
     try:
         with device_at(H7, stand_in.endpoints, process) as dut:
             unclaimed = dut.unclaimed_ram

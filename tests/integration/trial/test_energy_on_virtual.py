@@ -21,6 +21,7 @@ from hil.training.trial.device import Device
 from hil.training.trial.prepare import prepare
 from hil.training.trial.recording import trial_record
 from hil.trial import EnergyWindows, TrialSpec, run_trial
+from tests.bench_server import BenchServer
 from tests.device_at import device_at
 
 pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
@@ -43,7 +44,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
             return Endpoints(BOARD, "virtual", said["probe"], said["serial"])
 
         command = [sys.executable, "-m", "hil.standins.virtual", "--board", BOARD, "--leashed", "--meter", meter]
-        running.append(StandIn(command, announced, tmp_path / "bench.log", "bench"))
+        running.append(BenchServer(command, announced, tmp_path / "bench.log", "bench"))
         return said
 
     yield start

@@ -6,27 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from hil.standins import parent_watchdog
+from tests.ended_process import ended
 
 PROGRAM = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
-
-
-def ended(pid: int) -> bool:
-    """Return whether a process is gone or a zombie, within seconds of a busy computer."""
-    for _ in range(600):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except OSError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.05)
-    return False
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a program with its parent")
