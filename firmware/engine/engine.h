@@ -14,6 +14,7 @@ typedef struct {
     step_t under_way;  /* the next step, or as much of it as has been trained */
     uint16_t filling;  /* the slot that takes a sample in pieces, and the bytes that it has */
     uint32_t filled;
+    uint8_t first_value[4]; /* of that sample */
     lap_t laps[ENGINE_MAX_LAPS];
     uint16_t lap_count;
 } engine_t;

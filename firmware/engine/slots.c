@@ -74,17 +74,26 @@ static failure_t check_slot(const engine_t *engine, uint16_t slot, uint16_t labe
     return label < classes ? no_failure() : refusal(FAILURE_BAD_SLOT, label, classes);
 }
 
+/* With labels of one byte the first value of a sample in pieces waits, so that the mark of an empty slot stays until
+   the last piece is there. */
 static void put_piece(engine_t *engine, uint16_t slot, uint16_t label, uint32_t offset, const uint8_t *pixels,
                       uint32_t n) {
-    const bool last = offset + n == graph_elements(&engine->model.file, 0);
+    const graph_file_t *file = &engine->model.file;
+    const bool wide = has_wide_labels(engine), last = offset + n == graph_elements(file, 0);
+    int8_t *sample = model_sample(&engine->model, slot);
     slot_empty(engine, slot);
-    model_format(&engine->model, 0)
-        ->load(model_sample(&engine->model, slot) + offset * engine->model.file.sample_bytes, pixels, n);
+    model_format(&engine->model, 0)->load(sample + offset * file->sample_bytes, pixels, n);
+    if (!wide && offset == 0) {
+        memcpy(engine->first_value, sample, graph_value_bytes(file, 0));
+    }
     engine->filling = slot;
     engine->filled = last ? 0 : offset + n;
-    if (last && has_wide_labels(engine)) {
+    if (!last) {
+        slot_empty(engine, slot);
+    } else if (wide) {
         wide_labels(engine)[slot] = label;
-    } else if (last) {
+    } else {
+        memcpy(sample, engine->first_value, graph_value_bytes(file, 0));
         narrow_labels(engine)[slot] = (uint8_t)label; /* of at most 256 classes: graph/checks_bfp8.c */
     }
 }
@@ -102,9 +111,6 @@ failure_t engine_put_sample(engine_t *engine, uint16_t slot, uint16_t label, con
 
 failure_t engine_put_part(engine_t *engine, uint16_t slot, uint16_t label, uint32_t offset, const uint8_t *pixels,
                           uint32_t n) {
-    if (engine->model.formats != NULL && !has_wide_labels(engine)) {
-        return graph_other_format(0); /* the first piece would write over the mark of an empty slot */
-    }
     RETURN_IF_REFUSED(check_slot(engine, slot, label));
     const uint32_t expected = slot == engine->filling ? engine->filled : 0;
     const uint32_t left = (uint32_t)graph_elements(&engine->model.file, 0) - (offset > 0 ? expected : 0);

@@ -28,17 +28,17 @@ static bool looks_back(const model_t *model, uint8_t l) {
 }
 
 /* The last slot in which a value is wanted: by the gate of its maker, by a reader on the way back, or forward. Value 0
-   is computed again for the way back. */
+   is computed again for gradients, so only a multiply wants it on the way back. */
 static uint8_t last_use(const model_t *model, uint8_t value) {
-    if (value == 0) {
-        return last_reader(model, value);
-    }
     const uint8_t maker = (uint8_t)(value - 1);
-    if (elasticzo_fp32_reaches(&model->training, maker) && graph_has_limits(graph_layer(&model->file, maker))) {
+    if (value > 0 && elasticzo_fp32_reaches(&model->training, maker) &&
+        graph_has_limits(graph_layer(&model->file, maker))) {
         return slot_back(model, maker);
     }
     for (uint8_t l = value; l < model->file.layers; l++) {
-        if (graph_reads(graph_layer(&model->file, l), value) && looks_back(model, l)) {
+        const graph_layer_t *layer = graph_layer(&model->file, l);
+        const bool wants = value > 0 || layer->op == OP_MULTIPLY;
+        if (wants && graph_reads(layer, value) && looks_back(model, l)) {
             return slot_back(model, l);
         }
     }

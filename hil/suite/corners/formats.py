@@ -12,17 +12,21 @@ from hil.training.graph.chain import bfp8_node, chain
 from hil.training.graph.factors import mean_factor
 from hil.training.graph.file import decode, encode
 from hil.training.graph.graph import POOLS, Graph, Node, Op, Parameters, Shape, named
+from hil.training.methods import METHODS
 from hil.training.networks import convert_affine8
 from hil.training.networks.convert_w16a8 import from_tflite8
 from hil.training.networks.float32 import in_float32
 from hil.training.networks.floating import FloatGraph
 from hil.training.networks.quantize import LARGEST_WEIGHT, grid_of, quantized_from, ranges
+from hil.training.reference.methods import reference_of
 
 CALIBRATION = 16  # samples
 REACHED = 0.6  # share of the range of a value that its grid covers: what lies beyond saturates
 BELOW_RELU = 0.4  # of the largest value: how far the grid of a rectified value reaches below 0
 LARGEST = 127
+WITH_WORK = (Op.CONV2D, Op.FULLY_CONNECTED, Op.POINTWISE)
 POOL_LIMITS = (-101, 93)  # of a pool in `tflite8` and `w16a8`
+SOFT = -6  # exponent of logits whose largest difference is some ten powers of two
 STEPS = np.arange(-128, 128)
 EXPONENTS = (-12, -9, -6, -4, -2)  # of the weights in `bfp8`: errors of the logits are a series or exponentials
 Range = tuple[float, float]
@@ -69,7 +73,8 @@ def in_tflite8(
 
 def in_w16a8(floats: FloatGraph, seed: int, largest: int, halves: bool = False) -> Graph:
     """Return a float graph in `w16a8`, with weights up to `largest`."""
-    return _checked(from_tflite8(in_tflite8(floats, seed, ("single",), means=False, halves=halves), largest))
+    graph = from_tflite8(in_tflite8(floats, seed, ("single",), means=False, halves=halves), largest)
+    return _checked(_begun_like_a_layer(graph, seed))
 
 
 def in_affine8(
@@ -103,25 +108,49 @@ def in_floats(floats: FloatGraph) -> Graph:
     return _checked(in_float32(replace(floats, layers=tuple(layers))))
 
 
-def in_bfp8(seed: int, in_shape: Shape, classes: int, plan: tuple[tuple[Op, int, int], ...], loud: bool) -> Graph:
+def in_bfp8(seed: int, in_shape: Shape, classes: int, plan: tuple[tuple[Op, int, int], ...], kind: str) -> Graph:
     """Return a chain in `bfp8` drawn from `seed`.
 
     Args:
         seed: of its weights, a part of which are -127 and 127.
         in_shape, classes: of the chain.
         plan: operation, kernel and outputs of the layers but the last. A conv2d has padding kernel // 2.
-        loud: whether no weight is negative, so that sums are large.
+        kind: of its weights: `loud`, none is negative, so that sums are large; `soft`, logits are close to each other.
     """
     rng, exponent = np.random.Generator(np.random.PCG64(seed)), EXPONENTS[seed % len(EXPONENTS)]
     layers: list[Node] = []
     shape = in_shape
     for op, kernel, outputs in (*plan, (Op.FULLY_CONNECTED, 0, classes)):
         layer = _chained(op, shape, kernel, outputs, exponent, rng)
-        if loud and layer.own is not None:
+        if kind == "loud" and layer.own is not None:
             layer = replace(layer, own=replace(layer.own, weights=np.abs(layer.own.weights)))
         layers.append(layer)
         shape = layers[-1].out_shape
-    return _checked(chain(_named(layers), classes, name="corners"))
+    graph = _checked(_begun_like_a_layer(chain(_named(layers), classes, name="corners"), seed))
+    return _softened(graph, seed) if kind == "soft" else graph
+
+
+def _begun_like_a_layer(graph: Graph, seed: int) -> Graph:
+    """Return a graph whose first weight looks like the number of an operation with a work buffer.
+
+    The weights of the first layer may follow the record of the last one: who reads a record too many finds this layer.
+    """
+    first, *others = graph.layers
+    if first.own is None:
+        return graph
+    weights = first.own.weights.copy()
+    weights.flat[0] = WITH_WORK[seed % len(WITH_WORK)]
+    return replace(graph, layers=(replace(first, own=replace(first.own, weights=weights)), *others))
+
+
+def _softened(graph: Graph, seed: int) -> Graph:
+    """Return a chain in `bfp8` whose logits have SOFT as their usual exponent: they are few powers of two apart."""
+    plain = reference_of(METHODS["elasticzo-int8"].on(graph, "full-zo"))
+    _, exponents = plain.logits(drawn_samples(seed, graph.in_shape, CALIBRATION))
+    *others, last = graph.layers
+    assert last.own is not None
+    own = replace(last.own, exponent=last.own.exponent + SOFT - int(np.median(exponents)))
+    return _checked(replace(graph, layers=(*others, replace(last, own=own))))
 
 
 def _chained(op: Op, shape: Shape, kernel: int, outputs: int, exponent: int, rng: np.random.Generator) -> Node:

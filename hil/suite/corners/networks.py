@@ -18,6 +18,8 @@ SAME3, SAME5, SAME7 = (3, 1, 1, 0), (5, 1, 2, 0), (7, 1, 3, 0)
 WIDE: Shape = (11, 13, 3)
 GREY: Shape = (12, 11, 1)
 EVEN: Shape = (8, 4, 4)
+LONG: Shape = (41, 100, 1)
+"""So many inputs that a last layer of nine classes has more than 2^15 weights."""
 WINDOWS = (
     Layer(Op.CONV2D, 5, activation="relu"), Layer(Op.DEPTHWISE, 0, (3, 2, 1, 0), (4, 1, 1, 0)), Layer(Op.POINTWISE, 6),
     Layer(Op.MAX_POOL), Layer(Op.HARD_SWISH),
@@ -96,6 +98,29 @@ LARGE = (
 """Every operation of `float32`, with weights times LARGE_BY: the multiply and the add leave their limits."""
 LARGE_BY = (15, 15, -20, 18, -48, 12)
 """Exponents of two. The values come down again behind what leaves its limits; the gradient of conv2 is above 2^50."""
+ROWS = (
+    Layer(Op.CONV2D, 5, (3, 1, 0, 21), (3, 1, 0, 21)), Layer(Op.AVERAGE_POOL, 0, (2, 2, 0, 10), (2, 2, 0, 10)),
+    Layer(Op.CONV2D, 4, SAME3, SAME5), Layer(Op.CONV2D, 3, SAME3, (5, 1, 0, 6)),
+    Layer(Op.CONV2D, 2, SAME3, (4, 1, 0, 3)),
+)  # fmt: skip
+"""Errors of few zeros in rows of 21, 10, 6 and 3, in bands whose last one is shorter."""
+SINGLE = (
+    Layer(Op.POINTWISE, 1), Layer(Op.DEPTHWISE, 0, (1, 1, 0, 0), (1, 1, 0, 0)), Layer(Op.CONV2D, 1, SAME3, SAME3),
+    Layer(Op.POINTWISE, 1), Layer(Op.AVERAGE_POOL, 0, (6, 6, 0, 1), (5, 5, 0, 1)), Layer(Op.FULLY_CONNECTED, 1),
+)  # fmt: skip
+"""One channel, one tap, one input, one output."""
+KNEES = (
+    Layer(Op.CONV2D, 4, SAME3, SAME3, gain=8.0), Layer(Op.HARD_SWISH), Layer(Op.POINTWISE, 5, gain=2.0),
+    Layer(Op.HARD_SWISH), Layer(Op.CONV2D, 4, SAME3, SAME3, "relu6", gain=2.0),
+    Layer(Op.AVERAGE_POOL, 0, (6, 6, 0, 1), (7, 7, 0, 1)),
+    Layer(Op.POINTWISE, 4, activation="hard_sigmoid", gain=2.0), Layer(Op.MULTIPLY, back=2), Layer(Op.POINTWISE, 5),
+)  # fmt: skip
+"""Values around 3, -3 and 6, where the slopes of activations change; in steps of two they are met exactly."""
+INPUTS = (
+    Layer(Op.AVERAGE_POOL, 0, (4, 4, 0, 1), (5, 5, 0, 1)), Layer(Op.POINTWISE, 3, activation="hard_sigmoid"),
+    Layer(Op.MULTIPLY, back=2), Layer(Op.CONV2D, 3, *SQUARE3), Layer(Op.ADD, back=4), Layer(Op.POINTWISE, 4),
+)  # fmt: skip
+"""The input has three readers, and the gate of a multiply needs it on the way back."""
 CHAIN = (
     (Op.CONV2D, 3, 5), (Op.RELU, 0, 0), (Op.MAX_POOL, 3, 0), (Op.CONV2D, 2, 3), (Op.MAX_POOL, 2, 0),
     (Op.FULLY_CONNECTED, 0, 9), (Op.RELU, 0, 0),
@@ -107,16 +132,18 @@ TIGHT_CHAIN = ((Op.CONV2D, 3, 8), (Op.RELU, 0, 0), (Op.CONV2D, 3, 8), (Op.MAX_PO
 WHOLE_CHAIN = ((Op.CONV2D, 9, 4), (Op.MAX_POOL, 1, 0), (Op.CONV2D, 1, 3), (Op.RELU, 0, 0))
 CHAINS = {
     "windows": (WIDE, CHAIN), "dense": (GREY, GREY_CHAIN), "tight": ((8, 4, 2), TIGHT_CHAIN),
-    "whole": ((1, 1, 7), WHOLE_CHAIN), "loud": ((5, 5, 7), WHOLE_CHAIN),
+    "whole": ((1, 1, 7), WHOLE_CHAIN), "loud": ((5, 5, 7), WHOLE_CHAIN), "soft": (GREY, GREY_CHAIN), "long": (LONG, ()),
 }  # fmt: skip
 """Of `bfp8`: `whole` has a kernel that covers the whole input with its padding, and one of a single tap; `loud` has
-weights of one sign and large sums."""
+weights of one sign and large sums, `soft` logits that are close to each other."""
 SHAPES = {
     "windows": (WIDE, WINDOWS), "errors": (WIDE, ERRORS), "gates": (WIDE, GATES), "planes": (WIDE, PLANES),
     "dense": (GREY, DENSE), "tight": (EVEN, TIGHT), "tightgates": (EVEN, TIGHT_GATES), "strides": (WIDE, STRIDES),
     "tiny": ((3, 2, 1), TINY), "dead": (WIDE, DEAD), "tall": ((26, 4, 2), ERRORS), "large": ((7, 5, 2), LARGE),
+    "rows": ((23, 23, 1), ROWS), "single": ((6, 5, 1), SINGLE), "knees": ((6, 7, 2), KNEES),
+    "inputs": ((4, 5, 3), INPUTS), "long": (LONG, ()),
 }  # fmt: skip
-CLASSES_OF = {"tight": 64, "tightgates": 64, "tiny": 2}
+CLASSES_OF = {"tight": 64, "tightgates": 64, "tiny": 2, "long": 9}
 
 
 def _build(shape: str, form: str, seed: int) -> Graph:
@@ -124,7 +151,7 @@ def _build(shape: str, form: str, seed: int) -> Graph:
     classes = CLASSES_OF.get(shape, CLASSES)
     if form == "bfp8":
         of_input, chain = CHAINS[shape]
-        return in_bfp8(seed, of_input, classes, chain, loud=shape == "loud")
+        return in_bfp8(seed, of_input, classes, chain, shape)
     if form not in FORMS:
         raise LookupError(f"no drawn network is in {form!r}")
     of_input, plan = SHAPES[shape]
@@ -169,6 +196,7 @@ FORMS: dict[str, Callable[[FloatGraph, int, Plan], Graph]] = {
     "evenaffine": lambda floats, seed, _: in_affine8(even(floats, affine=True), seed, _rounding(seed), halves=True),
     "faint": _faint,
     "float32": lambda floats, seed, _: in_floats(floats),
+    "evenfloat": lambda floats, seed, _: in_floats(even(floats)),
     "huge": lambda floats, seed, _: in_floats(scaled(floats, LARGE_BY)),
 }
 """Formats of a drawn float graph, whose layers are those of a plan and one more."""

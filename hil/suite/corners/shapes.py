@@ -55,6 +55,7 @@ class Layer:
         back: of an add and a multiply, how many layers back its first value is.
         apart: the windows lie beside each other and inside the image, so that errors pass a pool.
         bias: added to the biases; far below 0, a ReLU or a gate is 0 and passes no error.
+        gain: of the weights, to spread the outputs.
     """
 
     op: Op
@@ -65,6 +66,7 @@ class Layer:
     back: int = 0
     apart: bool = False
     bias: float = 0.0
+    gain: float = 1.0
 
 
 def drawn_graph(name: str, seed: int, in_shape: Shape, classes: int, plan: Sequence[Layer], black: int) -> FloatGraph:
@@ -103,7 +105,7 @@ def _drawn(layer: Layer, graph: FloatGraph, rng: np.random.Generator) -> FloatLa
         weights, outputs = (*area, shape[2]), shape[2]
     fan_in = math.prod(weights) // outputs
     drawn = DrawnLayer(
-        layer.op, reads, rng.normal(0.0, math.sqrt(2 / fan_in), weights).astype(np.float32),
+        layer.op, reads, (layer.gain * rng.normal(0.0, math.sqrt(2 / fan_in), weights)).astype(np.float32),
         rng.normal(layer.bias, SPREAD_OF_BIASES, outputs).astype(np.float32), activation=layer.activation,
         block=value % BLOCKS + 1,
     )  # fmt: skip

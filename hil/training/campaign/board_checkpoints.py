@@ -40,7 +40,7 @@ def ready(prepared: Prepared, rig: Rig, folder: Path) -> Iterator[Device]:
             device.configure(prepared.method.configuration(prepared.settings, prepared.slots, first_step))
             yield device
         except Refused as refusal:
-            raise refused(refusal) from refusal
+            raise refused(refusal, prepared.plan.total) from refusal
 
 
 def fetch_checkpoint(

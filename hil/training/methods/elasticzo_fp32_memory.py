@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from hil.training.formats.float32 import VALUE
 from hil.training.graph.file import file_size
-from hil.training.graph.graph import Graph
+from hil.training.graph.graph import Graph, Op
 from hil.training.graph.plan import Buffer, Layout, Plan, Span, Start
 from hil.training.methods.backward_pass import BackwardPass
 
@@ -44,7 +44,7 @@ def _standing(network: Graph, backward: BackwardPass | None, slots: int) -> Iter
 
 def _passing(network: Graph, backward: BackwardPass | None) -> Iterator[tuple[str, int, Span]]:
     sizes = [VALUE * elements for elements in value_elements(network)]
-    yield "value[0]", sizes[0], (0, network.last_use(0))
+    yield "value[0]", sizes[0], (0, _last_use_of_input(network, backward))
     for value, size in enumerate(sizes[1:], 1):
         back = backward.last_read(value) if backward is not None else None
         last = network.last_use(value) if back is None else back
@@ -59,6 +59,15 @@ def _passing(network: Graph, backward: BackwardPass | None) -> Iterator[tuple[st
         span = backward.sums(index)
         if span is not None and layer.own is not None and 0 in layer.reads:
             yield f"input[{index}]", sizes[0], span
+
+
+def _last_use_of_input(network: Graph, backward: BackwardPass | None) -> int:
+    """Return the last slot in which value 0 is wanted; for gradients it is computed again."""
+    for index, layer in enumerate(network.layers):
+        passes = backward is not None and index in backward.reached and backward.passes_on(index)
+        if backward is not None and passes and layer.op is Op.MULTIPLY and 0 in layer.reads:
+            return backward.slot(index)
+    return network.last_use(0)
 
 
 def training_bytes(network: Graph, partition: int, batch: int) -> int:

@@ -51,7 +51,7 @@ class Attempt:
                 with self.stages("connect"), self.dut.explained():
                     meter = stack.enter_context(self._meter())
                 stack.callback(self.dut.release)  # before a meter that feeds the board is closed
-                with self.dut.explained(), _refusals():
+                with self.dut.explained(), _refusals(self.prepared.plan.total):
                     trial = self._with_probe(meter, outcome)
                     if trial is not None and meter is not None:
                         self._energy_after_power_cycle(trial, meter)
@@ -154,12 +154,12 @@ class Attempt:
 
 
 @contextlib.contextmanager
-def _refusals() -> Iterator[None]:
-    """Turn a refusal of the agent into Blocked or DeviceFault."""
+def _refusals(planned: int) -> Iterator[None]:
+    """Turn a refusal of the agent into Blocked or DeviceFault; `planned` as of `refused`."""
     try:
         yield
     except Refused as refusal:
-        raise refused(refusal) from refusal
+        raise refused(refusal, planned) from refusal
 
 
 def _probe_check(prepared: Prepared, probe: CoreProbe | None) -> ProbeCheck | None:

@@ -299,8 +299,16 @@ def _in_blocks(request: str, size: int, block: int, fetch: Callable[[int, int], 
     return b"".join(sized(request, "data", fetch(at, length), length) for at, length in lengths)
 
 
-def refused(refusal: Refused) -> DeviceFault | Blocked:
-    """Return the error for a refusal: Blocked if the network does not fit, else a fault of the firmware."""
+def refused(refusal: Refused, planned: int) -> DeviceFault | Blocked:
+    """Return the error for a refusal: Blocked if the network does not fit, else a fault of the firmware.
+
+    `planned` bytes of arena are what docs/memory.md gives: an agent that wants more has planned wrongly.
+    """
+    if refusal.code == "does_not_fit" and refusal.a > planned:
+        return DeviceFault(
+            f"the agent plans {refusal.a:,} bytes of arena, but docs/memory.md gives {planned:,}; so it refuses the "
+            f"network, for which its arena of {refusal.b:,} has room."
+        )
     if refusal.code == "does_not_fit":
         return Blocked(
             "plan",

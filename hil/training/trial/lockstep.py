@@ -12,10 +12,11 @@ import numpy as np
 
 from hil.errors import DeviceFault
 from hil.link.failures import Refused
-from hil.link.replies import Planned, Stepped, most_predictions
+from hil.link.replies import Planned, most_predictions
 from hil.threads import ThreadPool
 from hil.training.data import batches
 from hil.training.reference.methods import StepOutcome, reference_of
+from hil.training.trial.board_step import BoardSteps
 from hil.training.trial.callbacks import Watch
 from hil.training.trial.device import Device
 from hil.training.trial.difference import Difference, differing_tensors, first_digest, first_weight
@@ -24,7 +25,7 @@ from hil.training.trial.outcome import Outcome, StepRow
 from hil.training.trial.prepare import Prepared
 from hil.training.trial.probe_check import ProbeCheck
 from hil.training.trial.sample_gradients import GradientMaps
-from hil.training.trial.second_sources.checks import Checks, Timed
+from hil.training.trial.second_sources.checks import Checks
 from hil.training.trial.second_sources.figures import HOST
 from hil.training.trial.second_sources.last_layer import check_alone
 from hil.training.trial.second_sources.layer_stops import check_layers
@@ -179,9 +180,8 @@ class LockStep:
         before = [weights.copy() for weights in self.reference.weights]
         pending: Future[StepOutcome] = worker.submit(self.reference.step, images, labels)
         timed = self.checks.timed(wanted=len(self.outcome.steps) % self.p.spec.probe_every == 0)
-        reply, outcome = both(
-            partial(self._board_step, step, images, labels, timed), pending, step, self.p.method.layers
-        )
+        steps = BoardSteps(self.device, self.p.method, self.p.slots, self._counted)
+        reply, outcome = both(partial(steps.train, step, images, labels, timed), pending, step, self.p.method.layers)
         self.checks.step(reply, step, timed)
         row = StepRow.of(step, reply, outcome)
         self.outcome.steps.append(row)
@@ -209,21 +209,8 @@ class LockStep:
         if by_data is not None and self.p.method.bookings() is None:
             self.checks.work(self.device.work(), by_data, f" in step {step}")
 
-    def _board_step(self, step: int, images: np.ndarray, labels: np.ndarray, timed: Timed) -> Stepped:
-        """Train one step on the board; a batch larger than the slots is sent in parts in each pass."""
-        n, slots, device = len(images), self.p.slots, self.device
-        if n <= slots:
-            device.samples(images, labels)
-            return timed(lambda: device.step(step, n))
-        for number in range(self.p.method.passes()):
-            for first in range(0, n, slots):
-                part = slice(first, first + slots)
-                device.samples(images[part], labels[part])
-                count = len(images[part])
-                done = timed(partial(device.part, step, number, first, count))
-                where = f" of pass {number} in step {step}"
-                self.outcome.figures.equal("done", done, first + count, HOST, " samples", where)
-        return timed(lambda: device.step(step, n))
+    def _counted(self, done: int, sent: int, where: str) -> None:
+        self.outcome.figures.equal("done", done, sent, HOST, " samples", where)
 
     def _check_through_probe(self, step: int, digests: tuple[int, ...]) -> None:
         assert self.probe_check is not None

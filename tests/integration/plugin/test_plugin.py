@@ -36,7 +36,7 @@ def mine(tmp_path):
     return "test_mine.py"
 
 
-QUICK = 96  # tests of the quick tier
+QUICK = 114  # tests of the quick tier
 NAMED = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hil.training.trial.agent_checks.files import check_files
 from hil.training.trial.agent_checks.order import check_order
-from hil.training.trial.agent_checks.plans import check_plans
+from hil.training.trial.agent_checks.parts import check_parts
 from hil.training.trial.agent_checks.samples import check_samples
 from hil.training.trial.agent_checks.settings import check_settings
 from hil.training.trial.agent_checks.tensors import check_tensors
@@ -26,4 +26,4 @@ def check_agent(trial: LockStep) -> None:
     check_order(trial)
     check_settings(trial)
     check_files(trial)
-    check_plans(trial)
+    check_parts(trial)

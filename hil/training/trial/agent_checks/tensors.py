@@ -1,11 +1,13 @@
-"""Trained tensors that are read and written, and numbers that the agent must not take."""
+"""Trained tensors that are read, written together and each alone, and numbers that the agent must not take."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from hil.errors import DeviceFault
-from hil.training.graph.graph import Format
+from hil.training.graph.graph import Format, Node
 from hil.training.trial.agent_checks.refused import expect
-from hil.training.trial.agent_checks.traces import stored
+from hil.training.trial.agent_checks.traces import compare_trace, stored
 from hil.training.trial.lockstep import LockStep
 
 NOT_A_NUMBER = b"\0\0\xc0\x7f"
@@ -32,18 +34,45 @@ def check_tensors(trial: LockStep) -> None:
         expect(device, ("bad_tensor", index, end - 1), "write_tensor", tensor=index, offset=end - 1, data=b"\0\0")
         for at, number in _out_of_range(trial, index):
             expect(device, ("bad_tensor", index, at), "write_tensor", tensor=index, offset=at, data=number)
+    if format is not Format.BFP8:
+        _check_alone(trial)
     none = len(tensors)
     expect(device, ("bad_tensor", none, 0), "read_tensor", tensor=none, offset=0, length=1)
     if device.digests() != trial.reference.digests():
         raise DeviceFault("the digests of the tensors changed when their own bytes were written.")
 
 
+def _check_alone(trial: LockStep) -> None:
+    """Write each tensor alone with other numbers: what the agent derives from it must follow, here and behind it."""
+    images, labels = trial.next_batch()
+    batch = images[: trial.p.slots], labels[: trial.p.slots]
+    weights = list(trial.reference.weights)
+    for index, array in enumerate(weights):
+        others = [*weights[:index], _others(trial, index, array), *weights[index + 1 :]]
+        trial.device.write(index, stored(others[index]))
+        compare_trace(trial, others, *batch)
+        trial.device.write(index, stored(array))
+
+
+def _others(trial: LockStep, index: int, array: np.ndarray) -> np.ndarray:
+    """Return other numbers that a tensor may have: the same in reverse; in `affine8` a range twice as wide."""
+    if _layer_of(trial, index).format is not Format.AFFINE8 or trial.p.method.tensors[index].name.endswith(".bias"):
+        return array[..., ::-1].copy()
+    wider = np.frombuffer(stored(array), np.uint8).copy()
+    wider[LOW:] = (2 * wider[LOW:].view("<f4")).view(np.uint8)
+    return wider.view(array.dtype).reshape(array.shape)
+
+
+def _layer_of(trial: LockStep, index: int) -> Node:
+    name = trial.p.method.tensors[index].name.partition(".")[0]
+    return next(layer for layer in trial.p.method.network.layers if layer.name == name)
+
+
 def _out_of_range(trial: LockStep, index: int) -> list[tuple[int, bytes]]:
     """Return places in a tensor with numbers that its format does not have there."""
     tensor = trial.p.method.tensors[index]
-    name, _, part = tensor.name.partition(".")
-    layer = next(layer for layer in trial.p.method.network.layers if layer.name == name)
-    match layer.format:
+    part = tensor.name.partition(".")[2]
+    match _layer_of(trial, index).format:
         case Format.AFFINE8 if not part:
             return [(tensor.size + SCALE, NOT_A_NUMBER), (tensor.size + LOW, ONE)]
         case Format.AFFINE8:

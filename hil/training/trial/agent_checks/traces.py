@@ -8,6 +8,7 @@ import numpy as np
 import xxhash
 
 from hil.errors import DeviceFault
+from hil.training.reference.methods import Stage
 from hil.training.trial.agent_checks.refused import expect
 from hil.training.trial.device import ALL_STAGES
 from hil.training.trial.lockstep import LockStep
@@ -22,7 +23,9 @@ def check_traces(trial: LockStep) -> None:
     for weights in ([array for _, array in prepared.method.arrays], trained):
         trial.device.send_weights(prepared.method, weights, configuration)
         _compare_digests(trial, weights)
-        _compare_trace(trial, weights, *batch)
+        _refuse_traces(trial)
+        shown, stages = compare_trace(trial, weights, *batch)
+        _fetch(trial, shown[-1], stages[shown[-1]], *batch)
 
 
 def _compare_digests(trial: LockStep, weights: Sequence[np.ndarray]) -> None:
@@ -34,12 +37,21 @@ def _compare_digests(trial: LockStep, weights: Sequence[np.ndarray]) -> None:
             )
 
 
-def _compare_trace(trial: LockStep, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray) -> None:
-    """Trace the last sample that the slots hold, and fetch its last stage from its first byte and from its middle."""
-    device, prepared = trial.device, trial.p
-    slots, slot = prepared.slots, len(images) - 1
+def _refuse_traces(trial: LockStep) -> None:
+    slots = trial.p.slots
     for error, wrong in ((("slots_empty", 0, 0), 0), (("bad_slot", slots, slots), slots)):
-        expect(device, error, "trace", slot=wrong, stage=ALL_STAGES, offset=0)
+        expect(trial.device, error, "trace", slot=wrong, stage=ALL_STAGES, offset=0)
+
+
+def compare_trace(
+    trial: LockStep, weights: Sequence[np.ndarray], images: np.ndarray, labels: np.ndarray
+) -> tuple[list[int], list[Stage]]:
+    """Trace the last sample of a batch that the slots hold; return the stages that the board shows, and all stages.
+
+    Raises:
+        DeviceFault: a stage differs from that of the reference with `weights`.
+    """
+    device, prepared, slot = trial.device, trial.p, len(images) - 1
     stages = trial.reference.trace(weights, images, labels, slot)
     shown = [index for index in range(len(stages)) if prepared.method.shows(index)]
     device.samples(images, labels)
@@ -48,10 +60,14 @@ def _compare_trace(trial: LockStep, weights: Sequence[np.ndarray], images: np.nd
         if xxhash.xxh32_intdigest(stages[index].data) != digests[index]:
             what = f"{stages[index].what} of {stages[index].layer}"
             raise DeviceFault(f"the trace of a sample differs from the reference in the {what}.")
-    device.samples(images, labels)  # a sample that is consumed is gone
-    last = stages[shown[-1]]
-    if device.stage(slot, shown[-1], len(last.data)) != last.data:
-        raise DeviceFault(f"the {last.what} of {last.layer} are other bytes than their digest says.")
+    return shown, stages
+
+
+def _fetch(trial: LockStep, index: int, stage: Stage, images: np.ndarray, labels: np.ndarray) -> None:
+    """Fetch a stage from its first byte and from its middle."""
+    trial.device.samples(images, labels)  # a sample that is consumed is gone
+    if trial.device.stage(len(images) - 1, index, len(stage.data)) != stage.data:
+        raise DeviceFault(f"the {stage.what} of {stage.layer} are other bytes than their digest says.")
 
 
 def stored(array: np.ndarray) -> bytes:
