@@ -53,7 +53,8 @@ class Quantity:
         known = [word.value for word in Provenance]
         if self.provenance not in known:
             raise RigError(
-                f"a figure in {self.unit} has the provenance {self.provenance!r}: use one of {', '.join(known)}."
+                f"the provenance of a figure of {self.value} {self.unit} is {self.provenance!r}: use one of "
+                f"{', '.join(known)}."
             )
         object.__setattr__(self, "provenance", Provenance(self.provenance))
 

@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from hil.errors import RigError, close_matches, shown
-from hil.quantity import EXAMPLES, PREFIXES, Quantity, parse_quantity
+from hil.quantity import EXAMPLES, Quantity, parse_quantity
 
 RELATIVE = re.compile(r"([+-])\s*(\d+(?:[.]\d+)?)\s*%")
 BOUND = re.compile(r"at (most|least)\s+")
 NUMBER = re.compile(r"\d+(?:[.]\d+)?(?:[eE][+-]?\d+)?")
+
+IN_WORDS = {
+    "B": "bytes, such as 256 KiB", "s": "seconds, such as 310 ms", "J": "joules, such as 2.5 mJ",
+    "1": "per cent, such as 65 %",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -123,9 +128,7 @@ def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Gat
     found = []
     for text in as_list(texts):
         if not isinstance(text, str):
-            raise RigError(
-                f"the budget {source} of {name} is {shown(text)}: {EXAMPLES}, or `at least 65 %`, in quotes."
-            )
+            raise RigError(f"the budget {source} of {name} is {shown(text)}: {_cure(unit, plain=True)}, in quotes.")
         bound = BOUND.match(text.strip())
         upper = bound[1] == "most" if bound is not None else known.upper if known is not None else True
         figure = Figure(f"figures.{name}", unit, upper, f"{name} is", plain="%" not in text)
@@ -156,12 +159,19 @@ def _parsed(name: str, text: Any, source: str, own: Figure | None = None) -> Gat
     try:
         limit = parse_quantity(text)
     except RigError as error:
-        example = f" (the figure is in {figure.unit}: 12 {figure.unit})" if figure.unit not in PREFIXES else ""
-        raise RigError(f"{place}: {str(error).rstrip('.')}{example}.") from error
+        if own is not None:
+            raise RigError(f"{place} is {text[:60]!r}: {_cure(figure.unit, figure.plain)}.") from error
+        raise RigError(f"{place}: {error}") from error
     if limit.unit != figure.unit:
-        units = {"B": "bytes", "s": "seconds", "J": "joules", "1": "per cent"}
-        raise RigError(f"{place} is {text!r}: give it in {units.get(figure.unit, figure.unit)}.")
+        raise RigError(f"{place} is {text!r}: {_cure(figure.unit, figure.plain)}.")
     return Gate(name, source, float(limit.value), None, own)
+
+
+def _cure(unit: str, plain: bool) -> str:
+    """Return how a budget of a figure in a unit is written; `plain` as of `Figure`."""
+    if unit == "1" and plain:
+        return "give it as a number, such as 20, or in per cent, such as 65 %"
+    return f"give it in {IN_WORDS.get(unit, f'{unit}, such as 12 {unit}')}"
 
 
 def nearest(*tables: Budgets) -> dict[str, list[Gate]]:

@@ -127,7 +127,8 @@ def test_a_relative_budget_is_judged_by_the_median_of_the_last_good_nights(tonig
 
 @pytest.mark.parametrize(("unit", "text", "words"), [
     ("s", "3 KiB", "give it in seconds"), ("cycle", "3 ms", "give it in cycle"), ("cycle", "3 cycles", "12 cycle"),
-    ("s", 75, "is 75: write a number and a unit"), ("s", "soon", "is not a quantity"),
+    ("s", 75, "is 75: give it in seconds, such as 310 ms, in quotes"), ("s", "soon", "'soon': give it in seconds"),
+    ("s", "75", "'75': give it in seconds"), ("1", "20 ms", "give it as a number, such as 20"),
     ("1", "-2 %", "limits how much more it may be"),
 ])  # fmt: skip
 def test_a_budget_of_another_unit_is_refused(unit, text, words):
