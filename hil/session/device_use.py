@@ -155,6 +155,8 @@ class DeviceUse:
         """
         self._complete, self._trials = True, trials
         for number, dut in enumerate(self.duts, 1):
+            if len(self.duts) > 1 and not _received(dut) and not dut.record.reads:
+                self.warnings.append(f"the test read nothing from device {number} of {len(self.duts)}.")
             failed = dut.failed()
             if failed is not None:
                 verdict, reason = verdict_of(failed)
@@ -219,9 +221,8 @@ class DeviceUse:
     def _counts(self) -> tuple[int, int, int]:
         """Return bytes received, patterns matched, and reads through the probe, of all devices."""
         ports = [dut.opened_serial for dut in self.duts]
-        received = sum(port.received for port in ports if port is not None)
         matches = sum(port.matches for port in ports if port is not None)
-        return received, matches, sum(dut.record.reads for dut in self.duts)
+        return sum(map(_received, self.duts)), matches, sum(dut.record.reads for dut in self.duts)
 
     # The record.
 
@@ -295,6 +296,10 @@ class DeviceUse:
 def _of(number: int, sentence: str) -> str:
     """Return a sentence about a device of the test; the first one is the only one, or is understood."""
     return sentence if number == 1 else f"device {number}: {sentence}"
+
+
+def _received(dut: Dut) -> int:
+    return dut.opened_serial.received if dut.opened_serial is not None else 0
 
 
 def _how_it_ended(dut: Dut) -> list[str]:

@@ -54,6 +54,10 @@ def test_two_devices(hil_duts):
     assert loss(devices[0]) == loss(devices[1]) != loss(devices[0])  # each trains by itself
 
 
+def test_one_of_two_devices(hil_duts):
+    hil_duts(2)[0].serial.expect("ready")
+
+
 def test_too_many_words(hil_duts):
     hil_duts("two")
 
@@ -278,6 +282,12 @@ def test_several_devices_are_one_entry(done):
     assert second["probe"] == "GDB stub of qemu" and "device 2" in (done.run / entry.folder / "index.html").read_text()
 
 
+def test_a_device_that_nothing_was_read_from_is_named(done):
+    said = "the test read nothing from device 2 of 2."
+    assert said in done.entry("test_one_of_two_devices").warnings
+    assert said not in done.entry("test_two_devices").warnings
+
+
 def test_the_entry_says_what_ran(done):
     entry = done.entry("test_engine")
     assert (entry.board, entry.core, entry.reality, entry.flash) == (BOARD, "cortex-m4", "qemu", "loaded")
@@ -336,7 +346,7 @@ def test_the_page_shows_comparison_drift_figures_and_log(done):
     bad = (done.run / done.entry("test_differs").folder / "index.html").read_text()
     assert "first difference: step</dt><dd>1</dd>" in bad and "<dt>tensor</dt><dd>loss</dd>" in bad
     overview = (done.run / "index.html").read_text()
-    assert f'href="{entry.folder}/index.html"' in overview and "of 27 tests" in overview
+    assert f'href="{entry.folder}/index.html"' in overview and "of 28 tests" in overview
     assert "300\u00a0ms<br>" in overview  # step_time, in the column of trials
     assert (done.run / "plotly.js").is_file()
     single = render_single(done.run).read_text()
