@@ -206,7 +206,7 @@ def test_skips(hil_dut):
 '''
 PASS = {
     "test_engine", "test_own_assertion", "test_a_timeout_that_the_test_expects", "test_no_device",
-    "test_agrees_in_its_fixture", "test_two_devices",
+    "test_agrees_in_its_fixture", "test_two_devices", "test_one_of_two_devices",
 }  # fmt: skip
 OFF = r"step 1, tensor loss: the device has \S+ \(0x\w+\), the reference \S+ \(0x\w+\); 1 of 1 elements differ"
 OTHERS = {
