@@ -12,9 +12,9 @@ typedef struct {
     model_t model;
     training_t copied; /* what was last copied out of a file in flash; `layers` is 0 when nothing was */
     step_t under_way;  /* the next step, or as much of it as has been trained */
-    uint16_t filling;  /* the slot that takes a sample in pieces, and the bytes that it has */
+    uint16_t filling;  /* the slot that takes a sample in pieces, its first value, and the bytes that it has */
+    uint8_t first_value[2];
     uint32_t filled;
-    uint8_t first_value[4]; /* of that sample */
     lap_t laps[ENGINE_MAX_LAPS];
     uint16_t lap_count;
 } engine_t;

@@ -74,8 +74,8 @@ static failure_t check_slot(const engine_t *engine, uint16_t slot, uint16_t labe
     return label < classes ? no_failure() : refusal(FAILURE_BAD_SLOT, label, classes);
 }
 
-/* With labels of one byte the first value of a sample in pieces waits, so that the mark of an empty slot stays until
-   the last piece is there. */
+/* With labels of one byte the first value of a sample in pieces, of at most two bytes, waits: so the mark of an empty
+   slot stays until the last piece is there. */
 static void put_piece(engine_t *engine, uint16_t slot, uint16_t label, uint32_t offset, const uint8_t *pixels,
                       uint32_t n) {
     const graph_file_t *file = &engine->model.file;

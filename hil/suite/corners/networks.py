@@ -196,7 +196,7 @@ FORMS: dict[str, Callable[[FloatGraph, int, Plan], Graph]] = {
     "evenaffine": lambda floats, seed, _: in_affine8(even(floats, affine=True), seed, _rounding(seed), halves=True),
     "faint": _faint,
     "float32": lambda floats, seed, _: in_floats(floats),
-    "evenfloat": lambda floats, seed, _: in_floats(even(floats)),
+    "floateven": lambda floats, seed, _: in_floats(even(floats)),
     "huge": lambda floats, seed, _: in_floats(scaled(floats, LARGE_BY)),
 }
 """Formats of a drawn float graph, whose layers are those of a plan and one more."""

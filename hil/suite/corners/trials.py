@@ -212,7 +212,7 @@ CORNERS = (
     _corner("single-w16a8", 3, "qzo-ff", "full", {"eta": 0.05, "train_bias": 1}, requests=True),
     _corner("single-float32", 4, "elasticzo-fp32", "full-bp", {"eta": 0.05}, requests=True),
     _corner("knees-evenaffine", 1, "fqt", "uint8", {"eta": 0.05}),
-    _corner("knees-evenfloat", 2, "elasticzo-fp32", "full-bp", {"eta": 0.05}),
+    _corner("knees-floateven", 2, "elasticzo-fp32", "full-bp", {"eta": 0.05}),
     _corner("inputs-float32", 1, "elasticzo-fp32", "full-bp", {"eta": 0.05}),
     _corner("inputs-float32", 2, "fqt", "float32", {"eta": 0.05}),
     _corner("inputs-nearest", 3, "fqt", "uint8", {"eta": 0.05}),
