@@ -40,12 +40,14 @@ class Reserve:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Report a file that cannot be collected for want of memory, where pytest has none to say so."""
+        """As `pytest_collection_finish`; and report a file for which pytest had no memory to say that it had none."""
         try:
-            return (yield)
+            report = yield
         except MemoryError:
             self.look()
             return pytest.CollectReport(collector.nodeid, "failed", NO_MEMORY, [])
+        self.look()
+        return report
 
     def look(self) -> None:
         """Give the reserve back if LEAST bytes cannot be had without it."""

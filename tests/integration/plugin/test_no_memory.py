@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from user_project import Done, Project
 
 from hil.session.reserve import NO_MEMORY
 
@@ -41,14 +40,10 @@ def test_two(hil_board):
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and limits the address space")
 
 
-def run(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
-    (folder / "test_takes_all.py").write_text(TAKE_ALL + source)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "0", "--board=stm32h7b3"]
-    done = subprocess.run(
-        [*command, "--junitxml=junit.xml", "test_takes_all.py"], cwd=folder, capture_output=True, text=True,
-        timeout=300, check=False,
-    )  # fmt: skip
-    assert "INTERNALERROR" not in done.stdout, done.stdout
+def run(folder: Path, source: str) -> Done:
+    options = "--board=stm32h7b3", "--junitxml=junit.xml"
+    done = Project(folder).write(TAKE_ALL + source).run(*options)
+    assert "INTERNALERROR" not in done.out, done.out
     assert (folder / "junit.xml").is_file()
     return done
 
@@ -56,12 +51,12 @@ def run(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
 @only_linux
 def test_a_session_without_memory_ends_with_its_record(tmp_path: Path) -> None:
     done = run(tmp_path, TESTS)
-    record = json.loads((tmp_path / "reports/latest/results.json").read_text())
-    assert record["run"]["whole"] and [test["outcome"] for test in record["tests"]] == ["failed", "passed"], done.stdout
+    record = done.results()
+    assert record["run"]["whole"] and [test["outcome"] for test in record["tests"]] == ["failed", "passed"], done.out
 
 
 @only_linux
 def test_a_file_that_cannot_be_collected_for_want_of_memory_is_named(tmp_path: Path) -> None:
     done = run(tmp_path, "take_all()\n")
-    assert done.returncode == pytest.ExitCode.INTERRUPTED, done.stdout
-    assert "MemoryError" in done.stdout or NO_MEMORY in done.stdout, done.stdout
+    assert done.code == pytest.ExitCode.INTERRUPTED, done.out
+    assert "MemoryError" in done.out or NO_MEMORY in done.out, done.out
