@@ -8,6 +8,7 @@ folder=$1
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$folder"
+chmod 755 "$folder" # one test reads it as another user; a folder of mktemp is closed to others
 git -C "$root" archive HEAD | tar -x -C "$folder"
 cd "$folder"
 rm -r hil/training hil/trial hil/suite

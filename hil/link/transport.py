@@ -116,10 +116,10 @@ class Transport:
     def _own_refusal(self, refused: Refused, number: int) -> Refused:
         """Return a refusal of a request of one's own in words."""
         if refused.code == str(self._messages.own.error):
-            said = f"the handler of {refused.request} in the firmware returned the error {refused.a}."
+            did = f"returned the error {refused.a}"
             if refused.a == REPLY_TOO_LONG:
-                most = self._messages.max_body
-                said = f"the handler of {refused.request} in the firmware gave a reply of more than {most:,} bytes."
+                did = f"gave a reply of more than {self._messages.max_body:,} bytes"
+            said = f"the handler of {refused.request} in the firmware {did}."
             return Refused(refused.request, "own_error", refused.a, refused.b, said)
         if refused.code == "unknown_request":
             said = f"the firmware has no {refused.request}: register it with HIL_REQUEST({number:#04x}, handler)."

@@ -109,14 +109,23 @@ class Costs:
                 f"gradients and velocities, {smallest.name}, needs {smallest.size:,}: choose at least "
                 f"{smallest.size:,}, or a smaller share of channels."
             )
-        fitting = (index for index, one in self.candidates.items() if one.size <= settings.memory_budget)
-        work, index = min((self.work([index]), index) for index in fitting)
+        work, index = self._least_work()
         if work > self.most_work:
             raise RigError(
                 f"setting work_budget is {settings.work_budget}, which allows {self.most_work:,} products of a "
                 f"backward pass, and the layer within memory_budget that needs fewest, "
-                f"{self.candidates[index].name}, needs {work:,}: choose at least {-(-work * PARTS // self.whole)}."
+                f"{self.candidates[index].name}, needs {work:,}: choose at least {self.least_work_budget}."
             )
+
+    @property
+    def least_work_budget(self) -> int:
+        """The smallest `work_budget` that lets a layer within the memory budget be chosen; 0 if none needs products."""
+        return -(-self._least_work()[0] * PARTS // self.whole) if self.whole else 0
+
+    def _least_work(self) -> tuple[int, int]:
+        """Return the products of the layer within the memory budget that needs fewest, and its index."""
+        most = self._settings.memory_budget
+        return min((self.work([index]), index) for index, one in self.candidates.items() if one.size <= most)
 
     def choose(self, scores: Mapping[int, np.float32]) -> tuple[int, ...]:
         """Return the layers that are chosen, input to output, by their scores (section 5)."""

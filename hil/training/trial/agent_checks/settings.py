@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hil.training.methods.settings import configure_fields, loops_of, only, sent, setting_tables
-from hil.training.methods.tinytrain_costs import PARTS, Costs
+from hil.training.methods.tinytrain_costs import Costs
 from hil.training.trial.agent_checks.refused import expect
 from hil.training.trial.lockstep import LockStep
 
@@ -91,17 +91,12 @@ def _conflicts(trial: LockStep, loop: str) -> Iterator[tuple[Changes, str]]:
     own = trial.p.method.network.layers[-1].own
     if loop == "qzo-ff" and own is not None and own.largest > NARROW:
         yield from CONFLICTS["w16a8"]
-    if loop == "tinytrain" and (least := _too_little_work(trial)):
-        yield {"work_budget": least}, "work_budget"
+    if loop == "tinytrain":
+        least = Costs(trial.p.method.network, trial.settings).least_work_budget
+        if least > 1:
+            yield {"work_budget": least - 1}, "work_budget"
     for name, (value, _) in only(loop).items():
         yield {name: next(word for word in trial.settings.table[name].words if word != value)}, name
-
-
-def _too_little_work(trial: LockStep) -> int:
-    """Return the largest `work_budget` that TinyTrain refuses, 0 where it takes all (docs/arithmetic-tinytrain.md)."""
-    costs = Costs(trial.p.method.network, trial.settings)
-    least = min(costs.work((index,)) for index in costs.candidates)
-    return min((least * PARTS - 1) // costs.whole, PARTS - 1) if costs.whole else 0
 
 
 def _bits(kind: str, number: Any) -> int:
