@@ -19,7 +19,7 @@ from hil.training.campaign.journal import JournalState
 from hil.training.reference.methods import reference_of
 from hil.training.trial import TrialSpec
 from hil.training.trial.board import opened_board
-from hil.training.trial.device import Device, refused
+from hil.training.trial.device import Device, refusals
 from hil.training.trial.prepare import Prepared, prepare
 
 
@@ -31,16 +31,14 @@ def ready(prepared: Prepared, rig: Rig, folder: Path) -> Iterator[Device]:
         Blocked: the board cannot be reached, or is another.
         DeviceFault: the firmware refuses a valid request.
     """
-    with opened_board(rig, prepared.board, prepared.image, folder) as dut, dut.explained():
-        try:
-            dut.flash()
-            device = Device(dut.agent, prepared.board, prepared.image)
-            device.take_network(prepared.image, prepared.blob)
-            first_step = prepared.spec.first_step
-            device.configure(prepared.method.configuration(prepared.settings, prepared.slots, first_step))
-            yield device
-        except Refused as refusal:
-            raise refused(refusal, prepared.plan.total) from refusal
+    opened = opened_board(rig, prepared.board, prepared.image, folder)
+    with opened as dut, dut.explained(), refusals(prepared.plan.total):
+        dut.flash()
+        device = Device(dut.agent, prepared.board, prepared.image)
+        device.take_network(prepared.image, prepared.blob)
+        first_step = prepared.spec.first_step
+        device.configure(prepared.method.configuration(prepared.settings, prepared.slots, first_step))
+        yield device
 
 
 def fetch_checkpoint(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hil.dut import CoreProbe, Dut
 from hil.errors import Blocked
-from hil.link.failures import Refused
 from hil.meters.meter import Meter
 from hil.training.trial.agent_checks import check_agent
 from hil.training.trial.callbacks import Watch
-from hil.training.trial.device import Device, refused
+from hil.training.trial.device import Device, refusals
 from hil.training.trial.energy import FED_BY_METER, NOT_SWITCHED, SWITCHED, measure_windows
 from hil.training.trial.latency import measure_latency
 from hil.training.trial.lockstep import LockStep
@@ -51,7 +49,7 @@ class Attempt:
                 with self.stages("connect"), self.dut.explained():
                     meter = stack.enter_context(self._meter())
                 stack.callback(self.dut.release)  # before a meter that feeds the board is closed
-                with self.dut.explained(), _refusals(self.prepared.plan.total):
+                with self.dut.explained(), refusals(self.prepared.plan.total):
                     trial = self._with_probe(meter, outcome)
                     if trial is not None and meter is not None:
                         self._energy_after_power_cycle(trial, meter)
@@ -151,15 +149,6 @@ class Attempt:
                 trial.compare_end()
         if trial.outcome.energy is not None and self.dut.endpoints.probe is not None:
             trial.outcome.energy.meter["probe_detached"] = True
-
-
-@contextlib.contextmanager
-def _refusals(planned: int) -> Iterator[None]:
-    """Turn a refusal of the agent into Blocked or DeviceFault; `planned` as of `refused`."""
-    try:
-        yield
-    except Refused as refusal:
-        raise refused(refusal, planned) from refusal
 
 
 def _probe_check(prepared: Prepared, probe: CoreProbe | None) -> ProbeCheck | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -297,6 +298,15 @@ def _in_blocks(request: str, size: int, block: int, fetch: Callable[[int, int], 
     """Fetch `size` bytes by `fetch(offset, length)`, at most `block` at a time; check the length of each block."""
     lengths = ((at, min(block, size - at)) for at in range(0, size, block))
     return b"".join(sized(request, "data", fetch(at, length), length) for at, length in lengths)
+
+
+@contextlib.contextmanager
+def refusals(planned: int) -> Iterator[None]:
+    """Turn a refusal of the agent into Blocked or DeviceFault; `planned` as of `refused`."""
+    try:
+        yield
+    except Refused as refusal:
+        raise refused(refusal, planned) from refusal
 
 
 def refused(refusal: Refused, planned: int) -> DeviceFault | Blocked:
