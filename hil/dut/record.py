@@ -27,6 +27,7 @@ class DutRecord:
         flash_cycles: how often this computer has programmed the board's flash; None for a stand-in, or if unknown.
         resets, power_cycles: how often.
         link: frames and bytes of the last session with the agent; None without one.
+        by_rig: bytes that came because the rig greeted the agent: no answer to the test.
         baud: rate of the serial port; None if it was not opened.
         clock_hz: of the core, declared by the catalogue, by rig.toml or by the test; None of a command without one.
         verified: what has checked that the board has the image: `probe`, `agent`, `read_back` or `none`; None of a
@@ -56,6 +57,7 @@ class DutRecord:
     resets: int = 0
     power_cycles: int = 0
     link: Counters | None = None
+    by_rig: int = 0
     baud: int | None = None
     probe: str = ""
     reads: int = 0

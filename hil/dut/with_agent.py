@@ -80,9 +80,10 @@ class WithAgent(WithPort):
                     f"{self.image.path.name} has no agent in it: add it with `hil agent --copy` "
                     "(docs/own-firmware.md), or speak its own protocol through dut.serial."
                 )
-            session = self._greeted()
-            if isinstance(self._probe, Probe):
-                check_one_board(self._probe, str(self.serial.port), self.board, self.image, session)
+            with self._by_rig():
+                session = self._greeted()
+                if isinstance(self._probe, Probe):
+                    check_one_board(self._probe, str(self.serial.port), self.board, self.image, session)
             self._agent = session
         return self._agent
 
@@ -100,6 +101,15 @@ class WithAgent(WithPort):
                 if came_back is None:
                     raise
                 self.serial.replace_port(came_back)
+
+    @contextlib.contextmanager
+    def _by_rig(self) -> Iterator[None]:
+        """Count what comes in the `with` block as no answer to the test."""
+        before = self.serial.received
+        try:
+            yield
+        finally:
+            self.record.by_rig += self.serial.received - before
 
     def _forget_session(self) -> None:
         self._agent = None

@@ -24,7 +24,7 @@ class Silent(Blocked):
 
 
 class PortLost(Blocked):
-    """The serial port is gone, as that of a board that is unplugged, or enumerates again after a reset."""
+    """The serial port is gone: the board was unplugged, enumerates again after a reset, or the network was cut."""
 
     def __init__(self, reason: str) -> None:
         super().__init__("link", reason)

@@ -9,7 +9,6 @@ from typing import Any
 
 from serial import Serial, SerialTimeoutException
 
-from hil.errors import Blocked
 from hil.link.failures import PortLost, Silent
 from hil.link.frames import Frame, FrameReader
 from hil.link.received_words import SHOWN, is_text, words
@@ -106,7 +105,7 @@ class Wire:
         except OSError as error:
             self._await_exit()
             if isinstance(error, ConnectionCut):
-                raise Blocked("link", str(error)) from error
+                raise PortLost(str(error)) from error
             raise PortLost(
                 f"the serial port is gone ({error}): plug the board in again and check its cable and its power."
             ) from error

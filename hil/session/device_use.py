@@ -155,7 +155,7 @@ class DeviceUse:
         """
         self._complete, self._trials = True, trials
         for number, dut in enumerate(self.duts, 1):
-            if len(self.duts) > 1 and not _received(dut) and not dut.record.reads:
+            if len(self.duts) > 1 and not _answered(dut) and not dut.record.reads:
                 self.warnings.append(f"the test read nothing from device {number} of {len(self.duts)}.")
             failed = dut.failed()
             if failed is not None:
@@ -207,14 +207,14 @@ class DeviceUse:
         said += [sentence for each in self.learning for sentence in each.judged]
         said += [one.sentence for figure in self.figures for one in figure.judgements if one.verdict == PASS]
         said += self._said(lambda dut: [each.sentence for each in dut.record.reports if each.passed])
-        received, matches, reads = self._counts()
+        _, matches, reads = self._counts()
         if matches:
             times = "once" if matches == 1 else f"{matches:,} times"
             said.append(f"the device printed what was expected, {times}.")
         said += self._said(_how_it_ended)
         if not said and self._trials:
             said.append(TRIALS)
-        if not said and (received or reads):
+        if not said and (reads or any(map(_answered, self.duts))):
             said.append(ASSERTED)
         return said
 
@@ -300,6 +300,11 @@ def _of(number: int, sentence: str) -> str:
 
 def _received(dut: Dut) -> int:
     return dut.opened_serial.received if dut.opened_serial is not None else 0
+
+
+def _answered(dut: Dut) -> int:
+    """Return the bytes that came because of the test: the agent's greeting alone is nothing that it could judge."""
+    return _received(dut) - dut.record.by_rig
 
 
 def _how_it_ended(dut: Dut) -> list[str]:

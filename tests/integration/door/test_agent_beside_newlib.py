@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hil.commands.main import main
+from hil.session.tracker import NOTHING_JUDGED
 
 TESTS = '''
 import struct
@@ -59,6 +60,10 @@ def test_errors(hil_dut):
 
 def test_what_nobody_catches(hil_dut):
     hil_dut.agent.ask(0x21)
+
+
+def test_greets_and_asks_nothing(hil_dut):
+    hil_dut.agent
 '''  # fmt: skip
 
 
@@ -87,4 +92,6 @@ def test_requests_of_ones_own_beside_newlib(elf: Path, strange: Callable, tmp_pa
     }
     last = verdicts.pop("test_what_nobody_catches")
     assert last == ("refused", "the handler of request 0x21 in the firmware returned the error 7.")
+    greeted = verdicts.pop("test_greets_and_asks_nothing")
+    assert greeted == ("skipped", NOTHING_JUDGED)
     assert len(verdicts) == 4 and {verdict for verdict, _ in verdicts.values()} == {"pass"}, verdicts

@@ -20,6 +20,8 @@ from hil.rig_toml import BenchBoard, PowerEntry
 from hil.targets.probe import Probe, RamFill
 from tests.bench_server import BenchServer
 from tests.faults.campaign.port import Port
+from tests.faults.lines.exported import ser2net
+from tests.faults.lines.proxy import proxied
 from tests.foreign import build
 
 BOARD = "stm32f746"
@@ -100,3 +102,20 @@ def test_a_port_that_goes_during_the_reset_and_comes_back_under_another_name(sai
     ):
         dut.flash()
         assert dut.agent.greeting["board"]
+
+
+@pytest.mark.parametrize("kind", ["socket", "rfc2217"])
+def test_a_port_on_a_network_that_is_cut_during_the_reset(said, tmp_path, monkeypatch, kind):
+    start = Probe.start
+    with ser2net(said["serial"], kind, tmp_path) as exported, proxied(exported) as proxy:
+
+        def start_and_cut(self: Probe, *fill: RamFill | None) -> bool:
+            filled = start(self, *fill)
+            proxy.cut()
+            return filled
+
+        monkeypatch.setattr(Probe, "start", start_and_cut)
+        named = BenchBoard(name=BOARD, probe=said["probe"], serial=f"{kind}://{proxy.address}")
+        with Rig(Bench(board=[named])) as rig, opened(rig, BOARD, None, tmp_path / "log") as dut:
+            dut.flash()
+            assert dut.agent.greeting["board"]
