@@ -85,6 +85,8 @@ def _unpacked(stream: io.BytesIO, name: str, kinds: str) -> np.ndarray:
     shape, by_columns, dtype = HEADERS[version](stream)
     size = math.prod(shape) * dtype.itemsize
     numbers = stream.read()
-    if dtype.kind not in kinds or min(shape, default=0) < 0 or size != len(numbers):
+    if dtype.kind not in kinds:
+        raise ValueError(f"{name[:40]!r} has the dtype {dtype}, which holds no plain numbers")
+    if min(shape, default=0) < 0 or size != len(numbers):
         raise ValueError(f"{name[:40]!r} holds {len(numbers)} bytes where its header says {dtype}{list(shape)}")
     return np.frombuffer(numbers, dtype).reshape(shape, order="F" if by_columns else "C").copy()

@@ -45,7 +45,10 @@ class AttachedBoards:
         kind = tables[0].name
         asked = [each for each in tables if each.id is None or each.id not in other_than]
         if not asked:
-            raise RigError(f"rig.toml names only {len(tables)} of {kind}, and the test has them already: name another.")
+            raise RigError(
+                f"this session has only {len(tables)} of {kind}, and the test has them already: name another in "
+                f"rig.toml, or ask for all by --board={kind}."
+            )
         refused = [self._kept_off(kind, each.id or "") for each in asked]
         allowed = [each for each, why in zip(asked, refused, strict=True) if not why]
         held = self._held.setdefault(kind, [])

@@ -132,8 +132,8 @@ def hil_duts(
             there, needed = len(hil_rig.bench.of_kind(hil_board)), len(hil_device_use.duts) + count
             if hil_rig.attached(hil_board) and needed > max(1, there):
                 raise RigError(
-                    f"rig.toml names {'one' if there == 1 else there} {hil_board}, and the test needs {needed}: use "
-                    "their stand-ins (--reality=virtual)."
+                    f"this session has {'one' if there == 1 else there} {hil_board}, and the test needs {needed}: name "
+                    f"more in rig.toml, ask for all by --board={hil_board}, or use stand-ins (--reality=virtual)."
                 )
             devices = (request.config, hil_device_use, hil_board, hil_rig, hil_reflash)
             return [stack.enter_context(_device(*devices)) for _ in range(count)]

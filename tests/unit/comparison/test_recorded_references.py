@@ -106,6 +106,8 @@ def test_files_that_are_damaged_missing_or_hold_objects(tmp_path: Path) -> None:
     np.save(whole, np.zeros(100))
     (tmp_path / "cut.npy").write_bytes(whole.read_bytes()[:-8])
     (tmp_path / "empty").mkdir()
+    with pytest.raises(RigError, match="'objects.npy' has the dtype object, which holds no plain numbers"):
+        recorded(tmp_path / "objects.npy")
     for name in ("text.npz", "text.npy", "objects.npy", "cut.npy", "empty", "missing.npz", "missing.npy", "missing"):
         with pytest.raises(RigError, match="give an .npz or .npy file, a folder of .npy files"):
             recorded(tmp_path / name)
