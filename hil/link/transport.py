@@ -103,12 +103,8 @@ class Transport:
             raise RigError(f"the body of {request.name} must be bytes, not {shown(body)}: encode it.")
         if isinstance(deadline_s, bool) or not isinstance(deadline_s, (int, float)) or not deadline_s > 0:
             raise RigError(f"deadline_s={shown(deadline_s)}: give the seconds to wait for {request.name}, above 0.")
-        data = bytes(body)
-        if len(data) > self._messages.max_body:
-            most = self._messages.max_body
-            raise RigError(f"the body of {request.name} has {len(data):,} bytes, of at most {most:,}: split it.")
         try:
-            reply: bytes = self._exchange(request, data, deadline_s, POLL_AFTER_S)["body"]
+            reply: bytes = self._exchange(request, bytes(body), deadline_s, POLL_AFTER_S)["body"]
         except Refused as refused:
             raise self._own_refusal(refused, number) from None
         return reply
@@ -278,7 +274,10 @@ class Transport:
         return Frame(hello.id, nonce & 0xFF, 0, encode(hello.request, self._hello_values(nonce))).encode()
 
     def _number(self, request: Request, body: bytes) -> SentRequest:
-        seq = self._seq
+        """Give a request the next number. Raises RigError if no frame holds its body."""
+        seq, most = self._seq, self._messages.max_body
+        if len(body) > most:
+            raise RigError(f"the body of {request.name} has {len(body):,} bytes, of at most {most:,}: split it.")
         self._seq = (self._seq + 1) & 0xFFFF
         return SentRequest(seq, request, Frame(request.id, self._nonce & 0xFF, seq, body).encode())
 

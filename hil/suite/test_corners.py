@@ -9,11 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from hil.suite.corners.trials import CORNERS, Corner
+from hil.suite.corners.trials import CORNERS, NIGHTLY, Corner
 from hil.training.session.plugin import RunTrial
 
 
-@pytest.mark.parametrize("corner", CORNERS, ids=lambda corner: corner.name)
+@pytest.mark.parametrize(
+    "corner",
+    [
+        *(pytest.param(corner, id=corner.name) for corner in CORNERS),
+        *(pytest.param(corner, id=corner.name, marks=pytest.mark.tier("nightly")) for corner in NIGHTLY),
+    ],
+)
 def test_a_drawn_network(hil_board: str, corner: Corner, hil_trial: RunTrial, tmp_path: Path) -> None:
     """Train a drawn network."""
     outcome = hil_trial(corner.spec(hil_board, tmp_path))

@@ -24,6 +24,7 @@ CALIBRATION = 16  # samples
 REACHED = 0.6  # share of the range of a value that its grid covers: what lies beyond saturates
 BELOW_RELU = 0.4  # of the largest value: how far the grid of a rectified value reaches below 0
 LARGEST = 127
+BLOCK_AT = 2  # byte of a layer's record (docs/network.md)
 WITH_WORK = (Op.CONV2D, Op.FULLY_CONNECTED, Op.POINTWISE)
 POOL_LIMITS = (-101, 93)  # of a pool in `tflite8` and `w16a8`
 SOFT = -6  # exponent of logits whose largest difference is some ten powers of two
@@ -68,7 +69,8 @@ def in_tflite8(
         elif node.own is not None and not halves:
             node = replace(node, own=_to_the_ends(node.own))
         layers.append(node)
-    return _checked(Graph(floats.name, _named(layers), floats.in_shape, floats.classes, *floats.of_input))
+    graph = Graph(floats.name, _named(layers), floats.in_shape, floats.classes, *floats.of_input)
+    return _checked(_begun_like_a_layer(graph, seed))
 
 
 def in_w16a8(floats: FloatGraph, seed: int, largest: int, halves: bool = False) -> Graph:
@@ -131,7 +133,7 @@ def in_bfp8(seed: int, in_shape: Shape, classes: int, plan: tuple[tuple[Op, int,
 
 
 def _begun_like_a_layer(graph: Graph, seed: int) -> Graph:
-    """Return a graph whose first weight looks like the number of an operation with a work buffer.
+    """Return a graph whose first weights look like a layer with a work buffer, in a block that no other is in.
 
     The weights of the first layer may follow the record of the last one: who reads a record too many finds this layer.
     """
@@ -139,7 +141,8 @@ def _begun_like_a_layer(graph: Graph, seed: int) -> Graph:
     if first.own is None:
         return graph
     weights = first.own.weights.copy()
-    weights.flat[0] = WITH_WORK[seed % len(WITH_WORK)]
+    unused, at = {2, 3, 4} - {layer.block for layer in graph.layers}, BLOCK_AT // weights.itemsize
+    weights.flat[0], weights.flat[at : at + 1] = WITH_WORK[seed % len(WITH_WORK)], min(unused, default=1)
     return replace(graph, layers=(replace(first, own=replace(first.own, weights=weights)), *others))
 
 

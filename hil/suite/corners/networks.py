@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hil.suite.corners.formats import in_affine8, in_bfp8, in_floats, in_tflite8, in_w16a8
-from hil.suite.corners.reweighed import LEAST_WIDTH, even, faint, scaled
+from hil.suite.corners.reweighed import LEAST_WIDTH, at_knees, even, faint, scaled
 from hil.suite.corners.shapes import Layer, drawn_graph
 from hil.training.graph.file import encode
 from hil.training.graph.graph import Graph, Op, Shape
@@ -18,6 +18,8 @@ SAME3, SAME5, SAME7 = (3, 1, 1, 0), (5, 1, 2, 0), (7, 1, 3, 0)
 WIDE: Shape = (11, 13, 3)
 GREY: Shape = (12, 11, 1)
 EVEN: Shape = (8, 4, 4)
+BROADEST: Shape = (41, 50, 2)
+BANDED: Shape = (32, 16, 2)
 LONG: Shape = (41, 100, 1)
 """So many inputs that a last layer of nine classes has more than 2^15 weights."""
 WINDOWS = (
@@ -121,6 +123,24 @@ INPUTS = (
     Layer(Op.MULTIPLY, back=2), Layer(Op.CONV2D, 3, *SQUARE3), Layer(Op.ADD, back=4), Layer(Op.POINTWISE, 4),
 )  # fmt: skip
 """The input has three readers, and the gate of a multiply needs it on the way back."""
+BROAD = (
+    Layer(Op.POINTWISE, 6, activation="relu"), Layer(Op.DEPTHWISE, 0, SAME3, SAME3), Layer(Op.ADD, back=1),
+    Layer(Op.POINTWISE, 5), Layer(Op.POINTWISE, 6), Layer(Op.ADD, back=2),
+    Layer(Op.AVERAGE_POOL, 0, (8, 8, 0, 5), (8, 8, 0, 6)),
+)  # fmt: skip
+"""12,300 errors of few zeros that are merged twice: what moves one in 2^15 moves some."""
+MANY = (
+    Layer(Op.POINTWISE, 70, activation="relu"), Layer(Op.DEPTHWISE, 0, SAME3, SAME3, "relu"), Layer(Op.POINTWISE, 37),
+    Layer(Op.CONV2D, 35, *SQUARE3), Layer(Op.AVERAGE_POOL, 0, (4, 4, 0, 1), (3, 3, 0, 1)),
+)  # fmt: skip
+"""More channels than a kernel holds on the stack at a time: 70 are two blocks of 32 and a rest, or one of 64."""
+BANDS = (
+    Layer(Op.CONV2D, 8, SAME3, SAME5, "relu"), Layer(Op.CONV2D, 8, *SQUARE3),
+    Layer(Op.AVERAGE_POOL, 0, (4, 4, 0, 8), (4, 4, 0, 4)),
+)  # fmt: skip
+"""Images that are cut into bands; the work on those of the second layer ends where the whole plan does."""
+FEW = (Layer(Op.POINTWISE, 2, activation="relu"),)
+"""So few products that the least part of a budget of work is less than one of them."""
 CHAIN = (
     (Op.CONV2D, 3, 5), (Op.RELU, 0, 0), (Op.MAX_POOL, 3, 0), (Op.CONV2D, 2, 3), (Op.MAX_POOL, 2, 0),
     (Op.FULLY_CONNECTED, 0, 9), (Op.RELU, 0, 0),
@@ -130,9 +150,14 @@ GREY_CHAIN = (
 )  # fmt: skip
 TIGHT_CHAIN = ((Op.CONV2D, 3, 8), (Op.RELU, 0, 0), (Op.CONV2D, 3, 8), (Op.MAX_POOL, 2, 0), (Op.FULLY_CONNECTED, 0, 16))
 WHOLE_CHAIN = ((Op.CONV2D, 9, 4), (Op.MAX_POOL, 1, 0), (Op.CONV2D, 1, 3), (Op.RELU, 0, 0))
+MANY_CHAIN = ((Op.CONV2D, 1, 70), (Op.RELU, 0, 0), (Op.CONV2D, 3, 37), (Op.MAX_POOL, 2, 0), (Op.FULLY_CONNECTED, 0, 70))
+BANDS_CHAIN = ((Op.CONV2D, 5, 8), (Op.RELU, 0, 0), (Op.CONV2D, 3, 8), (Op.CONV2D, 5, 4), (Op.MAX_POOL, 2, 0))
+BROAD_CHAIN = ((Op.CONV2D, 3, 5), (Op.CONV2D, 1, 6), (Op.MAX_POOL, 2, 0), (Op.CONV2D, 3, 4), (Op.MAX_POOL, 2, 0))
 CHAINS = {
     "windows": (WIDE, CHAIN), "dense": (GREY, GREY_CHAIN), "tight": ((8, 4, 2), TIGHT_CHAIN),
     "whole": ((1, 1, 7), WHOLE_CHAIN), "loud": ((5, 5, 7), WHOLE_CHAIN), "soft": (GREY, GREY_CHAIN), "long": (LONG, ()),
+    "many": ((5, 4, 3), MANY_CHAIN), "bands": (BANDED, BANDS_CHAIN), "broad": (BROADEST, BROAD_CHAIN),
+    "lone": ((6, 5, 3), ()),
 }  # fmt: skip
 """Of `bfp8`: `whole` has a kernel that covers the whole input with its padding, and one of a single tap; `loud` has
 weights of one sign and large sums, `soft` logits that are close to each other."""
@@ -141,7 +166,8 @@ SHAPES = {
     "dense": (GREY, DENSE), "tight": (EVEN, TIGHT), "tightgates": (EVEN, TIGHT_GATES), "strides": (WIDE, STRIDES),
     "tiny": ((3, 2, 1), TINY), "dead": (WIDE, DEAD), "tall": ((26, 4, 2), ERRORS), "large": ((7, 5, 2), LARGE),
     "rows": ((23, 23, 1), ROWS), "single": ((6, 5, 1), SINGLE), "knees": ((6, 7, 2), KNEES),
-    "inputs": ((4, 5, 3), INPUTS), "long": (LONG, ()),
+    "inputs": ((4, 5, 3), INPUTS), "long": (LONG, ()), "broad": (BROADEST, BROAD), "many": ((4, 3, 3), MANY),
+    "bands": (BANDED, BANDS), "lone": ((6, 5, 3), ()), "few": ((3, 3, 2), FEW),
 }  # fmt: skip
 CLASSES_OF = {"tight": 64, "tightgates": 64, "tiny": 2, "long": 9}
 
@@ -197,6 +223,11 @@ FORMS: dict[str, Callable[[FloatGraph, int, Plan], Graph]] = {
     "faint": _faint,
     "float32": lambda floats, seed, _: in_floats(floats),
     "floateven": lambda floats, seed, _: in_floats(even(floats)),
+    "octaves": lambda floats, seed, _: in_tflite8(even(floats, octaves=4), seed, _roundings(seed), halves=True),
+    "floatknees": lambda floats, seed, _: in_floats(at_knees(even(floats))),
+    "affineknees": lambda floats, seed, _: in_affine8(
+        at_knees(even(floats, affine=True)), seed, _rounding(seed), halves=True
+    ),
     "huge": lambda floats, seed, _: in_floats(scaled(floats, LARGE_BY)),
 }
 """Formats of a drawn float graph, whose layers are those of a plan and one more."""

@@ -16,12 +16,15 @@ OF_TWO = 256.0  # what a byte of a sample is divided by, so that its step is a p
 LEAST_WIDTH = 2.0**-100  # of an error in floats that is not 0 (docs/arithmetic-affine8.md, section 2)
 
 
-def even(floats: FloatGraph, affine: bool = False) -> FloatGraph:
-    """Return a graph whose weights have steps that are powers of two, in each channel; in `affine8`, in each layer."""
-    return replace(floats, unit=OF_TWO, layers=tuple(_even(layer, affine) for layer in floats.layers))
+def even(floats: FloatGraph, affine: bool = False, octaves: int = 1) -> FloatGraph:
+    """Return a graph whose weights have steps that are powers of two, in each channel; in `affine8`, in each layer.
+
+    The steps of one layer are up to `octaves` - 1 halvings apart, in turn.
+    """
+    return replace(floats, unit=OF_TWO, layers=tuple(_even(layer, affine, octaves) for layer in floats.layers))
 
 
-def _even(layer: FloatLayer, affine: bool) -> FloatLayer:
+def _even(layer: FloatLayer, affine: bool, octaves: int) -> FloatLayer:
     if layer.weights is None:
         return layer
     step = 2.0 ** math.ceil(math.log2(float(np.abs(layer.weights).max()) / LARGEST))
@@ -30,7 +33,24 @@ def _even(layer: FloatLayer, affine: bool) -> FloatLayer:
     weights = np.rint(layer.weights / largest * LARGEST)
     if affine:
         weights.flat[0], weights.flat[-1] = -MIDDLE, STEPS - MIDDLE
+    channels = np.moveaxis(weights, 0, -1) if layer.op is not Op.DEPTHWISE else weights
+    channels *= 0.5 ** (np.arange(channels.shape[-1]) % octaves)
     return replace(layer, weights=(weights * step).astype(np.float32))
+
+
+def at_knees(floats: FloatGraph) -> FloatGraph:
+    """Return a graph in which two channels before a knee are constant: exactly -3 and 3, or 0 and 6 before a relu6."""
+    swished = {layer.reads[0] for layer in floats.layers if layer.op is Op.HARD_SWISH}
+    layers = list(floats.layers)
+    for index, layer in enumerate(layers):
+        knees = (0, 6) if layer.activation == "relu6" else (-3, 3)
+        if layer.weights is None or (layer.activation == "none" and index + 1 not in swished):
+            continue
+        assert layer.bias is not None and layer.op is not Op.DEPTHWISE
+        weights, bias = layer.weights.copy(), layer.bias.copy()
+        weights[1:3], bias[1:3] = 0, knees
+        layers[index] = replace(layer, weights=weights, bias=bias)
+    return replace(floats, layers=tuple(layers))
 
 
 def to_steps_of_two(low: float, high: float) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from simulated_agent import ECHO, FAULT, RX_WINDOW, SAMPLES, STEP, Clock, DeadPort, SimulatedAgent, wire
 
-from hil.errors import Blocked, DeviceFault
+from hil.errors import Blocked, DeviceFault, RigError
 from hil.link.failures import Faulted, Refused, Silent
 from hil.link.flow_control import REPEAT_AFTER_S
 from hil.link.pending_request import POLL_AFTER_S
@@ -149,6 +149,19 @@ def test_a_refused_sample_ends_the_stream(clock: Clock) -> None:
     assert (refused.value.request, refused.value.code, refused.value.a) == ("samples", "bad_slot", 1)
     assert len(agent.executed) < 20
     assert session.request("echo", data=b"still here") == {"data": b"still here"}
+
+
+def test_a_body_that_no_frame_holds_is_refused_here_and_costs_no_number(clock: Clock) -> None:
+    """Sent, the agent would drop it as damaged, and the line would be blamed."""
+    agent = SimulatedAgent(clock, 1, 0.0)
+    session = Session(agent, NONCE)
+    session.hello()
+    with pytest.raises(RigError, match="^the body of samples has 1,028 bytes, of at most 1,024: split it.$"):
+        session.stream("samples", [sample(0, 1024)])
+    with pytest.raises(RigError, match="^the body of echo has 1,025 bytes"):
+        session.request("echo", data=bytes(1025))
+    session.stream("samples", [sample(0, 1020)])
+    assert agent.executed == [(SAMPLES, sample_body(sample(0, 1020)))]
 
 
 def test_a_lost_request_costs_one_repeat(clock: Clock) -> None:
