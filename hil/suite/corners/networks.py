@@ -156,7 +156,7 @@ BROAD_CHAIN = ((Op.CONV2D, 3, 5), (Op.CONV2D, 1, 6), (Op.MAX_POOL, 2, 0), (Op.CO
 CHAINS = {
     "windows": (WIDE, CHAIN), "dense": (GREY, GREY_CHAIN), "tight": ((8, 4, 2), TIGHT_CHAIN),
     "whole": ((1, 1, 7), WHOLE_CHAIN), "loud": ((5, 5, 7), WHOLE_CHAIN), "soft": (GREY, GREY_CHAIN), "long": (LONG, ()),
-    "many": ((5, 4, 3), MANY_CHAIN), "bands": (BANDED, BANDS_CHAIN), "broad": (BROADEST, BROAD_CHAIN),
+    "many": ((4, 4, 3), MANY_CHAIN), "bands": (BANDED, BANDS_CHAIN), "broad": (BROADEST, BROAD_CHAIN),
     "lone": ((6, 5, 3), ()),
 }  # fmt: skip
 """Of `bfp8`: `whole` has a kernel that covers the whole input with its padding, and one of a single tap; `loud` has
