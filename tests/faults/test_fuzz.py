@@ -1,4 +1,4 @@
-"""Both ends of the link, fuzzed: ten seconds each in every run, an hour each at night. The seed is printed; `python -m tests.faults.fuzz` repeats it."""
+"""Both ends of the link, fuzzed: four seconds each in every run, an hour each at night. The seed is printed; `python -m tests.faults.fuzz` repeats it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.faults.fuzz.replies import fuzz_replies
 from tests.faults.fuzz.requests import fuzz_requests
 from tests.unit.firmware.host_agent import agent_program
 
-SECONDS = [10.0, pytest.param(3600.0, marks=pytest.mark.tier("nightly"))]
+SECONDS = [4.0, pytest.param(3600.0, marks=pytest.mark.tier("nightly"))]
 
 
 def test_the_recording_holds_a_whole_trial_and_a_trace(records):

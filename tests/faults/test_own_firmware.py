@@ -51,7 +51,7 @@ def ask(image: Image, folder: Path, before: Callable[[Dut], None] = lambda dut: 
         session = dut.agent
         before(dut)
         with pytest.raises(DeviceFault) as fault:
-            session.request(REQUEST, deadline_s=3.0)
+            session.request(REQUEST, deadline_s=0.5)
     return str(fault.value)
 
 
@@ -85,7 +85,7 @@ def test_a_fault_that_its_handler_only_stops_is_decoded(tmp_path: Path) -> None:
 
 TEST = """
 def test_mine(hil_dut):
-    hil_dut.agent.request("checkpoints", deadline_s=3.0)
+    hil_dut.agent.request("checkpoints", deadline_s=0.5)
 """
 
 
@@ -96,7 +96,7 @@ def test_of_nested_blocks_the_outermost_explains(tmp_path: Path) -> None:
         session = dut.agent
         with pytest.raises(Hang, match="the firmware hangs: "), dut.explained():
             with pytest.raises(Silent) as silent:
-                session.request(REQUEST, deadline_s=3.0)
+                session.request(REQUEST, deadline_s=0.5)
             assert not silent.value.looked_at
             raise silent.value
         with pytest.raises(RigError, match="^mine$"), dut.explained():  # any other error stays as it is
