@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 from pathlib import Path
@@ -12,6 +13,7 @@ NEEDED = (
     "hypothesis",
     "jsonschema",
 )  # of the extra `test`; the modules of the extra `virtual` are skipped for by the tests that need them
+EXAMPLES = {"quick": 50, "nightly": 300}  # of a property that does not say how many
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
@@ -33,6 +35,15 @@ def _let_children_cache_bytecode(config: pytest.Config) -> None:
         os.environ["PYTHONPYCACHEPREFIX"] = str(Path(config.rootpath, ".pytest_cache", "bytecode"))
 
 
+def _spare_the_children_a_plugin(config: pytest.Config) -> None:
+    """Keep the pytests that the tests start from loading hypothesis for its summary, a tenth of what a short one takes.
+
+    The workers of xdist run properties, and keep it.
+    """
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        os.environ.setdefault("PYTEST_ADDOPTS", "-p no:hypothesispytest")
+
+
 def _leave_the_job_of_the_forge() -> None:
     """Keep the many pytests that the tests start from writing into the summary of the job that runs the tests."""
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
@@ -40,9 +51,9 @@ def _leave_the_job_of_the_forge() -> None:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """Return how many workers `-n auto` starts: one more than cores, because tests wait a quarter of their time."""
+    """Return how many workers `-n auto` starts: two more than cores, because tests wait a third of their time."""
     chosen = "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ  # then xdist reads it
-    return None if chosen else (os.cpu_count() or 1) + 1
+    return None if chosen else (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the options in the same hook
@@ -62,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("board", None):
         return
     _leave_the_job_of_the_forge()
+    _spare_the_children_a_plugin(config)
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise pytest.UsageError(
@@ -69,5 +81,13 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     from hypothesis import settings
 
-    settings.register_profile("trainrig", settings.default, deadline=None)  # a busy computer is no defect
+    examples = EXAMPLES["nightly" if config.getoption("tier", "quick") == "nightly" else "quick"]
+    settings.register_profile("trainrig", deadline=None, max_examples=examples)  # a busy computer is no defect
     settings.load_profile("trainrig")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Take the tests and all modules out of what the garbage collector looks at: a tenth of the time went there."""
+    gc.collect()
+    gc.freeze()

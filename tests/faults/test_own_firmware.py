@@ -22,6 +22,7 @@ from tests.one_process import one_process
 
 BOARD = "stm32h7b3"
 ENDLESS, UNDEFINED = b"\xfe\xe7", b"\x00\xde"  # `b .` and UDF (ARM DDI 0403E.e, A7.7.12 and A7.7.194)
+NIGHTLY = pytest.mark.tier("nightly")  # a hang keeps a core busy for as long as it is looked at
 REQUEST = "checkpoints"  # needs nothing before it
 
 
@@ -55,7 +56,13 @@ def ask(image: Image, folder: Path, before: Callable[[Dut], None] = lambda dut: 
     return str(fault.value)
 
 
-@pytest.mark.parametrize("before", [lambda dut: None, lambda dut: dut._close_probe()], ids=["open", "closed"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param(lambda dut: None, id="open"),
+        pytest.param(lambda dut: dut._close_probe(), id="closed", marks=NIGHTLY),
+    ],
+)
 def test_a_hang_is_named_with_its_place(tmp_path: Path, before: Callable[[Dut], None]) -> None:
     """Also if no probe is open: it is attached again, without a halt or a reset."""
     found = ask(changed(tmp_path, request_checkpoints=ENDLESS), tmp_path, before)
@@ -89,6 +96,7 @@ def test_mine(hil_dut):
 """
 
 
+@NIGHTLY
 def test_of_nested_blocks_the_outermost_explains(tmp_path: Path) -> None:
     image = changed(tmp_path, request_checkpoints=ENDLESS)
     with Rig(Bench(), reality="virtual") as rig, opened(rig, BOARD, image, tmp_path) as dut:

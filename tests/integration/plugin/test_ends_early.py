@@ -12,6 +12,8 @@ from hil.commands.main import main
 from hil.record import read_run, schema
 from hil.report import render
 
+NIGHTLY = pytest.mark.tier("nightly")
+
 THREE = """
 import os, signal
 
@@ -97,7 +99,7 @@ def test_fails(hil_board, hil_trial):
     ("how", "options", "state"),
     [
         ("os.kill(os.getpid(), signal.SIGINT)", (), "interrupted"),
-        ('pytest.exit("bye", returncode=0)', (), "interrupted"),
+        pytest.param('pytest.exit("bye", returncode=0)', (), "interrupted", marks=NIGHTLY),
         ("os._exit(0)", (), "interrupted"),
         ("os.kill(os.getpid(), signal.SIGKILL)", ("-n", "1"), "ended"),
     ],

@@ -15,6 +15,8 @@ from user_project import Done, Project
 from hil.images import image_of
 from hil.record import read_entries
 
+NIGHTLY = pytest.mark.tier("nightly")
+
 PROJECT = """
 import multiprocessing, os, queue, threading, time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -267,7 +269,10 @@ EXPECTED_FAILURES = {"test_a_mark_that_expects_what_comes", "test_a_mark_that_ex
 OPTIONS = ("--board=rp2040", "--reality=virtual")
 
 
-@pytest.fixture(scope="module", params=["0", "1"], ids=["one process", "a worker"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("0", id="one process", marks=NIGHTLY), pytest.param("1", id="a worker")],
+)
 def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
     project = Project(tmp_path_factory.mktemp("project")).write(PROJECT)
@@ -316,7 +321,7 @@ def test_the_record_agrees_with_itself(done: Done) -> None:
     assert "refused_requests.jsonl" not in (folder / "SHA256SUMS").read_text()
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.parametrize("workers", [pytest.param("0", marks=NIGHTLY), "1"])
 def test_a_thread_that_asks_after_the_session(project: Project, workers: str) -> None:
     """The trial before it is blocked at once: the board of the project is gone. The request is an own one, of a test
     without a trial, which pytest has passed.
@@ -422,7 +427,7 @@ def test_a_test_that_changes_the_folder_and_an_assertion_that_begins_with_a_newl
 SHADOWS = ("random", "serial", "usb", "queue", "socket", "logging", "json", "pyocd", "unicorn")
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.parametrize("workers", [pytest.param("0", marks=NIGHTLY), "1"])
 def test_files_with_names_of_libraries_beside_the_tests(project: Project, workers: str) -> None:
     """`pytest` of a project whose folder has a random.py: only the tests' own imports may find it."""
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
