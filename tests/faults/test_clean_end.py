@@ -177,7 +177,7 @@ def attached(tmp_path: Path) -> Iterator[Endpoints]:
     stand_in.stop()
 
 
-@by_signal(signal.SIGINT)
+@by_signal()
 def test_a_run_on_an_attached_board_leaves_its_locks(
     run: Callable[..., Run], attached: Endpoints, tmp_path: Path, number: signal.Signals
 ) -> None:

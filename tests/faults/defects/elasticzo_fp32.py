@@ -15,7 +15,7 @@ _row = partial(row, ELASTICZO_FP32)
 
 ELASTICZO_FP32_ROWS = (
     _row("scale: the second pass comes back only to the weights at rest", "fp32 full-zo", "methods/elasticzo_fp32.c", "-2.0f * settings->epsilon);", "-settings->epsilon);", LOSSES, ""),
-    _row("scale: the projected gradient is not divided by the samples", "fp32 full-zo", "methods/elasticzo_fp32.c", "(float)step->through * (2.0f * settings->epsilon)", "2.0f * settings->epsilon", TRAINED, "weight", gate=True),
+    _row("scale: the projected gradient is not divided by the samples", "fp32 full-zo", "methods/elasticzo_fp32.c", "(float)step->through * (2.0f * settings->epsilon)", "2.0f * settings->epsilon", TRAINED, "weight"),
     _row("saturation: the projected gradient is not clipped", "fp32 cls2, clipped", "methods/elasticzo_fp32.c", "settings->eta * clamp_f32(quotient, -settings->g_clip, settings->g_clip)", "settings->eta * quotient", TRAINED, "weight"),
     _row("index: the biases are not perturbed", "fp32 cls2, clipped", "methods/elasticzo_fp32.c", "i < TENSORS_OF_LAYER * settings->partition; i++", "i < TENSORS_OF_LAYER * settings->partition; i += 2", LOSSES, ""),
     _row("rounding: a product is not rounded before it is added", "fp32 full-bp", "kernels/sums_f32.h", "vmla.f32 %0", "vfma.f32 %0", OUTPUTS, "output"),

@@ -98,7 +98,7 @@ def test_fails(hil_board, hil_trial):
 @pytest.mark.parametrize(
     ("how", "options", "state"),
     [
-        ("os.kill(os.getpid(), signal.SIGINT)", (), "interrupted"),
+        pytest.param("os.kill(os.getpid(), signal.SIGINT)", (), "interrupted", marks=NIGHTLY),
         pytest.param('pytest.exit("bye", returncode=0)', (), "interrupted", marks=NIGHTLY),
         ("os._exit(0)", (), "interrupted"),
         ("os.kill(os.getpid(), signal.SIGKILL)", ("-n", "1"), "ended"),

@@ -20,6 +20,7 @@ import pytest
 from hil.training.reference import prng
 from reference.drawn_noise import Stream, never_negative, of_one_number, of_one_word, quarter, without_sign
 
+pytestmark = pytest.mark.tier("nightly")  # golden digests hold the streams in the gate
 ALPHA = 1e-4
 STEPS = 1000
 SMALL = (36, 36, 36, 36)  # three words each: weights of a group, of a word, 12 and 24 apart, of four tensors
