@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--kinds", default="", metavar="REGEX", help="only faults in whose kind this is found")
     parser.add_argument("--only", type=int, nargs="+", metavar="NUMBER", help="only these faults, to run them again")
-    parser.add_argument("--gate", action="store_true", help="only the thirty faults that every run of the tests has")
+    parser.add_argument("--gate", action="store_true", help="only the faults that every run of the tests has")
     parser.add_argument(
         "--out",
         type=Path,

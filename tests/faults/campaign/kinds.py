@@ -14,7 +14,8 @@ KINDS: tuple[Kind, ...] = (*DESK_KINDS, *SESSION_KINDS, *CHECKPOINT_KINDS, *INST
 
 # Those that need neither a session of pytest, nor a bench of their own, nor the time that a silence takes; and one of each of these.
 GATE = {
-    **{f"line: {what} {side} the board": 1 for what in ("bytes lost", "byte doubled", "bits flipped", "noise inserted") for side in ("to", "from")},
+    **{f"line: {what} to the board": 1 for what in ("bytes lost", "bits flipped")},
+    **{f"line: {what} from the board": 1 for what in ("byte doubled", "noise inserted")},
     "line: the adapter stops for a moment": 1, "line: cut from the board": 1, "port: gone": 1, "port: gone and back under another name": 1,
     "port: gone while flashing and back under another name": 1,
     **{f"probe: gone while {doing}": 1 for doing in ("connecting", "resetting", "reading")},

@@ -26,7 +26,7 @@ only_virtual = pytest.mark.parametrize("running", [VIRTUAL], indirect=True)
 only_m33 = pytest.mark.parametrize("running", [QEMU_M33], indirect=True)
 
 
-@pytest.fixture(scope="module", params=[VIRTUAL, QEMU, QEMU_M33])
+@pytest.fixture(scope="module", params=[VIRTUAL, pytest.param(QEMU, marks=pytest.mark.tier("nightly")), QEMU_M33])
 def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dut]:
     board: str = request.param
     if board == VIRTUAL:

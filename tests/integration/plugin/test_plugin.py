@@ -36,6 +36,7 @@ def mine(tmp_path):
     return "test_mine.py"
 
 
+NIGHTLY = pytest.mark.tier("nightly")
 QUICK, TRAININGS = 114, 6  # tests of the quick tier, and those of hil/suite/test_training.py
 NAMED = '[[board]]\nname = "stm32h7b3"\nserial = "00112233445566"\n'
 
@@ -195,7 +196,11 @@ SIDE_BY_SIDE = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="trials run 
 @SIDE_BY_SIDE
 @pytest.mark.parametrize(
     ("options", "workers"),
-    [((), True), (("-q",), False), (("-s",), False), (("--pdb",), False), (("-n", "0"), False)],
+    [
+        ((), True),
+        (("-q",), False),
+        *(pytest.param(options, False, marks=NIGHTLY) for options in (("-s",), ("--pdb",), ("-n", "0"))),
+    ],
 )
 def test_trials_of_a_stand_in_run_side_by_side_unless_one_looks_into_them(rig, mine, options, workers):
     done = rig("--board=stm32h7b3", "--reality=virtual", *options, mine)

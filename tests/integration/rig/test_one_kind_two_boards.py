@@ -70,6 +70,7 @@ def test_two_workers_take_different_boards(folder: Path) -> None:
     assert "board ID left" in "".join(each.read_text() for each in run.folder.rglob("*.html"))
 
 
+@pytest.mark.tier("nightly")
 def test_one_in_quarantine_is_passed_over(folder: Path) -> None:
     assert main(["lab", "quarantine", "left", "--why", "its cable is loose"]) == 0
     _, run = session(folder, f"--board={BOARD}", "-n", "2")

@@ -178,7 +178,7 @@ class VirtualMeterEntry:
         time.sleep(0.5)  # so that it is looked at
 
 
-@pytest.mark.parametrize("command", ["measure", "power"])
+@pytest.mark.parametrize("command", ["measure", pytest.param("power", marks=pytest.mark.tier("nightly"))])
 def test_an_instrument_that_goes_in_mid_window(command: str, fake: Callable[..., Fake], tmp_path: Path) -> None:
     twin = VirtualMeterEntry()
     instrument = fake(twin)

@@ -91,6 +91,7 @@ def test_a_difference_ends_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "pw1[3]" in capsys.readouterr().out
 
 
+@pytest.mark.tier("nightly")
 def test_the_whole_matrix_reads_each_image_a_few_times_and_no_data(tmp_path: Path) -> None:
     """It has a thousand cells: what is made for each of them takes minutes."""
     program = """

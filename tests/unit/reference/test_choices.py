@@ -115,6 +115,7 @@ def test_fraction_bits_bring_the_integer_losses_near_the_real_logarithms(data, c
     assert np.abs(found - real).max() <= samples * 3 / 2**fraction  # offset, powers, logarithm
 
 
+@pytest.mark.tier("nightly")  # a statistic of the arithmetic that the golden digests hold
 @pytest.mark.parametrize(("fraction", "least"), [(0, 57), (6, 72)])
 def test_the_integer_sign_is_mostly_the_float_sign(fraction, least):
     """The paper's form less often than its 95 % (docs/elasticzo.md): a coin gets 57 of 80 once in 10,900. With fraction bits nearly always."""

@@ -21,12 +21,12 @@ NIGHTLY = pytest.mark.tier("nightly")
 @pytest.mark.parametrize(
     ("network", "settings", "before", "least"),
     [
-        ("lenet5-tflite", GraphSettings(eta=0.01, **BP), 0.51, 0.68),
+        pytest.param("lenet5-tflite", GraphSettings(eta=0.01, **BP), 0.51, 0.68, marks=NIGHTLY),
         pytest.param("lenet5-tflite", GraphSettings(eta=0.001, momentum=0.9, **BP), 0.51, 0.68, marks=NIGHTLY),
         pytest.param("lenet5-tflite", GraphSettings(eta=300.0, qas=0, **BP), 0.51, 0.63, marks=NIGHTLY),
         pytest.param("resnet-tiny", GraphSettings(eta=0.01, **BP), 0.16, 0.52, marks=NIGHTLY),
         ("resnet-tiny", GraphSettings(eta=0.003, momentum=0.9, train="pointwise", blocks=8, **BP), 0.16, 0.34),
-        ("lenet5-tflite", GraphSettings(**TINY), 0.51, 0.66),
+        pytest.param("lenet5-tflite", GraphSettings(**TINY), 0.51, 0.66, marks=NIGHTLY),
         pytest.param("resnet-tiny", GraphSettings(**TINY), 0.16, 0.34, marks=NIGHTLY),
     ],
 )

@@ -133,10 +133,11 @@ def test_the_reader_asks_for_what_the_schema_says(run: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "many", "sentence"),
     [
-        (
+        pytest.param(
             "cycles",
             lambda count: {str(number): "x" for number in range(count)},
             "trials[0].cycles has 1,500,000 entries, more than 4,096",
+            marks=pytest.mark.tier("nightly"),
         ),
         ("digests", lambda count: ["x"] * count, "trials[0].digests[0] is 'x', which has the wrong form"),
     ],
