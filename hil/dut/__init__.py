@@ -9,11 +9,13 @@ from hil.dut.expectations import CommandEnded, PortGone, Quiet, Unexpected, Unre
 from hil.dut.hang_diagnosis import Hang
 from hil.dut.printed import Incomplete
 from hil.dut.record import DutRecord
+from hil.dut.stack_paint import UNPAINTED
 from hil.dut.unclaimed_ram import ComparedRam, UnclaimedRam
 from hil.targets.core_probe import CoreProbe
 from hil.targets.probe import ChipUnreachable
 
 __all__ = [
+    "UNPAINTED",
     "CaseReport",
     "CasesFailed",
     "ChipUnreachable",

@@ -6,7 +6,7 @@ import math
 import time
 from pathlib import Path
 
-from hil.dut.stack_paint import paint_of
+from hil.dut.stack_paint import PAINT, paint_of
 from hil.dut.unclaimed_ram import UnclaimedRam
 from hil.dut.with_port import WithPort
 from hil.errors import Blocked, RigError
@@ -25,8 +25,13 @@ UNVERIFIED = "nothing has verified that {} is on the board."
 
 
 class WithFlash(WithPort):
-    """What brings a program onto a device, and starts it."""
+    """What brings a program onto a device, and starts it.
 
+    Attributes:
+        stack_fill: the word that a probe fills the stack with before the program begins.
+    """
+
+    stack_fill = PAINT
     _tell: Tell
     _route: FlashRoute | None = None  # that of `connect`, until `flash`
     _coverage: CoverageReader | None = None
@@ -156,10 +161,10 @@ class WithFlash(WithPort):
         return True
 
     def _start_with_fill(self) -> None:
-        paint, words = paint_of(self.image, self.board), self.unclaimed_ram.words()
+        paint, words = paint_of(self.image, self.board, self.stack_fill), self.unclaimed_ram.words()
         areas = {**({} if paint is None else dict(paint.areas)), **words}
         filled = self.probe.start(RamFill(self.image.entry, tuple(areas.items())) if areas else None)
-        self._painted, self.unclaimed_ram.filled = filled, filled and bool(words)
+        self._painted, self.unclaimed_ram.filled = filled and self.stack_fill == PAINT, filled and bool(words)
 
     def _forget_session(self) -> None:
         """Forget the session with the agent: the board is reset."""

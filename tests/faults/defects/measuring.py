@@ -40,11 +40,11 @@ def _in_run(line: str) -> tuple[str, str]:
 
 MEASURING_ROWS = (
     # stack, static memory, arena
-    _row("half the stack peak told", MEMORY, "return (uint32_t)((uintptr_t)__stack_top - (uintptr_t)word);", "return (uint32_t)((uintptr_t)__stack_top - (uintptr_t)word) / 2;", STACK, gate=True),
+    _row("half the stack peak told", MEMORY, "return (uint32_t)((uintptr_t)__stack_top - (uintptr_t)word);", "return (uint32_t)((uintptr_t)__stack_top - (uintptr_t)word) / 2;", STACK),
     _row("stack peak searched from the wrong end", MEMORY, PEAK, "    const volatile uint32_t *word = __stack_top;\n    while (word > __stack_bottom && word[-1] != STACK_PATTERN) {\n        word--;\n    }\n", STACK),
     Row("bottom of the stack neither painted nor looked at", MEASURING, (
         Patch(MEMORY, "for (volatile uint32_t *word = __stack_bottom;", "for (volatile uint32_t *word = __stack_bottom + 64;"),
-        Patch(MEMORY, "const volatile uint32_t *word = __stack_bottom;", "const volatile uint32_t *word = __stack_bottom + 64;")), FIGURES, STACK),
+        Patch(MEMORY, "const volatile uint32_t *word = __stack_bottom;", "const volatile uint32_t *word = __stack_bottom + 64;")), FIGURES, STACK, gate=True),
     _row("stack painted again before its peak is told", "agent/agent.c", "    const memory_range_t stack = memory_stack();\n", "    const memory_range_t stack = memory_stack();\n    memory_paint_stack();\n", STACK),
     _row("stack peak told twice as large", MEMORY, "return (uint32_t)((uintptr_t)__stack_top - (uintptr_t)word);", "return 2u * (uint32_t)((uintptr_t)__stack_top - (uintptr_t)word);", STACK),
     _row("memory of the DMA not counted as static", MEMORY, "return range(__static_start, __static_end).size + range(__dma_start, __dma_end).size;", "return range(__static_start, __static_end).size + range(__dma_start, __dma_start).size;", ("static_bytes",)),
