@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -68,8 +69,11 @@ def window(
     idle_s: float | None, range_a: float | None,
 ) -> Iterator[Energy]:  # fmt: skip
     """Measure one window with an open meter while the block runs; arguments and errors as `Dut.energy`."""
-    if steps < 1:
+    if not 1 <= steps < math.inf:
         raise RigError(f"{steps} steps have no energy: give how many the window has, at least 1.")
+    for name, seconds in {"window_s": window_s, "interval_s": interval_s, "idle_s": idle_s}.items():
+        if seconds is not None and not 0 < seconds < math.inf:
+            raise RigError(f"{name} is {seconds}: give a time in seconds, above 0.")
     one = Energy(steps, folder / "trace.parquet")
     used = meter.sheet.range_for(range_a) if range_a is not None else first_range(meter.sheet)
     shortest_s = max(interval_s, 1 / meter.sheet.fastest_hz)
@@ -86,7 +90,15 @@ def window(
         meter.mark(False)
     found = reader.result(deadline_s + ENDS_WITHIN_S)
     conditions = Conditions(ends.supply_error, ends.ambient_c)
-    one.figures = evaluate(found, meter.sheet, meter.identity, steps, conditions)
+    figures = evaluate(found, meter.sheet, meter.identity, steps, conditions)
+    joules = figures["energy"]["value"]
+    if joules < 0:
+        raise Blocked(
+            "meter",
+            f"the {meter.sheet.name} has read an energy below 0 ({joules:.3g} J): the current flows the other way, "
+            "exchange the leads.",
+        )
+    one.figures = figures
 
 
 def no_meter(board: Board) -> Blocked:

@@ -22,6 +22,8 @@ from hil.targets.serial_port import (
     path_of,
 )
 
+REOPENED = "the serial port was gone soon after flashing or a reset, and was opened again: what came meanwhile is lost."
+
 
 class WithPort(Inspection):
     """What a device has on its serial port; that of a command is its standard input and output."""
@@ -91,7 +93,9 @@ class WithPort(Inspection):
         if not self._is_attached or time.monotonic() - self._started_at > BACK_WITHIN_S:
             return None
         close_and_discard(port)
-        return come_back(self._taken.endpoints, port.baudrate, "flashing or a reset")
+        again = come_back(self._taken.endpoints, port.baudrate, "flashing or a reset")
+        self.record.warn(REOPENED)
+        return again
 
     @property
     def has_port(self) -> bool:

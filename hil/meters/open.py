@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hil.energy.capture import Capture
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.meter_kind import METERS
 from hil.errors import Blocked, RigError
+from hil.meters.given_capture import wrong_capture
 from hil.meters.meter import Host, InvalidWindow, Meter, Setting
+from hil.plugins.guarded import wanted
 from hil.visa import VisaSession
 
 DEFAULT_MODEL = "keithley-2450"  # if rig.toml names no model
@@ -55,8 +57,9 @@ def open_meter(
         )
     with METERS.running(name):
         opened = kind.driver(VisaSession(address, sheet.name) if kind.visa else address, sheet, host, **driver)
+    wrong = partial(wrong_capture, sheet=sheet)
     meter: Meter = METERS.guarded(
-        name, opened, InvalidWindow, capture=_is_capture, pieces=_is_capture, watch=_is_array, identity=_is_text
+        name, opened, InvalidWindow, capture=wrong, pieces=wrong, watch=wanted(np.ndarray), identity=wanted(str)
     )
     try:
         if sheet.feeds:
@@ -67,15 +70,3 @@ def open_meter(
             meter.close()
         raise
     meter.close()
-
-
-def _is_capture(value: object) -> bool:
-    return isinstance(value, Capture)
-
-
-def _is_array(value: object) -> bool:
-    return isinstance(value, np.ndarray)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)

@@ -9,7 +9,12 @@ from typing import Any
 from hil.errors import Blocked, message_of, shown
 from hil.plugins.offer import Offer
 
-Checks = Mapping[str, Callable[[Any], bool]]
+Checks = Mapping[str, Callable[[Any], str]]
+
+
+def wanted(kind: type) -> Callable[[Any], str]:
+    """Return a check that a value is of a type."""
+    return lambda value: "" if isinstance(value, kind) else f"it is {shown(value)}, and no {kind.__name__}"
 
 
 class Missing(Blocked, AttributeError):
@@ -23,7 +28,8 @@ class Guarded:
         thing: the object.
         offer: of the plugin.
         signals: exceptions that are part of the interface, and pass.
-        gives: by name of an attribute or a method: whether a value, or what the method returns, is what it must be.
+        gives: by name of an attribute or a method: why a value, or what the method returns, is not what it must be, as
+            a clause; empty if it is.
     """
 
     def __init__(self, thing: Any, offer: Offer, signals: tuple[type[Exception], ...], gives: Checks) -> None:
@@ -68,6 +74,7 @@ class Guarded:
 
     def _checked(self, name: str, value: Any) -> Any:
         check = self._gives.get(name)
-        if check is not None and not check(value):
-            raise self._offer.broken(f"its {name} is {shown(value)}, which is not what the interface says")
+        wrong = check(value) if check is not None else ""
+        if wrong:
+            raise self._offer.broken(f"its {name} is not what the interface says: {wrong}")
         return value

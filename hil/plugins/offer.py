@@ -102,12 +102,12 @@ class Offer:
 
         `signals` are exceptions of the interface, which pass.
         """
-        passing: tuple[type[Exception], ...] = (RigError, *signals)
+        passing: tuple[type[BaseException], ...] = (RigError, *signals, KeyboardInterrupt, GeneratorExit)
         try:
             yield
         except passing:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:  # SystemExit, and the outcomes of pytest
             if self.source == HOUSE:
                 raise
             raise self.broken(f"it raised {type(error).__name__} ({_where(error)})") from error

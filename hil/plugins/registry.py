@@ -81,7 +81,7 @@ class Registry(Mapping[str, T]):
         offer = self._offer(name)
         return offer.running() if offer is not None else contextlib.nullcontext()
 
-    def guarded(self, name: str, thing: Any, /, *signals: type[Exception], **gives: Callable[[Any], bool]) -> Any:
+    def guarded(self, name: str, thing: Any, /, *signals: type[Exception], **gives: Callable[[Any], str]) -> Any:
         """Return an object that the thing of a name has made, so that all errors of a plugin's code name the plugin.
 
         Objects of the house are returned as they are. `signals` and `gives` are those of `Guarded`.

@@ -109,17 +109,17 @@ class RunWriter(TrialWriter):
         return with_trials(self._tests.values(), self.trials)
 
     def update(self) -> tuple[list[AskedTest], list[TrialRecord]]:
-        """Write results.json with the present state, and return its tests and trials.
+        """Write results.json with the present state, in one line, and return its tests and trials.
 
         Raises:
             OSError: the disk is full; the former file remains.
             Blocked: a fact of the run does not fit the model.
         """
-        tests, trials, text = self._now()
+        tests, trials, text = self._now(indent=None)
         write_atomic(self.folder / RESULTS_FILE, text)
         return tests, trials
 
-    def _now(self) -> tuple[list[AskedTest], list[TrialRecord], str]:
+    def _now(self, indent: int | None = 1) -> tuple[list[AskedTest], list[TrialRecord], str]:
         """Return tests, trials and the text of results.json in the present state."""
         trials = self.trials
         tests = with_trials(self._tests.values(), trials)
@@ -132,7 +132,7 @@ class RunWriter(TrialWriter):
             found = RESULTS.validate_python(results)
         except ValidationError as error:
             raise unrecordable(error, results, RESULTS_FILE) from error
-        return tests, trials, as_json(RESULTS.dump_python(found))
+        return tests, trials, as_json(RESULTS.dump_python(found), indent)
 
     def finish(self, state: str = ENDED, exit_code: int = 0, missing: Sequence[str] = ()) -> None:
         """Write results.csv, SHA256SUMS and results.json of a run that is over; point `latest` at it if it ended.

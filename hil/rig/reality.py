@@ -11,8 +11,9 @@ from typing import TypeVar
 
 from hil.boards import Board
 from hil.endpoints import Endpoints
-from hil.errors import Blocked, RigError, close_matches
+from hil.errors import Blocked, RigError, close_matches, shown
 from hil.images import Image
+from hil.plugins.guarded import wanted
 from hil.rig_toml import BenchBoard
 from hil.standins import STAND_INS, StandIn, renode, start_virtual
 from hil.standins.kinds import NO_STAND_IN, NOT_STAND_INS
@@ -132,7 +133,7 @@ def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str
         raise Blocked(
             "bench", f"the stand-in {reality} was not started: its `start` returned nothing; return a StandIn."
         )
-    stand_in: StandIn = STAND_INS.guarded(reality, made, endpoints=_is_endpoints, chip_fault=_is_sentence)
+    stand_in: StandIn = STAND_INS.guarded(reality, made, endpoints=wanted(Endpoints), chip_fault=_wrong_sentence)
     return stand_in
 
 
@@ -148,9 +149,5 @@ def stopped_after(stand_in: Started) -> Iterator[Started]:
     stand_in.stop()
 
 
-def _is_endpoints(value: object) -> bool:
-    return isinstance(value, Endpoints)
-
-
-def _is_sentence(value: object) -> bool:
-    return value is None or isinstance(value, str)
+def _wrong_sentence(value: object) -> str:
+    return "" if value is None or isinstance(value, str) else f"it is {shown(value)}, and no sentence"

@@ -155,8 +155,12 @@ class DeviceUse:
         """
         self._complete, self._trials = True, trials
         for number, dut in enumerate(self.duts, 1):
-            if len(self.duts) > 1 and not _answered(dut) and not dut.record.reads:
-                self.warnings.append(f"the test read nothing from device {number} of {len(self.duts)}.")
+            if not _answered(dut) and not dut.record.reads and dut.record.exit_code is None:
+                several = len(self.duts) > 1
+                which = f"device {number} of {len(self.duts)}" if several else "its device"
+                given = [each for each in self.figures if each.quantity.provenance is not Provenance.MEASURED]
+                if several or self.comparisons or self.learning or given:
+                    self.warnings.append(f"the test read nothing from {which}.")
             failed = dut.failed()
             if failed is not None:
                 verdict, reason = verdict_of(failed)

@@ -110,7 +110,7 @@ def _begin_run(config: pytest.Config) -> None:
     config.pluginmanager.register(config.stash[RECORDER], "trainrig-recorder")
     guard_exit(config, config.stash[RECORDER])
     atexit.register(config.stash[RECORDER].end_of_process)
-    if config.option.xmlpath is None:
+    if getattr(config.option, "xmlpath", "") is None:  # missing with `-p no:junitxml`
         config.option.xmlpath = str(run.folder / JUNIT)
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from hil.boards import Board
 from hil.endpoints import Endpoints, Verify
-from hil.errors import Blocked, RigError
+from hil.errors import Blocked, RigError, shown
 from hil.images import Image
 from hil.plugins import Registry
+from hil.plugins.guarded import wanted
 from hil.targets.boot_loader import BootLoader, ByBootLoader, Tell
 from hil.targets.probe_process import ProbeProcess
 from hil.targets.serial_port import SerialPort
@@ -132,7 +133,7 @@ def route_of(flashing: Flashing) -> FlashRoute:
         kind = ROUTES.find(name)
         with ROUTES.running(name):
             made = kind(flashing)
-        gives = {"name": _is_name, "verified": _is_verified, "program": _is_whether}
+        gives = {"name": wanted(str), "verified": _wrong_verified, "program": wanted(bool)}
         route: FlashRoute | None = ROUTES.guarded(name, made, **gives)
         if route is not None:
             return route
@@ -141,16 +142,8 @@ def route_of(flashing: Flashing) -> FlashRoute:
     return loaded_by_stand_in(flashing) or ByBootLoader(board, flashing.port(), None, flashing.tell)
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_whether(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_verified(value: object) -> bool:
-    return value is None or value in get_args(Verify)
+def _wrong_verified(value: object) -> str:
+    return "" if value is None or value in get_args(Verify) else f"it is {shown(value)}, and none of {get_args(Verify)}"
 
 
 def verified_by(route: FlashRoute) -> Verify | None:

@@ -346,6 +346,76 @@ def test_mine(hil_board, hil_trial):
         assert read_entries(done.folder / "reports/latest").facts["exit_code"] == 1
 
 
+SKIPS_BY_UNITTEST = """
+import unittest
+
+def caught(ask, wanted):
+    try:
+        ask(wanted)
+    except BaseException:
+        pass
+
+def test_raises(hil_board, hil_trial):
+    caught(hil_trial, spec(hil_board, variant="nope"))
+    raise unittest.SkipTest("mine")
+
+@pytest.fixture
+def asks(hil_board, hil_trial):
+    caught(hil_trial, spec(hil_board, variant="nope"))
+    raise unittest.SkipTest("mine")
+
+def test_in_a_fixture(asks):
+    pass
+
+class TestOfAClass(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def rig(self, hil_board, hil_trial):
+        self.ask = lambda: caught(hil_trial, spec(hil_board, variant="nope"))
+
+    def test_in_a_method(self):
+        self.ask()
+        self.skipTest("mine")
+
+class TestThatTearsDown(unittest.TestCase):
+    rig = TestOfAClass.rig
+
+    def tearDown(self):
+        self.ask()
+
+    def test_before_a_tear_down(self):
+        self.skipTest("mine")
+
+def test_that_asks_nothing(hil_board, hil_trial):
+    raise unittest.SkipTest("mine")
+"""
+REWRITES = """
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if report.outcome == "failed":
+        report.outcome, report.longrepr = "passed", None
+"""
+
+
+@pytest.mark.parametrize("rewritten", [False, True], ids=["skipped", "rewritten"])
+def test_no_skip_of_unittest_and_no_hook_hides_a_refusal(project: Project, rewritten: bool) -> None:
+    project.write(SKIPS_BY_UNITTEST)
+    if rewritten:
+        project.write("import pytest\n" + REWRITES, "conftest.py")
+    done = project.run("--board=stm32h7b3", "--reality=virtual", "-n", "0")
+    verdicts = {name: test["verdict"] for name, test in done.tests().items()}
+    assert verdicts.pop("test_that_asks_nothing") == "skipped" and done.code == 1, done.out
+    assert len(verdicts) == 4 and set(verdicts.values()) == {"refused"}, done.out
+    assert (
+        int(done.suite().get("failures")) + int(done.suite().get("errors")) == 4 and done.suite().get("skipped") == "1"
+    )
+
+
+def test_without_the_plugin_of_junit_there_is_a_record(project: Project) -> None:
+    done = project.write(SKIPS_BY_UNITTEST).run("--board=stm32h7b3", "-p", "no:junitxml", "-k", "asks_nothing")
+    assert done.code == 0 and done.tests()["test_that_asks_nothing"]["verdict"] == "skipped", done.out
+
+
 def test_every_copy_of_a_verdict_that_changes_after_the_session(tmp_path: Path) -> None:
     """junit.xml and SHA256SUMS are written again, so that they do not contradict results.json."""
     pytest.importorskip("unicorn", reason="the virtual board needs the extra `virtual`")
