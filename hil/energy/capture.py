@@ -10,6 +10,7 @@ import numpy as np
 
 ARRAYS = ("t_s", "power_w", "current_a", "voltage_v")
 MARKER = "marker"  # Capture.synchronisation if the meter itself recorded the pin
+SHARED = "their time was shared by their neighbours, and what the board did in it is unknown."  # of missing readings
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hil.energy.capture import MARKER
+from hil.energy.capture import MARKER, SHARED
 from hil.energy.conditions import ASSUMED_SUPPLY, Conditions
 from hil.energy.data_sheet import READ_BY_HAND, DataSheet
 from hil.energy.edge_search import HOST, POWER
@@ -123,7 +123,7 @@ def _warnings(found: MarkerInterval, sheet: DataSheet) -> list[str]:
     if found.lost is None and found.readings > 1:
         doubts.append("the meter cannot tell whether readings were lost.")
     if found.lost:
-        doubts.append(f"{found.lost} readings are missing; their time was shared by their neighbours.")
+        doubts.append(f"{found.lost} readings are missing; {SHARED}")
     return doubts
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from hil.energy import bursts, conditions
 from hil.energy.aliasing import COVERED, FEWEST_READINGS, is_aliased, pace_flags
 from hil.energy.bursts import Fast
-from hil.energy.capture import Capture
+from hil.energy.capture import SHARED, Capture
 from hil.energy.conditions import Conditions, reads_voltage
 from hil.energy.current_ranges import coarser_stretch
 from hil.energy.data_sheet import CurrentRange, DataSheet
@@ -257,7 +257,7 @@ def _flags(
         flags.append(f"the {name} cannot tell whether readings were lost.")
     elif any(lost):
         most = max(one or 0 for one in lost)
-        flags.append(f"up to {most} readings of a window are missing; their time was shared by their neighbours.")
+        flags.append(f"up to {most} readings of a window are missing; {SHARED}")
     if sheet.timestamps == "host":
         flags.append("the readings are dated by the host's clock.")
     drifts = [abs(w.idle_after / w.idle_before - 1) for w in windows if w.idle_before > 0]

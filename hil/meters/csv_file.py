@@ -18,7 +18,7 @@ from hil.meters.csv_columns import BITS, Column, find_columns, unused
 from hil.meters.csv_counter import continued
 from hil.meters.csv_layout import Layout, find_layout
 from hil.meters.csv_marker import window_edges
-from hil.meters.csv_resolution import last_digit, power_notes, resolution_j
+from hil.meters.csv_resolution import counter_notes, last_digit, power_notes, resolution_j
 from hil.meters.csv_text import CLOCK, LARGEST, CsvText
 from hil.meters.reading_checks import missing
 
@@ -68,8 +68,10 @@ def read_csv(
     counted = _counted(text.name, used, values, times, lines)
     edges, discarded = window_edges(text.name, times, used.get("marker"), values.get("marker"), debounce_s)
     capture = _capture(text.name, layout, times, values, volt, edges)
-    if not layout.means:
-        counted += power_notes(text.name, used, values, capture.voltage_v)
+    voltage_v = values.get("voltage", np.full(len(times), volt if volt is not None else np.nan))
+    counted += power_notes(text.name, used, values, voltage_v, layout.means)
+    if layout.means:
+        counted += counter_notes(used, values, times, _late(layout, times))
     notes = _notes(layout, used, shunt_ohm, volt, values)
     for note in [*discarded, *counted, *_gaps(layout, times, lines), *notes]:
         capture = capture.noted(note)

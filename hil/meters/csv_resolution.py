@@ -80,9 +80,11 @@ def resolution_j(
 
 
 def power_notes(
-    name: str, used: Mapping[str, Column], values: Mapping[str, np.ndarray], voltage_v: np.ndarray
+    name: str, used: Mapping[str, Column], values: Mapping[str, np.ndarray], voltage_v: np.ndarray, means: bool
 ) -> list[str]:
     """Return a note if a power column differs a little from volts x amperes; float64[n] each.
+
+    Of `means` over an interval it may differ more: the product of two means is not the mean of the products.
 
     Raises:
         RigError: it differs much.
@@ -95,9 +97,34 @@ def power_notes(
     says = (
         f"its column {used['power'].name!r} has a mean of {power:.4g} W, and voltage x current one of {product:.4g} W"
     )
-    if apart > DIFFERS:
+    if apart > DIFFERS and not means:
         raise RigError(
             f"{name}: {says}: correct the unit or --volt of the wrong one, or choose the right one, with "
             f"--column '{used['power'].name}=power' or --column '{used['current'].name}=current'."
         )
     return [f"{says}; the power column was taken."] if apart > NOTED else []
+
+
+def counter_notes(
+    used: Mapping[str, Column], values: Mapping[str, np.ndarray], times: np.ndarray, late: np.ndarray
+) -> list[str]:
+    """Return a note if an energy counter differs from the power times the time, where no row is missing.
+
+    Args:
+        used: the columns.
+        values: of each kind in SI units, float64[n].
+        times: of the rows in seconds, float64[n].
+        late: which rows come after a gap, bool[n - 1] from the second one.
+    """
+    if not {"power", "energy"} <= values.keys():
+        return []
+    steps = np.where(late, 0.0, np.diff(times))
+    counted = abs(float(np.sum(np.where(late, 0.0, np.diff(values["energy"])))))
+    computed = abs(float(np.sum(values["power"][1:] * steps)))
+    size = max(counted, computed)
+    if not size or abs(counted - computed) <= NOTED * size:
+        return []
+    return [
+        f"its column {used['energy'].name!r} counts {counted:.4g} J where no row is missing, and its column "
+        f"{used['power'].name!r} has {computed:.4g} J: one of them is wrong."
+    ]

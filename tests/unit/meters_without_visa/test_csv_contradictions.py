@@ -211,3 +211,28 @@ def test_every_prefix_of_every_unit(
     assert read_csv(path).power_w == pytest.approx(
         [factor * base * (beside[1] if beside else 1)] * (3 - (kind == "energy"))
     )
+
+
+def statistics(folder: Path, counted: float = 1.0, power: float = 1.0, without: slice = slice(0)) -> Path:
+    """Write means over half a second, as a Joulescope's statistics: 33 mW, and 330 mW for 5 s."""
+    times = np.arange(1, 41) / 2
+    watts = np.where((times > 5) & (times <= 10), 0.33, 0.033)
+    energy = np.cumsum(watts) * 0.5 * counted
+    path = folder / "s.csv"
+    rows = [
+        f"{t:g},{w / 3.3:.6g},3.3,{w * power:.6g},0,{e:.6g}\n" for t, w, e in zip(times, watts, energy, strict=True)
+    ]
+    del rows[without]
+    path.write_text("#time,current,voltage,power,charge,energy\n" + "".join(rows))
+    return path
+
+
+@pytest.mark.parametrize("without", [slice(0), slice(9, 21)], ids=["whole", "rows are missing"])
+@pytest.mark.parametrize(("counted", "power"), [(2.0, 1.0), (1.0, 1.05)])
+def test_a_counter_that_contradicts_the_power_is_noted(
+    tmp_path: Path, counted: float, power: float, without: slice
+) -> None:
+    wrong = [str(flag) for flag in figures(statistics(tmp_path, counted, power, without))["flags"]]  # type: ignore[attr-defined]
+    assert any("where no row is missing, and its column 'power' has" in flag for flag in wrong), wrong
+    right = [str(flag) for flag in figures(statistics(tmp_path, without=without))["flags"]]  # type: ignore[attr-defined]
+    assert not any("one of them is wrong" in flag for flag in right), right

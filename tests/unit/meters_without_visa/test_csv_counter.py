@@ -108,7 +108,10 @@ def test_rows_that_are_missing_over_a_change_of_the_power(tmp_path: Path, missin
             "file", manual_readings.Accuracy(0.01, 0.0), read_csv(tmp_path / "js.csv")
         )
         flags = evaluate(found, sheet, "file", 1)["flags"]
-        assert f"{count} readings are missing; their time was shared by their neighbours." in flags
+        assert (
+            f"{count} readings are missing; their time was shared by their neighbours, and what the board did in it is unknown."
+            in flags
+        )
 
 
 def test_statistics_whose_energy_was_reset(tmp_path: Path) -> None:
