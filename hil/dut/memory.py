@@ -145,6 +145,8 @@ class Memory:
             )
         if not typed and kind.kind in "iu" and not np.array_equal(np.asarray(value), made):
             raise RigError(f"{shown(value)} is no value of {where!r} ({known.name}): it must be whole numbers.")
+        if not typed and kind.kind == "f" and np.isinf(made).sum() != np.isinf(np.asarray(value, np.float64)).sum():
+            raise RigError(f"{shown(value)} is beyond {where!r} ({known.name}): write a value that it can hold.")
         wanted = tuple(count for count in dimensions if count is not None)
         if None not in dimensions and made.shape != wanted:
             raise RigError(f"{where!r} is {known.name}, and the value has the shape {made.shape}: give it {wanted}.")

@@ -55,6 +55,11 @@ def _checked(pattern: str, dtypes: dict[str, Any], bits: Collection[str]) -> tup
     return wanted, dtypes
 
 
+def _check_count(count: int | None) -> None:
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 0):
+        raise RigError(f"count is {shown(count)}: give the number of lines, or leave it out.")
+
+
 def lines(
     serial: DutSerial,
     pattern: str,
@@ -86,8 +91,9 @@ def lines(
         Incomplete: there are fewer or more lines, the last one has no end, or the device said that it failed.
         NotSeen: no line came in time, of those that are expected (`DutSerial.expect`).
         DeviceFault: a group is no number of its dtype, and was one in a line before, in any call.
-        RigError: a pattern or a dtype is wrong, or a group is no number.
+        RigError: a pattern, a dtype or the count is wrong, or a group is no number.
     """
+    _check_count(count)
     wanted, known = _checked(pattern, dict(dtypes or {}), bits)
     last, failure = (_compiled(one) if one is not None else None for one in (until, error))
     of = f" of {count}" if count is not None else ""

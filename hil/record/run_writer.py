@@ -57,9 +57,8 @@ class RunWriter(TrialWriter):
         """
         clock = SteadyClock.set()
         now = clock.now()
-        folder = root / f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
         before = _newest(root)
-        folder.mkdir(parents=True)
+        folder = _new_folder(root, f"{now:%Y%m%dT%H%M%SZ}")
         identity = {"id": folder.name, "uid": secrets.token_hex(16), "time": now.isoformat(timespec="seconds")}
         run = cls(folder, identity | ({"after": before} if before is not None else {}) | origin() | facts, clock)
         try:
@@ -174,6 +173,19 @@ class RunWriter(TrialWriter):
                 fresh.symlink_to(self.folder.name)
             except OSError:
                 fresh.write_text(self.folder.name + "\n", encoding="utf-8")
+
+
+def _new_folder(root: Path, stamp: str) -> Path:
+    """Make a folder that no other run of this second has."""
+    while True:
+        folder = root / f"{stamp}-{secrets.token_hex(2)}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            if not folder.is_dir():  # the root is a link to nowhere
+                raise
+        else:
+            return folder
 
 
 def _newest(root: Path) -> str | None:

@@ -96,7 +96,8 @@ def _write_verdict(cases: list[ET.Element], test: AskedTest) -> None:
     """Write the verdict of a test into its test cases: properties, and the element that says that it did not pass."""
     for case in cases:
         # they have others if requests came after the end of the test
-        for name, value in (("verdict", test.verdict), ("reason", NO_XML.sub("?", test.reason))):
+        now = {"verdict": test.verdict, "outcome": test.outcome or "", "reason": NO_XML.sub("?", test.reason)}
+        for name, value in now.items():
             for each in case.iterfind(f"properties/property[@name='{name}']"):
                 each.set("value", value)
     if test.verdict in ELEMENTS:

@@ -301,6 +301,7 @@ class Tracker:
         realities = ", ".join(dict.fromkeys(run.reality or "none" for run in runs)) or "none"
         found: list[tuple[str, object]] = [
             ("verdict", test.verdict),
+            ("outcome", test.outcome or ""),
             ("board", test.board or ", ".join(dict.fromkeys(run.board for run in runs if run.board)) or "none"),
             ("reality", realities),
             ("stage", next((run.stage for run in runs if run.stage), "")),

@@ -135,7 +135,7 @@ def check_signature(run: RecordedRun, signer: Ed25519PublicKey) -> None:
 
 
 def added_files(run: RecordedRun) -> Iterator[Contradiction]:
-    """Every file of a signed run is in SHA256SUMS."""
+    """Every file of a signed run is in SHA256SUMS, and it has no links, which no sum covers."""
     sums = run.sums
     if sums is None:
         yield differ(RESULTS, "the signature", "there", SUMS, NOTHING)
@@ -143,3 +143,5 @@ def added_files(run: RecordedRun) -> Iterator[Contradiction]:
     for path, _ in files_of(run.folder, pages=True):
         if path not in sums.digests:
             yield differ(path, "the file", "there", SUMS, NOTHING)
+    for link in sorted(each for each in run.folder.rglob("*") if each.is_symlink()):
+        yield differ(link.relative_to(run.folder).as_posix(), "a link", "there", SUMS, NOTHING)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import stat
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -37,6 +38,7 @@ ALWAYS = 64 * MB  # unpacked, whatever it was packed
 LARGEST_FACTS = 8 * MB
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 CURE = "get the pack again from its source"
+END_OF_ZIP, END_MARK = 22, b"PK\5\6"  # the last record of a ZIP file without a comment (APPNOTE.TXT 4.3.16)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def unpack(path: Path, target: Path) -> Unpacked:
     """
     try:
         with zipfile.ZipFile(path) as file:
+            _check_bounds(path, file)
             top = _check(path, file.infolist())
             for member in file.infolist():
                 place = target.joinpath(*member.filename.split("/"))
@@ -95,6 +98,21 @@ def unpack(path: Path, target: Path) -> Unpacked:
         missing += [] if found.record.is_dir() else [f"no folder {top}/{RECORD}"]
         raise RigError(f"{path} is no pack of a run (it has {' and '.join(missing)}): {CURE}.")
     return found
+
+
+def _check_bounds(path: Path, file: zipfile.ZipFile) -> None:
+    """Check that a ZIP file has no bytes before its first member, after its end, or in its comment.
+
+    Raises:
+        RigError: it has; no sum and no signature covers them.
+    """
+    with path.open("rb") as raw:
+        raw.seek(-min(END_OF_ZIP, path.stat().st_size), os.SEEK_END)
+        ends = raw.read().startswith(END_MARK)
+    begins = min((member.header_offset for member in file.infolist()), default=0) == 0
+    if file.comment or not begins or not ends:
+        where = "a comment" if file.comment else "before its first member" if not begins else "after its end"
+        raise RigError(f"{path} has foreign bytes ({where}), which no signature covers: {CURE}.")
 
 
 def _check(path: Path, members: list[zipfile.ZipInfo]) -> str:

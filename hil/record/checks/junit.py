@@ -124,6 +124,8 @@ def _of_test(
             wanted["device_test"] = device.folder
         if test.reason.isascii():
             wanted["reason"] = test.reason
+        if "outcome" in told:  # older versions did not write it
+            wanted["outcome"] = test.outcome or ""
         for field, here in wanted.items():
             if here != told.get(field):
                 yield differ(RESULTS, f"{field} of {test.test}", here, JUNIT, told.get(field, NOTHING))

@@ -75,6 +75,14 @@ def test_the_verdict_of_a_test_is_no_better_than_its_trials_or_its_outcome(run: 
     assert re.search(r"verdict of .*test_asserts.* is 'pass', but junit.xml has 'fail'", read(run))
 
 
+@pytest.mark.parametrize("outcome", ["xpassed", "xfailed", "skipped"])
+def test_the_outcome_of_a_test_that_passed_is_that_of_its_case(run: Path, outcome: str) -> None:
+    forged = Forged(run)
+    test = next(test for test in forged.results["tests"] if test["verdict"] == "pass")
+    test.update(outcome=outcome)
+    assert re.search(f"outcome of .* is '{outcome}', but junit.xml has 'passed'", read(forged.write(seal=True)))
+
+
 def readers(run: Path, good: Path) -> dict[str, list[str]]:
     """Every command that reads a run, as a command line."""
     place = str(run.parent / "packed")

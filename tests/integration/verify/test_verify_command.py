@@ -106,6 +106,7 @@ def test_a_signature_names_what_came_went_and_changed(run: Path, hil: Call, keys
     signed = ["pkeyutl", "-verify", "-pubin", "-inkey", public, "-rawin", "-in", "SHA256SUMS", "-sigfile", "SHA256SUMS.sig"]  # fmt: skip
     subprocess.run(["openssl", *map(str, signed)], cwd=run, check=True, capture_output=True)
     (run / "extra.txt").write_text("came later")
+    (run / "photo.html").symlink_to("/etc/hostname")
     (run / "junit.xml").unlink()
     page = run / "index.html"
     page.write_text(page.read_text() + " ")
@@ -113,7 +114,7 @@ def test_a_signature_names_what_came_went_and_changed(run: Path, hil: Call, keys
     assert done.code == 1
     for said in (
         "extra.txt: the file is 'there', but SHA256SUMS has missing", "junit.xml: its SHA-256 is missing",
-        "index.html: its SHA-256 is",
+        "photo.html: a link is 'there', but SHA256SUMS has missing", "index.html: its SHA-256 is",
     ):  # fmt: skip
         assert said in done.out, done.out
 

@@ -161,6 +161,7 @@ def test_writing(memory):
     ("quantised[0]", 300, "is no value of 'quantised.0.' .signed char."),
     ("quantised[0]", 1.5, "must be whole numbers"),
     ("linear.u.rate", np.float64(1), "is float, and the value is float64: convert it with .astype.'float32'"),
+    ("linear.u.rate", 1e60, "1e.60 is beyond 'linear.u.rate' .float."),
     ("linear.rows", "many", "is no value of"), (0x2000_0000, 1, "write a value of NumPy"),
     ("&linear", 1, "is a value and no place in memory"), (0x0800_0000, np.uint32(0), "is in the flash of stm32f746"),
 ])  # fmt: skip

@@ -50,6 +50,12 @@ def test_dtypes_and_bits():
             value_of(text, np.int32, as_bits=True)
 
 
+@pytest.mark.parametrize("count", [-1, True, 1.5, "3"])
+def test_a_count_is_a_number_of_lines(count):
+    with pytest.raises(RigError, match="count is .*: give the number of lines, or leave it out"):
+        list(lines(None, STEP, count))
+
+
 def test_bits_that_are_not_finite_may_be_words():
     assert math.isnan(value_of("nan", np.float32, as_bits=True))
     assert math.copysign(1, value_of("-nan", np.float64, as_bits=True)) == -1

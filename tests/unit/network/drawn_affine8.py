@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from hil.training.graph.affine8 import with_scales
+from hil.training.graph.file import NetworkFileError, decode, encode
 from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Graph, Node, Op, Parameters, named
 from network.drawn_graphs import graphs
 
@@ -67,9 +69,20 @@ def affine8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, casts: bool
             append(_ranged(graph, pair, draw, rng))
         places[index + 1] = len(layers)
     names = named([layer.op for layer in layers])
-    return with_scales(
+    made = with_scales(
         replace(graph, layers=tuple(replace(layer, name=name) for layer, name in zip(layers, names, strict=True)))
     )
+    assume(_is_a_network(made))
+    return made
+
+
+def _is_a_network(graph: Graph) -> bool:
+    """Return whether a reader takes it: seldom the sums of an add are multiplied by more than it allows."""
+    try:
+        decode(encode(graph), graph.name)
+    except NetworkFileError:
+        return False
+    return True
 
 
 def _ranged(graph: Graph, layer: Node, draw: st.DrawFn, rng: np.random.Generator) -> Node:

@@ -1,6 +1,8 @@
 import json
 import re
+import secrets
 import subprocess
+from datetime import datetime, timezone
 from pathlib import Path
 
 import jsonschema
@@ -228,3 +230,13 @@ def test_a_range_of_commits_is_one_for_git_log(before, after, expected):
 def test_a_short_commit_keeps_its_plus():
     assert [short_commit("0123456789abcdef" + end) for end in ("", "+")] == ["0123456789ab", "0123456789ab+"]
     assert [whole_commit(each) for each in ("a", "a+", None)] == ["a", "", ""]
+
+
+def test_runs_of_one_second_never_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn, token = iter(["aaaa", "aaaa", "bbbb", "cccc"]), secrets.token_hex
+    monkeypatch.setattr(secrets, "token_hex", lambda size: next(drawn) if size == 2 else token(size))
+    monkeypatch.setattr("hil.record.run_writer.SteadyClock.now", lambda self: datetime(2026, 1, 2, tzinfo=timezone.utc))
+    assert [RunWriter.begin(tmp_path).folder.name[-4:] for _ in range(2)] == ["aaaa", "bbbb"]
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone" / "away")
+    with pytest.raises(OSError, match="nowhere"):
+        RunWriter.begin(tmp_path / "nowhere")

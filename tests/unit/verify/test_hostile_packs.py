@@ -57,6 +57,21 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
     assert "is a link" in refused(path, tmp_path / "to")
 
 
+@pytest.mark.parametrize("where", ["a comment", "before its first member", "after its end"])
+def test_foreign_bytes_in_a_pack(tmp_path: Path, where: str) -> None:
+    path = zipped(tmp_path / "a.zip", ("run/a", b"x"))
+    if where == "a comment":
+        with zipfile.ZipFile(path, "a") as file:
+            file.comment = b"measured on silicon"
+    elif where == "after its end":
+        path.write_bytes(path.read_bytes() + b"measured on silicon")
+    else:
+        path.write_bytes(b"#!/bin/sh\nexit\n" + path.read_bytes())
+    (tmp_path / "to").mkdir()
+    with pytest.raises(RigError, match=f"has foreign bytes \\({where}\\), which no signature covers"):
+        unpack(path, tmp_path / "to")
+
+
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     path = zipped(tmp_path / "a.zip", ("run/zeros", bytes(80 << 20)))
     assert path.stat().st_size < 1 << 20
