@@ -111,15 +111,18 @@ def _look(pid: int) -> _Look:
         with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended meanwhile
             if _read(f"/proc/{number}/stat").rpartition(b")")[2].split()[0] in STOPPED:
                 stopped.add(number)
-            for thread in os.scandir(f"/proc/{number}/task"):
-                processes += map(int, _read(f"{thread.path}/children").split())
-                on, without, _ = _read(f"{thread.path}/schedstat").split()
-                ran[number, thread.name], waited[number, thread.name] = int(on) / 1e9, int(without) / 1e9
+            with os.scandir(f"/proc/{number}/task") as found:
+                threads = [thread.name for thread in found]
+            for thread in threads:
+                processes += map(int, _read(f"/proc/{number}/task/{thread}/children").split())
+            for thread in threads:
+                on, without, _ = _read(f"/proc/{number}/task/{thread}/schedstat").split()
+                ran[number, thread], waited[number, thread] = int(on) / 1e9, int(without) / 1e9
     return _Look(frozenset(stopped), ran, waited)
 
 
 def _read(path: str) -> bytes:
-    """Return what a small file of /proc has; `open` costs several times as much, and a trial looks a hundred times."""
+    """Return what a small file of /proc has: with `open` a look takes twice as long, and a trial has a hundred."""
     file = os.open(path, os.O_RDONLY)
     try:
         return os.read(file, LARGEST)

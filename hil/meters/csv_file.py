@@ -67,8 +67,8 @@ def read_csv(
     times = _times(text.name, layout, used["time"], values["time"], lines)
     counted = _counted(text.name, used, values, times, lines)
     edges, discarded = window_edges(text.name, times, used.get("marker"), values.get("marker"), debounce_s)
-    capture = _capture(text.name, layout, times, values, volt, edges)
     voltage_v = values.get("voltage", np.full(len(times), volt if volt is not None else np.nan))
+    capture = _capture(text.name, layout, times, values, voltage_v, edges)
     counted += power_notes(text.name, used, values, voltage_v, layout.means)
     if layout.means:
         counted += counter_notes(used, values, times, _late(layout, times))
@@ -195,7 +195,7 @@ def _gaps(layout: Layout, times: np.ndarray, lines: np.ndarray) -> list[str]:
 
 
 def _capture(
-    name: str, layout: Layout, times: np.ndarray, values: Mapping[str, np.ndarray], volt: float | None,
+    name: str, layout: Layout, times: np.ndarray, values: Mapping[str, np.ndarray], volts: np.ndarray,
     edges: tuple[Edge, ...]
 ) -> Capture:  # fmt: skip
     """Return the readings. The largest current substitutes the unknown range.
@@ -207,7 +207,6 @@ def _capture(
     begin, end = (edge.t_s for edge in edges[:2])
     first, last = max(int(np.searchsorted(times, begin, "right")) - 1, 0), int(np.searchsorted(times, end))
     lost = missing(times[first : last + 1], interval) if on_a_grid or layout.means else None
-    volts = values.get("voltage", np.full(len(times), volt if volt is not None else np.nan))
     if "energy" in values:
         power = np.diff(values["energy"]) / np.diff(times)
         if layout.means:  # the counter has fewer digits than the means, and knows what the means of missing rows were

@@ -154,13 +154,13 @@ class DeviceUse:
         `trials` says whether the test also ran trials, for which the budgets of its marker then are.
         """
         self._complete, self._trials = True, trials
+        several = len(self.duts) > 1
+        given = any(each.quantity.provenance is not Provenance.MEASURED for each in self.figures)
+        needs_each = several or self.comparisons or self.learning or given
         for number, dut in enumerate(self.duts, 1):
-            if not _answered(dut) and not dut.record.reads and dut.record.exit_code is None:
-                several = len(self.duts) > 1
+            if needs_each and not _answered(dut) and not dut.record.reads and dut.record.exit_code is None:
                 which = f"device {number} of {len(self.duts)}" if several else "its device"
-                given = [each for each in self.figures if each.quantity.provenance is not Provenance.MEASURED]
-                if several or self.comparisons or self.learning or given:
-                    self.warnings.append(f"the test read nothing from {which}.")
+                self.warnings.append(f"the test read nothing from {which}.")
             failed = dut.failed()
             if failed is not None:
                 verdict, reason = verdict_of(failed)

@@ -180,17 +180,13 @@ class Tracker:
         mistake in the file of the test.
         """
         verdict = _rig_verdict(call)
-        if hasattr(report, "wasxfail") and report.outcome == "skipped":
-            unexpected = self._not_expected(verdict, call, raises)
-            if unexpected is not None:
-                del report.wasxfail
-                report.outcome, verdict = "failed", unexpected[0]
-                report.longrepr = ": ".join(unexpected)
-        xfail = hasattr(report, "wasxfail")
-        hidden = self._hidden(report) if not xfail else None
+        xfailed = hasattr(report, "wasxfail") and report.outcome == "skipped"
+        hidden = self._not_expected(verdict, call, raises) if xfailed else self._hidden(report)
         if hidden is not None:
-            report.outcome, verdict = "failed", hidden[0]
-            report.longrepr = ": ".join(hidden)
+            if xfailed:
+                del report.wasxfail
+            report.outcome, verdict, report.longrepr = "failed", hidden[0], ": ".join(hidden)
+        xfail = hasattr(report, "wasxfail")
         why = _why(report, call)
         self._phases.append(Phase(report.when or "", report.outcome, xfail, why, max(0.0, report.duration), mistake))
         report.trainrig_phase = verdict  # type: ignore[attr-defined]  # pytest sends it to the process that prints
@@ -234,12 +230,12 @@ class Tracker:
 
         `unittest` skips behind this class's back, and a hook of the project may rewrite reports.
         """
-        if not self.uses_rig or report.outcome == "failed":
+        if not self.uses_rig or report.outcome == "failed" or hasattr(report, "wasxfail"):
             return None
         said = any(phase.outcome == "failed" or (phase.xfail and phase.outcome == "skipped") for phase in self._phases)
         if said or (report.outcome != "skipped" and report.when != "teardown"):
             return None
-        self._take_failures()
+        self._take_failures()  # they count as reported: the next phase does not fail because of them again
         found = self._bad()
         return worst_of(found) if found else None
 

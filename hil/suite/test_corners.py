@@ -9,16 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from hil.suite.corners.trials import CORNERS, NIGHTLY, Corner
+from hil.suite.corners.trials import CORNERS, Corner
 from hil.training.session.plugin import RunTrial
 
 
 @pytest.mark.parametrize(
-    "corner",
-    [
-        *(pytest.param(corner, id=corner.name) for corner in CORNERS),
-        *(pytest.param(corner, id=corner.name, marks=pytest.mark.tier("nightly")) for corner in NIGHTLY),
-    ],
+    "corner", [pytest.param(corner, id=corner.name, marks=pytest.mark.tier(corner.tier)) for corner in CORNERS]
 )
 def test_a_drawn_network(hil_board: str, corner: Corner, hil_trial: RunTrial, tmp_path: Path) -> None:
     """Train a drawn network."""

@@ -129,7 +129,8 @@ def patched(board: str, code: Mapping[str, bytes], path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("board", [pytest.param("stm32h7b3", marks=NIGHTLY), pytest.param("rp2040", marks=NIGHTLY)])
+@NIGHTLY
+@pytest.mark.parametrize("board", ["stm32h7b3", "rp2040"])
 def test_a_hang_is_found_by_the_probe(
     board: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ class Corner:
         network, seed: the network.
         method, variant: how it is trained.
         settings: of the method.
+        tier: in which it runs.
         fields: of `TrialSpec`, which differ from 3 steps with batches of 3 and an evaluation of 7 samples. A network
             that is to lie in flash lies in RAM on a board that has no such flash.
     """
@@ -31,6 +32,7 @@ class Corner:
     variant: str
     settings: Mapping[str, float | str] = field(default_factory=dict)
     fields: Mapping[str, Any] = field(default_factory=dict)
+    tier: str = "quick"
 
     @property
     def name(self) -> str:
@@ -55,7 +57,7 @@ def _corner(
 
 LARGE_AND_SMALL = ((1, {"eta": 1e-40}), (2, {"eta": 1e-16}), (3, {"eta": 2.0**20}))
 STREAMED = {"batch": 5, "slots": 2}
-CORNERS = (
+QUICK = (
     _corner("windows-tflite8", 1, "poor-mans-training", "adaptive", {"eta": 0.1, "queries": 2}),
     _corner(
         "windows-tflite8", 2, "poor-mans-training", "weight", {"eta": 0.5, "queries": 2, "difference": "central",
@@ -223,7 +225,7 @@ CORNERS = (
     _corner("soft-bfp8", 2, "elasticzo-int8", "full-zo", {"loss": "integer", "loss_fraction": 6, "scope": "batch"}),
     _corner("large-huge", 2, "fqt", "float32", {"eta": 0.05, "standardise": "running"}, steps=3),
 )  # fmt: skip
-NIGHTLY = (
+NIGHTLY = tuple(replace(each, tier="nightly") for each in (
     _corner("broad-tflite8", 1, "int8-bp", "qas", {"eta": 0.1, "momentum": 0.5}),
     _corner("broad-tflite8", 4, "int8-bp", "qas", {"eta": 0.1}, steps=5),
     _corner("broad-octaves", 2, "int8-bp", "qas", {"eta": 0.1}),
@@ -258,5 +260,6 @@ NIGHTLY = (
     _corner("knees-floatknees", 2, "fqt", "sparse", {"eta": 0.05, "lambda_min": 0.4}),
     _corner("knees-affineknees", 3, "fqt", "uint8", {"eta": 0.05}),
     _corner("errors-octaves", 1, "int8-bp", "qas", {"eta": 0.1}),
-)  # fmt: skip
+))  # fmt: skip
 """Rare events, many channels, bands, one layer, exact knees: what survived a held-out draw, and its kind."""
+CORNERS = (*QUICK, *NIGHTLY)

@@ -11,7 +11,7 @@ import pytest
 from hil import boards
 from hil.suite.corners.networks import write_network
 from hil.suite.corners.samples import WHITE, drawn_samples
-from hil.suite.corners.trials import CORNERS, NIGHTLY, Corner
+from hil.suite.corners.trials import CORNERS, Corner
 from hil.training.data import batches
 from hil.training.graph.graph import POOLS, WINDOWED, Format, Graph, Op
 from hil.training.reference.methods import reference_of
@@ -19,13 +19,8 @@ from hil.training.trial.prepare import prepare
 from hil.trial import does_not_fit
 
 BOARD = "stm32h7b3"
-ALL = (*CORNERS, *NIGHTLY)
 each_corner = pytest.mark.parametrize(
-    "corner",
-    [
-        *(pytest.param(corner, id=corner.name) for corner in CORNERS),
-        *(pytest.param(corner, id=corner.name, marks=pytest.mark.tier("nightly")) for corner in NIGHTLY),
-    ],
+    "corner", [pytest.param(corner, id=corner.name, marks=pytest.mark.tier(corner.tier)) for corner in CORNERS]
 )
 
 
@@ -33,11 +28,11 @@ each_corner = pytest.mark.parametrize(
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> list[Graph]:
     """Return the network of every trial."""
     folder = tmp_path_factory.mktemp("networks")
-    return [write_network(folder, corner.network, corner.seed)[1] for corner in ALL]
+    return [write_network(folder, corner.network, corner.seed)[1] for corner in CORNERS]
 
 
 def test_every_trial_has_a_name_of_its_own() -> None:
-    assert len({corner.name for corner in ALL}) == len(ALL)
+    assert len({corner.name for corner in CORNERS}) == len(CORNERS)
 
 
 def test_every_format_and_every_operation_is_drawn(graphs: list[Graph]) -> None:
@@ -65,7 +60,7 @@ def test_pools_overlap_and_leave_the_image(graphs: list[Graph]) -> None:
 
 def test_values_of_the_tight_networks_end_where_their_buffers_do(graphs: list[Graph]) -> None:
     """A byte beyond a value's end is in another buffer: offsets are multiples of 8."""
-    tight = [graph for corner, graph in zip(ALL, graphs, strict=True) if corner.network.startswith("tight")]
+    tight = [graph for corner, graph in zip(CORNERS, graphs, strict=True) if corner.network.startswith("tight")]
     assert {layer.format for graph in tight for layer in graph.layers} == set(Format)
     for graph in tight:
         sizes = [layer.out_size for layer in graph.layers if layer.out_shape[:2] != (1, 1)]
@@ -74,7 +69,7 @@ def test_values_of_the_tight_networks_end_where_their_buffers_do(graphs: list[Gr
 
 def test_scales_of_the_even_networks_are_powers_of_two(graphs: list[Graph]) -> None:
     """So a sum times its factor is often exactly half way between two outputs."""
-    even = [graph for corner, graph in zip(ALL, graphs, strict=True) if "-even" in corner.network]
+    even = [graph for corner, graph in zip(CORNERS, graphs, strict=True) if "-even" in corner.network]
     assert {layer.format for graph in even for layer in graph.layers} == {Format.TFLITE8, Format.W16A8, Format.AFFINE8}
     for graph in even:
         scales = [graph.scale, *(layer.scale for layer in graph.layers)]
@@ -106,7 +101,7 @@ def test_samples_have_both_ends_of_the_range_and_equal_pixels() -> None:
 
 @pytest.mark.parametrize("board", boards.names())
 def test_every_trial_fits_the_board(board: str, tmp_path: Path) -> None:
-    for corner in ALL:
+    for corner in CORNERS:
         assert does_not_fit(corner.spec(board, tmp_path)) is None, corner.name
 
 

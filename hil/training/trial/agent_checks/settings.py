@@ -95,9 +95,13 @@ def _conflicts(trial: LockStep, loop: str) -> Iterator[tuple[Changes, str]]:
         least = Costs(trial.p.method.network, trial.settings).least_work_budget
         if least > 1:
             yield {"work_budget": least - 1}, "work_budget"
-    unused = set(range(4)) - {layer.block - 1 for layer in trial.p.method.network.layers}
-    if unused and "blocks" in trial.settings.table:
-        yield {"train": "all", "blocks": 1 << min(unused)}, "blocks"
+    blocks = trial.settings.table.get("blocks")
+    if blocks is not None:
+        unused = set(range(blocks.limits[1].bit_length())) - {
+            layer.block - 1 for layer in trial.p.method.network.layers
+        }
+        if unused:
+            yield {"train": "all", "blocks": 1 << min(unused)}, "blocks"
     for name, (value, _) in only(loop).items():
         yield {name: next(word for word in trial.settings.table[name].words if word != value)}, name
 
