@@ -76,7 +76,7 @@ class TrialWriter:
     def begin_trial(self, record: TrialRecord, folder: Path) -> None:
         """Write begun.json: the record that remains if the process of the trial is killed."""
         record.folder = folder.name
-        write_atomic(folder / BEGUN, as_json(record.model_dump()))
+        write_atomic(folder / BEGUN, as_json(record.model_dump(), indent=None))
 
     def write_trial(
         self,
@@ -176,7 +176,10 @@ def as_json(value: dict[str, Any], indent: int | None = 1) -> str:
 
     Without `indent` it is one line, which takes a thirtieth of the time.
     """
-    return json.dumps(_finite(value), indent=indent, allow_nan=False) + "\n"
+    try:
+        return json.dumps(value, indent=indent, allow_nan=False) + "\n"
+    except ValueError:  # there is one; few records have any, and to look for them takes longer than to write
+        return json.dumps(_finite(value), indent=indent, allow_nan=False) + "\n"
 
 
 def _finite(value: Any) -> Any:

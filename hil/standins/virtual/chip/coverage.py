@@ -35,9 +35,9 @@ class Coverage:
 
     def executed(self) -> Executed:
         """Return what was executed since `clear`."""
-        # two bytes at a time: this is read at the end of every trial, and nearly all are 0
-        ends = np.flatnonzero(self.followed[MARGIN:].reshape(-1).view(np.uint16))
-        starts = np.flatnonzero(self.reached)
+        # two bytes at a time, compared first (`flatnonzero` of numbers takes ten times as long): nearly all are 0
+        ends = np.flatnonzero(self.followed[MARGIN:].reshape(-1).view(np.uint16) != 0)
+        starts = np.flatnonzero(self.reached != 0)
         blocks = np.stack((self._addresses(starts), 2 * self.reached[starts].astype(np.uint32)), axis=1)
         last_halfwords = self._addresses(ends - 1)  # the index after a block may be the first of another region
         order, by_address = np.argsort(last_halfwords), np.argsort(blocks[:, 0])

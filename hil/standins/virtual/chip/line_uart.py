@@ -1,7 +1,7 @@
 """Base of UARTs on a line with a baud rate of its own: bytes in both directions in virtual time.
 
 Both directions are updated at register accesses and events, not for every byte. Bytes without a gap between them are
-received together.
+received together. A program polls the registers, so the time of the next change is kept: until then nothing is due.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from hil.standins.virtual.chip.clock import PS_PER_S, Clock
 from hil.standins.virtual.chip.registers import Block
 from hil.standins.virtual.chip.uart_wiring import LineWiring
 
+_NEVER = 1 << 63
 TOLERANCE = 0.03  # relative error of the baud rate with which the stop bit is still sampled inside it, 9.5 bits later
 
 
@@ -34,7 +35,7 @@ class LineUart(Block):
         self._line_baud = wiring.line_baud
         self._log = wiring.log
         self._line_byte_ps = 10 * PS_PER_S // wiring.line_baud
-        self._incoming: deque[int] = deque()
+        self._incoming = bytearray()
         self._rx_end = 0  # time at which the first incoming byte is complete
         self._forget()
 
@@ -47,6 +48,7 @@ class LineUart(Block):
         self._tx_end = 0  # time at which the byte in the shift register is sent
         self._silence_from: int | None = None  # end of the last received byte, until the idle line after it is detected
         self._high = False
+        self._due = 0  # time of the next change in either direction; 0 after something else has changed
 
     def reset(self) -> None:
         super().reset()
@@ -59,7 +61,8 @@ class LineUart(Block):
         """Put bytes on the receive line, after those that are not received yet."""
         if data and not self._incoming:
             self._rx_end = max(self._clock.now, self._rx_end) + self._line_byte_ps
-        self._incoming.extend(data)
+            self._due = 0
+        self._incoming += data
 
     @property
     def backlog(self) -> int:
@@ -73,17 +76,28 @@ class LineUart(Block):
 
     def update(self, now: int) -> None:
         """Update both directions to the time `now`."""
+        if now < self._due:
+            return
         if self._incoming and now >= self._rx_end:
             self._receive_until(now)
         self._note_silence(now)
         while self._shifting is not None and now >= self._tx_end:
             self._shift_out()
         self._refresh()
+        self._due = self._next_change()
+
+    def _next_change(self) -> int:
+        """Return the virtual time of the next change in either direction."""
+        due = self._rx_end if self._incoming else _NEVER
+        if self._shifting is not None and self._tx_end < due:
+            due = self._tx_end
+        return due if self._silence_from is None else min(due, self._silence_at())
 
     def _receive_until(self, now: int) -> None:
         complete = min(len(self._incoming), (now - self._rx_end) // self._line_byte_ps + 1)
         self._note_silence(self._incoming_since)
-        data = bytes(self._incoming.popleft() for _ in range(complete))
+        data = bytes(self._incoming[:complete])
+        del self._incoming[:complete]
         last = self._rx_end + (complete - 1) * self._line_byte_ps
         self._rx_end = last + self._line_byte_ps if self._incoming else last
         if self._listening:

@@ -137,7 +137,12 @@ class Machine(ResetAndPower):
             self.at_count.pop(0)[1]()
 
     def _next_event(self) -> int | None:
-        return min((t for t in (s.next_event() for s in self.sources) if t is not None), default=None)
+        first = None
+        for source in self.sources:
+            event = source.next_event()
+            if event is not None and (first is None or event < first):
+                first = event
+        return first
 
     def _limit(self, instructions: int) -> int:
         count = self.core.count

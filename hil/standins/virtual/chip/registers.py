@@ -30,10 +30,10 @@ class Field:
     low: int
     width: int
     access: str
+    mask: int = field(init=False, repr=False)
 
-    @property
-    def mask(self) -> int:
-        return ((1 << self.width) - 1) << self.low
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mask", ((1 << self.width) - 1) << self.low)
 
 
 def parse_fields(text: str) -> tuple[Field, ...]:
@@ -87,10 +87,6 @@ class Register:
     def mask(self, name: str) -> int:
         return self.by_name[name].mask
 
-    def get(self, value: int, name: str) -> int:
-        one = self.by_name[name]
-        return (value & one.mask) >> one.low
-
 
 class Block:
     """A peripheral: registers at a base address, which are accessible only while its clock is on (or its reset off).
@@ -112,6 +108,7 @@ class Block:
         self.value = {r.name: r.reset for r in self.REGISTERS}
         self._at = {r.offset: r for r in self.REGISTERS}
         self._named = {r.name: r for r in self.REGISTERS}
+        self._bits = {(r.name, f.name): (f.mask, f.low) for r in self.REGISTERS for f in r.by_name.values()}
         self._readers: dict[str, Callable[..., int] | None] = {
             r.name: getattr(self, f"read_{r.name.lower()}", None) for r in self.REGISTERS
         }
@@ -132,7 +129,8 @@ class Block:
 
     def field(self, register: str, name: str) -> int:
         """Return the present value of a field."""
-        return self._named[register].get(self.value[register], name)
+        mask, low = self._bits[register, name]
+        return (self.value[register] & mask) >> low
 
     def mask(self, register: str, name: str) -> int:
         return self._named[register].mask(name)

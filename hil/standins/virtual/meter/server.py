@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from hil.standins.virtual.peer import same_user_only
 
 LONGEST = 1 << 16  # bytes of a line; the longest command of a driver has a few hundred
-POLL_S = 0.02  # interval at which the server checks whether it should end
+POLL_S = 0.1  # interval at which the server checks whether it should end
 QUICK = getattr(socket, "TCP_QUICKACK", None)  # Linux only (tcp(7))
 
 

@@ -106,6 +106,7 @@ class Lpuart(LineUart):
         if self._shifting is None and not self._queued:
             self._shifting = byte
             self._tx_end = self._clock.now + self._byte_ps
+            self._due = min(self._due, self._tx_end)
         else:
             self._queued.append(byte)
 
@@ -157,6 +158,7 @@ class Lpuart(LineUart):
 
     def write_water(self, old: int, new: int, _acting: int) -> None:
         self._only_disabled("WATER", old, new, 0x00030003)
+        self._refresh()
 
     def write_fifo(self, old: int, new: int, acting: int) -> None:
         self._only_disabled("FIFO", old, new, u.RXFE | u.TXFE)
@@ -164,6 +166,7 @@ class Lpuart(LineUart):
             self._received.clear()
         if acting & u.TXFLUSH:
             self._queued.clear()
+        self._refresh()
 
     def write_ctrl(self, old: int, new: int, _acting: int) -> None:
         self.value["CTRL"] = new
@@ -172,6 +175,7 @@ class Lpuart(LineUart):
         if not new & u.RE:
             self._received.clear()
             self._silence_from = None
+        self._due = 0
         self.requests_changed()
         self._refresh()
 
@@ -182,6 +186,7 @@ class Lpuart(LineUart):
             raise ModelFault(f"{self.name}_BAUD is 0x{self.value['BAUD']:08X} when it is enabled: {why}") from why
         self._byte_ps = int((10 + self.field("BAUD", "SBNS")) * PS_PER_S / baud)
         self._wrong = f"{baud:.0f}" if self._is_wrong(baud) else ""
+        self._due = 0
         if self._wrong:
             self._log(f"{self.name} runs at {self._wrong} baud, the line at {self._line_baud}: bytes are damaged")
 

@@ -24,8 +24,8 @@ class ApbBlock(Block):
     SIZES: tuple[int, ...] = (1, 2, 4)
 
     def write(self, offset: int, size: int, value: int) -> None:
-        register = self._register(offset, size, "write")
         if size != 4:
+            register = self._register(offset, size, "write")
             raise self._fault(
                 register, "write", f"{size} bytes wide, which the bus repeats over the word; write a word"
             )

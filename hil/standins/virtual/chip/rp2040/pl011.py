@@ -52,8 +52,9 @@ class Pl011(LineUart, ApbBlock):
         super()._forget()
         self._raw = 0
         self._overrun = False
-        self._divisor = self._bit_ps = 0
+        self._divisor = self._bit_ps = self._hz = 0
         self._damage_logged = False
+        self._set_triggers()
 
     # the line
 
@@ -91,17 +92,11 @@ class Pl011(LineUart, ApbBlock):
     def _fetching(self) -> bool:
         return bool(self.value["DMACR"] & u.RXDMAE)
 
-    @property
-    def _depth(self) -> int:
-        return FIFO if self.value["LCR_H"] & u.FEN else 1
-
-    @property
-    def _rx_trigger(self) -> int:
-        return self._depth * _EIGHTHS[min(self.field("IFLS", "RXIFLSEL"), 4)] // 8 or 1
-
-    @property
-    def _tx_trigger(self) -> int:
-        return self._depth * _EIGHTHS[min(self.field("IFLS", "TXIFLSEL"), 4)] // 8
+    def _set_triggers(self) -> None:
+        """Set the depth of the FIFOs and the levels of their interrupts, after a change of LCR_H or IFLS."""
+        self._depth = FIFO if self.value["LCR_H"] & u.FEN else 1
+        self._rx_trigger = self._depth * _EIGHTHS[min(self.field("IFLS", "RXIFLSEL"), 4)] // 8 or 1
+        self._tx_trigger = self._depth * _EIGHTHS[min(self.field("IFLS", "TXIFLSEL"), 4)] // 8
 
     def _take(self, data: bytes) -> None:
         if self._wrong:
@@ -164,6 +159,11 @@ class Pl011(LineUart, ApbBlock):
         if not new & u.FEN:
             self._received.clear()
             self._queued.clear()
+        self._set_triggers()
+
+    def write_ifls(self, _old: int, new: int, _acting: int) -> None:
+        self.value["IFLS"] = new
+        self._set_triggers()
 
     def write_cr(self, old: int, new: int, _acting: int) -> None:
         self.value["CR"] = new
@@ -172,7 +172,7 @@ class Pl011(LineUart, ApbBlock):
         self._refresh()
 
     def _set_speed(self) -> None:
-        hz = self._kernel_hz()
+        self._hz = hz = self._kernel_hz()
         if not hz:
             raise ModelFault(f"{self.name} is enabled while clk_peri is off; set CLK_PERI_CTRL.ENABLE first")
         if self._divisor < 1 << 6 or self._divisor > 0xFFFF << 6:
@@ -187,6 +187,7 @@ class Pl011(LineUart, ApbBlock):
         self._bit_ps = self._divisor * PS_PER_S // (4 * hz)
         self._byte_ps = (11 if self.field("LCR_H", "STP2") else 10) * self._bit_ps
         self._wrong = f"{baud:.0f} baud" if self._is_wrong(baud) else ""
+        self._due = 0
 
     def _damage(self, byte: int) -> int:
         """Return a byte as it is received at a wrong baud rate."""
@@ -197,7 +198,8 @@ class Pl011(LineUart, ApbBlock):
 
     def clock_changed(self) -> None:
         """Update the baud rate after clk_peri has changed; while clk_peri is off, the UART is stopped."""
-        if self.value["CR"] & u.UARTEN and self.clocked and self._kernel_hz():
+        self._hz = self._kernel_hz()
+        if self.value["CR"] & u.UARTEN and self.clocked and self._hz:
             self._set_speed()
 
     def write_imsc(self, _old: int, new: int, _acting: int) -> None:
@@ -245,11 +247,12 @@ class Pl011(LineUart, ApbBlock):
         self.update(now)
         if self.value["CR"] & (u.UARTEN | u.TXE) != u.UARTEN | u.TXE:
             raise ModelFault(f"{self.name}_DR is written while the transmitter is off")
-        if not self._kernel_hz():
+        if not self._hz:
             raise ModelFault(f"{self.name}_DR is written while clk_peri is off; set CLK_PERI_CTRL.ENABLE first")
         if self._shifting is None:
             self._shifting = acting & 0xFF
             self._tx_end = now + self._byte_ps
+            self._due = min(self._due, self._tx_end)
         elif len(self._queued) < self._depth:
             self._queued.append(acting & 0xFF)
         else:
