@@ -46,6 +46,7 @@ class RunWriter(TrialWriter):
         self.facts = facts | {"state": RUNNING, "ended": None, "whole": False, "exit_code": None, "missing": []}
         self._tests: dict[str, AskedTest] = {}
         self._kept: dict[str, TrialRecord] = {}
+        self._texts: dict[str, str] = {}  # of the kept trials, in results.json
         self._kept_device_tests: dict[str, DeviceTest] = {}
 
     @classmethod
@@ -78,7 +79,8 @@ class RunWriter(TrialWriter):
 
     def keep(self, record: TrialRecord) -> None:
         """Keep the record of a trial that ended, whether or not the disk has it."""
-        self._kept[record.folder] = TrialRecord(**json_fields(record))
+        kept = self._kept[record.folder] = TrialRecord(**json_fields(record))
+        self._texts[record.folder] = _line(kept.model_dump())
 
     def keep_device_test(self, record: DeviceTest) -> None:
         """Keep the record of a device test that ended, whether or not the disk has it."""
@@ -114,24 +116,31 @@ class RunWriter(TrialWriter):
             OSError: the disk is full; the former file remains.
             Blocked: a fact of the run does not fit the model.
         """
-        tests, trials, text = self._now(indent=None)
-        write_atomic(self.folder / RESULTS_FILE, text)
-        return tests, trials
-
-    def _now(self, indent: int | None = 1) -> tuple[list[AskedTest], list[TrialRecord], str]:
-        """Return tests, trials and the text of results.json in the present state."""
         trials = self.trials
         tests = with_trials(self._tests.values(), trials)
-        totals_now = counts(tests, trials)
-        results = {"schema": SCHEMA, "run": self.facts, "totals": totals_now, "tests": tests, "trials": trials}
+        fields = self._fields(tests, trials, [])
+        # the trials that have ended are not written anew with each test: a night of thousands would take hours
+        ended = self._texts
+        texts = [ended.get(trial.folder) or _line(trial.model_dump()) for trial in trials]
+        lines = {name: _line(value) for name, value in fields.items()} | {"trials": f"[{', '.join(texts)}]"}
+        whole = ", ".join(f'"{name}": {line}' for name, line in lines.items())
+        write_atomic(self.folder / RESULTS_FILE, f"{{{whole}}}\n")
+        return tests, trials
+
+    def _fields(
+        self, tests: list[AskedTest], trials: list[TrialRecord], shown: Sequence[TrialRecord]
+    ) -> dict[str, Any]:
+        """Return the fields of results.json, of whose trials it has those in `shown`."""
+        results = {"schema": SCHEMA, "run": self.facts, "totals": counts(tests, trials), "tests": tests}
+        results["trials"] = shown
         device_tests = self.device_tests
         if device_tests:
             results["device_tests"] = device_tests
         try:
-            found = RESULTS.validate_python(results)
+            fields: dict[str, Any] = RESULTS.dump_python(RESULTS.validate_python(results))
         except ValidationError as error:
             raise unrecordable(error, results, RESULTS_FILE) from error
-        return tests, trials, as_json(RESULTS.dump_python(found), indent)
+        return fields
 
     def finish(self, state: str = ENDED, exit_code: int = 0, missing: Sequence[str] = ()) -> None:
         """Write results.csv, SHA256SUMS and results.json of a run that is over; point `latest` at it if it ended.
@@ -144,7 +153,9 @@ class RunWriter(TrialWriter):
         complete = state == ENDED and not missing and all(test.verdict != "interrupted" for test in self.tests)
         self.facts |= {"state": state, "ended": self.clock.stamp(), "whole": complete, "exit_code": exit_code}
         self.facts |= {"missing": list(missing), "sums": SUMS}
-        tests, trials, text = self._now()
+        trials = self.trials
+        tests = with_trials(self._tests.values(), trials)
+        text = as_json(self._fields(tests, trials, trials))
         try:
             write_atomic(self.folder / CSV_FILE, csv_of(tests, trials))
             # before results.json, which says that it is there: a session may be killed between the two
@@ -173,6 +184,11 @@ class RunWriter(TrialWriter):
                 fresh.symlink_to(self.folder.name)
             except OSError:
                 fresh.write_text(self.folder.name + "\n", encoding="utf-8")
+
+
+def _line(value: Any) -> str:
+    """Return JSON in one line without its end."""
+    return as_json(value, indent=None).rstrip()
 
 
 def _new_folder(root: Path, stamp: str) -> Path:

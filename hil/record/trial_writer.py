@@ -171,7 +171,7 @@ def json_fields(record: Entry) -> dict[str, Any]:
     return fields
 
 
-def as_json(value: dict[str, Any], indent: int | None = 1) -> str:
+def as_json(value: Any, indent: int | None = 1) -> str:
     """Return the text of a JSON file; NaN and infinity, which JSON does not have, become strings.
 
     Without `indent` it is one line, which takes a thirtieth of the time.

@@ -140,6 +140,20 @@ def test_a_run_on_disk_is_always_what_is_true_if_it_is_killed_now(tmp_path, outc
     assert (read.facts["state"], read.facts["whole"]) == ("running", False)
 
 
+def test_results_json_of_a_run_that_goes_on_has_the_entries_of_the_finished_one(tmp_path, outcomes):
+    """Entries of ended trials are kept as text while the run goes on; one of another process is read from its file."""
+    run = RunWriter.begin(tmp_path)
+    run.plan([AskedTest(test="t.py::test_it", board="stm32h7b3", verdict="interrupted")])
+    _write(run, outcomes[0])
+    _write(TrialWriter(run.folder), outcomes[1])
+    run.update()
+    going = json.loads((run.folder / "results.json").read_text())
+    run.finish()
+    finished = json.loads((run.folder / "results.json").read_text())
+    assert list(going) == list(finished) and len(going["trials"]) == 2
+    assert all(going[name] == finished[name] for name in going if name != "run")
+
+
 def test_every_test_has_a_row_in_the_csv(tmp_path, outcomes):
     run = RunWriter.begin(tmp_path)
     run.plan([AskedTest(test=name) for name in ("t.py::twice", "t.py::refused")])
