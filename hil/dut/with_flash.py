@@ -75,9 +75,7 @@ class WithFlash(WithPort):
         ends = self._taken.endpoints
         route, self._route = self._route or self._open_route(), None
         resets = route.name == "pyocd" or (isinstance(route, ByCommand) and self.can_reset)
-        keep = isinstance(route, ByCommand) and not resets
-        if keep and self._open_serial is not None:
-            self._open_serial.reset_input_buffer()  # not after it: the command starts the program, which prints at once
+        keep = not resets and self._keep_output(route)
         if route.name == "kernel" and image.sha256 != self.image.sha256:
             raise RigError(
                 f"{ends.reality} loads an image when it starts, and has {self.image.path.name}: open the device with "
@@ -112,6 +110,18 @@ class WithFlash(WithPort):
         elif route.name == "kernel":
             self._restart()  # of a stand-in that cannot, the program runs already
         return programmed
+
+    def _keep_output(self, route: FlashRoute) -> bool:
+        """Return whether flashing by a route discards nothing: the route starts the program, which prints at once.
+
+        What was printed before it is discarded now, except by a stand-in that was started with this program.
+        """
+        if self._is_attached and not isinstance(route, ByCommand):
+            return False
+        first = self._taken.is_new and self.record.flash == "none"
+        if route.name != "kernel" and not first and self._open_serial is not None:
+            self._open_serial.reset_input_buffer()
+        return True
 
     @property
     def can_reset(self) -> bool:

@@ -55,8 +55,8 @@ class WithPort(Inspection):
             log, ends = self._folder / "serial.log" if self._logs else None, self._taken.endpoints
             line = self._is_attached and ends.has_line
             self._serial = DutSerial(
-                self._open_port(), log, self.alive, self._taken.lost_s, self._look, self._port_again,
-                simulated=not line, rated=line, waits=self._waits,
+                self._open_port(keep=self._taken.is_new), log, self.alive, self._taken.lost_s, self._look,
+                self._port_again, simulated=not line, rated=line, waits=self._waits,
                 console=open_serial(ends.console, self._baud) if ends.console and ends.has_line else None,
             )  # fmt: skip
             has_rate = ends.has_line and not self._taken.is_command
@@ -76,12 +76,15 @@ class WithPort(Inspection):
             close_and_discard(self._serial.pyserial)
             self._port_released = True
 
-    def _open_port(self) -> SerialPort:
-        """Open the port; wait for it if the board was flashed or reset just now, as its firmware may make it."""
+    def _open_port(self, keep: bool = False) -> SerialPort:
+        """Open the port; wait for it if the board was flashed or reset just now, as its firmware may make it.
+
+        With `keep`, what the program has printed so far is not discarded.
+        """
         left_s, ends = self._started_at + BACK_WITHIN_S - time.monotonic(), self._taken.endpoints
         if left_s > 0 and self._is_attached and ends.has_line:
             return come_back(ends, self._baud, "flashing or a reset", left_s)
-        return open_serial(self._port_path(), self._baud, self._taken.lost_s)
+        return open_serial(self._port_path(), self._baud, self._taken.lost_s, keep)
 
     def _port_path(self) -> str:
         """Return the path of the port, or of the console by semihosting, if there is no port."""

@@ -9,12 +9,20 @@ import contextlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from hil.boards import Board
 from hil.errors import Blocked
 from hil.images import Image
 from hil.rig.reality import start
 from hil.standins import StandIn
+
+
+class Provided(NamedTuple):
+    """A stand-in for one device, and whether it was started for it: another may have used it before."""
+
+    stand_in: StandIn
+    is_new: bool
 
 
 class KeptStandIns:
@@ -26,7 +34,7 @@ class KeptStandIns:
         self._lent: set[Path] = set()  # logs of those in a `with` block
 
     @contextlib.contextmanager
-    def provide(self, reality: str, board: Board, image: Image, log: Path) -> Iterator[StandIn]:
+    def provide(self, reality: str, board: Board, image: Image, log: Path) -> Iterator[Provided]:
         """Provide a stand-in for a `with` block, and write its output of that time to `log`, before what others wrote.
 
         It is stopped, and not used again, if the block raises an exception. Raises Blocked if it did not start.
@@ -37,8 +45,9 @@ class KeptStandIns:
         full_log = stand_in.log if stand_in is not None else self._free_log(board.name)
         self._lent.add(full_log)
         try:
+            is_new = stand_in is None
             stand_in = stand_in or start(reality, board, image, full_log)
-            yield stand_in
+            yield Provided(stand_in, is_new)
         except BaseException:
             if stand_in is not None:
                 with contextlib.suppress(Blocked):

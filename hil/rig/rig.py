@@ -37,6 +37,7 @@ class Taken:
         named: its table of rig.toml; None for a stand-in.
         place: its labgrid place; None without one.
         endable: what of it ends with an exit code; None if nothing.
+        is_new: whether it is a stand-in that was started for this device: all that it has printed is this program's.
     """
 
     board: Board
@@ -46,6 +47,7 @@ class Taken:
     place: HeldPlace | None = None
     named: BenchBoard | None = None
     endable: Endable | None = None
+    is_new: bool = False
 
     @property
     def which(self) -> str:
@@ -197,11 +199,12 @@ class Rig:
         if "pyocd" in board.routes:
             process.start()  # pyOCD loads while the stand-in starts
         if self._kept is not None and not inject and STAND_INS.find(reality).kept:
-            stand_in = stack.enter_context(self._kept.provide(reality, board, image, log))
+            stand_in, is_new = stack.enter_context(self._kept.provide(reality, board, image, log))
         else:
             stand_in = stack.enter_context(stopped_after(start(reality, board, image, log, inject)))
+            is_new = True
         ends = replace(stand_in.endpoints, board=board.name, reality=reality)
-        return Taken(board, ends, process, stand_in)
+        return Taken(board, ends, process, stand_in, is_new=is_new)
 
     def _place_of(self, named: BenchBoard) -> HeldPlace | None:
         """Acquire the labgrid place of a board; None for a board that is attached to this computer."""

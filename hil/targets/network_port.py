@@ -211,15 +211,15 @@ class Rfc2217Port(_Connection, serial.rfc2217.Serial):  # type: ignore[misc]
             raise self._cut(error) from error
 
 
-def open_network(address: str, baud: int, read_timeout_s: float, write_timeout_s: float) -> Any:
-    """Open a port on a network with empty buffers, and return it.
+def open_network(address: str, baud: int, read_timeout_s: float, write_timeout_s: float, keep: bool = False) -> Any:
+    """Open a port on a network with empty buffers, and return it. With `keep`, what has come stays in the buffer.
 
     Raises Blocked if the address is wrong, nobody listens there, or another client has the port.
     """
     until = time.monotonic() + LISTENS_WITHIN_S
     while True:
         try:
-            return _opened(address, baud, read_timeout_s, write_timeout_s)
+            return _opened(address, baud, read_timeout_s, write_timeout_s, keep)
         except ConnectionCut as error:
             if time.monotonic() > until:
                 raise Blocked("link", str(error)) from error
@@ -232,7 +232,7 @@ def open_network(address: str, baud: int, read_timeout_s: float, write_timeout_s
         time.sleep(POLL_S)
 
 
-def _opened(address: str, baud: int, read_timeout_s: float, write_timeout_s: float) -> Any:
+def _opened(address: str, baud: int, read_timeout_s: float, write_timeout_s: float, keep: bool) -> Any:
     rfc2217 = address.startswith("rfc2217:")
     port = Rfc2217Port(write_timeout_s) if rfc2217 else serial.serial_for_url(address, do_not_open=True)
     if address.startswith("socket:"):
@@ -242,7 +242,8 @@ def _opened(address: str, baud: int, read_timeout_s: float, write_timeout_s: flo
     port.port, port.baudrate, port.timeout = address, baud, read_timeout_s
     port.open()
     try:
-        port.reset_input_buffer()
+        if not keep:
+            port.reset_input_buffer()
     except BaseException:
         port.close()
         raise

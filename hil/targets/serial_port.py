@@ -37,9 +37,24 @@ class LocalPort(serial.Serial):  # type: ignore[misc]
 
     Attributes:
         lost_s: returns the seconds in which the other end could not run.
+        keeps_input: whether `open` leaves what has come already, which pyserial discards.
     """
 
     lost_s: Callable[[], float] = staticmethod(lambda: 0.0)
+    keeps_input = False
+    _is_opening = False
+
+    def open(self) -> None:
+        """Open the port, as pyserial."""
+        self._is_opening = True
+        try:
+            super().open()
+        finally:
+            self._is_opening = False
+
+    def _reset_input_buffer(self) -> None:  # `open` of pyserial calls it, and has no option for that
+        if not (self.keeps_input and self._is_opening):
+            super()._reset_input_buffer()
 
     def write(self, data: Any, /) -> int:
         """Send bytes and return their number, as pyserial; a write time-out of None waits for ever.
@@ -71,7 +86,9 @@ class LocalPort(serial.Serial):  # type: ignore[misc]
         return sent
 
 
-def open_serial(path: str, baud: int, lost_s: Callable[[], float] = LocalPort.lost_s) -> SerialPort:
+def open_serial(
+    path: str, baud: int, lost_s: Callable[[], float] = LocalPort.lost_s, keep: bool = False
+) -> SerialPort:  # fmt: skip
     """Open a port with a short read time-out, a write time-out, and empty buffers.
 
     Args:
@@ -79,18 +96,21 @@ def open_serial(path: str, baud: int, lost_s: Callable[[], float] = LocalPort.lo
             who may use it is decided where it is exported.
         baud: rate in bits a second.
         lost_s: as that of `LocalPort`.
+        keep: what has come already stays in the buffer: all of it is of the program that runs now.
 
     Raises Blocked if the port is missing, or another program has it open (with or without a lock).
     """
     if "://" in path:
-        return open_network(path, baud, READ_TIMEOUT_S, WRITE_TIMEOUT_S)
+        return open_network(path, baud, READ_TIMEOUT_S, WRITE_TIMEOUT_S, keep)
     others = [] if os.path.realpath(path).startswith(PSEUDO_TERMINALS) else holders(path)
     if others:
         raise Blocked("link", f"the serial port {path} is open in {' and '.join(others)}: end that program.")
     try:
-        port = LocalPort(path, baudrate=baud, timeout=READ_TIMEOUT_S, write_timeout=WRITE_TIMEOUT_S, exclusive=True)
-        port.lost_s = lost_s
-        port.reset_input_buffer()
+        port = LocalPort(baudrate=baud, timeout=READ_TIMEOUT_S, write_timeout=WRITE_TIMEOUT_S, exclusive=True)
+        port.port, port.lost_s, port.keeps_input = path, lost_s, keep
+        port.open()
+        if not keep:
+            port.reset_input_buffer()
     except (serial.SerialException, OSError) as error:
         raise Blocked(
             "link",

@@ -277,13 +277,13 @@ def test_one_renode_for_one_trial_after_another(
     renodes = set()
     for name in ("stm32h7b3", "stm32h7b3", "nrf52840"):
         board, image = boards.load(name), image_of(name)
-        with kept.provide("renode", board, image, tmp_path / "log") as stand_in:
+        with kept.provide("renode", board, image, tmp_path / "log") as (stand_in, _):
             assert stand_in.endpoints.board == name
             renodes |= set(_pids("scripted.program", tmp_path))
             greet(board, image, stand_in)
     assert len(renodes) == 1
     os.kill(*renodes, signal.SIGKILL)
-    with kept.provide("renode", board, image, tmp_path / "log") as stand_in:  # another comes in its place
+    with kept.provide("renode", board, image, tmp_path / "log") as (stand_in, _):  # another comes in its place
         greet(board, image, stand_in)
     kept.close()
     assert nothing_left(tmp_path, 0.2)

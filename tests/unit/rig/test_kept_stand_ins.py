@@ -47,9 +47,9 @@ def test_two_at_a_time_are_both_kept_and_both_stopped(started: list[Running], tm
     (tmp_path / "kept").mkdir()
     kept, first, second = KeptStandIns(tmp_path / "kept"), tmp_path / "first", tmp_path / "second"
     for turn in ("one", "two"):
-        with kept.provide("virtual", BOARD, IMAGE, first) as one:
+        with kept.provide("virtual", BOARD, IMAGE, first) as (one, _):
             one.say(f"{turn} a")
-            with kept.provide("virtual", BOARD, IMAGE, second) as other:
+            with kept.provide("virtual", BOARD, IMAGE, second) as (other, _):
                 other.say(f"{turn} b")
                 assert one is not other and one.log != other.log
         assert (first.read_text(), second.read_text()) == (f"{turn} a", f"{turn} b")
@@ -60,10 +60,10 @@ def test_two_at_a_time_are_both_kept_and_both_stopped(started: list[Running], tm
 
 def test_one_that_failed_is_stopped_and_its_log_used_again(started: list[Running], tmp_path: Path) -> None:
     kept, log = KeptStandIns(tmp_path), tmp_path / "of a trial"
-    with pytest.raises(RuntimeError), kept.provide("virtual", BOARD, IMAGE, log) as broken:
+    with pytest.raises(RuntimeError), kept.provide("virtual", BOARD, IMAGE, log) as (broken, _):
         broken.say("broken")
         raise RuntimeError
-    with kept.provide("virtual", BOARD, IMAGE, log) as whole:
+    with kept.provide("virtual", BOARD, IMAGE, log) as (whole, _):
         whole.say("whole")
     assert broken.stopped and not whole.stopped and whole.log == broken.log
     assert log.read_text() == "whole"
