@@ -10,7 +10,7 @@ from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import Unexpected
 from hil.dut.record import DutRecord
 from hil.errors import Blocked
-from hil.link.received_words import words
+from hil.link.received_words import is_text, words
 
 TIMEOUT_S = 60.0
 
@@ -67,8 +67,9 @@ def _whole(serial: DutSerial, reader: CaseReader, timeout: float | None) -> Case
 def _cut_off(
     reader: CaseReader, when: str, serial: DutSerial, rest: bytes, error: BaseException | None
 ) -> Truncated:  # fmt: skip
-    title = TITLES[reader.format]
-    last = f"; the last line is cut off: {words(rest)}" if rest else f"; its last words are {words(serial.recent)}"
+    title, line = TITLES[reader.format], serial.recent.rstrip().rpartition(b"\n")[2]
+    recent = serial.recent if is_text(line) else line  # bytes that are no text may be few among words
+    last = f"; the last line is cut off: {words(rest)}" if rest else f"; its last words are {words(recent)}"
     found = error.found if isinstance(error, Unexpected) and error.found else ""
     also = f"; {found.rstrip('.')}" if found else ""
     return Truncated(f"the device did not end its {title} report {when}: {reader.so_far}{last}{also}.")

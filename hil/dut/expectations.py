@@ -24,22 +24,15 @@ class Unexpected(DeviceFault, pexpect.TIMEOUT):  # type: ignore[misc]
         self.found = found
 
 
-class Unreadable(Blocked, pexpect.TIMEOUT):  # type: ignore[misc]
-    """Bytes came on a line with a rate that are no text: the rate of the port may be wrong."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__("link", reason)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Give pickle the argument of this class."""
-        return type(self), (self.reason,)
+class Unreadable(Unexpected):
+    """The device sent bytes that are no text, on a line with a rate: the rates of both ends may differ."""
 
 
 class Quiet(Silent, pexpect.TIMEOUT):  # type: ignore[misc]
     """Nothing came, and whether device or line is to blame is not known."""
 
 
-NotSeen: TypeAlias = "Unexpected | Unreadable | Quiet"
+NotSeen: TypeAlias = "Unexpected | Quiet"
 
 
 class PortGone(Blocked, pexpect.EOF):  # type: ignore[misc]
@@ -118,9 +111,9 @@ class Received:
         rate = f"{self.baudrate or 0:,} baud"
         if self.unread and not is_text(self.unread) and found is None and self.baudrate is not None:
             return Unreadable(
-                f"{len(self.unread):,} bytes came on {self.port} that are no text ({hexadecimal(self.unread)}) instead "
-                f"of {wanted}: the rate of the port ({rate}) may be wrong, set `dut.serial.baudrate`, or `baud` in "
-                "rig.toml."
+                f"the device sent {len(self.unread):,} bytes on {self.port} that are no text "
+                f"({hexadecimal(self.unread)}) instead of {wanted}: if the firmware has another rate than {rate}, set "
+                "`dut.serial.baudrate`, or `baud` in rig.toml."
             )
         if self.unread:
             last = "last words are" if is_text(self.unread) else "output is no text, it ends with"

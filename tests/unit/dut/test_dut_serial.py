@@ -12,11 +12,16 @@ import threading
 import pexpect
 import pytest
 
+from hil.dut.cases import read_cases
 from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import PortGone, Quiet, Unexpected, Unreadable, is_text
 from hil.dut.logged_port import TrafficLog
+from hil.dut.printed import lines
+from hil.dut.record import DutRecord
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.targets.serial_port import open_serial
+
+RECORD = DutRecord("host", "host", "train", "", True, None)
 
 
 def test_expect_follows_the_rules_of_pexpect(line):
@@ -83,11 +88,24 @@ def test_other_text_is_the_devices_fault(line):
     line.serial.expect("step 1")  # nothing was lost
 
 
-def test_bytes_that_are_no_text_are_shown_and_blamed_on_the_rate(line):
-    line.prints(bytes((0xF8, 0x00, 0x9E, 0xE0, 0x78, 0xFE)))
-    with pytest.raises(Unreadable, match=r"f8 00 9e e0 78 fe.*rate of the port \(115,200 baud\) may be wrong") as seen:
-        line.serial.expect("ready")
-    assert isinstance(seen.value, Blocked) and isinstance(seen.value, pexpect.TIMEOUT)
+@pytest.mark.parametrize("how", ["expect", "lines", "cases"])
+@pytest.mark.parametrize("before", [b"", b"ready 1234 parameters\n" * 8])
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_bytes_that_are_no_text_are_the_devices_fault_and_shown(line, how, before, end):
+    line.prints(before)
+    if before:
+        line.serial.expect_exact(before)
+    line.prints(bytes((0xF8, 0x00, 0x9E, 0xE0, 0x78, 0xFE)) + end)
+    with pytest.raises(DeviceFault, match=r"f8 00 9e e0 78 fe") as seen:
+        if how == "expect":
+            line.serial.expect("ready")
+        elif how == "lines":
+            next(lines(line.serial, "ready"))
+        else:
+            read_cases(line.serial, RECORD, "unity", timeout=0.2)
+    assert not isinstance(seen.value, Blocked)
+    if how != "cases":
+        assert isinstance(seen.value, pexpect.TIMEOUT) and "another rate than 115,200 baud" in str(seen.value)
 
 
 def test_silence_blames_nobody_unless_the_line_is_a_stand_ins(line):
