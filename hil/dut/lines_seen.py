@@ -3,9 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from hil.dut.expectations import CommandEnded
+
+
+@dataclass
+class _Promise:
+    """How many lines a call was to hold the device to, and how many its loop has taken."""
+
+    pattern: str
+    count: int
+    until: str | None
+    taken: int = 0
+    held: bool = False  # or an error has said why not
+
+    @property
+    def is_held(self) -> bool:
+        """Whether nothing is left to look for."""
+        return self.held or (self.until is None and self.taken == self.count)
+
+    @property
+    def sentence(self) -> str:
+        """That the loop was left before."""
+        rest = f"that of {self.until!r}" if self.taken == self.count else "the others"
+        return (
+            f"the test has taken {self.taken} of {self.count} lines with {self.pattern!r} and left its loop over "
+            f"dut.lines: nobody looked for {rest}; let the loop end by itself, or give `count` what the test takes."
+        )
 
 
 @dataclass
@@ -16,20 +43,44 @@ class LinesSeen:
         counts: lines by pattern.
         numbers: lines in which a group was a number, by pattern, group, dtype and whether its bits were printed.
         ended: how the program ended well in a call that did not say how many lines there must be; None if none did.
-        warnings: sentences for the record.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     numbers: Counter[tuple[str, str, str, bool]] = field(default_factory=Counter)
     ended: CommandEnded | None = None
-    warnings: list[str] = field(default_factory=list)
+    _early: list[str] = field(default_factory=list)
+    _promises: list[_Promise] = field(default_factory=list)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences for the record, each once."""
+        left = [each.sentence for each in self._promises if not each.is_held]
+        return list(dict.fromkeys([*self._early, *left]))
+
+    def promised(self, lines: Iterator[Any], pattern: str, count: int | None, until: str | None) -> Iterator[Any]:
+        """Return the lines of a call; with a count, it is a warning until all of them were looked for."""
+        if count is None:
+            return lines
+        self._promises.append(promise := _Promise(pattern, count, until))
+        return _counted(lines, promise)
 
     def end_early(self, ended: CommandEnded, so_far: str) -> None:
         """Note that the program ended well where more lines may have been expected; `so_far` says how many came."""
         self.ended = ended
-        sentence = (
+        self._early.append(
             f"the device printed {so_far}, until the {ended.what} ended with exit code 0: with `count` or `until` in "
             "dut.lines it is a failure if lines are missing."
         )
-        if sentence not in self.warnings:
-            self.warnings.append(sentence)
+
+
+def _counted(lines: Iterator[Any], promise: _Promise) -> Iterator[Any]:
+    try:
+        for line in lines:
+            promise.taken += 1
+            yield line
+    except GeneratorExit:  # the loop was left
+        raise
+    except BaseException:
+        promise.held = True
+        raise
+    promise.held = True

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,26 +14,11 @@ import pexpect
 from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import CommandEnded, Unreadable
 from hil.dut.lines_seen import LinesSeen
+from hil.dut.printed_values import Value, value_of
 from hil.errors import DeviceFault, RigError, shown
 from hil.link.received_words import words
 
-DECIMAL = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"  # in one way only: no search in lists goes back
-NUMBER = re.compile(
-    r"(?P<integer>[+-]?\d+)"
-    r"|(?P<hex_integer>0[xX][0-9a-fA-F]+)"
-    r"|(?P<hex_float>[+-]?0[xX][0-9a-fA-F]*\.?[0-9a-fA-F]*[pP][+-]?\d+)"  # C17, 7.21.6.1: conversion `a`
-    rf"|(?P<decimal>{DECIMAL})"
-    r"|(?P<nan>[+-]?)nan(?:\([0-9a-zA-Z_]*\))?"  # C17, 7.21.6.1: conversion `f`
-    r"|(?P<infinity>[+-]?)inf(?:inity)?",
-    re.IGNORECASE,
-)
-HEX = re.compile(r"(?:0[xX])?(?P<digits>[0-9a-fA-F]+)")  # bits of a value
-BETWEEN = re.compile(r"[\s,;\[\]{}()]+")  # numbers of a list
-DECIMALS = re.compile(
-    rf"(?:{BETWEEN.pattern})?{DECIMAL}(?:{BETWEEN.pattern}{DECIMAL})+(?:{BETWEEN.pattern})?"
-)  # most lists
 PASSED = 512  # of the last bytes that were passed over, for messages
-Value: TypeAlias = Any  # int, float, str, or an array or number of NumPy
 Dtypes: TypeAlias = "Mapping[str, npt.DTypeLike]"
 
 
@@ -96,35 +81,64 @@ def lines(
     _check_count(count)
     wanted, known = _checked(pattern, dict(dtypes or {}), bits)
     last, failure = (_compiled(one) if one is not None else None for one in (until, error))
+    asked = _Asked(wanted, known, bits, last, failure, timeout)
+    return serial.lines_seen.promised(_iterate(serial, asked, count), pattern, count, until)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What `lines` was asked for: patterns of a line, of the last one and of one that says a failure; its values."""
+
+    wanted: re.Pattern[str]
+    dtypes: Dtypes
+    bits: Collection[str]
+    last: re.Pattern[str] | None
+    failure: re.Pattern[str] | None
+    timeout: float | None
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of a line, for messages."""
+        return repr(self.wanted.pattern)
+
+    def ends(self, line: str) -> bool:
+        """Return whether a line ends the iteration."""
+        return self.last is not None and bool(self.last.search(line))
+
+
+def _iterate(serial: DutSerial, asked: _Asked, count: int | None) -> Iterator[Any]:
+    counts, wanted, named = serial.lines_seen.counts, asked.wanted, asked.pattern
     of = f" of {count}" if count is not None else ""
-    seen, printed, earlier = 0, Printed(serial, timeout, failure), serial.lines_seen.counts[pattern]
+    seen, printed, earlier = 0, Printed(serial, asked.timeout, asked.failure), counts[wanted.pattern]
     also = f", after {earlier} before" if earlier else ""
     while count is None or seen < count:
-        so_far = f"{seen}{of} lines with {pattern!r}{also}"
+        so_far = f"{seen}{of} lines with {named}{also}"
         before = f"{seen}{of} such lines" if seen or of else f"{serial.matches} matches of other calls"
         try:
-            line = printed.next(f"a line with {pattern!r} after {before}", so_far)
+            line = printed.next(f"a line with {named} after {before}", so_far)
         except CommandEnded as ended:
-            if count is None and until is None and not ended.status:
+            if count is None and asked.last is None and not ended.status:
                 serial.lines_seen.end_early(ended, so_far)
                 return
             raise Incomplete(f"the device printed {so_far}: {ended.instead_of('')}") from ended
-        if last is not None and last.search(line):
+        if asked.ends(line):
             break
         found = wanted.search(line)
         if found is None:
             continue
         seen += 1
-        serial.lines_seen.counts[pattern] += 1
+        counts[wanted.pattern] += 1
         printed.found()
-        yield _values(found, known, bits, line, serial.lines_seen) if found.groupdict() else line
+        yield _values(found, asked.dtypes, asked.bits, line, serial.lines_seen) if found.groupdict() else line
         printed.wait_anew()
-    if count is not None and seen < count:
-        raise Incomplete(f"the device printed {seen}{of} lines with {pattern!r}{also} before {until!r}{printed.last}.")
-    if count is not None and last is not None:
-        while not last.search(line := printed.next(f"a line with {until!r}", f"{seen}{of} lines with {pattern!r}")):
-            if wanted.search(line):
-                raise Incomplete(f"the device printed more than {count} lines with {pattern!r}: {shown(line)}.")
+    if asked.last is None or count is None:
+        return
+    until = repr(asked.last.pattern)
+    if seen < count:
+        raise Incomplete(f"the device printed {seen}{of} lines with {named}{also} before {until}{printed.last}.")
+    while not asked.ends(line := printed.next(f"a line with {until}", f"{seen}{of} lines with {named}")):
+        if wanted.search(line):
+            raise Incomplete(f"the device printed more than {count} lines with {named}: {shown(line)}.")
 
 
 class Printed:
@@ -173,91 +187,6 @@ class Printed:
     def last(self) -> str:
         """The last words since the line that was expected, as the end of a sentence."""
         return f"; its last words are {words(self._passed)}" if self._passed else ""
-
-
-def value_of(text: str, dtype: npt.DTypeLike | None = None, as_bits: bool = False) -> Value:
-    """Return what a text says: int, float, an array of several numbers, or else the text.
-
-    Numbers are decimal (`-12`, `1.5e-3`), hexadecimal (`0xff`, `0x1.8p+1`), `nan` or `inf`, with a sign. Several ones
-    are separated by spaces or commas, in brackets or not.
-
-    Args:
-        text: as the device printed it.
-        dtype: of the result; the text must then be a number, or several.
-        as_bits: hexadecimal numbers are the bits of a value of this dtype, with all their digits. A float may also be
-            `nan` or `inf`.
-
-    Raises:
-        RigError: the text is no number of this dtype.
-    """
-    whole = text.strip()
-    parts = [whole] if NUMBER.fullmatch(whole) else [part for part in BETWEEN.split(whole) if part]
-    if dtype is not None and not as_bits and np.dtype(dtype).kind == "f" and DECIMALS.fullmatch(whole):
-        return np.array(list(map(float, parts)), dtype)
-    if as_bits:
-        return _of_bits(text, parts, np.dtype(dtype))
-    numbers = [_number(part) for part in parts]
-    if not numbers or any(number is None for number in numbers):
-        if dtype is None:
-            return text
-        raise RigError(f"{shown(text)} is no number of {np.dtype(dtype).name}: correct the pattern or its dtype.")
-    if dtype is None:
-        return numbers[0] if len(numbers) == 1 else np.array(numbers)
-    kind = np.dtype(dtype)
-    if kind.kind in "iu" and not all(isinstance(n, int) and _fits(n, kind) for n in numbers):
-        raise RigError(f"{shown(text)} is no number of {kind.name}: correct the pattern or its dtype.")
-    found = np.array(numbers, kind)
-    return kind.type(found[0]) if len(numbers) == 1 else found
-
-
-def _fits(number: int, kind: np.dtype[Any]) -> bool:
-    limits = np.iinfo(kind)
-    return bool(limits.min <= number <= limits.max)
-
-
-def _number(text: str) -> int | float | None:
-    found = NUMBER.fullmatch(text)
-    match found.lastgroup if found is not None else None:
-        case "integer":
-            return int(text)
-        case "hex_integer":
-            return int(text, 16)
-        case "decimal":
-            return float(text)
-        case "hex_float":
-            with contextlib.suppress(ValueError, OverflowError):
-                return float.fromhex(text)
-        case "nan" | "infinity" as kind:
-            return float(f"{found[kind]}{kind}")  # type: ignore[index]  # it was found
-    return None
-
-
-def _of_bits(text: str, parts: list[str], kind: np.dtype[Any]) -> Any:
-    """Return the value or the values whose bits hexadecimal numbers are."""
-    digits = 2 * kind.itemsize
-    for part in parts:
-        found = HEX.fullmatch(part)
-        if found is not None and len(found["digits"]) != digits:
-            raise RigError(
-                f"{shown(part)} has {len(found['digits'])} hexadecimal digits, and the bits of {kind.name} have "
-                f"{digits}: print all of them (%0{digits}x), or correct its dtype."
-            )
-    values = [_bits(part, kind) for part in parts]
-    if not values or any(value is None for value in values):
-        raise RigError(f"{shown(text)} is no number of {kind.name}: correct the pattern or its dtype.")
-    return values[0] if len(values) == 1 else np.array(values, kind)
-
-
-def _bits(text: str, kind: np.dtype[Any]) -> Any:
-    """Return the value whose bits a hexadecimal number has, or a float that is `nan` or `inf`; None of another text."""
-    found = HEX.fullmatch(text)
-    if found is not None:
-        data = int(found["digits"], 16).to_bytes(kind.itemsize, "little")
-        return np.frombuffer(data, kind.newbyteorder("<"))[0]
-    named = NUMBER.fullmatch(text)
-    if kind.kind != "f" or named is None or named.lastgroup not in ("nan", "infinity"):
-        return None
-    return kind.type(_number(text))
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hil.dut import dut_serial
 from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import Quiet, Unexpected
-from hil.dut.printed import Incomplete, lines, value_of
+from hil.dut.printed import Incomplete, lines
+from hil.dut.printed_values import value_of
 from hil.errors import DeviceFault, RigError
 
 STEP = r"step (?P<step>\d+) loss (?P<loss>\S+)"
@@ -266,3 +267,28 @@ def test_a_list_of_decimals_is_what_each_of_them_is(numbers, between, dtype):
 def test_a_list_with_something_else_is_none(text):
     with pytest.raises(RigError, match="is no number of float32"):
         value_of(text, np.float32)
+
+
+def test_a_loop_that_is_left_before_its_count_is_a_warning(line):
+    line.prints(b"step 1\nstep 2\nstep 3\nend\n" * 2)
+    for found in lines(line.serial, r"step \d", count=3):
+        if found == "step 2":
+            break
+    (said,) = line.serial.lines_seen.warnings
+    assert said.startswith(r"the test has taken 2 of 3 lines with 'step \\d' and left its loop over dut.lines")
+    next(lines(line.serial, "end", count=1))  # it has its one line
+    lines(line.serial, "step", count=7)  # nobody has begun the loop
+    assert len(list(lines(line.serial, "st", count=3, until="end"))) == 3
+    with pytest.raises((Unexpected, Quiet)):
+        list(lines(line.serial, "never", count=3))  # the error has said it
+    assert [each.partition(" and left")[0] for each in line.serial.lines_seen.warnings] == [
+        r"the test has taken 2 of 3 lines with 'step \\d'",
+        "the test has taken 0 of 7 lines with 'step'",
+    ]
+
+
+def test_a_loop_that_is_left_before_the_last_line_is_a_warning(line):
+    line.prints(b"step 1\nstep 2\nend\n")
+    assert next(lines(line.serial, "step", count=1, until="end")) == "step 1"
+    (said,) = line.serial.lines_seen.warnings
+    assert "taken 1 of 1 lines with 'step' and left its loop over dut.lines: nobody looked for that of 'end'" in said
