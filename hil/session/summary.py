@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from hil.errors import short_path
+from hil.record import TrialRecord
+from hil.record.device_test import DeviceTest
 from hil.record.verdicts import VERDICTS, Totals, totals
 from hil.session.recorder import Recorder
 from hil.session.verdict_table import verdict_table
@@ -20,11 +24,7 @@ def write(reporter: pytest.TerminalReporter, recorder: Recorder) -> None:
     for line in verdict_table(tests, trials, reporter._tw.fullwidth, device_tests):
         reporter.write_line(line)
     counted = totals(test.verdict for test in tests)
-    words = ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted[verdict])
-    ran = f"{len(device_tests)} of them on a device" if device_tests else ""
-    what = "tests" if device_tests else "tests with trials"
-    last = "; ".join(each for each in (ran, f"{len(trials)} trials" if trials or not device_tests else "") if each)
-    reporter.write_line(f"{counted['all']} {what}: {words or 'none ran'}; {last}.", **_colour(counted))
+    reporter.write_line(counts_line(counted, trials, device_tests), **_colour(counted))
     for sentence in recorder.missing:
         reporter.write_line(f"MISSING from the record: {sentence}", red=True, bold=True)
     for sentence in recorder.notes:
@@ -35,6 +35,16 @@ def write(reporter: pytest.TerminalReporter, recorder: Recorder) -> None:
     page = folder / "index.html"
     without_page = f"record: {folder} (the report could not be written)"
     reporter.write_line(f"report: {page}" if page.is_file() else without_page)
+
+
+def counts_line(counted: Totals, trials: Sequence[TrialRecord], device_tests: Sequence[DeviceTest]) -> str:
+    """Return how many tests of a run have which verdict, and on how many of them a device or a trial ran."""
+    words = ", ".join(f"{counted[verdict]} {verdict}" for verdict in VERDICTS if counted[verdict])
+    with_device = sum(each.devices > 0 for each in device_tests)  # others only compare or judge figures
+    ran = f"{with_device or 'none'} of them on a device" if device_tests else ""
+    what = "tests" if device_tests else "tests with trials"
+    last = "; ".join(each for each in (ran, f"{len(trials)} trials" if trials or not device_tests else "") if each)
+    return f"{counted['all']} {what}: {words or 'none ran'}; {last}."
 
 
 def _why(recorder: Recorder, counted: Totals) -> str:

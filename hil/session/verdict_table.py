@@ -50,7 +50,8 @@ def verdict_table(
             verdict = f"[{STYLES[test.verdict]}]{test.verdict}"
             if device is not None:
                 where, steps = f"{device.board or '-'}\n{device.reality or '-'}", _compared(device)
-                table.add_row(verdict, where, escape(f"test of a device\n{name}"), steps, *"---")
+                what = "test of a device" if device.devices or device.board is not None else "test without a device"
+                table.add_row(verdict, where, escape(f"{what}\n{name}"), steps, *"---")
                 budgets = [budget for each in device.figures for budget in each["budgets"]]
                 open_ones = [each["sentence"] for each in budgets if each["verdict"] == INCONCLUSIVE]
                 reasons += [f"{INCONCLUSIVE}: {test.test}: {sentence}" for sentence in open_ones]
