@@ -12,16 +12,21 @@ from hil.dut.with_port import WithPort
 from hil.errors import Blocked, RigError
 from hil.images import firmware_of, program_of
 from hil.images.executed import Executed
+from hil.standins import STAND_INS
 from hil.targets.boot_loader import Tell
 from hil.targets.by_command import ByCommand, reset_by_command
 from hil.targets.coverage import CoverageReader
 from hil.targets.flash_cycles import after_flashing
-from hil.targets.flash_route import Flashing, FlashRoute, probe_of, route_of, verified_by
+from hil.targets.flash_route import Flashing, FlashRoute, passed_over, probe_of, route_of, verified_by
 from hil.targets.probe import RamFill
 from hil.targets.serial_port import emptied
 
 FLASH_LOG = "flash.log"
 UNVERIFIED = "nothing has verified that {} is on the board."
+NOT_FLASHED = (
+    "the flash route {} gave nothing for the stand-in {}, so nothing was flashed: that it runs {} is known from the "
+    "plugin alone; let the route program it, or name the route `kernel` after it if the stand-in loads the image."
+)
 
 
 class WithFlash(WithPort):
@@ -94,6 +99,9 @@ class WithFlash(WithPort):
         verified = self.record.verified = verified_by(route)
         if verified == "none":
             self.record.warn(UNVERIFIED.format(image.path.name))
+        without = passed_over(route, self.board) if ends.reality not in STAND_INS.house_names() else []
+        if without:
+            self.record.warn(NOT_FLASHED.format(" and ".join(without), ends.reality, image.path.name))
         serial = self._open_serial
         if serial is not None:
             port = serial.pyserial

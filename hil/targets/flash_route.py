@@ -142,6 +142,16 @@ def route_of(flashing: Flashing) -> FlashRoute:
     return loaded_by_stand_in(flashing) or ByBootLoader(board, flashing.port(), None, flashing.tell)
 
 
+def passed_over(route: FlashRoute, board: Board) -> list[str]:
+    """Return the routes of plugins that flash a board and gave nothing, so that a stand-in is taken to have its image.
+
+    None if the board's file says that a stand-in loads the image itself (`kernel`).
+    """
+    if not isinstance(route, AlreadyLoaded) or AlreadyLoaded.name in board.routes:
+        return []
+    return [name for name in board.routes if name not in ROUTES.house_names()]
+
+
 def _wrong_verified(value: object) -> str:
     return "" if value is None or value in get_args(Verify) else f"it is {shown(value)}, and none of {get_args(Verify)}"
 

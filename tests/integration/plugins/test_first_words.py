@@ -116,3 +116,10 @@ def test_the_first_test_reads_them_and_no_later_one(tmp_path: Path, route: str, 
     (run,) = (path for path in (tmp_path / "reports").glob("2*") if path.is_dir())
     entries = json.loads((run / "results.json").read_text())["device_tests"]
     assert [each["verdict"] for each in entries] == ["pass", "pass"]
+    said = "the flash route acme-isp gave nothing for the stand-in acme-sim, so nothing was flashed"
+    for each in entries:
+        assert each["flash"] == ("loaded" if route == "None" else "programmed")
+        unverified = "nothing has verified that mine.elf is on the board."
+        assert [sentence.partition(":")[0] for sentence in each["warnings"]] == [
+            said if route == "None" else unverified
+        ]
