@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pexpect
 
 from hil.dut.case_reports.formats import reader_of
@@ -13,6 +15,7 @@ from hil.errors import Blocked
 from hil.link.received_words import is_text, words
 
 TIMEOUT_S = 60.0
+QUIET_S, MOST_S = 0.3, 2.0  # at the end of a test: until a device that prints nothing has ended, and one that goes on
 
 
 def read_cases(serial: DutSerial, record: DutRecord, name: str, timeout: float | None = TIMEOUT_S) -> CaseReport:
@@ -42,9 +45,42 @@ def read_cases(serial: DutSerial, record: DutRecord, name: str, timeout: float |
     return report
 
 
-def _whole(serial: DutSerial, reader: CaseReader, timeout: float | None) -> CaseReport:
-    """Return the report. What ends too early is the device's fault, as soon as the device has printed anything."""
-    ends, lines = serial.deadline(timeout), 0
+def judge_later(serial: DutSerial, record: DutRecord) -> None:
+    """Note the reports that came after the last one that was read: of other suites, or after a reset.
+
+    Call it at the end of a test: what came and was not read is taken. One that repeats another is noted once, one that
+    is not whole in `cut_off`.
+    """
+    if not record.reports:
+        return
+    name = record.reports[-1].format
+    *lines, rest = serial.take_settled(QUIET_S, MOST_S).split(b"\n")
+    reader = reader_of(name)
+    for line in lines:
+        if reader.feed(line.decode("utf-8", "replace")):
+            _note(record, reader.report)
+            reader = reader_of(name)
+    if reader.cases or reader.running:
+        serial.put_back(rest)
+        _note(record, lambda: _whole(serial, reader, TIMEOUT_S, begun=True))
+
+
+def _note(record: DutRecord, whole: Callable[[], CaseReport]) -> None:
+    try:
+        report = whole()
+    except Truncated as truncated:
+        record.cut_off.append(str(truncated))
+        return
+    if report not in record.reports:
+        record.reports.append(report)
+
+
+def _whole(serial: DutSerial, reader: CaseReader, timeout: float | None, begun: bool = False) -> CaseReport:
+    """Return the report. What ends too early is the device's fault, as soon as the device has printed anything.
+
+    With `begun`, it has printed a part of this report already.
+    """
+    ends, lines = serial.deadline(timeout), int(begun)
     while not reader.ended:
         if lines and ends.is_over:  # also if lines come without end
             raise _cut_off(reader, f"within {timeout:g} s", serial, b"", None)

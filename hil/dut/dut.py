@@ -9,7 +9,7 @@ from pathlib import Path
 from hil.boards import Board
 from hil.dut.as_command import BENCH_LOG
 from hil.dut.case_reports.report import CaseReport
-from hil.dut.cases import TIMEOUT_S, read_cases
+from hil.dut.cases import TIMEOUT_S, judge_later, read_cases
 from hil.dut.power import DutPower
 from hil.dut.record import DutRecord
 from hil.dut.with_flash import WithFlash
@@ -97,6 +97,11 @@ class Dut(WithFlash, WithMeter):
             timeout: for the whole report, in seconds; None waits for ever.
         """
         return read_cases(self.serial, self.record, name, timeout)
+
+    def judge_later_cases(self) -> None:
+        """At the end of a test: judge what else came of the reports that `cases` has read (`judge_later`)."""
+        if self._open_serial is not None:
+            judge_later(self._open_serial, self.record)
 
     def release(self) -> None:
         """Close port and probe until they are needed again, so that another program may use them.

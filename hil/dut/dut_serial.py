@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import time
@@ -307,6 +308,22 @@ class DutSerial(io.RawIOBase):
         """Return the last bytes that came, after a look at the port; they stay unread."""
         self._expecter.unread += self._came() if self.in_waiting > len(self._expecter.unread) else b""
         return self._recent
+
+    def take_settled(self, quiet_s: float, most_s: float) -> bytes:
+        """Wait until nothing came for `quiet_s`, at most `most_s` seconds, and take all that was not read.
+
+        No error: what a device printed that is gone meanwhile is returned, too.
+        """
+        data, ends = bytearray(self._expecter.unread), self.deadline(most_s)
+        with contextlib.suppress(RigError):
+            while not ends.is_over and (came := self.more(self.deadline(quiet_s))):
+                data += came
+        self._expecter.unread = b""
+        return bytes(data)
+
+    def put_back(self, data: bytes) -> None:
+        """Let bytes that were taken be the next ones to be read."""
+        self._expecter.unread = data + self._expecter.unread
 
     def fell_silent(self, began: float) -> bool:
         """Return whether nothing came for a good part of the time since `began` (`time.monotonic`)."""

@@ -161,6 +161,7 @@ class DeviceUse:
             if needs_each and not _answered(dut) and not dut.record.reads and dut.record.exit_code is None:
                 which = f"device {number} of {len(self.duts)}" if several else "its device"
                 self.warnings.append(f"the test read nothing from {which}.")
+            dut.judge_later_cases()
             failed = dut.failed()
             if failed is not None:
                 verdict, reason = verdict_of(failed)

@@ -6,6 +6,7 @@ import dataclasses
 import pickle
 import shutil
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from hil.dut import CasesFailed, Quiet, Truncated, report_of
 from hil.dut.case_reports import FORMATS, CaseReport, ReportedCase
-from hil.dut.cases import read_cases
+from hil.dut.cases import judge_later, read_cases
 from hil.dut.record import DutRecord
 from hil.errors import DeviceFault, RigError
 
@@ -299,3 +300,55 @@ def test_a_heartbeat_does_not_extend_the_time(line) -> None:
 def test_silence_is_what_it_is_for_expect(line) -> None:
     with pytest.raises(Quiet, match="printed nothing within 0.1 s: a line of a Unity report was expected on"):
         read_cases(line.serial, record(), "unity", 0.1)
+
+
+PASSES, FAILS = (
+    "t.c:5:test_a:PASS\n1 Tests 0 Failures 0 Ignored\nOK\n",
+    ("t.c:9:test_b:FAIL: no\n1 Tests 1 Failures 0 Ignored\nFAIL\n"),
+)
+
+
+@pytest.mark.parametrize(
+    ("later", "reports", "cut_off"),
+    [
+        ("ready\n", [True], 0),
+        (PASSES, [True], 0),  # after a reset: the same again
+        ("boot\n" + PASSES.replace("test_a", "test_c") + "ready\n", [True, True], 0),
+        (PASSES + FAILS + PASSES, [True, False], 0),
+        ("t.c:5:test_a:PASS\n", [True], 1),
+        ("t.c:5:test_a:PASS\n0 Tests 0 Failures 0 Ignored\nOK\n", [True], 1),
+    ],
+)
+def test_reports_that_come_after_the_one_that_was_read_are_judged(line, later, reports, cut_off, monkeypatch) -> None:
+    monkeypatch.setattr("hil.dut.cases.TIMEOUT_S", 0.3)
+    record = DutRecord("host", "host", "train", "", True, None)
+    line.prints((PASSES + later).encode())
+    read_cases(line.serial, record, "unity")
+    judge_later(line.serial, record)
+    assert ([each.passed for each in record.reports], len(record.cut_off)) == (reports, cut_off)
+
+
+def test_a_later_report_that_is_on_its_way_is_awaited(line) -> None:
+    record = DutRecord("host", "host", "train", "", True, None)
+    line.prints((PASSES + FAILS[:30]).encode())
+    read_cases(line.serial, record, "unity")
+    threading.Timer(0.6, lambda: line.prints(FAILS[30:].encode())).start()
+    judge_later(line.serial, record)
+    assert [each.passed for each in record.reports] == [True, False] and not record.cut_off
+
+
+def test_a_device_that_reports_without_end_is_left(line, monkeypatch) -> None:
+    monkeypatch.setattr("hil.dut.cases.MOST_S", 0.5)
+    record, ended = DutRecord("host", "host", "train", "", True, None), threading.Event()
+
+    def report() -> None:
+        while not ended.wait(0.01):
+            line.prints(PASSES.encode())
+
+    thread = threading.Thread(target=report)
+    thread.start()
+    read_cases(line.serial, record, "unity")
+    judge_later(line.serial, record)
+    ended.set()
+    thread.join()
+    assert [each.passed for each in record.reports] == [True] and not record.cut_off

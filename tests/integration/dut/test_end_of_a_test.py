@@ -1,0 +1,71 @@
+"""What a test of a device has left behind when its function has ended counts too; the board is a program in Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.one_process import one_process
+
+PROGRAM = r"""
+import sys
+sys.stdout.write("ready\n")
+PASSES = "t.c:5:test_a:PASS\n1 Tests 0 Failures 0 Ignored\nOK\n"
+FAILS = "t.c:9:test_b:FAIL: no\n1 Tests 1 Failures 0 Ignored\nFAIL\n"
+for line in sys.stdin:
+    sys.stdout.write({"two": PASSES + FAILS, "cut": PASSES + FAILS[:30], "one": PASSES + "idle\n"}.get(line.strip(), line))
+    sys.stdout.flush()
+    if line.strip() == "cut":
+        break
+"""
+TESTS = r"""
+def test_two_reports(hil_dut):
+    hil_dut.serial.write(b"two\n")
+    hil_dut.cases("unity")
+
+def test_cut_report(hil_dut):
+    hil_dut.serial.write(b"cut\n")
+    hil_dut.cases("unity")
+
+def test_one_report(hil_dut):
+    hil_dut.serial.write(b"one\n")
+    hil_dut.cases("unity")
+"""
+VERDICTS = {
+    "test_two_reports": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
+    "test_cut_report": ("fail", "the device did not end its Unity report before its program ended"),
+    "test_one_report": ("pass", ""),
+}
+
+
+@pytest.fixture(scope="module")
+def entries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
+    """The tests of one run by name: their entries in the record."""
+    folder = tmp_path_factory.mktemp("mine")
+    (folder / "train.py").write_text(PROGRAM)
+    (folder / "rig.toml").write_text(
+        f'[[board]]\nname = "host"\nreality = "host"\nelf = "train.py"\nrun = ["{sys.executable}", "-u", "{{elf}}"]\n'
+    )
+    (folder / "test_mine.py").write_text(TESTS)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *one_process("--board=host"), "test_mine.py"],
+        cwd=folder, capture_output=True, text=True, timeout=300, env=dict(os.environ), check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    results = json.loads((folder / "reports/latest/results.json").read_text())
+    return {each["test"].rpartition("::")[2].partition("[")[0]: each for each in results["device_tests"]}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_the_verdict_and_its_reason(entries: dict[str, dict], name: str) -> None:
+    verdict, reason = VERDICTS[name]
+    assert entries[name]["verdict"] == verdict and reason in entries[name]["reason"], entries[name]["reason"]
+
+
+def test_no_other_test_ran(entries: dict[str, dict]) -> None:
+    assert set(entries) == set(VERDICTS)
