@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,15 +16,15 @@ from hil.energy.current_ranges import first_range
 from hil.energy.interval_figures import evaluate
 from hil.energy.marker_interval import MarkerInterval
 from hil.errors import Blocked, RigError
+from hil.meters.awaited import Awaited
 from hil.meters.measured_window import FEWEST, IDLE_READINGS, IDLE_S
 from hil.meters.meter import HostMarked, InvalidWindow, Meter, Setting, refuse_two_times
 from hil.meters.window_edges import pieces
 from hil.quantity import Quantity
-from hil.threads import start
+from hil.targets.boot_loader import Tell
 
 INTERVAL_S, WINDOW_S = 0.001, 10.0
 DEADLINE_S = 30.0  # for the edges, plus twice the window
-ENDS_WITHIN_S = 60.0  # a driver that keeps its deadline has ended by then
 
 
 @dataclass
@@ -66,14 +65,19 @@ class Energy:
 @contextlib.contextmanager
 def window(
     board: Board, ends: Endpoints, meter: Meter, folder: Path, steps: int, window_s: float, interval_s: float,
-    idle_s: float | None, range_a: float | None,
+    idle_s: float | None, range_a: float | None, tell: Tell,
 ) -> Iterator[Energy]:  # fmt: skip
-    """Measure one window with an open meter while the block runs; arguments and errors as `Dut.energy`."""
+    """Measure one window with an open meter while the block runs; arguments and errors as `Dut.energy`.
+
+    `tell` is called with a sentence if the readings are long in coming.
+    """
     if not 1 <= steps < math.inf:
         raise RigError(f"{steps} steps have no energy: give how many the window has, at least 1.")
     for name, seconds in {"window_s": window_s, "interval_s": interval_s, "idle_s": idle_s}.items():
         if seconds is not None and not 0 < seconds < math.inf:
             raise RigError(f"{name} is {seconds}: give a time in seconds, above 0.")
+    from hil.record.interval_trace import record_interval  # pyarrow, which a test without energy need not load
+
     one = Energy(steps, folder / "trace.parquet")
     used = meter.sheet.range_for(range_a) if range_a is not None else first_range(meter.sheet)
     shortest_s = max(interval_s, 1 / meter.sheet.fastest_hz)
@@ -82,13 +86,22 @@ def window(
     meter.configure(Setting(board.supply_v, used.amperes, interval_s, idle_s, window_s))
     meter.arm()
     deadline_s = 2 * (window_s + idle_s) + DEADLINE_S
-    reader = _Reader(meter, folder, idle_s, deadline_s)
+    about = {"name": meter.sheet.name, "identity": meter.identity, "data_sheet": meter.sheet.key}
+
+    def read() -> MarkerInterval:
+        return record_interval(folder, pieces(meter, deadline_s, idle_s), about, FEWEST)
+
+    reader = Awaited(read, meter.sheet.name, deadline_s, tell)
     if isinstance(meter, HostMarked):
         meter.mark(True)
     yield one  # after an error in the block the meter is closed, which ends the reader
     if isinstance(meter, HostMarked):
         meter.mark(False)
-    found = reader.result(deadline_s + ENDS_WITHIN_S)
+    try:
+        found = reader.result(idle_s)
+    except InvalidWindow as spoiled:
+        cure = "give a larger range_a" if spoiled.beyond_range else "measure again"
+        raise Blocked("meter", f"{str(spoiled).rstrip('.')}: {cure}.") from spoiled
     conditions = Conditions(ends.supply_error, ends.ambient_c)
     figures = evaluate(found, meter.sheet, meter.identity, steps, conditions)
     joules = figures["energy"]["value"]
@@ -104,36 +117,3 @@ def window(
 def no_meter(board: Board) -> Blocked:
     """Return the error of a board without a meter."""
     return Blocked("meter", f"{board.name} has no power meter here: name one in its table of rig.toml (`meter`).")
-
-
-class _Reader:
-    """Reads a window in a thread of its own while the block runs."""
-
-    def __init__(self, meter: Meter, folder: Path, idle_s: float, deadline_s: float) -> None:
-        self._meter, self._folder, self._idle_s, self._deadline_s = meter, folder, idle_s, deadline_s
-        self._found: MarkerInterval | None = None
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        start(self._thread)
-
-    def _read(self) -> None:
-        from hil.record.interval_trace import record_interval
-
-        about = {"name": self._meter.sheet.name, "identity": self._meter.identity, "data_sheet": self._meter.sheet.key}
-        try:
-            window = pieces(self._meter, self._deadline_s, self._idle_s)
-            self._found = record_interval(self._folder, window, about, FEWEST)
-        except Exception as error:  # handed to the thread that waits
-            self._error = error
-
-    def result(self, within_s: float) -> MarkerInterval:
-        """Return the sums between the edges. Raises Blocked if the meter failed, or has not seen both edges."""
-        self._thread.join(within_s)
-        if isinstance(self._error, InvalidWindow):
-            cure = "give a larger range_a" if self._error.beyond_range else "measure again"
-            raise Blocked("meter", f"{str(self._error).rstrip('.')}: {cure}.") from self._error
-        if self._error is not None:
-            raise self._error
-        if self._found is None:
-            raise Blocked("meter", f"the {self._meter.sheet.name} did not end its window: power it down and up.")
-        return self._found

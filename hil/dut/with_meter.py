@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hil.dut.energy import INTERVAL_S, WINDOW_S, Energy, no_meter, window
 from hil.dut.with_agent import WithAgent
+from hil.targets.boot_loader import Tell
 
 if TYPE_CHECKING:
     from hil.meters.meter import Meter
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 class WithMeter(WithAgent):
     """What a device has whose power is measured."""
 
+    _tell: Tell
     _meter: Meter | None = None
     _windows = 0
 
@@ -73,7 +75,10 @@ class WithMeter(WithAgent):
                 stack.callback(self._probe.attach)
             folder = self._folder / f"energy-{self._windows}"
             yield (one := stack.enter_context(
-                window(self.board, self._taken.endpoints, meter, folder, steps, window_s, interval_s, idle_s, range_a)
+                window(
+                    self.board, self._taken.endpoints, meter, folder, steps, window_s, interval_s, idle_s, range_a,
+                    self._tell,
+                )
             ))  # fmt: skip
         for flag in one.figures["flags"]:
             self.record.warn(str(flag))

@@ -59,7 +59,9 @@ def take(meter: Meter, options: argparse.Namespace, record: Recorder, host: Host
     for _ in range(tries):
         meter.configure(Setting(options.volt, used.amperes, options.interval, idle_s, options.window))
         meter.arm()
-        what = f"let the board sleep {idle_s:g} s, raise the pin, work, lower it, and sleep again"
+        what = (
+            f"within {deadline_s:g} s let the board sleep {idle_s:g} s, raise the pin, work, lower it, and sleep again"
+        )
         if meter.sheet.marker == "none":
             what = f"let the board sleep {idle_s:g} s, work, and sleep again, within {options.window + 2 * idle_s:g} s"
         print(

@@ -27,6 +27,7 @@ from hil.energy.window_planning import plan_windows, reached
 from hil.errors import Blocked
 from hil.link.failures import Refused
 from hil.link.replies import Stepped
+from hil.meters.awaited import Awaited
 from hil.meters.meter import HostMarked, InvalidWindow, Meter, Setting
 from hil.meters.window_edges import with_both_edges
 from hil.quantity import Provenance
@@ -227,13 +228,12 @@ class Windows:
         trial, steps = self._trial, self._steps
         images, labels = trial.next_batch()
         first, trial.next_step = trial.next_step, trial.next_step + steps
-        with ThreadPool(max_workers=2) as worker:
+        with ThreadPool(max_workers=1) as worker:
             pending = worker.submit(lambda: [trial.reference.step(images, labels) for _ in range(steps)])
             trial.device.samples(images, labels)
             self._meter.arm()
-            seen = worker.submit(
-                self._meter.capture, READ_DEADLINE_S + SLOWEST * (self._window_s() + 2 * self._idle_ms() / 1000)
-            )
+            deadline_s = READ_DEADLINE_S + SLOWEST * (self._window_s() + 2 * self._idle_ms() / 1000)
+            seen = Awaited(lambda: self._meter.capture(deadline_s), self._meter.sheet.name, deadline_s, LOG.warning)
             marked = self._meter if isinstance(self._meter, HostMarked) else None
             if marked is not None:
                 marked.mark(True)
@@ -250,7 +250,11 @@ class Windows:
             LOG.info("window answered")
             outcome = trained(pending)[-1]
             same_after_run(trial, reply, outcome.digests, steps)
-            capture = replace(with_both_edges(seen.result(), idle_s), request=request)
+            # The reply says that the steps are over: only the sleep and the transfer are left.
+            capture = replace(
+                with_both_edges(seen.result(idle_s, READ_DEADLINE_S + SLOWEST * idle_s + self._window_s()), idle_s),
+                request=request,
+            )
         if trial.outcome.reality != "hardware" and capture.synchronisation == HOST:
             raise Blocked(
                 "energy",
