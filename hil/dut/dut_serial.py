@@ -149,7 +149,7 @@ class DutSerial(io.RawIOBase):
 
         Args:
             patterns: a regular expression (str, UTF-8, or bytes; or compiled), `pexpect.EOF` or `pexpect.TIMEOUT`, or
-                a list of these.
+                a list of these. One that the empty text matches, such as `.*`, matches at once: it judges nothing.
             timeout: in seconds; None waits for ever, -1 means the attribute `timeout`.
             searchwindowsize: search only this many of the last bytes.
 
@@ -177,7 +177,11 @@ class DutSerial(io.RawIOBase):
         except pexpect.TIMEOUT:
             named = " or ".join(shown(each) for each in listed)
             raise self._not_seen(named, seconds, self._expecter.before, self._ends.began) from None
-        self.note_match(isinstance(self._expecter.after, bytes))  # not a TIMEOUT or EOF that the caller listed
+        if isinstance(self._expecter.after, bytes):  # not a TIMEOUT or EOF that the caller listed
+            empty = compiled[index].search(b"") is not None
+            self.note_match(not empty)
+            if empty:
+                self._lines_seen.note_empty(shown(listed[index]))
         return index
 
     def expect_exact(self, strings: Any, timeout: float | None = -1) -> int:

@@ -48,14 +48,14 @@ class LinesSeen:
     counts: Counter[str] = field(default_factory=Counter)
     numbers: Counter[tuple[str, str, str, bool]] = field(default_factory=Counter)
     ended: CommandEnded | None = None
-    _early: list[str] = field(default_factory=list)
+    _noted: list[str] = field(default_factory=list)
     _promises: list[_Promise] = field(default_factory=list)
 
     @property
     def warnings(self) -> list[str]:
         """Sentences for the record, each once."""
         left = [each.sentence for each in self._promises if not each.is_held]
-        return list(dict.fromkeys([*self._early, *left]))
+        return list(dict.fromkeys([*self._noted, *left]))
 
     def promised(self, lines: Iterator[Any], pattern: str, count: int | None, until: str | None) -> Iterator[Any]:
         """Return the lines of a call; with a count, it is a warning until all of them were looked for."""
@@ -64,10 +64,17 @@ class LinesSeen:
         self._promises.append(promise := _Promise(pattern, count, until))
         return _counted(lines, promise)
 
+    def note_empty(self, pattern: str) -> None:
+        """Note that `expect` has matched a pattern that the empty text matches too."""
+        self._noted.append(
+            f"dut.serial.expect({pattern}) matches no text at all too, at once, so it has judged nothing: expect what "
+            "the device must print."
+        )
+
     def end_early(self, ended: CommandEnded, so_far: str) -> None:
         """Note that the program ended well where more lines may have been expected; `so_far` says how many came."""
         self.ended = ended
-        self._early.append(
+        self._noted.append(
             f"the device printed {so_far}, until the {ended.what} ended with exit code 0: with `count` or `until` in "
             "dut.lines it is a failure if lines are missing."
         )

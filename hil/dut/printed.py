@@ -101,6 +101,11 @@ class _Asked:
         """The pattern of a line, for messages."""
         return repr(self.wanted.pattern)
 
+    @property
+    def judges(self) -> bool:
+        """Whether a line is held to something: an end is expected, or not every line has the pattern."""
+        return self.last is not None or self.wanted.search("") is None
+
     def ends(self, line: str) -> bool:
         """Return whether a line ends the iteration."""
         return self.last is not None and bool(self.last.search(line))
@@ -128,7 +133,7 @@ def _iterate(serial: DutSerial, asked: _Asked, count: int | None) -> Iterator[An
             continue
         seen += 1
         counts[wanted.pattern] += 1
-        printed.found()
+        printed.found(counts_as_match=count is not None or asked.judges)
         yield _values(found, asked.dtypes, asked.bits, line, serial.lines_seen) if found.groupdict() else line
         printed.wait_anew()
     if asked.last is None or count is None:
@@ -178,9 +183,9 @@ class Printed:
             )
         return line
 
-    def found(self) -> None:
-        """Count the last line, which was expected."""
-        self._serial.note_match()
+    def found(self, counts_as_match: bool) -> None:
+        """Note that the last line was expected; whether it counts says whether every line is."""
+        self._serial.note_match(counts_as_match)
         self._passed = b""
 
     @property

@@ -222,3 +222,22 @@ def test_a_log_has_a_limit_and_says_so_once(line, monkeypatch):
     written = log.path.read_text()
     assert len(written) < (2 << 20) + 200 and written.count("the log is full (2 MB)") == 1
     assert written.splitlines()[-1].endswith("what follows is not in it") and log.received == 1_500_000
+
+
+@pytest.mark.parametrize("pattern", ["", ".*", b"$", r"(done)?", re.compile(rb"\s*")])
+@pytest.mark.parametrize("printed", [b"", b"done\n"])
+def test_a_pattern_that_no_text_matches_judges_nothing(line, pattern, printed):
+    line.prints(printed)
+    assert line.serial.expect(["never", pattern]) == 1  # as in pexpect
+    assert line.serial.matches == 0
+    (said,) = line.serial.lines_seen.warnings
+    assert said.startswith("dut.serial.expect(") and "judged nothing: expect what the device must print" in said
+
+
+def test_lines_of_any_content_are_no_match_unless_their_number_or_end_is_expected(line):
+    line.prints(b"a\nb\n" * 3)
+    next(lines(line.serial, ".*"))
+    assert line.serial.matches == 0
+    next(lines(line.serial, ".*", until="end"))
+    list(lines(line.serial, "", count=2))
+    assert line.serial.matches == 3 and not any("judged nothing" in each for each in line.serial.lines_seen.warnings)
