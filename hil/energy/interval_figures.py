@@ -12,6 +12,7 @@ from hil.energy.edge_search import HOST, POWER
 from hil.energy.marker_interval import MarkerInterval, burden_j, interval_budget
 from hil.energy.provenance import provenance_of
 from hil.energy.uncertainty import Contribution, combined, rectangular
+from hil.errors import Blocked
 from hil.quantity import Provenance, Quantity
 
 COVERAGE = 2.0  # about 95 %: the data sheet's contributions have unlimited degrees of freedom
@@ -22,6 +23,16 @@ FOUND_BY = {POWER: "change of power", HOST: "host's clock"}
 
 
 UNKNOWN = Conditions()
+
+
+def require_not_negative(energy_j: float, name: str) -> None:
+    """Raise Blocked if the energy between two edges is below 0, so that the meter `name` sees the current reversed."""
+    if energy_j < 0:
+        raise Blocked(
+            "meter",
+            f"the {name} has read an energy below 0 ({energy_j:.3g} J): the current flows the other way, exchange the "
+            "leads, or correct the sign of the column.",
+        )
 
 
 def evaluate(
@@ -37,10 +48,14 @@ def evaluate(
         identity: how the meter identifies itself.
         steps: the energy is divided by this number.
         conditions: of supply and room, as far as known.
+
+    Raises:
+        Blocked: the energy is below 0.
     """
     voltage_read = sheet.key == READ_BY_HAND or bool(sheet.voltage_gain or sheet.voltage_offset_v)
     burden, _ = burden_j(found, sheet)
     energy = found.energy_j - burden
+    require_not_negative(energy, sheet.name)
     parts = interval_budget(found, sheet, conditions, voltage_read=voltage_read)
     missing = _missing(found)
     if missing.standard:
@@ -107,11 +122,6 @@ def _warnings(found: MarkerInterval, sheet: DataSheet) -> list[str]:
         doubts.append(
             "the meter did not date both changes of the pin well: what it missed is from the "
             f"{FOUND_BY[found.synchronisation]}."
-        )
-    if found.energy_j < 0:
-        doubts.append(
-            "the energy is negative: the current flows the other way round through the meter, "
-            "or the columns have another sign."
         )
     if found.readings < FEW:
         doubts.append(

@@ -16,6 +16,7 @@ from hil.energy.capture import SHARED, Capture
 from hil.energy.conditions import Conditions, reads_voltage
 from hil.energy.current_ranges import coarser_stretch
 from hil.energy.data_sheet import CurrentRange, DataSheet
+from hil.energy.interval_figures import require_not_negative
 from hil.energy.monte_carlo import DRAWS, MEAN, MEDIAN, interval
 from hil.energy.step_budget import GROSS, IDLE, NET, Metering, budget, energies
 from hil.energy.uncertainty import Contribution, combined, coverage_factor, effective_dof
@@ -196,7 +197,7 @@ def energy_of_windows(  # noqa: PLR0913 - six facts of a measurement; `draws` is
         draws: number of draws for the Monte Carlo interval.
 
     Raises:
-        Blocked: fewer than two windows, or one that cannot be evaluated.
+        Blocked: fewer than two windows, one that cannot be evaluated, or an energy below 0.
     """
     if len(captures) < 2:
         raise Blocked("energy", f"{len(captures)} window has no scatter: measure {FEWEST_WINDOWS} or more.")
@@ -204,6 +205,8 @@ def energy_of_windows(  # noqa: PLR0913 - six facts of a measurement; `draws` is
     windows = [
         window_of(capture, task.idle_s, used.burden_ohm, task.steps, used.burden_share, hidden) for capture in captures
     ]
+    for joules in energies(windows, GROSS):  # net may be below 0: a step may draw less than sleep
+        require_not_negative(float(joules), sheet.name)
     figure, statistic = (GROSS, MEDIAN) if task.rules else (NET, MEAN)
     volt = float(np.mean([w.voltage for w in windows]))
     volt = volt if math.isfinite(volt) else task.volt

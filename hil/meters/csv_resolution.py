@@ -10,11 +10,11 @@ import numpy as np
 from hil.energy.capture import Capture
 from hil.errors import RigError
 from hil.meters.csv_columns import Column
+from hil.meters.reading_checks import OTHER_POWER, compare_power
 
 STEPS = 8  # of a counter; with fewer, their common divisor says little
 EXACT = 1e12  # units of the last digit: of a larger counter, binary64 does not keep the steps exactly
-DIFFERS = 0.1  # of the larger one: power and volts x amperes are not of the same thing, or one has a wrong unit
-NOTED = 0.01
+NOTED = 0.01  # of the larger of two
 
 
 def last_digit(cell: str) -> int:
@@ -89,20 +89,21 @@ def power_notes(
     Raises:
         RigError: it differs much.
     """
-    if not {"power", "current"} <= values.keys() or np.isnan(voltage_v).any():
+    if not {"power", "current"} <= values.keys():
         return []
-    power, product = float(np.mean(values["power"])), float(np.mean(voltage_v * values["current"]))
-    size = max(abs(power), abs(product))
-    apart = abs(power - product) / size if size else 0.0
+    seen = compare_power(values["power"], values["current"], voltage_v)
+    if seen is None:
+        return []
     says = (
-        f"its column {used['power'].name!r} has a mean of {power:.4g} W, and voltage x current one of {product:.4g} W"
+        f"its column {used['power'].name!r} has a mean of {seen.power_w:.4g} W, and voltage x current one of "
+        f"{seen.product_w:.4g} W"
     )
-    if apart > DIFFERS and not means:
+    if seen.apart > OTHER_POWER and not means:
         raise RigError(
             f"{name}: {says}: correct the unit or --volt of the wrong one, or choose the right one, with "
             f"--column '{used['power'].name}=power' or --column '{used['current'].name}=current'."
         )
-    return [f"{says}; the power column was taken."] if apart > NOTED else []
+    return [f"{says}; the power column was taken."] if seen.apart > NOTED else []
 
 
 def counter_notes(

@@ -8,9 +8,9 @@ import numpy as np
 
 from hil.energy.capture import Capture, Edge
 from hil.energy.data_sheet import DataSheet
+from hil.meters.reading_checks import OTHER_POWER, compare_power
 
 SAME_RANGE = 1e-6  # relative
-MOST_APART = 0.1  # of power, and current times voltage: more is another quantity or unit
 SECONDS = ("aperture_s", "interval_s", "renewed_s", "unseen_s")
 JOULES = ("smoothed_j", "resolution_j")
 
@@ -54,11 +54,7 @@ def _wrong_numbers(capture: Capture, sheet: DataSheet) -> str:
 
 
 def _contradicts(capture: Capture) -> str:
-    product = capture.current_a * capture.voltage_v
-    known = np.isfinite(product)
-    if not known.any():
+    means = compare_power(capture.power_w, capture.current_a, capture.voltage_v)
+    if means is None or means.apart <= OTHER_POWER:
         return ""
-    power, computed = float(capture.power_w[known].mean()), float(product[known].mean())
-    if abs(power - computed) <= MOST_APART * max(abs(power), abs(computed)):
-        return ""
-    return f"its power has the mean {power:.3g} W, and its current times its voltage {computed:.3g} W"
+    return f"its power has the mean {means.power_w:.3g} W, and its current times its voltage {means.product_w:.3g} W"

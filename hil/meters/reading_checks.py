@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from hil.energy.capture import Capture
@@ -10,6 +12,7 @@ from hil.meters.meter import InvalidWindow
 
 OVERLOAD = 9e37  # SCPI-99, volume 1, 7.2.1: infinity is 9.9e37
 NOT_A_NUMBER = 9.91e37  # SCPI-99, volume 1, 7.2.1
+OTHER_POWER = 0.1  # apart: power and current times voltage are not of one thing, or one has a wrong unit
 MOST_LOST = 0.001  # share of a window's readings; the older runner of MLPerf Tiny's energy rules refuses a larger share
 
 
@@ -30,6 +33,27 @@ def require_numbers(current_a: np.ndarray, voltage_v: np.ndarray, name: str) -> 
     over = np.abs(current_a) > OVERLOAD
     if np.any(over):
         raise InvalidWindow(f"{np.sum(over)} readings of the {name} were beyond its current range", beyond_range=True)
+
+
+@dataclass(frozen=True)
+class Means:
+    """Means of the power and of current times voltage, in watts, over the readings that have all three."""
+
+    power_w: float
+    product_w: float
+
+    @property
+    def apart(self) -> float:
+        """Their difference as a share of the larger one."""
+        size = max(abs(self.power_w), abs(self.product_w))
+        return abs(self.power_w - self.product_w) / size if size else 0.0
+
+
+def compare_power(power_w: np.ndarray, current_a: np.ndarray, voltage_v: np.ndarray) -> Means | None:
+    """Return the means of power and of current times voltage, float64[n] each; None if no reading has all three."""
+    product = current_a * voltage_v
+    known = np.isfinite(product) & np.isfinite(power_w)
+    return Means(float(power_w[known].mean()), float(product[known].mean())) if known.any() else None
 
 
 def require_below_limit(current_a: np.ndarray, limit_a: float, name: str) -> None:

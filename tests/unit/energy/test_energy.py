@@ -353,3 +353,13 @@ def test_what_the_reader_must_know_is_flagged():
     ):
         assert words in said, words
     assert any("reads no voltage" in flag for flag in result.flags)
+
+
+def test_windows_whose_energy_is_below_0_are_blocked_also_if_net_energy_is_above():
+    """The leads are exchanged, and the board draws more while it sleeps."""
+    load = replace(LOAD, levels_a=(0.01, 0.01, 0.01), idle_a=0.02)
+    turned = [replace(one, power_w=-one.power_w, current_a=-one.current_a) for one in windows(2, load)]
+    assert window_of(turned[0], IDLE_S).net > 0
+    with pytest.raises(Blocked, match="has read an energy below 0"):
+        evaluate(turned)
+    assert evaluate(windows(2, load)).per_step < 0  # a step may draw less than sleep

@@ -12,6 +12,7 @@ from hil.energy.conditions import Conditions
 from hil.energy.data_sheet import load_data_sheet
 from hil.energy.interval_figures import evaluate
 from hil.energy.marker_interval import IntervalSums
+from hil.errors import Blocked
 
 IDENTITY, VOLT, BUSY_A, BUSY_S = "Keysight Technologies,34465A,MY1,A.03", 3.3, 0.05, 0.5
 
@@ -19,10 +20,10 @@ IDENTITY, VOLT, BUSY_A, BUSY_S = "Keysight Technologies,34465A,MY1,A.03", 3.3, 0
 EXACT = Conditions(0.0)
 
 
-def result(key: str, range_a: float, conditions: Conditions = EXACT) -> dict[str, object]:
+def result(key: str, range_a: float, conditions: Conditions = EXACT, sign: int = 1) -> dict[str, object]:
     """Return the figures of a board that draws 50 mA for half a second, as an ideal meter reads its current and multiplies it by 3.3 V."""
     t = np.arange(0, 1.0, 1e-3)
-    amps = np.where((t >= 0.25) & (t < 0.25 + BUSY_S), BUSY_A, 0.0)
+    amps = sign * np.where((t >= 0.25) & (t < 0.25 + BUSY_S), BUSY_A, 0.0)
     edges = (Edge(0.25, 0.0, True), Edge(0.25 + BUSY_S, 0.0, False))
     running = IntervalSums()
     running.add(Capture(t, amps * VOLT, amps, np.full(len(t), VOLT), 1e-3, 1e-3, edges, range_a, 0))
@@ -64,3 +65,10 @@ def test_a_meter_that_reads_its_voltage_needs_no_word_on_it() -> None:
     found = result("keithley-2450", 0.1, Conditions())
     assert not any("--supply-error" in flag for flag in found["flags"])
     assert found["energy"]["uncertainty"] < 1e-3 * found["energy"]["value"]
+
+
+def test_an_energy_below_0_is_no_figure() -> None:
+    with pytest.raises(
+        Blocked, match=r"34465A has read an energy below 0 \(-0.0844 J\): the current flows the other way"
+    ):
+        result("keysight-34465a", 0.1, sign=-1)
