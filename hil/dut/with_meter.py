@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hil.dut.energy import INTERVAL_S, WINDOW_S, Energy, no_meter, window
 from hil.dut.with_agent import WithAgent
+from hil.errors import RigError
 from hil.targets.boot_loader import Tell
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class WithMeter(WithAgent):
     _tell: Tell
     _meter: Meter | None = None
     _windows = 0
+    _measures = False  # whether a window is open
 
     @property
     def has_meter(self) -> bool:
@@ -32,9 +34,13 @@ class WithMeter(WithAgent):
 
         One that feeds the board does so in the whole block: open it before `flash`.
 
-        Raises Blocked if there is no meter, or it does not answer.
+        Raises:
+            RigError: it is open already.
+            Blocked: there is no meter, or it does not answer.
         """
         ends = self._taken.endpoints
+        if self._meter is not None:
+            raise RigError(f"the meter of {self.board.name} is open already: leave out this dut.open_meter().")
         if ends.meter is None:
             raise no_meter(self.board)
         from hil.meters.open import open_meter  # PyVISA and pyarrow, which a test without energy need not load
@@ -64,10 +70,18 @@ class WithMeter(WithAgent):
             range_a: largest current; default: the meter's largest range.
 
         Raises:
+            RigError: another window of this device is open.
             Blocked: there is no meter, it failed, or it has not seen the work.
         """
+        if self._measures:
+            raise RigError(
+                f"dut.energy is within another dut.energy of {self.board.name}, or in a thread beside it: its meter "
+                "reads one window at a time, measure one after the other."
+            )
         self._windows += 1
         with contextlib.ExitStack() as stack:
+            self._measures = True
+            stack.callback(setattr, self, "_measures", False)
             stack.enter_context(self.explained())  # by a probe that is attached again
             meter = self._meter or stack.enter_context(self.open_meter())
             if self._probe is not None:

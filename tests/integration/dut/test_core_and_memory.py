@@ -282,6 +282,22 @@ def test_energy_between_the_edges_of_the_marker(dut):
 
 
 @only_virtual
+def test_a_window_within_another_is_refused_and_the_outer_one_is_right(dut):
+    with dut.open_meter():
+        with pytest.raises(RigError, match=r"open already: leave out this dut.open_meter"), dut.open_meter():
+            pass
+        with dut.energy(steps=2000, window_s=0.5) as work:
+            with pytest.raises(RigError, match="within another dut.energy of .* one after the other"), dut.energy():
+                pass
+            dut.serial.write(b"e")
+            dut.serial.expect("measured", timeout=60)
+    assert work.energy.value > 0 and work.trace.parent.name.startswith("energy-")
+    with dut.energy(steps=2000, window_s=0.5) as work:  # after it, another one may begin
+        dut.serial.write(b"e")
+        dut.serial.expect("measured", timeout=60)
+
+
+@only_virtual
 def test_work_without_a_marker_has_no_energy(dut, monkeypatch):
     monkeypatch.setattr("hil.dut.energy.DEADLINE_S", 2.0)
     with pytest.raises(Blocked, match="Keithley 2450.* edges"), dut.energy(window_s=0.1):
