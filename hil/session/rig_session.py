@@ -21,7 +21,7 @@ from hil.images import firmware_of, prebuilt_boards
 from hil.record import RunWriter, TrialWriter
 from hil.rig import automatic, check_known, choose, is_attached, seats
 from hil.rig_toml import Bench, read_bench
-from hil.session import ci, collection, summary, tracker
+from hil.session import ci, collection, summary, thread_errors, tracker
 from hil.session.early_exit import guard_exit
 from hil.session.few_tests import tests_at_most
 from hil.session.options import BOARD_PATHS, command
@@ -42,6 +42,7 @@ def begin(config: pytest.Config) -> None:
     """Check the options, and begin the run. Raises pytest.UsageError if they are wrong."""
     config.pluginmanager.register(collection)
     config.pluginmanager.register(tracker)
+    config.pluginmanager.register(thread_errors)
     config.pluginmanager.register(Reserve(), "trainrig-reserve")
     worker = _worker_input(config)
     chosen = config.getoption("board") if worker is None else worker[ASKED_KEY]

@@ -23,6 +23,9 @@ for line in sys.stdin:
         break
 """
 TESTS = r"""
+import threading, time
+import pexpect, pytest
+
 def test_two_reports(hil_dut):
     hil_dut.serial.write(b"two\n")
     hil_dut.cases("unity")
@@ -34,8 +37,68 @@ def test_cut_report(hil_dut):
 def test_one_report(hil_dut):
     hil_dut.serial.write(b"one\n")
     hil_dut.cases("unity")
+
+def in_thread(what):
+    thread = threading.Thread(target=what, name="reader")
+    thread.start()
+    thread.join()
+
+def test_expects_in_a_thread(hil_dut):
+    hil_dut.serial.expect("ready")
+    in_thread(lambda: hil_dut.serial.expect("done", timeout=0.2))
+
+def test_asserts_in_a_thread(hil_dut):
+    def look():
+        hil_dut.serial.expect("ready")
+        assert hil_dut.serial.match[0] == b"reedy"
+    in_thread(look)
+
+def test_is_refused_in_a_thread(hil_dut):
+    hil_dut.serial.expect("ready")
+    in_thread(lambda: hil_dut.serial.expect("("))
+
+def test_catches_it_in_the_thread(hil_dut):
+    hil_dut.serial.expect("ready")
+    def look():
+        with pytest.raises(pexpect.TIMEOUT):
+            hil_dut.serial.expect("done", timeout=0.2)
+    in_thread(look)
+
+@pytest.fixture
+def late(hil_dut):
+    thread = threading.Thread(target=lambda: hil_dut.serial.expect("done", timeout=0.5), name="late")
+    thread.start()
+    yield
+    thread.join()
+
+def test_fails_in_a_fixtures_thread(hil_dut, late):
+    pass
+
+def test_leaves_a_thread(hil_dut):
+    def fails_later():
+        time.sleep(1)
+        assert False, "of the test before"
+    hil_dut.serial.expect("ready")
+    threading.Thread(target=fails_later).start()
+
+def test_after_it(hil_dut):
+    hil_dut.serial.expect("ready")
+    time.sleep(1.5)
+
+@pytest.mark.xfail
+def test_expected_in_a_thread(hil_dut):
+    hil_dut.serial.expect("ready")
+    in_thread(lambda: hil_dut.serial.expect("done", timeout=0.2))
 """
 VERDICTS = {
+    "test_expects_in_a_thread": ("fail", "in the thread 'reader': the device did not print 'done' within 0.2 s"),
+    "test_asserts_in_a_thread": ("fail", "in the thread 'reader': AssertionError: assert b'ready' == b'reedy'"),
+    "test_is_refused_in_a_thread": ("refused", "in the thread 'reader': '(' is no regular expression"),
+    "test_catches_it_in_the_thread": ("pass", ""),
+    "test_fails_in_a_fixtures_thread": ("fail", "in the thread 'late': the device did not print 'done'"),
+    "test_leaves_a_thread": ("pass", ""),
+    "test_after_it": ("pass", ""),
+    "test_expected_in_a_thread": ("fail", "in the thread 'reader'"),
     "test_two_reports": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
     "test_cut_report": ("fail", "the device did not end its Unity report before its program ended"),
     "test_one_report": ("pass", ""),
