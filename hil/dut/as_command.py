@@ -35,6 +35,7 @@ class AsCommand:
     _folder: Path
     _serial: DutSerial | None = None
     judges_exit = False
+    _saw_fault = False  # whether the test has been told of one since the start
 
     @property
     def folder(self) -> Path:
@@ -119,18 +120,22 @@ class AsCommand:
         try:
             self._taken.alive(within_s)
         except DeviceFault as fault:
-            self.record.fault(str(fault))
+            self._note_fault(str(fault))
             raise
         endable = self._taken.endable
         ended = endable.ended(drained=True) if endable is not None else None
         if ended is not None:
             raise self._ended(ended)
 
+    def _note_fault(self, sentence: str) -> None:
+        self._saw_fault = True
+        self.record.fault(sentence)
+
     def _chip_fault(self) -> DeviceFault | None:
         """Return what the chip of a stand-in has reported, which also explains its end."""
         sentence = self._taken.chip_fault(self.image)
         if sentence is not None:
-            self.record.fault(sentence)
+            self._note_fault(sentence)
         return DeviceFault(sentence) if sentence is not None else None
 
     def _ended(self, ended: Ended) -> DeviceFault:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from hil.boards import Board
+from hil.boards.faults import KINDS
 from hil.dut.hang_diagnosis import fault_of, found_by, waits_of
 from hil.dut.stack_paint import PAINT
 from hil.errors import DeviceFault, RigError, close_matches
@@ -23,6 +25,8 @@ PC = 15
 DEMCR, TRCENA, DWT_CTRL, CYCCNTENA, DWT_CYCCNT = 0xE000EDFC, 1 << 24, 0xE0001000, 1, 0xE0001004
 DWT_LAR, UNLOCK = 0xE0001FB0, 0xC5ACCE55  # lock access of a Cortex-M7 (ARM DDI 0489F, CoreSight components)
 COUNTER_MASK = 0xFFFF_FFFF
+ICSR, VECTACTIVE = 0xE000ED04, 0x1FF  # ARM DDI 0403E.e, B3.2.4: the active exception; also of a lockup (B1.5.15)
+STAYS_S = 0.05  # after which firmware that handles a fault has gone on
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,18 @@ class CoreView:
         """Return the fault that the core is in, with its causes and place, as a sentence; None if it is in none."""
         found = fault_of(self._probe(), self._board, self._image)
         return str(found) if found is not None else None
+
+    def fault_at_end(self) -> str | None:
+        """Return the fault that the core is in, as `fault`, if it stays in it. A core without one is not halted.
+
+        Firmware may handle a fault and go on: only one that is there at both of two looks counts.
+        """
+        for again in (False, True):
+            if again:
+                time.sleep(STAYS_S)
+            if self._probe().is_halted() or self._word(ICSR) & VECTACTIVE not in KINDS:
+                return None
+        return self.fault()
 
     def hang(self) -> str | None:
         """Return where the core hangs, or its fault, as a sentence; None if it waits for an interrupt or for input."""

@@ -117,6 +117,7 @@ class Dut(WithFlash, WithMeter):
             self._serial.replace_port(open_serial(self._port_path(), self._baud, self._taken.lost_s))
             self._port_released = False
         self._painted = self.unclaimed_ram.filled = False  # RAM has other content now
+        self._saw_fault = False
         self.record.power_cycles += 1
 
     def close(self) -> None:

@@ -182,6 +182,27 @@ class Inspection(AsCommand):
         self.record.reads += 1
         return self._noted(self._taken.chip_fault(self.image) or self._core.fault())
 
+    def fault_at_end(self) -> DeviceFault | None:
+        """Return the fault that the core is in at the end of a test, which has not seen one since the start; else None.
+
+        It costs a register, of a probe that is open or of QEMU's GDB stub. A core without a fault is not halted.
+        """
+        if self._saw_fault:
+            return None
+        found = self._taken.chip_fault(self.image)
+        if found is None and (self._probe is not None or self._taken.endpoints.gdb is not None):
+            try:
+                found = self._core.fault_at_end()
+            except Blocked:  # nobody can look
+                return None
+            except DeviceFault as fault:  # meanwhile the core has locked up, which ends an emulator
+                found = str(fault)
+        if self._noted(found) is None:
+            return None
+        return DeviceFault(
+            f"{str(found).rstrip('.')}; the test ended without a look at it, call dut.fault() in one that expects it."
+        )
+
     def hang(self) -> str | None:
         """Return where the core hangs, or its fault, as one sentence; None if it waits for an interrupt or input."""
         self.record.reads += 1
@@ -201,7 +222,11 @@ class Inspection(AsCommand):
             Blocked: there is no probe.
         """
         self.record.reads += 1
-        return self._core.at_return(function, times, timeout, self._last_words, self._end)
+        try:
+            yield from self._core.at_return(function, times, timeout, self._last_words, self._end)
+        except DeviceFault:  # it says where the core is
+            self._saw_fault = True
+            raise
 
     @property
     def cycles(self) -> int:
@@ -232,5 +257,5 @@ class Inspection(AsCommand):
 
     def _noted(self, sentence: str | None) -> str | None:
         if sentence is not None:
-            self.record.fault(sentence)
+            self._note_fault(sentence)
         return sentence

@@ -146,6 +146,7 @@ class WithAgent(WithPort):
             yield
         except RigError as error:
             why = self._why(error)
+            self._saw_fault |= isinstance(why, DeviceFault)
             if why is error:
                 raise
             raise why from error

@@ -174,7 +174,7 @@ class WithFlash(WithPort):
             if not self._taken.reset(self._discard):
                 return False
         self._started_at = time.monotonic()
-        self.judges_exit = False
+        self.judges_exit = self._saw_fault = False
         self.record.resets += 1
         return True
 

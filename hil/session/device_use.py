@@ -162,7 +162,7 @@ class DeviceUse:
                 which = f"device {number} of {len(self.duts)}" if several else "its device"
                 self.warnings.append(f"the test read nothing from {which}.")
             dut.judge_later_cases()
-            failed = dut.failed()
+            failed = dut.failed() or dut.fault_at_end()
             if failed is not None:
                 verdict, reason = verdict_of(failed)
                 self.errors.append((verdict, _of(number, reason)))

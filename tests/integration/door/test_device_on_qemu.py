@@ -19,6 +19,8 @@ from tests.foreign import build
 
 BOARD = "mps2-an386"
 MINE = r'''
+import time
+
 import numpy as np
 import pexpect
 import pytest
@@ -153,6 +155,55 @@ def test_a_timeout_that_the_test_expects(hil_dut):
     assert hil_dut.serial.expect(["never", pexpect.TIMEOUT], timeout=0.5) == 1
 
 
+def wait(until):
+    ends = time.monotonic() + 30
+    while not until() and time.monotonic() < ends:
+        time.sleep(0.1)
+
+
+def crash(dut):
+    dut.serial.expect("parameters\r\n")
+    dut.serial.write(b"u")
+    wait(lambda: dut.probe.look().exception == 3)  # as nobody else looks
+
+
+def test_faults_after_the_last_words(hil_dut):
+    crash(hil_dut)
+
+
+def test_faults_in_its_second_device(hil_duts):
+    for dut in hil_duts(2)[1:]:
+        crash(dut)
+
+
+def test_faults_and_looks(hil_dut):
+    crash(hil_dut)
+    assert "UNDEFINSTR" in hil_dut.fault()
+
+
+def test_faults_and_times_out(hil_dut):
+    crash(hil_dut)
+    with pytest.raises(pexpect.TIMEOUT, match="the processor faulted"):
+        hil_dut.serial.expect("step", timeout=0.5)
+
+
+def test_faults_and_is_reset(hil_dut):
+    crash(hil_dut)
+    hil_dut.reset()
+    loss(hil_dut)
+
+
+def test_locks_up_after_the_last_words(hil_dut):
+    hil_dut.serial.expect("ready")
+    hil_dut.serial.write(b"k")
+    wait(lambda: hil_dut._taken.chip_fault(hil_dut.image))
+
+
+def test_is_halted_at_the_end(hil_dut):
+    loss(hil_dut)
+    hil_dut.halt()
+
+
 def test_needs_a_meter(hil_dut):
     with hil_dut.energy():
         pass
@@ -206,7 +257,8 @@ def test_skips(hil_dut):
 '''
 PASS = {
     "test_engine", "test_own_assertion", "test_a_timeout_that_the_test_expects", "test_no_device",
-    "test_agrees_in_its_fixture", "test_two_devices", "test_one_of_two_devices",
+    "test_agrees_in_its_fixture", "test_two_devices", "test_one_of_two_devices", "test_faults_and_looks",
+    "test_faults_and_times_out", "test_faults_and_is_reset", "test_is_halted_at_the_end",
 }  # fmt: skip
 OFF = r"step 1, tensor loss: the device has \S+ \(0x\w+\), the reference \S+ \(0x\w+\); 1 of 1 elements differ"
 OTHERS = {
@@ -227,6 +279,12 @@ OTHERS = {
     ),
     "test_budget_without_the_rig": ("refused", "the marker budget, but gives no figure that it could be for"),
     "test_unexpected": ("fail", "did not print 'ready 13' within 1 s: its last words are 'ready 12 parameters"),
+    "test_faults_after_the_last_words": (
+        "fail",
+        r"HardFault .*UNDEFINSTR.* in train_undefined.*; the test ended without a look at it, call dut.fault",
+    ),
+    "test_faults_in_its_second_device": ("fail", "device 2: the processor faulted: HardFault"),
+    "test_locks_up_after_the_last_words": ("fail", "the emulated core is locked up: .*; the test ended without"),
     "test_needs_a_meter": ("blocked", "stage 'meter': mps2-an386 has no power meter here"),
     "test_too_many_words": ("refused", "hil_duts was given 'two': say how many devices the test needs"),
     "test_wrong_request": ("refused", "the figure loss is 'much': give one number"),
@@ -346,7 +404,7 @@ def test_the_page_shows_comparison_drift_figures_and_log(done):
     bad = (done.run / done.entry("test_differs").folder / "index.html").read_text()
     assert "first difference: step</dt><dd>1</dd>" in bad and "<dt>tensor</dt><dd>loss</dd>" in bad
     overview = (done.run / "index.html").read_text()
-    assert f'href="{entry.folder}/index.html"' in overview and "of 28 tests" in overview
+    assert f'href="{entry.folder}/index.html"' in overview and "of 35 tests" in overview
     assert "300\u00a0ms<br>" in overview  # step_time, in the column of trials
     assert (done.run / "plotly.js").is_file()
     single = render_single(done.run).read_text()

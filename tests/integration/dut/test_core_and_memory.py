@@ -6,6 +6,7 @@ On a virtual board through real pyOCD, and on QEMU through its GDB stub.
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -158,6 +159,27 @@ def test_a_fault_is_named_with_its_place_and_call_chain(dut):
     assert fault is not None and fault in dut.record.faults
     names = [frame.function.partition("+")[0] for frame in dut.backtrace()]
     assert names == ["stop", "Fault_Handler", "train_undefined", "main", "Reset_Handler"]
+
+
+def test_a_fault_that_nobody_has_seen_is_found_at_the_end_without_a_halt(dut, monkeypatch):
+    assert dut.fault_at_end() is None  # it waits for a command
+    dut.serial.write(b"u")
+    ends = time.monotonic() + 30
+    while dut.probe.look().exception != 3 and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert "UNDEFINSTR" in str(dut.fault_at_end())
+    assert dut.fault_at_end() is None  # the test has been told of it
+    dut.reset()
+    dut.serial.expect("ready")
+    monkeypatch.setattr(type(dut.probe), "look", lambda probe: pytest.fail("the core was halted"))
+    assert dut.fault_at_end() is None
+
+
+def test_a_fault_that_ends_is_none_at_the_end(dut, monkeypatch):
+    """Firmware may handle one, and go on."""
+    seen = iter([3, 0])
+    monkeypatch.setattr("hil.dut.core.CoreView._word", lambda core, register: next(seen))
+    assert dut.fault_at_end() is None and next(seen, None) is None
 
 
 @pytest.mark.parametrize("running", [VIRTUAL, QEMU, QEMU_M33], indirect=True)
