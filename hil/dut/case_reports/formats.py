@@ -27,18 +27,24 @@ def reader_of(name: str) -> CaseReader:
 
 
 def report_of(name: str, text: str) -> CaseReport:
-    """Return the first report in a text, such as the output of a program; only lines with their end count.
+    """Return the report in a text, such as the output of a program; of several, one with the cases of all.
+
+    Only lines with their end count.
 
     Args:
         name: `unity`, `googletest` or `ctest`.
         text: the output.
 
     Raises:
-        Truncated: the report is not whole, or has no case.
+        Truncated: a report is not whole, or has no case.
         RigError: there is no format of this name.
     """
-    reader = reader_of(name)
+    reader, whole = reader_of(name), list[CaseReport]()
     for line in text.split("\n")[:-1]:
         if reader.feed(line):
-            break
-    return reader.report()
+            whole.append(reader.report())
+            reader = reader_of(name)
+    if not whole or reader.cases or reader.running:  # the last one is cut off
+        whole.append(reader.report())
+    cases = tuple(case for report in whole for case in report)
+    return CaseReport(name, cases, tuple(sentence for report in whole for sentence in report.outside))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import pickle
 import shutil
@@ -326,6 +327,26 @@ def test_reports_that_come_after_the_one_that_was_read_are_judged(line, later, r
     read_cases(line.serial, record, "unity")
     judge_later(line.serial, record)
     assert ([each.passed for each in record.reports], len(record.cut_off)) == (reports, cut_off)
+
+
+@pytest.mark.parametrize("name", [name for name in REAL if name in WHOLE])
+def test_what_ends_a_real_report_is_no_begin_of_another(line, name: str) -> None:
+    record = DutRecord("host", "host", "train", "", True, None)
+    line.prints(REAL[name].encode())
+    with contextlib.suppress(CasesFailed):
+        read_cases(line.serial, record, form(name))
+    judge_later(line.serial, record)
+    assert len(record.reports) == 1 and not record.cut_off
+
+
+def test_all_reports_of_a_text_are_one() -> None:
+    both = report_of("unity", PASSES + "boot\n" + FAILS)
+    assert [case.verdict for case in both] == ["pass", "fail"] and not both.passed
+    assert "1 of 2 Unity cases failed" in both.sentence
+    with pytest.raises(Truncated, match="cut off"):
+        report_of("unity", PASSES + FAILS[:40])
+    for first, second in ((PASSES, FAILS), (FAILS, PASSES)):
+        assert not report_of("unity", first + second).passed
 
 
 def test_a_later_report_that_is_on_its_way_is_awaited(line) -> None:
