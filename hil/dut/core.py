@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -151,7 +151,7 @@ class CoreView:
     def at_return(
         self, function: str, times: int | None, timeout: float, printed: Callable[[], str] = lambda: "",
         end: Callable[[], DeviceFault | None] = lambda: None,
-    ) -> Iterator[Returned]:  # fmt: skip
+    ) -> Generator[Returned, None, None]:  # fmt: skip
         """Iterate over the returns of a function, as `Dut.at_return`.
 
         `printed` says what the device printed last, `end` returns the error of a device that has ended.

@@ -175,6 +175,19 @@ def test_a_fault_that_nobody_has_seen_is_found_at_the_end_without_a_halt(dut, mo
     assert dut.fault_at_end() is None
 
 
+def test_a_loop_over_returns_that_is_left_before_its_number_is_a_warning(dut):
+    dut.record.warnings.clear()
+    dut.serial.write(b"l")  # without end
+    next(dut.at_return("train_step", times=1))
+    assert not dut.record.warnings
+    for call in dut.at_return("train_step", times=2):
+        assert call.index == 0
+        break
+    (said,) = dut.record.warnings
+    assert said.startswith("the test has taken 1 of 2 returns of train_step and left its loop over dut.at_return")
+    assert not dut.probe.is_halted()
+
+
 def test_a_fault_that_ends_is_none_at_the_end(dut, monkeypatch):
     """Firmware may handle one, and go on."""
     seen = iter([3, 0])
