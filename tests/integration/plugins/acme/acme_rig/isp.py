@@ -12,7 +12,8 @@ class Isp:
     def program(self, image, always=False):
         data = b"".join(part for _, part in image.flashed)
         self._port.write(b"P" + len(data).to_bytes(4, "little") + data)
-        if self._port.read(1) != b"K":
+        answers = (self._port.read(1) for _ in range(500))  # each waits for a moment only, and the stand-in may be slow
+        if next(filter(None, answers), b"") != b"K":
             raise Blocked("flash", "the boot loader of the Acme does not answer: reset it, and run again.")
         return True
 
