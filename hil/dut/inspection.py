@@ -12,6 +12,7 @@ import numpy.typing as npt
 from hil.boards import Board
 from hil.dut.as_command import AsCommand
 from hil.dut.core import CoreView, Frame, Returned
+from hil.dut.expectations import CommandEnded
 from hil.dut.memory import Memory, Shape, Where
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.rig import Taken
@@ -193,7 +194,7 @@ class Inspection(AsCommand):
         if found is None and (self._probe is not None or self._taken.endpoints.gdb is not None):
             try:
                 found = self._core.fault_at_end()
-            except Blocked:  # nobody can look
+            except (Blocked, CommandEnded):  # nobody can look; its exit code is judged elsewhere
                 return None
             except DeviceFault as fault:  # meanwhile the core has locked up, which ends an emulator
                 found = str(fault)

@@ -49,6 +49,7 @@ def test_files_output_and_an_exit_code(dut: Dut, board: str) -> None:
     dut.serial.write(b"7")
     dut.serial.expect("bye\n")  # what it prints before its end is there
     assert dut.wait() == dut.exit_code == dut.record.exit_code == 7 and dut.failed() is None
+    assert dut.fault_at_end() is None  # nobody can look any more
     with pytest.raises(CommandEnded, match="the firmware ended with exit code 7"):
         dut.read("requests")
     dut.reset()
