@@ -23,7 +23,8 @@ for line in sys.stdin:
         break
 """
 TESTS = r"""
-import threading, time
+import threading, time, unittest
+import numpy as np
 import pexpect, pytest
 
 def test_two_reports(hil_dut):
@@ -89,6 +90,33 @@ def test_after_it(hil_dut):
 def test_expected_in_a_thread(hil_dut):
     hil_dut.serial.expect("ready")
     in_thread(lambda: hil_dut.serial.expect("done", timeout=0.2))
+
+class Reference:
+    def step(self, index):
+        return {"loss": np.float32(1)}
+
+def differs(dut, compare):
+    dut.serial.expect("ready")
+    compare(Reference(), exact=True).step(0, {"loss": np.float32(2)})
+
+def test_xfail_within(hil_dut, hil_compare):
+    try:
+        differs(hil_dut, hil_compare)
+    except Exception:
+        pytest.xfail("known")
+
+def test_mark_added_late(hil_dut, hil_compare, request):
+    request.applymarker(pytest.mark.xfail(reason="known"))
+    differs(hil_dut, hil_compare)
+
+class TestOld(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def _device(self, hil_dut, hil_compare):
+        self.device, self.compare = hil_dut, hil_compare
+
+    @unittest.expectedFailure
+    def test_expected_failure(self):
+        differs(self.device, self.compare)
 """
 VERDICTS = {
     "test_expects_in_a_thread": ("fail", "in the thread 'reader': the device did not print 'done' within 0.2 s"),
@@ -98,6 +126,9 @@ VERDICTS = {
     "test_fails_in_a_fixtures_thread": ("fail", "in the thread 'late': the device did not print 'done'"),
     "test_leaves_a_thread": ("pass", ""),
     "test_after_it": ("pass", ""),
+    "test_xfail_within": ("fail", "step 0, tensor loss"),
+    "test_mark_added_late": ("fail", "step 0, tensor loss"),
+    "test_expected_failure": ("fail", "step 0, tensor loss"),
     "test_expected_in_a_thread": ("fail", "in the thread 'reader'"),
     "test_two_reports": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
     "test_cut_report": ("fail", "the device did not end its Unity report before its program ended"),
@@ -106,8 +137,8 @@ VERDICTS = {
 
 
 @pytest.fixture(scope="module")
-def entries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
-    """The tests of one run by name: their entries in the record."""
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict]]:
+    """The record of one run."""
     folder = tmp_path_factory.mktemp("mine")
     (folder / "train.py").write_text(PROGRAM)
     (folder / "rig.toml").write_text(
@@ -119,8 +150,22 @@ def entries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict]:
         cwd=folder, capture_output=True, text=True, timeout=300, env=dict(os.environ), check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
-    results = json.loads((folder / "reports/latest/results.json").read_text())
-    return {each["test"].rpartition("::")[2].partition("[")[0]: each for each in results["device_tests"]}
+    found: dict[str, list[dict]] = json.loads((folder / "reports/latest/results.json").read_text())
+    return found
+
+
+def by_name(entries: list[dict]) -> dict[str, dict]:
+    return {each["test"].rpartition("::")[2].partition("[")[0]: each for each in entries}
+
+
+@pytest.fixture
+def entries(results: dict[str, list[dict]]) -> dict[str, dict]:
+    return by_name(results["device_tests"])
+
+
+@pytest.fixture
+def tests(results: dict[str, list[dict]]) -> dict[str, dict]:
+    return by_name(results["tests"])
 
 
 @pytest.mark.parametrize("name", VERDICTS)
@@ -131,3 +176,10 @@ def test_the_verdict_and_its_reason(entries: dict[str, dict], name: str) -> None
 
 def test_no_other_test_ran(entries: dict[str, dict]) -> None:
     assert set(entries) == set(VERDICTS)
+
+
+def test_every_way_to_expect_a_failure_counts_as_a_mark(tests: dict[str, dict]) -> None:
+    expected = {name for name, test in tests.items() if test["expected"]}
+    assert expected == {
+        "test_xfail_within", "test_mark_added_late", "test_expected_failure", "test_expected_in_a_thread",
+    }  # fmt: skip
