@@ -9,7 +9,8 @@ import pexpect
 from hil.dut.case_reports.formats import reader_of
 from hil.dut.case_reports.report import TITLES, CaseReader, CaseReport, CasesFailed, Truncated
 from hil.dut.dut_serial import DutSerial
-from hil.dut.expectations import Unexpected
+from hil.dut.expectations import Unexpected, Unreadable
+from hil.dut.printed import PASSED
 from hil.dut.record import DutRecord
 from hil.errors import Blocked
 from hil.link.received_words import is_text, words
@@ -80,22 +81,23 @@ def _whole(serial: DutSerial, reader: CaseReader, timeout: float | None, begun: 
 
     With `begun`, it has printed a part of this report already.
     """
-    ends, lines = serial.deadline(timeout), int(begun)
+    ends, lines, passed = serial.deadline(timeout), int(begun), b""
+    title = TITLES[reader.format]
     while not reader.ended:
         if lines and ends.is_over:  # also if lines come without end
             raise _cut_off(reader, f"within {timeout:g} s", serial, b"", None)
         try:
-            line = serial.next_line(f"a line of a {TITLES[reader.format]} report", timeout, ends)
+            line = serial.next_line(f"a line of a {title} report", timeout, ends, passed)
         except pexpect.TIMEOUT as late:
             rest = bytes(serial.before)
-            if not lines and (not rest or isinstance(late, Blocked)):
+            if isinstance(late, Unreadable) or (not lines and (not rest or isinstance(late, Blocked))):
                 raise
             raise _cut_off(reader, f"within {timeout:g} s", serial, rest, late) from late
         except pexpect.EOF as gone:
             if isinstance(gone, Blocked):  # the port is at fault, not the device
                 raise
             raise _cut_off(reader, "before its program ended", serial, bytes(serial.before), gone) from gone
-        lines += 1
+        lines, passed = lines + 1, (passed + line + b"\n")[-PASSED:]
         reader.feed(line.decode("utf-8", "replace"))
     return reader.report()
 

@@ -155,7 +155,7 @@ class DutSerial(io.RawIOBase):
 
         Raises:
             NotSeen: nothing matched in time (a `pexpect.TIMEOUT` too). It is a DeviceFault if the device printed
-                something else, also bytes that are no text, has faulted or hangs; Blocked if nothing came.
+                something else, has faulted or hangs; Blocked if nothing came, or no text from the first byte on.
             PortGone: the port is gone (a `pexpect.EOF` too).
             RigError: a pattern is no regular expression.
         """

@@ -12,6 +12,8 @@ from hil.link.failures import Silent
 from hil.link.received_words import hexadecimal, is_text, words
 from hil.targets.one_command import ending
 
+A_WORD = 4  # bytes of a line that are not text by chance
+
 
 class Unexpected(DeviceFault, pexpect.TIMEOUT):  # type: ignore[misc]
     """The device printed something else, or faults or hangs.
@@ -24,15 +26,22 @@ class Unexpected(DeviceFault, pexpect.TIMEOUT):  # type: ignore[misc]
         self.found = found
 
 
-class Unreadable(Unexpected):
-    """The device sent bytes that are no text, on a line with a rate: the rates of both ends may differ."""
+class Unreadable(Blocked, pexpect.TIMEOUT):  # type: ignore[misc]
+    """No text came before bytes that are none, on a line with a rate: the rate of the port may be wrong."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("link", reason)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Give pickle the argument of this class."""
+        return type(self), (self.reason,)
 
 
 class Quiet(Silent, pexpect.TIMEOUT):  # type: ignore[misc]
     """Nothing came, and whether device or line is to blame is not known."""
 
 
-NotSeen: TypeAlias = "Unexpected | Quiet"
+NotSeen: TypeAlias = "Unexpected | Unreadable | Quiet"
 
 
 class PortGone(Blocked, pexpect.EOF):  # type: ignore[misc]
@@ -99,6 +108,11 @@ class Received:
     baudrate: int | None
     simulated: bool
 
+    @property
+    def _came_as_text(self) -> bool:
+        """Whether a line of what came last is text, so that the rate of the port is right."""
+        return any(len(line) >= A_WORD and is_text(line) for line in self.recent.split(b"\n"))
+
     def error(self, wanted: str, seconds: float, found: str | None, waits: str = "") -> NotSeen:
         """Return the error of a device that did not print what was `wanted` within some seconds.
 
@@ -109,10 +123,11 @@ class Received:
             waits: what is known of a device that waits for input.
         """
         rate = f"{self.baudrate or 0:,} baud"
-        if self.unread and not is_text(self.unread) and found is None and self.baudrate is not None:
+        no_text = self.unread and not is_text(self.unread)
+        if no_text and found is None and self.baudrate is not None and not self._came_as_text:
             return Unreadable(
                 f"the device sent {len(self.unread):,} bytes on {self.port} that are no text "
-                f"({hexadecimal(self.unread)}) instead of {wanted}: if the firmware has another rate than {rate}, set "
+                f"({hexadecimal(self.unread)}) instead of {wanted}: if its rate is not {rate}, set "
                 "`dut.serial.baudrate`, or `baud` in rig.toml."
             )
         if self.unread:

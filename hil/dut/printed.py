@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pexpect
 
 from hil.dut.dut_serial import DutSerial
-from hil.dut.expectations import CommandEnded, Unreadable
+from hil.dut.expectations import CommandEnded
 from hil.dut.lines_seen import LinesSeen
 from hil.dut.printed_values import Value, value_of
 from hil.errors import DeviceFault, RigError, shown
@@ -171,7 +171,7 @@ class Printed:
         except (pexpect.TIMEOUT, CommandEnded) as late:
             rest = bytes(self._serial.before)
             goes_on = isinstance(late, pexpect.TIMEOUT) and not self._serial.fell_silent(self._ends.began)
-            if not rest or goes_on or not isinstance(late, DeviceFault) or isinstance(late, Unreadable):
+            if not rest or goes_on or not isinstance(late, DeviceFault):
                 raise
             raise Incomplete(f"the device printed {so_far}, and the last line is cut off: {words(rest)}.") from late
         self._passed = (self._passed + data + b"\n")[-PASSED:]
