@@ -9,7 +9,6 @@
 #include "kernels/depthwise_f32.h"
 #include "kernels/elementwise_f32.h"
 #include "kernels/fully_connected_f32.h"
-#include "kernels/hard_swish_f32.h"
 #include "kernels/pooling_f32.h"
 #include "kernels/softmax_f32.h"
 

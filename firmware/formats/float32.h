@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/format.h"
-#include "kernels/kept_f32.h"
+#include "kernels/channels_f32.h"
 #include "kernels/sums_f32.h"
 
 extern const format_t float32;

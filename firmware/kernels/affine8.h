@@ -46,8 +46,8 @@ void affine8_fully_connected(const int8_t *in, const int8_t *weights, uint32_t i
    others take no part: their errors are 0.
 
    conv2d, pointwise and fully_connected take them packed: error[p * count + i] is that of channel kept[i] at output
-   position p. Depthwise and the bias gradient take them where they lie: error[p * channels + kept[i]]. With all channels
-   both are the same. */
+   position p. Depthwise and the bias gradient take them where they lie: error[p * channels + kept[i]]. With all
+   channels both are the same. */
 typedef struct {
     const int8_t *error;
     int8_t zero;
@@ -90,8 +90,8 @@ typedef struct {
 
 affine8_extent_t affine8_extent_s32(const int32_t *sums, uint32_t n);
 
-/* out[i] = clamp(zero + R(sums[i], factor), -128, 127). `within`: the caller knows that the clamp changes none. `out` may
-   begin at the same address as `sums`. */
+/* out[i] = clamp(zero + R(sums[i], factor), -128, 127). `within`: the caller knows that the clamp changes none. `out`
+   may begin at the same address as `sums`. */
 void affine8_requantize_s32(const int32_t *sums, uint32_t n, affine8_factor_t factor, int8_t zero, bool within,
                             int8_t *out);
 

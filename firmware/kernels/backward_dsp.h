@@ -1,4 +1,4 @@
-/* Innermost loops of the backward passes on Armv7E-M. Private to the DSP variants of the kernels. */
+/* Innermost loops of the backward passes on Armv7E-M. Private to the DSP forms of the kernels. */
 #pragma once
 
 #include <stdbool.h>
@@ -120,17 +120,6 @@ void gradient_fours_add(const int8_t *planes, uint32_t count, const affine8_erro
 /* One vector times four errors, added to four rows: the weight gradient of fully_connected. */
 
 enum { OUTER_ROWS = 4 };
-
-typedef struct {
-    const int8_t *in, *end; /* a multiple of four inputs, four at least */
-    int32_t *row[OUTER_ROWS];
-    uint32_t errors[OUTER_ROWS / 2]; /* of each two rows, in lanes of 16 bits */
-    uint32_t negative_zero;          /* in both lanes */
-} outer_products_t;
-
-/* row[i][j] += error i times in[j], modulo 2^32; or times in[j] + negative_zero. A row may be there more than once. */
-void outer_products(const outer_products_t *products);
-void outer_products_from(const outer_products_t *products);
 
 /* Errors that wait for a fourth, and the rows of the gradient that belong to them. */
 typedef struct {

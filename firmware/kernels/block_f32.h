@@ -2,7 +2,7 @@
    section 12. Inline, so that the sums stay there from call to call. */
 #pragma once
 
-#include "kernels/fpu.h"
+#include "kernels/core.h"
 #include "kernels/sums_f32.h"
 
 enum { BLOCK = 4, BLOCK_SUMS = BLOCK * BLOCK, BLOCK_ZEROS = 32 };

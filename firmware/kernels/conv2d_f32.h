@@ -2,7 +2,7 @@
    docs/arithmetic-float32.md, sections 3 and 5. Any kernel, stride and padding. Weights are [o][ky][kx][c]. */
 #pragma once
 
-#include "kernels/kept_f32.h"
+#include "kernels/channels_f32.h"
 #include "kernels/shapes.h"
 #include "kernels/sums_f32.h"
 
@@ -10,8 +10,8 @@
 void conv2d_f32(const float *in, const float *weights, const float *bias, const layer_shape_t *shape,
                 const limits_f32_t *limits, float *out);
 
-/* The error of every input, from that of the outputs, which has passed the gate and has the kept channels. `further`: it
-   is added to what is in `input_error`. */
+/* The error of every input, from that of the outputs, which has passed the gate and has the kept channels. `further`:
+   it is added to what is in `input_error`. */
 void conv2d_f32_input_error(const float *error, const kept_f32_t *kept, const float *weights,
                             const layer_shape_t *shape, bool further, float *input_error);
 

@@ -1,10 +1,9 @@
-#include <string.h>
-
+/* The rows of a padded input that a band of a convolution sees. */
 #include "kernels/conv_band_s8.h"
 
-#if KERNELS_DSP
+#include <string.h>
 
-#include "kernels/widen_s8_dsp.h"
+#if KERNELS_DSP
 
 static void copy(const int8_t *in, uint32_t n, band_value_t *out) {
     widen_s8(in, n, out);

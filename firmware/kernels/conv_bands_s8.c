@@ -1,8 +1,10 @@
+/* conv2d and pointwise of the formats tflite8 and affine8, forward, band by band: docs/arithmetic-tflite.md, section
+   3. */
 #include "kernels/conv_bands_s8.h"
 
 #include "kernels/conv_band_s8.h"
 #include "kernels/convolution.h"
-#include "kernels/thumb1.h"
+#include "kernels/core.h"
 
 static uint32_t taps_of(const layer_shape_t *shape) {
     return (uint32_t)shape->kernel_h * shape->kernel_w * shape->in_c;
@@ -72,8 +74,8 @@ static void band_outputs(const conv_band_t *band, const int8_t *weights, uint32_
     }
 }
 
-void conv_bands_s8(const int8_t *in, const conv_weights_t *weights, const layer_shape_t *shape,
-                   const tflite_layer_t *layer, uint32_t first, uint32_t count, int8_t *scratch, int8_t *out) {
+SEPARATE void conv_bands_s8(const int8_t *in, const conv_weights_t *weights, const layer_shape_t *shape,
+                            const tflite_layer_t *layer, uint32_t first, uint32_t count, int8_t *scratch, int8_t *out) {
     const uint32_t end = first + count;
     const cut_t cut = cut_of(shape, weights->affine);
     conv_band_t band = {.shape = shape,
@@ -95,5 +97,40 @@ void conv_bands_s8(const int8_t *in, const conv_weights_t *weights, const layer_
         conv_band_start(&band);
         band_outputs(&band, weights->at, cut.channels, layer, sums, out);
         out += band.count * shape->out_w * shape->out_c;
+    }
+}
+
+/* Positions of a block, whose inputs are copied to the scratch. */
+static uint16_t block_of(const layer_shape_t *shape) {
+    const uint32_t fit = TFLITE_BLOCK_INPUTS / shape->in_c & ~1u; /* even, as positions are computed in pairs */
+    return (uint16_t)(fit < TFLITE_BLOCK_LEAST  ? TFLITE_BLOCK_LEAST
+                      : fit > TFLITE_BLOCK_MOST ? TFLITE_BLOCK_MOST
+                                                : fit);
+}
+
+/* A block as an image of one row. */
+static layer_shape_t row_of(const layer_shape_t *shape, uint16_t positions) {
+    return (layer_shape_t){.in_h = 1,
+                           .in_w = positions,
+                           .in_c = shape->in_c,
+                           .out_h = 1,
+                           .out_w = positions,
+                           .out_c = shape->out_c,
+                           .kernel_h = 1,
+                           .kernel_w = 1,
+                           .stride_h = 1,
+                           .stride_w = 1};
+}
+
+void conv_blocks_s8(const int8_t *in, const conv_weights_t *weights, const layer_shape_t *shape,
+                    const tflite_layer_t *layer, int8_t *scratch, int8_t *out) {
+    const uint32_t block = block_of(shape);
+    for (uint32_t left = (uint32_t)shape->in_h * shape->in_w; left > 0;) {
+        const uint32_t n = left < block ? left : block;
+        const layer_shape_t row = row_of(shape, (uint16_t)n);
+        conv_bands_s8(in, weights, &row, layer, 0, 1, scratch, out);
+        in += n * shape->in_c;
+        out += n * shape->out_c;
+        left -= n;
     }
 }

@@ -7,8 +7,8 @@
 
 #include "kernels/affine8.h"
 
-/* acc += what these errors (`kept` NULL: all channels are) add, for windows `stride_h` and `stride_w` apart, by weights as they are
-   stored; or less their zero point, if conv_error_widens(). */
+/* acc += what these errors (`kept` NULL: all channels are) add, for windows `stride_h` and `stride_w` apart, by weights
+   as they are stored; or less their zero point, if conv_error_widens(). */
 void conv_add_input_error(const affine8_errors_t *errors, const int8_t *weights, int8_t weight_zero,
                           const layer_shape_t *shape, uint32_t stride_h, uint32_t stride_w, int32_t *acc);
 
@@ -17,11 +17,6 @@ bool conv_error_widens(const affine8_errors_t *errors, const layer_shape_t *shap
 
 /* The same for a fully connected layer, by weights as they are stored. */
 void matrix_add_input_error(const affine8_errors_t *errors, const int8_t *weights, uint32_t inputs, int32_t *acc);
-
-/* acc = what the zero point of the weights takes from them: weight_zero times the sum of the errors that an input
-   meets, the same for all its channels. */
-void affine8_start_input_error(const affine8_errors_t *errors, int8_t weight_zero, const layer_shape_t *shape,
-                               int32_t *acc);
 
 /* The row of the weights that error `i` belongs to. */
 static inline uint32_t row_of_error(const affine8_errors_t *errors, uint32_t i) {

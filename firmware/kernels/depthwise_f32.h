@@ -2,7 +2,7 @@
    stride and padding. Weights are [ky][kx][c]. The functions are those of conv2d_f32.h. */
 #pragma once
 
-#include "kernels/kept_f32.h"
+#include "kernels/channels_f32.h"
 #include "kernels/shapes.h"
 #include "kernels/sums_f32.h"
 

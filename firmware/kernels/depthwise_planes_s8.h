@@ -1,5 +1,5 @@
-/* depthwise of the formats tflite8 and affine8, channel by channel. Private to their kernels. In tflite8 the zero points
-   of weights and errors are 0, and no list of channels is kept. */
+/* depthwise of the formats tflite8 and affine8, channel by channel. Private to their kernels. In tflite8 the zero
+   points of weights and errors are 0, and no list of channels is kept. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Two 16-bit or four 8-bit lanes in a word: the instructions of Armv7E-M that the DSP variants of kernels are made of
+/* Two 16-bit or four 8-bit lanes in a word: the instructions of Armv7E-M that the DSP forms of kernels are made of
    (ARM DDI 0403E.e, A4.4.3 and A7.7). They are in dsp_armv7em.h as assembly. With KERNELS_DSP_IN_C the same functions
    come from dsp_in_c.h, so that a computer without these instructions runs and checks the same kernels. Private to the
    kernels. */
@@ -7,11 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__ARM_FEATURE_DSP) || defined(KERNELS_DSP_IN_C)
-#define KERNELS_DSP 1
-#else
-#define KERNELS_DSP 0
-#endif
+#include "kernels/core.h"
 
 /* Four bytes at any address: Armv7E-M loads and stores words unaligned. */
 static inline uint32_t load_word(const int8_t *bytes) {

@@ -1,4 +1,5 @@
-/* What is done element by element in binary32: docs/arithmetic-float32.md, sections 2 to 6. */
+/* What is done element by element in binary32: docs/arithmetic-float32.md, sections 2 to 6; hard_swish and multiply:
+   docs/arithmetic-affine8.md, section 5. */
 #pragma once
 
 #include "kernels/sums_f32.h"
@@ -15,5 +16,13 @@ void gate_f32(const float *out, uint32_t n, const limits_f32_t *limits, float *e
 /* Give an error on as it is; `further`: it is added to what is in `to`. */
 void pass_error_f32(const float *error, uint32_t n, bool further, float *to);
 
-/* weights = weights - clamp(rate * gradient, -2^20, 2^20). */
-void update_f32(const float *gradient, uint32_t n, float rate, float *weights);
+/* hard_swish and multiply, forward. Each of the `channels` b goes with every one of the `positions`. */
+void hard_swish_f32(const float *in, uint32_t n, float *out);
+void multiply_f32(const float *a, const float *b, uint32_t positions, uint32_t channels, float *out);
+
+/* The errors of what they read; `further`: they are added to what is in `input_error`. */
+void hard_swish_f32_backward(const float *in, const float *error, uint32_t n, bool further, float *input_error);
+void multiply_f32_error_of_a(const float *b, const float *error, uint32_t positions, uint32_t channels, bool further,
+                             float *input_error);
+void multiply_f32_error_of_b(const float *a, const float *error, uint32_t positions, uint32_t channels, bool further,
+                             float *input_error);

@@ -2,7 +2,7 @@
    [output][input]. */
 #pragma once
 
-#include "kernels/kept_f32.h"
+#include "kernels/channels_f32.h"
 #include "kernels/sums_f32.h"
 
 /* out = clamp(the sum of the products + bias). */

@@ -1,8 +1,9 @@
-#include "kernels/thumb1.h"
+/* Weights moved by numbers of the pool of noise on Armv6-M, in assembly, 24 at a time. */
+#include "kernels/move_groups_m0.h"
+
+#include "kernels/core.h"
 
 #if defined(__ARM_ARCH_6M__) && !defined(KERNELS_THUMB1_IN_C)
-
-#include "kernels/move_groups_m0.h"
 
 /* r0 the weights, r4 the state, r5 the mask of a field, r6 the sign bits of four bytes; r9 the end. Groups are made in
    r2 and r3 in turn and stored in pairs. */

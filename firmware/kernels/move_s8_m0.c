@@ -1,14 +1,15 @@
-#include "kernels/thumb1.h"
-
-#if KERNELS_THUMB1
+/* Weights moved by numbers of the pool of noise on Armv6-M: docs/arithmetic.md, sections 8 and 9. */
+#include "kernels/perturbation.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "arith/clip127.h"
+#include "kernels/core.h"
 #include "kernels/move_groups_m0.h"
 #include "kernels/noise.h"
-#include "kernels/perturbation.h"
+
+#if KERNELS_THUMB1
 
 /* How the weights are moved: by a loop of move_groups_m0.h (TWICE: `within`, and once more), or one at a time by
    words[2 f], the first move, then by words[2 f + 1]. */
@@ -64,7 +65,7 @@ static void fill_bytes(bytes_t *bytes, const moves_t *moves, const pass_t *pass,
     }
 }
 
-__attribute__((noinline)) static void fill_words(const moves_t *moves, noise_t noise, const bytes_t *bytes) {
+SEPARATE static void fill_words(const moves_t *moves, noise_t noise, const bytes_t *bytes) {
     const uint32_t p_zero = (uint32_t)noise.p_zero << 24;
     for (uint32_t e = 0; e < NOISE_ENTRIES; e++) {
         const noise_words_t drawn = noise_next(&noise);
@@ -80,7 +81,7 @@ __attribute__((noinline)) static void fill_words(const moves_t *moves, noise_t n
     }
 }
 
-__attribute__((noinline)) static void fill_pairs(const moves_t *moves, noise_t noise, const bytes_t *bytes) {
+SEPARATE static void fill_pairs(const moves_t *moves, noise_t noise, const bytes_t *bytes) {
     const uint32_t p_zero = (uint32_t)noise.p_zero << 24;
     for (uint32_t *pair = moves->words; pair != moves->words + NOISE_FIELDS; pair += 2) {
         const noise_words_t drawn = noise_next(&noise);

@@ -1,5 +1,5 @@
 /* Innermost loops of the forward passes on Armv7E-M, in assembly: sums of products of int8 weights and widened inputs.
-   Private to conv_band_sums_s8_dsp.c and fully_connected_s8_dsp.c. */
+   Private to the DSP forms of conv_band_sums_s8.c and fully_connected_s8.c. */
 #pragma once
 
 #include <stdint.h>

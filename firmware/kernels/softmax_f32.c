@@ -1,3 +1,4 @@
+/* Loss, error and class of logits in binary32: docs/arithmetic-float32.md, sections 4 and 9. */
 #include "kernels/softmax_f32.h"
 
 #include "arith/float32.h"

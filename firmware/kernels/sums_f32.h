@@ -43,6 +43,10 @@ static inline float add_product_f32(float sum, float a, float b) {
 #endif
 }
 
+static inline uint32_t least_u32(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
 static inline float clamp_f32(float v, float least, float most) {
     const float raised = v < least ? least : v;
     return raised > most ? most : raised;

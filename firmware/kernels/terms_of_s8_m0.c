@@ -1,10 +1,11 @@
-#include "kernels/thumb1.h"
-
-#if KERNELS_THUMB1
+/* Lists of terms for sums of products on Armv6-M: docs/performance.md. */
+#include "kernels/terms_s8.h"
 
 #include <stddef.h>
 
-#include "kernels/terms_s8.h"
+#include "kernels/core.h"
+
+#if KERNELS_THUMB1
 
 #if defined(__ARM_ARCH_6M__) && !defined(KERNELS_THUMB1_IN_C)
 

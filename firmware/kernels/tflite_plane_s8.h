@@ -44,8 +44,8 @@ typedef struct {
     int8_t zero; /* what is taken from the kernel */
 } plane_window_t;
 
-/* sums[i * columns + j] = the exact sum over ky, kx of plane[((y + i) * stride_h + ky) * width + (x + j) * stride_w + kx]
-   times kernel[ky * kernel_w + kx] - zero. Up to TFLITE_SLACK bytes after the plane are read, and as many after the
+/* sums[i * columns + j] = the exact sum over ky, kx of plane[((y + i) * stride_h + ky) * width + (x + j) * stride_w +
+   kx] times kernel[ky * kernel_w + kx] - zero. Up to TFLITE_SLACK bytes after the plane are read, and as many after the
    kernel. */
 void tflite_plane_sums_s8(const int8_t *plane, const int8_t *kernel, const plane_window_t *window,
                           const plane_block_t *block, int32_t *sums);

@@ -1,12 +1,13 @@
-#include "kernels/dsp.h"
-
-#if KERNELS_DSP
+/* Inputs of int16 times rows of weights with DSP instructions: docs/arithmetic-w16a8.md, section 2. */
+#include "kernels/w16a8_sums.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kernels/dsp.h"
 #include "kernels/dsp_multiply.h"
-#include "kernels/w16a8_sums.h"
+
+#if KERNELS_DSP
 
 enum {
     GROUP = 4,     /* taps */

@@ -3,7 +3,7 @@
 #include "arith/random.h"
 #include "formats/float32.h"
 #include "kernels/elementwise_f32.h"
-#include "kernels/move_f32.h"
+#include "kernels/updates_f32.h"
 #include "methods/reach.h"
 
 enum { TENSORS_OF_LAYER = 2 /* weights and biases */ };

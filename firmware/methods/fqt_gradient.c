@@ -5,7 +5,7 @@
 #include "arith/sqrt32.h"
 #include "formats/float32.h"
 #include "formats/tflite8_sizes.h"
-#include "kernels/channel_gradient_f32.h"
+#include "kernels/channels_f32.h"
 #include "kernels/gradients.h"
 #include "methods/fqt.h"
 

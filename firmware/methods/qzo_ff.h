@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/method.h"
-#include "kernels/adamw.h"
 #include "kernels/directions.h"
+#include "kernels/updates_f32.h"
 #include "methods/settings.h"
 
 /* Its own buffers: a state and a sign for each direction; the pool of a step, or what a pass makes of it for a tensor;

@@ -13,11 +13,12 @@ import pytest
 from defects.build import FIRMWARE, NotBuilt, Workshop, loaded
 from defects.candidates import REFUSALS, ROOMS, Change, changes_of
 from defects.draw import family, in_order
-from defects.drawn import Source
+from defects.drawn import Source, may_be_compiled
 from defects.drawn_record import CAUGHT, NOT_REACHED, PASS, Campaign, Drawn, read, write
 from defects.kinds import KINDS
+from defects.names import change_named, text_of
 from defects.quick_tier import QuickTier
-from defects.reach import FUNCTION, LINE, NONE, UNKNOWN, Ran, Reach
+from defects.reach import FUNCTION, LINE, NONE, UNKNOWN, Ran, Reach, compiled_lines
 from defects.row import BOARD
 from firmware_copy import need_compiler
 
@@ -141,22 +142,39 @@ def test_tests_that_do_not_run_the_function_are_left_out_and_those_of_the_line_c
 
 
 def test_a_macro_of_a_source_acts_on_its_file_and_one_of_a_header_on_every_file(changes):
-    places = {"kernels/affine8_pointwise_input_error_dsp.c", "formats/affine8.h"}
+    places = {"kernels/affine8_input_error.c", "formats/affine8.h"}
     found = {each.file: each for each in changes if not each.function and each.file in places}
-    assert found["kernels/affine8_pointwise_input_error_dsp.c"].first == 1
-    assert found["kernels/affine8_pointwise_input_error_dsp.c"].last > 30
+    assert found["kernels/affine8_input_error.c"].first == 1
+    assert found["kernels/affine8_input_error.c"].last > 30
     assert found["formats/affine8.h"].first == found["formats/affine8.h"].last == found["formats/affine8.h"].line
+
+
+def test_a_change_is_found_by_its_function_and_its_lines_where_its_file_has_another_name():
+    def change(file, line, number=""):
+        return Change(file, "f", 1, 20, "sign", line, 0, "a", "b", f"{file}, f: a;  ->  b;{number}")
+
+    moved, further = change("kernels/relu.c", 3), change("kernels/relu.c", 5, " (2)")
+    other, elsewhere = (
+        change("kernels/add.c", 4),
+        Change("kernels/add.c", "g", 1, 9, "sign", 8, 0, "a", "b", "kernels/add.c, g: a;  ->  b;"),
+    )
+    changes = [other, elsewhere, moved, further]
+    assert change_named("kernels/add.c, f: a;  ->  b;", changes) is other
+    assert change_named("kernels/relu_dsp.c, f: a;  ->  b;", changes) is moved
+    assert change_named("kernels/relu_dsp.c, f: a;  ->  b; (2)", changes) is further
+    assert change_named("kernels/relu_dsp.c, h: a;  ->  b;", changes) is None
+    assert text_of("kernels/relu.h: #define A 1  ->  #define A 2") == "#define A 1  ->  #define A 2"
 
 
 def test_a_record_is_read_as_it_was_written_and_leaves_the_other_parts(tmp_path):
     file = tmp_path / "mutations.json"
     file.write_text(json.dumps({"commit": "c", "rows": [1]}))
-    row = Drawn("n", "kernels/int8 dsp", "sign", "a.c:1", "quick", "t", CAUGHT, ("fc1",), "said", LINE, 1, 2, 3.0)
+    row = Drawn("n", "kernels/int8", "sign", "a.c:1", "quick", "t", CAUGHT, ("fc1",), "said", LINE, 1, 2, 3.0)
     missed = [
-        Drawn("m", "kernels/int8 dsp", "sign", "a.c:2", "quick", "", verdict, (), "", NONE, 0, 2, 3.0)
+        Drawn("m", "kernels/int8", "sign", "a.c:2", "quick", "", verdict, (), "", NONE, 0, 2, 3.0)
         for verdict in (PASS, NOT_REACHED)
     ]
-    campaign = Campaign("stm32h7b3", -1, "c", 7, {"kernels/int8 dsp": 3}, rows=[row, *missed])
+    campaign = Campaign("stm32h7b3", -1, "c", 7, {"kernels/int8": 3}, rows=[row, *missed])
     write(file, campaign)
     write(file, Campaign("rp2040", -1, "c"))
     write(file, campaign)
@@ -207,7 +225,7 @@ def test_a_header_is_compiled_into_all_that_include_it_and_the_next_image_is_who
 def test_what_is_not_in_the_image_or_does_not_compile_is_discarded(tmp_path, built, changes):
     source = Source(BOARD, 1, tmp_path, built)
     assert not [change for change in source.changes if change.file == "kernels/dsp_in_c.h"]
-    assert {change.file for change in source.changes} >= {"kernels/move_s8_dsp.c", "methods/fqt_update.c"}
+    assert {change.file for change in source.changes} >= {"kernels/move_s8.c", "methods/fqt_update.c"}
     assert "kernels/move_s8_m0.c" not in {change.file for change in source.changes if change.function}
     same = next(change for change in changes if change.place.startswith("kernels/move_s8_m0.c, "))
     assert source.build(same, tmp_path / "same.elf") == "same image"
@@ -232,9 +250,10 @@ QUICKEST = sorted(CAUGHT_ROWS, key=lambda each: (each[1].tier == "nightly", each
     ],
 )
 def test_the_test_that_caught_a_drawn_change_still_catches_it(board, row, workshops, processes, changes, tmp_path):
-    change = next((change for change in changes if change.name == row.name), None)
+    workshop = workshops(board)
+    change = change_named(row.name, may_be_compiled(changes, compiled_lines(workshop.unchanged)))
     assert change is not None, f"{row.place} is not as it was drawn: run the draw again (docs/defects.md)"
-    image = workshops(board).build([change], tmp_path / "changed.elf")
+    image = workshop.build([change], tmp_path / "changed.elf")
     process = processes(board, row.tier)
     (ended,) = process.run(image, [row.trial])
     assert process.again(image, ended, 2).verdict == CAUGHT

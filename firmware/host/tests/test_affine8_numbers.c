@@ -8,7 +8,7 @@
 #include "graph/affine8.h"
 #include "kernels/affine8_elementwise.h"
 #include "kernels/affine8_errors.h"
-#include "kernels/hard_swish_f32.h"
+#include "kernels/elementwise_f32.h"
 
 static void test_factors(void) {
     static const struct {

@@ -8,6 +8,7 @@
 #include "kernels/elementwise_f32.h"
 #include "kernels/fully_connected_f32.h"
 #include "kernels/pooling_f32.h"
+#include "kernels/updates_f32.h"
 
 enum { ROUNDS = 400 };
 

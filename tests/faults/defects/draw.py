@@ -13,29 +13,24 @@ from collections.abc import Callable, Iterable, Iterator
 
 from .candidates import Change
 
-# What is before the suffix of a core's variant in a file's name, in kernels: the first that matches.
+# What is in the name of a file of kernels: the first that matches.
 FAMILIES = (
     ("affine8", r"affine8"),
-    (
-        "tflite8",
-        r"tflite_|merge_errors|level_errors|relu_s8|node_errors|pack_channels|gather_channels|limit_s|add_fisher",
-    ),
-    ("w16a8", r"w16a8|direction|adamw|widen|four_moves"),
-    ("float32", r"_f32|fpu"),
-    ("elasticzo", r"noise|loss|move_s8|terms|bp_update|error_sums|signed_sums|softmax_error|cross_entropy_error"),
+    ("tflite8", r"tflite_|layer_errors|elementwise\.|gradients\.|requantize_channels"),
+    ("w16a8", r"w16a8|direction"),
+    ("float32", r"_f32"),
+    ("elasticzo", r"noise|loss|move_|terms|bp_update"),
     ("int8", r""),
 )
-VARIANT = re.compile(r"_(dsp|m0|fpu)\.[ch]$")
 
 
 def family(file: str) -> str:
-    """Return what a file belongs to: its room, its format or method, and the cores that its variant is for."""
+    """Return what a file belongs to: its room, and its format or method."""
     room, _, name = file.partition("/")
     if room != "kernels":
         return f"{room}/{re.split(r'[_.]', name)[0]}"
     of = next(format_ for format_, pattern in FAMILIES if re.search(pattern, name))
-    variant = VARIANT.search(name)
-    return f"{room}/{of} {variant[1] if variant else 'portable'}"
+    return f"{room}/{of}"
 
 
 def _number(seed: int, name: str) -> bytes:

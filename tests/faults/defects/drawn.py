@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .build import FIRMWARE, NotBuilt, Workshop, loaded
@@ -12,9 +12,19 @@ from .candidates import ROOMS, Change, changes_of
 from .draw import family, in_order
 from .drawn_record import CAUGHT, NOT_BUILT, NOT_REACHED, PASS, SAME_IMAGE, Campaign, Control, Drawn
 from .quick_tier import BLOCKED, Ended, QuickTier
-from .reach import Reach, compiled_lines
+from .reach import Lines, Reach, compiled_lines
 
 AGAIN = 2  # times that a blocked test is repeated
+
+
+def may_be_compiled(changes: Iterable[Change], compiled: Lines) -> list[Change]:
+    """Return the changes in what is compiled, or in what other files may use, of the `compiled` lines of an image."""
+    return [
+        change
+        for change in changes
+        if (not change.function and change.first == change.last)
+        or not compiled.get(change.file, set()).isdisjoint(range(change.first, change.last + 1))
+    ]
 
 
 class Source:
@@ -37,13 +47,8 @@ class Source:
         for file, lines in self.compiled.items():
             if file.split("/")[0] in ROOMS:
                 self.families[family(file)] += len(lines)
-        self.changes = [change for change in changes_of(FIRMWARE) if self._may_be_compiled(change)]
+        self.changes = may_be_compiled(changes_of(FIRMWARE), self.compiled)
         self._order = in_order(self.changes, seed, self.families.__getitem__)
-
-    def _may_be_compiled(self, change: Change) -> bool:
-        lines = self.compiled.get(change.file, set())
-        of_others = not change.function and change.first == change.last  # in what other files may use
-        return of_others or not lines.isdisjoint(range(change.first, change.last + 1))
 
     def valid(self, known: Campaign) -> Iterator[tuple[Change, Path]]:
         """Yield each change that gives another image, with its image; of what is known in the campaign, none is built.

@@ -157,7 +157,7 @@ def _late_rows(campaign: Campaign, source: Source, folder: Path, options: argpar
     changes = {change.name: change for change in source.changes}
     try:
         for number, row in enumerate(campaign.rows):
-            if row.verdict not in (PASS, NOT_REACHED) or row.name in campaign.arguments:
+            if row.verdict not in (PASS, NOT_REACHED) or campaign.argument(row):
                 continue
             image = place / f"{number:04}.elf"
             source.build(changes[row.name], image)

@@ -10,6 +10,8 @@ from typing import Any
 
 from hil.bounded_read import packaged_toml
 
+from .names import text_of
+
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 CAUGHT, PASS, NOT_REACHED, BLOCKED = "fail", "pass", "not reached", "blocked"  # verdicts of a row
 NOT_BUILT, SAME_IMAGE = "not built", "same image"  # why a change is discarded
@@ -87,14 +89,17 @@ class Campaign:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Why rows of this draw are equivalent, by name."""
+        """Why rows of this draw are equivalent, by the text of their names."""
         return equivalent(self.seed)
+
+    def argument(self, row: Drawn) -> str:
+        """Why a row of this draw is equivalent; empty if nothing says so."""
+        return self.arguments.get(text_of(row.name), "")
 
     @property
     def counts(self) -> dict[str, int]:
         """How many rows were caught, not caught, not reached, blocked, and are equivalent; these count as nothing else."""
-        arguments = self.arguments
-        found = Counter("equivalent" if row.name in arguments and not row.caught else row.verdict for row in self.rows)
+        found = Counter("equivalent" if self.argument(row) and not row.caught else row.verdict for row in self.rows)
         return {what: found[what] for what in (CAUGHT, PASS, NOT_REACHED, BLOCKED, "equivalent")}
 
     @property
@@ -106,12 +111,11 @@ class Campaign:
     @property
     def disproved(self) -> list[str]:
         """Names of rows that are argued to be equivalent, and were caught."""
-        return [row.name for row in self.rows if row.caught and row.name in self.arguments]
+        return [row.name for row in self.rows if row.caught and self.argument(row)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry of mutations.json."""
-        arguments = self.arguments
-        rows = [asdict(row) | {"caught": row.caught, "equivalent": arguments.get(row.name, "")} for row in self.rows]
+        rows = [asdict(row) | {"caught": row.caught, "equivalent": self.argument(row)} for row in self.rows]
         return asdict(self) | {"of": len(self.rows), "counts": self.counts, "rows": rows}
 
     @classmethod
@@ -127,9 +131,9 @@ class Campaign:
 
 
 def equivalent(seed: int) -> dict[str, str]:
-    """Return the arguments of equivalent.toml for a draw: why no input shows the difference, by name."""
+    """Return the arguments of equivalent.toml for a draw: why no input shows the difference, by text."""
     table = packaged_toml(EQUIVALENT)
-    return {row["name"]: row["why"] for row in table["equivalent"] if row["seed"] == seed}
+    return {text_of(row["name"]): row["why"] for row in table["equivalent"] if row["seed"] == seed}
 
 
 def read(file: Path, board: str, seed: int) -> Campaign | None:

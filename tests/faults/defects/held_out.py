@@ -47,28 +47,28 @@ HELD_OUT_ROWS = (
     _measuring("the sleep counts milliseconds of another board's clock", "energy", "ports/sleep/sleep.c", "SYST_RVR = port_clock_hz() / 1000u - 1u;", "SYST_RVR = 64000000u / 1000u - 1u;", ("sleep",)),
     # arithmetic of bfp8
     # conv1 has 150 weights, 24 * 6 + 6: the second group of that rest takes the z of the first, in each of 6 steps.
-    _arithmetic("odd size: the last weights draw from a word's first field again", "full-zo", "kernels/move_s8_dsp.c", "noise_field(state, j), &both", "noise_field(state, 0), &both", ("conv1",), "weight"),
+    _arithmetic("odd size: the last weights draw from a word's first field again", "full-zo", "kernels/move_s8.c", "noise_field(state, j), &both", "noise_field(state, 0), &both", ("conv1",), "weight"),
     # A third of all z are 64 or more in size: twice that wraps around in a byte. With r_max of 63 or less none does.
-    _arithmetic("overflow: two of the largest moves are made one", "cls1 with the largest noise", "kernels/move_s8_dsp.c", "k != 1 && 2 * noise.r_max > 127 ? TWICE : ONCE", "k != 1 && noise.r_max > 127 ? TWICE : ONCE", ("conv1", "conv2", "fc1"), "weight"),
+    _arithmetic("overflow: two of the largest moves are made one", "cls1 with the largest noise", "kernels/move_s8.c", "k != 1 && 2 * noise.r_max > 127 ? TWICE : ONCE", "k != 1 && noise.r_max > 127 ? TWICE : ONCE", ("conv1", "conv2", "fc1"), "weight"),
     # Of eight samples all logits are kept at the first one's place; the seven others are compared with what lies in the arena.
     _arithmetic("index: logits are kept at their place in the group, not in the batch", "cls1 of integers", "methods/elasticzo_int8.c", "keep_logits(model, sample, member);", "keep_logits(model, member, member);", ("loss", "conv1", "conv2", "fc1"), ""),
     # Negative sums with dropped bits are one lower, wherever a sample is shifted; their low bits round the update of 2,550 weights.
-    _arithmetic("rounding: a sample's gradient is shifted towards minus infinity", "full-bp", "kernels/conv2d_s8_weight_gradient_dsp.c", "trunc_shift(sum[i], shift)", "sum[i] >> shift", ("conv1", "conv2"), "weight"),
+    _arithmetic("rounding: a sample's gradient is shifted towards minus infinity", "full-bp", "kernels/conv2d_s8_weight_gradient.c", "add_saturating(gradient[i], trunc_shift(sum[i], shift))", "add_saturating(gradient[i], sum[i] >> shift)", ("conv1", "conv2"), "weight"),
     # Of four samples the first one's errors are made 8 bits; fc2 learns from what the buffer held for the others.
     _arithmetic("index: of a group's errors those of its first sample are requantized", "cls1 in scope batch", "formats/bfp8_backward.c", "requantize_s8(acc, error->count * inputs, error->values)", "requantize_s8(acc, inputs, error->values)", ("fc2", "fc3"), ""),
     # arithmetic of tflite8
     # The two values have scales and zero points of their own.
     _arithmetic("order: the two values of an add are swapped, their factors are not", "adaptive", "formats/tflite8.c", "run_add(model, layer, in, pass_value(model, pass, layer->reads[1]), out)", "run_add(model, layer, pass_value(model, pass, layer->reads[1]), in, out)", (r"add\d",), "output"),
     # conv1, trained by weights, has 144 of them: 16 draws of the last word are its, and its 16 biases learn by these once more.
-    _arithmetic("seed: draws are not passed over after a half word", "adaptive", "kernels/signed_sums_s32.c", "queries[q].signs = rademacher_skip(group.signs[q], n);", "queries[q].signs = group.signs[q];", BIASES, "weight"),
+    _arithmetic("seed: draws are not passed over after a half word", "adaptive", "kernels/zeroth_order_gradients.c", "queries[q].signs = rademacher_skip(group.signs[q], n);", "queries[q].signs = group.signs[q];", BIASES, "weight"),
     # Every channel has a weight at 126 or -126; a step of this rate takes half of them beyond, where they must end at 126.
-    _arithmetic("saturation: an updated weight ends at 127 in the place of 126", "mezo, weights at their limit", "kernels/apply_gradient_s8.c", "after = clip(before - step, WEIGHT_LIMIT);", "after = clip127(before - step);", TRAINED, "weight"),
+    _arithmetic("saturation: an updated weight ends at 127 in the place of 126", "mezo, weights at their limit", "kernels/updates.c", "after = clip(before - step, WEIGHT_LIMIT);", "after = clip127(before - step);", TRAINED, "weight"),
     # A bias was moved by m_o = 2^-shift steps: its update is m_o times too large.
-    _arithmetic("unit: the step of a bias counts for nodes, not for weights", "bias-only", "kernels/gradient_update.c", "update->nodes ? 0 : bias_step_exponent(update->shift[o])", "update->nodes ? bias_step_exponent(update->shift[o]) : 0", BIASES, "weight"),
+    _arithmetic("unit: the step of a bias counts for nodes, not for weights", "bias-only", "kernels/updates.c", "update->nodes ? 0 : bias_step_exponent(update->shift[o])", "update->nodes ? bias_step_exponent(update->shift[o]) : 0", BIASES, "weight"),
     # The mask of fc1 is drawn by the number of its layer as a query of layer 0: another state, other coordinates.
     _arithmetic("seed: layer and query are swapped in the mask", "deepzero", "methods/deepzero.c", "rademacher_state(tflite8_settings(model)->seed, step->step, 0, l, 0)", "rademacher_state(tflite8_settings(model)->seed, step->step, 0, 0, l)", (r"fc\d(\.bias)?", "loss"), ""),
     # Inputs of depthwise layers have the zero point -128: all channels but the first take the errors of those before into their offset.
-    _arithmetic("stale sum: errors of a channel are added to those of the channels before", "int8-bp", "kernels/depthwise_planes_weight_gradient_s8.c", "        int32_t sum = -errors->zero * (int32_t)positions;\n", "        static int32_t sum;\n        sum -= errors->zero * (int32_t)positions;\n", (r"dw\d+",), "weight"),
+    _arithmetic("stale sum: errors of a channel are added to those of the channels before", "int8-bp", "kernels/depthwise_planes_s8.c", "        int32_t sum = -errors->zero * (int32_t)positions;\n", "        static int32_t sum;\n        sum -= errors->zero * (int32_t)positions;\n", (r"dw\d+",), "weight"),
     # Biases follow velocities of weights, which are not 0 any more, and in the second step these weights follow the biases'.
     _arithmetic("index: velocities of biases lie over those of weights", "mcutrain", "methods/tflite8_gradient.c", "kept->velocity + first + i", "kept->velocity + first + i - (biases ? kept->weights - kept->biases : 0)", (r"pw\d+(\.bias)?",), "weight"),
 )  # fmt: skip

@@ -16,7 +16,7 @@ QZO_FF_ROWS = (
     _row("sign: of two losses the larger one is taken for the smaller", "qzo-ff", "methods/qzo_ff.c", "of->sign = (plus > minus) - (plus < minus);", "of->sign = (plus < minus) - (plus > minus);", LOSSES),
     _row("scale: the second pass is that of the weights at rest", "qzo-ff", "methods/qzo_ff.c", "FROM_PLUS_TO_MINUS = -2", "FROM_PLUS_TO_MINUS = -1", LOSSES),
     _row("rounding: what the weights come back by is cut off", "qzo-ff", "methods/qzo_ff_update.c", "move = round_away(tensor->epsilon * z, Z_BITS) -", "move = (tensor->epsilon * z >> Z_BITS) -", LOSSES, gate=True),
-    _row("saturation: an updated weight is not held", "qzo-ff at a large rate", "kernels/direction_moves_s16_dsp.c", "w = add_lanes_saturating(w, by);", "w = add_lanes_s16(w, by);", LOSSES),
+    _row("saturation: an updated weight is not held", "qzo-ff at a large rate", "kernels/directions.c", "w = add_lanes_saturating(w, by);", "w = add_lanes_s16(w, by);", LOSSES),
     _row("saturation: an updated weight is held one too high", "qzo-ff at a large rate", "methods/qzo_ff_update.c", "of, tensor->limit);", "of, tensor->limit + 1);", LOSSES),
     _row("rounding: the mean of directions is cut off", "qzo-ff, three directions", "methods/qzo_ff_update.c", "(magnitude(sum) + settings->directions / 2u) * reciprocal", "magnitude(sum) * reciprocal", LOSSES),
     _row("index: the direction of sharpness is the first of the step", "sharpness", "methods/qzo_ff.c", "return pair == 0 ? settings->directions : pair - 1;", "return pair == 0 ? 0 : pair - 1;", LOSSES),

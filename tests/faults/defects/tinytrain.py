@@ -12,9 +12,9 @@ TRAINED = (r"(conv|dw|pw|fc)\d+(\.bias)?",)
 _row = partial(row, TINYTRAIN, names=TRAINED, what="weight")
 
 TINYTRAIN_ROWS = (
-    _row("zero point: the information of a channel forgets that of its output", "tinytrain, all the work", "kernels/add_fisher_s8.c", "sum += (*out - zero) * *error;", "sum += *out * *error;"),
+    _row("zero point: the information of a channel forgets that of its output", "tinytrain, all the work", "kernels/gradients.c", "sum += (*out - zero) * *error;", "sum += *out * *error;"),
     _row("scale: the potential of a layer has its factor once, not squared", "tinytrain, layers of near scores", "methods/tinytrain_choice.c", "square = c * c;", "square = c;"),
-    _row("stale buffer: only the last sample ranks", "tinytrain, six samples", "kernels/add_fisher_s8.c", "fisher[o] = fisher[o] + square;", "fisher[o] = square;"),
+    _row("stale buffer: only the last sample ranks", "tinytrain, six samples", "kernels/gradients.c", "fisher[o] = fisher[o] + square;", "fisher[o] = square;"),
     _row("count: channels as good as the last one that is kept are left out", "tinytrain, all the work", "methods/tinytrain_choice.c", "count_from(fisher, channels, least + 1), listed", "count_from(fisher, channels, least), listed"),
     _row("ties: of equal channels the last ones are kept", "tinytrain, all the work", "methods/tinytrain_choice.c", "const bool tie = word == least && ties > 0;", "const bool tie = word == least && count_from(fisher + 4 * o, channels - o, least) - count_from(fisher + 4 * o, channels - o, least + 1) <= ties;"),
     _row("ties: of equal layers the first one is taken", "tinytrain, nothing to rank", "methods/tinytrain_choice.c", "scores[l] >= scores[best]", "scores[l] > scores[best]"),

@@ -23,7 +23,7 @@ from .rows import Row, committed
 
 BY_UPDATE = {  # file: a line, and the same with its rounding changed; each is of the rows of one arithmetic
     "arith/psto_shift.h": ("return hi > lo ? 1 : 0;", "return hi >= lo && s != 0 ? 1 : 0;"),
-    "kernels/gradient_update.c": ("(product + (UINT64_C(1) << (factor.n - 1))) >> factor.n", "product >> factor.n"),
+    "kernels/updates.c": ("(product + (UINT64_C(1) << (factor.n - 1))) >> factor.n", "product >> factor.n"),
 }
 BY_PASS = {
     "arith/rescale.h": (

@@ -1,0 +1,38 @@
+/* Updates and perturbations in binary32: docs/arithmetic-float32.md, section 6; docs/arithmetic-qzo-ff.md, section
+   6. */
+#include "kernels/updates_f32.h"
+
+#include "arith/float32.h"
+#include "arith/normal.h"
+#include "arith/sqrt32.h"
+#include "kernels/sums_f32.h"
+
+#define MOST_CHANGE 0x1p20f
+
+void update_f32(const float *gradient, uint32_t n, float rate, float *weights) {
+    for (uint32_t i = 0; i < n; i++) {
+        weights[i] = weights[i] - clamp_f32(rate * gradient[i], -MOST_CHANGE, MOST_CHANGE);
+    }
+}
+
+void move_f32(float *weights, uint32_t n, uint32_t state, float c) {
+    const float unit = c * float32_power_of_two(-NORMAL_FRACTION);
+    for (uint32_t i = 0; i < n; i++) {
+        const float moved = unit * (float)normal_of_word(normal_word(state, i));
+        weights[i] = weights[i] + moved;
+    }
+}
+
+#define LEAST_DIVISOR 0x1.5798eep-27f /* 1e-8 */
+
+float adamw_step(const adamw_t *adamw, float gradient, adamw_moments_t *moments) {
+    const float old1 = adamw->beta1 * moments->first, new1 = adamw->rest1 * gradient;
+    const float square = gradient * gradient;
+    const float old2 = adamw->beta2 * moments->second, new2 = adamw->rest2 * square;
+    moments->first = old1 + new1;
+    moments->second = old2 + new2;
+    const float first = moments->first / adamw->weigh1, second = moments->second / adamw->weigh2;
+    const float divisor = sqrt32(second) + LEAST_DIVISOR;
+    const float direction = first / divisor;
+    return direction * adamw->rate;
+}
