@@ -81,7 +81,6 @@ static void put_piece(engine_t *engine, uint16_t slot, uint16_t label, uint32_t 
     const graph_file_t *file = &engine->model.file;
     const bool wide = has_wide_labels(engine), last = offset + n == graph_elements(file, 0);
     int8_t *sample = model_sample(&engine->model, slot);
-    slot_empty(engine, slot);
     model_format(&engine->model, 0)->load(sample + offset * file->sample_bytes, pixels, n);
     if (!wide && offset == 0) {
         memcpy(engine->first_value, sample, graph_value_bytes(file, 0));

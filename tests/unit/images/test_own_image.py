@@ -48,12 +48,11 @@ def every_load(field: int, value: int) -> Change:
 
 
 def renamed(old: bytes, new: bytes) -> Change:
-    """Give a symbol another name of the same length."""
+    """Give a symbol another name of the same length, also in the debug information."""
 
     def change(elf: bytearray) -> None:
-        assert len(old) == len(new) and elf.count(b"\0" + old + b"\0") == 1
-        place = elf.index(b"\0" + old + b"\0") + 1
-        elf[place : place + len(old)] = new
+        assert len(old) == len(new) and b"\0" + old + b"\0" in elf
+        elf[:] = elf.replace(b"\0" + old + b"\0", b"\0" + new + b"\0")
 
     return change
 
