@@ -88,7 +88,8 @@ class Lpuart(LineUart):
         if self._shifting is not None and self._connected()[0]:
             self._send(self._shifting ^ 0xFF if self._wrong else self._shifting)
         self._shifting = None
-        self._refill()
+        if not self._queued:
+            self._refill()  # one that comes now begins now
         if self._queued:
             self._shifting = self._queued.popleft()
             self._tx_end += self._byte_ps
