@@ -39,6 +39,18 @@ CPUID = 0xE000ED00  # ARM DDI 0403E.e, B3.2.3; the same on ARMv6-M and Armv8-M
 DHCSR, S_SLEEP, S_LOCKUP = 0xE000EDF0, 1 << 18, 1 << 19  # ARM DDI 0403E.e, C1.6.2; the same on ARMv6-M
 
 
+class _WithoutPeripherals:
+    """A delegate of a session: it does not read the descriptions of the chip's peripherals (SVD).
+
+    pyOCD reads them at each connection, in a thread, for debuggers that show registers. That takes half a second of
+    processor time for an i.MX RT1062.
+    """
+
+    def will_init_target(self, target: Any, init_sequence: Any) -> None:  # pyOCD gives both by name
+        if init_sequence.has_task("load_svd"):
+            init_sequence.remove_task("load_svd")
+
+
 class PyocdSession:
     """At most one open pyOCD session. Every method may also raise the exceptions of pyOCD and its USB libraries.
 
@@ -138,6 +150,7 @@ class PyocdSession:
     def _open(self, unique_id: str, target: str, options: dict[str, Any]) -> None:
         self.close()
         session = Session(_the_probe(unique_id), target_override=target, options=options)
+        session.delegate = _WithoutPeripherals()
         try:
             session.open()
         except BaseException:
