@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from elftools.elf.constants import SH_FLAGS
@@ -15,6 +16,7 @@ from elftools.elf.elffile import ELFFile
 from hil.errors import RigError
 from hil.images.symbols import symbols_of
 
+_FOREIGN, _NARROW, _WIDE = range(3)  # by the first halfword of an instruction
 CODE, DATA = "$t", "$d"  # mapping symbols: start of instructions, start of data (Arm ELF ABI, 5.5.5)
 
 
@@ -32,13 +34,23 @@ def foreign_instructions(path: Path) -> Iterator[tuple[int, int]]:
                 f"{path} has no mapping symbols ($t, $d), so its code cannot be checked: "
                 "link it without `strip --strip-all`."
             )
+        kinds = _kinds()
         for base, halfwords in code:
             index = 0
             while index < len(halfwords):
                 first = halfwords[index]
-                if not is_armv6m(first, halfwords[index + 1] if index + 1 < len(halfwords) else 0):
+                kind = kinds[first]
+                if kind == _FOREIGN or (
+                    kind == _WIDE and not is_armv6m(first, halfwords[index + 1] if index + 1 < len(halfwords) else 0)
+                ):
                     yield base + 2 * index, first
-                index += 2 if is_wide(first) else 1
+                index += 2 if kind == _WIDE else 1
+
+
+@cache
+def _kinds() -> bytes:
+    """Return the kind of instruction that begins with each halfword; of a wide one the second halfword decides."""
+    return bytes(_WIDE if is_wide(first) else _NARROW if is_armv6m(first, 0) else _FOREIGN for first in range(1 << 16))
 
 
 def code_of(elf: ELFFile) -> Iterator[tuple[int, tuple[int, ...]]]:
