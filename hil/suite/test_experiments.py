@@ -6,13 +6,14 @@ import pytest
 
 from hil.errors import RigError
 from hil.training.data import load
+from hil.training.experiments.builder import Request
 from hil.training.experiments.certify import Segment, certify, trial_of
 from hil.training.experiments.curve import write_run
-from hil.training.experiments.elasticzo_tables import ElasticzoRequest, table1
 from hil.training.experiments.float_runs import FloatRun
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.kinds import Run
 from hil.training.experiments.qzo_runs import QzoRun
+from hil.training.experiments.tables import TABLES
 from hil.training.experiments.train import Training
 from hil.training.session.plugin import RunTrial
 from hil.trial import does_not_fit
@@ -27,7 +28,7 @@ FORWARD = QzoRun(
     given=(("directions", 3), ("last_layers", 1), ("optimizer", "adamw"), ("eta_min", 1e-5), ("steps", 4)), eta=0.001,
 )  # fmt: skip
 STEPS = 5  # with the paper's batch of 256; `hil experiment` certifies 20 steps
-TABLE = table1(ElasticzoRequest(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1, batch=256))
+TABLE = TABLES["elasticzo-table1"](Request(("fashion-mnist",), ("int8", "int8star"), seeds=1, epochs=1))
 
 
 def repeat_on_board(segment: Segment, board: str, hil_trial: RunTrial, folder: Path) -> None:

@@ -8,10 +8,9 @@ from statistics import fmean
 from markupsafe import Markup
 
 from hil.training.experiments.curve import EpochRow
-from hil.training.experiments.elasticzo_published import UNTUNED
 from hil.training.experiments.line_chart import Axes, chart
 from hil.training.experiments.summary import Summary
-from hil.training.experiments.table import COSINE, LOSS, Axis
+from hil.training.experiments.table import COSINE, LOSS, NONE, Axis
 
 
 def charts(summary: Summary) -> list[tuple[str, Markup]]:
@@ -63,7 +62,7 @@ def _complete_curves(summary: Summary, data: str, column: str) -> dict[str, list
     for row in table.rows:
         curves = [summary.curves[run.name] for run in table.cells.get((data, column, row), ())]
         curves = [curve for curve in curves if curve and len(curve) == max(map(len, curves))]
-        if curves and row != UNTUNED:
+        if curves and row != NONE:
             found[table.called(row)] = curves
     return found
 

@@ -30,21 +30,19 @@ from hil.training.experiments.cost_files import PAGE
 from hil.training.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
 from hil.training.experiments.elasticzo_costs import NAME as COSTS
 from hil.training.experiments.elasticzo_costs import costs
-from hil.training.experiments.elasticzo_tables import ELASTIC_TABLES
 from hil.training.experiments.finished import FinishedRuns
 from hil.training.experiments.fqt_cost_figures import FIGURES, write_costs
-from hil.training.experiments.fqt_published import STEPS
-from hil.training.experiments.fqt_tables import FQT_TABLES
+from hil.training.experiments.fqt_costs import STEPS
 from hil.training.experiments.kinds import Run
-from hil.training.experiments.options import PAPER_SEEDS, SEEDS, add_paper_options, refuse_for_costs, selected_table
+from hil.training.experiments.options import SEEDS, add_paper_options, refuse_for_costs, selected_table
+from hil.training.experiments.paper import PAPERS
 from hil.training.experiments.pmt_costs import COST_TABLES, CostRequest, write_pmt_costs
-from hil.training.experiments.pmt_tables import PMT_TABLES
 from hil.training.experiments.pool import Pool
 from hil.training.experiments.progress import RunLines
-from hil.training.experiments.qzo_tables import QZO_TABLES
 from hil.training.experiments.render import write
 from hil.training.experiments.summary import Summary, summarise
 from hil.training.experiments.table import Table
+from hil.training.experiments.tables import TABLES
 
 EXIT_FAILED = 1
 CERTIFICATES, BOARD = "certificates.json", "stm32h7b3"
@@ -59,7 +57,7 @@ def main(arguments: list[str]) -> int:
         return _costs(options)
     if options.experiment in COST_TABLES:
         return _pmt_costs(options)
-    if options.experiment in FIGURES and options.experiment not in FQT_TABLES:
+    if options.experiment in FIGURES and options.experiment not in TABLES:
         refuse_for_costs(options, ("steps",))
         return _of_figure(options, Console())
     table = selected_table(options)
@@ -188,17 +186,10 @@ def _parser() -> argparse.ArgumentParser:
     text = "Train the table of a paper, and certify it on the board."
     parser = argparse.ArgumentParser(prog="hil experiment", description=text)
     add = parser.add_argument
-    experiments = [
-        *ELASTIC_TABLES,
-        COSTS,
-        *PMT_TABLES,
-        *COST_TABLES,
-        *QZO_TABLES,
-        *dict.fromkeys((*FQT_TABLES, *FIGURES)),
-    ]
+    experiments = sorted(dict.fromkeys((*TABLES, COSTS, *COST_TABLES, *FIGURES)), key=_place)
     add("experiment", nargs="?", choices=experiments, help="table or figure")
     add("--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name")
-    seeds = f"number of seeds, from 1 (default: {SEEDS}, fqt-* {PAPER_SEEDS})"
+    seeds = f"number of seeds, from 1 (default: {SEEDS}, fqt-* 5)"
     add("--seeds", type=positive_count, metavar="N", help=seeds)
     add("--epochs", type=positive_count, metavar="E", help="epochs (default: the paper's, or those of the comparison)")
     add("--batch", type=positive_count, metavar="B", help="samples per step (default: the paper's)")
@@ -211,6 +202,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-cache", action="store_true", help="train every run, also those that were trained before")
     add("--certify-only", action="store_true", help="certify the trained experiment in the folder")
     return parser
+
+
+def _place(name: str) -> int:
+    """Return the place of an experiment in the help: by its paper."""
+    return PAPERS.index(name.split("-")[0])
 
 
 def _make_folders(wanted: Sequence[Run], runs: Path) -> None:

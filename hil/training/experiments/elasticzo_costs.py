@@ -14,7 +14,7 @@ from typing import Any
 from hil.errors import Blocked
 from hil.training.experiments import cost_files
 from hil.training.experiments.cost_files import KB, kilobytes, table_line
-from hil.training.experiments.elasticzo_published import ROWS, TITLES
+from hil.training.experiments.paper import paper
 from hil.training.methods import METHODS
 from hil.training.networks import build
 from hil.training.trial import TrialSpec
@@ -22,6 +22,8 @@ from hil.training.trial.outcome import PHASES, Outcome
 from hil.training.trial.prepare import prepare
 
 NAME = "elasticzo-costs"
+TITLES = paper("elasticzo").experiments["elasticzo-table1"].titles
+ROWS = paper("elasticzo").experiments["elasticzo-table1"].rows
 BATCHES = (32, 256)  # of the equations (figures 4 and 5)
 BATCH = 32  # of the steps on the board, so that both formats do the same work
 # column: network, method, data set with samples of its size

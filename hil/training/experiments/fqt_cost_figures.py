@@ -9,6 +9,8 @@ from typing import Any
 
 from hil.training.experiments import cost_files
 from hil.training.experiments.fqt_costs import (
+    IDLE_MA,
+    SPEEDUP,
     Cost,
     Figure,
     RunTrial,
@@ -21,9 +23,10 @@ from hil.training.experiments.fqt_costs import (
     transfer,
 )
 from hil.training.experiments.fqt_costs_page import as_markdown
-from hil.training.experiments.fqt_published import CIFAR10, IDLE_MA, SPEEDUP
+from hil.training.experiments.paper import paper
 
 IMXRT1062, BOARDS = "imxrt1062", tuple(IDLE_MA)
+CIFAR10 = str(paper("fqt").experiments["fqt-figure4"].sentences["cifar10"])
 TIME_SERIES = ("vibration", "watch")
 COMMON = (
     "Latency is that of steps of one sample; `update` is that of a step divided by the 48 samples of a batch. Energy "

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from hil.training.experiments.cost_files import kilobytes, table_line
-from hil.training.experiments.fqt_costs import Cost, Figure, speedups
-from hil.training.experiments.fqt_published import BATCH, IDLE_MA, RAM_KB, SHARES, SPEEDUP, STEPS
+from hil.training.experiments.fqt import BATCH, SHARES
+from hil.training.experiments.fqt_costs import IDLE_MA, RAM_KB, SPEEDUP, STEPS, Cost, Figure, speedups
 
 CASE = ("board", "data", "network", "trained")
 TIMES = ("share", "steps", "forward, ms", "backward, ms", "update, ms", "backward, cycles")

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hil.dataclass_json import read_specification
 from hil.errors import RigError, close_matches
 from hil.training.data import load
-from hil.training.experiments.elasticzo_fp32_tables import FP32, PAPER_EPOCHS
+from hil.training.experiments.elasticzo import FP32, PAPER_EPOCHS
 from hil.training.experiments.exponents import METHOD, NETWORK, ExponentRun
 from hil.training.experiments.float_runs import FloatRun
 from hil.training.experiments.graphs import GraphRun

@@ -12,9 +12,8 @@ from typing import Any
 from hil.training.experiments.certify import Certificate
 from hil.training.experiments.choose_run import resolved
 from hil.training.experiments.curve import EpochRow, ended, read_curve
-from hil.training.experiments.elasticzo_published import UNTUNED
 from hil.training.experiments.rate_search import search_facts
-from hil.training.experiments.table import COSINE, LOSS, Cell, Table
+from hil.training.experiments.table import COSINE, LOSS, NONE, Cell, Table
 
 Curves = Mapping[str, Sequence[EpochRow]]  # by name of the run
 
@@ -111,7 +110,7 @@ def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
     for run in done:
         by_seed.setdefault(run.seed, []).append(_value(table, row, column, curves[run.name]))
     values = tuple(statistics.fmean(each) for each in by_seed.values())
-    steps_count = row != UNTUNED and table.measure is not COSINE  # a run of cosines has one step and is in all columns
+    steps_count = row != NONE and table.measure is not COSINE  # a run of cosines has one step and is in all columns
     trained = [one for run in done for one in curves[run.name][1:]] if steps_count else []
     signs = [one.right_signs for one in trained if one.right_signs is not None]
     macs = [one.backward_macs for one in trained if one.backward_macs is not None]
@@ -137,7 +136,7 @@ def _cell(table: Table, cell: Cell, runs: Path, curves: Curves) -> CellResult:
 
 def _value(table: Table, row: str, column: str, curve: Sequence[EpochRow]) -> float:
     """Return the value of a run's curve for a cell."""
-    one = curve[0 if row == UNTUNED else -1]
+    one = curve[0 if row == NONE else -1]
     if table.measure is LOSS:
         assert one.loss is not None
         return one.loss
@@ -205,9 +204,9 @@ def _doubts(
             found = searches.get(stem)
             if found is not None and (not found["inside"] or found["harmful"]):
                 yield f"the best rate of {row} is {'harmful' if found['harmful'] else 'not inside its grid'}"
-        if row != UNTUNED and any(run.eta is not None and run.epochs for run in runs):
+        if row != NONE and any(run.eta is not None and run.epochs for run in runs):
             yield f"the rate of {row} was not searched"
-        if row != UNTUNED and cell.train_s and not cell.seeds_moved:
+        if row != NONE and cell.train_s and not cell.seeds_moved:
             yield f"{row} moved no weight"
         if cell.failed:
             yield f"a step of {row} failed"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from hil.training.experiments.kinds import Run
 from hil.training.experiments.rate_search import RateSearch
 
+NONE = "none"  # the row with the weights before training
 Cell = tuple[str, str, str]  # data set as the paper's column calls it, column, row
 Claims = tuple[tuple[str, str], ...]  # rows: the first is better than the second
 
@@ -27,6 +27,7 @@ class Measure:
 ACCURACY = Measure("accuracy", "Test accuracy", "percent of the test images, behind the last epoch")
 LOSS = Measure("loss", "Training loss", "nats, mean of the training samples of the last epoch", -1)
 COSINE = Measure("cosine", "Cosine of estimate and slope", "1 is the direction of the slope")
+MEASURES = {measure.name: measure for measure in (ACCURACY, LOSS, COSINE)}
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,7 @@ class Table:
     order: str = ""  # the claims in words
     titles: Mapping[str, str] = field(default_factory=dict)  # of rows and columns whose title differs from their name
     axis: Axis = Axis()  # of the learning curves
-    searches: tuple[
-        RateSearch[Any], ...
-    ] = ()  # of learning rates; their first runs are in a stage before the runs that need them
+    searches: tuple[RateSearch[Any], ...] = ()  # their first runs are in a stage before the runs that need them
     choices: frozenset[str] = frozenset()  # names of runs from which others choose; no board repeats them
     loss_charts: Mapping[str, str] = field(default_factory=dict)  # columns with charts of the losses, and their figure
     not_run: Mapping[str, str] = field(default_factory=dict)  # rows that were not run, with the reason
@@ -100,8 +99,3 @@ class Table:
     def called(self, name: str) -> str:
         """Return the title of a row, column or data set."""
         return self.titles.get(name, name)
-
-
-def descending(rows: Sequence[str]) -> Claims:
-    """Claim that each row is better than the next."""
-    return tuple(pairwise(rows))

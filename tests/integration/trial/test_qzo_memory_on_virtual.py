@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hil.training.experiments.command import on_bench
-from hil.training.experiments.qzo_memory import Planned, planned
+from hil.training.experiments.qzo import Planned, planned
 
 BOARD = "stm32h7b3"
 DOCS = (Path(__file__).parents[3] / "docs" / "qzo-ff.md").read_text(encoding="utf-8")

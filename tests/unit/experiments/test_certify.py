@@ -15,10 +15,11 @@ from hil.errors import Blocked
 from hil.images import Image
 from hil.link.pending_request import RequestTime
 from hil.link.replies import Loaded, Planned, Stepped
+from hil.training.experiments.builder import Request
 from hil.training.experiments.certify import Segment, certify, segments
 from hil.training.experiments.curve import checkpoint_path, read_checkpoint, read_run, write_checkpoint
-from hil.training.experiments.elasticzo_tables import ElasticzoRequest, table1
 from hil.training.experiments.exponents import SEGMENT, ExponentRun
+from hil.training.experiments.tables import TABLES
 from hil.training.experiments.train import Training
 from hil.training.graph.file import decode
 from hil.training.methods.elasticzo_settings import Settings
@@ -169,8 +170,8 @@ def test_what_the_rig_cannot_tell_is_blocked(trained: Path, tmp_path: Path) -> N
 
 
 def test_which_segments(tmp_path: Path) -> None:
-    asked = ElasticzoRequest(("fashion-mnist",), ("int8", "int8star"), 3, 10, 50)
-    runs = [replace(run, data="fashion-mnist-1k") for run in table1(asked).runs]
+    asked = Request(("fashion-mnist",), ("int8", "int8star"), seeds=3, epochs=10, batch=50)
+    runs = [replace(run, data="fashion-mnist-1k") for run in TABLES["elasticzo-table1"](asked).runs]
     chosen = list(segments(runs, tmp_path))
     rows = {(run.data, run.column, run.variant) for run in runs}
     assert len(rows) == 7 and len(chosen) == 14

@@ -10,10 +10,11 @@ import pytest
 
 from hil.commands import main as cli
 from hil.training.experiments import command
-from hil.training.experiments.elasticzo_tables import ELASTIC_TABLES, ElasticzoRequest
+from hil.training.experiments.builder import Request
 from hil.training.experiments.exponents import ExponentRun
 from hil.training.experiments.options import add_paper_options, selected_table
 from hil.training.experiments.table import Table
+from hil.training.experiments.tables import TABLES
 from hil.trial import TrialSpec
 from hil.trial.outcome import Outcome
 
@@ -22,7 +23,7 @@ from .test_certify import on_fake
 DATA = "fashion-mnist-1k@200-50"
 
 
-def small(asked: ElasticzoRequest) -> Table:
+def small(asked: Request) -> Table:
     """Four rows on a part of the data set that comes along: 20 steps in an epoch of batches of 10."""
     cells = {}
     for row in ("full-zo", "cls2", "cls1", "full-bp"):
@@ -45,7 +46,7 @@ def small(asked: ElasticzoRequest) -> Table:
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The command on the small table and the fake board; returns its line."""
-    monkeypatch.setitem(ELASTIC_TABLES, "elasticzo-table1", (small, 100))
+    monkeypatch.setitem(TABLES, "elasticzo-table1", small)
     monkeypatch.setattr(command, "on_bench", on_fake)
     return [
         "experiment",

@@ -9,8 +9,17 @@ import pytest
 
 from hil.commands import main as cli
 from hil.training.experiments import command
-from hil.training.experiments.elasticzo_costs import BATCHES, COLUMNS, KB, PAPER_KB, analysed, costs, ratios, shares
-from hil.training.experiments.elasticzo_published import ROWS
+from hil.training.experiments.elasticzo_costs import (
+    BATCHES,
+    COLUMNS,
+    KB,
+    PAPER_KB,
+    ROWS,
+    analysed,
+    costs,
+    ratios,
+    shares,
+)
 from hil.training.trial.outcome import Outcome, StepRow
 from hil.training.trial.watermarks import RamUse, Watermarks
 from hil.trial import TrialSpec

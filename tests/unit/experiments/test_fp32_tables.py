@@ -12,13 +12,14 @@ import pytest
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.experiments.adam import BETA1, BETA2, RATE, SMALL, AdamPreTraining
+from hil.training.experiments.builder import Request
 from hil.training.experiments.charts import charts
 from hil.training.experiments.choose_run import resolved
 from hil.training.experiments.curve import EpochRow, checkpoint_path, read_curve, read_run, write_curve, write_run
-from hil.training.experiments.elasticzo_published import FP32_TABLE1, FP32_TABLE2, ROWS, TABLE1, TABLE2, UNTUNED
-from hil.training.experiments.elasticzo_tables import ElasticzoRequest, table1, table2
 from hil.training.experiments.float_runs import ADAM, FloatRun
 from hil.training.experiments.summary import summarise
+from hil.training.experiments.table import NONE
+from hil.training.experiments.tables import TABLES
 from hil.training.experiments.train import Training, mean_loss
 from hil.training.networks import build
 from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32
@@ -26,8 +27,10 @@ from hil.training.trial.prepare import prepare
 from hil.trial import TrialSpec
 
 DATA = ("mnist", "fashion-mnist", "furniture-clouds")
-FULL = ElasticzoRequest(DATA, ("fp32", "int8", "int8star"), 3, 100, 256)
-ONLY = ElasticzoRequest(("fashion-mnist",), ("fp32",), 2, 100, 256, rates=(0.01,))
+FULL = Request(DATA, ("fp32", "int8", "int8star"), seeds=3)
+ONLY = Request(("fashion-mnist",), ("fp32",), seeds=2, rates=(0.01,))
+ROWS = ("full-zo", "cls2", "cls1", "full-bp")
+table1, table2 = TABLES["elasticzo-table1"], TABLES["elasticzo-table2"]
 SMALL_DATA = "fashion-mnist-1k@96-32"
 RUN = FloatRun(SMALL_DATA, "fp32", "cls1", 1, 2, 32, "lenet5-float32", 100, eta=0.01)
 PRE = replace(RUN, column=ADAM, variant="full-bp", epochs=1, eta=None)
@@ -35,8 +38,8 @@ PRE = replace(RUN, column=ADAM, variant="full-bp", epochs=1, eta=None)
 
 def test_table_1_has_the_columns_of_the_paper() -> None:
     table = table1(FULL)
-    assert set(TABLE1) | set(FP32_TABLE1) <= set(table.cells)
-    assert table.paper == {**TABLE1, **FP32_TABLE1} and table.paper["furniture-clouds", "fp32", "cls1"] == 73.5
+    assert len(table.paper) == 26 and set(table.paper) <= set(table.cells)
+    assert table.paper["furniture-clouds", "fp32", "cls1"] == 73.5
     assert [column for data, column in table.columns if data == "mnist"] == ["fp32", "int8", "int8star"]
     assert ("furniture-clouds", "int8") not in table.columns
     searched, trained = table.stages
@@ -71,14 +74,13 @@ def test_a_search_on_images_is_the_beginning_of_the_run() -> None:
 
 def test_table_2_pre_trains_searches_and_tunes() -> None:
     table = table2(FULL)
-    assert set(table.paper) == set(TABLE2) | set(FP32_TABLE2) <= set(table.cells) and not any(
-        "clouds" in data for data, _ in table.columns
-    )
+    assert len(table.paper) == 40 and set(table.paper) <= set(table.cells)
+    assert not any("clouds" in data for data, _ in table.columns)
     before, searched, _ = table.stages
     adam = {run.name: run for run in before if run.column == ADAM}
     assert len(adam) == 6 and {run.epochs for run in adam.values()} == {1}
     assert not set(adam.values()) & set(table.certified), "no board trains with Adam"
-    for row in (UNTUNED, *ROWS):
+    for row in (NONE, *ROWS):
         for run in table.cells["rotated-mnist-45", "fp32", row]:
             assert run.epochs == 50 and run.start == f"mnist-50k-adam-full-bp-seed{run.seed}"
     search = next(one for one in table.searches if one.base.data == "rotated-mnist-45@824-200")
@@ -168,7 +170,7 @@ def test_pre_training_keeps_its_moments(tmp_path: Path) -> None:
 
 
 def test_the_rate_of_the_search_is_used(tmp_path: Path) -> None:
-    table = table1(ElasticzoRequest(("fashion-mnist",), ("fp32",), 1, 2, 256))
+    table = table1(Request(("fashion-mnist",), ("fp32",), seeds=1, epochs=2))
     search = next(one for one in table.searches if one.base.variant == "cls1")
     for run in search.first_runs():
         (tmp_path / run.name).mkdir()

@@ -13,16 +13,16 @@ from hil.commands import main as cli
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.data.store import FOLDER_VARIABLE
-from hil.training.experiments import pmt_transfer
+from hil.training.experiments import adaptation
+from hil.training.experiments.adaptation import NewTask
+from hil.training.experiments.builder import Request
 from hil.training.experiments.certify import segments, trial_of
 from hil.training.experiments.curve import read_curve, write_run
 from hil.training.experiments.graphs import GraphRun
-from hil.training.experiments.options import TASKS
-from hil.training.experiments.pmt_published import TABLE10, TABLE11
-from hil.training.experiments.pmt_runs import FP32
-from hil.training.experiments.pmt_tables import PMT_TABLES
-from hil.training.experiments.pmt_transfer import TransferRequest, transfer_request
+from hil.training.experiments.paper import paper
+from hil.training.experiments.pmt import FP32, TASKS
 from hil.training.experiments.qzo_runs import QzoRun
+from hil.training.experiments.tables import TABLES
 from hil.training.experiments.train import Training
 from hil.training.graph.graph import Graph, Op
 from hil.training.networks import NETWORKS, build
@@ -37,9 +37,13 @@ def nothing_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "none"))
 
 
-def small(network: str = "lenet5-tflite", data: str = TURNED, **others) -> TransferRequest:
+def small(network: str = "lenet5-tflite", data: str = TURNED, **others) -> Request:
     given = {"seeds": 2, "epochs": 2, "batch": 20, "images": 100, "queries": 2, "rates": (0.01, 0.1)}
-    return transfer_request(network, data, **given | others)
+    return Request((data,), network=network, **given | others)
+
+
+def task(request: Request) -> NewTask:
+    return NewTask(request.of(paper("pmt").experiments["pmt-table10"]))
 
 
 def trained(graph: Graph, run: GraphRun) -> list[str]:
@@ -49,7 +53,7 @@ def trained(graph: Graph, run: GraphRun) -> list[str]:
 
 @pytest.mark.parametrize("name", TASKS)
 def test_no_test_image_decides_and_every_row_waits_for_its_search(name: str) -> None:
-    table = PMT_TABLES[name](small(data=f"{TURNED}@classes-0-6"))
+    table = TABLES[name](small(data=f"{TURNED}@classes-0-6"))
     assert len({run.name for run in table.runs}) == len(table.runs)
     assert all("@80-20" in run.data for run in table.runs if run.name in table.choices)
     assert all(run.data.endswith("@100") for run in table.certified)
@@ -59,10 +63,8 @@ def test_no_test_image_decides_and_every_row_waits_for_its_search(name: str) -> 
             assert all(any(name.startswith(stem) for name in ready) for stem in run.searches())
         ready |= {run.name for run in stage}
     assert {row for _, _, row in table.cells} | set(table.not_run) == set(table.rows)
-    assert {row: value for (_, _, row), value in table.paper.items()} == {
-        "pmt-table10": TABLE10,
-        "pmt-table11": TABLE11,
-    }[name]
+    values = {row: value for (_, _, row), value in table.paper.items()}
+    assert len(values) == 4 and values["pmt"] == {"pmt-table10": 66.1, "pmt-table11": 86.16}[name]
     assert {run.name for run in table.runs} - table.choices - {run.name for run in table.certified} == {
         run.name for run in table.runs if run.variant == FP32 and run.name not in table.choices
     }
@@ -71,9 +73,10 @@ def test_no_test_image_decides_and_every_row_waits_for_its_search(name: str) -> 
 def test_sparse_training_trains_the_new_head_too() -> None:
     """With two classes both methods train the pointwise layers of block 3 and the head, as table 11 says."""
     request = small("mcunet-48", PAIR, seeds=1, rates=(0.01,))
-    assert request.network == "mcunet-48@2-classes" and request.set_of("") == f"{PAIR}@100@48x48x3"
-    table, graph = PMT_TABLES["pmt-table11"](request), build(request.network, 1)
-    of = {row: table.cells[request.network, "two-classes", row][0] for row in table.rows}
+    its = task(request)
+    assert its.network == "mcunet-48@2-classes" and its.set_of("") == f"{PAIR}@100@48x48x3"
+    table, graph = TABLES["pmt-table11"](request), build(its.network, 1)
+    of = {row: table.cells[its.network, "two-classes", row][0] for row in table.rows}
     assert all(isinstance(of[row], GraphRun) for row in ("mcutrain", "pmt", "pmt-all", "cls-only"))
     layers = {row: trained(graph, of[row]) for row in ("mcutrain", "pmt", "pmt-all", "cls-only")}  # type: ignore[arg-type]
     block3 = [layer.name for layer in graph.layers if layer.op is Op.POINTWISE and layer.block == 3]
@@ -88,7 +91,7 @@ def test_sparse_training_trains_the_new_head_too() -> None:
 
 
 def test_the_blocks_of_table_10_are_tried_with_the_head() -> None:
-    table = PMT_TABLES["pmt-table10"](small("mcunet-48", "fashion-mnist-1k", rates=(0.01,), seeds=1))
+    table = TABLES["pmt-table10"](small("mcunet-48", "fashion-mnist-1k", rates=(0.01,), seeds=1))
     graph = build("mcunet-48@10-classes", 1)
     tests = [run for run in table.runs if run.name in table.choices]
     assert len(tests) == 4 and all(isinstance(run, GraphRun) and "fc1" in trained(graph, run) for run in tests)
@@ -102,10 +105,11 @@ def test_own_images_are_read_at_the_size_of_the_network(tmp_path: Path) -> None:
             pixels = np.full((20 + number, 30, 3), level + number, np.uint8)
             Image.fromarray(pixels).save(tmp_path / "mine" / name / f"{number}.png")
     request = small("mcunet-48", str(tmp_path / "mine"), batch=4, images=16)
-    assert request.network == "mcunet-48@3-classes"
-    assert load(request.set_of("")).train_images.shape == (16, 48, 48, 3)
-    assert load(request.held_out("")).test_images.shape == (3, 48, 48, 3)
-    table = PMT_TABLES["pmt-figure11"](request)
+    its = task(request)
+    assert its.network == "mcunet-48@3-classes"
+    assert load(its.set_of("")).train_images.shape == (16, 48, 48, 3)
+    assert load(its.held_out("")).test_images.shape == (3, 48, 48, 3)
+    table = TABLES["pmt-figure11"](request)
     names = (
         {run.name for run in table.runs} | {column for _, column in table.columns} | {*table.differences, table.title}
     )
@@ -114,24 +118,25 @@ def test_own_images_are_read_at_the_size_of_the_network(tmp_path: Path) -> None:
 
 def test_a_large_set_is_tested_on_training_images_that_no_run_trains_on(monkeypatch: pytest.MonkeyPatch) -> None:
     request = small(images=300)
-    assert request.set_of("") == f"{TURNED}@300" and not request.tested_on_training
-    monkeypatch.setattr(pmt_transfer, "MOST_TEST", 400)
-    assert request.set_of("") == f"{TURNED}@300-400" and request.held_out("") == f"{TURNED}@240-60"
-    said = PMT_TABLES["pmt-table10"](request).differences
+    its = task(request)
+    assert its.set_of("") == f"{TURNED}@300" and not its.tested
+    monkeypatch.setattr(adaptation, "MOST_TEST", 400)
+    assert its.set_of("") == f"{TURNED}@300-400" and its.held_out("") == f"{TURNED}@240-60"
+    said = TABLES["pmt-table10"](request).differences
     assert "Tested on the 400 training images after those that are used; no run trains on them." in said
-    assert small(images=1000).set_of("") == f"{TURNED}@1000", "none remain"
+    assert task(small(images=1000)).set_of("") == f"{TURNED}@1000", "none remain"
 
 
 def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         RigError, match="a task of two classes, and rotated-fashion-mnist-1k-45 has 10: add @classes-A-B"
     ):
-        PMT_TABLES["pmt-table11"](small())
+        TABLES["pmt-table11"](small())
     with pytest.raises(RigError, match="a batch of 90 is larger than the 80 training images that remain"):
-        small(batch=90)
+        TABLES["pmt-table10"](small(batch=90))
     monkeypatch.delitem(NETWORKS, "mcunet-in1-128", raising=False)
     with pytest.raises(RigError, match="the default network mcunet-in1-128 is read from your files: set TRAINRIG_TINY"):
-        transfer_request(None, PAIR)
+        task(Request((PAIR,)))
 
 
 @pytest.mark.parametrize(
@@ -151,10 +156,12 @@ def test_wrong_options(arguments: list[str], sentence: str, capsys: pytest.Captu
 def test_a_run_trains_and_can_go_to_a_board(tmp_path: Path) -> None:
     """An epoch of MCUTrain and of BP in floats, with a head for two classes; the trial of the first has the network."""
     request = small("mcunet-48", PAIR, epochs=1, images=10, batch=4, seeds=1, rates=(0.01,))
-    table = PMT_TABLES["pmt-table11"](request)
+    table = TABLES["pmt-table11"](request)
     for row in ("mcutrain", FP32):
-        (run,) = table.cells[request.network, "two-classes", row]
-        run = replace(run, data=request.held_out(""), given=(*run.given, ("steps", 4)) if row == FP32 else run.given)
+        (run,) = table.cells[task(request).network, "two-classes", row]
+        run = replace(
+            run, data=task(request).held_out(""), given=(*run.given, ("steps", 4)) if row == FP32 else run.given
+        )
         folder = tmp_path / run.name
         folder.mkdir()
         write_run(folder, run, load(run.data).sha256)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hil.training.experiments.qzo_memory import MemoryRow, memory_rows
+from hil.training.experiments.qzo import MemoryRow, memory_rows
 
 DOCS = (Path(__file__).parents[3] / "docs" / "qzo-ff.md").read_text(encoding="utf-8")
 

@@ -11,16 +11,15 @@ import pytest
 from hil.commands import main as cli
 from hil.errors import RigError
 from hil.training.data import load
+from hil.training.experiments.builder import Request
 from hil.training.experiments.certify import segments, trial_of
 from hil.training.experiments.choose_run import resolved
 from hil.training.experiments.curve import EpochRow, read_curve, read_run, write_curve, write_run
-from hil.training.experiments.qzo_builder import QzoRequest
-from hil.training.experiments.qzo_published import CORRUPTED, OMNIGLOT
 from hil.training.experiments.qzo_runs import QzoRun
-from hil.training.experiments.qzo_tables import QZO_TABLES
 from hil.training.experiments.render import as_markdown, as_page
 from hil.training.experiments.summary import Summary, summarise
 from hil.training.experiments.table import Table
+from hil.training.experiments.tables import TABLES
 from hil.training.experiments.task_training import TaskTraining
 from hil.training.experiments.train import Training
 from hil.training.trial.prepare import prepare
@@ -57,9 +56,9 @@ def filled(table: Table, folder: Path, rows: dict[str, float]) -> Summary:
 
 
 @pytest.mark.parametrize("network", ["lenet5-tflite", "resnet-tiny"])
-@pytest.mark.parametrize("name", QZO_TABLES)
+@pytest.mark.parametrize("name", [name for name in TABLES if name.startswith("qzo-")])
 def test_every_run_waits_for_its_search_and_no_test_image_decides(name: str, network: str) -> None:
-    table = QZO_TABLES[name](QzoRequest(network=network))
+    table = TABLES[name](Request(network=network))
     assert len({run.name for run in table.runs}) == len(table.runs)
     stems = {search.stem for search in table.searches}
     first, second = table.stages
@@ -78,16 +77,16 @@ def test_every_run_waits_for_its_search_and_no_test_image_decides(name: str, net
 
 
 def test_the_paper_s_cells() -> None:
-    few = QZO_TABLES["qzo-few-shot"](QzoRequest(network="resnet-tiny"))
-    assert few.paper["resnet-tiny", "protonet", "ff-probe-16w8a"] == OMNIGLOT["resnet-tiny"]["ff-probe-16w8a"] == 95.86
-    ood = QZO_TABLES["qzo-ood"](QzoRequest())
-    assert ood.paper["lenet5-tflite, 3 trained layers", "hard", "bp"] == CORRUPTED[3]["bp"]["hard"] == 74.76
+    few = TABLES["qzo-few-shot"](Request(network="resnet-tiny"))
+    assert few.paper["resnet-tiny", "protonet", "ff-probe-16w8a"] == 95.86
+    ood = TABLES["qzo-ood"](Request())
+    assert ood.paper["lenet5-tflite, 3 trained layers", "hard", "bp"] == 74.76
     assert set(ood.paper) == set(ood.cells)
     assert len(ood.cells["lenet5-tflite, 1 trained layer", "easy", "ff"]) == 4 * 3, "four corruptions, three seeds"
 
 
 def test_the_ablation_changes_one_thing_at_a_time() -> None:
-    table = QZO_TABLES["qzo-ablation"](QzoRequest())
+    table = TABLES["qzo-ablation"](Request())
     settings = {row: table.cells["mnist", "probe", row][0] for row in table.rows}
     base = dict(settings["16w8a"].given)
     differ = {row: set(dict(run.given).items()) - set(base.items()) for row, run in settings.items()}
@@ -99,7 +98,7 @@ def test_the_ablation_changes_one_thing_at_a_time() -> None:
 
 
 def test_memory_of_forward_gradients_is_below_that_of_back_propagation() -> None:
-    rows = QZO_TABLES["qzo-ablation"](QzoRequest()).memory
+    rows = TABLES["qzo-ablation"](Request()).memory
     for network in ("lenet5", "resnet-tiny"):
         scratch = {row.method: row.parts["scratch"] for row in rows if row.network == network}
         assert scratch["FF, all layers, 16w8a"] < scratch["BP, all layers, int8"] < scratch["BP, all layers, float32"]
@@ -107,7 +106,7 @@ def test_memory_of_forward_gradients_is_below_that_of_back_propagation() -> None
 
 
 def test_the_page_has_the_memory_and_the_order(tmp_path: Path) -> None:
-    table = QZO_TABLES["qzo-ablation"](QzoRequest(seeds=1, epochs=1, rates=(0.01,)))
+    table = TABLES["qzo-ablation"](Request(seeds=1, epochs=1, rates=(0.01,)))
     assert len(table.stages) == 1 and not table.searches
     accuracies = {"bp": 0.9, "ff-m10": 0.88, "ff": 0.87, "ff-m1": 0.8, "16w8a-m10": 0.88, "16w8a": 0.86}
     summary = filled(table, tmp_path, accuracies | {"16w8a-m1": 0.8, "8w8a": 0.3, "both": 0.87})
@@ -119,7 +118,7 @@ def test_the_page_has_the_memory_and_the_order(tmp_path: Path) -> None:
 
 
 def test_every_task_has_its_steps(tmp_path: Path) -> None:
-    table = QZO_TABLES["qzo-few-shot"](QzoRequest(seeds=1, epochs=2, tasks=3, rates=(0.01,)))
+    table = TABLES["qzo-few-shot"](Request(seeds=1, epochs=2, tasks=3, rates=(0.01,)))
     cell = filled(table, tmp_path, {}).cell("lenet5-tflite", "protonet", "bp-full")
     assert cell is not None and cell.train_s == 1.0 and cell.steps_per_s == 2 * 3
 
@@ -192,4 +191,4 @@ def test_what_is_refused(arguments: list[str], said: str, capsys: pytest.Capture
 
 def test_only_pre_trained_networks() -> None:
     with pytest.raises(RigError, match="mcunet-48 has no pre-trained weights"):
-        QzoRequest(network="mcunet-48")
+        TABLES["qzo-ood"](Request(network="mcunet-48"))

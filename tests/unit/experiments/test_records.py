@@ -14,8 +14,8 @@ import pytest
 from hil.errors import RigError
 from hil.training.data import load
 from hil.training.data.store import data_folder
-from hil.training.experiments.chosen_r_max import SEARCHED
 from hil.training.experiments.curve import RUN_FILE, read_curve, read_run, write_run
+from hil.training.experiments.paper import paper
 from hil.training.experiments.slices import keep, request, train_slice
 from hil.training.networks import TREES
 from hil.training.networks.tree import is_folder_named
@@ -122,7 +122,9 @@ def test_r_max_is_the_best_of_the_record() -> None:
         column = {"INT8": "int8", "INT8*": "int8star"}[title]
         found.setdefault((cell["data"], column, cell["row"]), {})[int(scale)] = cell["mean"]
         assert len(cell["values"]) >= 2
-    chosen = {(*place, row): scale for place, rows in SEARCHED.items() for row, scale in rows.items()}
+    declared = paper("elasticzo").values["r_max"]
+    searched = {(data, column): rows for data, columns in declared.items() for column, rows in columns.items()}
+    chosen = {(*place, row): scale for place, rows in searched.items() for row, scale in rows.items()}
     assert {place: max(scales, key=lambda scale: scales[scale]) for place, scales in found.items()} == chosen
     assert all(min(scales) < chosen[place] < max(scales) for place, scales in found.items()), "inside the grid"
 

@@ -1,0 +1,23 @@
+"""All tables and figures that are trained, by name; and the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from hil.training.experiments import elasticzo, fqt, pmt, qzo
+from hil.training.experiments.builder import Request
+from hil.training.experiments.paper import paper
+from hil.training.experiments.table import Table
+
+PLANS = {"elasticzo": elasticzo.table, "pmt": pmt.table, "qzo": qzo.table, "fqt": fqt.table}
+
+
+def _made(name: str, experiment: str, request: Request) -> Table:
+    declared = paper(name).experiments[experiment]
+    return PLANS[name](declared, request.of(declared))
+
+
+TABLES: Mapping[str, Callable[[Request], Table]] = {
+    experiment: partial(_made, name, experiment) for name in PLANS for experiment in paper(name).experiments
+}
