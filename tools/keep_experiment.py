@@ -16,14 +16,14 @@ import shutil
 import sys
 from pathlib import Path
 
-from hil.training.experiments import cost_files
+from hil.training.experiments import costs
 from hil.training.experiments.choice import CHOICE_FILE
 from hil.training.experiments.curve import CURVE_FILE, RUN_FILE, STATE, checkpoint_path, complete, read_curve
 from hil.training.experiments.curve_table import FILE as CURVES
 
 FACTS = "results.json"
 RESULTS = (FACTS, CURVES, "results.csv", "table.md", "table.tex", "certificates.json")
-COSTS = (cost_files.RESULTS, cost_files.PAGE)
+COSTS = (costs.RESULTS, costs.PAGE)
 
 
 def keep(source: Path, target: Path) -> None:
@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("source", type=Path, help="folder of `hil experiment`")
     parser.add_argument("target", type=Path, help="folder of the record, which is replaced")
     options = parser.parse_args()
-    if not (options.source / "runs").is_dir() and not (options.source / cost_files.RESULTS).is_file():
+    if not (options.source / "runs").is_dir() and not (options.source / costs.RESULTS).is_file():
         parser.error(f"{options.source} holds no experiment: name the folder that `hil experiment --out` wrote.")
     if (options.source / FACTS).is_file() and not (options.source / CURVES).is_file():
         cure = "`hil experiment NAME --resume` writes both"

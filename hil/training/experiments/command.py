@@ -26,17 +26,16 @@ from hil.training.data import load
 from hil.training.experiments.certify import Certificate, Segment, one_by_one, segments
 from hil.training.experiments.certify_on_workers import certificates, on_bench, resource_of
 from hil.training.experiments.choice import outdated
-from hil.training.experiments.cost_files import PAGE
+from hil.training.experiments.costs import PAGE, CostExperiment, measure
 from hil.training.experiments.curve import LARGEST_JSON, RUN_FILE, complete, read_run, write_run
 from hil.training.experiments.elasticzo_costs import NAME as COSTS
-from hil.training.experiments.elasticzo_costs import costs
+from hil.training.experiments.elasticzo_costs import ElasticzoCosts
 from hil.training.experiments.finished import FinishedRuns
-from hil.training.experiments.fqt_cost_figures import FIGURES, write_costs
-from hil.training.experiments.fqt_costs import STEPS
+from hil.training.experiments.fqt_costs import FIGURES, FqtCosts
 from hil.training.experiments.kinds import Run
 from hil.training.experiments.options import SEEDS, add_paper_options, refuse_for_costs, selected_table
 from hil.training.experiments.paper import PAPERS
-from hil.training.experiments.pmt_costs import COST_TABLES, CostRequest, write_pmt_costs
+from hil.training.experiments.pmt_costs import COST_TABLES, PmtCosts
 from hil.training.experiments.pool import Pool
 from hil.training.experiments.progress import RunLines
 from hil.training.experiments.render import write
@@ -53,13 +52,8 @@ Repeat = Callable[[Sequence[Segment], str, Path, Path], Iterator[tuple[Segment, 
 def main(arguments: list[str]) -> int:
     """Run `hil experiment`; return 1 if a part of it failed on the board."""
     options = _parser().parse_args(arguments)
-    if options.experiment == COSTS:
-        return _costs(options)
-    if options.experiment in COST_TABLES:
-        return _pmt_costs(options)
-    if options.experiment in FIGURES and options.experiment not in TABLES:
-        refuse_for_costs(options, ("steps",))
-        return _of_figure(options, Console())
+    if options.experiment not in TABLES and options.experiment in (COSTS, *COST_TABLES, *FIGURES):
+        return _measured(options, Console())
     table = selected_table(options)
     board = options.board or BOARD
     boards.load(board)
@@ -75,46 +69,32 @@ def main(arguments: list[str]) -> int:
     _show(out / "table.md", console)
     console.print(f"report: {out / 'index.html'}", highlight=False, soft_wrap=True)
     failed = any(one.verdict == "fail" for one in summary.certificates)
-    costs_failed = options.experiment in FIGURES and _of_figure(options, console) == EXIT_FAILED
+    costs_failed = options.experiment in FIGURES and _measured(options, console) == EXIT_FAILED
     return EXIT_FAILED if failed or costs_failed else 0
 
 
-def _of_figure(options: argparse.Namespace, console: Console) -> int:
-    """Measure what a figure of FQT costs, on the paper's boards or on the one that is named."""
-    on = () if options.board is None else (boards.load(options.board).name,)
-    out = options.out or Path("reports") / "experiments" / options.experiment
-    steps = options.steps or STEPS
-    passed = write_costs(
-        options.experiment, on, out, steps, on_bench, lambda line: console.print(line, highlight=False), _facts()
-    )
+def _measured(options: argparse.Namespace, console: Console) -> int:
+    """Measure what a table or figure costs, on the paper's boards or on the one that is named."""
+    name, board = options.experiment, "" if options.board is None else boards.load(options.board).name
+    it: CostExperiment[Any]
+    if name in FIGURES:
+        if name not in TABLES:
+            refuse_for_costs(options, ("steps",))
+        it = FqtCosts(name, (board,) if board else (), options.steps or 0)
+    elif name in COST_TABLES:
+        refuse_for_costs(options, ("network", "queries"))
+        it = PmtCosts(name, board, options.network or "", options.queries or 0)
+    else:
+        refuse_for_costs(options)
+        it = ElasticzoCosts(board or BOARD)
+    out = options.out or Path("reports") / "experiments" / name
+    passed = measure(it, out, on_bench, lambda line: console.print(line, highlight=False), _facts())
     _show(out / PAGE, console)
     return 0 if passed else EXIT_FAILED
 
 
 def _show(page: Path, console: Console) -> None:
     console.print(page.read_text(encoding="utf-8"), markup=False, highlight=False, soft_wrap=True)
-
-
-def _costs(options: argparse.Namespace) -> int:
-    refuse_for_costs(options)
-    board = options.board or BOARD
-    boards.load(board)
-    console, out = Console(), options.out or Path("reports") / "experiments" / COSTS
-    passed = costs(board, out, on_bench, lambda line: console.print(line, highlight=False), _facts())
-    _show(out / PAGE, console)
-    return 0 if passed else EXIT_FAILED
-
-
-def _pmt_costs(options: argparse.Namespace) -> int:
-    refuse_for_costs(options, ("network", "queries"))
-    name = options.experiment
-    board = boards.load(options.board or COST_TABLES[name].board).name
-    given = {key: getattr(options, key) for key in ("network", "queries") if getattr(options, key) is not None}
-    console, out = Console(), options.out or Path("reports") / "experiments" / name
-    request = CostRequest(name, board, **given)
-    passed = write_pmt_costs(request, out, on_bench, lambda line: console.print(line, highlight=False), _facts())
-    _show(out / PAGE, console)
-    return 0 if passed else EXIT_FAILED
 
 
 def train(

@@ -11,142 +11,132 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hil.errors import Blocked
-from hil.training.experiments import cost_files
-from hil.training.experiments.cost_files import KB, kilobytes, table_line
+from hil.training.experiments.costs import (
+    NOTHING,
+    Cost,
+    CostExperiment,
+    RunTrial,
+    kilobytes,
+    planned,
+    table_lines,
+    training_cycles,
+    tried,
+)
 from hil.training.experiments.paper import paper
 from hil.training.methods import METHODS
 from hil.training.networks import build
 from hil.training.trial import TrialSpec
-from hil.training.trial.outcome import PHASES, Outcome
-from hil.training.trial.prepare import prepare
+from hil.training.trial.outcome import PHASES
 
 NAME = "elasticzo-costs"
-TITLES = paper("elasticzo").experiments["elasticzo-table1"].titles
-ROWS = paper("elasticzo").experiments["elasticzo-table1"].rows
 BATCHES = (32, 256)  # of the equations (figures 4 and 5)
 BATCH = 32  # of the steps on the board, so that both formats do the same work
-# column: network, method, data set with samples of its size
-COLUMNS: Mapping[str, tuple[str, str, str]] = {
-    "fp32": ("lenet5-float32", "elasticzo-fp32", "fashion-mnist-1k"),
-    "int8": ("lenet5", "elasticzo-int8", "fashion-mnist-1k"),
-    "pointnet": ("pointnet-float32", "elasticzo-fp32", "fashion-mnist-1k@16x16x3"),
-}
-COLUMN_TITLES = {"fp32": "LeNet-5 FP32", "int8": "LeNet-5 INT8", "pointnet": "PointNet FP32"}
-# Published (sections 5.3 and 5.4): FP32 training memory in KB by batch and row, and shares of the time of an epoch.
-PAPER_KB: Mapping[tuple[int, str], float] = {
-    (32, "full-zo"): 2.6 * KB, (32, "cls2"): 2.6 * KB + 4.6, (32, "cls1"): 2.6 * KB + 65.3, (32, "full-bp"): 5.2 * KB,
-    (256, "full-zo"): 18.0 * KB, (256, "cls2"): 18.0 * KB + 13.3, (256, "cls1"): 18.0 * KB + 221.0,
-    (256, "full-bp"): 36.1 * KB,
-}  # fmt: skip
-PAPER_SHARES: Mapping[tuple[str, str], str] = {
-    ("fp32", "forward"): "84.3-84.8 %", ("fp32", "backward"): "< 0.76 %", ("fp32", "perturb and update"): "11.8-13.1 %",
-    ("int8", "forward"): "94.8-97.1 %", ("int8", "backward"): "< 2.5 %", ("int8", "perturb and update"): "1.0-1.2 %",
-}  # fmt: skip
-PAPER_MEMORY_RATIO, PAPER_TIME_RATIO = "1.46-1.60", "1.38-1.42"
-DIFFERENCES = (
-    "The equations keep all activations and errors of a batch. The plan keeps those of one sample at a time, so its "
-    "ratio of FP32 to INT8 is another one.",
-    "PointNet has 15,082 parameters here and 256 points; the paper's figure 6 has 816,744 and 1,024.",
-    "Time is that of one step of 32 samples on the board, not of an epoch on a Raspberry Pi Zero 2 with NEON and four "
-    "threads; only shares and ratios are compared. Perturbing restores and updates at once, so both are one share.",
-)
-
-RunTrial = Callable[[TrialSpec, Path], Outcome]
+PARTS = ("forward", "backward", "perturb and update")  # of the time, as the paper groups the phases
+DECLARED = paper("elasticzo").values["costs"]
+ROWS = tuple(paper("elasticzo").experiments["elasticzo-table1"].rows)
 
 
 @dataclass(frozen=True)
-class Cost:
+class ElasticzoCost(Cost):
     """Memory and time of one variant in one column.
 
     Attributes:
-        analytic: bytes by the paper's equations, by batch. planned: bytes of the arena on the board, `slots` samples
-            held at a time; None if the board has no room.
+        analytic: bytes by the paper's equations, by batch.
+        slots: samples that the board holds at a time.
         watermark: bytes of SRAM that the board used; None if no trial passed.
-        cycles: of one step by phase; empty if the board counts none.
-        reality, verdict, reason: of the trial; the verdict is `not run` if there was none.
+        cycles: of one step by phase; None if no trial passed, empty if the board counts none.
     """
 
     column: str
     row: str
     equation: str
     analytic: Mapping[int, int]
-    planned: int | None
-    slots: int | None
+    slots: int | None = None
     watermark: int | None = None
     cycles: Mapping[str, int] | None = None
-    reality: str | None = None
-    verdict: str = "not run"
-    reason: str = ""
 
 
-def specification(column: str, row: str, board: str) -> TrialSpec:
-    """Return the trial of a cell: two steps of 32 samples."""
-    network, method, data = COLUMNS[column]
-    return TrialSpec(board, row, network, method, data, batch=BATCH, steps=2, evaluate=0)
+class ElasticzoCosts(CostExperiment[ElasticzoCost]):
+    """The costs on one board."""
+
+    name, differences = NAME, DECLARED["differences"]
+
+    def __init__(self, board: str) -> None:
+        self.board = board
+
+    def _specification(self, column: str, row: str) -> TrialSpec:
+        """Return the trial of a cell: two steps of 32 samples."""
+        own = DECLARED["columns"][column]
+        return TrialSpec(self.board, row, own["network"], own["method"], own["data"], batch=BATCH, steps=2, evaluate=0)
+
+    def analysed(self) -> list[ElasticzoCost]:
+        """Return what needs no board: the equations and the plan."""
+        return [self.analysed_cell(column, row) for column in DECLARED["columns"] for row in ROWS]
+
+    def analysed_cell(self, column: str, row: str) -> ElasticzoCost:
+        """Return what a cell needs by equation and plan."""
+        spec = self._specification(column, row)
+        graph = build(spec.network, 1)
+        found = {batch: METHODS[spec.method].on(graph, row, batch=batch).analytic() for batch in BATCHES}
+        sizes = {batch: facts["bytes"] for batch, facts in found.items()}
+        cost, prepared = planned(ElasticzoCost(column, row, found[BATCH]["equation"], sizes), spec)
+        return cost if prepared is None else replace(cost, slots=prepared.slots)
+
+    def measured(self, cost: ElasticzoCost, run_trial: RunTrial, folder: Path) -> ElasticzoCost:
+        """Return a cost with watermark and cycles of a trial on the board."""
+        cost, outcome = tried(cost, self._specification(cost.column, cost.row), run_trial, folder)
+        if outcome.verdict != "pass":
+            return cost
+        last = outcome.steps[-1].cycles
+        cycles = {phase: last[phase] for phase in PHASES if phase in last}
+        return replace(cost, watermark=outcome.sram.total if outcome.sram else None, cycles=cycles)
+
+    def called(self, cost: ElasticzoCost) -> tuple[str, str, str]:
+        """Return the column and the row."""
+        name = f"{cost.column} {cost.row}"
+        return f"{cost.column}-{cost.row}", f"{name} on {self.board}", name
+
+    def facts(self, costs: Sequence[ElasticzoCost]) -> Mapping[str, Any]:
+        """Return all cells and ratios."""
+        provenance = {"analytic": "analytic", "planned": "analytic", "watermark": "by reality", "cycles": "by reality"}
+        cells = [asdict(cost) | {"shares": shares(cost.cycles)} for cost in costs]
+        return {
+            "board": self.board, "batch": BATCH, "provenance": provenance, "cells": cells, "ratios": ratios(costs)
+        }  # fmt: skip
+
+    def tables(self, costs: Sequence[ElasticzoCost]) -> list[str]:
+        """Return the tables of memory, time and ratios."""
+        lines = [f"# Memory and time of ElasticZO in FP32 and INT8 (figures 4 to 7), {self.board}", ""]
+        lines += ["Training memory in KB (the paper's in brackets); planned and watermark: SRAM on the board.", ""]
+        heads = ("", "", "equation", "B = 32", "B = 256", "planned", "slots", "watermark", "reality")
+        lines += table_lines(heads, map(_memory, costs), 3, 1)
+        share = f"Share of the cycles of a step of {BATCH} samples, without digests (the paper's in brackets)."
+        lines += ["", share, ""]
+        lines += table_lines(("", "", *PARTS, "cycles"), map(_time, costs), 2)
+        by_row = ratios(costs)
+        memory, time = DECLARED["memory_ratio"], DECLARED["time_ratio"]
+        lines += ["", f"FP32 divided by INT8, LeNet-5. The paper: memory {memory}, time {time}.", ""]
+        rows = (
+            (_title(row), *(NOTHING if value is None else f"{value:.2f}" for value in its.values()))
+            for row, its in by_row.items()
+        )
+        return [*lines, *table_lines(("", *by_row[ROWS[0]]), rows)]
 
 
-def analysed(column: str, row: str, board: str) -> Cost:
-    """Return what needs no board: the equations and the plan."""
-    network, method, _ = COLUMNS[column]
-    graph = build(network, 1)
-    found = {batch: METHODS[method].on(graph, row, batch=batch).analytic() for batch in BATCHES}
-    sizes = {batch: facts["bytes"] for batch, facts in found.items()}
-    equation = found[BATCH]["equation"]
-    try:
-        prepared = prepare(specification(column, row, board))
-    except Blocked as error:
-        return Cost(column, row, equation, sizes, None, None, verdict="blocked", reason=str(error))
-    return Cost(column, row, equation, sizes, prepared.plan.total, prepared.slots)
-
-
-def measured(cost: Cost, board: str, run_trial: RunTrial, folder: Path) -> Cost:
-    """Return a cost with watermark and cycles of a trial on the board; `folder` is for its logs."""
-    if cost.planned is None:
-        return cost
-    folder.mkdir(parents=True, exist_ok=True)
-    outcome = run_trial(specification(cost.column, cost.row, board), folder)
-    cost = replace(cost, reality=outcome.reality, verdict=outcome.verdict, reason=outcome.reason)
-    if outcome.verdict != "pass":
-        return cost
-    last = outcome.steps[-1].cycles
-    cycles = {phase: last[phase] for phase in PHASES if phase in last}
-    return replace(cost, watermark=outcome.sram.total if outcome.sram else None, cycles=cycles)
-
-
-def costs(board: str, out: Path, run_trial: RunTrial, say: Callable[[str], None], facts: Mapping[str, Any]) -> bool:
-    """Measure every cell, and write costs.json and costs.md after each into `out`; return whether no trial failed."""
-    cells = [analysed(column, row, board) for column in COLUMNS for row in ROWS]
-    write(cells, board, out, facts)
-    for place, cell in enumerate(cells):
-        cells[place] = measured(cell, board, run_trial, out / "trials" / f"{cell.column}-{cell.row}")
-        say(f"{cells[place].verdict}: {cell.column} {cell.row} on {board}")
-        write(cells, board, out, facts)
-    return not any(cell.verdict == "fail" for cell in cells)
-
-
-def ratios(cells: Sequence[Cost]) -> dict[str, dict[str, float | None]]:
+def ratios(cells: Sequence[ElasticzoCost]) -> dict[str, dict[str, float | None]]:
     """Return FP32 divided by INT8 of LeNet-5 by row: memory by the equations, planned, watermark, and time."""
     at = {(cell.column, cell.row): cell for cell in cells}
-
-    def of(row: str, value: Callable[[Cost], float | None]) -> float | None:
-        above, below = value(at["fp32", row]), value(at["int8", row])
-        return above / below if above and below else None
-
-    return {
-        row: {f"equations, B = {batch}": of(row, lambda cost, batch=batch: cost.analytic[batch]) for batch in BATCHES}  # type: ignore[misc]
-        | {
-            "planned": of(row, lambda cost: cost.planned),
-            "watermark": of(row, lambda cost: cost.watermark),
-            "time": of(row, lambda cost: training_cycles(cost.cycles)),
-        }
-        for row in ROWS
+    values: dict[str, Callable[[ElasticzoCost], float | None]] = {
+        f"equations, B = {batch}": lambda cost, batch=batch: cost.analytic[batch]  # type: ignore[misc]
+        for batch in BATCHES
     }
-
-
-def training_cycles(cycles: Mapping[str, int] | None) -> int:
-    """Return the cycles of a step without the digest, which only the rig needs; 0 if none were counted."""
-    return sum(cycles.get(phase, 0) for phase in ("perturb", "forward", "backward", "update")) if cycles else 0
+    values |= {"planned": lambda cost: cost.planned, "watermark": lambda cost: cost.watermark}
+    values["time"] = lambda cost: training_cycles(cost.cycles)
+    found: dict[str, dict[str, float | None]] = {}
+    for row in ROWS:
+        pairs = {name: (value(at["fp32", row]), value(at["int8", row])) for name, value in values.items()}
+        found[row] = {name: above / below if above and below else None for name, (above, below) in pairs.items()}
+    return found
 
 
 def shares(cycles: Mapping[str, int] | None) -> dict[str, float]:
@@ -155,66 +145,30 @@ def shares(cycles: Mapping[str, int] | None) -> dict[str, float]:
     if not cycles or not whole:
         return {}
     moved = cycles.get("perturb", 0) + cycles.get("update", 0)
-    parts = {"forward": cycles.get("forward", 0), "backward": cycles.get("backward", 0), "perturb and update": moved}
-    return {name: part / whole for name, part in parts.items()}
+    parts = (cycles.get("forward", 0), cycles.get("backward", 0), moved)
+    return {name: part / whole for name, part in zip(PARTS, parts, strict=True)}
 
 
-def write(cells: Sequence[Cost], board: str, out: Path, facts: Mapping[str, Any]) -> None:
-    """Write costs.json and costs.md."""
-    provenance = {"analytic": "analytic", "planned": "analytic", "watermark": "by reality", "cycles": "by reality"}
-    whole = {
-        "experiment": NAME, "facts": dict(facts), "board": board, "batch": BATCH, "provenance": provenance,
-        "cells": [asdict(cell) | {"shares": shares(cell.cycles)} for cell in cells], "ratios": ratios(cells),
-        "differences": list(DIFFERENCES),
-    }  # fmt: skip
-    cost_files.write(out, whole, as_markdown(cells, board))
+def _title(row: str) -> str:
+    return paper("elasticzo").experiments["elasticzo-table1"].titles[row]
 
 
-def as_markdown(cells: Sequence[Cost], board: str) -> str:
-    """Return the tables of memory, time and ratios."""
-    lines = [f"# Memory and time of ElasticZO in FP32 and INT8 (figures 4 to 7), {board}", ""]
-    lines += ["Training memory in KB (the paper's in brackets); planned and watermark: SRAM on the board.", ""]
-    lines += [
-        "| | | equation | B = 32 | B = 256 | planned | slots | watermark | reality |",
-        "|---|---|---|" + "---:|" * 5 + "---|",
-    ]
-    for cell in cells:
-        by_batch, passed = (_analytic(cell, batch) for batch in BATCHES), cell.verdict == "pass"
-        lines.append(table_line(
-            COLUMN_TITLES[cell.column], TITLES[cell.row], cell.equation, *by_batch, kilobytes(cell.planned),
-            str(cell.slots or "–"), kilobytes(cell.watermark),
-            cell.reality if passed and cell.reality else cell.verdict,
-        ))  # fmt: skip
-    lines += ["", f"Share of the cycles of a step of {BATCH} samples, without digests (the paper's in brackets).", ""]
-    lines += ["| | | forward | backward | perturb and update | cycles |", "|---|---|" + "---:|" * 4]
-    for cell in cells:
-        found = shares(cell.cycles)
-        parts = (_share(cell, name, found) for name in ("forward", "backward", "perturb and update"))
-        cycles = f"{training_cycles(cell.cycles):,}" if found else "–"
-        lines.append(table_line(COLUMN_TITLES[cell.column], TITLES[cell.row], *parts, cycles))
-    by_row = ratios(cells)
-    heads = list(by_row[ROWS[0]])
-    lines += [
-        "",
-        f"FP32 divided by INT8, LeNet-5. The paper: memory {PAPER_MEMORY_RATIO}, time {PAPER_TIME_RATIO}.",
-        "",
-    ]
-    lines += [table_line("", *heads), "|---|" + "---:|" * len(heads)]
-    for row, its in by_row.items():
-        lines.append(table_line(TITLES[row], *("–" if value is None else f"{value:.2f}" for value in its.values())))
-    lines += ["", "What differs from the paper:", "", *(f"- {sentence}" for sentence in DIFFERENCES)]
-    if reasons := [cell for cell in cells if cell.reason]:
-        lines += ["", "Without a figure of the board:", ""]
-        lines += [f"- {cell.verdict}: {cell.column} {cell.row}: {cell.reason}" for cell in reasons]
-    return "\n".join(lines) + "\n"
+def _memory(cost: ElasticzoCost) -> list[str]:
+    by_batch = []
+    for batch, size in cost.analytic.items():
+        published = DECLARED["kb"][str(batch)][cost.row] if cost.column == "fp32" else None
+        by_batch.append(kilobytes(size) + ("" if published is None else f" ({published:,.1f})"))
+    reality = cost.reality if cost.verdict == "pass" and cost.reality else cost.verdict
+    sizes = (*by_batch, kilobytes(cost.planned), str(cost.slots or NOTHING), kilobytes(cost.watermark))
+    return [DECLARED["columns"][cost.column]["title"], _title(cost.row), cost.equation, *sizes, reality]
 
 
-def _analytic(cell: Cost, batch: int) -> str:
-    paper = PAPER_KB.get((batch, cell.row)) if cell.column == "fp32" else None
-    return kilobytes(cell.analytic[batch]) + ("" if paper is None else f" ({paper:,.1f})")
-
-
-def _share(cell: Cost, name: str, found: Mapping[str, float]) -> str:
-    """Return a share of the time; the paper's figure 7 does not have Full BP."""
-    paper = None if cell.row == "full-bp" else PAPER_SHARES.get((cell.column, name))
-    return (f"{found[name]:.1%}" if found else "–") + (f" ({paper})" if paper else "")
+def _time(cost: ElasticzoCost) -> list[str]:
+    """Return shares of the time; the paper's figure 7 does not have Full BP."""
+    found, published = shares(cost.cycles), DECLARED["shares"].get(cost.column, {})
+    entries = []
+    for name in PARTS:
+        theirs = published.get(name) if cost.row != "full-bp" else None
+        entries.append((f"{found[name]:.1%}" if found else NOTHING) + (f" ({theirs})" if theirs else ""))
+    cycles = f"{training_cycles(cost.cycles):,}" if found else NOTHING
+    return [DECLARED["columns"][cost.column]["title"], _title(cost.row), *entries, cycles]

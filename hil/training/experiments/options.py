@@ -19,7 +19,7 @@ from hil.training.experiments.elasticzo import CLOUDS, FP32
 from hil.training.experiments.elasticzo import TABLES as WITH_FP32
 from hil.training.experiments.exponents import LOSS
 from hil.training.experiments.fqt import data_sets
-from hil.training.experiments.fqt_cost_figures import FIGURES
+from hil.training.experiments.fqt_costs import FIGURES
 from hil.training.experiments.paper import paper
 from hil.training.experiments.pmt import BOTH, TASKS
 from hil.training.experiments.spec_file import read_spec

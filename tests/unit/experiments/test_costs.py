@@ -9,21 +9,13 @@ import pytest
 
 from hil.commands import main as cli
 from hil.training.experiments import command
-from hil.training.experiments.elasticzo_costs import (
-    BATCHES,
-    COLUMNS,
-    KB,
-    PAPER_KB,
-    ROWS,
-    analysed,
-    costs,
-    ratios,
-    shares,
-)
+from hil.training.experiments.costs import KB, measure
+from hil.training.experiments.elasticzo_costs import BATCHES, DECLARED, ROWS, ElasticzoCosts, ratios, shares
 from hil.training.trial.outcome import Outcome, StepRow
 from hil.training.trial.watermarks import RamUse, Watermarks
 from hil.trial import TrialSpec
 
+BOARD = ElasticzoCosts("stm32h7b3")
 CYCLES = {"perturb": 10, "forward": 80, "backward": 5, "update": 5, "digest": 100, "total": 200}
 
 
@@ -44,15 +36,16 @@ def on_fake(spec: TrialSpec, folder: Path) -> Outcome:
 @pytest.mark.parametrize("batch", BATCHES)
 @pytest.mark.parametrize("row", ROWS)
 def test_the_equations_give_the_paper_s_figures(batch: int, row: str) -> None:
-    found = analysed("fp32", row, "stm32h7b3").analytic[batch] / KB
-    assert found == pytest.approx(PAPER_KB[batch, row], rel=0.02)
-    extra = (found * KB - analysed("fp32", "full-zo", "stm32h7b3").analytic[batch]) / KB
+    published = DECLARED["kb"][str(batch)]
+    found = BOARD.analysed_cell("fp32", row).analytic[batch] / KB
+    assert found == pytest.approx(published[row], rel=0.02)
+    extra = (found * KB - BOARD.analysed_cell("fp32", "full-zo").analytic[batch]) / KB
     if row in ("cls2", "cls1"):
-        assert extra == pytest.approx(PAPER_KB[batch, row] - PAPER_KB[batch, "full-zo"], abs=0.15)
+        assert extra == pytest.approx(published[row] - published["full-zo"], abs=0.15)
 
 
 def test_memory_ratios_of_the_equations_are_the_paper_s() -> None:
-    cells = [analysed(column, row, "stm32h7b3") for column in ("fp32", "int8") for row in ROWS]
+    cells = [BOARD.analysed_cell(column, row) for column in ("fp32", "int8") for row in ROWS]
     for row in ("full-zo", "cls2", "cls1"):
         for batch in BATCHES:
             assert 1.45 <= ratios(cells)[row][f"equations, B = {batch}"] <= 1.61, "1.46-1.60 in the paper"
@@ -65,9 +58,9 @@ def test_shares_leave_the_digest_out() -> None:
 
 def test_the_files(tmp_path: Path) -> None:
     said: list[str] = []
-    assert not costs("stm32h7b3", tmp_path, on_fake, said.append, {"time": "then"})
+    assert not measure(BOARD, tmp_path, on_fake, said.append, {"time": "then"})
     whole = json.loads((tmp_path / "costs.json").read_text())
-    assert len(whole["cells"]) == len(said) == len(COLUMNS) * len(ROWS)
+    assert len(whole["cells"]) == len(said) == len(DECLARED["columns"]) * len(ROWS)
     assert whole["ratios"]["cls1"]["watermark"] == whole["ratios"]["cls1"]["time"] == 2.0
     assert whole["cells"][0]["planned"] and whole["cells"][0]["verdict"] == "pass"
     page = (tmp_path / "costs.md").read_text()

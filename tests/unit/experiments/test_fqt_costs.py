@@ -13,8 +13,8 @@ from hil.errors import Blocked
 from hil.quantity import Provenance
 from hil.training.data.store import FOLDER_VARIABLE
 from hil.training.experiments import command
-from hil.training.experiments.fqt_cost_figures import FIGURES, write_costs
-from hil.training.experiments.fqt_costs import Case, Cost, analysed, speedups
+from hil.training.experiments.costs import measure
+from hil.training.experiments.fqt_costs import FIGURES, Case, FqtCost, FqtCosts, analysed, speedups
 from hil.training.trial.latency_counts import Latency
 from hil.training.trial.latency_figures import Booking
 from hil.training.trial.prepare import prepare
@@ -65,12 +65,12 @@ def on_fake(spec: TrialSpec, folder: Path) -> Outcome:
 
 def written(name: str, out: Path, *on: str) -> tuple[dict, str]:
     said: list[str] = []
-    assert write_costs(name, on, out, 4, on_fake, said.append, {"time": "then"})
+    assert measure(FqtCosts(name, on, 4), out, on_fake, said.append, {"time": "then"})
     return json.loads((out / "costs.json").read_text()), (out / "costs.md").read_text()
 
 
 def test_the_cases_of_the_figures() -> None:
-    found = {name: figure.cases(figure.boards) for name, figure in FIGURES.items()}
+    found = {name: FqtCosts(name).cases() for name in FIGURES}
     assert {case.board for case in found["fqt-figure5"]} == {"rp2040", "nrf52840", "imxrt1062"}
     assert {case.data for case in found["fqt-figure5"]} == {"vibration"}, "watch is not fetched"
     assert {case.board for case in found["fqt-figure4"]} == {"imxrt1062"}
@@ -106,7 +106,7 @@ def test_a_share_makes_the_backward_pass_cheaper(tmp_path: Path) -> None:
     assert of_network == {"0.5": pytest.approx(1001 / 551), "0.1": pytest.approx(1001 / 191)}
     assert "- mbednet-reset-vibration-mixed: 0.5: 1.82, 0.1: 5.24" in page
     assert "- mean at 0.1: 5.24; the paper's mean over seven data sets is 6.64" in page
-    dense = Cost(Case("imxrt1062", "d", "n", "mixed", {}, 0.1), {}, cycles={"backward": (1.0, 0.0)})
+    dense = FqtCost(Case("imxrt1062", "d", "n", "mixed", {}, 0.1), {}, cycles={"backward": (1.0, 0.0)})
     assert speedups([dense]) == {}, "nothing to compare with"
 
 

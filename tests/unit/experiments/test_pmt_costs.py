@@ -10,7 +10,8 @@ import pytest
 from hil.commands import main as cli
 from hil.link.replies import Work
 from hil.training.experiments import command
-from hil.training.experiments.pmt_costs import COST_TABLES, CostRequest, analysed, write_pmt_costs
+from hil.training.experiments.costs import measure
+from hil.training.experiments.pmt_costs import PmtCosts
 from hil.training.methods.poor_mans_training import PoorMansTraining
 from hil.training.networks import build
 from hil.training.trial.outcome import Outcome, StepRow
@@ -33,7 +34,7 @@ def on_fake(spec: TrialSpec, folder: Path) -> Outcome:
 
 
 def test_the_trials_are_those_of_the_tables() -> None:
-    full, sparse = (CostRequest(f"pmt-table{number}", COST_TABLES[f"pmt-table{number}"].board) for number in (8, 9))
+    full, sparse = (PmtCosts(f"pmt-table{number}") for number in (8, 9))
     assert (full.board, sparse.board) == ("stm32h7b3", "stm32f746") and full.network == "mcunet-128"
     spec = sparse.specification("pmt")
     assert (spec.method, spec.settings["train"], spec.settings["blocks"], spec.settings["queries"]) == (
@@ -42,13 +43,13 @@ def test_the_trials_are_those_of_the_tables() -> None:
     assert "queries" not in sparse.specification("mcutrain").settings
     method = PoorMansTraining.on(build(spec.network, 1), spec.variant, batch=1, **spec.settings)
     assert method.step_macs() == 728_698_944, "docs/poor-mans-training.md"
-    ours = analysed(CostRequest("pmt-table9", "stm32f746", "mcunet-48", 10), "pmt")
+    ours = PmtCosts("pmt-table9", "stm32f746", "mcunet-48", 10).analysed_row("pmt")
     assert ours.verdict == "not run" and ours.planned is not None and ours.in_flash
 
 
 def test_what_does_not_fit_is_blocked_with_the_reason(tmp_path: Path) -> None:
-    request = CostRequest("pmt-table8", "stm32f746", "mcunet-48", 2)
-    write_pmt_costs(request, tmp_path, on_fake, lambda _: None, {"time": "then"})
+    request = PmtCosts("pmt-table8", "stm32f746", "mcunet-48", 2)
+    measure(request, tmp_path, on_fake, lambda _: None, {"time": "then"})
     costs = {cost["row"]: cost for cost in json.loads((tmp_path / "costs.json").read_text())["costs"]}
     assert costs["bp-int8"]["verdict"] == "blocked" and costs["bp-int8"]["planned"] is None
     page = (tmp_path / "costs.md").read_text()
@@ -56,8 +57,8 @@ def test_what_does_not_fit_is_blocked_with_the_reason(tmp_path: Path) -> None:
 
 
 def test_figures_stand_beside_the_paper_s(tmp_path: Path) -> None:
-    request = CostRequest("pmt-table9", "stm32h7b3", "mcunet-48", 2)
-    assert not write_pmt_costs(request, tmp_path, on_fake, lambda _: None, {"time": "then"}), "MCUTrain differs"
+    request = PmtCosts("pmt-table9", "stm32h7b3", "mcunet-48", 2)
+    assert not measure(request, tmp_path, on_fake, lambda _: None, {"time": "then"}), "MCUTrain differs"
     costs = {cost["row"]: cost for cost in json.loads((tmp_path / "costs.json").read_text())["costs"]}
     assert costs["pmt"]["latency_ms"] == pytest.approx(10.0), "digests are the rig's"
     assert (costs["pmt"]["executed"], costs["pmt"]["provenance"]) == (12_300_000, "modelled")
