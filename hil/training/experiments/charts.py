@@ -1,31 +1,65 @@
-"""Charts of an experiment: one line per row, the mean of the completely trained seeds."""
+"""Charts of an experiment for plotly.js: one line per row, the mean of the completely trained seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from markupsafe import Markup
 
+from hil.report import style
+from hil.report.style import BOARD, GREY, LIMIT, REFERENCE, THIRD, Figure, styled
+from hil.report.trial_figures import box
 from hil.training.experiments.curve import EpochRow
-from hil.training.experiments.line_chart import Axes, chart
 from hil.training.experiments.summary import Summary
 from hil.training.experiments.table import COSINE, LOSS, NONE, Axis
+
+Places = Sequence[float] | Sequence[str]
+HEIGHT = 340  # pixels
+COLOURS, DASHES = (BOARD, REFERENCE, THIRD, LIMIT, GREY), ("solid", "dash", "dot", "dashdot")
+NARROWEST, NARROWER = 1.5, 0.6  # pixels: of the last line, and by how much a line is narrower than the one below it
 
 
 def charts(summary: Summary) -> list[tuple[str, Markup]]:
     """Return captions and charts: one of the learning curves per column; one of all cosines, layer by layer."""
     table = summary.table
     if table.measure is COSINE:
-        return [(data, _by_column(summary, data)) for data in dict.fromkeys(data for data, _ in table.columns)]
-    found = [(f"{data} {table.called(column)}", _by_epoch(summary, data, column)) for data, column in table.columns]
-    for data, column in table.columns:
-        if column in table.loss_charts:
-            found += _losses(summary, data, column)
-    return found
+        drawn = [(data, _by_column(summary, data)) for data in dict.fromkeys(data for data, _ in table.columns)]
+    else:
+        drawn = [(f"{data} {table.called(column)}", _by_epoch(summary, data, column)) for data, column in table.columns]
+        for data, column in table.columns:
+            if column in table.loss_charts:
+                drawn += _losses(summary, data, column)
+    title = table.measure.title
+    return [(name, box(one, str(number), f"{title}, {name}")) for number, (name, one) in enumerate(drawn)]
 
 
-def _by_column(summary: Summary, data: str) -> Markup:
+def line_chart(lines: Mapping[str, Sequence[float]], x: Mapping[str, Places], titles: Axis) -> Figure:
+    """Return a chart of lines; a value that is not finite leaves a gap.
+
+    A line is narrower than those that are drawn before it, so none hides another, even where they are equal.
+
+    Args:
+        lines: values by name.
+        x: places of the values of each line.
+        titles: the title of the horizontal axis.
+    """
+    traces = []
+    for number, (name, values) in enumerate(lines.items()):
+        line = {
+            "color": COLOURS[number % len(COLOURS)], "dash": DASHES[number // len(COLOURS) % len(DASHES)],
+            "width": NARROWEST + NARROWER * (len(lines) - 1 - number),
+        }  # fmt: skip
+        places = [html.escape(place) if isinstance(place, str) else place for place in x[name]]
+        traces.append({
+            "type": "scatter", "mode": "lines" if len(values) > 1 else "markers", "name": html.escape(name),
+            "x": places, "y": list(values), "line": line, "marker": {"color": line["color"]},
+        })  # fmt: skip
+    return styled(traces, HEIGHT, titles.title, style.axis("", fixedrange=True), hovermode="x unified")
+
+
+def _by_column(summary: Summary, data: str) -> Figure:
     table = summary.table
     columns = [column for its, column in table.columns if its == data]
     lines = {}
@@ -33,26 +67,39 @@ def _by_column(summary: Summary, data: str) -> Markup:
         means = [cell.mean for cell in (summary.cell(data, column, row) for column in columns) if cell is not None]
         if means and None not in means:
             lines[table.called(row)] = [mean for mean in means if mean is not None]
-    marks = {place / max(len(columns) - 1, 1): table.called(name) for place, name in enumerate(columns)}
-    return chart(lines, f"{table.measure.title} by layer, {data}", Axes("layer", marks))
+    layers = [table.called(column) for column in columns]
+    return line_chart(lines, {name: layers[: len(its)] for name, its in lines.items()}, Axis("layer"))
 
 
-def _losses(summary: Summary, data: str, column: str) -> list[tuple[str, Markup]]:
+def _by_epoch(summary: Summary, data: str, column: str) -> Figure:
+    """Return the chart of the loss of an epoch, from epoch 1 on, or of the accuracy after it in percent."""
+    loss, axis = summary.table.measure is LOSS, summary.table.axis
+    lines = {}
+    for name, curves in _complete_curves(summary, data, column).items():
+        values = [[(one.loss if loss else 100 * one.test_accuracy) for one in curve[loss:]] for curve in curves]
+        means = ([one for one in point if one is not None] for point in zip(*values, strict=True))
+        lines[name] = [fmean(point) if point else float("nan") for point in means]
+    return line_chart(lines, {name: _places(axis, its, loss) for name, its in lines.items()}, axis)
+
+
+def _losses(summary: Summary, data: str, column: str) -> list[tuple[str, Figure]]:
     """Return the charts of training and test loss, from epoch 1 on; none without recorded test losses."""
     table, found = summary.table, []
+    curves = {
+        name: [curve[1:] for curve in its]
+        for name, its in _complete_curves(summary, data, column).items()
+        if all(one.test_loss is not None for curve in its for one in curve)
+    }
+    if not curves or not all(len(its[0]) for its in curves.values()):
+        return []
     for what, field in (("training", "loss"), ("test", "test_loss")):
         lines = {
-            name: [
-                fmean(getattr(one, field) for one in point) for point in zip(*(each[1:] for each in its), strict=True)
-            ]
-            for name, its in _complete_curves(summary, data, column).items()
-            if all(one.test_loss is not None for curve in its for one in curve)
+            name: [fmean(getattr(one, field) for one in point) for point in zip(*its, strict=True)]
+            for name, its in curves.items()
         }
-        if lines and all(lines.values()):
-            name = f"{data} {table.called(column)}, {what} loss in nats"
-            axes = Axes(table.axis.title, _marks(table.axis, max(map(len, lines.values())), True))
-            caption = f"{name} ({table.loss_charts[column]})"
-            found.append((caption, chart(lines, f"{name} by {table.axis.title}", axes)))
+        caption = f"{data} {table.called(column)}, {what} loss in nats ({table.loss_charts[column]})"
+        x = {name: _places(table.axis, its, True) for name, its in lines.items()}
+        found.append((caption, line_chart(lines, x, table.axis)))
     return found
 
 
@@ -67,26 +114,8 @@ def _complete_curves(summary: Summary, data: str, column: str) -> dict[str, list
     return found
 
 
-def _by_epoch(summary: Summary, data: str, column: str) -> Markup:
-    table, loss = summary.table, summary.table.measure is LOSS
-    lines = {
-        name: [_mean(point, loss) for point in zip(*(curve[loss:] for curve in curves), strict=True)]
-        for name, curves in _complete_curves(summary, data, column).items()
-    }
-    marks = _marks(table.axis, max(map(len, lines.values()), default=1), loss)
-    axes = Axes(table.axis.title, marks, stretched=table.axis.last is not None)
-    return chart(lines, f"{table.measure.title} by {table.axis.title}, {data} {table.called(column)}", axes)
-
-
-def _mean(point: Sequence[EpochRow], loss: bool) -> float:
-    """Return the mean over the seeds: loss of an epoch, or accuracy after it in percent."""
-    values = [one.loss if loss else 100 * one.test_accuracy for one in point]
-    return sum(value for value in values if value is not None) / len(values)
-
-
-def _marks(axis: Axis, rows: int, loss: bool) -> dict[float, str]:
-    """Return the labels of the first, middle and last row; a loss curve begins with epoch 1."""
-    first, last = int(loss), rows - 1 + int(loss)
-    places = sorted({first, (first + last) // 2, last})
+def _places(axis: Axis, values: Sequence[float], loss: bool) -> list[float]:
+    """Return the places of the rows of a curve; one of losses begins with epoch 1, and the axis may end elsewhere."""
+    last = len(values) - 1 + loss
     scale = 1.0 if axis.last is None else axis.last / max(last, 1)
-    return {(place - first) / max(rows - 1, 1): f"{place * scale:.3g}" for place in places}
+    return [scale * (place + loss) for place in range(len(values))]

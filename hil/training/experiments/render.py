@@ -13,10 +13,11 @@ from typing import Any
 import jinja2
 
 from hil.atomic_write import write_atomic
-from hil.commit import short_commit
+from hil.report.escapes import latex as escaped
+from hil.report.page import environment, packed_library
+from hil.report.scripts import allowed, script
 from hil.training.experiments.charts import charts
 from hil.training.experiments.curve_table import FILE, write_curves
-from hil.training.experiments.latex import as_latex
 from hil.training.experiments.summary import CellResult, Order, Summary
 
 CELL_FIELDS = (
@@ -166,16 +167,41 @@ def order_in_words(order: Order) -> str:
     return said + "".join(f"; no claim, {doubt}" for doubt in order.doubts)
 
 
+def as_latex(summary: Summary) -> str:
+    """Return a tabular with mean and sample standard deviation, and the paper's value, if any, in brackets."""
+    table = summary.table
+    columns = table.columns
+    lines = [
+        f"% {escaped(table.title)}",
+        f"% {escaped(table.measure.title)}: {escaped(table.measure.unit)}; "
+        "mean and sample standard deviation over the seeds",
+        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        r"\toprule",
+        " & ".join(["", *(escaped(data) for data, _ in columns)]) + r" \\",
+        " & ".join(["", *(escaped(table.called(column)) for _, column in columns)]) + r" \\",
+        r"\midrule",
+    ]
+    for row in table.rows:
+        entries = (_latex_entry(summary, data, column, row) for data, column in columns)
+        lines.append(" & ".join([escaped(table.called(row)), *entries]) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _latex_entry(summary: Summary, data: str, column: str, row: str) -> str:
+    cell = summary.cell(data, column, row)
+    if cell is None or cell.mean is None:
+        return "--"
+    spread = "" if cell.spread is None else rf" \pm {cell.spread:.2f}"
+    paper = "" if cell.paper is None else rf"\ ({cell.paper:.2f})"
+    return f"${cell.mean:.2f}{spread}${paper}"
+
+
 def as_page(summary: Summary) -> str:
-    """Return the page: self-contained, without scripts."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("hil.training.experiments"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["short_commit"] = short_commit
+    """Return the page: self-contained, with plotly.js."""
+    pages = environment()
+    pages.loader = jinja2.PackageLoader("hil.training.experiments")
+    scripts = [packed_library(), script("figures.js")]
     names = {"called": summary.table.called, "charts": charts(summary), "entry": entry, "brackets": brackets}
-    names |= {"memory_title": MEMORY, "sparse": sparse_lines(summary)}
-    return environment.get_template("experiment.html.j2").render(s=summary, order_in_words=order_in_words, **names)
+    names |= {"memory_title": MEMORY, "sparse": sparse_lines(summary), "order_in_words": order_in_words}
+    names |= {"scripts": scripts, "policy": allowed(scripts, "within")}
+    return pages.get_template("experiment.html.j2").render(s=summary, **names)

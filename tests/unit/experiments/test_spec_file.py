@@ -11,8 +11,8 @@ from hil.commands import main as cli
 from hil.errors import RigError
 from hil.training.experiments.curve import complete, read_run, write_run
 from hil.training.experiments.float_runs import FloatRun
-from hil.training.experiments.latex import as_latex, escaped
 from hil.training.experiments.qzo_runs import QzoRun
+from hil.training.experiments.render import as_latex, escaped
 from hil.training.experiments.spec_file import read_spec
 from hil.training.experiments.summary import summarise
 
