@@ -6,7 +6,7 @@ COMMANDS = {  # in the order of `hil --help`
         "list the training methods with their variants, settings and networks",
     ),
     "networks": ("hil.training.commands.networks", "list the networks with their sizes and the boards that they fit"),
-    "network": ("hil.training.commands.network", "networks of your own: hil network import|export|fetch|convert"),
+    "network": ("hil.training.commands.network", "networks of your own: hil network import|export|fetch|head"),
     "campaign": (
         "hil.training.commands.campaign",
         "run trials of several days that survive interruptions: hil campaign start|status|resume|stop",

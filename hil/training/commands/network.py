@@ -1,4 +1,4 @@
-"""`hil network`: import a .tflite, export a trained one, fetch a published one, draw a head, convert old files."""
+"""`hil network`: import a .tflite, export a trained one, fetch a published one, draw a head."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from pathlib import Path
 
 from hil.arguments import output_file, output_folder, positive_count
 from hil.atomic_write import atomic_file
-from hil.bounded_read import read_file
 from hil.errors import RigError
 from hil.training.commands.network_import import import_model
-from hil.training.graph.file import VERSION, encode
-from hil.training.graph.old_versions import converted
+from hil.training.graph.file import encode
 from hil.training.networks import build, find_network
-from hil.training.networks.files import LARGEST, NETWORK
+from hil.training.networks.files import NETWORK
 from hil.training.networks.published import fetched, find_published, published
 from hil.training.tflite.blocks import EXAMPLE
 from hil.training.tflite.runtimes import DEFAULT, RUNTIMES
@@ -25,9 +23,7 @@ def main(argv: list[str]) -> int:
     """Run `hil network`."""
     options = _parser().parse_args(argv)
     with _writing():
-        if options.action == "convert":
-            _convert(options.file)
-        elif options.action == "fetch":
+        if options.action == "fetch":
             _fetch(options.name, options.to, options.source)
         elif options.action == "head":
             _head(options.name, options.classes, options.seed, options.out or Path(f"{options.name}.hnet"))
@@ -49,14 +45,6 @@ def _writing() -> Iterator[None]:
     except OSError as error:
         name = error.filename if error.filename is not None else "the file"
         raise RigError(f"{name} cannot be written ({error.strerror or error}): choose another folder.") from error
-
-
-def _convert(path: Path) -> None:
-    """Convert a network file in place; one that cannot be converted stays as it is."""
-    blob = converted(read_file(path, LARGEST, "give a network file of an older version"))
-    with atomic_file(path) as partial:
-        partial.write_bytes(blob)
-    print(f"{path}: version {VERSION}, {len(blob):,} bytes")
 
 
 def _fetch(name: str, folder: Path, source: Path | None) -> None:
@@ -114,6 +102,4 @@ def _parser() -> argparse.ArgumentParser:
     one.add_argument("--classes", type=positive_count, required=True, metavar="N", help="classes of your data")
     one.add_argument("--seed", type=positive_count, default=1, metavar="S", help="of the drawn weights (default: 1)")
     one.add_argument("--out", type=output_file, metavar="FILE", help="network file to write (default: NAME.hnet)")
-    one = actions.add_parser("convert", help="replace a network file of an older version by the present one")
-    one.add_argument("file", type=Path, metavar="FILE", help="network file of an older version")
     return parser

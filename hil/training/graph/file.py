@@ -28,7 +28,6 @@ from hil.training.graph.parameters import ended, padded
 from hil.training.graph.record import HEADER, NO_BYTES, RECORD, Header, Record
 
 MAGIC, VERSION = 0x54454E48, 4
-OLD_VERSIONS = (1, 2, 3)
 DIGEST_FROM = 16
 
 
@@ -55,14 +54,8 @@ def encode(graph: Graph) -> bytes:
             data += padded(layer.own.weights.astype(weight_type(layer.format)).tobytes())
         if layer.format in LAYOUTS:
             data += LAYOUTS[layer.format].pack(layer, graph)
-    header = Header(graph.in_shape, graph.classes, graph.scale, graph.zero)
-    return whole(header, len(graph.layers), records + data)
-
-
-def whole(header: Header, count: int, data: bytes) -> bytes:
-    """Return a file with its start: of a header, `count` records, and what follows them."""
-    rest = header.pack() + data
-    start = struct.pack("<IHHI", MAGIC, VERSION, count, DIGEST_FROM + len(rest))
+    rest = Header(graph.in_shape, graph.classes, graph.scale, graph.zero).pack() + records + data
+    start = struct.pack("<IHHI", MAGIC, VERSION, len(graph.layers), DIGEST_FROM + len(rest))
     return start + struct.pack("<I", xxhash.xxh32_intdigest(rest)) + rest
 
 
@@ -117,7 +110,7 @@ def _check_start(blob: bytes) -> int:
             f"the file begins with 0x{magic:08X}, not with HNET: give a network file (docs/network.md)."
         )
     if version != VERSION:
-        cure = "convert it by `hil network convert FILE`" if version in OLD_VERSIONS else "update trainrig"
+        cure = "make it again, by `hil network import MODEL`" if version < VERSION else "update trainrig"
         raise NetworkFileError(
             f"the network file is of version {version}, and this trainrig reads version {VERSION}: {cure}."
         )

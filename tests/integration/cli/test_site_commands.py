@@ -141,10 +141,10 @@ def test_a_mark_that_says_nothing_of_a_block_is_an_error(text: str) -> None:
 
 def test_blocks_and_marks_are_read() -> None:
     text = (
-        "Text.\n\n    hil boards  # all\n    NAME=x hil network convert \\\n        old.hnet\n\nMore.\n\n"
+        "Text.\n\n    hil boards  # all\n    NAME=x hil network import \\\n        old.tflite\n\nMore.\n\n"
         "<!-- run nightly with -k 'a b' -->\n\n```\npytest --board=rp2040   # one\n```\n\n    [[board]]\n"
     )
     first, second = blocks_in("page.md", text)
-    assert first.commands == (("hil", "boards"), ("hil", "network", "convert", "old.hnet"))
+    assert first.commands == (("hil", "boards"), ("hil", "network", "import", "old.tflite"))
     assert (first.line, first.nightly, second.line, second.nightly) == (3, False, 11, True)
     assert second.script == "set -e\npytest --board=rp2040 -k 'a b'\n"

@@ -87,7 +87,6 @@ WRONG = {
     "campaign resume MISSING": "holds no campaign: `hil campaign start` begins one",
     "boards --json more": "unrecognized arguments: more",
     "methods mezoo": "there is no method 'mezoo': did you mean mezo?",
-    "network convert MISSING": "give a network file of an older version",
     "network": "the following arguments are required: action",
     "network import MISSING": "cannot be read (No such file or directory): give an int8 .tflite.",
     "network export MISSING --trained --out a.tflite": "missing has no trial.json: give the folder of a trial that has ended",

@@ -281,9 +281,9 @@ def test_what_is_no_network_file_is_refused() -> None:
     for wrong, words in (
         (blob[:20], "inside its header"),
         (b"XNET" + blob[4:], "not with HNET"),
-        (patched(blob, (4, "H", 1)), "version 1.*hil network convert"),
-        (patched(blob, (4, "H", 2)), "version 2.*hil network convert"),
-        (patched(blob, (4, "H", 3)), "version 3.*hil network convert"),
+        (patched(blob, (4, "H", 1)), "version 1.*hil network import"),
+        (patched(blob, (4, "H", 2)), "version 2.*hil network import"),
+        (patched(blob, (4, "H", 3)), "version 3.*hil network import"),
         (patched(blob, (4, "H", 5)), "version 5.*update"),
         (blob[:-4], "header says"),
         (blob + bytes(4), "header says"),

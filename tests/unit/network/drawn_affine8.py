@@ -20,12 +20,12 @@ EXTREMES = 0.1  # share of weights that are -128, and that are 127
 
 
 @st.composite
-def affine8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, casts: bool = True, version: int = 4) -> Graph:
+def affine8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, casts: bool = True) -> Graph:
     """Draw a graph; a hard_swish follows some layers, a multiply some average pools, and a cast may come before the end.
 
     Ranges are those of the sums of random numbers, shortened or lengthened by some power of two.
     """
-    drawn = draw(graphs(largest, most, Format.AFFINE8, version))
+    drawn = draw(graphs(largest, most, Format.AFFINE8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     rounding = draw(st.sampled_from(["nearest", "floor"]))
     scale = float(F(2.0 ** draw(st.sampled_from([-12, -8, -5, 0])) * (1 - 2.0**-9)))

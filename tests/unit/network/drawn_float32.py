@@ -15,9 +15,9 @@ LARGEST_WEIGHT = 2.0**20
 
 
 @st.composite
-def float32_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, version: int = 4) -> Graph:
+def float32_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6) -> Graph:
     """Draw a graph; its weights are of one magnitude from 2^-140, which is subnormal, to the largest of a file."""
-    graph = draw(graphs(largest, most, Format.FLOAT32, version))
+    graph = draw(graphs(largest, most, Format.FLOAT32))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     magnitude = 2.0 ** draw(st.sampled_from([-140, -10, -2, 0, 3, 20]))
     layers = tuple(_layer(layer, draw(st.sampled_from(LIMITS)), magnitude, rng) for layer in graph.layers)

@@ -27,21 +27,17 @@ ZEROS = st.integers(-128, 127)
 
 
 @st.composite
-def graphs(
-    draw: st.DrawFn, largest: int = 7, most: int = 6, format: Format = Format.TFLITE8, version: int = 4
-) -> Graph:
+def graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, format: Format = Format.TFLITE8) -> Graph:
     """Draw a graph of up to `most` layers and a fully connected one, whose input is at most `largest` high and wide.
 
-    It is in `tflite8`, and has operations that `format` has, too. Before `version` 4 of the network file, both axes had
-    one stride and one padding, and all layers one rounding.
+    It is in `tflite8`, and has operations that `format` has, too.
     """
-    rounding = st.sampled_from(["double", "single"])
-    roundings = rounding if version >= 4 else st.just(draw(rounding))
+    roundings = st.sampled_from(["double", "single"])
     in_shape = (draw(st.integers(1, largest)), draw(st.integers(1, largest)), draw(st.integers(1, 4)))
     graph = Graph("drawn", (), in_shape, draw(st.integers(2, 5)), draw(SCALES), draw(ZEROS))
     ops = [op for op in OPS[Format.TFLITE8] if op in OPS[format]]
     for _ in range(draw(st.integers(0, most))):
-        layer = _layer(draw, graph, draw(st.sampled_from(ops)), shared=version < 4)
+        layer = _layer(draw, graph, draw(st.sampled_from(ops)))
         graph = replace(graph, layers=(*graph.layers, layer))
     graph = replace(graph, layers=(*graph.layers, _layer(draw, graph, Op.FULLY_CONNECTED, graph.classes)))
     graph = replace(graph, layers=tuple(replace(layer, rounding=draw(roundings)) for layer in graph.layers))
@@ -53,7 +49,7 @@ def _shape(graph: Graph, value: int) -> Shape:
     return graph.layers[value - 1].out_shape if value else graph.in_shape
 
 
-def _layer(draw: st.DrawFn, graph: Graph, op: Op, outputs: int = 0, shared: bool = False) -> Node:
+def _layer(draw: st.DrawFn, graph: Graph, op: Op, outputs: int = 0) -> Node:
     value = draw(st.integers(0, len(graph.layers)))
     shape = _shape(graph, value)
     low, high = sorted((draw(ZEROS), draw(ZEROS)))
@@ -72,7 +68,7 @@ def _layer(draw: st.DrawFn, graph: Graph, op: Op, outputs: int = 0, shared: bool
     if op is Op.POINTWISE:
         layer = replace(common, kernel=(1, 1), stride=(1, 1), out_shape=(*shape[:2], draw(st.integers(1, 6))))
         return _weighted(draw, layer, (layer.out_shape[2], 1, 1, shape[2]))
-    layer = _window(draw, common, shared)
+    layer = _window(draw, common)
     if op in POOLS:
         return replace(layer, scale=graph.scale_of(value), zero=graph.zero_of(value))
     if op is Op.DEPTHWISE:
@@ -81,13 +77,9 @@ def _layer(draw: st.DrawFn, graph: Graph, op: Op, outputs: int = 0, shared: bool
     return _weighted(draw, layer, (layer.out_shape[2], *layer.kernel, shape[2]))
 
 
-def _window(draw: st.DrawFn, layer: Node, shared: bool) -> Node:
+def _window(draw: st.DrawFn, layer: Node) -> Node:
     height, width, _ = layer.in_shape
-    down = _axis(draw, height)
-    _, stride, pad, _ = down
-    if shared:
-        across = draw(st.integers(pad + 1, pad + 3)), stride, pad, draw(st.integers(1, (width + pad - 1) // stride + 1))
-    axes = [down, across if shared else _axis(draw, width)]
+    axes = _axis(draw, height), _axis(draw, width)
     kernel, stride, pad, out = ((down, across) for down, across in zip(*axes, strict=True))
     return replace(layer, kernel=kernel, stride=stride, pad=pad, out_shape=(*out, layer.in_shape[2]))
 

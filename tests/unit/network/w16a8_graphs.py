@@ -61,9 +61,9 @@ LABELS = np.array([0, 1])
 
 
 @st.composite
-def w16a8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6, version: int = 4) -> Graph:
+def w16a8_graphs(draw: st.DrawFn, largest: int = 7, most: int = 6) -> Graph:
     """Draw a graph of any operations whose sums have a bound."""
-    graph = draw(graphs(largest, most, Format.W16A8, version))
+    graph = draw(graphs(largest, most, Format.W16A8))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     w_max = draw(st.sampled_from([32767, 127]))
     reach = draw(st.sampled_from([1, w_max // 64 + 1, w_max]))
