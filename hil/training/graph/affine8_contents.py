@@ -8,10 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from hil.training.graph.affine8 import folded_biases, params, quantized_biases
-from hil.training.graph.affine8_parameters import NO_BYTES, OfWeights, Range, arrays
+from hil.training.graph.affine8_parameters import FoldedAndBias, OfWeights, Range, biases_at, range_at
 from hil.training.graph.contents import Contents, Fault, counts, within
 from hil.training.graph.float32_contents import beyond_file
 from hil.training.graph.graph import LARGEST_FLOAT, PAIRED, POOLS, Op
+from hil.training.graph.part import NO_BYTES
 
 F = np.float32
 SCALES_OF_WEIGHTS = 2.0**-28, 2.0**14
@@ -28,7 +29,7 @@ class Affine8(Contents):
     @cached_property
     def output(self) -> Range:
         """Range and limits of the output."""
-        return Range.unpack(self.blob, self.record.parameters_at, self.record.channels)
+        return range_at(self.blob, self.record.parameters_at, self.record.channels)
 
     @cached_property
     def of_weights(self) -> OfWeights | None:
@@ -36,9 +37,9 @@ class Affine8(Contents):
         return OfWeights.unpack(self.blob, self.record.parameters_at) if self.record.channels else None
 
     @cached_property
-    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """Folded biases and biases of a layer with weights."""
-        return arrays(self.blob, self.record.parameters_at, self.record.channels)
+    def biases(self) -> FoldedAndBias:
+        """Of a layer with weights."""
+        return biases_at(self.blob, self.record.parameters_at, self.record.channels)
 
     @cached_property
     def read(self) -> list[tuple[float, int]]:
@@ -83,8 +84,7 @@ class Affine8(Contents):
             return
         found = self.record.taps, self.error_products, self.positions
         yield from counts(found, (MOST_PRODUCTS, MOST_OF_ERROR, MOST_POSITIONS))
-        _, bias = self.arrays
-        wrong = beyond_file(bias)
+        wrong = beyond_file(self.biases.bias)
         if wrong.size:
             yield 11, f"a bias is {wrong[0]}, which is not within 2^20"
 
@@ -92,16 +92,16 @@ class Affine8(Contents):
         """Check 12."""
         if self.of_weights is None:
             return
-        (s_x, z_x), (folded, bias) = self.read[0], self.arrays
-        b_q = quantized_biases(bias, s_x, self.of_weights.scale)
+        s_x, z_x = self.read[0]
+        b_q = quantized_biases(self.biases.bias, s_x, self.of_weights.scale)
         depthwise, channels = self.record.op == Op.DEPTHWISE, self.record.channels
         by_channel = self.values.reshape((-1, 1, channels) if depthwise else (channels, -1))
-        if (folded != folded_biases(self.record.op, by_channel, self.of_weights.zero, b_q, z_x)).any():
+        if (self.biases.folded != folded_biases(self.record.op, by_channel, self.of_weights.zero, b_q, z_x)).any():
             yield 12, "a folded bias is not that of weights, bias and scales"
 
     def limits(self) -> Iterator[Fault]:
         """Check 13."""
-        low, high, act_min, act_max = numbers = self.output
+        low, high, act_min, act_max = numbers = tuple(self.output.values().values())
         widest = (-LARGEST_FLOAT, LARGEST_FLOAT)
         if not (widest[0] <= act_min <= 0 <= act_max <= widest[1] and act_min < act_max):
             yield 13, f"the limits {act_min} and {act_max} of the output are not rising around 0 within 2^40"
@@ -117,7 +117,7 @@ class Affine8(Contents):
         yield from self._range()
 
     def _range(self) -> Iterator[Fault]:
-        low, high, act_min, _ = self.output
+        low, high, act_min = self.output.low, self.output.high, self.output.act_min
         with np.errstate(all="ignore"):  # infinities less infinities
             width = float(F(high) - F(low))
         if not (low <= 0 <= high and within(width, *WIDTHS)):

@@ -12,7 +12,8 @@ import numpy as np
 from hil.training.graph.chain_formats import ChainFormat
 from hil.training.graph.graph import CHAINS, POOLS, WEIGHTED, Format, Op, rounding_word, weight_type
 from hil.training.graph.layouts import LAYOUTS
-from hil.training.graph.parameters import NO_BYTES, OUTPUT, Arrays, Factor, Factors, Output
+from hil.training.graph.parameters import Arrays, Factor, Factors, Output
+from hil.training.graph.part import NO_BYTES
 from hil.training.graph.record import Header, Record
 
 SMALLEST_SCALE, LARGEST_SCALE = 2.0**-40, 2.0**40
@@ -151,13 +152,13 @@ class Affine(Contents):
     def factors(self) -> Factors | None:
         """Of an add, else None."""
         record = self.record
-        return Factors.unpack(self.blob, record.parameters_at + OUTPUT.size) if record.op == Op.ADD else None
+        return Factors.unpack(self.blob, record.parameters_at + Output.size()) if record.op == Op.ADD else None
 
     def sums(self) -> Iterator[Fault]:
         """Check 11, of positions and of an add."""
         yield from counts((self.positions,), (MOST_POSITIONS,))
         if self.factors is not None:
-            multipliers, shifts, _ = self.factors
+            multipliers, shifts = self.factors.multipliers, self.factors.shifts
             if not (within(multipliers, LEAST_MULTIPLIER) and within(shifts, *ADD_SHIFTS)):
                 yield 11, f"factors {multipliers} with shifts {shifts} are none of an add"
 
@@ -183,13 +184,13 @@ class Tflite8(Affine):
         record = self.record
         if not record.channels:
             return None
-        return Arrays.unpack(self.blob, record.parameters_at + OUTPUT.size, record.channels)
+        return Arrays.unpack(self.blob, record.parameters_at + Output.size(), record.channels)
 
     @cached_property
     def factor(self) -> Factor | None:
         """Of a mean, else None."""
         record = self.record
-        return Factor.unpack(self.blob, record.parameters_at + OUTPUT.size) if record.op == Op.MEAN else None
+        return Factor.unpack(self.blob, record.parameters_at + Output.size()) if record.op == Op.MEAN else None
 
     def padding(self) -> Iterator[Fault]:
         """Check 7."""

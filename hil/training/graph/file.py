@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from functools import lru_cache
 
 import numpy as np
@@ -24,11 +23,11 @@ from hil.training.graph.graph import (
     weight_type,
 )
 from hil.training.graph.layouts import LAYOUTS, parameter_bytes
-from hil.training.graph.parameters import ended, padded
-from hil.training.graph.record import HEADER, NO_BYTES, RECORD, Header, Record
+from hil.training.graph.part import NO_BYTES, ended, padded
+from hil.training.graph.record import RECORDS_AT, Header, Record, Start
 
 MAGIC, VERSION = 0x54454E48, 4
-DIGEST_FROM = 16
+DIGEST_FROM = Start.size()
 
 
 class NetworkFileError(RigError):
@@ -46,7 +45,7 @@ class NetworkFileError(RigError):
 def encode(graph: Graph) -> bytes:
     """Return the bytes of the graph's file; sums of weights and folded biases are made from weights and ranges."""
     graph = with_scales(graph)
-    offset = HEADER.size + RECORD.size * len(graph.layers)
+    offset = RECORDS_AT + Record.size() * len(graph.layers)
     records, data = b"", b""
     for layer in graph.layers:
         records += _record(layer, offset + len(data)).pack()
@@ -55,8 +54,8 @@ def encode(graph: Graph) -> bytes:
         if layer.format in LAYOUTS:
             data += LAYOUTS[layer.format].pack(layer, graph)
     rest = Header(graph.in_shape, graph.classes, graph.scale, graph.zero).pack() + records + data
-    start = struct.pack("<IHHI", MAGIC, VERSION, len(graph.layers), DIGEST_FROM + len(rest))
-    return start + struct.pack("<I", xxhash.xxh32_intdigest(rest)) + rest
+    digest = xxhash.xxh32_intdigest(rest)
+    return Start(MAGIC, VERSION, len(graph.layers), DIGEST_FROM + len(rest), digest).pack() + rest
 
 
 def _record(layer: Node, offset: int) -> Record:
@@ -85,10 +84,10 @@ def decode(blob: bytes, name: str = "network") -> Graph:
     """
     count = _check_start(blob)
     header = Header.unpack(blob, DIGEST_FROM)
-    records = [Record.unpack(blob, HEADER.size + RECORD.size * index) for index in range(count)]
+    records = [Record.numbered(blob, index) for index in range(count)]
     try:
         check_header(header, records)
-        end = HEADER.size + RECORD.size * count
+        end = RECORDS_AT + Record.size() * count
         for index in range(count):
             end = check_layer(index, records, header, blob, end)
     except Refusal as refusal:
@@ -100,30 +99,31 @@ def decode(blob: bytes, name: str = "network") -> Graph:
 
 def _check_start(blob: bytes) -> int:
     """Return the number of layers of a file that is one, whole and undamaged."""
-    if len(blob) < HEADER.size:
+    if len(blob) < RECORDS_AT:
         raise NetworkFileError(
-            f"the network file ends after {len(blob)} bytes, inside its header of {HEADER.size}: fetch the file again."
+            f"the network file ends after {len(blob)} bytes, inside its header of {RECORDS_AT}: fetch the file again."
         )
-    magic, version, count, total, digest = struct.unpack_from("<IHHII", blob)
-    if magic != MAGIC:
+    start = Start.unpack(blob, 0)
+    count, version = start.count, start.version
+    if start.magic != MAGIC:
         raise NetworkFileError(
-            f"the file begins with 0x{magic:08X}, not with HNET: give a network file (docs/network.md)."
+            f"the file begins with 0x{start.magic:08X}, not with HNET: give a network file (docs/network.md)."
         )
     if version != VERSION:
         cure = "make it again, by `hil network import MODEL`" if version < VERSION else "update trainrig"
         raise NetworkFileError(
             f"the network file is of version {version}, and this trainrig reads version {VERSION}: {cure}."
         )
-    if len(blob) != total or total < HEADER.size + RECORD.size * count:
+    if len(blob) != start.total or start.total < RECORDS_AT + Record.size() * count:
         raise NetworkFileError(
-            f"the network file has {len(blob)} bytes, its header says {total} with {count} layers: fetch the file "
-            "again."
+            f"the network file has {len(blob)} bytes, its header says {start.total} with {count} layers: fetch the "
+            "file again."
         )
     computed = xxhash.xxh32_intdigest(blob[DIGEST_FROM:])
-    if computed != digest:
+    if computed != start.digest:
         raise NetworkFileError(
-            f"the network file is damaged: its digest is {computed:08X}, and {digest:08X} is written at offset 12: "
-            "fetch the file again."
+            f"the network file is damaged: its digest is {computed:08X}, and {start.digest:08X} is written at offset "
+            "12: fetch the file again."
         )
     return count
 
@@ -132,7 +132,7 @@ def _sentence(refusal: Refusal) -> str:
     where = (
         "the header of the network file"
         if refusal.layer == HEADER_LAYER
-        else f"layer {refusal.layer} of the network file (offset {HEADER.size + RECORD.size * refusal.layer})"
+        else f"layer {refusal.layer} of the network file (offset {RECORDS_AT + Record.size() * refusal.layer})"
     )
     number = f" (check {refusal.check} of docs/network.md)" if refusal.check else ""
     return f"{where}: {refusal.what}{number}: write the file again."
@@ -163,7 +163,7 @@ def _weight_shape(op: Op, record: Record) -> tuple[int, ...]:
 def parameters_in_file(graph: Graph) -> dict[int, int]:
     """Return where the parameters of each layer that has some lie in the file, by index."""
     blob = encode(graph)
-    records = (Record.unpack(blob, HEADER.size + RECORD.size * index) for index in range(len(graph.layers)))
+    records = (Record.numbered(blob, index) for index in range(len(graph.layers)))
     return {index: record.parameters_at for index, record in enumerate(records) if record.parameters_at}
 
 
@@ -171,7 +171,7 @@ def parameters_in_file(graph: Graph) -> dict[int, int]:
 def file_size(graph: Graph) -> int:
     """Return the bytes of the graph's file."""
     data = sum(_weights_end(layer) + parameter_bytes(layer.op, layer.format, layer.channels) for layer in graph.layers)
-    return HEADER.size + RECORD.size * len(graph.layers) + data
+    return RECORDS_AT + Record.size() * len(graph.layers) + data
 
 
 def places_in_file(graph: Graph) -> dict[int, tuple[int, int]]:
@@ -180,7 +180,7 @@ def places_in_file(graph: Graph) -> dict[int, tuple[int, int]]:
     places = {}
     for index, layer in enumerate(graph.layers):
         if layer.own is not None:
-            record = Record.unpack(blob, HEADER.size + RECORD.size * index)
+            record = Record.numbered(blob, index)
             biases_at = LAYOUTS[layer.format].biases_at(layer.channels) if layer.format in LAYOUTS else 0
             places[index] = (record.weights_at, record.parameters_at + biases_at)
     return places

@@ -21,8 +21,8 @@ from hil.training.graph.graph import (
     is_format,
 )
 from hil.training.graph.layouts import LAYOUTS
-from hil.training.graph.parameters import ended
-from hil.training.graph.record import NO_BYTES, Header, Record
+from hil.training.graph.part import NO_BYTES, ended
+from hil.training.graph.record import Header, Record
 from hil.training.graph.w16a8_contents import W16A8
 
 HEADER_LAYER = 255

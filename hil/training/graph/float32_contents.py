@@ -8,7 +8,7 @@ import numpy as np
 
 from hil.training.graph.contents import SMALLEST_SCALE, Contents, Fault, counts, within
 from hil.training.graph.graph import LARGEST_FLOAT, POOLS, Format, Op
-from hil.training.graph.parameters import LIMITS, Limits
+from hil.training.graph.parameters import Biases, Limits
 
 LARGEST_SCALE = 2.0**32  # of the input
 LARGEST_WEIGHT = 2.0**20
@@ -41,15 +41,16 @@ class Float32(Contents):
         record = self.record
         if not record.channels:
             return
-        biases = np.frombuffer(self.blob, "<f4", record.channels, record.parameters_at + LIMITS.size)
-        for kind, numbers in (("weight", self.values), ("bias", biases)):
+        biases = Biases.unpack(self.blob, record.parameters_at + Limits.size(), record.channels)
+        for kind, numbers in (("weight", self.values), ("bias", biases.bias)):
             wrong = beyond_file(numbers)
             if wrong.size:
                 yield 12, f"a {kind} is {wrong[0]}, which is not within 2^20"
 
     def limits(self) -> Iterator[Fault]:
         """Check 13."""
-        low, high = limits = Limits.unpack(self.blob, self.record.parameters_at)
+        its = Limits.unpack(self.blob, self.record.parameters_at)
+        low, high = limits = its.act_min, its.act_max
         widest = (-LARGEST_FLOAT, LARGEST_FLOAT)
         ordered = widest[0] <= low < high <= widest[1]
         if not ordered or any(limit == 0 and np.signbit(limit) for limit in limits):

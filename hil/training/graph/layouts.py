@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from hil.training.graph.affine8_parameters import Affine8Layout
 from hil.training.graph.graph import Format, Graph, Node, Op
@@ -39,7 +39,7 @@ class StartAndOwn:
 
     Attributes:
         start: what all layers begin with.
-        own: what a layer with weights continues with; `BIASES_AT` is the offset of its biases there.
+        own: what a layer with weights continues with.
         more: what the layers of an operation without weights continue with.
     """
 
@@ -49,7 +49,7 @@ class StartAndOwn:
 
     def biases_at(self, channels: int) -> int:
         """As `Layout`."""
-        return self.start.size() + self.own.BIASES_AT
+        return self.start.size() + self.own.offset("bias", channels)
 
     def size(self, op: int, channels: int) -> int:
         """As `Layout`."""
@@ -60,15 +60,15 @@ class StartAndOwn:
         """As `Layout`."""
         data = self.start.of(layer).pack()
         if layer.op in self.more:
-            data += self.more[layer.op].of(layer).pack()
+            data += self.more[layer.op].of_layer(layer).pack()
         if layer.own is not None:
-            data += self.own.of(layer.op, layer.own).pack()
+            data += self.own.of_own(layer.op, layer.own).pack()
         return data
 
     def unpack(self, blob: bytes, offset: int, layer: Node) -> Node:
         """As `Layout`."""
         after = offset + self.start.size()
-        read: dict[str, Any] = dict(self.start.unpack(blob, offset).fields())
+        read = self.start.unpack(blob, offset).values()
         if layer.op in self.more:
             read |= self.more[layer.op].unpack(blob, after).fields()
         if layer.own is not None:

@@ -2,69 +2,66 @@
 
 from __future__ import annotations
 
-import struct
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated
 
 from hil.training.graph.graph import WEIGHTED, Op, weight_type
 from hil.training.graph.layouts import parameter_bytes
-from hil.training.graph.parameters import ended
+from hil.training.graph.part import F32, I8, NO_BYTES, U8, U16, U32, NoBytes, Part, ended
 
-HEADER = struct.Struct("<IHHIIHHHHfb3s")
-REST = struct.Struct("<HHHHfb3s")  # of the header, from offset 16
-RECORD = struct.Struct("<BBBb2B2B2B2B3H3HB3sII")
-NO_BYTES = bytes(3)
-assert (HEADER.size, RECORD.size) == (32, 36)
+Pair = Annotated[tuple[int, int], "2B"]
+Triple = Annotated[tuple[int, int, int], "3H"]
 
 
-class Header(NamedTuple):
+@dataclass(frozen=True)
+class Start(Part):
+    """The header up to offset 16."""
+
+    magic: U32
+    version: U16
+    count: U16
+    total: U32
+    digest: U32
+
+
+@dataclass(frozen=True)
+class Header(Part):
     """The header from offset 16; `none` must be zero."""
 
-    in_shape: tuple[int, int, int]
-    classes: int
-    scale: float
-    zero: int
-    none: bytes = NO_BYTES
-
-    def pack(self) -> bytes:
-        """Return its 16 bytes."""
-        return REST.pack(*self.in_shape, *self[1:])
-
-    @classmethod
-    def unpack(cls, blob: bytes, offset: int) -> Header:
-        """Read it from a file that is long enough."""
-        f = REST.unpack_from(blob, offset)
-        return cls(f[:3], *f[3:])
+    in_shape: Triple
+    classes: U16
+    scale: F32
+    zero: I8
+    none: NoBytes = NO_BYTES
 
 
-class Record(NamedTuple):
+RECORDS_AT = Start.size() + Header.size()
+
+
+@dataclass(frozen=True)
+class Record(Part):
     """The 36 bytes of a layer; `none` must be zero."""
 
-    op: int
-    format: int
-    block: int
-    exponent: int
-    kernel: tuple[int, int]
-    stride: tuple[int, int]
-    pad: tuple[int, int]
-    first: int
-    second: int
-    in_shape: tuple[int, int, int]
-    out_shape: tuple[int, int, int]
-    rounding: int
-    none: bytes
-    weights_at: int
-    parameters_at: int
-
-    def pack(self) -> bytes:
-        """Return its bytes."""
-        windows = (*self.kernel, *self.stride, *self.pad)
-        return RECORD.pack(*self[:4], *windows, *self[7:9], *self.in_shape, *self.out_shape, *self[11:])
+    op: U8
+    format: U8
+    block: U8
+    exponent: I8
+    kernel: Pair
+    stride: Pair
+    pad: Pair
+    first: U8
+    second: U8
+    in_shape: Triple
+    out_shape: Triple
+    rounding: U8
+    none: NoBytes
+    weights_at: U32
+    parameters_at: U32
 
     @classmethod
-    def unpack(cls, blob: bytes, offset: int) -> Record:
-        """Read it from a file that is long enough."""
-        f = RECORD.unpack_from(blob, offset)
-        return cls._make((*f[:4], f[4:6], f[6:8], f[8:10], *f[10:12], f[12:15], f[15:18], *f[18:]))
+    def numbered(cls, blob: bytes, index: int) -> Record:
+        """Return the record of a layer in a file that is long enough."""
+        return cls.unpack(blob, RECORDS_AT + cls.size() * index)
 
     @property
     def taps(self) -> int:

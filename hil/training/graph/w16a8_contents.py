@@ -9,7 +9,7 @@ import numpy as np
 
 from hil.training.graph.contents import LARGEST_BIAS, LEAST_MULTIPLIER, Affine, Fault, counts, is_scale, within
 from hil.training.graph.graph import Op, named
-from hil.training.graph.parameters import OUTPUT, Scaling
+from hil.training.graph.parameters import Output, Scaling
 
 LARGEST_WEIGHTS = (32767, 127)  # w_max
 MOST_PRODUCTS = 2**15  # behind one output
@@ -43,7 +43,7 @@ class W16A8(Affine):
         record = self.record
         if not record.channels:
             return None
-        return Scaling.unpack(self.blob, record.parameters_at + OUTPUT.size, record.channels)
+        return Scaling.unpack(self.blob, record.parameters_at + Output.size(), record.channels)
 
     def padding(self) -> Iterator[Fault]:
         """Check 7."""

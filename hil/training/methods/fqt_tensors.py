@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hil.training.graph.affine8 import with_scales
-from hil.training.graph.affine8_parameters import HEAD, Head
+from hil.training.graph.affine8_parameters import Head
 from hil.training.graph.graph import POOLS, Format, Graph, Node, Parameters
-from hil.training.graph.parameters import padded
+from hil.training.graph.part import padded
 
 WEIGHTS, BIAS, RANGE = "weights", "bias", "range"
 
@@ -74,7 +74,7 @@ def _with_array(layer: Node, part: str, array: np.ndarray) -> Node:
     if layer.format is not Format.AFFINE8:
         return replace(layer, own=replace(own, weights=array.astype(np.float32).reshape(own.weights.shape)))
     data = array.astype(np.int8).tobytes()
-    head = Head.unpack(data, len(data) - HEAD.size)
+    head = Head.unpack(data, len(data) - Head.size())
     weights = np.frombuffer(data, np.int8, own.weights.size).reshape(own.weights.shape)
     return replace(layer, own=quantized(own, weights, head.scale, head.zero), low=head.low, high=head.high)
 

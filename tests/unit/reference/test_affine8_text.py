@@ -10,9 +10,9 @@ import xxhash
 from numpy.testing import assert_array_equal
 
 from hil.training.graph.affine8 import folded_biases, params, quantized_biases, with_scales
-from hil.training.graph.affine8_parameters import HEAD
+from hil.training.graph.affine8_parameters import Head
 from hil.training.graph.graph import Format, Graph, Node, Op, Parameters
-from hil.training.graph.parameters import padded
+from hil.training.graph.part import padded
 from hil.training.reference.formats.affine8 import backward
 from hil.training.reference.formats.affine8.errors import Errors, RunningRange, joined, of_floats, of_sums
 from hil.training.reference.formats.affine8.layer import Layer
@@ -282,7 +282,7 @@ def test_multiply_in_float32() -> None:
 
 
 def test_digest_of_the_weights() -> None:
-    data = padded(np.array([1, -2, 127, -128, 30], np.int8).tobytes()) + HEAD.pack(2.0**-8, -20, -0.5, 1.5)
+    data = padded(np.array([1, -2, 127, -128, 30], np.int8).tobytes()) + Head(2.0**-8, -20, -0.5, 1.5).pack()
     assert (len(data), f"{xxhash.xxh32_intdigest(data):08X}") == (24, "F062A593")
 
 
