@@ -19,7 +19,7 @@ from pathlib import Path
 from hil.training.experiments import costs
 from hil.training.experiments.choice import CHOICE_FILE
 from hil.training.experiments.curve import CURVE_FILE, RUN_FILE, STATE, checkpoint_path, complete, read_curve
-from hil.training.experiments.curve_table import FILE as CURVES
+from hil.training.experiments.curve import CURVES_FILE as CURVES
 
 FACTS = "results.json"
 RESULTS = (FACTS, CURVES, "results.csv", "table.md", "table.tex", "certificates.json")

@@ -1,9 +1,8 @@
-"""What Poor Man's Training adapts a network to: corrupted images, or classes that it was not trained on."""
+"""What Poor Man's Training adapts a network to, and how: corrupted images, or classes that it was not trained on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hil.errors import RigError
 from hil.training.data import load
@@ -23,6 +22,7 @@ OWN, PUBLISHED = "resnet-tiny", "mcunet-in1-128"  # default networks: of corrupt
 NEW_CLASSES = "fashion-mnist-1k"
 TWO_CLASSES = "classes-0-6"  # T-shirt and shirt of Fashion-MNIST
 SEVERITY = 5
+WITHOUT_QAS = 30_000  # rates without quantization-aware scaling are larger by about 1 / s_w^2, which it divides by
 TRAINING_IMAGES = 1000  # in the data sets of the networks
 HELD_OUT = 200  # of these, for a choice: a standard error of at most 3.5 points
 HELD_SHARE = 5  # of the training images of a new task, one in so many is held out while something is chosen
@@ -35,189 +35,125 @@ CURVED = {"resnet-tiny": 3, "lenet5-tflite": 15}
 PAIR_CURVED, CLASSES_CURVED = 4, 2  # masks: block 3 for two classes as for VWW, block 2 as for Pets (appendix D)
 
 
-class Corrupted:
-    """An adaptation to corrupted images of the data set that the network was trained on.
+@dataclass(frozen=True)
+class Adaptation:
+    """An adaptation to corrupted images of the network's own data set, or to new classes.
 
-    Raises:
-        RigError: another network, a batch that is too large, or too many queries.
+    Attributes:
+        request: with the network, which has a head for the classes, and with the data of a new task.
+        new: whether the classes are new.
+        used, kept, held: training images of a run of the table; of these, while something is chosen, those that remain
+            and those that are held out.
+        curved: mask of the blocks that the figures train.
+        tested: training images, on which no run trains, that stand in for too many test images; 0: none.
+        classes: of a new task.
     """
 
-    on = "on corrupted images"  # what the network is adapted to, in words
-    drawn = ""  # what else seeds decide, in words
-    paper_rate = "0.01, and for its figures that the best was chosen"
-    train = "pointwise"  # the setting that trains the pointwise layers of blocks
+    request: Request
+    new: bool
+    used: int
+    kept: int
+    held: int
+    curved: int
+    tested: int = 0
+    classes: int = 0
 
-    def __init__(self, request: Request) -> None:
-        self.request = self.with_network(request)
-        self.network = self.request.network
-        if request.batch > self.kept:
-            remain = f"the {self.kept} training images that remain while something is chosen"
-            cure = "choose a smaller --batch, or more --images"
-            raise RigError(f"a batch of {request.batch} is larger than {remain}: {cure}.")
-        if request.queries > LIMITS["queries"][1]:
-            raise RigError(f"--queries is {request.queries}: a step has {LIMITS['queries'][1]} at most.")
-
-    def with_network(self, request: Request) -> Request:
-        """Return the request with its network.
-
-        Raises:
-            RigError: it was not trained on the images that are corrupted.
-        """
-        request = replace(request, network=request.network or OWN)
-        if not find_network(request.network).committed:
-            raise RigError(f"{request.network} was not trained on Fashion-MNIST: choose {' or '.join(CURVED)}.")
-        return request
+    @property
+    def network(self) -> str:
+        """The name of the network."""
+        return self.request.network
 
     @property
     def data(self) -> str:
         """What it is adapted to, for the sentences."""
-        return NETWORKS[self.network].data
+        return public_name(self.request.data[0]) if self.new else NETWORKS[self.network].data
 
-    @property
-    def used(self) -> int:
-        """Number of training images of a run of the table."""
-        return self.request.images
-
-    @property
-    def held(self) -> int:
-        """Number of training images that are held out while something is chosen."""
-        return HELD_OUT
-
-    @property
-    def kept(self) -> int:
-        """Number of training images that remain while something is chosen."""
-        return min(self.request.images, TRAINING_IMAGES - self.held)
-
-    @property
-    def curved(self) -> int:
-        """Mask of the blocks that the figures train."""
-        return CURVED[self.network]
-
-    def tasks(self, default: Sequence[str]) -> Sequence[str]:
-        """Return the corruptions, `default` if the user named none."""
-        return self.request.corruptions or default
+    def tasks(self, default: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the one data set of a new task, or the corruptions: `default` if the user named none."""
+        return self.request.data if self.new else self.request.corruptions or default
 
     def set_of(self, task: str) -> str:
         """Return the data set of a run of the table."""
-        return f"{self.data}+{task}-{SEVERITY}@{self.used}"
+        return self._part(task, f"@{self.used}-{self.tested}" if self.tested else f"@{self.used}")
 
     def held_out(self, task: str) -> str:
         """Return the data set for a choice."""
-        return f"{self.data}+{task}-{SEVERITY}@{self.kept}-{self.held}"
+        return self._part(task, f"@{self.kept}-{self.held}")
+
+    def _part(self, task: str, part: str) -> str:
+        return _sized(self.request, part) if self.new else f"{self.data}+{task}-{SEVERITY}{part}"
 
     def block(self, mask: int) -> Given:
-        """Return the settings that train blocks: their pointwise layers, or all layers of a network without any."""
-        pointwise = any(layer.op is Op.POINTWISE for layer in build(self.network, 1).layers)
-        return (("train", self.train), ("blocks", mask)) if pointwise else self.whole_blocks(mask)
+        """Return the settings that train blocks: their pointwise layers, or all layers of a network without any.
 
-    def whole_blocks(self, mask: int) -> Given:
-        """Return the settings that train all layers of blocks."""
-        return (("train", "all"), ("blocks", mask))
+        The head of a new task is trained too.
+        """
+        if any(layer.op is Op.POINTWISE for layer in build(self.network, 1).layers):
+            return (("train", "pointwise-last" if self.new else "pointwise"), ("blocks", mask))
+        return (("train", "all"), ("blocks", mask | HEAD_BLOCK if self.new else mask))
 
     def layers(self, given: Given) -> tuple[str, ...]:
         """Return the names of the trained layers."""
         graph = build(self.network, 1)
         return tuple(graph.layers[index].name for index in default_settings(PMT, given).trained(graph))
 
-    @property
-    def tested(self) -> int | bool:
-        """How many training images, on which no run trains, stand in for too many test images; False: none."""
-        return False
+
+def corrupted(request: Request) -> Adaptation:
+    """Return the adaptation to corrupted images of the data set that the network was trained on.
+
+    Raises:
+        RigError: another network, a batch that is too large, or too many queries.
+    """
+    request = replace(request, network=request.network or OWN)
+    if not find_network(request.network).committed:
+        raise RigError(f"{request.network} was not trained on Fashion-MNIST: choose {' or '.join(CURVED)}.")
+    kept = min(request.images, TRAINING_IMAGES - HELD_OUT)
+    return _checked(Adaptation(request, False, request.images, kept, HELD_OUT, CURVED[request.network]))
 
 
-class NewTask(Corrupted):
-    """An adaptation to a data set, with a head for its classes where the head of the network is drawn.
+def new_task(request: Request) -> Adaptation:
+    """Return the adaptation to a data set, with a head for its classes where the head of the network is drawn.
 
     Raises:
         RigError: the network of the paper is asked for, and its files are not there; unknown names; more classes than
-            the network has.
+            the network has; as `corrupted`.
     """
+    base, (data,) = request.network or PUBLISHED, request.data
+    if base == PUBLISHED and base not in NETWORKS:
+        raise RigError(f"the default network {base} is read from your files: {cure_of('mcunet-5fps')}, or --network.")
+    if find_network(base).any_classes:
+        size = "x".join(map(str, build(base, 1).in_shape))
+        own = is_own(split_name(data)[0])
+        base = f"{base}@{classes_of(load(f'{data}@{size}' if own else data))}-classes"
+    request = replace(request, network=base)
+    whole = load(_sized(request, ""))  # before it is parted
+    classes, known = classes_of(whole), build(base, 1).classes
+    if classes > known:
+        raise RigError(f"{data} has {classes} classes, and {base} {known}: choose another --network.")
+    used = min(request.images, len(whole.train_images))
+    held, curved = used // HELD_SHARE, PAIR_CURVED if classes == 2 else CLASSES_CURVED
+    stand_in = len(whole.test_images) > MOST_TEST and len(whole.train_images) >= used + MOST_TEST
+    return _checked(Adaptation(request, True, used, used - held, held, curved, MOST_TEST if stand_in else 0, classes))
 
-    drawn = " and a new head"
-    paper_rate = "0.1 (table 10) and 0.01 (table 11)"
-    train = "pointwise-last"
 
-    def with_network(self, request: Request) -> Request:
-        """Return the request with the network that has a head for the classes."""
-        base, (data,) = request.network or PUBLISHED, request.data
-        if base == PUBLISHED and base not in NETWORKS:
-            raise RigError(
-                f"the default network {base} is read from your files: {cure_of('mcunet-5fps')}, or --network."
-            )
-        if find_network(base).any_classes:
-            size = "x".join(map(str, build(base, 1).in_shape))
-            own = is_own(split_name(data)[0])
-            base = f"{base}@{classes_of(load(f'{data}@{size}' if own else data))}-classes"
-        self.network, self.request = base, replace(request, network=base)
-        classes, known = classes_of(self.whole()), build(base, 1).classes
-        if classes > known:
-            raise RigError(f"{data} has {classes} classes, and {base} {known}: choose another --network.")
-        return self.request
+def _checked(found: Adaptation) -> Adaptation:
+    request = found.request
+    if request.batch > found.kept:
+        remain = f"the {found.kept} training images that remain while something is chosen"
+        cure = "choose a smaller --batch, or more --images"
+        raise RigError(f"a batch of {request.batch} is larger than {remain}: {cure}.")
+    if request.queries > LIMITS["queries"][1]:
+        raise RigError(f"--queries is {request.queries}: a step has {LIMITS['queries'][1]} at most.")
+    return found
 
-    @property
-    def on(self) -> str:  # type: ignore[override]
-        """What the network is adapted to, in words."""
-        return f"on {self.data}"
 
-    @property
-    def data(self) -> str:
-        """What it is adapted to, for the sentences."""
-        return public_name(self.request.data[0])
-
-    def tasks(self, default: Sequence[str]) -> Sequence[str]:
-        """Return the one data set."""
-        return self.request.data
-
-    @property
-    def curved(self) -> int:
-        """Mask of the blocks that the figures train."""
-        return PAIR_CURVED if classes_of(self.whole()) == 2 else CLASSES_CURVED
-
-    def whole(self) -> DataSet:
-        """Return the data set before it is parted."""
-        return load(self._named(""))
-
-    @property
-    def used(self) -> int:
-        """Number of training images of a run of the table."""
-        return min(self.request.images, len(self.whole().train_images))
-
-    @property
-    def held(self) -> int:
-        """Number of training images that are held out while something is chosen."""
-        return self.used // HELD_SHARE
-
-    @property
-    def kept(self) -> int:
-        """Number of training images that remain while something is chosen."""
-        return self.used - self.held
-
-    @property
-    def tested(self) -> int | bool:
-        """How many training images, on which no run trains, stand in for too many test images; False: none."""
-        whole = self.whole()
-        stand_in = len(whole.test_images) > MOST_TEST and len(whole.train_images) >= self.used + MOST_TEST
-        return stand_in and MOST_TEST
-
-    def set_of(self, task: str) -> str:
-        """Return the data set of a run of the table."""
-        return self._named(f"@{self.used}-{MOST_TEST}" if self.tested else f"@{self.used}")
-
-    def held_out(self, task: str) -> str:
-        """Return the data set for a choice."""
-        return self._named(f"@{self.kept}-{self.held}")
-
-    def whole_blocks(self, mask: int) -> Given:
-        """Return the settings that train all layers of blocks, and the head."""
-        return super().whole_blocks(mask | HEAD_BLOCK)
-
-    def _named(self, part: str) -> str:
-        """Return the data with a part of it, at the size of the network's input; own images are read at this size."""
-        data, shape = self.request.data[0], build(self.network, 1).in_shape
-        size = f"@{'x'.join(map(str, shape))}"
-        if is_own(split_name(data)[0]):
-            return f"{data}{size}{part}"
-        return f"{data}{part}{'' if load(data).card.shape == shape else size}"
+def _sized(request: Request, part: str) -> str:
+    """Return the data with a part of it, at the size of the network's input; own images are read at this size."""
+    data, shape = request.data[0], build(request.network, 1).in_shape
+    size = f"@{'x'.join(map(str, shape))}"
+    if is_own(split_name(data)[0]):
+        return f"{data}{size}{part}"
+    return f"{data}{part}{'' if load(data).card.shape == shape else size}"
 
 
 def classes_of(data: DataSet) -> int:
@@ -237,3 +173,34 @@ def default_settings(method: str, given: Given) -> GraphSettings:
     """Return the settings of a method's default variant, with these changes."""
     kind = graph_method(method)
     return kind.settings_of(kind.default_variant, **dict(given))
+
+
+@dataclass(frozen=True)
+class TrainingSetup:
+    """How a row trains; fields as of `GraphRun`."""
+
+    given: Given
+    method: str = PMT
+    budget: int | None = None
+    fewest_steps: int = 0
+    epochs: int = 0  # 0: as the user chose
+
+    def rates(self, request: Request) -> tuple[float, ...]:
+        """Return the initial rates of a search: the user's, times the factors of the scalings that the row omits."""
+        settings = default_settings(self.method, self.given)
+        factor = 1.0 if settings.qas else WITHOUT_QAS
+        if self.method == PMT and not settings.gns:
+            factor *= _gns(request.network, settings, request.batch)
+        return tuple(float(f"{rate * factor:.2g}") for rate in request.rates)
+
+
+def _gns(network: str, settings: GraphSettings, samples: int) -> float:
+    """Return the least factor of gradient-norm scaling of a layer, or of the model.
+
+    See docs/arithmetic-zeroth-order.md, section 6.
+    """
+    graph = build(network, 1)
+    layers = [graph.layers[index] for index in settings.trained(graph)]
+    drawn = [layer.out_size if settings.by_nodes(layer) else layer.weight_count + layer.channels for layer in layers]
+    total = samples * settings.queries
+    return total / (total + (sum(drawn) if settings.wise == "model" else max(drawn)) - 1)

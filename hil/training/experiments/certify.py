@@ -15,7 +15,7 @@ import numpy as np
 from hil.errors import RigError
 from hil.step_digest import step_digest
 from hil.training.data import load
-from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import checkpoint_path, read_checkpoint
 from hil.training.experiments.kinds import Run
 from hil.training.trial import TrialSpec

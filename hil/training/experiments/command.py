@@ -36,8 +36,7 @@ from hil.training.experiments.kinds import Run
 from hil.training.experiments.options import SEEDS, add_paper_options, refuse_for_costs, selected_table
 from hil.training.experiments.paper import PAPERS
 from hil.training.experiments.pmt_costs import COST_TABLES, PmtCosts
-from hil.training.experiments.pool import Pool
-from hil.training.experiments.progress import RunLines
+from hil.training.experiments.pool import Pool, RunLines
 from hil.training.experiments.render import write
 from hil.training.experiments.summary import Summary, summarise
 from hil.training.experiments.table import Table
@@ -166,7 +165,9 @@ def _parser() -> argparse.ArgumentParser:
     text = "Train the table of a paper, and certify it on the board."
     parser = argparse.ArgumentParser(prog="hil experiment", description=text)
     add = parser.add_argument
-    experiments = sorted(dict.fromkeys((*TABLES, COSTS, *COST_TABLES, *FIGURES)), key=_place)
+    experiments = sorted(
+        dict.fromkeys((*TABLES, COSTS, *COST_TABLES, *FIGURES)), key=lambda name: PAPERS.index(name.split("-")[0])
+    )
     add("experiment", nargs="?", choices=experiments, help="table or figure")
     add("--spec", type=Path, metavar="FILE", help="TOML file with your own experiment, instead of a name")
     seeds = f"number of seeds, from 1 (default: {SEEDS}, fqt-* 5)"
@@ -182,11 +183,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--no-cache", action="store_true", help="train every run, also those that were trained before")
     add("--certify-only", action="store_true", help="certify the trained experiment in the folder")
     return parser
-
-
-def _place(name: str) -> int:
-    """Return the place of an experiment in the help: by its paper."""
-    return PAPERS.index(name.split("-")[0])
 
 
 def _make_folders(wanted: Sequence[Run], runs: Path) -> None:

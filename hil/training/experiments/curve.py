@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hil.atomic_write import write_atomic
+from hil.atomic_write import atomic_file, write_atomic
 from hil.bounded_npz import read_npz
 from hil.bounded_read import read_json
 from hil.dataclass_json import rebuilt
@@ -17,11 +18,19 @@ from hil.errors import RigError
 from hil.record.weights import write_weights
 from hil.training.experiments.kinds import Run, kind_of
 
+if TYPE_CHECKING:  # imported late: it takes a quarter of a second, and workers that train do not need it
+    import pyarrow as pa
+
 RUN_FILE, CURVE_FILE = "run.json", "curve.json"
 STATE, EVERY_STATE = "state-{:03d}.npz", "state-*.npz"
 CHECKPOINT, EVERY_CHECKPOINT = "epoch-{:03d}.npz", "epoch-*.npz"
 LARGEST_JSON = 16 << 20  # bytes: a curve of 10,000 epochs has 5 MB
 AGAIN = "delete its run's folder and resume"
+
+CURVES_FILE = "curves.parquet"
+RUN_COLUMN = "run"  # the column with the name of the run; the others are the fields of EpochRow
+SPREAD = ("loss", "test_loss", "train_s", "eval_s")  # floats with new bits in nearly every row
+UNLIKE = (*SPREAD, "digest")  # columns for which a dictionary of their values is larger than the values
 
 
 @dataclass(frozen=True)
@@ -170,3 +179,34 @@ def complete(folder: Path) -> bool:
 def ended(run: Run, rows: Sequence[EpochRow]) -> bool:
     """Return whether the rows of a run cover all its epochs, or one of its steps failed."""
     return bool(rows) and (rows[-1].epoch >= run.epochs or bool(rows[-1].failed))
+
+
+def write_curves(path: Path, curves: Mapping[str, Sequence[EpochRow]]) -> None:
+    """Write the learning curves of an experiment: one row for each epoch of each run, in the order of the runs.
+
+    Every number keeps its bits. A value that is None is missing; NaN is not. With one version of pyarrow, the same
+    curves give the same bytes: the file has no time, and its encoding and compression do not depend on the values.
+
+    Raises:
+        OSError: the disk is full; a file that was at `path` before is unchanged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [{RUN_COLUMN: name} | asdict(row) for name, its in curves.items() for row in its]
+    table = pa.Table.from_pylist(rows, schema=_schema())
+    like = [name for name in table.column_names if name not in UNLIKE]
+    with atomic_file(path) as partial:
+        pq.write_table(table, partial, compression="zstd", use_dictionary=like, use_byte_stream_split=list(SPREAD))
+
+
+def _schema() -> pa.Schema:
+    """Return the columns with their types: those of the fields of EpochRow, which say also what may be missing."""
+    import pyarrow as pa
+
+    types = {"int": pa.int64(), "float": pa.float64(), "str": pa.string(), "Sequence[float]": pa.list_(pa.float64())}
+    columns = [pa.field(RUN_COLUMN, pa.string(), nullable=False)]
+    for field in fields(EpochRow):
+        kind = str(field.type)  # as it is written in the class
+        columns.append(pa.field(field.name, types[kind.removesuffix(" | None")], nullable=kind.endswith(" | None")))
+    return pa.schema(columns)

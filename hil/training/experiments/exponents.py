@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
-from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors
+from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, at_step
 from hil.training.methods.elasticzo_settings import Settings
 from hil.training.networks import build
 from hil.training.reference.methods import Reference, StepOutcome
@@ -51,10 +52,6 @@ class ExponentRun(BaseRun):
         """Return the scale of the perturbation; empty for Full BP, which has none."""
         return "" if self.variant == "full-bp" else f"r_max {self.r_max}"
 
-    def per_epoch(self, images: int) -> int:
-        """Return the number of full batches in the images."""
-        return images // self.batch
-
     def changed_settings(self) -> dict[str, int | float | str]:
         """Return the settings before the first mark that differ from a trial's defaults."""
         return {**START, "r_max": self.r_max, "loss": LOSS[self.column], **dict(self.given)}
@@ -63,10 +60,7 @@ class ExponentRun(BaseRun):
         """Return the settings of a step."""
         changed = self.changed_settings()
         settings = Settings.of_variant(self.variant, TENSORS, batch=self.batch, seed=self.seed, **changed)
-        for first, changes in schedule:
-            if first <= step:
-                settings = settings.changed(**{name: int(value) for name, value in changes.items()})
-        return settings
+        return cast("Settings", at_step(settings, step, schedule))
 
     def schedule(self, steps: int) -> Schedule:
         """Return the changes of a run of `steps` steps.
@@ -88,21 +82,13 @@ class ExponentRun(BaseRun):
             network = network.with_weights(weights)
         return ElasticZoInt8(network, self.settings(0, schedule), fastest(network))
 
-    def losses(self, outcome: StepOutcome, samples: int) -> float:
-        """Return the mean over both passes."""
-        return (outcome.float_loss_plus + outcome.float_loss_minus) / (2 * samples)
-
     def right_sign(self, outcome: StepOutcome) -> bool | None:
         """Return None for Full BP, which uses no sign."""
         return None if self.variant == "full-bp" else outcome.right_sign
 
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same row."""
-        return TrialSpec(
-            board, self.variant, network=NETWORK, method=METHOD, data=self.data, batch=self.batch, seed=self.seed,
-            evaluate=0,
-            settings=self.changed_settings(),
-        )  # fmt: skip
+        return self._trial(board, self.variant, NETWORK, METHOD, self.changed_settings())
 
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""

@@ -25,8 +25,7 @@ import numpy as np
 from hil.atomic_write import atomic_file
 from hil.cache import cache_folder
 from hil.cluster.task import sources_digest
-from hil.training.experiments.choice import begin
-from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.choice import begin, resolved
 from hil.training.experiments.curve import RUN_FILE, checkpoint_path, complete, read_checkpoint, read_curve, read_run
 from hil.training.experiments.slices import Trained, keep
 from hil.training.networks.tree import FOLDER_VARIABLE

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, cast
 
 from hil.training.experiments.adam import AdamPreTraining
-from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, TrainedRuns, longest_segment
+from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, at_step, longest_segment
 from hil.training.methods.elasticzo_fp32 import ElasticZoFp32
 from hil.training.methods.elasticzo_fp32_settings import Fp32Settings
 from hil.training.networks import build
-from hil.training.reference.methods import Reference, StepOutcome
+from hil.training.reference.methods import Reference
 from hil.training.reference.methods.elasticzo_fp32 import ElasticZoFp32 as Fp32Reference
 from hil.training.reference.native.float32 import fastest
 from hil.training.trial import TrialSpec
@@ -24,7 +24,7 @@ class FloatRun(BaseRun):
     """Everything that decides the bits of a run.
 
     The learning rate is `eta` at first and falls as in docs/arithmetic-float32.md, section 8. `rate_from` names a
-    search of the same experiment (choose_run.py).
+    search of the same experiment (choice.py).
     """
 
     data: str
@@ -49,18 +49,6 @@ class FloatRun(BaseRun):
         """Whether moments go on from step to step: those of Adam."""
         return self.column == ADAM
 
-    def resolved(self, trained: TrainedRuns) -> FloatRun:
-        """Return the run with its learning rate."""
-        return replace(self, eta=trained.best_rate(self.rate_from[0]), rate_from=()) if self.rate_from else self
-
-    def chosen(self) -> str:
-        """Return the learning rate."""
-        return "" if self.eta is None else f"eta {self.eta:g}"
-
-    def per_epoch(self, images: int) -> int:
-        """Return the number of full batches in the images."""
-        return images // self.batch
-
     def schedule(self, steps: int) -> Schedule:
         """Return eta times 0.8 for every tenth of the paper's 100 epochs; marks on one step count all."""
         if self.eta is None:
@@ -76,11 +64,7 @@ class FloatRun(BaseRun):
         rate = {} if self.eta is None else {"eta": self.eta}
         given = dict(self.given) | rate | {"batch": self.batch, "seed": self.seed}
         layers = len(build(self.network, self.seed).trained)
-        settings = Fp32Settings.of_variant(self.variant, layers, **given)
-        for first, changes in schedule:
-            if first <= step:
-                settings = settings.changed(**changes)
-        return settings
+        return cast("Fp32Settings", at_step(Fp32Settings.of_variant(self.variant, layers, **given), step, schedule))
 
     def method(self, schedule: Schedule) -> ElasticZoFp32:
         """Return the method on the network with its initial weights."""
@@ -94,17 +78,10 @@ class FloatRun(BaseRun):
             return AdamPreTraining(network, self.batch, self.seed, fastest(network))
         return Fp32Reference(network, method.settings, fastest(network))
 
-    def losses(self, outcome: StepOutcome, samples: int) -> float:
-        """Return the mean over both passes."""
-        return (outcome.float_loss_plus + outcome.float_loss_minus) / (2 * samples)
-
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same settings."""
-        return TrialSpec(
-            board, self.variant, network=self.network, method=ElasticZoFp32.name, data=self.data, batch=self.batch,
-            seed=self.seed, evaluate=0,
-            settings=dict(self.given) | {"eta": float(self.eta or 0)},
-        )  # fmt: skip
+        settings = dict(self.given) | {"eta": float(self.eta or 0)}
+        return self._trial(board, self.variant, self.network, ElasticZoFp32.name, settings)
 
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""

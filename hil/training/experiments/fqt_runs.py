@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, TrainedRuns, longest_segment
+from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, longest_segment
 from hil.training.methods.fqt import Fqt
 from hil.training.methods.fqt_settings import Settings
 from hil.training.networks import build
@@ -61,22 +61,6 @@ class FqtRun(BaseRun):
         """Whether there are steps that a board can repeat."""
         return self.epochs > 0
 
-    def resolved(self, trained: TrainedRuns) -> FqtRun:
-        """Return the run with its learning rate."""
-        return replace(self, eta=trained.best_rate(self.rate_from), rate_from="") if self.rate_from else self
-
-    def chosen(self) -> str:
-        """Return the learning rate."""
-        return f"eta {self.settings(0, ()).eta:g}"
-
-    def per_epoch(self, images: int) -> int:
-        """Return the number of full batches in the images."""
-        return images // self.batch
-
-    def schedule(self, steps: int) -> Schedule:
-        """Return no changes: the paper has none, and a change would begin the statistics anew."""
-        return ()
-
     def settings(self, step: int, schedule: Schedule) -> Settings:
         """Return the settings of every step."""
         return self._method().settings
@@ -104,10 +88,8 @@ class FqtRun(BaseRun):
 
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same settings."""
-        return TrialSpec(
-            board, self.configuration, network=self.network, method=Fqt.name, data=self.data, batch=self.batch,
-            seed=self.seed, evaluate=0, settings=dict(self.given) | {"eta": self.settings(0, ()).eta},
-        )  # fmt: skip
+        settings = dict(self.given) | {"eta": self.settings(0, ()).eta}
+        return self._trial(board, self.configuration, self.network, Fqt.name, settings)
 
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""

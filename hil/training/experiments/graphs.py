@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
-from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, TrainedRuns, longest_segment
+from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, TrainedRuns, at_step, longest_segment
 from hil.training.methods import GraphMethod, graph_method
 from hil.training.methods.graph_settings import LARGEST_ETA, GraphSettings
 from hil.training.networks import build
@@ -23,7 +23,7 @@ class GraphRun(BaseRun):
     """Everything that decides the bits of a run.
 
     The learning rate is `eta` in the first epoch, and decreases along half a cosine, epoch by epoch. `rate_from` and
-    `blocks_from` name searches and runs of the same experiment (choose_run.py).
+    `blocks_from` name searches and runs of the same experiment (choice.py).
     """
 
     data: str
@@ -92,10 +92,7 @@ class GraphRun(BaseRun):
         rate = {} if self.eta is None else {"eta": self.eta}
         given = dict(self.given) | rate | {"batch": self.batch, "seed": self.seed}
         settings = graph_method(self.method).settings_of(self._variant, **given)
-        for first, changes in schedule:
-            if first <= step:
-                settings = settings.changed(**changes)
-        return settings
+        return cast("GraphSettings", at_step(settings, step, schedule))
 
     def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
         """Return the method on the pre-trained network; what there is of it in C runs in C."""
@@ -111,11 +108,8 @@ class GraphRun(BaseRun):
 
     def trial(self, board: str) -> TrialSpec:
         """Return the trial of the same settings."""
-        return TrialSpec(
-            board, self._variant, network=self.network, method=self.method, data=self.data, batch=self.batch,
-            seed=self.seed, evaluate=0,
-            settings=dict(self.given) | {"eta": float(self.eta or 0)},
-        )  # fmt: skip
+        settings = dict(self.given) | {"eta": float(self.eta or 0)}
+        return self._trial(board, self._variant, self.network, self.method, settings)
 
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""

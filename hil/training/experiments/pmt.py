@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -14,11 +14,11 @@ from hil.training.data.names import public_name
 from hil.training.experiments.adaptation import (
     NEW_CLASSES,
     PMT,
-    Corrupted,
-    NewTask,
-    classes_of,
+    Adaptation,
+    TrainingSetup,
+    corrupted,
     default_pair,
-    default_settings,
+    new_task,
 )
 from hil.training.experiments.builder import Builder, Request
 from hil.training.experiments.graphs import GraphRun
@@ -27,11 +27,10 @@ from hil.training.experiments.qzo_runs import BP, QzoRun
 from hil.training.experiments.run import Given
 from hil.training.experiments.table import COSINE, NONE, Axis, MemoryRow, Table
 from hil.training.methods import graph_method
-from hil.training.methods.graph_settings import LIMITS, GraphSettings
+from hil.training.methods.graph_settings import LIMITS
 from hil.training.networks import build, find_network
 
 BLOCKS = {f"block{block}": 1 << (block - 1) for block in (1, 2, 3, 4)}
-WITHOUT_QAS = 30_000  # rates without quantization-aware scaling are larger by about 1 / s_w^2, which it divides by
 FP32 = "bp-fp32"  # the row of back-propagation in floats
 CORRUPTION = "gaussian-noise"  # of the figures and of tables 5 and 6
 FAMILY_TASKS = ("gaussian-noise", "motion-blur", "fog", "contrast")  # one corruption of each family
@@ -39,42 +38,13 @@ SHARES = (0.01, 0.03, 0.1, 0.3, 1.0)  # of --queries: the compared numbers of qu
 TASKS = ("pmt-table10", "pmt-table11")  # a new task of a network
 BOTH = ("pmt-figure10", "pmt-figure11")  # corruptions, or a new task of a network whose head is drawn
 BUDGETED = ("pmt-figure9", "pmt-table5", "pmt-table6")  # with equal forward passes
+RATES_OF_TASKS = "0.1 (table 10) and 0.01 (table 11)"  # of the paper, in words
+RATES_OF_CORRUPTIONS = "0.01, and for its figures that the best was chosen"
 PASSES = "forward passes, millions"  # title of an axis
 Columns = Iterator[tuple[str, Sequence[str], Sequence[str]]]  # title, tasks whose mean it is, rows
 
 
-@dataclass(frozen=True)
-class TrainingSetup:
-    """How a row trains; fields as of `GraphRun`."""
-
-    given: Given
-    method: str = PMT
-    budget: int | None = None
-    fewest_steps: int = 0
-    epochs: int = 0  # 0: as the user chose
-
-    def rates(self, request: Request) -> tuple[float, ...]:
-        """Return the initial rates of a search: the user's, times the factors of the scalings that the row omits."""
-        settings = default_settings(self.method, self.given)
-        factor = 1.0 if settings.qas else WITHOUT_QAS
-        if self.method == PMT and not settings.gns:
-            factor *= _gns(request.network, settings, request.batch)
-        return tuple(float(f"{rate * factor:.2g}") for rate in request.rates)
-
-
-def _gns(network: str, settings: GraphSettings, samples: int) -> float:
-    """Return the least factor of gradient-norm scaling of a layer, or of the model.
-
-    See docs/arithmetic-zeroth-order.md, section 6.
-    """
-    graph = build(network, 1)
-    layers = [graph.layers[index] for index in settings.trained(graph)]
-    drawn = [layer.out_size if settings.by_nodes(layer) else layer.weight_count + layer.channels for layer in layers]
-    total = samples * settings.queries
-    return total / (total + (sum(drawn) if settings.wise == "model" else max(drawn)) - 1)
-
-
-def adaptation_of(experiment: Experiment, request: Request) -> Corrupted:
+def adaptation_of(experiment: Experiment, request: Request) -> Adaptation:
     """Return what the network is adapted to.
 
     Raises:
@@ -83,11 +53,11 @@ def adaptation_of(experiment: Experiment, request: Request) -> Corrupted:
     name = experiment.name
     drawn = bool(request.network) and find_network(request.network).any_classes
     if name not in TASKS and (name not in BOTH or not (drawn or request.data)):
-        return Corrupted(request)
+        return corrupted(request)
     if request.corruptions:
         raise RigError(f"--corruptions is given for {name} on a new task, which has none: leave it out.")
     data = request.data or (default_pair() if name == "pmt-table11" else NEW_CLASSES,)
-    return NewTask(replace(request, data=data))
+    return new_task(replace(request, data=data))
 
 
 class Plan:
@@ -134,7 +104,7 @@ class Plan:
     def tasks(self) -> tuple[str, ...]:
         """The corruptions that the user or else the paper names, or the one new task."""
         default = FAMILY_TASKS if self.experiment.name in BOTH else tuple(self.experiment.published.get("*", ()))
-        return tuple(self.adaptation.tasks(default or (CORRUPTION,)))
+        return self.adaptation.tasks(default or (CORRUPTION,))
 
     def columns(self) -> Columns:
         """Yield the columns with what they train on and their rows."""
@@ -248,19 +218,22 @@ class Plan:
         """Return what the sentences say of the request."""
         request, its, epochs = self.request, self.adaptation, self.request.search_epochs or self.request.epochs
         adapts, paper_epochs = self.experiment.measure != COSINE.name, self.experiment.defaults["epochs"]
-        single, new = len(request.rates) == 1, isinstance(its, NewTask)
+        single, new = len(request.rates) == 1, its.new
         searching = "" if epochs == request.epochs else f" for {epochs} epoch{'s' * (epochs > 1)}"
         curved = its.layers(its.block(its.curved)) if self.experiment.name.startswith("pmt-figure") else ()
         return {
-            "stands-in": not new, "stands-in-task": new, "network": request.network, "data": its.data, "on": its.on,
-            "origin": find_network(request.network).provenance, "drawn": its.drawn, "seeds": request.seeds,
+            "stands-in": not new, "stands-in-task": new, "network": request.network, "data": its.data,
+            "on": f"on {its.data}" if new else "on corrupted images",
+            "origin": find_network(request.network).provenance, "seeds": request.seeds,
+            "drawn": " and a new head" if new else "",
             "images": its.used != self.experiment.defaults["images"], "used": its.used,
             "fewer": adapts and request.epochs != paper_epochs, "epochs": request.epochs, "paper_epochs": paper_epochs,
             "few-queries": request.queries != self.experiment.defaults["queries"], "queries": request.queries,
             "samples": request.batch != self.experiment.defaults["batch"], "batch": request.batch,
             "one-rate": adapts and single, "searched-rate": adapts and not single, "falling": adapts,
             "rates": ", ".join(f"{rate:g}" for rate in request.rates), "searching": searching, "kept": its.kept,
-            "held": its.held, "paper_rate": its.paper_rate, "tested": its.tested and True, "most": its.tested,
+            "held": its.held, "paper_rate": RATES_OF_TASKS if new else RATES_OF_CORRUPTIONS,
+            "tested": its.tested > 0, "most": its.tested,
             "first": (next(iter(self.families.values())) if self.experiment.name == "pmt-table4" else self.tasks)[0],
             "families": "; ".join(f"{name}: {', '.join(family)}" for name, family in self.families.items()),
             "budget": f"{self.budget:,}" if self.budget else "", "layers": ", ".join(curved),
@@ -292,8 +265,8 @@ def table(experiment: Experiment, request: Request) -> Table:
     """
     plan = Plan(experiment, request)
     its, name = plan.adaptation, experiment.name
-    if name == "pmt-table11" and isinstance(its, NewTask) and (classes := classes_of(its.whole())) != 2:
-        data = its.request.data[0]
+    if name == "pmt-table11" and its.classes != 2:
+        data, classes = its.request.data[0], its.classes
         raise RigError(f"pmt-table11 is a task of two classes, and {data} has {classes}: add @classes-A-B.")
     facts, others = plan.facts(), dict[str, Any]()
     for column, tasks, rows in plan.columns() if name != "pmt-figure8" else ():

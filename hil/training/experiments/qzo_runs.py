@@ -14,7 +14,7 @@ import numpy as np
 
 from hil.training.data import load
 from hil.training.data.dataset import DataSet
-from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, TrainedRuns, longest_segment
+from hil.training.experiments.run import BaseRun, Given, Schedule, Tensors, longest_segment
 from hil.training.graph.graph import Graph
 from hil.training.methods import qzo_ff_refusals
 from hil.training.methods.qzo_ff import QzoFf as Method
@@ -97,27 +97,11 @@ class QzoRun(BaseRun):
         """Whether a trial can name the network and the method."""
         return self.head == OWN_HEAD and (self.backbone, self.system) in NAMED
 
-    def resolved(self, trained: TrainedRuns) -> QzoRun:
-        """Return the run with its learning rate."""
-        return replace(self, eta=trained.best_rate(self.rate_from), rate_from="") if self.rate_from else self
-
-    def chosen(self) -> str:
-        """Return the learning rate."""
-        return f"eta {self.eta:g}"
-
     def task_names(self) -> tuple[str, ...]:
         """Return the data sets of the tasks."""
         first = (self.seed - 1) * self.tasks
         kind = f"{self.data}@{self.ways}-way-{self.shots}-shot-{self.split}"
         return tuple(f"{kind}-{number}" for number in range(first, first + self.tasks))
-
-    def per_epoch(self, images: int) -> int:
-        """Return the number of full batches in the images."""
-        return images // self.batch
-
-    def schedule(self, steps: int) -> Schedule:
-        """Return no changes: the method has a schedule of its own."""
-        return ()
 
     def settings(self, step: int, schedule: Schedule) -> Settings:
         """Return the settings; a rate below the smallest one of the schedule stays as it is."""
@@ -174,10 +158,7 @@ class QzoRun(BaseRun):
         """Return the trial of the same settings."""
         settings = self.settings(0, ())
         given = {name: getattr(settings, name) for name in (*dict(self.given), "eta")}
-        return TrialSpec(
-            board, "full", network=NAMED[self.backbone, self.system], method="qzo-ff", data=self.data,
-            batch=self.batch, seed=self.seed, evaluate=0, settings=given,
-        )  # fmt: skip
+        return self._trial(board, "full", NAMED[self.backbone, self.system], Method.name, given)
 
     def longest_segment(self) -> int:
         """Return the number of steps that a stand-in trains in about half a minute."""

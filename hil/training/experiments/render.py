@@ -17,7 +17,7 @@ from hil.report.escapes import latex as escaped
 from hil.report.page import environment, packed_library
 from hil.report.scripts import allowed, script
 from hil.training.experiments.charts import charts
-from hil.training.experiments.curve_table import FILE, write_curves
+from hil.training.experiments.curve import CURVES_FILE, write_curves
 from hil.training.experiments.summary import CellResult, Order, Summary
 
 CELL_FIELDS = (
@@ -32,7 +32,7 @@ MEMORY = "Memory by plan in bytes (analytic), one sample at a time"
 def write(summary: Summary, folder: Path) -> None:
     """Write all six files into the folder."""
     write_atomic(folder / "results.json", as_json(summary))
-    write_curves(folder / FILE, summary.curves)
+    write_curves(folder / CURVES_FILE, summary.curves)
     write_atomic(folder / "results.csv", as_csv(summary.cells))
     write_atomic(folder / "table.md", as_markdown(summary))
     write_atomic(folder / "table.tex", as_latex(summary))

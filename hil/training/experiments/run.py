@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeVar
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from hil.training.data.names import public_name
 from hil.training.reference.methods import Reference, StepOutcome
+from hil.training.trial import TrialSpec
 
 Schedule = tuple[tuple[int, Mapping[str, float]], ...]  # changes of settings, each with its first step
 Tensors = Sequence[np.ndarray]
@@ -19,7 +22,7 @@ SEGMENT_MACS = 500_000_000  # and most multiply-accumulates: half a minute on a 
 
 
 class TrainedRuns(Protocol):
-    """The trained runs of an experiment, from which another run chooses what it leaves open (choose_run.py)."""
+    """The trained runs of an experiment, from which another run chooses what it leaves open (choice.py)."""
 
     def best_rate(self, stem: str) -> float:
         """Return the learning rate that a search chooses."""
@@ -31,13 +34,15 @@ class TrainedRuns(Protocol):
         """Return the `given` settings of a run, with what it chose."""
 
 
-class BaseRun:
+class BaseRun(ABC):
     """Base of the dataclasses with everything that decides the bits of a run; their fields are written to run.json."""
 
     data: str
     column: str
     variant: str
     seed: int
+    epochs: int
+    batch: int
     given: Given
     tag: str
     start: str | None = None
@@ -54,14 +59,56 @@ class BaseRun:
         tag = f"-{self.tag}" if self.tag else ""
         return f"{public_name(self.data)}-{self.column}-{self.variant}{tag}-seed{self.seed}"
 
+    rate_from: str | tuple[str, ...] = ()  # stems of searches of the same experiment (choice.py)
+
     def resolved(self: AnyRun, trained: TrainedRuns) -> AnyRun:
         """Return the run with everything chosen that it leaves open."""
-        return self
+        stems = self.searches()
+        if not stems:
+            return self
+        return replace(self, eta=trained.best_rate(stems[0]), rate_from=type(self.rate_from)())  # type: ignore[type-var]
+
+    def chosen(self) -> str:
+        """Return what was searched; empty if nothing was."""
+        return "" if self.eta is None else f"eta {self.eta:g}"
 
     def searches(self) -> tuple[str, ...]:
         """Return the stems of the searches that its learning rate may come from."""
-        stems = getattr(self, "rate_from", ())
-        return (stems,) if isinstance(stems, str) and stems else tuple(stems)
+        return tuple(filter(None, (self.rate_from,))) if isinstance(self.rate_from, str) else self.rate_from
+
+    def per_epoch(self, images: int) -> int:
+        """Return the number of full batches in the images."""
+        return images // self.batch
+
+    def schedule(self, steps: int) -> Schedule:
+        """Return the changes of a run of so many steps: none, where the method has a schedule of its own or none."""
+        return ()
+
+    @abstractmethod
+    def settings(self, step: int, schedule: Schedule) -> Any:
+        """Return the settings of a step."""
+
+    @abstractmethod
+    def learner(self, weights: Tensors | None, schedule: Schedule) -> Reference:
+        """Return the method on the network, with other trained tensors if some are given."""
+
+    def losses(self, outcome: StepOutcome, samples: int) -> float:
+        """Return the mean loss of a step over both passes."""
+        return (outcome.float_loss_plus + outcome.float_loss_minus) / (2 * samples)
+
+    @abstractmethod
+    def trial(self, board: str) -> TrialSpec:
+        """Return the trial of the same settings."""
+
+    def _trial(self, board: str, variant: str, network: str, method: str, settings: Mapping[str, Any]) -> TrialSpec:
+        return TrialSpec(
+            board, variant, network=network, method=method, data=self.data, batch=self.batch, seed=self.seed,
+            evaluate=0, settings=dict(settings),
+        )  # fmt: skip
+
+    @abstractmethod
+    def longest_segment(self) -> int:
+        """Return the number of steps that a stand-in trains in about half a minute."""
 
     def backward_macs(self, learner: Reference) -> float | None:
         """Return the multiply-accumulates of the backward pass of the last step, a sample; None: not counted."""
@@ -70,6 +117,14 @@ class BaseRun:
     def right_sign(self, outcome: StepOutcome) -> bool | None:
         """Return whether the step had the sign of the float losses; None if the method uses no sign."""
         return None
+
+
+def at_step(settings: Any, step: int, schedule: Schedule) -> Any:
+    """Return the settings with the changes of a schedule up to a step."""
+    for first, changes in schedule:
+        if first <= step:
+            settings = settings.changed(**changes)
+    return settings
 
 
 def longest_segment(step_macs: int) -> int:

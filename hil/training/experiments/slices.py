@@ -27,8 +27,7 @@ from hil.training.experiments.curve import (
     read_curve,
     read_run,
 )
-from hil.training.experiments.task_training import TaskTraining
-from hil.training.experiments.train import Training
+from hil.training.experiments.train import TaskTraining, Training
 
 Files = dict[str, bytes]  # by name in the folder of a run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hil.training.experiments.certify import Certificate
-from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import EpochRow, ended, read_curve
 from hil.training.experiments.rate_search import search_facts
 from hil.training.experiments.table import COSINE, LOSS, NONE, Cell, Table

@@ -25,8 +25,7 @@ from hil.training.experiments.curve import write_run
 from hil.training.experiments.exponents import ExponentRun
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.kinds import Run
-from hil.training.experiments.pool import Pool
-from hil.training.experiments.progress import RunLines
+from hil.training.experiments.pool import Pool, RunLines
 from tests.by_turns import median_ratio
 
 ASKED = 1.85

@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from hil.training.experiments.curve import EpochRow, checkpoint_path, complete, read_checkpoint, read_curve
-from hil.training.experiments.curve_table import FILE, RUN
+from hil.training.experiments.curve import (
+    CURVES_FILE,
+    RUN_COLUMN,
+    EpochRow,
+    checkpoint_path,
+    complete,
+    read_checkpoint,
+    read_curve,
+)
 from hil.training.experiments.slices import keep, request, train_slice
 
 
@@ -30,8 +37,8 @@ def untimed(folder: Path) -> list[EpochRow]:
 def recorded_curves(record: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each run in the record of an experiment, as pyarrow reads them."""
     curves: dict[str, list[dict[str, Any]]] = {}
-    for row in pq.read_table(record / FILE).to_pylist():
-        curves.setdefault(row.pop(RUN), []).append(row)
+    for row in pq.read_table(record / CURVES_FILE).to_pylist():
+        curves.setdefault(row.pop(RUN_COLUMN), []).append(row)
     return curves
 
 

@@ -18,8 +18,7 @@ from hil.training.experiments.choice import outdated
 from hil.training.experiments.command import _all_complete
 from hil.training.experiments.curve import EpochRow, checkpoint_path, read_checkpoint, write_curve, write_run
 from hil.training.experiments.float_runs import FloatRun
-from hil.training.experiments.pool import Pool
-from hil.training.experiments.progress import RunLines
+from hil.training.experiments.pool import Pool, RunLines
 from hil.training.experiments.rate_search import stem_of
 from hil.training.experiments.slices import keep, request, train_slice
 from hil.training.experiments.train import Training

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hil.training.data import load
-from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import EpochRow, complete, read_checkpoint, read_curve, write_curve, write_run
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.rate_search import RateSearch, results, search_facts, stem_of

@@ -10,8 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hil.training.experiments.curve import EpochRow
-from hil.training.experiments.curve_table import FILE, UNLIKE, write_curves
+from hil.training.experiments.curve import CURVES_FILE, UNLIKE, EpochRow, write_curves
 
 from .folders import recorded_curves
 
@@ -42,13 +41,13 @@ def bits(value: Any) -> Any:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CURVES)
 def test_what_is_written_is_read_again_and_written_alike(tmp_path: Path, curves: dict[str, list[EpochRow]]) -> None:
-    write_curves(tmp_path / FILE, curves)
-    content = (tmp_path / FILE).read_bytes()
+    write_curves(tmp_path / CURVES_FILE, curves)
+    content = (tmp_path / CURVES_FILE).read_bytes()
     found = recorded_curves(tmp_path)
     assert bits(found) == bits({name: [asdict(row) for row in rows] for name, rows in curves.items() if rows})
     assert list(found) == [name for name, rows in curves.items() if rows]
-    write_curves(tmp_path / FILE, curves)
-    assert (tmp_path / FILE).read_bytes() == content
+    write_curves(tmp_path / CURVES_FILE, curves)
+    assert (tmp_path / CURVES_FILE).read_bytes() == content
 
 
 def test_the_columns_with_new_bits_in_every_row_are_fields() -> None:

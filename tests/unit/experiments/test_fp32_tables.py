@@ -14,7 +14,7 @@ from hil.training.data import load
 from hil.training.experiments.adam import BETA1, BETA2, RATE, SMALL, AdamPreTraining
 from hil.training.experiments.builder import Request
 from hil.training.experiments.charts import charts
-from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import EpochRow, checkpoint_path, read_curve, read_run, write_curve, write_run
 from hil.training.experiments.float_runs import ADAM, FloatRun
 from hil.training.experiments.summary import summarise

@@ -16,7 +16,7 @@ from hil.training.data import batches, load
 from hil.training.data.store import FOLDER_VARIABLE
 from hil.training.experiments.builder import Request
 from hil.training.experiments.certify import segments, trial_of
-from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import EpochRow, read_checkpoint, read_curve, read_run, write_curve, write_run
 from hil.training.experiments.fqt import CONFIGURATIONS, SHARES
 from hil.training.experiments.fqt_runs import FqtRun

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from hil.errors import RigError
 from hil.training.data import batches, load
 from hil.training.experiments.certify import Segment, trial_of
-from hil.training.experiments.choice import CHOICE_FILE, outdated
-from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.choice import CHOICE_FILE, outdated, resolved
 from hil.training.experiments.curve import (
     EpochRow,
     checkpoint_path,

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from hil.errors import RigError
+from hil.training.experiments.adaptation import WITHOUT_QAS
 from hil.training.experiments.builder import Request
 from hil.training.experiments.curve import EpochRow, write_curve, write_run
 from hil.training.experiments.graphs import GraphRun
 from hil.training.experiments.paper import paper
-from hil.training.experiments.pmt import FP32, TASKS, WITHOUT_QAS
+from hil.training.experiments.pmt import FP32, TASKS
 from hil.training.experiments.qzo_runs import QzoRun
 from hil.training.experiments.render import as_markdown, as_page
 from hil.training.experiments.summary import Summary, summarise

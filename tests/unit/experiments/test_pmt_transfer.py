@@ -14,7 +14,7 @@ from hil.errors import RigError
 from hil.training.data import load
 from hil.training.data.store import FOLDER_VARIABLE
 from hil.training.experiments import adaptation
-from hil.training.experiments.adaptation import NewTask
+from hil.training.experiments.adaptation import Adaptation, new_task
 from hil.training.experiments.builder import Request
 from hil.training.experiments.certify import segments, trial_of
 from hil.training.experiments.curve import read_curve, write_run
@@ -42,8 +42,8 @@ def small(network: str = "lenet5-tflite", data: str = TURNED, **others) -> Reque
     return Request((data,), network=network, **given | others)
 
 
-def task(request: Request) -> NewTask:
-    return NewTask(request.of(paper("pmt").experiments["pmt-table10"]))
+def task(request: Request) -> Adaptation:
+    return new_task(request.of(paper("pmt").experiments["pmt-table10"]))
 
 
 def trained(graph: Graph, run: GraphRun) -> list[str]:
@@ -121,6 +121,7 @@ def test_a_large_set_is_tested_on_training_images_that_no_run_trains_on(monkeypa
     its = task(request)
     assert its.set_of("") == f"{TURNED}@300" and not its.tested
     monkeypatch.setattr(adaptation, "MOST_TEST", 400)
+    its = task(request)
     assert its.set_of("") == f"{TURNED}@300-400" and its.held_out("") == f"{TURNED}@240-60"
     said = TABLES["pmt-table10"](request).differences
     assert "Tested on the 400 training images after those that are used; no run trains on them." in said

@@ -13,8 +13,7 @@ from hil.cluster import Workers
 from hil.errors import RigError
 from hil.training.experiments import pool
 from hil.training.experiments.curve import EpochRow, complete, read_curve
-from hil.training.experiments.pool import Pool
-from hil.training.experiments.progress import RunLines
+from hil.training.experiments.pool import Pool, RunLines
 from hil.training.experiments.slices import keep, request, train_slice
 from hil.training.experiments.train import Training
 

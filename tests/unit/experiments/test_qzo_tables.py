@@ -13,15 +13,14 @@ from hil.errors import RigError
 from hil.training.data import load
 from hil.training.experiments.builder import Request
 from hil.training.experiments.certify import segments, trial_of
-from hil.training.experiments.choose_run import resolved
+from hil.training.experiments.choice import resolved
 from hil.training.experiments.curve import EpochRow, read_curve, read_run, write_curve, write_run
 from hil.training.experiments.qzo_runs import QzoRun
 from hil.training.experiments.render import as_markdown, as_page
 from hil.training.experiments.summary import Summary, summarise
 from hil.training.experiments.table import Table
 from hil.training.experiments.tables import TABLES
-from hil.training.experiments.task_training import TaskTraining
-from hil.training.experiments.train import Training
+from hil.training.experiments.train import TaskTraining, Training
 from hil.training.trial.prepare import prepare
 
 from .folders import by_slices, untimed
