@@ -18,7 +18,7 @@ from hil.training.experiments.table import COSINE, LOSS, NONE, Axis
 Places = Sequence[float] | Sequence[str]
 HEIGHT = 340  # pixels
 COLOURS, DASHES = (BOARD, REFERENCE, THIRD, LIMIT, GREY), ("solid", "dash", "dot", "dashdot")
-NARROWEST, NARROWER = 1.5, 0.6  # pixels: of the last line, and by how much a line is narrower than the one below it
+NARROWEST, NARROWER, MOST = 1.5, 1.2, 7.0  # pixels: the last line; what each below it has more, and all
 
 
 def charts(summary: Summary) -> list[tuple[str, Markup]]:
@@ -49,7 +49,7 @@ def line_chart(lines: Mapping[str, Sequence[float]], x: Mapping[str, Places], ti
     for number, (name, values) in enumerate(lines.items()):
         line = {
             "color": COLOURS[number % len(COLOURS)], "dash": DASHES[number // len(COLOURS) % len(DASHES)],
-            "width": NARROWEST + NARROWER * (len(lines) - 1 - number),
+            "width": NARROWEST + min(NARROWER, MOST / len(lines)) * (len(lines) - 1 - number),
         }  # fmt: skip
         places = [html.escape(place) if isinstance(place, str) else place for place in x[name]]
         traces.append({
