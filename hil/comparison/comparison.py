@@ -100,6 +100,7 @@ class Comparison:
         self._seen = seen
         self._forms = Forms(limits)
         self._ended: RigError | None = None
+        self._too_late: Callable[[], RigError] | None = None
         self._place = f"comparison {name}: " if name else ""
 
     @property
@@ -124,6 +125,7 @@ class Comparison:
                 has NaN; a step that comes twice or is left out; nothing to compare.
             Blocked: raised by the reference.
         """
+        self._check_in_time()
         if self._ended is not None:
             raise RigError(
                 f"{self._place}step {shown(index)} came after the comparison had ended ({message_of(self._ended)})."
@@ -131,10 +133,19 @@ class Comparison:
         try:
             self._compare(self._checked(index), tensors, partial)
         except RigError as error:
-            if isinstance(error, Difference):
-                self.first_difference = self.first_difference or error.first
-            self._ended = error
+            if self._too_late is None:
+                self._ended = error
+                if isinstance(error, Difference):
+                    self.first_difference = self.first_difference or error.first
             raise
+
+    def end(self, too_late: Callable[[], RigError]) -> None:
+        """End the comparison with its test: a step that comes from now on raises this error, and changes nothing."""
+        self._too_late = too_late
+
+    def _check_in_time(self) -> None:
+        if self._too_late is not None:
+            raise self._too_late()
 
     def check(self) -> Summary:
         """Return the summary of a comparison that passes. Call it after the last step.
@@ -190,6 +201,7 @@ class Comparison:
         self._forms.check_names(self._place, index, set(ours), set(theirs), partial)
         # All forms, and the reference, before any value: a wrong reference is never the fault of the device.
         pairs = {tensor: self._checked_pair(index, tensor, one, theirs[tensor]) for tensor, one in ours.items()}
+        self._check_in_time()  # the reference may take its time
         self.steps += 1
         if self._seen is not None:
             self._seen(index, {tensor: device for tensor, (device, _, _) in pairs.items()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from hil.command_line import last_lines
@@ -36,6 +37,7 @@ class AsCommand:
     _serial: DutSerial | None = None
     judges_exit = False
     _saw_fault = False  # whether the test has been told of one since the start
+    _too_late: Callable[[], RigError] | None = None  # the error of a use from now on
 
     @property
     def folder(self) -> Path:
@@ -52,6 +54,7 @@ class AsCommand:
             RigError: the command was not started.
             DeviceFault: a lockup of the emulated core has ended it.
         """
+        self._check_in_time()
         ended = self._endable().ended()
         if ended is None:
             return None
@@ -97,6 +100,11 @@ class AsCommand:
         endable = self._taken.endable
         ended = endable.ended() if endable is not None else None
         return self._ended(ended) if ended is not None else None
+
+    def _check_in_time(self) -> None:
+        """Raise the error of `Dut.end` if the test that had the device has ended."""
+        if self._too_late is not None:
+            raise self._too_late()
 
     def _endable(self) -> Endable:
         if self._taken.endable is None:

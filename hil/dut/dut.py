@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from hil.boards import Board
@@ -51,7 +51,7 @@ class Dut(WithFlash, WithMeter):
             clock_hz or taken.board.clock_hz or None, place=taken.which,
             command=list(taken.endable.shown) if taken.endable is not None else [],
         )  # fmt: skip
-        self.power = DutPower(taken, self.release, self._power_is_back)
+        self.power = DutPower(taken, self._before_power_off, self._power_is_back)
 
     @property
     def reality(self) -> str:
@@ -112,6 +112,10 @@ class Dut(WithFlash, WithMeter):
         self._close_probe()
         self._release_port()
 
+    def _before_power_off(self) -> None:
+        self._check_in_time()
+        self.release()
+
     def _power_is_back(self) -> None:
         if self._serial is not None:
             self._serial.replace_port(open_serial(self._port_path(), self._baud, self._taken.lost_s))
@@ -119,6 +123,12 @@ class Dut(WithFlash, WithMeter):
         self._painted = self.unclaimed_ram.filled = False  # RAM has other content now
         self._saw_fault = False
         self.record.power_cycles += 1
+
+    def end(self, too_late: Callable[[], RigError]) -> None:
+        """End the use of the device: whoever uses it from now on, such as a thread, gets this error."""
+        self._too_late = too_late
+        if self._serial is not None:
+            self._serial.end(too_late)
 
     def close(self) -> None:
         """Close port and probe; the board keeps running."""

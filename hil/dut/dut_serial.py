@@ -21,10 +21,12 @@ from hil.errors import DeviceFault, RigError, shown
 from hil.link.failures import Silent
 from hil.link.received_words import is_text
 from hil.port_errors import PORT_ERRORS
+from hil.process_time import LOOK_S
 from hil.targets.serial_port import SerialPort
 
 TIMEOUT_S = 10.0
 EXIT_KNOWN_S = 2.0  # the port of a stand-in disappears up to this long before its exit is known
+LEFT_S = 2.0  # for threads to leave the port at the end
 SILENT_SHARE = 0.5  # of a time-out without a byte, after which a device counts as silent
 REMEMBERED = 512  # of the last bytes, for messages
 
@@ -81,6 +83,8 @@ class DutSerial(io.RawIOBase):
         self._ends = Deadline(None, lost_s)
         self._matches = 0
         self._lines_seen = LinesSeen()
+        self._too_late: Callable[[], RigError] | None = None  # the error of a use from now on
+        self._inside: list[None] = []  # an entry for each thread that uses the port
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # not one of pyserial's, also while this object is being made
@@ -265,6 +269,14 @@ class DutSerial(io.RawIOBase):
                 "holds it): check the adapter and the board."
             ) from error
 
+    def end(self, too_late: Callable[[], RigError]) -> None:
+        """End the use of the port: threads that wait for something get this error, and so does a later use."""
+        self._too_late = too_late
+        self._expecter.unread = b""
+        ends = time.monotonic() + LEFT_S
+        while self._inside and time.monotonic() < ends:
+            time.sleep(LOOK_S)
+
     def close(self) -> None:
         """Close the port and the log."""
         if not self.closed:
@@ -418,7 +430,10 @@ class DutSerial(io.RawIOBase):
 
     def _guarded(self, action: Callable[[], Any]) -> Any:
         while True:
+            self._inside.append(None)
             try:
+                if self._too_late is not None:
+                    raise self._too_late()
                 return action()
             except serial.SerialTimeoutException:
                 raise
@@ -427,6 +442,8 @@ class DutSerial(io.RawIOBase):
                 if port is None:
                     raise self._gone(error) from error
                 self._port = LoggedPort(port, self._traffic)
+            finally:
+                self._inside.pop()
 
     def _gone(self, error: BaseException) -> PortGone | CommandEnded:
         if isinstance(error, (PortGone, CommandEnded)):

@@ -59,6 +59,7 @@ class Inspection(AsCommand):
 
         Raises Blocked if there is none, or it cannot be opened.
         """
+        self._check_in_time()
         if self._probe is None:
             ends = self._taken.endpoints
             if ends.probe is not None:

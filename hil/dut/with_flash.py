@@ -53,6 +53,7 @@ class WithFlash(WithPort):
         self._route = self._open_route()
 
     def _open_route(self) -> FlashRoute:
+        self._check_in_time()
         ends = self._taken.endpoints
         self._close_probe()
         process, log = self._taken.probe_process, self._folder / FLASH_LOG
@@ -155,6 +156,7 @@ class WithFlash(WithPort):
 
     def _restart(self) -> bool:
         """Reset the board, as `reset`; return False if nothing can."""
+        self._check_in_time()
         self._forget_session()
         ends, self._started_at = self._taken.endpoints, -math.inf
         if ends.commands is not None and ends.commands.reset is not None:

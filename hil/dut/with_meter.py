@@ -38,6 +38,7 @@ class WithMeter(WithAgent):
             RigError: it is open already.
             Blocked: there is no meter, or it does not answer.
         """
+        self._check_in_time()
         ends = self._taken.endpoints
         if self._meter is not None:
             raise RigError(f"the meter of {self.board.name} is open already: leave out this dut.open_meter().")

@@ -51,6 +51,7 @@ class WithPort(Inspection):
     @property
     def serial(self) -> DutSerial:
         """The serial port, opened when it is first needed. Raises Blocked if there is none."""
+        self._check_in_time()
         if self._serial is None:
             log, ends = self._folder / "serial.log" if self._logs else None, self._taken.endpoints
             line = self._is_attached and ends.has_line

@@ -29,11 +29,11 @@ class KeptTensors:
     def __init__(self, path: Path) -> None:
         self.path, self.dropped = path, ""
         self._recorder: Recorder | None = None
-        self._bytes = 0
+        self._bytes, self._closed = 0, False
 
     def step(self, index: int, tensors: Mapping[str, np.ndarray]) -> None:
         """Write the tensors of a step. A full disk costs the file, and no test."""
-        if self.dropped:
+        if self.dropped or self._closed:
             return
         self._bytes += sum(tensor.nbytes for tensor in tensors.values())
         if self._bytes > MOST:
@@ -49,7 +49,8 @@ class KeptTensors:
             self._drop(error.strerror or str(error))
 
     def close(self) -> None:
-        """Complete the file, if there is one."""
+        """Complete the file, if there is one; a step after that is not written."""
+        self._closed = True
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
             try:

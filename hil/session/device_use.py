@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from hil.record.device_tests import write_device_test, write_drift
 from hil.rig_toml import Bench
 from hil.session.device_figures import GivenFigure, declared_properties, marked_budgets, why_declared
 from hil.session.device_tensors import KeptTensors
+from hil.session.requests import JOIN
 from hil.session.run_state import EARLIER, TRACKER
 from hil.session.tracker import verdict_of
 from hil.targets.one_command import ending
@@ -55,6 +57,7 @@ class DeviceUse:
         figures: of the test, in order.
         errors: verdict and reason of requests that ended with an error.
         warnings: sentences about what the test does not judge.
+        has_ended: whether the test has, with all its fixtures.
     """
 
     def __init__(self, item: pytest.Item, writer: TrialWriter, bench: Bench, test: str, board: str | None) -> None:
@@ -73,6 +76,9 @@ class DeviceUse:
         self._reported: set[tuple[str, str]] = set()
         self._complete = False
         self._trials = False  # whether the test also ran trials
+        self.has_ended = False
+        self._requests = item.stash[TRACKER].requests
+        self._late: set[str] = set()  # threads that came too late
         write_device_test(writer.folder, self._entry(AskedTest(test=test), "", 0.0, {}))
 
     @property
@@ -145,6 +151,28 @@ class DeviceUse:
         taken = {each.path.name for each in self._tensors}
         self._tensors.append(KeptTensors(self.folder / (file if file not in taken else f"tensors-{number}.npz")))
         return self._tensors[-1]
+
+    # The end.
+
+    def end(self) -> None:
+        """End the use of the comparisons and of the other fixtures; each device has ended before."""
+        self.has_ended = True
+        for comparison in self.comparisons:
+            comparison.end(lambda: self.too_late("a comparison of hil_compare"))
+
+    def too_late(self, what: str) -> RigError:
+        """Return the error of what is used after the end of its test; a test whose thread does so is `refused`."""
+        thread = threading.current_thread()
+        if thread is threading.main_thread():  # of a later test
+            return RigError(
+                f"{what} was used after {self._test} had ended, to which it belongs: ask for it in each test that "
+                "uses it."
+            )
+        sentence = f"{what} was used in the thread {thread.name!r} after its test had ended: {JOIN}"
+        if thread.name not in self._late:  # one that tries again says nothing new
+            self._late.add(thread.name)
+            self._requests.refuse(sentence)
+        return RigError(sentence)
 
     # The verdict.
 

@@ -78,7 +78,7 @@ def hil_reflash(request: pytest.FixtureRequest) -> set[str]:
 
 
 @pytest.fixture
-def hil_device_use(request: pytest.FixtureRequest, run_record: TrialWriter) -> DeviceUse:
+def hil_device_use(request: pytest.FixtureRequest, run_record: TrialWriter) -> Iterator[DeviceUse]:
     """What the test does with its device; the other fixtures write into it."""
     from hil.session.device_use import DeviceUse
 
@@ -90,7 +90,8 @@ def hil_device_use(request: pytest.FixtureRequest, run_record: TrialWriter) -> D
     except OSError as error:
         raise disk_error(run_record.folder, error) from error
     tracker.device = use
-    return use
+    yield use
+    use.end()
 
 
 @pytest.fixture
@@ -219,7 +220,10 @@ def _device(config: pytest.Config, use: DeviceUse, board: str, rig: Rig, reflash
         dut.flash(always=board in reflash)
         reflash.discard(board)
         _ = dut.serial if dut.has_port else None
-        yield dut
+        try:
+            yield dut
+        finally:
+            dut.end(lambda: use.too_late("the device of hil_dut"))
 
 
 def _asked(
@@ -232,6 +236,8 @@ def _asked(
     fits = signature or inspect.signature(function)
 
     def ask(*given: Any, **how: Any) -> T:
+        if use.has_ended:
+            raise use.too_late(name)
         try:
             try:
                 fits.bind(*given, **how)

@@ -9,6 +9,7 @@ import shutil
 import sys
 import traceback
 from collections.abc import Callable, Generator, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from hil.errors import FOLDER_GONE, RigError, printable, short_path
 from hil.history.live import LiveHistory
 from hil.quick_imports import quick_imports
 from hil.record import AskedTest, RunWriter, TrialRecord, write_atomic
-from hil.record.device_test import DeviceTest
+from hil.record.device_test import DEVICE_TEST, DeviceTest
+from hil.record.device_tests import write_device_test
 from hil.record.run_writer import ENDED, INTERRUPTED, RESULTS_FILE
 from hil.record.since_last_good import FILE as SINCE
 from hil.record.since_last_good import write_since
@@ -220,7 +222,15 @@ class Recorder:
             if test.verdict in ("pass", "skipped", "interrupted"):
                 test.verdict, test.reason = "refused", late[test.test][0]
                 self.run.end_test(test)
+                self._refuse_device_test(test)
         return any(late.values())
+
+    def _refuse_device_test(self, test: AskedTest) -> None:
+        """Give the record of what a test did with its device the verdict of a request that came later."""
+        for each in [each for each in self.run.device_tests if each.test == test.test][-1:]:  # the last attempt
+            each = each.model_copy(update={"verdict": test.verdict, "reason": test.reason, "judged": []})
+            self.run.keep_device_test(each)
+            self._save(f"{each.folder}/{DEVICE_TEST}", partial(write_device_test, self.run.folder, each))
 
     def end_early(self, why: str, code: int) -> bool:
         """Complete the record before a test ends the process; return False after the session, where nothing is left."""

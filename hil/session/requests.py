@@ -12,7 +12,7 @@ from pathlib import Path
 from hil.errors import RigError, printable
 from hil.record.sums import REFUSED_REQUESTS
 
-JOIN = "wait for it in the test (`join`, or `result` of a future), so that the test has the verdict of its trial."
+JOIN = "wait for it in the test (`join`, or `result` of a future), so that the test has the verdict of what it does."
 HERE = "call it in the process that runs the test: the board is there, and the verdict."
 
 

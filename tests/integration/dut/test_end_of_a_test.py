@@ -6,9 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from hil.record.checks import checked
+from hil.record.run_reader import read_recorded
 from tests.one_process import one_process
 
 PROGRAM = r"""
@@ -23,7 +26,7 @@ for line in sys.stdin:
         break
 """
 TESTS = r"""
-import threading, time, unittest
+import contextlib, threading, time, unittest
 import numpy as np
 import pexpect, pytest
 
@@ -109,6 +112,42 @@ def test_mark_added_late(hil_dut, hil_compare, request):
     request.applymarker(pytest.mark.xfail(reason="known"))
     differs(hil_dut, hil_compare)
 
+KEPT = []
+
+def test_leaves_a_reader(hil_dut):
+    hil_dut.serial.expect("ready")
+    KEPT.append(hil_dut)
+    threading.Thread(target=lambda: hil_dut.serial.expect("done", timeout=60), name="reader").start()
+
+def test_keeps_a_device(hil_dut):
+    hil_dut.serial.expect("ready")
+    KEPT[0].serial.expect("ready")
+
+def test_leaves_a_reset(hil_dut):
+    hil_dut.serial.expect("ready")
+    def resets_later():
+        time.sleep(1)
+        for _ in range(3):
+            with contextlib.suppress(Exception):
+                hil_dut.reset()
+    threading.Thread(target=resets_later, name="late").start()
+
+def test_leaves_a_step(hil_dut, hil_compare):
+    hil_dut.serial.expect("ready")
+    compared = hil_compare(Reference(), exact=True)
+    compared.step(0, {"loss": np.float32(1)})
+    def steps_later():
+        time.sleep(1)
+        compared.step(1, {"loss": np.float32(7)})
+    threading.Thread(target=steps_later, name="late").start()
+
+def test_leaves_a_figure(hil_dut, hil_figure):
+    hil_dut.serial.expect("ready")
+    def gives_later():
+        time.sleep(1)
+        hil_figure("loss", 7)
+    threading.Thread(target=gives_later, name="late").start()
+
 class TestOld(unittest.TestCase):
     @pytest.fixture(autouse=True)
     def _device(self, hil_dut, hil_compare):
@@ -118,6 +157,7 @@ class TestOld(unittest.TestCase):
     def test_expected_failure(self):
         differs(self.device, self.compare)
 """
+LATE = "after its test had ended: wait for it in the test (`join`"
 VERDICTS = {
     "test_expects_in_a_thread": ("fail", "in the thread 'reader': the device did not print 'done' within 0.2 s"),
     "test_asserts_in_a_thread": ("fail", "in the thread 'reader': AssertionError: assert b'ready' == b'reedy'"),
@@ -130,6 +170,11 @@ VERDICTS = {
     "test_mark_added_late": ("fail", "step 0, tensor loss"),
     "test_expected_failure": ("fail", "step 0, tensor loss"),
     "test_expected_in_a_thread": ("fail", "in the thread 'reader'"),
+    "test_leaves_a_reader": ("refused", f"the device of hil_dut was used in the thread 'reader' {LATE}"),
+    "test_keeps_a_device": ("refused", "used after test_mine.py::test_leaves_a_reader[host] had ended"),
+    "test_leaves_a_reset": ("refused", f"the device of hil_dut was used in the thread 'late' {LATE}"),
+    "test_leaves_a_step": ("refused", f"a comparison of hil_compare was used in the thread 'late' {LATE}"),
+    "test_leaves_a_figure": ("refused", f"hil_figure was used in the thread 'late' {LATE}"),
     "test_two_reports": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
     "test_cut_report": ("fail", "the device did not end its Unity report before its program ended"),
     "test_one_report": ("pass", ""),
@@ -137,8 +182,8 @@ VERDICTS = {
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict]]:
-    """The record of one run."""
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of one run."""
     folder = tmp_path_factory.mktemp("mine")
     (folder / "train.py").write_text(PROGRAM)
     (folder / "rig.toml").write_text(
@@ -150,7 +195,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict]]:
         cwd=folder, capture_output=True, text=True, timeout=300, env=dict(os.environ), check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stdout + done.stderr
-    found: dict[str, list[dict]] = json.loads((folder / "reports/latest/results.json").read_text())
+    return folder / "reports/latest"
+
+
+@pytest.fixture
+def results(run: Path) -> dict[str, list[dict]]:
+    found: dict[str, list[dict]] = json.loads((run / "results.json").read_text())
     return found
 
 
@@ -172,6 +222,17 @@ def tests(results: dict[str, list[dict]]) -> dict[str, dict]:
 def test_the_verdict_and_its_reason(entries: dict[str, dict], name: str) -> None:
     verdict, reason = VERDICTS[name]
     assert entries[name]["verdict"] == verdict and reason in entries[name]["reason"], entries[name]["reason"]
+
+
+def test_what_came_after_the_end_has_changed_no_record(entries: dict[str, dict], run: Path) -> None:
+    entry = entries["test_leaves_a_step"]
+    assert entry["comparisons"][0]["steps"] == 1 and entry["judged"] == []
+    assert (run / entry["folder"] / "tensors.npz").is_file()
+    assert entries["test_leaves_a_figure"]["figures"] == [] and entries["test_leaves_a_reset"]["resets"] == 1
+
+
+def test_the_record_agrees_with_itself(run: Path) -> None:
+    assert [one for each in checked(read_recorded(run)) for one in each.found] == []
 
 
 def test_no_other_test_ran(entries: dict[str, dict]) -> None:
