@@ -36,7 +36,7 @@ class AsCommand:
     _folder: Path
     _serial: DutSerial | None = None
     judges_exit = False
-    _saw_fault = False  # whether the test has been told of one since the start
+    _saw_fault = False  # whether the test has asked for one since the start, and was told
     _too_late: Callable[[], RigError] | None = None  # the error of a use from now on
 
     @property
@@ -60,6 +60,7 @@ class AsCommand:
             return None
         fault = self._chip_fault()
         if fault is not None:
+            self._saw_fault = True
             raise fault
         self.judges_exit, self.record.exit_code = True, ended.status
         return ended.status
@@ -128,22 +129,18 @@ class AsCommand:
         try:
             self._taken.alive(within_s)
         except DeviceFault as fault:
-            self._note_fault(str(fault))
+            self.record.fault(str(fault))
             raise
         endable = self._taken.endable
         ended = endable.ended(drained=True) if endable is not None else None
         if ended is not None:
             raise self._ended(ended)
 
-    def _note_fault(self, sentence: str) -> None:
-        self._saw_fault = True
-        self.record.fault(sentence)
-
     def _chip_fault(self) -> DeviceFault | None:
         """Return what the chip of a stand-in has reported, which also explains its end."""
         sentence = self._taken.chip_fault(self.image)
         if sentence is not None:
-            self._note_fault(sentence)
+            self.record.fault(sentence)
         return DeviceFault(sentence) if sentence is not None else None
 
     def _ended(self, ended: Ended) -> DeviceFault:

@@ -98,7 +98,10 @@ class Inspection(AsCommand):
             probe.close()
 
     def _look(self, quiet: bool) -> str | None:
-        """Return what is known of a device that did not print what it must; of one that prints, only a fault."""
+        """Return what is known of a device that did not print what it must; of one that prints, only a fault.
+
+        A test that catches the error, maybe as a mere time-out, has not asked for the fault.
+        """
         chip = self._taken.chip_fault(self.image)
         if chip is not None or not self.has_probe:
             return self._noted(chip)
@@ -182,10 +185,10 @@ class Inspection(AsCommand):
     def fault(self) -> str | None:
         """Return the fault that the core is in, with causes and place, as one sentence; None if it is in none."""
         self.record.reads += 1
-        return self._noted(self._taken.chip_fault(self.image) or self._core.fault())
+        return self._told(self._taken.chip_fault(self.image) or self._core.fault())
 
     def fault_at_end(self) -> DeviceFault | None:
-        """Return the fault that the core is in at the end of a test, which has not seen one since the start; else None.
+        """Return the fault that the core is in at the end of a test, which has not asked for one since the start; else None.
 
         It costs a register, of a probe that is open or of QEMU's GDB stub. A core without a fault is not halted.
         """
@@ -199,7 +202,7 @@ class Inspection(AsCommand):
                 return None
             except DeviceFault as fault:  # meanwhile the core has locked up, which ends an emulator
                 found = str(fault)
-        if self._noted(found) is None:
+        if self._told(found) is None:
             return None
         return DeviceFault(
             f"{str(found).rstrip('.')}; the test ended without a look at it, call dut.fault() in one that expects it."
@@ -208,7 +211,7 @@ class Inspection(AsCommand):
     def hang(self) -> str | None:
         """Return where the core hangs, or its fault, as one sentence; None if it waits for an interrupt or input."""
         self.record.reads += 1
-        return self._noted(self._taken.chip_fault(self.image) or self._core.hang())
+        return self._told(self._taken.chip_fault(self.image) or self._core.hang())
 
     def at_return(self, function: str, times: int | None = None, timeout: float = RETURN_S) -> Iterator[Returned]:
         """Iterate over the returns of a function: at each the core is halted, and goes on with the next one.
@@ -271,5 +274,10 @@ class Inspection(AsCommand):
 
     def _noted(self, sentence: str | None) -> str | None:
         if sentence is not None:
-            self._note_fault(sentence)
+            self.record.fault(sentence)
         return sentence
+
+    def _told(self, sentence: str | None) -> str | None:
+        """Note a fault that the test has asked for."""
+        self._saw_fault |= sentence is not None
+        return self._noted(sentence)
