@@ -9,7 +9,7 @@ from pathlib import Path
 from hil.boards import Board
 from hil.dut.as_command import BENCH_LOG
 from hil.dut.case_reports.report import CaseReport
-from hil.dut.cases import TIMEOUT_S, judge_later, read_cases
+from hil.dut.cases import TIMEOUT_S, read_cases
 from hil.dut.power import DutPower
 from hil.dut.record import DutRecord
 from hil.dut.with_flash import WithFlash
@@ -45,7 +45,7 @@ class Dut(WithFlash, WithMeter):
         tell: Tell = lambda sentence: None, serial_log: bool = True,
     ) -> None:  # fmt: skip
         self._taken, self.image, self._folder, self._tell, self._logs = taken, image, folder, tell, serial_log
-        self._baud = baud or taken.board.baud
+        self._baud, self.erased = baud or taken.board.baud, []
         self.record = DutRecord(
             taken.board.name, taken.endpoints.reality, image.path.name, image.sha256, image.own,
             clock_hz or taken.board.clock_hz or None, place=taken.which,
@@ -98,11 +98,6 @@ class Dut(WithFlash, WithMeter):
         """
         return read_cases(self.serial, self.record, name, timeout)
 
-    def judge_later_cases(self) -> None:
-        """At the end of a test: judge what else came of the reports that `cases` has read (`judge_later`)."""
-        if self._open_serial is not None:
-            judge_later(self._open_serial, self.record)
-
     def release(self) -> None:
         """Close port and probe until they are needed again, so that another program may use them.
 
@@ -113,7 +108,7 @@ class Dut(WithFlash, WithMeter):
         self._release_port()
 
     def _before_power_off(self) -> None:
-        self._check_in_time()
+        self._look_before("dut.power.cycle()")
         self.release()
 
     def _power_is_back(self) -> None:
@@ -121,7 +116,7 @@ class Dut(WithFlash, WithMeter):
             self._serial.replace_port(open_serial(self._port_path(), self._baud, self._taken.lost_s))
             self._port_released = False
         self._painted = self.unclaimed_ram.filled = False  # RAM has other content now
-        self._saw_fault = False
+        self.judges_exit = self._saw_fault = False
         self.record.power_cycles += 1
 
     def end(self, too_late: Callable[[], RigError]) -> None:

@@ -187,8 +187,8 @@ class Inspection(AsCommand):
         self.record.reads += 1
         return self._told(self._taken.chip_fault(self.image) or self._core.fault())
 
-    def fault_at_end(self) -> DeviceFault | None:
-        """Return the fault that the core is in at the end of a test, which has not asked for one since the start; else None.
+    def fault_at_end(self, end: str = "the test ended") -> DeviceFault | None:
+        """Return the fault that the core is in when its run ends, if the test has not asked for one in it; else None.
 
         It costs a register, of a probe that is open or of QEMU's GDB stub. A core without a fault is not halted.
         """
@@ -205,7 +205,8 @@ class Inspection(AsCommand):
         if self._told(found) is None:
             return None
         return DeviceFault(
-            f"{str(found).rstrip('.')}; the test ended without a look at it, call dut.fault() in one that expects it."
+            f"{str(found).rstrip('.')}; {end} without a look at it, call dut.fault() before that in a test that "
+            "expects it."
         )
 
     def hang(self) -> str | None:

@@ -6,10 +6,11 @@ import math
 import time
 from pathlib import Path
 
+from hil.dut.cases import judge_later
 from hil.dut.stack_paint import PAINT, paint_of
 from hil.dut.unclaimed_ram import UnclaimedRam
 from hil.dut.with_port import WithPort
-from hil.errors import Blocked, RigError
+from hil.errors import Blocked, DeviceFault, RigError
 from hil.images import firmware_of, program_of
 from hil.images.executed import Executed
 from hil.standins import STAND_INS
@@ -34,7 +35,10 @@ class WithFlash(WithPort):
 
     Attributes:
         stack_fill: the word that a probe fills the stack with before the program begins.
+        erased: sentences about what was wrong with the device before a reset, flashing or a power cycle.
     """
+
+    erased: list[str]
 
     stack_fill = PAINT
     _tell: Tell
@@ -74,6 +78,7 @@ class WithFlash(WithPort):
             RigError: the file is not for this board.
             Blocked: the flash route failed, it is another chip, or the serial port did not come back.
         """
+        self._look_before("dut.flash()")
         image = self.image
         if elf is not None:
             command = bool(self.record.command)
@@ -115,7 +120,7 @@ class WithFlash(WithPort):
             self._coverage = CoverageReader(ends.coverage)
             self._coverage.begin()  # without what programmed the flash, and what ran before
         if resets:
-            self.reset()
+            self._reset()
         elif route.name == "kernel":
             self._restart()  # of a stand-in that cannot, the program runs already
         return programmed
@@ -147,12 +152,32 @@ class WithFlash(WithPort):
 
         Raises Blocked if nothing can reset it, or the probe or the command failed.
         """
+        self._look_before("dut.reset()")
+        self._reset()
+
+    def _reset(self) -> None:
         if not self._restart():
             raise Blocked(
                 "reset",
                 f"nothing can reset {self.board.name} here: name its probe in rig.toml, or a command "
                 "(reset = [...]), or use dut.power.cycle().",
             )
+
+    def look_at_end(self, end: str) -> DeviceFault | None:
+        """Return what is wrong with the device when its run ends, if the test has not asked for it.
+
+        What else came of the reports that `cases` has read is judged, too. `end` says what ends the run.
+        """
+        if self._open_serial is not None:
+            judge_later(self._open_serial, self.record)
+        return self.failed() or self.fault_at_end(end)
+
+    def _look_before(self, what: str) -> None:
+        """Look at the device before something that erases what it did; what it did before this test is not judged."""
+        self._check_in_time()
+        if self.record.resets or self.record.flash != "none":
+            wrong = self.look_at_end(f"{what} came")
+            self.erased += [str(wrong)] if wrong is not None else []
 
     def _restart(self) -> bool:
         """Reset the board, as `reset`; return False if nothing can."""

@@ -189,8 +189,7 @@ class DeviceUse:
             if needs_each and not _answered(dut) and not dut.record.reads and dut.record.exit_code is None:
                 which = f"device {number} of {len(self.duts)}" if several else "its device"
                 self.warnings.append(f"the test read nothing from {which}.")
-            dut.judge_later_cases()
-            failed = dut.failed() or dut.fault_at_end()
+            failed = dut.look_at_end("the test ended")
             if failed is not None:
                 verdict, reason = verdict_of(failed)
                 self.errors.append((verdict, _of(number, reason)))
@@ -223,7 +222,9 @@ class DeviceUse:
             error = comparison.why_not() if self._complete else comparison.error
             found += [verdict_of(error)] if error is not None else []
         wrong = self._said(lambda dut: [each.sentence for each in dut.record.reports if not each.passed])
-        found += [("fail", sentence) for sentence in (*wrong, *self._said(lambda dut: dut.record.cut_off))]
+        found += [
+            ("fail", sentence) for sentence in (*wrong, *self._said(lambda dut: [*dut.record.cut_off, *dut.erased]))
+        ]
         missed = [one for figure in self.figures for one in figure.judgements if one.verdict == FAIL]
         return list(dict.fromkeys([*found, *(("fail", one.sentence) for one in missed)]))
 

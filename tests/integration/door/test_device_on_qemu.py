@@ -200,6 +200,19 @@ def test_faults_and_is_reset(hil_dut):
     loss(hil_dut)
 
 
+def test_faults_looks_and_is_reset(hil_dut):
+    crash(hil_dut)
+    assert hil_dut.fault()
+    hil_dut.reset()
+    loss(hil_dut)
+
+
+def test_faults_and_is_flashed(hil_dut):
+    crash(hil_dut)
+    hil_dut.flash()
+    loss(hil_dut)
+
+
 def test_locks_up_after_the_last_words(hil_dut):
     hil_dut.serial.expect("ready")
     hil_dut.serial.write(b"k")
@@ -265,7 +278,7 @@ def test_skips(hil_dut):
 PASS = {
     "test_engine", "test_own_assertion", "test_a_timeout_that_the_test_expects", "test_no_device",
     "test_agrees_in_its_fixture", "test_two_devices", "test_one_of_two_devices", "test_faults_and_looks",
-    "test_faults_times_out_and_looks", "test_faults_and_is_reset", "test_is_halted_at_the_end",
+    "test_faults_times_out_and_looks", "test_faults_looks_and_is_reset", "test_is_halted_at_the_end",
 }  # fmt: skip
 OFF = r"step 1, tensor loss: the device has \S+ \(0x\w+\), the reference \S+ \(0x\w+\); 1 of 1 elements differ"
 OTHERS = {
@@ -293,6 +306,14 @@ OTHERS = {
     "test_faults_and_times_out": (
         "fail",
         r"HardFault .*UNDEFINSTR.*; the test ended without a look at it, call dut.fault",
+    ),
+    "test_faults_and_is_reset": (
+        "fail",
+        r"HardFault .*UNDEFINSTR.*; dut.reset\(\) came without a look at it, call dut.fault",
+    ),
+    "test_faults_and_is_flashed": (
+        "fail",
+        r"HardFault .*UNDEFINSTR.*; dut.flash\(\) came without a look at it, call dut.fault",
     ),
     "test_faults_in_its_second_device": ("fail", "device 2: the processor faulted: HardFault"),
     "test_locks_up_after_the_last_words": ("fail", "the emulated core is locked up: .*; the test ended without"),
@@ -415,7 +436,7 @@ def test_the_page_shows_comparison_drift_figures_and_log(done):
     bad = (done.run / done.entry("test_differs").folder / "index.html").read_text()
     assert "first difference: step</dt><dd>1</dd>" in bad and "<dt>tensor</dt><dd>loss</dd>" in bad
     overview = (done.run / "index.html").read_text()
-    assert f'href="{entry.folder}/index.html"' in overview and "of 36 tests" in overview
+    assert f'href="{entry.folder}/index.html"' in overview and "of 38 tests" in overview
     assert "300\u00a0ms<br>" in overview  # step_time, in the column of trials
     assert (done.run / "plotly.js").is_file()
     single = render_single(done.run).read_text()

@@ -24,6 +24,8 @@ for line in sys.stdin:
     sys.stdout.flush()
     if line.strip() == "cut":
         break
+    if line.strip() == "bad":
+        sys.exit(3)
 """
 TESTS = r"""
 import contextlib, threading, time, unittest
@@ -41,6 +43,34 @@ def test_cut_report(hil_dut):
 def test_one_report(hil_dut):
     hil_dut.serial.write(b"one\n")
     hil_dut.cases("unity")
+
+def test_two_reports_and_a_reset(hil_dut):
+    hil_dut.serial.write(b"two\n")
+    hil_dut.cases("unity")
+    hil_dut.reset()
+    hil_dut.serial.write(b"one\n")
+    hil_dut.cases("unity")
+
+def ends_badly(dut):
+    dut.serial.write(b"bad\n")
+    dut.serial.expect("bad")
+    time.sleep(0.5)
+
+def test_ends_badly_and_is_reset(hil_dut):
+    ends_badly(hil_dut)
+    hil_dut.reset()
+    hil_dut.serial.expect("ready")
+
+def test_ends_badly_and_is_flashed(hil_dut):
+    ends_badly(hil_dut)
+    hil_dut.flash()
+    hil_dut.serial.expect("ready")
+
+def test_ends_badly_looks_and_is_reset(hil_dut):
+    ends_badly(hil_dut)
+    assert hil_dut.wait() == 3
+    hil_dut.reset()
+    hil_dut.serial.expect("ready")
 
 def in_thread(what):
     thread = threading.Thread(target=what, name="reader")
@@ -175,6 +205,10 @@ VERDICTS = {
     "test_leaves_a_reset": ("refused", f"the device of hil_dut was used in the thread 'late' {LATE}"),
     "test_leaves_a_step": ("refused", f"a comparison of hil_compare was used in the thread 'late' {LATE}"),
     "test_leaves_a_figure": ("refused", f"hil_figure was used in the thread 'late' {LATE}"),
+    "test_two_reports_and_a_reset": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
+    "test_ends_badly_and_is_reset": ("fail", "the command ended with exit code 3"),
+    "test_ends_badly_and_is_flashed": ("fail", "the command ended with exit code 3"),
+    "test_ends_badly_looks_and_is_reset": ("pass", ""),
     "test_two_reports": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
     "test_cut_report": ("fail", "the device did not end its Unity report before its program ended"),
     "test_one_report": ("pass", ""),
