@@ -69,6 +69,7 @@ class Tracker:
     _error: tuple[str, str] | None = None  # verdict and reason of an error of the rig
     _stage: str = ""  # at which that error blocked the test
     _phases: list[Phase] = field(default_factory=list)
+    _runs: bool = False  # whether a phase does: a report that comes meanwhile is that of a subtest
 
     def __post_init__(self) -> None:
         self.requests = Requests(self.folder, self.entry.test)
@@ -115,7 +116,11 @@ class Tracker:
             pytest.fail.Exception: with the sentence.
         """
         try:
-            result = yield
+            self._runs = True
+            try:
+                result = yield
+            finally:
+                self._runs = False
         except (RigError, MemoryError, SystemError) as error:  # the last: no memory to raise a MemoryError
             if not self.uses_rig:
                 raise
@@ -187,6 +192,12 @@ class Tracker:
         `raises` says that an xfail mark names the exception that it expects, `mistake` that the phase ended by a
         mistake in the file of the test.
         """
+        if self._runs and call.excinfo is not None and isinstance(call.excinfo.value, RigError):
+            self.unrecorded.append(verdict_of(call.excinfo.value))  # of a subtest, which goes on after it
+        if self._runs and self.uses_rig:
+            report.duration = 0.0  # its seconds are of its test, and junit.xml would have them twice
+        if self._runs and report.outcome != "failed" and not hasattr(report, "wasxfail"):
+            return  # one that passed, or was left out, says nothing of the test
         verdict = _rig_verdict(call)
         xfailed = hasattr(report, "wasxfail") and report.outcome == "skipped"
         hidden = self._not_expected(verdict, call, raises) if xfailed else self._hidden(report)
