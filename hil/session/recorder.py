@@ -53,6 +53,7 @@ class Recorder:
         self.discarded = False  # the run was deleted because the command line was wrong
         self._nodes: dict[str, AskedTest] = {}
         self._refused: dict[str, int] = {}  # by test: requests in refused_requests.jsonl that its verdict knows of
+        self._begun: set[str] = set()  # node ids
         self._interrupted = ""
         self._stopped = ""
         self._finished = False
@@ -75,6 +76,10 @@ class Recorder:
             self.miss("the list of tests: no worker could write it, so tests that did not run are not recorded.")
             return
         self.plan([(nodeid, AskedTest(**test)) for nodeid, test in planned])
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Note that a test begins, also in a worker."""
+        self._begun.add(nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the report of a phase; that of the last phase has the verdict."""
@@ -203,11 +208,14 @@ class Recorder:
     def _close_tests(self, why: str | bool) -> None:
         """Give verdict and reason to each test that did not end."""
         tests, trials = self.run.tests, self.run.trials
+        begun = {test.test for nodeid, test in self._nodes.items() if nodeid in self._begun}
         for test in (test for test in tests if test.outcome is None):
             _take_worst_trial(test, trials)
             if why and not test.trials:
-                test.reason = f"it was not run: {why}."
+                what = "it was interrupted while it ran" if test.test in begun else "it was not run"
+                test.reason = f"{what}: {why}."
             self.run.end_test(test)
+            self._end_device_test(test)
 
     def _take_late_requests(self) -> bool:
         """Give the verdict `refused` to tests with refusals that their verdict does not know; return if there are any.
@@ -222,11 +230,11 @@ class Recorder:
             if test.verdict in ("pass", "skipped", "interrupted"):
                 test.verdict, test.reason = "refused", late[test.test][0]
                 self.run.end_test(test)
-                self._refuse_device_test(test)
+                self._end_device_test(test)
         return any(late.values())
 
-    def _refuse_device_test(self, test: AskedTest) -> None:
-        """Give the record of what a test did with its device the verdict of a request that came later."""
+    def _end_device_test(self, test: AskedTest) -> None:
+        """Give the record of what a test did with its device a verdict that is not known in the test itself."""
         for each in [each for each in self.run.device_tests if each.test == test.test][-1:]:  # the last attempt
             each = each.model_copy(update={"verdict": test.verdict, "reason": test.reason, "judged": []})
             self.run.keep_device_test(each)

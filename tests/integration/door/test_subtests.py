@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from hil.record.checks import checked
-from hil.record.run_reader import read_recorded
-from tests.one_process import one_process
+from tests.host_board import ran
 
 pytest.importorskip("_pytest.subtests", reason="pytest before 9 has no subtests")
 
@@ -79,32 +73,15 @@ VERDICTS = {
 }
 
 
-def ran(folder: Path, tests: str) -> tuple[int, dict[str, dict]]:
-    """Return the exit code, and the tests of the record, which agrees with itself."""
-    (folder / "train.py").write_text('print("ready", flush=True)\ninput()\n')
-    (folder / "rig.toml").write_text(
-        f'[[board]]\nname = "host"\nreality = "host"\nelf = "train.py"\nrun = ["{sys.executable}", "-u", "{{elf}}"]\n'
-    )
-    (folder / "test_mine.py").write_text(tests)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *one_process("--board=host"), "test_mine.py"],
-        cwd=folder, capture_output=True, text=True, timeout=300, env=dict(os.environ), check=False,
-    )  # fmt: skip
-    run = folder / "reports/latest"
-    assert [one for each in checked(read_recorded(run)) for one in each.found] == [], done.stdout
-    tests_of_run = json.loads((run / "results.json").read_text())["tests"]
-    return done.returncode, {each["test"].rpartition("::")[2].partition("[")[0]: each for each in tests_of_run}
-
-
 def test_subtests_that_pass_are_parts_of_their_test(tmp_path: Path) -> None:
-    code, tests = ran(tmp_path, PASSING)
+    code, tests, _ = ran(tmp_path, PASSING)
     assert code == 0 and {each["verdict"] for each in tests.values()} == {"pass"} and len(tests) == 3
     suite = ET.parse(tmp_path / "reports/latest/junit.xml").getroot().find("testsuite")
     assert suite is not None and (suite.get("tests"), suite.get("skipped")) == ("3", "0")
 
 
 def test_a_subtest_that_fails_decides_the_verdict_of_its_test(tmp_path: Path) -> None:
-    code, tests = ran(tmp_path, FAILING)
+    code, tests, _ = ran(tmp_path, FAILING)
     assert code == 1 and set(tests) == set(VERDICTS)
     for name, (verdict, reason) in VERDICTS.items():
         assert tests[name]["verdict"] == verdict and reason in tests[name]["reason"], name

@@ -1,0 +1,36 @@
+"""Ctrl-C in a test of a device; the board is a program in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.host_board import ran
+
+TESTS = """
+import os, signal
+
+def test_a(hil_dut):
+    hil_dut.serial.expect("ready")
+
+def test_b(hil_dut):
+    hil_dut.serial.expect("ready")
+    os.kill(os.getpid(), signal.SIGINT)
+    hil_dut.serial.expect("never", timeout=60)
+
+def test_c(hil_dut):
+    hil_dut.serial.expect("ready")
+"""
+
+
+def test_ctrl_c_in_a_test_is_no_test_that_was_not_run(tmp_path: Path) -> None:
+    code, tests, device_tests = ran(tmp_path, TESTS)
+    assert code == pytest.ExitCode.INTERRUPTED
+    assert {name: each["verdict"] for name, each in tests.items()} == {
+        "test_a": "pass", "test_b": "interrupted", "test_c": "interrupted",
+    }  # fmt: skip
+    assert tests["test_b"]["reason"] == "it was interrupted while it ran: Ctrl-C."
+    assert tests["test_c"]["reason"] == "it was not run: Ctrl-C."
+    assert set(device_tests) == {"test_a", "test_b"}
+    assert device_tests["test_b"]["reason"] == tests["test_b"]["reason"]
