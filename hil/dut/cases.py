@@ -40,6 +40,8 @@ def read_cases(serial: DutSerial, record: DutRecord, name: str, timeout: float |
     except Truncated as truncated:
         record.cut_off.append(str(truncated))
         raise
+    finally:
+        _note_late(record, reader)
     record.reports.append(report)
     if not report.passed:
         raise CasesFailed(report.sentence, report)
@@ -58,12 +60,20 @@ def judge_later(serial: DutSerial, record: DutRecord) -> None:
     *lines, rest = serial.take_settled(QUIET_S, MOST_S).split(b"\n")
     reader = reader_of(name)
     for line in lines:
-        if reader.feed(line.decode("utf-8", "replace")):
+        ended = reader.feed(line.decode("utf-8", "replace"))
+        _note_late(record, reader)
+        if ended:
             _note(record, reader.report)
             reader = reader_of(name)
     if reader.cases or reader.running:
         serial.put_back(rest)
         _note(record, lambda: _whole(serial, reader, TIMEOUT_S, begun=True))
+
+
+def _note_late(record: DutRecord, reader: CaseReader) -> None:
+    """Note what the reader of the next report found of the last one, unless this failed anyhow."""
+    if reader.late and record.reports and record.reports[-1].passed and reader.late_sentence not in record.cut_off:
+        record.cut_off.append(reader.late_sentence)
 
 
 def _note(record: DutRecord, whole: Callable[[], CaseReport]) -> None:

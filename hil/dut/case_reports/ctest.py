@@ -14,6 +14,7 @@ STARTED = re.compile(r"^\s*Start +\d+: (?P<name>.*?)\s*$")
 SUMMARY = re.compile(r"^\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)\s*$")
 END = re.compile(r"^Total Test time \(real\) = +\d+\.\d+ sec\s*$")
 NONE = re.compile(r"^No tests were found!!!")
+FAILED = re.compile(r"^(?:The following tests FAILED:|Errors while running CTest)")
 SKIPPED, DISABLED = "Skipped", "Not Run (Disabled)"
 
 
@@ -28,6 +29,7 @@ class CTestReader(CaseReader):
         self._disabled = 0
         self._places: list[tuple[int, int]] = []  # index and number of tests, of each result
         self._summary: tuple[int, int] | None = None
+        self._said_failed = ""
 
     @property
     def running(self) -> str:
@@ -39,6 +41,11 @@ class CTestReader(CaseReader):
             self._result(found, line)
         elif (found := STARTED.match(line)) is not None:
             self._started.append(found["name"])
+        elif (found := FAILED.match(line)) is not None:
+            if self.cases or self._started:
+                self._said_failed = found[0]
+            else:
+                self.late = self.late or found[0]
         elif (found := SUMMARY.match(line)) is not None:
             self._summary = int(found["failed"]), int(found["total"])
         elif NONE.match(line) is not None or (self._summary is not None and END.match(line) is not None):
@@ -65,6 +72,8 @@ class CTestReader(CaseReader):
         came = (self._count("fail"), len(self.cases) - self._disabled)  # disabled tests do not count in the summary
         if (failed, total) != came:
             return f"its summary counts {failed} failed of {total} tests, and its lines are {came[0]} of {came[1]}"
+        if self._said_failed and not failed:
+            return f"it says {self._said_failed!r}, and its lines have no failed test"
         if sorted(self._places) != [(index, len(self.cases)) for index in range(1, len(self.cases) + 1)]:
             return f"its {len(self.cases)} results are not numbered 1 to {len(self.cases)}"
         return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hil.dut.case_reports.ctest import CTestReader
 from hil.dut.case_reports.googletest import GoogleTestReader
-from hil.dut.case_reports.report import CaseReader, CaseReport
+from hil.dut.case_reports.report import CaseReader, CaseReport, Truncated
 from hil.dut.case_reports.unity import UnityReader
 from hil.errors import RigError, close_matches
 
@@ -36,12 +36,15 @@ def report_of(name: str, text: str) -> CaseReport:
         text: the output.
 
     Raises:
-        Truncated: a report is not whole, or has no case.
+        Truncated: a report is not whole, has no case, or contradicts itself.
         RigError: there is no format of this name.
     """
     reader, whole = reader_of(name), list[CaseReport]()
     for line in text.split("\n")[:-1]:
-        if reader.feed(line):
+        ended = reader.feed(line)
+        if reader.late and whole and whole[-1].passed:
+            raise Truncated(reader.late_sentence)
+        if ended:
             whole.append(reader.report())
             reader = reader_of(name)
     if not whole or reader.cases or reader.running:  # the last one is cut off

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from hil.errors import DeviceFault, printable
+from hil.errors import DeviceFault, printable, shown
 
 CaseVerdict = Literal["pass", "fail", "skipped"]
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # ECMA-48, 8.3.117: select graphic rendition
@@ -121,6 +121,7 @@ class CaseReader(ABC):
         cases: that have ended so far.
         outside: failures outside of a case so far.
         ended: whether the last line of the report has come.
+        late: a line that came before the report began, and says that one before it failed; empty if none.
     """
 
     format: str
@@ -129,6 +130,7 @@ class CaseReader(ABC):
         self.cases: list[ReportedCase] = []
         self.outside: list[str] = []
         self.ended = False
+        self.late = ""
 
     def feed(self, line: str) -> bool:
         """Read a line, without its end; return whether it was the last one of the report."""
@@ -147,6 +149,14 @@ class CaseReader(ABC):
     def running(self) -> str:
         """The case that has begun and not ended; empty if none, or if the format does not say it."""
         return ""
+
+    @property
+    def late_sentence(self) -> str:
+        """That a report which passed had failed, by what came after its end."""
+        return (
+            f"the {TITLES[self.format]} report contradicts itself: it passed, and after its end the device printed "
+            f"{shown(self.late)}."
+        )
 
     @property
     def so_far(self) -> str:

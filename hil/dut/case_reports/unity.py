@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from hil.dut.case_reports.report import CaseReader, CaseVerdict
+from hil.errors import printable
 
 RESULT = re.compile(
     r"(?P<file>(?:[A-Za-z]:)?[^\s:]*):(?P<line>\d+):(?P<name>[^:]*):(?P<word>PASS|FAIL|IGNORE)(?P<rest>[ :].*)?$"
@@ -39,6 +40,8 @@ class UnityReader(CaseReader):
         if self._counts is not None:
             if line.rstrip() in ("OK", "FAIL", "FAILED"):
                 self._said_ok, self.ended = line.rstrip() == "OK", True
+            elif (found := RESULT.search(line)) is not None:
+                self._result(found, line)
             return
         if (found := SUMMARY.match(line)) is not None:
             self._counts = (int(found[1]), int(found[2]), int(found[3]))
@@ -70,6 +73,8 @@ class UnityReader(CaseReader):
             self._dots = True
         elif not name:
             if not self._open:
+                if found["word"] == "FAIL":
+                    self.outside.append(f"a failure outside of a case at {printable(found['file'])}:{found['line']}")
                 return
             name = self._take_open()
         taken = TIME.search(rest)

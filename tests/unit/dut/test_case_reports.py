@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import pickle
+import re
 import shutil
 import subprocess
 import threading
@@ -373,3 +374,58 @@ def test_a_device_that_reports_without_end_is_left(line, monkeypatch) -> None:
     ended.set()
     thread.join()
     assert [each.passed for each in record.reports] == [True] and not record.cut_off
+
+
+# Reports that say in some line that something failed, and pass by all others.
+
+RUN_OF_ONE = "[==========] Running 1 test from 1 test suite.\n[ RUN      ] A.x\n"
+OK_OF_ONE = "[       OK ] A.x (0 ms)\n"
+RAN_ONE = "[==========] 1 test from 1 test suite ran. (0 ms total)\n[  PASSED  ] 1 test.\n"
+SUITE_FAILED = "[  FAILED  ] A: SetUpTestSuite or TearDownTestSuite\n\n 1 FAILED TEST SUITE\n"
+THROWN = 'unknown file: Failure\nC++ exception with description "x" thrown in TearDownTestSuite().\n'
+CTEST_OF_ONE = (
+    "    Start 1: a\n1/1 Test #1: a ....   Passed    0.00 sec\n{}100% tests passed, 0 tests failed out of 1\n"
+    "Total Test time (real) =   0.01 sec\n{}"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("googletest", RUN_OF_ONE + OK_OF_ONE + THROWN + RAN_ONE + SUITE_FAILED, "outside of a case at unknown file"),
+        ("googletest", RUN_OF_ONE + OK_OF_ONE + RAN_ONE + SUITE_FAILED, "after its end .*: SetUpTestSuite or TearDown"),
+        ("googletest", RUN_OF_ONE + OK_OF_ONE + RAN_ONE + "[  FAILED  ] 0 tests, listed below:\n", "0 tests, listed"),
+        ("googletest", RUN_OF_ONE + OK_OF_ONE + RAN_ONE + " 1 FAILED TEST SUITE\n", "1 FAILED TEST SUITE"),
+        ("googletest", RUN_OF_ONE + OK_OF_ONE + RAN_ONE + "t.cc:3: Failure\nno\n", "after its end .*t.cc:3: Failure"),
+        ("googletest", RUN_OF_ONE + "t.cc:3: Failure\n" + OK_OF_ONE + RAN_ONE, "A.x ended as OK after a .* t.cc:3"),
+        ("googletest", RUN_OF_ONE + "unknown file: Failure\n" + OK_OF_ONE + RAN_ONE, "after a failure at unknown file"),
+        ("googletest", RUN_OF_ONE + OK_OF_ONE + "[  FAILED  ] A.y (0 ms)\n" + RAN_ONE, "outside of a case: .*A.y"),
+        ("unity", "t.c:5:a:PASS\n1 Tests 0 Failures 0 Ignored\nt.c:6:b:FAIL: no\nOK\n", "its lines are 2, 1 and 0"),
+        ("unity", "t.c:5:a:PASS\nt.c:6::FAIL: no\n1 Tests 0 Failures 0 Ignored\nOK\n", "outside of a case at t.c:6"),
+        ("ctest", CTEST_OF_ONE.format("", "The following tests FAILED:\n"), "after its end .*tests FAILED:"),
+        ("ctest", CTEST_OF_ONE.format("The following tests FAILED:\n", ""), "its lines have no failed test"),
+        ("ctest", CTEST_OF_ONE.format("", "Errors while running CTest\n"), "after its end .*Errors while running"),
+    ],
+)  # fmt: skip
+def test_a_line_that_says_a_failure_is_believed(line, name: str, text: str, said: str) -> None:
+    try:
+        sentence = report_of(name, text).sentence
+        assert not report_of(name, text).passed
+    except Truncated as truncated:
+        sentence = str(truncated)
+    assert re.search(said, sentence)
+    noted = record()
+    line.prints(text.encode())
+    with contextlib.suppress(CasesFailed, Truncated):
+        read_cases(line.serial, noted, name)
+    judge_later(line.serial, noted)
+    assert noted.cut_off or not all(each.passed for each in noted.reports)
+    assert len(noted.cut_off) <= 1
+
+
+def test_a_report_after_one_that_failed_late_is_one_of_its_own(line) -> None:
+    noted = record()
+    line.prints((RUN_OF_ONE + OK_OF_ONE + RAN_ONE + SUITE_FAILED + RUN_OF_ONE + OK_OF_ONE + RAN_ONE).encode())
+    for _ in range(2):
+        assert read_cases(line.serial, noted, "googletest").passed
+    assert len(noted.cut_off) == 1 and "SetUpTestSuite" in noted.cut_off[0]
