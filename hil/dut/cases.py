@@ -35,6 +35,8 @@ def read_cases(serial: DutSerial, record: DutRecord, name: str, timeout: float |
         RigError: there is no format of this name.
     """
     reader = reader_of(name)
+    if record.reports:
+        _judge_parts(record, serial.followed())  # of a report that is not whole, this call reads the rest
     try:
         report = _whole(serial, reader, timeout)
     except Truncated as truncated:
@@ -42,6 +44,7 @@ def read_cases(serial: DutSerial, record: DutRecord, name: str, timeout: float |
         raise
     finally:
         _note_late(record, reader)
+        serial.follow()
     record.reports.append(report)
     if not report.passed:
         raise CasesFailed(report.sentence, report)
@@ -49,25 +52,37 @@ def read_cases(serial: DutSerial, record: DutRecord, name: str, timeout: float |
 
 
 def judge_later(serial: DutSerial, record: DutRecord) -> None:
-    """Note the reports that came after the last one that was read: of other suites, or after a reset.
+    """Note the reports that came after the last one that `read_cases` read: of other suites, or after a reset.
 
-    Call it at the end of a test: what came and was not read is taken. One that repeats another is noted once, one that
-    is not whole in `cut_off`.
+    Call it at the end of a test: what came and was not read is taken, and what the test has read itself counts too. A
+    report that repeats another is noted once, one that is not whole in `cut_off`.
     """
     if not record.reports:
         return
-    name = record.reports[-1].format
-    *lines, rest = serial.take_settled(QUIET_S, MOST_S).split(b"\n")
-    reader = reader_of(name)
-    for line in lines:
-        ended = reader.feed(line.decode("utf-8", "replace"))
-        _note_late(record, reader)
-        if ended:
-            _note(record, reader.report)
-            reader = reader_of(name)
+    serial.take_settled(QUIET_S, MOST_S)
+    reader, rest = _judge_parts(record, serial.followed())
     if reader.cases or reader.running:
         serial.put_back(rest)
         _note(record, lambda: _whole(serial, reader, TIMEOUT_S, begun=True))
+
+
+def _judge_parts(record: DutRecord, parts: list[bytes]) -> tuple[CaseReader, bytes]:
+    """Note the reports in what came after one; return the reader of what is not whole, and the rest of its line.
+
+    A reset has ended what is not whole in a part before the last one.
+    """
+    name, rest = record.reports[-1].format, b""
+    reader = reader_of(name)
+    for part in parts:
+        *lines, rest = part.split(b"\n")
+        reader = reader_of(name)
+        for line in lines:
+            ended = reader.feed(line.decode("utf-8", "replace"))
+            _note_late(record, reader)
+            if ended:
+                _note(record, reader.report)
+                reader = reader_of(name)
+    return reader, rest
 
 
 def _note_late(record: DutRecord, reader: CaseReader) -> None:

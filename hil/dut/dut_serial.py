@@ -15,6 +15,7 @@ import serial
 
 from hil.dut.expectations import CommandEnded, NotSeen, PortGone, Received
 from hil.dut.expecter import Deadline, Expecter
+from hil.dut.followed import MOST, Followed
 from hil.dut.lines_seen import LinesSeen
 from hil.dut.logged_port import LoggedPort, TrafficLog
 from hil.errors import DeviceFault, RigError, shown
@@ -85,6 +86,7 @@ class DutSerial(io.RawIOBase):
         self._lines_seen = LinesSeen()
         self._too_late: Callable[[], RigError] | None = None  # the error of a use from now on
         self._inside: list[None] = []  # an entry for each thread that uses the port
+        self._followed: Followed | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # not one of pyserial's, also while this object is being made
@@ -241,6 +243,7 @@ class DutSerial(io.RawIOBase):
 
     def reset_input_buffer(self) -> None:
         """Discard what has come and was not read."""
+        self._cut_followed()
         self._expecter.unread = b""
         self._recent = b""
         if self._console is not None:
@@ -341,6 +344,24 @@ class DutSerial(io.RawIOBase):
         """Let bytes that were taken be the next ones to be read."""
         self._expecter.unread = data + self._expecter.unread
 
+    def follow(self) -> None:
+        """Keep from now on what comes, and what is not read yet, for `followed`."""
+        self._followed = Followed(self._expecter.unread)
+
+    def followed(self) -> list[bytes]:
+        """Return what was read or discarded since `follow`, in parts between resets, and keep no more."""
+        followed, self._followed = self._followed, None
+        if followed is not None and followed.is_full:
+            self._lines_seen.note_unjudged(MOST >> 20)
+        return followed.read(len(self._expecter.unread)) if followed is not None else []
+
+    def _cut_followed(self) -> None:
+        """Keep what has come by now as a part of its own: it is about to be discarded."""
+        if self._followed is not None:
+            with contextlib.suppress(RigError):  # the port may be gone
+                self.arrived()
+            self._followed.cut()
+
     def fell_silent(self, began: float) -> bool:
         """Return whether nothing came for a good part of the time since `began` (`time.monotonic`)."""
         now = time.monotonic()
@@ -373,6 +394,8 @@ class DutSerial(io.RawIOBase):
 
     def replace_port(self, port: SerialPort) -> None:
         """Use this port from now on: the device of the former one was gone and came back. The buffer is emptied."""
+        if self._followed is not None:
+            self._followed.cut()
         self._port = LoggedPort(port, self._traffic)
         self._expecter.unread = b""
 
@@ -399,6 +422,8 @@ class DutSerial(io.RawIOBase):
             if self._first_bytes is not None and len(self._first_bytes) < REMEMBERED:
                 self._first_bytes += data
             self._recent, self._came_at = (self._recent + data)[-REMEMBERED:], time.monotonic()
+            if self._followed is not None:
+                self._followed.add(data)
         return data
 
     def _read_what_came(self) -> bytes:

@@ -71,6 +71,13 @@ class LinesSeen:
             "the device must print."
         )
 
+    def note_unjudged(self, megabytes: int) -> None:
+        """Note that more came after a report of a test framework than is kept to be judged."""
+        self._noted.append(
+            f"the device printed more than {megabytes} MB after a test report: no report in what follows is judged, so "
+            "call dut.cases for each one."
+        )
+
     def end_early(self, ended: CommandEnded, so_far: str) -> None:
         """Note that the program ended well where more lines may have been expected; `so_far` says how many came."""
         self.ended = ended

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hil.dut import CasesFailed, Quiet, Truncated, report_of
 from hil.dut.case_reports import FORMATS, CaseReport, ReportedCase
 from hil.dut.cases import judge_later, read_cases
+from hil.dut.printed import lines
 from hil.dut.record import DutRecord
 from hil.errors import DeviceFault, RigError
 
@@ -429,3 +430,51 @@ def test_a_report_after_one_that_failed_late_is_one_of_its_own(line) -> None:
     for _ in range(2):
         assert read_cases(line.serial, noted, "googletest").passed
     assert len(noted.cut_off) == 1 and "SetUpTestSuite" in noted.cut_off[0]
+
+
+# Reports that a test takes by other means than `cases`.
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda serial: serial.read(10_000),
+        lambda serial: serial.expect("FAIL\n"),
+        lambda serial: serial.expect("1 Failures"),  # in the middle of the report
+        lambda serial: list(lines(serial, "FAIL$", count=1)),
+        lambda serial: serial.reset_input_buffer(),
+    ],
+)
+@pytest.mark.parametrize("again", [False, True])
+def test_a_later_report_is_judged_whoever_took_it(line, take, again: bool) -> None:
+    noted = record()
+    line.prints((PASSES + FAILS).encode())
+    read_cases(line.serial, noted, "unity")
+    take(line.serial)
+    if again:
+        line.serial.reset_input_buffer()
+        line.prints(PASSES.replace("test_a", "test_c").encode())
+        read_cases(line.serial, noted, "unity")
+    judge_later(line.serial, noted)
+    assert sorted(each.passed for each in noted.reports) == [False, True, True][: 2 + again] and not noted.cut_off
+
+
+def test_a_report_that_a_reset_ended_is_no_part_of_the_next(line) -> None:
+    noted = record()
+    line.prints((PASSES + FAILS[:30]).encode())
+    read_cases(line.serial, noted, "unity")
+    line.serial.reset_input_buffer()
+    line.prints(PASSES.replace("test_a", "test_c").encode())
+    judge_later(line.serial, noted)
+    assert [each.passed for each in noted.reports] == [True, True] and not noted.cut_off
+
+
+def test_too_much_after_a_report_is_a_warning(line, monkeypatch) -> None:
+    monkeypatch.setattr("hil.dut.followed.MOST", len(FAILS))
+    noted = record()
+    line.prints((PASSES + FAILS + FAILS).encode())
+    read_cases(line.serial, noted, "unity")
+    line.serial.read(10_000)
+    judge_later(line.serial, noted)
+    assert [each.passed for each in noted.reports] == [True, False]
+    assert "no report in what follows is judged" in line.serial.lines_seen.warnings[0]
