@@ -70,7 +70,7 @@ def expect_learning(  # noqa: PLR0913 - public: what is judged is named one by o
         at_most: largest last mean of the losses.
         accuracy: final accuracy on data that was not trained, a fraction from 0 to 1. It needs `at_least`, `against` or
             both.
-        at_least: least accuracy.
+        at_least: least accuracy, above 0.
         against: accuracy before training, which `accuracy` must exceed. With `seeds`: the reference's final metric for
             each of its seeds, at least 3.
         seeds: final metric of the device for each of its seeds, at least 2. Each is within `sigmas` standard deviations
@@ -203,6 +203,8 @@ def _judge_accuracy(accuracy: Any, at_least: Any, before: Any, judged: list[str]
         raise RigError("accuracy alone judges nothing: give at_least= or against= (the accuracy before training).")
     limits = {name: _fraction(name, value) for name, value in (("at_least", at_least), ("against", before))
               if value is not None}  # fmt: skip
+    if limits.get("at_least") == 0:
+        raise RigError("at_least=0 lets every accuracy pass: give a fraction above 0, or against= alone.")
     try:
         value = float(accuracy)
     except (TypeError, ValueError) as error:

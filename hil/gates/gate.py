@@ -118,7 +118,8 @@ def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Gat
         name: of the figure.
         unit: of the figure: `B`, `s`, `J`, `1`, or any other, which the budgets then have too.
         texts: one budget or several: `75 ms`, `+2 %`, or beginning with `at most` or `at least`. Without these words a
-            budget is the most that the figure may be, and of an accuracy the least.
+            budget is the most that the figure may be, and of `accuracy` the least. A name that only contains
+            `accuracy`, as `test_accuracy` and `accuracy_drop`, needs them, or a sign before per cent.
         source: where they are written.
 
     Raises:
@@ -129,8 +130,15 @@ def budgets_of_figure(name: str, unit: str, texts: Any, source: str) -> list[Gat
     for text in as_list(texts):
         if not isinstance(text, str):
             raise RigError(f"the budget {source} of {name} is {shown(text)}: {_cure(unit, plain=True)}, in quotes.")
-        bound = BOUND.match(text.strip())
+        bound, change = BOUND.match(text.strip()), RELATIVE.fullmatch(text.strip())
         upper = bound[1] == "most" if bound is not None else known.upper if known is not None else True
+        if known is None and bound is None and "accuracy" in name.lower():
+            if change is None:
+                raise RigError(
+                    f"the budget {source} of {name} is {shown(text)}, which may be the least or the most of it: write "
+                    f"'at least {text.strip()}' or 'at most {text.strip()}'."
+                )
+            upper = change[1] == "+"
         figure = Figure(f"figures.{name}", unit, upper, f"{name} is", plain="%" not in text)
         found.append(_parsed(name, text.strip()[bound.end() if bound is not None else 0 :], source, figure))
     return found

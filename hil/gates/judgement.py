@@ -153,7 +153,7 @@ def _with_interval(gate: Gate, value: Quantity, half: float) -> str:
 
 def _budget(gate: Gate, limit: float | None) -> str:
     if gate.relative is None:
-        bound = "at least " if gate.own is not None and not gate.figure.upper else ""
+        bound = "" if gate.own is None else "at most " if gate.figure.upper else "at least "
         return f"the budget {gate.source} is {bound}{_written(gate, gate.limit or 0.0)}"
     text = f"the budget {gate.source} is {100 * gate.relative:+g} % on the median of the last good nights"
     return text if limit is None else f"{text}, {_written(gate, limit)}"

@@ -289,7 +289,7 @@ OTHERS = {
     "test_keeps_going": ("fail", OFF),
     "test_compares_nothing": ("refused", "no step was compared: call step"),
     "test_an_assertion_goes_before_what_it_left_open": ("fail", "the test failed: AssertionError: mine"),
-    "test_budget_missed": ("fail", "parameters is 12, but the budget in the test is 8."),
+    "test_budget_missed": ("fail", "parameters is 12, but the budget in the test is at most 8."),
     "test_budget_in_the_marker": ("fail", "parameters is 12, but the budget beside the test is at least 13."),
     "test_budget_without_figure": ("refused", "the marker budget has step_time, of which the test gives no figure"),
     "test_budget_of_a_property": ("refused", "no budget judges a number that is only declared; give it by hil_figure"),
@@ -353,7 +353,7 @@ def test_the_entry_says_what_was_judged(done):
     entry = done.entry("test_engine")
     compared, learned, parameters, printed = entry.judged
     assert compared.startswith("comparison the engine: 4 steps, 1 tensor, 4 elements compared: all within ulp=2; 3 ")
-    assert learned.startswith("loss from ") and parameters == "parameters is 12, and the budget in the test is 20."
+    assert learned.startswith("loss from ") and parameters == "parameters is 12, and the budget in the test is at most 20."
     assert printed == f"the device printed what was expected, {entry.matches} times." and entry.matches == 5
     (comparison,) = entry.comparisons
     assert (comparison["steps"], comparison["elements"], comparison["differing"]) == (4, 4, 3)
@@ -431,7 +431,7 @@ def test_the_page_shows_comparison_drift_figures_and_log(done):
     page = (done.run / entry.folder / "index.html").read_text()
     assert "<h2>What the verdict rests on</h2>" in page and entry.judged[0] in page
     assert page.count("data-plot=") == 2 and "drift-ulp" in page and "drift-relative" in page
-    assert "step_time is 300 ms, modelled; the budget in the test is 75 ms, and budgets are for silicon." in page
+    assert "step_time is 300 ms, modelled; the budget in the test is at most 75 ms, and budgets are for silicon." in page
     assert "No silicon here." in page and 'aria-label="Log serial.log"' in page and "foreign.elf" in page
     bad = (done.run / done.entry("test_differs").folder / "index.html").read_text()
     assert "first difference: step</dt><dd>1</dd>" in bad and "<dt>tensor</dt><dd>loss</dd>" in bad

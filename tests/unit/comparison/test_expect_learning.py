@@ -142,7 +142,7 @@ def test_accuracy() -> None:
     for arguments, said in (
         ({"accuracy": 0.8, "at_least": 0.85}, "the accuracy is 0.8, below at_least=0.85."),
         ({"accuracy": 0.1, "against": 0.1}, "the accuracy is 0.1, no better than 0.1 before training."),
-        ({"accuracy": math.nan, "at_least": 0.0}, "the accuracy of the device is nan."),
+        ({"accuracy": math.nan, "at_least": 0.1}, "the accuracy of the device is nan."),
         ({"losses": [1.0, 1.0], "accuracy": 0.9, "at_least": 0.5}, "all 2 losses are 1"),
     ):
         with pytest.raises(NotLearning) as raised:
@@ -184,6 +184,7 @@ def test_seeds_within_the_spread_of_the_reference() -> None:
         ({"accuracy": 0.9}, "accuracy alone judges nothing"),
         ({"accuracy": 93.0, "at_least": 0.9}, "accuracy=93: give a fraction from 0 to 1 (percent divided by 100)."),
         ({"accuracy": 0.9, "at_least": 90}, "at_least=90: give a fraction"),
+        ({"accuracy": 0.0, "at_least": 0.0}, "at_least=0 lets every accuracy pass: give a fraction above 0"),
         ({"accuracy": 0.9, "against": [0.1, 0.2]}, "against is a list, which is for seeds"),
         ({"accuracy": "high", "at_least": 0.9}, "accuracy='high'"),
         ({"at_least": 0.9}, "at_least and against judge an accuracy"),

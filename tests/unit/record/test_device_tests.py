@@ -43,7 +43,7 @@ def compared() -> tuple[dict[str, Any], Drift]:
 def entry(**changes: Any) -> DeviceTest:
     budget = {
         "source": "in the test", "limit": 20.0, "relative": None, "upper": True, "verdict": "pass",
-        "sentence": "parameters is 12, and the budget in the test is 20.",
+        "sentence": "parameters is 12, and the budget in the test is at most 20.",
     }  # fmt: skip
     figure = {
         "name": "parameters", "value": 12, "unit": "1", "uncertainty": None, "provenance": "counted", "note": "",

@@ -142,3 +142,19 @@ def test_numbers_of_record_property_are_declared_each_once():
     assert [(each.name, each.quantity.value, each.quantity.provenance.value) for each in found] == [
         ("loss", 0.5, "declared")
     ]
+
+
+@pytest.mark.parametrize("name", ["test_accuracy", "Accuracy", "accuracy_drop", "top1accuracy"])
+def test_a_name_with_accuracy_in_it_has_no_direction_of_its_own(name: str) -> None:
+    with pytest.raises(RigError, match="may be the least or the most of it: write 'at least 90 %' or 'at most 90 %'"):
+        budgets_of_figure(name, "1", "90 %", "in the test")
+    for text, upper in (("at least 90 %", False), ("at most 90 %", True), ("-2 %", False), ("+2 %", True)):
+        (gate,) = budgets_of_figure(name, "1", text, "in the test")
+        assert gate.figure.upper == upper
+
+
+def test_a_budget_says_its_direction() -> None:
+    low = Quantity(0.1, "1", Provenance.COUNTED)
+    for text in ("at most 90 %", "at least 5 %"):
+        said = judged_figure("share", low, budgets_of_figure("share", "1", text, "in the test"), no_history)
+        assert said.judgements[0].sentence == f"share is 10 %, and the budget in the test is {text}."
