@@ -11,6 +11,7 @@ from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import CommandEnded
 from hil.dut.expecter import Deadline
 from hil.dut.record import DutRecord
+from hil.dut.requests import check_timeout
 from hil.errors import DeviceFault, RigError
 from hil.images import Image
 from hil.process_time import LOOK_S
@@ -73,7 +74,9 @@ class AsCommand:
 
         Raises:
             DeviceFault: it did not end in time, or the emulated core is locked up.
+            RigError: the time-out is none.
         """
+        check_timeout(timeout)
         ends = Deadline(timeout, self._taken.lost_s)
         while (code := self.exit_code) is None:
             self._taken.alive()

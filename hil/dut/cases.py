@@ -12,6 +12,7 @@ from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import Unexpected, Unreadable
 from hil.dut.printed import PASSED
 from hil.dut.record import DutRecord
+from hil.dut.requests import check_timeout
 from hil.errors import Blocked
 from hil.link.received_words import is_text, words
 
@@ -32,9 +33,10 @@ def read_cases(serial: DutSerial, record: DutRecord, name: str, timeout: float |
         CasesFailed: a case failed, or none ran.
         Truncated: the report is cut off, has no case, or its summary contradicts its cases.
         NotSeen: nothing came at all (`DutSerial.expect`).
-        RigError: there is no format of this name.
+        RigError: there is no format of this name, or the time-out is none.
     """
     reader = reader_of(name)
+    check_timeout(timeout)
     if record.reports:
         _judge_parts(record, serial.followed())  # of a report that is not whole, this call reads the rest
     try:

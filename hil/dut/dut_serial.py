@@ -18,6 +18,7 @@ from hil.dut.expecter import Deadline, Expecter
 from hil.dut.followed import MOST, Followed
 from hil.dut.lines_seen import LinesSeen
 from hil.dut.logged_port import LoggedPort, TrafficLog
+from hil.dut.requests import check_patterns, check_timeout
 from hil.errors import DeviceFault, RigError, shown
 from hil.link.failures import Silent
 from hil.link.received_words import is_text
@@ -131,6 +132,7 @@ class DutSerial(io.RawIOBase):
 
     @timeout.setter
     def timeout(self, seconds: float | None) -> None:
+        check_timeout(seconds)
         self._timeout = seconds
 
     # What pexpect says of the last `expect`.
@@ -163,9 +165,10 @@ class DutSerial(io.RawIOBase):
             NotSeen: nothing matched in time (a `pexpect.TIMEOUT` too). It is a DeviceFault if the device printed
                 something else, has faulted or hangs; Blocked if nothing came, or no text from the first byte on.
             PortGone: the port is gone (a `pexpect.EOF` too).
-            RigError: a pattern is no regular expression.
+            RigError: a pattern is no regular expression, there is none, or the time-out is none.
         """
-        listed = patterns if isinstance(patterns, list) else [patterns]
+        listed = check_patterns(patterns)
+        check_timeout(timeout, has_default=True)
         try:
             compiled = self._expecter.compile_pattern_list(
                 [each.encode() if isinstance(each, str) else each for each in listed]
@@ -192,7 +195,7 @@ class DutSerial(io.RawIOBase):
 
     def expect_exact(self, strings: Any, timeout: float | None = -1) -> int:
         """Wait for one of some plain strings, as `expect`."""
-        listed = strings if isinstance(strings, list) else [strings]
+        listed = check_patterns(strings)
         encoded = [each.encode() if isinstance(each, str) else each for each in listed]
         plain = [re.escape(each) if isinstance(each, bytes) else each for each in encoded]
         return self.expect(plain, timeout)

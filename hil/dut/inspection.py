@@ -14,6 +14,7 @@ from hil.dut.as_command import AsCommand
 from hil.dut.core import CoreView, Frame, Returned
 from hil.dut.expectations import CommandEnded
 from hil.dut.memory import Memory, Shape, Where
+from hil.dut.requests import check_timeout
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.rig import Taken
 from hil.targets.core_probe import CoreProbe
@@ -223,10 +224,11 @@ class Inspection(AsCommand):
             timeout: seconds to wait for each call, and for its return.
 
         Raises:
-            RigError: there is no such function, or two.
+            RigError: there is no such function, or two; or the time-out is none.
             DeviceFault: it is not called, or does not return; the sentence says where the core is.
             Blocked: there is no probe.
         """
+        check_timeout(timeout)
         self.record.reads += 1
         taken, returns = 0, self._core.at_return(function, times, timeout, self._last_words, self._end)
         try:

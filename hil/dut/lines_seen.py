@@ -71,6 +71,13 @@ class LinesSeen:
             "the device must print."
         )
 
+    def note_any_line(self, pattern: str) -> None:
+        """Note that `lines` has taken lines, or its end, by a pattern that every line has."""
+        self._noted.append(
+            f"dut.lines({pattern}) takes any line, so it has judged nothing: give what the device must print, or what "
+            "it prints last as `until`."
+        )
+
     def note_unjudged(self, megabytes: int) -> None:
         """Note that more came after a report of a test framework than is kept to be judged."""
         self._noted.append(

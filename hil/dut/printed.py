@@ -15,6 +15,7 @@ from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import CommandEnded
 from hil.dut.lines_seen import LinesSeen
 from hil.dut.printed_values import Value, value_of
+from hil.dut.requests import check_timeout, compiled, is_in_every_line
 from hil.errors import DeviceFault, RigError, shown
 from hil.link.received_words import words
 
@@ -28,7 +29,7 @@ class Incomplete(DeviceFault):
 
 def _checked(pattern: str, dtypes: dict[str, Any], bits: Collection[str]) -> tuple[re.Pattern[str], dict[str, Any]]:
     """Return the pattern of `lines` and the dtypes of its groups. Raises RigError if they do not fit."""
-    wanted = _compiled(pattern)
+    wanted = compiled(pattern)
     if wanted.groups > len(wanted.groupindex):
         raise RigError(f"a group of {pattern!r} has no name: write (?P<name>...), or (?:...) for one without a value.")
     for name in (*dtypes, *bits):
@@ -61,7 +62,8 @@ def lines(
 
     Args:
         serial: the port.
-        pattern: a regular expression. Named groups give a dict of values (`value_of`), one without groups the line.
+        pattern: a regular expression. Named groups give a dict of values (`value_of`), one without groups the line. One
+            that every line has, such as `.*`, judges nothing without `until`.
         count: how many lines there must be; the iteration ends after the last one. Without `count` and `until` it ends
             when a board that is a command ends well.
         until: a regular expression of the line that ends the iteration; with `count`, so many must come before it.
@@ -76,11 +78,18 @@ def lines(
         Incomplete: there are fewer or more lines, the last one has no end, or the device said that it failed.
         NotSeen: no line came in time, of those that are expected (`DutSerial.expect`).
         DeviceFault: a group is no number of its dtype, and was one in a line before, in any call.
-        RigError: a pattern, a dtype or the count is wrong, or a group is no number.
+        RigError: a pattern, a dtype, the count or the time-out is wrong, or a group is no number.
     """
     _check_count(count)
+    check_timeout(timeout, has_default=True)
     wanted, known = _checked(pattern, dict(dtypes or {}), bits)
-    last, failure = (_compiled(one) if one is not None else None for one in (until, error))
+    last, failure = (compiled(one) if one is not None else None for one in (until, error))
+    if failure is not None and is_in_every_line(failure):
+        raise RigError(f"error={error!r} has a match in every line: give what only a device that failed prints.")
+    if last is not None and is_in_every_line(last):
+        if count:
+            raise RigError(f"until={until!r} has a match in every line, so that no line is before it: give the last.")
+        serial.lines_seen.note_any_line(f"until={until!r}")
     asked = _Asked(wanted, known, bits, last, failure, timeout)
     return serial.lines_seen.promised(_iterate(serial, asked, count), pattern, count, until)
 
@@ -104,7 +113,8 @@ class _Asked:
     @property
     def judges(self) -> bool:
         """Whether a line is held to something: an end is expected, or not every line has the pattern."""
-        return self.last is not None or self.wanted.search("") is None
+        ends = self.last is not None and not is_in_every_line(self.last)
+        return ends or not is_in_every_line(self.wanted)
 
     def ends(self, line: str) -> bool:
         """Return whether a line ends the iteration."""
@@ -133,7 +143,9 @@ def _iterate(serial: DutSerial, asked: _Asked, count: int | None) -> Iterator[An
             continue
         seen += 1
         counts[wanted.pattern] += 1
-        printed.found(counts_as_match=count is not None or asked.judges)
+        printed.found(counts_as_match=asked.judges)
+        if seen == 1 and not asked.judges:
+            serial.lines_seen.note_any_line(asked.pattern)
         yield _values(found, asked.dtypes, asked.bits, line, serial.lines_seen) if found.groupdict() else line
         printed.wait_anew()
     if asked.last is None or count is None:
@@ -192,13 +204,6 @@ class Printed:
     def last(self) -> str:
         """The last words since the line that was expected, as the end of a sentence."""
         return f"; its last words are {words(self._passed)}" if self._passed else ""
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise RigError(f"{pattern!r} is no regular expression ({error}): correct the pattern.") from error
 
 
 def _values(

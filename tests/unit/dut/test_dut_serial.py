@@ -235,10 +235,68 @@ def test_a_pattern_that_no_text_matches_judges_nothing(line, pattern, printed):
     assert said.startswith("dut.serial.expect(") and "judged nothing: expect what the device must print" in said
 
 
-def test_lines_of_any_content_are_no_match_unless_their_number_or_end_is_expected(line):
-    line.prints(b"a\nb\n" * 3)
-    next(lines(line.serial, ".*"))
-    assert line.serial.matches == 0
+def test_lines_of_any_content_are_no_match_unless_their_end_is_expected(line):
+    line.prints(b"a\nb\n" * 4)
     next(lines(line.serial, ".*", until="end"))
-    list(lines(line.serial, "", count=2))
-    assert line.serial.matches == 3 and not any("judged nothing" in each for each in line.serial.lines_seen.warnings)
+    assert line.serial.matches == 1 and not line.serial.lines_seen.warnings
+    next(lines(line.serial, ".*"))
+    assert list(lines(line.serial, "", count=2)) == ["a", "b"]
+    assert list(lines(line.serial, "a", until="")) == []
+    assert line.serial.matches == 1
+    said = [each for each in line.serial.lines_seen.warnings if "takes any line, so it has judged nothing" in each]
+    assert [each.partition(")")[0] for each in said] == ["dut.lines('.*'", "dut.lines(''", "dut.lines(until=''"]
+
+
+def test_empty_lines_may_be_what_is_expected(line):
+    line.prints(b"a\n\n")
+    assert list(lines(line.serial, ".", until="^$", count=1)) == ["a"]
+    assert line.serial.matches == 1 and not line.serial.lines_seen.warnings
+
+
+NO_TIMES = [float("nan"), -2, "2", True, -1.5]
+
+
+@pytest.mark.parametrize("timeout", NO_TIMES)
+def test_a_time_out_is_a_time(line, timeout):
+    serial = line.serial
+    for ask in (
+        lambda: serial.expect("x", timeout=timeout),
+        lambda: serial.expect_exact("x", timeout=timeout),
+        lambda: lines(serial, "x", timeout=timeout),
+        lambda: read_cases(serial, RECORD, "unity", timeout=timeout),
+        lambda: setattr(serial, "timeout", timeout),
+    ):
+        with pytest.raises(RigError, match="timeout is .*: give seconds, at least 0, or None to wait for ever"):
+            ask()
+    for only in (lambda: read_cases(serial, RECORD, "unity", timeout=-1), lambda: setattr(serial, "timeout", -1)):
+        with pytest.raises(RigError, match="timeout is -1: give seconds"):
+            only()
+    assert serial.timeout == 0.2
+
+
+@pytest.mark.parametrize(
+    ("patterns", "said"),
+    [
+        ([], "expect has an empty list of patterns: give one or more"),
+        *((wrong, "expect has the pattern .*: give a str, bytes") for wrong in (12, None, (), ("a", "b"), ["a", 1])),
+    ],
+)
+def test_what_is_no_pattern_is_refused(line, patterns, said):
+    for ask in (line.serial.expect, line.serial.expect_exact):
+        with pytest.raises(RigError, match=said):
+            ask(patterns)
+
+
+def test_what_is_no_pattern_of_a_line_is_refused(line):
+    for how, said in (
+        ({"error": ""}, "error='' has a match in every line: give what only a device that failed prints"),
+        ({"error": ".*"}, "has a match in every line"),
+        ({"until": "", "count": 1}, "until='' has a match in every line, so that no line is before it"),
+        ({"until": 12}, "the pattern of a line is 12: give a regular expression in a str"),
+        ({"error": b"x"}, "the pattern of a line is b'x'"),
+    ):
+        with pytest.raises(RigError, match=said):
+            lines(line.serial, "x", **how)
+    for wrong in (12, None, b"x", re.compile(b"x"), ()):
+        with pytest.raises(RigError, match="the pattern of a line is"):
+            lines(line.serial, wrong)
