@@ -165,6 +165,18 @@ class MeanAbs(Tolerance):
         return self.limit
 
 
+def words_of(fields: Mapping[str, Any]) -> str | None:
+    """Return the words of a tolerance from its `fields`; None if they are those of none."""
+    kind, numbers = fields.get("kind"), {name: value for name, value in fields.items() if name != "kind"}
+    for each in (Exact, Ulp, Close, MaxAbs, MeanAbs):
+        if each.kind == kind:
+            try:
+                return each(**numbers).words
+            except (TypeError, ValueError):
+                return None
+    return None
+
+
 def exact() -> Tolerance:
     """Return the tolerance of equal bits (-0.0 is not 0.0)."""
     return Exact()

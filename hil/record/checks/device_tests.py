@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hil.bounded_read import read_json
+from hil.record.checks.device_judged import check_judged
 from hil.record.checks.entries import close, different
 from hil.record.checks.provenance import BENCH_LOG
 from hil.record.checks.recorded import RESULTS, RecordedRun
@@ -38,6 +39,7 @@ def check_device_tests(run: RecordedRun) -> Iterator[Contradiction]:
         if record.reality == "hardware" and log is not None:
             place = f"{record.folder}/{BENCH_LOG}"
             yield differ(RESULTS, f"reality of {record.folder}", "hardware", place, "a stand-in's", record.folder)
+        yield from check_judged(run, record)
         for comparison in record.comparisons:
             yield from _comparison(run, record, comparison)
         for figure in record.figures:

@@ -54,7 +54,7 @@ def entry(**changes: Any) -> DeviceTest:
         "test": TEST, "folder": FOLDER, "board": "mps2-an386", "core": "cortex-m4", "reality": "qemu",
         "attached": False, "image": {"file": "mine.elf", "sha256": "a" * 64, "own": True, "compilers": ["GNU C11 13.2 -Og"]}, "flash": "loaded",
         "clock_hz": 25_000_000, "received": 90, "matches": 5, "comparisons": [comparison], "figures": [figure],
-        "judged": [comparison["sentence"], budget["sentence"]], "verdict": "pass", "reason": "",
+        "judged": [comparison["sentence"], budget["sentence"], "the device printed what was expected, 5 times."], "verdict": "pass", "reason": "",
         "began": "2026-11-28T12:00:00+00:00", "wall_s": 2.5,
     }  # fmt: skip
     return DeviceTest(**(fields | changes))
@@ -129,6 +129,22 @@ def test_a_killed_run_has_it_as_interrupted(written):
     (lambda e: e["figures"][0].update(provenance="declared"), "the budget of parameters"),
     (lambda e: e["figures"][0].update(value=21), "the budget of parameters .* '21 of 20.0'"),
     (lambda e: e["figures"][0]["budgets"][0].update(verdict="fail"), "the budget of parameters"),
+    (lambda e: e["figures"][0].update(value=11), "the budget of parameters .*'parameters is 12, .*'parameters is 11,"),
+    (lambda e: e["figures"][0]["budgets"][0].update(limit=30.0), "the budget of parameters .* is at most 30"),
+    (lambda e: e["judged"].__setitem__(1, "parameters is 2, and the budget in the test is at most 20."), "judged of"),
+    (lambda e: e["judged"].__setitem__(2, "the device printed what was expected, 99 times."), "99 times.* '5 matches'"),
+    (lambda e: e.update(matches=1), "judged of .*expected, once"),
+    (lambda e: e.update(matches=0), "judged of .*'0 matches'"),
+    (lambda e: e["judged"].append("all is well."), "judged of .*'all is well.'"),
+    (lambda e: e["judged"].pop(0), "judged of .*'without it'"),
+    (lambda e: e.update(received=0), "received of .* is 0, .*'5 matches'"),
+    (lambda e: e.update(exit_code=3), "exit_code of .*'exit code 3'"),
+    (lambda e: e.update(exit_code=-11), "exit_code of .*'signal 11'"),
+    (lambda e: e["judged"].append("the test read how the command ended: exit code 3."), "judged of .*'no end'"),
+    (lambda e: e.update(faults=["HardFault"], reality="host", command=["train"]), "faults of .*'HardFault'.*'no probe'"),
+    (lambda e: e["comparisons"][0].update(tolerance="ulp=9"), "tolerance of .*'ulp=9'.*'ulp=1'"),
+    (lambda e: e["comparisons"][0]["tensors"][0].update(tolerance="exact"), "tolerance of w .*'exact'.*'ulp=1'"),
+    (lambda e: e["comparisons"][0]["tensors"][0].update(tolerance_fields={"kind": "odd"}), "tolerance of w"),
     (lambda e: e.update(test="test_mine.py::other"), "the test of mps2-an386-test_engine"),
 ])  # fmt: skip
 def test_an_edit_of_every_copy_is_named(written, edit, words):
@@ -163,7 +179,7 @@ def test_no_name_leads_outside(written, name, value):
 def test_names_of_a_test_and_a_tensor_are_escaped_on_the_page(written):
     hostile = "<script>alert(1)</script>"
     comparison, _ = compared()
-    comparison["tensors"][0]["tolerance"] = comparison["name"] = comparison["reference"] = hostile
+    comparison["tensors"][0]["dtype"] = comparison["name"] = comparison["reference"] = hostile
     folder = written(entry(comparisons=[comparison], warnings=[hostile], faults=[hostile]))
     render(folder)
     page = (folder / FOLDER / "index.html").read_text()
@@ -178,3 +194,34 @@ def test_the_history_row_is_a_series_of_its_own_and_nothing_without_a_board():
         ("figures.parameters", 12.0), ("steps_compared", 4.0),
     ]  # fmt: skip
     assert device_rows(entry(board=None)) is None and device_rows(entry(verdict="refused", reason="?")) is None
+
+
+def test_a_log_without_a_byte_contradicts_what_came(written) -> None:
+    for log, good in (("0.1 < 'ready'\n", True), ("", False), ("0.1 > 'ready'\n", False)):
+        folder = written(entry())
+        (folder / FOLDER / "serial.log").write_text(log)
+        edited(folder, lambda e: None)
+        if good:
+            read_entries(folder)
+            continue
+        with pytest.raises(Contradicted) as seen:
+            read_entries(folder)
+        assert any("received of" in one.sentence and "'no byte'" in one.sentence for one in seen.value.found)
+
+
+READ = "the test read how the command ended: exit code 3."
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"exit_code": 3, "judged": [*entry().judged, READ]},
+        {"exit_code": 0, "judged": [*entry().judged, READ.replace("3", "0")]},
+        {"exit_code": 3, "resets": 2},  # the test has started it again
+        {"exit_code": -11, "judged": [*entry().judged, READ.replace("exit code 3", "signal 11 (SIGSEGV)")]},
+        {"faults": ["HardFault"], "probe": "GDB stub of qemu"},
+        {"faults": ["QEMU has stopped"]},
+    ],
+)
+def test_what_a_passed_test_may_have_is_no_contradiction(written, changes) -> None:
+    read_entries(written(entry(**changes)))
