@@ -105,7 +105,8 @@ class WithFlash(WithPort):
         verified = self.record.verified = verified_by(route)
         if verified == "none":
             self.record.warn(UNVERIFIED.format(image.path.name))
-        without = passed_over(route, self.board) if ends.reality not in STAND_INS.house_names() else []
+        of_plugin = ends.reality not in STAND_INS.house_names() and not self.record.command
+        without = passed_over(route, self.board) if of_plugin else []
         if without:
             self.record.warn(NOT_FLASHED.format(" and ".join(without), ends.reality, image.path.name))
         serial = self._open_serial

@@ -143,13 +143,13 @@ def route_of(flashing: Flashing) -> FlashRoute:
 
 
 def passed_over(route: FlashRoute, board: Board) -> list[str]:
-    """Return the routes of plugins that flash a board and gave nothing, so that a stand-in is taken to have its image.
+    """Return the routes of a board if all gave nothing, so that a stand-in of a plugin is taken to have its image.
 
     None if the board's file says that a stand-in loads the image itself (`kernel`).
     """
     if not isinstance(route, AlreadyLoaded) or AlreadyLoaded.name in board.routes:
         return []
-    return [name for name in board.routes if name not in ROUTES.house_names()]
+    return list(board.routes)
 
 
 def _wrong_verified(value: object) -> str:

@@ -1,4 +1,4 @@
-"""A flash route of a plugin that gives nothing on a stand-in is named, unless the board's file says who loads the image."""
+"""A flash route that gives nothing on a stand-in of a plugin is named, unless the board's file says who loads the image."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from hil.targets.flash_route import AlreadyLoaded, passed_over
 
 @pytest.mark.parametrize(
     ("routes", "named"),
-    [(("my-isp",), ["my-isp"]), (("my-isp", "kernel"), []), (("pyocd",), []), (("pyocd", "my-isp"), ["my-isp"])],
+    [
+        (("my-isp",), ["my-isp"]),
+        (("my-isp", "kernel"), []),
+        (("pyocd",), ["pyocd"]),
+        (("pyocd", "my-isp"), ["pyocd", "my-isp"]),
+        ((), []),
+    ],
 )
-def test_only_routes_of_plugins_are_named(routes: tuple[str, ...], named: list[str]) -> None:
+def test_all_routes_that_gave_nothing_are_named(routes: tuple[str, ...], named: list[str]) -> None:
     assert passed_over(AlreadyLoaded(), replace(boards.load("stm32f746"), routes=routes)) == named
