@@ -106,6 +106,10 @@ def window(
     one.figures = evaluate(found, meter.sheet, meter.identity, steps, conditions)
 
 
-def no_meter(board: Board) -> Blocked:
-    """Return the error of a board without a meter."""
-    return Blocked("meter", f"{board.name} has no power meter here: name one in its table of rig.toml (`meter`).")
+def no_meter(board: Board, reality: str) -> Blocked:
+    """Return the error of a board without a meter; `reality` is what it is here, of which only some can have one."""
+    if reality == "hardware":
+        cure = "name one in its table of rig.toml (`meter`)"
+    else:
+        cure = f"{reality} has none; measure on an attached board, or on one with a virtual board (`hil boards`)"
+    return Blocked("meter", f"{board.name} has no power meter here: {cure}.")

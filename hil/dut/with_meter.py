@@ -43,7 +43,7 @@ class WithMeter(WithAgent):
         if self._meter is not None:
             raise RigError(f"the meter of {self.board.name} is open already: leave out this dut.open_meter().")
         if ends.meter is None:
-            raise no_meter(self.board)
+            raise no_meter(self.board, ends.reality)
         from hil.meters.open import open_meter  # PyVISA and pyarrow, which a test without energy need not load
 
         with open_meter(ends.meter, self.board.supply_v, ends.meter_model) as meter:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from codecs import getincrementaldecoder
+
 SHOWN = 160  # characters of the last text that came
 SHOWN_BYTES = 20
+CUT_OFF = re.compile(rb"\A[\x80-\xbf]{1,3}")  # the rest of a character of up to 4 bytes
 TEXT_SHARE = 0.9  # of characters that are printable, above which bytes count as text
 
 
@@ -12,7 +16,7 @@ def is_text(data: bytes) -> bool:
 
     A character that is cut off at either end does not count.
     """
-    text = data.decode("utf-8", "replace").strip("\N{REPLACEMENT CHARACTER}")
+    text = getincrementaldecoder("utf-8")("replace").decode(CUT_OFF.sub(b"", data))
     good = sum((each.isprintable() and each != "\N{REPLACEMENT CHARACTER}") or each in "\r\n\t\x1b" for each in text)
     return bool(text) and good >= TEXT_SHARE * len(text)
 

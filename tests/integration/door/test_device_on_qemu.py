@@ -317,7 +317,7 @@ OTHERS = {
     ),
     "test_faults_in_its_second_device": ("fail", "device 2: the processor faulted: HardFault"),
     "test_locks_up_after_the_last_words": ("fail", "the emulated core is locked up: .*; the test ended without"),
-    "test_needs_a_meter": ("blocked", "stage 'meter': mps2-an386 has no power meter here"),
+    "test_needs_a_meter": ("blocked", "stage 'meter': mps2-an386 has no power meter here: qemu has none; measure on"),
     "test_too_many_words": ("refused", "hil_duts was given 'two': say how many devices the test needs"),
     "test_wrong_request": ("refused", "the figure loss is 'much': give one number"),
     "test_nan": ("fail", "the figure loss is nan"),
@@ -353,7 +353,9 @@ def test_the_entry_says_what_was_judged(done):
     entry = done.entry("test_engine")
     compared, learned, parameters, printed = entry.judged
     assert compared.startswith("comparison the engine: 4 steps, 1 tensor, 4 elements compared: all within ulp=2; 3 ")
-    assert learned.startswith("loss from ") and parameters == "parameters is 12, and the budget in the test is at most 20."
+    assert (
+        learned.startswith("loss from ") and parameters == "parameters is 12, and the budget in the test is at most 20."
+    )
     assert printed == f"the device printed what was expected, {entry.matches} times." and entry.matches == 5
     (comparison,) = entry.comparisons
     assert (comparison["steps"], comparison["elements"], comparison["differing"]) == (4, 4, 3)
@@ -431,7 +433,9 @@ def test_the_page_shows_comparison_drift_figures_and_log(done):
     page = (done.run / entry.folder / "index.html").read_text()
     assert "<h2>What the verdict rests on</h2>" in page and entry.judged[0] in page
     assert page.count("data-plot=") == 2 and "drift-ulp" in page and "drift-relative" in page
-    assert "step_time is 300 ms, modelled; the budget in the test is at most 75 ms, and budgets are for silicon." in page
+    assert (
+        "step_time is 300 ms, modelled; the budget in the test is at most 75 ms, and budgets are for silicon." in page
+    )
     assert "No silicon here." in page and 'aria-label="Log serial.log"' in page and "foreign.elf" in page
     bad = (done.run / done.entry("test_differs").folder / "index.html").read_text()
     assert "first difference: step</dt><dd>1</dd>" in bad and "<dt>tensor</dt><dd>loss</dd>" in bad

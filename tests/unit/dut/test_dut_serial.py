@@ -188,6 +188,8 @@ def test_errors_can_be_sent_between_processes(error):
 
 def test_text_is_told_from_bytes():
     assert is_text(b"loss 0.5\r\n") and is_text("weiß\n".encode()) and is_text("ß".encode()[1:] + b"abc")
+    assert is_text(b"abc" + "€".encode()[:2]) and is_text("€".encode()[1:] + b"abc") and is_text(b"\n")
+    assert not is_text(bytes(range(128, 256)) + b"\n") and not is_text(b"\n" + b"\xff" * 9)
     assert not is_text(bytes(range(128, 160))) and not is_text(b"\x00\x01\x02") and not is_text(b"")
 
 
