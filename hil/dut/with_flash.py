@@ -13,7 +13,7 @@ from hil.dut.with_port import WithPort
 from hil.errors import Blocked, DeviceFault, RigError
 from hil.images import firmware_of, program_of
 from hil.images.executed import Executed
-from hil.standins import STAND_INS
+from hil.standins import STAND_INS, StandIn
 from hil.targets.boot_loader import Tell
 from hil.targets.by_command import ByCommand, reset_by_command
 from hil.targets.coverage import CoverageReader
@@ -158,6 +158,13 @@ class WithFlash(WithPort):
 
     def _reset(self) -> None:
         if not self._restart():
+            self._taken.alive()  # a stand-in that has ended says why
+            if self._taken.stand_in is not None:
+                raise Blocked(
+                    "reset",
+                    f"the stand-in {self._taken.endpoints.reality} of {self.board.name} cannot be reset: let its class "
+                    "have `reset`, or its endpoints a probe (docs/new-board.md), or use another test.",
+                )
             raise Blocked(
                 "reset",
                 f"nothing can reset {self.board.name} here: name its probe in rig.toml, or a command "
@@ -172,6 +179,16 @@ class WithFlash(WithPort):
         if self._open_serial is not None:
             judge_later(self._open_serial, self.record)
         return self.failed() or self.fault_at_end(end)
+
+    def stand_in_at_end(self) -> RigError | None:
+        """Return the error of a stand-in that has ended badly; None of a device whose exit code is judged, or none."""
+        stand_in = self._taken.stand_in
+        if self._taken.endable is not None or not isinstance(stand_in, StandIn):
+            return None
+        try:
+            return stand_in.bad_end()
+        except RigError as error:  # of code of a plugin
+            return error
 
     def _look_before(self, what: str) -> None:
         """Look at the device before something that erases what it did; what it did before this test is not judged."""

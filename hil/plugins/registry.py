@@ -76,6 +76,11 @@ class Registry(Mapping[str, T]):
             raise RigError(f"{self._missing} {name!r}{broken}: {close_matches(name, self.names())}")
         return self._load(offer)
 
+    def plugin_of(self, name: str) -> str:
+        """Return the package of a plugin that offers a name, with its version; empty for the house."""
+        offer = self._offer(name)
+        return "" if offer is None or offer.source == HOUSE else str(offer.source)
+
     def running(self, name: str) -> contextlib.AbstractContextManager[None]:
         """Return a context in which code of the thing of a name is called, as `Offer.running`."""
         offer = self._offer(name)

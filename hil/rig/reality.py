@@ -133,6 +133,8 @@ def start(reality: str, board: Board, image: Image, log: Path, inject: tuple[str
         raise Blocked(
             "bench", f"the stand-in {reality} was not started: its `start` returned nothing; return a StandIn."
         )
+    if isinstance(made, StandIn):
+        made.plugin = STAND_INS.plugin_of(reality)
     stand_in: StandIn = STAND_INS.guarded(reality, made, endpoints=wanted(Endpoints), chip_fault=_wrong_sentence)
     return stand_in
 

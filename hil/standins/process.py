@@ -44,6 +44,7 @@ class StandIn:
         endpoints: what it has announced.
         log: as the argument.
         is_command: whether a reset ends its program and starts another: nothing in its memory outlasts that.
+        plugin: the package that it is of, for messages; empty of the house's own.
         ends_with_parent: whether the program reads its standard input, and ends when that closes.
 
     Raises:
@@ -51,6 +52,7 @@ class StandIn:
     """
 
     is_command = False
+    plugin = ""
     ends_with_parent = False
 
     def __init__(
@@ -156,17 +158,26 @@ class StandIn:
                 raise DeviceFault(fault)
             tail = self.log_text().strip().splitlines()[-1:]
             last_line = f" ({tail[0]})" if tail else ""
-            raise Blocked(
-                "bench",
-                f"the stand-in {self._name} ended with status {status}{last_line}: "
-                "run again, and report it if it comes back.",
-            )
+            of, cure = "", "run again, and report it if it comes back"
+            if self.plugin:
+                of, cure = f" of the plugin {self.plugin}", f"look at its log {short_path(self.log)}, and correct it"
+            raise Blocked("bench", f"the stand-in {self._name}{of} ended with {_status(status)}{last_line}: {cure}.")
         self.lost_s()
         stopped = self._time.stopped
         if stopped is None and within_s:  # nobody has looked while the board was silent
             stopped = stopped_process(self.process.pid)
         if stopped is not None:
             raise Blocked("bench", stopped_sentence(f"the stand-in {self._name}", stopped))
+
+    def bad_end(self) -> Blocked | DeviceFault | None:
+        """Return the error of a process that has ended with another status than 0; None of one that runs."""
+        if self.process.poll() in (None, 0):
+            return None
+        try:
+            self.alive()
+        except (Blocked, DeviceFault) as ended:
+            return ended
+        return None
 
     def chip_fault(self, image: Image) -> str | None:
         """Return a sentence about an invalid access or a lockup that it has reported, None if there is none."""
@@ -205,3 +216,11 @@ class StandIn:
                 self.process.stdin.close()
         if self.process.stdout is not None:
             self.process.stdout.close()
+
+
+def _status(status: int) -> str:
+    """Return the status of a process that has ended, with the name of the signal that ended it."""
+    try:
+        return f"status {status} ({signal.Signals(-status).name})"
+    except ValueError:
+        return f"status {status}"
