@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hil.command_line import last_lines
+from hil.dut.caught import remembered
 from hil.dut.dut_serial import DutSerial
 from hil.dut.expectations import CommandEnded
 from hil.dut.expecter import Deadline
@@ -28,11 +29,13 @@ class AsCommand:
     Attributes:
         image: the firmware.
         record: what happened so far.
+        raised: errors other than time-outs that a method has raised; the test may have caught them.
         judges_exit: whether the test has asked for the exit code after the end.
     """
 
     image: Image
     record: DutRecord
+    raised: list[RigError]
     _taken: Taken
     _folder: Path
     _serial: DutSerial | None = None
@@ -66,6 +69,7 @@ class AsCommand:
         self.judges_exit, self.record.exit_code = True, ended.status
         return ended.status
 
+    @remembered
     def wait(self, timeout: float = EXIT_S) -> int:
         """Wait until the command ends, and return its exit code, as `exit_code`.
 

@@ -45,7 +45,8 @@ class Dut(WithFlash, WithMeter):
         tell: Tell = lambda sentence: None, serial_log: bool = True,
     ) -> None:  # fmt: skip
         self._taken, self.image, self._folder, self._tell, self._logs = taken, image, folder, tell, serial_log
-        self._baud, self.erased = baud or taken.board.baud, []
+        self._baud = baud or taken.board.baud
+        self.erased, self.raised = [], []
         self.record = DutRecord(
             taken.board.name, taken.endpoints.reality, image.path.name, image.sha256, image.own,
             clock_hz or taken.board.clock_hz or None, place=taken.which,

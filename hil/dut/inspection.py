@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hil.boards import Board
 from hil.dut.as_command import AsCommand
+from hil.dut.caught import Remembered, remembered
 from hil.dut.core import CoreView, Frame, Returned
 from hil.dut.expectations import CommandEnded
 from hil.dut.memory import Memory, Shape, Where
@@ -123,6 +124,7 @@ class Inspection(AsCommand):
             return self._core.waits() if self.has_probe else None
         return None
 
+    @remembered
     def read(self, where: Where, dtype: npt.DTypeLike | None = None, shape: Shape | None = None) -> Any:
         """Return what is in memory, as an array or a number of NumPy, while the program runs.
 
@@ -139,6 +141,7 @@ class Inspection(AsCommand):
         self.record.reads += 1
         return self._memory.read(where, dtype, shape)
 
+    @remembered
     def write(self, where: Where, value: Any) -> None:
         """Write memory while the program runs: a number, an array or a list, of the type of the debug information.
 
@@ -165,24 +168,29 @@ class Inspection(AsCommand):
             raise self._no_probe()
         return lambda: self.probe
 
+    @remembered
     def halt(self) -> None:
         """Halt the core."""
         self.probe.halt()
 
+    @remembered
     def resume(self) -> None:
         """Let the halted core run."""
         self.probe.resume()
 
+    @remembered
     def registers(self) -> Mapping[str, int]:
         """Return r0 to r12, sp, lr, pc and xpsr; a running core is halted for a moment."""
         self.record.reads += 1
         return self._core.registers()
 
+    @remembered
     def backtrace(self) -> Sequence[Frame]:
         """Return where the core is and what called it, innermost first; a running core is halted for a moment."""
         self.record.reads += 1
         return self._core.backtrace()
 
+    @remembered
     def fault(self) -> str | None:
         """Return the fault that the core is in, with causes and place, as one sentence; None if it is in none."""
         self.record.reads += 1
@@ -210,6 +218,7 @@ class Inspection(AsCommand):
             "expects it."
         )
 
+    @remembered
     def hang(self) -> str | None:
         """Return where the core hangs, or its fault, as one sentence; None if it waits for an interrupt or input."""
         self.record.reads += 1
@@ -232,7 +241,7 @@ class Inspection(AsCommand):
         self.record.reads += 1
         taken, returns = 0, self._core.at_return(function, times, timeout, self._last_words, self._end)
         try:
-            with contextlib.closing(returns):  # which lets the core run
+            with Remembered(self), contextlib.closing(returns):  # which lets the core run
                 for returned in returns:
                     taken += 1
                     yield returned

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from hil.dut.cases import judge_later
+from hil.dut.caught import remembered
 from hil.dut.stack_paint import PAINT, paint_of
 from hil.dut.unclaimed_ram import UnclaimedRam
 from hil.dut.with_port import WithPort
@@ -46,6 +47,7 @@ class WithFlash(WithPort):
     _coverage: CoverageReader | None = None
     _unclaimed: UnclaimedRam | None = None
 
+    @remembered
     def connect(self) -> None:
         """Open port and flash route now, and not when they are first needed: what is missing is said here.
 
@@ -67,6 +69,7 @@ class WithFlash(WithPort):
             self._note_probe(probe)
         return route
 
+    @remembered
     def flash(self, elf: Path | str | None = None, always: bool = False) -> bool:
         """Program an image, unless the flash holds it already, and start it; return whether it was programmed.
 
@@ -144,6 +147,7 @@ class WithFlash(WithPort):
         ends = self._taken.endpoints
         return ends.probe is not None or (ends.commands is not None and ends.commands.reset is not None)
 
+    @remembered
     def reset(self) -> None:
         """Reset the board and let its program begin; what came on the serial port before is discarded.
 

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from hil.dut.caught import Remembered
 from hil.dut.energy import INTERVAL_S, WINDOW_S, Energy, no_meter, window
 from hil.dut.with_agent import WithAgent
 from hil.errors import RigError
@@ -74,13 +75,14 @@ class WithMeter(WithAgent):
             RigError: another window of this device is open.
             Blocked: there is no meter, it failed, or it has not seen the work.
         """
-        if self._measures:
-            raise RigError(
-                f"dut.energy is within another dut.energy of {self.board.name}, or in a thread beside it: its meter "
-                "reads one window at a time, measure one after the other."
-            )
-        self._windows += 1
         with contextlib.ExitStack() as stack:
+            stack.enter_context(Remembered(self))
+            if self._measures:
+                raise RigError(
+                    f"dut.energy is within another dut.energy of {self.board.name}, or in a thread beside it: its "
+                    "meter reads one window at a time, measure one after the other."
+                )
+            self._windows += 1
             self._measures = True
             stack.callback(setattr, self, "_measures", False)
             stack.enter_context(self.explained())  # by a probe that is attached again

@@ -189,6 +189,8 @@ class DeviceUse:
             if needs_each and not _answered(dut) and not dut.record.reads and dut.record.exit_code is None:
                 which = f"device {number} of {len(self.duts)}" if several else "its device"
                 self.warnings.append(f"the test read nothing from {which}.")
+            caught = dict.fromkeys(": ".join(verdict_of(error)) for error in dut.raised)
+            self.warnings += [_of(number, f"the test has caught an error: {each}") for each in caught]
             failed = dut.look_at_end("the test ended") or dut.stand_in_at_end()
             if failed is not None:
                 verdict, reason = verdict_of(failed)

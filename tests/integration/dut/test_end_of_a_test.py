@@ -142,6 +142,16 @@ def test_mark_added_late(hil_dut, hil_compare, request):
     request.applymarker(pytest.mark.xfail(reason="known"))
     differs(hil_dut, hil_compare)
 
+def test_catches_what_is_blocked(hil_dut):
+    hil_dut.serial.expect("ready")
+    with contextlib.suppress(Exception):
+        with hil_dut.energy():
+            assert 1 == 2
+    with contextlib.suppress(Exception):
+        hil_dut.halt()
+    with pytest.raises(pexpect.TIMEOUT):
+        hil_dut.serial.expect("done", timeout=0.2)
+
 KEPT = []
 
 def test_leaves_a_reader(hil_dut):
@@ -209,6 +219,7 @@ VERDICTS = {
     "test_ends_badly_and_is_reset": ("fail", "the command ended with exit code 3"),
     "test_ends_badly_and_is_flashed": ("fail", "the command ended with exit code 3"),
     "test_ends_badly_looks_and_is_reset": ("pass", ""),
+    "test_catches_what_is_blocked": ("pass", ""),
     "test_two_reports": ("fail", "1 of 1 Unity case failed: test_b (t.c:9: no)."),
     "test_cut_report": ("fail", "the device did not end its Unity report before its program ended"),
     "test_one_report": ("pass", ""),
@@ -256,6 +267,13 @@ def tests(results: dict[str, list[dict]]) -> dict[str, dict]:
 def test_the_verdict_and_its_reason(entries: dict[str, dict], name: str) -> None:
     verdict, reason = VERDICTS[name]
     assert entries[name]["verdict"] == verdict and reason in entries[name]["reason"], entries[name]["reason"]
+
+
+def test_a_caught_error_of_the_device_is_a_warning(entries: dict[str, dict]) -> None:
+    energy, halt = entries["test_catches_what_is_blocked"]["warnings"]
+    assert energy.startswith("the test has caught an error: blocked: stage 'meter': host has no power meter here")
+    assert halt.startswith("the test has caught an error: blocked: stage 'probe': host has no debug probe here")
+    assert entries["test_catches_it_in_the_thread"]["warnings"] == []
 
 
 def test_what_came_after_the_end_has_changed_no_record(entries: dict[str, dict], run: Path) -> None:
