@@ -169,10 +169,11 @@ class Tracker:
         return bad, caught + (self.device.unreported() if self.device is not None else [])
 
     def _fail_with(self, error: RigError) -> None:
-        self._take_failures()
+        bad, caught = self._take_failures()
         self._error = verdict_of(error)
         self._stage = error.stage if isinstance(error, Blocked) else ""
-        raise pytest.fail.Exception(": ".join(self._error), pytrace=False) from None
+        worst = worst_of([*bad, *caught, self._error])  # as `judge` says: one verdict, one sentence
+        raise pytest.fail.Exception(": ".join(worst), pytrace=False) from None
 
     def _check_requests(self, waits: bool) -> None:
         """Fail if a request of this phase did not pass and the test did not fail because of it."""
@@ -237,7 +238,7 @@ class Tracker:
         A mark expects neither `blocked` nor `refused`. One that names an exception does not expect a failed trial,
         unless the test ended by an assertion, which may be about the trial.
         """
-        if verdict in RIG_VERDICTS and self._error is not None:
+        if verdict is not None and self._error is not None and self._error[0] in RIG_VERDICTS:
             return self._error
         about = call.excinfo is None or isinstance(call.excinfo.value, (AssertionError, pytest.fail.Exception))
         hidden = RIG_VERDICTS if about or not raises else WORST_FIRST

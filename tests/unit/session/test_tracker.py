@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hil.errors import RigError
 from hil.record import AskedTest, TrialRecord
 from hil.session.tracker import Tracker
 from tests.history_records import record
@@ -36,3 +37,12 @@ def test_a_trial_that_a_thread_ends_while_the_setup_is_reported(tmp_path: Path) 
     with pytest.raises(pytest.fail.Exception, match=r"^blocked: the port is gone\. \(The test did not look"):
         end_phase(tracker)
     end_phase(tracker)  # it is reported once
+
+
+def test_an_error_after_a_worse_failure_has_the_verdict_of_the_failure(tmp_path: Path) -> None:
+    trials = [record(verdict="fail", reason="w differs.")]
+    tracker = Tracker(AskedTest(test="test_mine.py::test_mine"), True, tmp_path, trials=trials)
+    phase = tracker.run_phase(waits=True)
+    next(phase)
+    with pytest.raises(pytest.fail.Exception, match=r"^fail: w differs\.$"):
+        phase.throw(RigError("the figure x was given before."))
