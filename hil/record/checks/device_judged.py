@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from hil.comparison.tolerance import words_of
 from hil.gates import FIGURES, Figure, Gate, begin_of
 from hil.gates.judgement import COVERAGE
 from hil.quantity import Provenance, Quantity
@@ -101,6 +100,8 @@ def _faults(record: DeviceTest) -> Iterator[Contradiction]:
 
 def _tolerance(record: DeviceTest, found: Compared) -> Iterator[Contradiction]:
     """Check the words of the tolerances against their numbers."""
+    from hil.comparison.tolerance import words_of  # a run without a comparison need not load it
+
     for tensor in found["tensors"]:
         words, name = words_of(tensor["tolerance_fields"]), f"tolerance of {tensor['tensor']} of {record.folder}"
         if words != tensor["tolerance"]:
